@@ -46,9 +46,9 @@ const LIST_WORDS = 4;
 const PASSED = 2 ** 16;
 
 /**
- * The budget of failed verifications: bounds the work an address can cause with forged tokens. An address that fails
- * nothing has no entry. Once its budget is spent, an address still gets a few checks a second until its window closes,
- * because honest clients with new tokens may share it. All threads that share the memory have one budget.
+ * The budget of failed verifications: bounds the work an address can cause with forged tokens. An address that fails nothing has
+ * no entry. Once its budget is spent, an address still gets a few checks per second until its window closes, because honest
+ * clients with new tokens may share it. All threads that share the memory have one budget.
  */
 export class VerificationBudget implements TokenBudget {
   #options: BudgetOptions;

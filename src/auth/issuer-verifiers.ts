@@ -53,7 +53,7 @@ export class IssuerVerifiers implements TokenVerifier {
     return this.#byIssuer.get(caller.issuer)?.accepts(caller) === true;
   }
 
-  /** A caller of an issuer that is no longer configured keeps its streams: a reload does not end what is under way. */
+  /** A caller of an issuer that is no longer configured keeps its streams: a reload does not end what is in progress. */
   revocationOf(caller: Caller): RevocationReason | null {
     return this.#byIssuer.get(caller.issuer)?.revocationOf(caller) ?? null;
   }

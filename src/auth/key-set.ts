@@ -52,7 +52,7 @@ export class KeySet {
   #retired: boolean;
   #closed = false;
 
-  /** @param before keys already known of the same issuer, used until the first fetch succeeds */
+  /** @param before keys already known about the same issuer, used until the first fetch succeeds */
   constructor(options: KeySetOptions, dependencies: KeySetDependencies, before: KeySet | null = null) {
     this.#options = options;
     this.#dependencies = dependencies;

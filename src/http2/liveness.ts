@@ -1,6 +1,6 @@
 import { StallTimer } from '../core/index.ts';
 
-/** How long the other side may be silent. */
+/** How long the peer may be silent. */
 interface LivenessTerms {
   /** If something is expected of it: how long it may be silent before it gets a PING. */
   readonly pingIntervalMs: number;
@@ -9,7 +9,7 @@ interface LivenessTerms {
 }
 
 /**
- * Finds out by PING whether the other side of a silent connection is still there (RFC 9113, 6.7): a stream may rightly be silent for
+ * Finds out by PING whether the peer of a silent connection is still there (RFC 9113, 6.7): a stream may rightly be silent for
  * hours, and a network that is down reports nothing.
  */
 export class Liveness {
@@ -21,10 +21,10 @@ export class Liveness {
   #pinged = false;
 
   /**
-   * Decides what to do: wait, send a PING, or give the connection up. Ask at each sweep.
+   * Decides what to do: wait, send a PING, or give the connection up. Call it at every sweep.
    *
-   * @param bytesRead how many bytes have come so far
-   * @param isIdle true if nothing is expected of the other side
+   * @param bytesRead how many bytes have arrived so far
+   * @param isIdle true if nothing is expected of the peer
    */
   sweep(
     nowMs: number,
@@ -40,13 +40,13 @@ export class Liveness {
     return this.#pingWait.waitedMs(nowMs, false) > pingTimeoutMs ? 'give up' : 'wait';
   }
 
-  /** The other side is alive: something else than a byte of it says so. */
+  /** The peer is alive: something else than a byte of it says so. */
   heard(): void {
     this.#silence.begin();
     this.#pinged = false;
   }
 
-  /** Notes that a PING is about to be sent. Returns false if one is under way. */
+  /** Notes that a PING is about to be sent. Returns false if one is in progress. */
   ping(): boolean {
     if (this.#pinged) return false;
     this.#pinged = true;

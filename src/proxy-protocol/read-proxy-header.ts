@@ -169,9 +169,10 @@ export const MAX_HEADER_BYTES = Math.max(MAX_V1_BYTES, MAX_V2_BYTES);
 
 /**
  * Reads the header of the PROXY protocol, version 1 or 2, at the beginning of a connection
- * (https://www.haproxy.org/download/3.2/doc/proxy-protocol.txt, section 2). Accepts no byte that the specification does not allow.
+ * (https://www.haproxy.org/download/3.2/doc/proxy-protocol.txt, section 2). Accepts no byte that the specification does not
+ * allow.
  *
- * @param bytes everything that has come so far. An incomplete header costs the same few steps however much of it is there
+ * @param bytes everything that has arrived so far. An incomplete header costs the same few steps however much of it is there
  */
 export function readProxyHeader(bytes: Buffer): ProxyHeader | UnreadableHeader {
   if (beginsLike(bytes, V2_SIGNATURE)) return readV2(bytes);

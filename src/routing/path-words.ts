@@ -1,7 +1,7 @@
 import type { RoutePattern } from './table.ts';
 import { EVERY_HOST, foldSegment, isGrpc, wildcardOf, withoutParameters } from './table.ts';
 
-/** Most segments that are looked at. What follows counts as one, so that a long path costs no more. */
+/** Maximum segments that are looked at. What follows counts as one, so that a long path costs no more. */
 const MAX_SEGMENTS = 16;
 /** Matches a segment that needs no escape. */
 const PLAIN = /^[A-Za-z0-9\-._~!$&'()+,=:@]*$/;

@@ -6,7 +6,7 @@ import type { AddressSet } from '../http/index.ts';
 import type { DateField } from '../http1/index.ts';
 import type { Buffered } from './buffered.ts';
 
-/** The other end of a connection, and how it connected. */
+/** The peer of a connection, and how it connected. */
 export interface ConnectedClient {
   /** The peer's address, or that of the client named by a PROXY header. IPv4-mapped IPv6 is written as IPv4. */
   readonly peer: string;

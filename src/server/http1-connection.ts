@@ -322,7 +322,7 @@ export class ReadPause {
     this.#sweeps = SWEEPS;
   }
 
-  /** Whether the pause ends now. Ask at each sweep. */
+  /** Whether the pause ends now. Call it at every sweep. */
   isOver(): boolean {
     return this.#sweeps > 0 && --this.#sweeps === 0;
   }

@@ -128,7 +128,7 @@ export function readCertificate(pem: string): CertificateFacts {
   };
 }
 
-/** Says why this certificate and this key, both readable, cannot serve together; `null` if they can. */
+/** Returns why this certificate and this key, both readable, cannot serve together; `null` if they can. */
 export function pairError(certificate: string, key: string): string | null {
   if (!new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key)))
     return 'the key does not belong to the certificate';

@@ -12,7 +12,7 @@ export type Connect = (options: UpstreamOptions, onread?: OnReadOpts) => Socket;
 /** A protocol as ALPN names it. */
 export type ConnectProtocol = 'http/1.1' | 'h2';
 
-/** How long a connection is silent before the system probes whether the other side is alive. */
+/** How long a connection is silent before the system probes whether the peer is alive. */
 const PROBE_AFTER_MS = 60_000;
 
 /** Returns what makes the connections of a pool, over TLS where its options say so. */

@@ -56,7 +56,7 @@ export class SessionPool extends Pool<UpstreamSession> implements SessionShare, 
 
   gone(session: UpstreamSession, cause: Error | null): void {
     this.members.delete(session);
-    // The sweep replaces a session that was of no use. Replacing it at once could open thousands of connections a second.
+    // The sweep replaces a session that was of no use. Replacing it at once could open thousands of connections per second.
     if (cause === null) this.#serveQueue();
     else if (!this.#anyAccepts()) this.#failQueue(cause);
     this.closeIfEmpty();

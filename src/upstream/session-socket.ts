@@ -147,11 +147,11 @@ export class SessionSocket implements ClientSessionOwner {
   }
 }
 
-/** Most bytes that one stream may send while its client does not read. They are held in memory. */
+/** Maximum bytes that one stream may send while its client does not read. They are held in memory. */
 const STREAM_WINDOW_BYTES = 131_072;
 /** The window of all streams together. It reopens as bytes arrive, so a slow client does not block the others. */
 const WINDOW_BYTES = 8_388_608;
-/** Most fields of a header section, `:status` included. A server that sends more only makes work. */
+/** Maximum fields of a header section, `:status` included. A server that sends more only makes work. */
 const MAX_FIELDS = 501;
 
 /** The windows and bounds of a connection to an upstream. */

@@ -6,9 +6,11 @@ import type { CallSession, Origin, StreamCall } from './stream-call.ts';
 import { neverIndexedHeaders, originOf, requestSection } from './stream-call.ts';
 import { goawayError, type OwnFault } from './stream-response.ts';
 
-/** Most calls on one connection: half of the stream identifiers (RFC 9113, 5.1.1), since many may be opened between two sweeps. */
+/**
+ * Maximum calls on one connection: half of the stream identifiers (RFC 9113, 5.1.1), since many may be opened between two sweeps.
+ */
 const MAX_CARRIED = 2 ** 29;
-/** Most bytes that wait for an upstream that does not read: heads and control frames, since bodies wait elsewhere. */
+/** Maximum bytes that wait for an upstream that does not read: heads and control frames, since bodies wait elsewhere. */
 const MAX_UNWRITTEN_BYTES = 16_777_216;
 /** How long after our GOAWAY the connection may stay open. */
 const CLOSE_MS = 1_000;
@@ -25,7 +27,7 @@ export interface SessionShare extends PoolTerms {
 
 /** What a session with an upstream is doing. */
 type SessionPhase =
-  /** The connection is being made, or the upstream's SETTINGS have not come. */
+  /** The connection is being made, or the upstream's SETTINGS have not arrived. */
   | 'connecting'
   /** It takes calls. */
   | 'open'

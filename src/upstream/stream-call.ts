@@ -114,7 +114,9 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
     this.fail('reset', new BrokenRequest());
   }
 
-  /** Ends the call with a failure. If the head of the response has come, its kind is `truncated`, unless the gateway failed. */
+  /**
+   * Ends the call with a failure. If the head of the response has arrived, its kind is `truncated`, unless the gateway failed.
+   */
   fail(kind: UpstreamFailure['kind'], cause: unknown): void {
     this.#fail({ kind, cause, onReusedConnection: false, resetCode: null });
   }

@@ -6,16 +6,16 @@ import type { CallSink, UpstreamFailure } from './transport.ts';
 
 /** Interim responses before the final one; a server that sends more is at fault. */
 const MAX_INTERIM = 16;
-/** A response with a body up to this size is handed on whole when it comes within one turn of the event loop. */
+/** A response with a body up to this size is passed on whole when it comes within one turn of the event loop. */
 const WHOLE_MAX_BYTES = 16_384;
 
 /** Where in a response the next event belongs. */
 type StreamResponsePhase =
-  /** The head of the final response has not come. */
+  /** The head of the final response has not arrived. */
   | 'head'
-  /** The head of a response without a body has come: its stream has yet to end. */
+  /** The head of a response without a body has arrived: its stream has yet to end. */
   | 'bodiless'
-  /** The head of a response that says it is empty has come. The sink does not have it yet. */
+  /** The head of a response that says it is empty has arrived. The sink does not have it yet. */
   | 'empty'
   /** The body is small and coming in. The sink does not have the head yet. */
   | 'gathering'
@@ -26,9 +26,9 @@ type StreamResponsePhase =
 
 /** Passes what arrives on a stream to the sink of its request. Throws MalformedMessage if that is not a response. */
 export class StreamResponse {
-  /** True once a part of the response has come. */
+  /** True once a part of the response has arrived. */
   begun = false;
-  /** How many interim responses have come. */
+  /** How many interim responses have arrived. */
   interim = 0;
   #trailers: readonly string[] = [];
   readonly #method: string;
@@ -47,7 +47,7 @@ export class StreamResponse {
     this.#isCall = isCall;
   }
 
-  /** True if the head of the final response has come and a body follows. */
+  /** True if the head of the final response has arrived and a body follows. */
   get inBody(): boolean {
     return this.#phase === 'body' || this.#phase === 'gathering';
   }
@@ -143,7 +143,7 @@ export class StreamResponse {
     } else this.#whole(head, this.#gathered());
   }
 
-  /** Hands on what was gathered so far. */
+  /** Passes on what was gathered so far. */
   handOn(): void {
     if ((this.#phase !== 'gathering' && this.#phase !== 'empty') || this.#head === null) return;
     const { status, reason, fields, statedLength } = this.#head;
@@ -257,7 +257,7 @@ export function goawayError(code: number): Error {
   return new Error(`the upstream closes the connection with code ${code}`);
 }
 
-/** Says why a stream that closed before its response was complete has failed. */
+/** Returns why a stream that closed before its response was complete has failed. */
 export function streamFailure(end: StreamEnd, session: SessionFate): Omit<UpstreamFailure, 'responseBegun'> {
   const base = { onReusedConnection: false, resetCode: null };
   if (end.how === 'malformed') return { ...base, kind: 'malformed', cause: new Error(end.why) };

@@ -65,7 +65,7 @@ export interface CallSink extends ResponseSink {
   neverIndex(names: FieldNames): void;
   /** Called last, when the upstream agreed to the requested protocol with these fields. The connection is the sink's from here on. */
   switched(fields: Fields, stream: ByteStream): void;
-  /** @param resender sends the request once more; none where there is one address only, so that it may be sent anew */
+  /** @param resender sends the request once more; none where there is one address only, so that it may be sent again */
   fail(failure: UpstreamFailure, resender?: Resender): void;
 }
 
@@ -108,7 +108,7 @@ export type UpstreamProtocol = 'http1' | 'h2' | 'grpc';
 
 /** How an upstream over HTTP/2 is reached. */
 export interface Http2Options {
-  /** Most connections that take requests at the same time. */
+  /** Maximum connections that take requests at the same time. */
   readonly maxConnections: number;
   /** Streams on a connection before another connection is opened. */
   readonly maxStreams: number;
@@ -165,7 +165,10 @@ export interface ConnectionOptions {
   readonly keepAliveMs: number;
   /** The age, less a random part of up to a fifth, from which a connection takes no further request. */
   readonly maxAgeMs: number;
-  /** Most connections, which is also how many requests may be in flight. A resting connection closes where a new one would exceed this. */
+  /**
+   * Maximum connections, which is also how many requests may be in flight. A resting connection closes where a new one would
+   * exceed this.
+   */
   readonly maxConnections: number;
   /** Largest header section of a response, in bytes. */
   readonly maxHeadBytes: number;

@@ -160,7 +160,7 @@ export function openTransport(
   );
 }
 
-/** Says where the addresses of an upstream come from. */
+/** Returns where the addresses of an upstream come from. */
 function openSource(
   endpoint: EndpointOptions,
   upstream: string,

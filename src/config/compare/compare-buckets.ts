@@ -296,7 +296,7 @@ function usedIn({ routes }: LimitsConfig): ReadonlySet<string> {
   return new Set(Object.values(routes).map(({ bucket }) => bucket));
 }
 
-/** Says which buckets come or go without a route; their quotas affect nothing. */
+/** Returns which buckets come or go without a route; their quotas affect nothing. */
 function unusedBuckets(now: LimitsConfig, before: LimitsConfig): WeighedChange[] {
   const change = (name: string, text: string) => ({ subject: `bucket ${name}`, ...differ('neutral', text) });
   return [

@@ -50,7 +50,7 @@ function sharedPath(path: Path, now: ReadonlySet<string>, before: ReadonlySet<st
   return length === -1 ? path : path.slice(0, length);
 }
 
-/** Says what holds now and before; `null` is a value that is not shown. */
+/** Returns what holds now and before; `null` is a value that is not shown. */
 function textOf(now: string | null, before: string | null): string {
   if (now === null && before === null) return 'another value, which is not shown';
   return `${now ?? 'a value that is not shown'}, before ${before ?? 'one that is not shown'}`;

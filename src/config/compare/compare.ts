@@ -6,12 +6,14 @@ import { compareLimits } from './compare-limits.ts';
 import { compareRoutes } from './compare-routes.ts';
 import { compareSettings } from './compare-settings.ts';
 
-/** Says what changes for callers from one limits.yaml to another, the strictest first. */
+/** Returns what changes for callers from one limits.yaml to another, the strictest first. */
 export function changesOfLimits(now: LimitsConfig, before: LimitsConfig): Change[] {
   return worstFirst(compareLimits(now, before));
 }
 
-/** Says what changes from one configuration to another, the strictest first. Routes and limits are compared by what they do. */
+/**
+ * Returns what changes from one configuration to another, the strictest first. Routes and limits are compared by what they do.
+ */
 export function changesOf(now: Outline, before: Outline): Change[] {
   return worstFirst([
     ...compareRoutes(now.routes, before.routes),

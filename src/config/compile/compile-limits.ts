@@ -78,7 +78,7 @@ export function compileLimits(
   };
 }
 
-/** Says which addresses count as one. */
+/** Returns which addresses count as one. */
 export function keyingOf(config: Pick<LimitsConfig, 'ipv6_prefix' | 'nat64_prefixes'>): AddressKeying {
   const { ipv6_prefix: ipv6Prefix, nat64_prefixes: prefixes } = config;
   if (ipv6Prefix === DEFAULT_KEYING.ipv6Prefix && prefixes.length === 0) return DEFAULT_KEYING;

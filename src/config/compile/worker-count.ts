@@ -7,7 +7,7 @@ const MIB = 1024 ** 2;
 const BASE_BYTES = 150 * MIB;
 const WORKER_BYTES = 60 * MIB;
 
-/** Says how many workers there are. With `auto`, it depends on the machine. */
+/** Returns how many workers there are. With `auto`, it depends on the machine. */
 export function countWorkers(workers: GatewayConfig['workers'], machine: Machine): WorkersModel {
   return workers === 'auto' ? workersOf(machine) : { count: workers, why: null };
 }

@@ -14,7 +14,7 @@ export class ConfigContents implements ConfigBytes {
 
   /** If a load reads a file twice, the first result counts. */
   keepFile(path: string, bytes: Uint8Array): void {
-    // A copy of its own: small buffers are pieces of a larger one, which would be handed on as a whole.
+    // A copy of its own: small buffers are pieces of a larger one, which would be passed on as a whole.
     if (!this.files.has(path)) this.files.set(path, new Uint8Array(bytes));
   }
 

@@ -43,7 +43,7 @@ export interface Snapshot {
   readonly resourceMetadata: string | null;
   readonly timeouts: TimeoutsModel;
   /**
-   * The slowest that a client may take the gateway's own answers, on the average of `timeouts.clientReadMs`, in bytes a second;
+   * The slowest that a client may take the gateway's own answers, on the average of `timeouts.clientReadMs`, in bytes per second;
    * `null`: any rate. Routes have their own.
    */
   readonly minReadRate: number | null;
@@ -144,7 +144,7 @@ export interface TimeoutsModel {
 export interface CapsModel {
   readonly connections: number;
   readonly connectionsPerAddress: number;
-  /** TLS handshakes under way. */
+  /** TLS handshakes in progress. */
   readonly tlsHandshakes: number;
   readonly requests: number;
   readonly requestsPerAddress: number;
@@ -168,7 +168,7 @@ export interface Http2Model {
   readonly streamWindowBytes: number;
   /** How much of all bodies on a connection a client may send before the gateway acknowledges it. */
   readonly connectionWindowBytes: number;
-  /** Most bytes of responses that wait on one connection; beyond it no further stream is accepted. */
+  /** Maximum bytes of responses that wait on one connection; beyond it no further stream is accepted. */
   readonly sessionMemoryBytes: number;
   /** True if a route serves WebSockets, so that clients are told that they may ask for one (RFC 8441). */
   readonly webSockets: boolean;

@@ -160,7 +160,7 @@ export function describeAnswer({ status, location, body }: AnswerModel): string 
   return `${status} to ${locationFor(location, '')}${afterQuery === null || beforeQuery.includes('?') ? '' : ', with the query of the request'}`;
 }
 
-/** Says what a change of an answer means to callers. */
+/** Returns what a change of an answer means to callers. */
 export function compareAnswers(now: AnswerModel, before: AnswerModel): Difference | null {
   const difference = compareNeutral('answer', describeAnswer(now), describeAnswer(before));
   if (difference !== null || JSON.stringify(now) === JSON.stringify(before)) return difference;

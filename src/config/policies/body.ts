@@ -8,7 +8,7 @@ interface BodyModel {
   readonly body: BodyTerms;
 }
 
-/** The slowest that the body of a request may arrive, in bytes a second, unless its route says otherwise. */
+/** The slowest that the body of a request may arrive, in bytes per second, unless its route says otherwise. */
 export const LEAST_BODY_RATE = 240;
 /** The terms by default, which ten thousand routes share. */
 const USUAL: BodyTerms = { maxBytes: null, minBytesPerS: LEAST_BODY_RATE, deadlineMs: null };

@@ -22,7 +22,7 @@ interface BucketSetting<Keys extends PolicyKeys, Model extends object> {
     bucket: NoInfer<Model>,
     placeOf: (key: keyof Keys & string) => string | null,
   ): readonly (readonly [about: string, fact: string])[];
-  /** Says what a change means to callers, for `weir diff`. `null` stands for no difference. */
+  /** Returns what a change means to callers, for `weir diff`. `null` stands for no difference. */
   compare(now: BucketToCompare<Keys>, before: BucketToCompare<Keys>): Difference | null;
 }
 
@@ -116,9 +116,9 @@ function scopeOf(written: ScopeModel['scope'] | undefined, lines: Lines): ScopeM
 }
 
 /**
- * Says why a bucket has its scope, unless the file sets it: how many routes its lines of limits.yaml cover. A parameter belongs
- * to one route, whatever its value. A wildcard covers many routes: `/v1/**` covers paths, and `package.Service/*` covers the
- * methods of a service.
+ * Returns why a bucket has its scope, unless the file sets it: how many routes its lines of limits.yaml cover. A parameter
+ * belongs to one route, whatever its value. A wildcard covers many routes: `/v1/**` covers paths, and `package.Service/*` covers
+ * the methods of a service.
  */
 export function scopeReason(lines: Lines): ScopeReason {
   if (lines.length > 1) return 'several_lines';
@@ -188,7 +188,7 @@ export function describeBucketSettings(
   return SETTINGS.flatMap((setting: Setting) => setting.describe?.(bucket, placeOf) ?? []);
 }
 
-/** Says what changes of a bucket's settings mean to callers. */
+/** Returns what changes of a bucket's settings mean to callers. */
 export function compareBucketSettings(
   now: BucketToCompare<typeof bucketSettingKeys>,
   before: BucketToCompare<typeof bucketSettingKeys>,

@@ -18,7 +18,7 @@ export interface PolicyContext {
   /** `null` if the route is answered without one. */
   readonly upstream: UpstreamModel | null;
   readonly timeouts: RouteTimeouts;
-  /** The slowest that clients may read where a route does not say so, in bytes a second; `null`: any rate. */
+  /** The slowest that clients may read where a route does not say so, in bytes per second; `null`: any rate. */
   readonly minReadRate: number | null;
   /** What all routes require. */
   readonly requirements: Requirements;
@@ -56,7 +56,7 @@ export interface RoutePolicy<Keys extends PolicyKeys, Model extends object> {
   describe?(
     route: NoInfer<Model> & { readonly upstream: UpstreamModel | null },
   ): readonly (readonly [about: string, fact: string])[];
-  /** Says what a change means to callers, for `weir diff`. `null` stands for no difference. */
+  /** Returns what a change means to callers, for `weir diff`. `null` stands for no difference. */
   compare(now: NoInfer<Model>, before: NoInfer<Model>): readonly (Difference | null)[];
 }
 

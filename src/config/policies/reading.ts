@@ -3,7 +3,10 @@ import { formatRate, rateOrOff } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
 
 interface ReadingModel {
-  /** The slowest that a client may take what waits for it, on the average of `timeouts.client_read`, in bytes a second; `null`: any. */
+  /**
+   * The slowest that a client may take what waits for it, on the average of `timeouts.client_read`, in bytes per second; `null`:
+   * any.
+   */
   readonly minReadRate: number | null;
 }
 

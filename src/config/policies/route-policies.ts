@@ -114,7 +114,7 @@ export function describePolicies(route: PoliciesInUse, serves: 'paths' | 'calls'
 }
 
 /**
- * Says what changes of policies mean to callers.
+ * Returns what changes of policies mean to callers.
  *
  * @param areServed whether upstreams serve the requests, now and before
  */

@@ -188,7 +188,7 @@ const OF_BUCKET: Words = {
   ...yet('keys of your choice are', 'key', 'by', 'keys'),
 };
 
-/** Says what another gateway's word for a key is called here; `undefined` if the word is not known at this place. */
+/** Returns what another gateway's word for a key is called here; `undefined` if the word is not known at this place. */
 export function otherWord(key: string, path: Path, isLimits: boolean): string | undefined {
   const words = wordsAt(path, isLimits);
   return Object.hasOwn(words, key) ? words[key] : undefined;

@@ -108,7 +108,7 @@ function isQuoting(issue: z.core.$ZodIssue): boolean {
   return issue.code === 'custom' && issue.params?.expected !== undefined;
 }
 
-/** Says what was expected without repeating the value; `null` if the message does not repeat it anyway. */
+/** Returns what was expected without repeating the value; `null` if the message does not repeat it anyway. */
 function expectedOf(issue: z.core.$ZodIssue): string | null {
   const expected: unknown = issue.code === 'custom' ? issue.params?.expected : undefined;
   if (typeof expected === 'string') return `expected ${expected}`;

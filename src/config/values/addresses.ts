@@ -64,7 +64,7 @@ const URL_PARTS = /^(srv\+)?(https?):\/\/([^/]*)(.*)$/;
 const NO_SRV_NAME =
   'SRV records belong to a name, such as srv+http://_http._tcp.api.internal: write an address with http:// alone';
 
-/** Says what to write instead of a base that is not the one spelling of its path. */
+/** Returns what to write instead of a base that is not the one spelling of its path. */
 function whyNoBase(url: string, base: string): string | null {
   if (base === '') return null;
   if (base.endsWith('/'))

@@ -42,7 +42,7 @@ export function parseHost(text: string): string {
   return star + read;
 }
 
-/** Says why this is no host, and never suggests one that would be refused in turn. */
+/** Returns why this is no host, and never suggests one that would be refused in turn. */
 function whyNoHost(text: string): string {
   const { why, instead } = mistakeIn(text);
   const isSound = instead !== text && messageOf(PatternError, () => parseHost(instead)) === null;

@@ -24,7 +24,7 @@ export function routePath() {
     });
 }
 
-/** Says where to write the host that a path begins with; `null` if it begins with none. */
+/** Returns where to write the host that a path begins with; `null` if it begins with none. */
 function adviceOnHost(path: string): string | null {
   const { host, rest } = splitHost(path);
   if (host === null) return null;

@@ -69,7 +69,7 @@ export function shareOfCallers() {
   return textOfForm(error, form, text => Number(text.slice(0, -1)) / 100);
 }
 
-/** `off`, read as null, or a rate such as `240B/s`, read as bytes a second. */
+/** `off`, read as null, or a rate such as `240B/s`, read as bytes per second. */
 export function rateOrOff() {
   const error = 'expected off, or a rate such as 240B/s or 4KiB/s';
   return textOfForm(error, /^(off|\d{1,9}(B|KiB|MiB|GiB)\/s)$/, (text, context) => {
@@ -114,7 +114,7 @@ export function formatSize(bytes: number): string {
   return `${bytes}${units[unit]}`;
 }
 
-/** Formats bytes a second as `rateOrOff` reads them: `240B/s`, or `off`. */
+/** Formats bytes per second as `rateOrOff` reads them: `240B/s`, or `off`. */
 export function formatRate(bytesPerS: number | null): string {
   return bytesPerS === null ? 'off' : `${formatSize(bytesPerS)}/s`;
 }

@@ -18,7 +18,7 @@ export function secret(key: string) {
     .register(MARKS, { kind: 'secret' });
 }
 
-/** Says what to write in place of a secret. Every secret has a sibling key that names a file. */
+/** Returns what to write in place of a secret. Every secret has a sibling key that names a file. */
 export function secretInFile(key: string): string {
   return `this file must not contain secrets: write "\${NAME}" to read an environment variable, or name a file with ${key}_file`;
 }

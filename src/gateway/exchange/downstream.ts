@@ -47,7 +47,7 @@ export interface Downstream {
   body(terms: BodyTerms): BodySource;
 
   /**
-   * Reports that so many bytes of the body are buffered instead of passed on. They count as held for the client until the
+   * Reports that this many bytes of the body are buffered instead of passed on. They count as held for the client until the
    * exchange ends.
    */
   keeps(bytes: number): void;

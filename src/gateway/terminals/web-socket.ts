@@ -92,7 +92,7 @@ export class WebSocketSession implements Successor {
   /**
    * Called once the client has its 101.
    *
-   * @param record what is known of the exchange so far
+   * @param record what is known about the exchange so far
    * @param permit the place at the upstream, kept to the end of the session
    * @param place the caller's place among its concurrent requests, kept likewise
    */

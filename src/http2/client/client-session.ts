@@ -107,6 +107,6 @@ export interface ClientSessionOwner {
   wake(): void;
   /** Called when SETTINGS of the server have been read, the first ones or changes. */
   settingsRead(): void;
-  /** Called when a GOAWAY has come: open no more streams. Those above its last one are about to be closed. */
+  /** Called when a GOAWAY has arrived: open no more streams. Those above its last one are about to be closed. */
   goaway(lastStream: number, code: number): void;
 }

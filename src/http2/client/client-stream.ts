@@ -4,7 +4,7 @@ import { Stream, type StreamEnd, type StreamHandler, type StreamHost } from '../
 /** One request with its response, on a stream of HTTP/2. */
 export class ClientStream extends Stream {
   protected readonly handler: StreamHandler;
-  /** True once a header section has come. */
+  /** True once a header section has arrived. */
   #isBegun = false;
 
   /** @param endsAtOnce true if the request has no body */
@@ -19,7 +19,7 @@ export class ClientStream extends Stream {
   }
 
   override close(end: StreamEnd): void {
-    // A response that has come whole is still handed on, at the pace of the handler.
+    // A response that has arrived completely is still passed on, at the pace of the handler.
     if (this.isReceived) this.isClosed = true;
     else super.close(end);
   }

@@ -13,31 +13,31 @@ import {
 } from './frame-type.ts';
 
 /**
- * Reads the frames that the other side sends, in whatever pieces they come, and hands them on. Checks each frame by itself and in
- * its order after others; only the sink knows which streams there are.
+ * Reads the frames that the peer sends, in whatever pieces they come, and hands them on. Checks each frame by itself and in its
+ * order after others; only the sink knows which streams there are.
  */
 export class FrameReader {
   readonly #sink: FrameSink;
   readonly #data: DataFrame;
   readonly #block: HeaderBlock;
-  /** How many bytes of the preface have not come yet. */
+  /** How many bytes of the preface have not arrived yet. */
   #prefaceLeft: number;
-  /** The beginning of a frame that has not come whole; empty if there is none. */
+  /** The beginning of a frame that has not arrived completely; empty if there is none. */
   #partial: Buffer = NO_BYTES;
   #partialBytes = 0;
-  /** True if the head below is that of the partial frame; false if not even its head has come whole. */
+  /** True if the head below is that of the partial frame; false if not even its head has arrived completely. */
   #hasHead = false;
   /** The head of the frame that is being read (RFC 9113, 4.1). */
   #length = 0;
   #type = 0;
   #flags = 0;
   #stream = 0;
-  /** True once the first frame has come. */
+  /** True once the first frame has arrived. */
   #begun = false;
   #isStopped = false;
 
   /**
-   * @param preface what the other side sends before its first frame
+   * @param preface what the peer sends before its first frame
    * @param maxBlockBytes the largest header block in several frames
    */
   constructor(sink: FrameSink, preface: Buffer = NO_BYTES, maxBlockBytes = MAX_BLOCK_BYTES) {
@@ -63,7 +63,7 @@ export class FrameReader {
     return at;
   }
 
-  /** Ends the present `read` behind the frame that is being handed on. */
+  /** Ends the present `read` behind the frame that is being passed on. */
   stop(): void {
     this.#isStopped = true;
   }
@@ -77,7 +77,7 @@ export class FrameReader {
     return from + taken;
   }
 
-  /** Reads a frame in place if enough of it has come, else keeps what has come. */
+  /** Reads a frame in place if enough of it has arrived, else keeps what has arrived. */
   #readFrame(bytes: Buffer, at: number, end: number): number {
     this.#hasHead = end - at >= HEAD_BYTES;
     if (this.#hasHead) this.#readHead(bytes, at);
@@ -117,7 +117,7 @@ export class FrameReader {
     return at + taken;
   }
 
-  /** How many bytes of the frame must have come before it can go on. */
+  /** How many bytes of the frame must have arrived before it can continue. */
   #neededBytes(): number {
     if (!this.#hasHead) return HEAD_BYTES;
     return HEAD_BYTES + (this.#type === FrameType.DATA ? Math.min(1, this.#length) : this.#length);
@@ -141,7 +141,7 @@ export class FrameReader {
       throw protocolFault('another frame inside a header block');
   }
 
-  /** Hands on a frame whose payload begins at `from`. Returns the position after what was read. */
+  /** Passes on a frame whose payload begins at `from`. Returns the position after what was read. */
   #take(bytes: Buffer, from: number): number {
     const type = this.#type;
     if (type === FrameType.DATA)
@@ -296,17 +296,17 @@ function fragmentOf(stream: number, payload: Buffer, flags: number): Buffer {
 }
 
 /**
- * The DATA frame that is being read. At the end of each read, hands on the part that has come, because a slow server may take long
- * for a frame. Hands on frames of one stream that come together as one piece: each piece would cost its client a write.
+ * The DATA frame that is being read. At the end of each read, passes on the part that has arrived, because a slow server may take
+ * long for a frame. Passes on frames of one stream that come together as one piece: each piece would cost its client a write.
  */
 class DataFrame {
   readonly #sink: FrameSink;
   #stream = 0;
   #ends = false;
-  /** How many bytes have not come yet, without padding. */
+  /** How many bytes have not arrived yet, without padding. */
   #bytesLeft = 0;
   #paddingLeft = 0;
-  /** The buffer that holds the piece that is not handed on yet. */
+  /** The buffer that holds the piece that is not passed on yet. */
   #piece: Buffer = NO_BYTES;
   #pieceFrom = 0;
   #pieceTo = 0;
@@ -316,7 +316,7 @@ class DataFrame {
     this.#sink = sink;
   }
 
-  /** True if a part of the frame has not come yet. */
+  /** True if a part of the frame has not arrived yet. */
   get isOpen(): boolean {
     return this.#bytesLeft > 0 || this.#paddingLeft > 0;
   }
@@ -338,7 +338,7 @@ class DataFrame {
     this.#ends = (flags & Flag.END_STREAM) !== 0;
     this.#paddingLeft = padding;
     this.#bytesLeft = length - lead - padding;
-    // RFC 9113, 6.1: padding counts for flow control. An empty frame is handed on, too.
+    // RFC 9113, 6.1: padding counts for flow control. An empty frame is passed on, too.
     if (isPadded || length === 0)
       this.#sink.data(stream, NO_BYTES, lead + padding, this.#ends && !this.isOpen);
     return lead;
@@ -362,7 +362,7 @@ class DataFrame {
     return at + taken + skipped;
   }
 
-  /** Hands on what was read. Call it at the end of the bytes, and before a frame of another type. */
+  /** Passes on what was read. Call it at the end of the bytes, and before a frame of another type. */
   handOn(ends = false): void {
     if (this.#piece === NO_BYTES) return;
     const piece = this.#piece.subarray(this.#pieceFrom, this.#pieceTo);

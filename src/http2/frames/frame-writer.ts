@@ -89,8 +89,8 @@ export class FrameWriter {
   }
 
   /**
-   * Writes DATA, of at most MAX_PAYLOAD bytes. They go into the last frame if it has room, since small frames cost the other side
-   * much: the Rust crate h2 closes the connection when some hundred of them wait to be read.
+   * Writes DATA, of at most MAX_PAYLOAD bytes. They go into the last frame if it has room, since small frames cost the peer much:
+   * the Rust crate h2 closes the connection when some hundred of them wait to be read.
    */
   data(stream: number, bytes: Buffer, from = 0, to: number = bytes.length): void {
     if (this.#extendData(stream, bytes, from, to)) return;

@@ -1,10 +1,10 @@
-/** Most bytes of the other side's memory that we use. */
+/** Maximum bytes of the peer's memory that we use. */
 const MAX_BYTES = 4_096;
 /** Largest field that is indexed: longer ones would push out too many others. */
 const MAX_FIELD_BYTES = 1_024;
 /** How many values of a name may be indexed in a row without one being used again. */
 const MAX_UNUSED_VALUES = 8;
-/** Most names that are remembered. */
+/** Maximum names that are remembered. */
 const MAX_NAMES = 256;
 
 /** A field in the table. */
@@ -19,7 +19,7 @@ export interface Entry {
   isHeld: boolean;
 }
 
-/** What is known of a name. */
+/** What is known about a name. */
 interface NameState {
   /** Its entries, the newest last. */
   entries: Entry[];
@@ -42,7 +42,7 @@ export class EncodingTable {
     return this.#names.size;
   }
 
-  /** Follows the other side's limit. The next block tells it so (RFC 7541, 4.2). */
+  /** Follows the peer's limit. The next block tells it so (RFC 7541, 4.2). */
   limit(bytes: number): void {
     const maxBytes = Math.min(bytes, MAX_BYTES);
     if (maxBytes === this.#maxBytes) return;

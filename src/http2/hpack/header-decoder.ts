@@ -8,7 +8,7 @@ import { decodeHuffman } from './huffman.ts';
 const TABLE_BYTES = 4_096;
 /** Largest shift of an integer's last byte: longer integers are of no use, and an error (RFC 7541, 5.1). */
 const MAX_SHIFT = 21;
-/** Most bytes of a block that is remembered, and how many are. */
+/** Maximum bytes of a block that is remembered, and how many are. */
 const MAX_REMEMBERED_BYTES = 4_096;
 const REMEMBERED = 2;
 /** The flaw of a section that is larger than its bounds. */
@@ -31,7 +31,7 @@ export interface HeaderSection {
 
 /** How large a header section may be. */
 export interface SectionBounds {
-  /** Most bytes, with 32 more for each field (RFC 9113, 6.5.2). */
+  /** Maximum bytes, with 32 more for each field (RFC 9113, 6.5.2). */
   readonly maxBytes: number;
   readonly maxFields: number;
 }
@@ -53,7 +53,7 @@ export class HeaderDecoder {
   #bytes = 0;
   #flaw: string | null = null;
   #pseudo = 0;
-  /** True once a field has come that is no pseudo-field. */
+  /** True once a field has arrived that is no pseudo-field. */
   #isBehindPseudo = false;
   #length: string | null = null;
   #priority: string | null = null;
@@ -264,7 +264,7 @@ class KnownBlock {
   }
 }
 
-/** The dynamic table of the other side's encoder (RFC 7541, 2.3.2). */
+/** The dynamic table of the peer's encoder (RFC 7541, 2.3.2). */
 export class DecodingTable {
   /** A power of two of places, as many as were needed so far. */
   #ring: (DecodedField | undefined)[] = [];

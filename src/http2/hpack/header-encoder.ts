@@ -11,7 +11,7 @@ export function isSecret(name: string): boolean {
 
 /** Strings up to this length are copied by a loop, which is faster than a call into native code. */
 const SHORT = 24;
-/** Most bytes that the three integers of a field take. */
+/** Maximum bytes that the three integers of a field take. */
 const INTEGERS = 18;
 
 const staticNames = new Map<string, number>();
@@ -23,7 +23,7 @@ for (let i = STATIC_NAMES.length - 1; i > 0; i--) {
   staticFields.set(name, values.set(STATIC_VALUES[i] as string, i));
 }
 
-/** Most fields of a section whose places in a table are remembered. */
+/** Maximum fields of a section whose places in a table are remembered. */
 const MAX_HINTS = 32;
 
 /**
@@ -65,7 +65,7 @@ export class HeaderEncoder {
     this.#tailHints = [];
   }
 
-  /** Follows the SETTINGS_HEADER_TABLE_SIZE of the other side. */
+  /** Follows the SETTINGS_HEADER_TABLE_SIZE of the peer. */
   limitTable(bytes: number): void {
     this.#table.limit(bytes);
   }

@@ -50,7 +50,7 @@ class Rate {
     this.#count = Math.max(this.#count - count, -this.#bounds.burst);
   }
 
-  /** Lets the count sink by as much as so many seconds allow. */
+  /** Lets the count sink by as much as this many seconds allow. */
   pass(seconds: number): void {
     if (this.#count > 0) this.#count = Math.max(0, this.#count - this.#bounds.perS * seconds);
   }
@@ -85,7 +85,7 @@ export class ClientFloods {
     this.#others.check();
   }
 
-  /** Notes that a stream was opened, or so many frames of DATA were sent: some control frames may follow. */
+  /** Notes that a stream was opened, or this many frames of DATA were sent: some control frames may follow. */
   explained(frames: number): void {
     this.#others.allow(FRAMES_PER_EVENT * frames);
   }

@@ -8,12 +8,12 @@ import { EarlyPriorities, readPriority } from './priority.ts';
 import { headFlaw } from './request-rules.ts';
 import { ANY_LENGTH, type RequestHandler, ServerStream, type ServerStreamHost } from './server-stream.ts';
 
-/** Most streams that one read opens: what is behind them waits, so that other connections have their turn. */
+/** Maximum streams that one read opens: what is behind them waits, so that other connections have their turn. */
 const MAX_OPENED = 64;
-/** A piece of at least so many bytes is copied if it is less than one part in `KEPT_PART` of its buffer. */
+/** A piece of at least this many bytes is copied if it is less than one part in `KEPT_PART` of its buffer. */
 const COPIED_BYTES = 4_096;
 const KEPT_PART = 4;
-/** Changing the windows of so many streams takes about as long as opening one. */
+/** Changing the windows of this many streams takes about as long as opening one. */
 const CHANGED_WINDOWS = 16;
 /** How many streams that we reset are remembered, for each that may be open: their clients may not know it yet. */
 const REMEMBERED_RESETS = 4;
@@ -252,7 +252,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
     const stream = super.receiving(id);
     if (stream !== undefined) return stream;
     this.#floods.controlFrame();
-    // RFC 9113, 5.1: the stream alone is at fault. gRPC for Java on OkHttp sends what was under way.
+    // RFC 9113, 5.1: the stream alone is at fault. gRPC for Java on OkHttp sends what was in progress.
     if (this.#resets.includes(-id)) this.writer.reset(id, ErrorCode.STREAM_CLOSED);
     else if (id > this.#unawareTo && id <= this.#lastServed && !this.#resets.includes(id))
       throw closedFault();
@@ -315,11 +315,11 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
 
 /** The windows and bounds of a session. */
 export interface ServerSessionOptions extends SessionOptions {
-  /** Most streams at the same time. */
+  /** Maximum streams at the same time. */
   readonly maxStreams: number;
   /** Whether extended CONNECT is offered (RFC 8441). */
   readonly offersConnect: boolean;
-  /** Most bytes that wait to be sent. While there are more, new streams are refused. */
+  /** Maximum bytes that wait to be sent. While there are more, new streams are refused. */
   readonly maxUnsent: number;
 }
 
@@ -330,8 +330,8 @@ export interface ServerSessionOwner {
   /** Called when there is something to take and write by the end of this turn of the event loop. */
   wake(): void;
   /**
-   * Called when a request has come. Its pseudo-fields come first. A section with a flaw belongs to a malformed request: answer it
-   * 400; its stream is then reset. Only one that is TOO_LARGE is not malformed. It may be answered within the call.
+   * Called when a request has arrived. Its pseudo-fields come first. A section with a flaw belongs to a malformed request: answer
+   * it 400; its stream is then reset. Only one that is TOO_LARGE is not malformed. It may be answered within the call.
    *
    * @param ends true if the request has no body
    */

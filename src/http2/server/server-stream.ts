@@ -30,7 +30,7 @@ const NO_TRAILERS: Fields = [];
 export class ServerStream extends Stream {
   protected override readonly host: ServerStreamHost;
   protected handler: RequestHandler | null = null;
-  /** How many bytes of the body have not come yet, by `content-length`; ANY_LENGTH if it says nothing. */
+  /** How many bytes of the body have not arrived yet, by `content-length`; ANY_LENGTH if it says nothing. */
   #bytesLeft: number;
   /** True if the request is malformed: the stream is reset behind the response (RFC 9113, 8.1.1). */
   #isMalformed: boolean;

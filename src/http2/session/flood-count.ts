@@ -1,7 +1,7 @@
 import type { Http2FaultReason } from '../../core/index.ts';
 import { ErrorCode, Http2Fault } from '../http2-fault.ts';
 
-/** Most acknowledgements of SETTINGS and PING that may wait to be written, as in nghttp2 (CVE-2019-9512, CVE-2019-9515). */
+/** Maximum acknowledgements of SETTINGS and PING that may wait to be written, as in nghttp2 (CVE-2019-9512, CVE-2019-9515). */
 const MAX_ACKNOWLEDGEMENTS = 1_000;
 /**
  * Most DATA frames in a row that are empty or only padding and do not end their stream (CVE-2019-9518). Some servers send one

@@ -2,7 +2,7 @@ import { GrowingBytes, NO_BYTES } from '../../core/index.ts';
 import { type FrameWriter, MAX_31_BITS, MAX_PAYLOAD } from '../frames/index.ts';
 import { ErrorCode, Http2Fault } from '../http2-fault.ts';
 
-/** Most bytes of a piece of DATA: 4 KiB. */
+/** Maximum bytes of a piece of DATA: 4 KiB. */
 const PIECE_BITS = 12;
 /** The window of a connection or stream at the beginning (RFC 9113, 6.9.2). */
 export const FIRST_WINDOW = 65_535;
@@ -10,7 +10,7 @@ export const FIRST_WINDOW = 65_535;
 /** The sending side of a stream. */
 export interface Sender {
   readonly id: number;
-  /** How many bytes the other side accepts on the stream. Below 0 if it has made its windows smaller. */
+  /** How many bytes the peer accepts on the stream. Below 0 if it has made its windows smaller. */
   sendWindow: number;
   /** How many bytes of DATA were sent on the stream. */
   sentBytes: number;
@@ -24,10 +24,10 @@ export interface Sender {
   sent(): void;
 }
 
-/** Sends DATA as fast as the windows of the other side and the socket allow. Where streams wait, the most urgent ones take turns. */
+/** Sends DATA as fast as the windows of the peer and the socket allow. Where streams wait, the most urgent ones take turns. */
 export class Sending {
   readonly #writer: FrameWriter;
-  /** How many bytes the other side accepts on all streams together. */
+  /** How many bytes the peer accepts on all streams together. */
   #window = FIRST_WINDOW;
   /** True while the socket takes more. */
   #open = true;
@@ -37,7 +37,9 @@ export class Sending {
   waiting = 0;
   /** How many bytes of DATA were sent on all streams. */
   sentBytes = 0;
-  /** How many pieces of DATA were sent that the other side may acknowledge one by one: as its windows parted them, at most 4 KiB each. */
+  /**
+   * How many pieces of DATA were sent that the peer may acknowledge one by one: as its windows parted them, at most 4 KiB each.
+   */
   pieces = 0;
 
   constructor(writer: FrameWriter) {
@@ -241,7 +243,7 @@ export class OutgoingBytes {
   }
 }
 
-/** How much the other side may send on all streams before we allow more (RFC 9113, 6.9). */
+/** How much the peer may send on all streams before we allow more (RFC 9113, 6.9). */
 export class ReceiveWindow {
   readonly #max: number;
   #left: number;

@@ -3,12 +3,12 @@ import { sectionBytes } from '../hpack/index.ts';
 import { ErrorCode, Http2Fault } from '../http2-fault.ts';
 import { FIRST_WINDOW } from './flow-control.ts';
 
-/** Most settings in a frame, as in nghttp2. */
+/** Maximum settings in a frame, as in nghttp2. */
 const MAX_ENTRIES = 32;
 const ENTRY_BYTES = 6;
 const MAX_FRAME_SIZE = 2 ** 24 - 1;
 
-/** The settings of the other side (RFC 9113, 6.5.2). */
+/** The settings of the peer (RFC 9113, 6.5.2). */
 export class PeerSettings {
   /** Most streams at the same time. */
   maxStreams = Number.POSITIVE_INFINITY;
@@ -38,7 +38,7 @@ export class PeerSettings {
     this.#isFirst = false;
   }
 
-  /** Whether the other side takes a header section of this size. */
+  /** Whether the peer takes a header section of this size. */
   accepts(fields: readonly string[]): boolean {
     return this.maxSectionBytes === Number.POSITIVE_INFINITY || sectionBytes(fields) <= this.maxSectionBytes;
   }

@@ -10,11 +10,14 @@ import { PeerSettings } from './peer-settings.ts';
 import type { Stream, StreamEnd, StreamHost } from './stream.ts';
 import { StreamTable } from './stream-table.ts';
 
-/** Pieces from this size on are handed on without a copy. Smaller ones are copied, or they would keep the large buffer around them. */
+/**
+ * Pieces from this size on are passed on without a copy. Smaller ones are copied, or they would keep the large buffer around
+ * them.
+ */
 const KEPT_BYTES = 4_096;
 const PING_PAYLOAD = Buffer.alloc(8);
 
-/** The windows in bytes, and the bounds of the other side's header sections. */
+/** The windows in bytes, and the bounds of the peer's header sections. */
 export interface SessionOptions extends SectionBounds {
   readonly streamWindow: number;
   readonly connectionWindow: number;
@@ -47,7 +50,7 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
   /** @param wake called when there is something to take and write by the end of this turn of the event loop */
   constructor(options: SessionOptions, side: SessionSide, wake: () => void) {
     this.streamWindow = options.streamWindow;
-    // RFC 9113, 6.9.3: the other side may not know our SETTINGS yet.
+    // RFC 9113, 6.9.3: the peer may not know our SETTINGS yet.
     this.mostReceived = Math.max(options.streamWindow, FIRST_WINDOW);
     this.#wake = wake;
     this.#window = new ReceiveWindow(options.connectionWindow);
@@ -75,7 +78,7 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
     return this.writer.length;
   }
 
-  /** The number of bytes of bodies that wait for a window of the other side, or for the socket. */
+  /** The number of bytes of bodies that wait for a window of the peer, or for the socket. */
   get waiting(): number {
     return this.sending.waiting;
   }

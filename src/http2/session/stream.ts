@@ -13,9 +13,9 @@ export interface StreamHost {
   endData(stream: Stream): void;
   /** Sends RST_STREAM, which closes the stream. */
   cancel(stream: Stream, code: number): void;
-  /** Lets the other side send this many bytes more on the stream. */
+  /** Lets the peer send this many bytes more on the stream. */
   openWindow(stream: Stream, bytes: number): void;
-  /** Notes that so many bytes of a body take no memory here any more. */
+  /** Notes that this many bytes of a body take no memory here any more. */
   used(bytes: number): void;
   /** Returns these bytes for a handler to keep, or a copy: they are not overwritten. */
   keep(bytes: Buffer): Buffer;
@@ -52,7 +52,7 @@ export abstract class Stream implements Sender {
   protected readonly host: StreamHost;
   /** Our message; `ending` if its last bytes wait. */
   protected local: 'open' | 'ending' | 'ended';
-  /** The message of the other side. */
+  /** The message of the peer. */
   protected remote: 'open' | 'ended';
   /** True once neither side sends anything more. */
   isClosed = false;
@@ -92,7 +92,7 @@ export abstract class Stream implements Sender {
     return this.#held?.roomBytes ?? 0;
   }
 
-  /** True once the other side has ended its message. */
+  /** True once the peer has ended its message. */
   get isReceived(): boolean {
     return this.remote === 'ended';
   }
@@ -151,7 +151,7 @@ export abstract class Stream implements Sender {
     return true;
   }
 
-  /** Closes the stream because the other side broke a rule on it (RFC 9113, 5.4.2). */
+  /** Closes the stream because the peer broke a rule on it (RFC 9113, 5.4.2). */
   fail(why: string, code: number = ErrorCode.PROTOCOL_ERROR): void {
     if (this.isDetached) return;
     this.cancel(code);
@@ -202,7 +202,7 @@ export abstract class Stream implements Sender {
     if (ends && !this.#isPausedNow()) this.#endReceiving();
   }
 
-  /** Called when all of the other side's message has been handed on. */
+  /** Called when all of the peer's message has been passed on. */
   protected abstract finishReceiving(): void;
 
   /** Keeps the compiler from assuming that a call in between left the stream flowing. */
@@ -258,11 +258,11 @@ export interface StreamHandler {
   /** Takes a header section. `ends` is true if nothing follows. */
   section(section: HeaderSection, ends: boolean): void;
   /**
-   * Takes a piece of the body, which is the handler's until it calls `release`; for ever, if that is `null`. Returns false if it wants
-   * no more until it resumes the stream.
+   * Takes a piece of the body, which is the handler's until it calls `release`; forever, if that is `null`. Returns false if it
+   * wants no more until it resumes the stream.
    */
   data(bytes: Buffer, release: Release | null): boolean;
-  /** Called when the whole message has been handed on, which the other side has ended by END_STREAM. */
+  /** Called when the whole message has been passed on, which the peer has ended by END_STREAM. */
   ended(): void;
   /** Called when what had to wait has been sent. */
   drained(): void;
@@ -274,9 +274,9 @@ export interface StreamHandler {
 export type StreamEnd =
   /** Both sides have ended it. Only a server is told. */
   | { readonly how: 'done' }
-  /** The other side sent RST_STREAM. */
+  /** The peer sent RST_STREAM. */
   | { readonly how: 'reset'; readonly code: number }
-  /** The other side broke a rule, and RST_STREAM was sent to it. */
+  /** The peer broke a rule, and RST_STREAM was sent to it. */
   | { readonly how: 'malformed'; readonly why: string }
   /** The server said by GOAWAY, with this code, that it has not looked at the stream and will not (RFC 9113, 6.8). */
   | { readonly how: 'unprocessed'; readonly code: number }

@@ -101,14 +101,14 @@ export class Moment {
     return Math.floor(ms) + this.#fixedOffsetMs;
   }
 
-  /** Goes on from the moment that another thread has noted at this place among `floats`. */
+  /** Continues from the moment that another thread has noted at this place among `floats`. */
   follow({ floats }: Words, place: number): void {
     this.nowMs = floats[place + LAST] ?? 0;
     this.steadyOffsetMs = floats[place + STEADY_OFFSET] ?? 0;
     this.#fixedOffsetMs = floats[place + FIXED_OFFSET] ?? 0;
   }
 
-  /** Reads the clock, goes on from the moment noted last, and notes this one. */
+  /** Reads the clock, continues from the moment noted last, and notes this one. */
   readAfter(clock: Clock, words: Words, place: number): void {
     this.follow(words, place);
     const [lastMs, steadyMs, fixedMs] = [this.nowMs, this.steadyOffsetMs, this.#fixedOffsetMs];

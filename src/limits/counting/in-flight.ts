@@ -16,7 +16,7 @@ export function defineConcurrency(bucket: string, main: string | null, most: num
 
 /** The place of a request among those of its caller that are in flight. */
 export interface Place {
-  /** Gives it back. May be called again. */
+  /** Gives it back. Idempotent. */
   leave(): void;
 }
 

@@ -171,7 +171,7 @@ export class Keyspaces {
     const kept = new Set(this.#inForce.map(({ identity }) => names.find(identity)));
     const dropped = new Set<number>();
     for (let at = 0; at < names.used; at++) if (names.isHeld(at) && !kept.has(at)) dropped.add(at);
-    // Do this first, so that no thread goes on counting in what is dropped.
+    // Do this first, so that no thread continues counting in what is dropped.
     this.#epochs.add(EPOCH, 1);
     this.#memory.keep();
     this.#table.releaseAll(dropped);

@@ -355,10 +355,10 @@ export interface MemoryStoreOptions {
   readonly memory?: TableMemory | undefined;
   /** Tells the stores of shared memory apart. Default `limits`. */
   readonly name?: string;
-  /** Most keys held, at 85 to 100 bytes each. Default 1,000,000. */
+  /** Maximum keys held, at 85 to 100 bytes each. Default 1,000,000. */
   readonly maxKeys?: number;
   /**
-   * Most keys for main values that one caller holds, those included that it opened for all callers; further values share one.
+   * Maximum keys for main values that one caller holds, those included that it opened for all callers; further values share one.
    * Default 4,096.
    */
   readonly keysPerCaller?: number;
@@ -594,7 +594,7 @@ export class MemoryStore implements LimitStore {
     this.#noteChange();
     const decision = this.#admit();
     if (concurrent !== null) decision.place = this.inFlight.enter(concurrent, caller, main);
-    // 5. What is in shadow decides only about requests that go on.
+    // 5. What is in shadow decides only about requests that continue.
     if (bound.shadow !== null) decision.shadow = this.#decideShadow(bound.shadow, caller, main, group, cost);
     if (limits.shadow !== null && limits.shadow.concurrent !== null)
       this.#enterInShadow(decision, limits.shadow.concurrent, caller, main);

@@ -17,8 +17,8 @@ const LONGER_MS = 60_000;
 export class Lifts {
   readonly #lifts = new Map<string, Remembered>();
   /**
-   * Goes on from the oldest to the next oldest, since a new iteration would first pass all entries that were deleted lately. Each sweep
-   * drops it: while an iteration rests, V8 keeps for it all that the map has held meanwhile.
+   * Continues from the oldest to the next oldest, since a new iteration would first pass all entries that were deleted lately.
+   * Each sweep drops it: while an iteration rests, V8 keeps for it all that the map has held meanwhile.
    */
   #oldest: MapIterator<string> | null = null;
   /** No lift is over before this moment. */

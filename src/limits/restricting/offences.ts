@@ -89,7 +89,7 @@ class OffenceCounter<Rule extends OffenceRule = OffenceRule> {
     return this.#restrictions.isExempt(address);
   }
 
-  /** A client that was lifted begins anew: its next offence must not restrict it again. */
+  /** A client that was lifted begins again: its next offence must not restrict it again. */
   #forget({ kind, key, webhook }: Restricted, seesToIt: boolean): void {
     if ((kind === 'webhook') !== (this.#reason === 'webhook_not_found')) return;
     if (seesToIt) this.#counter.forget(key, webhook);
@@ -137,7 +137,7 @@ export class WebhookNotFound extends OffenceCounter {
 
 interface EventCounterOptions
   extends Pick<MemoryStoreOptions, 'clock' | 'randomBytes' | 'memory' | 'name' | 'ownersOf'> {
-  /** Most keys counted. Default 200,000. */
+  /** Maximum keys counted. Default 200,000. */
   readonly maxKeys?: number;
 }
 

@@ -96,7 +96,10 @@ export interface RestrictionsOptions {
    * together. Default null: there is one.
    */
   readonly thread?: RestrictionThread | null;
-  /** Most restrictions held in each table. Default 10,000 by operators, 50,000 of principals, 100,000 of addresses, 50,000 on webhooks. */
+  /**
+   * Maximum restrictions held in each table. Default 10,000 by operators, 50,000 of principals, 100,000 of addresses, 50,000 on
+   * webhooks.
+   */
   readonly places?: Readonly<Record<core.RestrictionTableName, number>>;
   /** Returns the network of an address, given its key. Default: all addresses are of one. */
   readonly networkOf?: (address: string) => string;
@@ -105,8 +108,8 @@ export interface RestrictionsOptions {
 /** What restrictions do differently where several threads of a process know the same ones. */
 export interface RestrictionThread {
   /**
-   * Whether this one sees to what happens once in a process: where a client begins anew, its offences are forgotten by the thread that
-   * ended its restriction, or else, if that was another process, by the main one.
+   * Whether this one sees to what happens once in a process: where a client begins again, its offences are forgotten by the
+   * thread that ended its restriction, or else, if that was another process, by the main one.
    */
   readonly isMain: boolean;
   /** Called for each restriction of another process whose client is first seen here. */

@@ -24,7 +24,7 @@ const MAX_WEBHOOKS = 100;
 const NOBODY = { reason: null, untilMs: 0 };
 
 /**
- * Called when a client begins anew. `seesToIt`: this thread has to forget what all threads of the process count of the client
+ * Called when a client begins again. `seesToIt`: this thread has to forget what all threads of the process count of the client
  * together; else another thread does.
  */
 type WhenLifted = (restriction: Restriction, seesToIt: boolean) => void;
@@ -294,7 +294,7 @@ export class Restrictions {
 
   /**
    * Ends the restrictions of an address on webhooks, because the address itself is restricted from now on. On each webhook, it
-   * begins anew.
+   * begins again.
    */
   #mergeWebhooks(owner: string, seesToIt: boolean): void {
     for (const entry of [...this.#tables.named('webhook').ofOwner(owner)]) {
@@ -399,7 +399,7 @@ export class Restrictions {
     if (isHeld(entry)) this.#tellEnd(entry, null);
   }
 
-  /** @param seesToIt see `WhenLifted`; `null` where the client does not begin anew */
+  /** @param seesToIt see `WhenLifted`; `null` where the client does not begin again */
   #tellEnd(held: Held, seesToIt: boolean | null): void {
     this.#listener.released(held);
     if (seesToIt !== null) for (const lifted of this.#whenLifted) lifted(held, seesToIt);

@@ -17,7 +17,7 @@ type FeedConnection = Pick<RedisConnection, 'prefix' | 'script'>;
 const FLUSH_MS = 250;
 /** Offenders queued at a time. */
 const MAX_PENDING = 10_000;
-/** Offenders in one batch: at most 4,000 commands a second. */
+/** Offenders in one batch: at most 4,000 commands per second. */
 const BATCH = 1_000;
 /** Commands sent at once: few enough for the last reply to come in time. */
 const PORTION = 100;

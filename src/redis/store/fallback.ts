@@ -119,7 +119,7 @@ function divideEach(
   };
 }
 
-/** Keeps the slack of the whole limit. Computed anew from fewer units, a smooth limit would allow more. */
+/** Keeps the slack of the whole limit. Computed again from fewer units, a smooth limit would allow more. */
 function divideLimit(limit: limits.Limit, divisor: number): limits.Limit {
   return { ...limit, units: Math.max(1, Math.floor(limit.units / divisor)) };
 }

@@ -5,7 +5,7 @@ import type { CallSink, Resender, TransportCall, UpstreamFailure } from '../tran
 import { BrokenRequest, isOwnLack, SilentResponse } from '../transport.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** Most times that one request is sent, or would have been if a connection had been made. */
+/** Maximum times that one request is sent, or would have been if a connection had been made. */
 const MAX_ATTEMPTS = 3;
 /** Answers that say that the endpoint, or what it depends on, is in trouble. */
 const BAD_STATUS: ReadonlySet<number> = new Set([502, 503, 504]);
@@ -24,8 +24,8 @@ export interface CallShare {
   /** Looks the addresses up again, since no connection was made to this endpoint. */
   suspect(failed: Endpoint): void;
   /**
-   * Looks the addresses up again for a request that waits; `null`: there is no endpoint at all. Calls back when the request may go on,
-   * soon if a lookup would find nothing new. Returns a function that stops the wait.
+   * Looks the addresses up again for a request that waits; `null`: there is no endpoint at all. Calls back when the request may
+   * continue, soon if a lookup would find nothing new. Returns a function that stops the wait.
    */
   lookAgain(failed: Endpoint | null, then: () => void): () => void;
   /** Why there is no endpoint. */

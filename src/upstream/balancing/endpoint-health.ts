@@ -124,7 +124,7 @@ export class EndpointHealth {
   }
 
   #eject(reason: OutReason, nowMs: number): void {
-    // Requests that were under way may still fail.
+    // Requests that were in progress may still fail.
     if (this.#ejectedFor !== null || !this.#watch.mayEject()) return;
     const usedMs = nowMs - this.#ejectedUntilMs;
     const isRepeated = this.#lastEjectionMs > 0 && usedMs < Math.max(this.#lastEjectionMs, SLOW_START_MS);

@@ -135,9 +135,9 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
   /**
    * Sends to these addresses from now on. Call it once.
    *
-   * @param before the transport of the configuration before, if that reached the upstream in the same way. Addresses that stay keep
-   *   their connections, and what is known of their health; those that are gone finish what they carry. What began under that
-   *   configuration still goes to the addresses of then, and both hear of each that goes out or comes back.
+   * @param before the transport of the configuration before, if that reached the upstream in the same way. Addresses that stay
+   *   keep their connections, and what is known about their health; those that are gone finish what they carry. What began under
+   *   that configuration still goes to the addresses of then, and both hear of each that goes out or comes back.
    */
   use({ endpoints, balance, health }: Spreading, before: EndpointTransport | null): void {
     this.#balance = balance;

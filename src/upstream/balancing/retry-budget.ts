@@ -5,7 +5,7 @@ const LEAST_RETRIES = 10;
 /** The part of the requests of the last 10 s that may be sent again. */
 const SHARE = 0.2;
 
-/** The counts of the last 10 s lie in so many slots, each of so many milliseconds. */
+/** The counts of the last 10 s lie in so many slots, each of this many milliseconds. */
 export const RETRY_SLOTS = { slots: 10, slotMs: 1_000 } as const;
 
 /** Counts the requests to one upstream, and those that were sent again, in the last 10 s. */

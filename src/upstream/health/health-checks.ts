@@ -53,7 +53,7 @@ export interface Checks {
 interface HealthChecksDependencies {
   readonly clock: TimerClock;
   readonly random: Random;
-  /** Tells other threads what is known of an endpoint, by its key; `null`: nothing. Default: there are none. */
+  /** Tells other threads what is known about an endpoint, by its key; `null`: nothing. Default: there are none. */
   readonly tell?: (key: string, state: CheckState | null) => void;
 }
 

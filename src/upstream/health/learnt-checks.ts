@@ -3,7 +3,7 @@ import type { CheckedEndpoint, CheckState, Checks, HealthOptions } from './healt
 
 /** An endpoint that another thread checks. */
 interface Learnt {
-  /** What is known of it; `null` if nothing is. */
+  /** What is known about it; `null` if nothing is. */
   state: CheckState | null;
   end(): void;
 }

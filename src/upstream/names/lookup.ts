@@ -15,7 +15,7 @@ export interface LookupAnswer {
   readonly goodForMs: number;
 }
 
-/** Looks a name up; throws where nothing is found. `anew`: what another thread has found before does not do. */
+/** Looks a name up; throws where nothing is found. `again`: what another thread has found before does not do. */
 export type Lookup = (anew?: boolean) => Promise<LookupAnswer>;
 
 /** An address as the system lists it, with its family. */

@@ -96,7 +96,7 @@ export class NamedEndpoints implements EndpointSource {
     this.#clock.cancel(this.#timer);
   }
 
-  /** Goes on to the next group if no address of this one can be reached. Returns whether it did. */
+  /** Continues to the next group if no address of this one can be reached. Returns whether it did. */
   #noteUnreached(failed: EndpointAddress): boolean {
     const key = keyOf(failed);
     if (!this.endpoints.some(endpoint => keyOf(endpoint) === key)) return false;

@@ -19,10 +19,10 @@ export interface Lookups {
 
 type LookupSystem = Pick<System, 'clock' | 'network' | 'randomBytes'>;
 
-/** Names that are remembered. Further ones begin anew. */
+/** Names that are remembered. Further ones begin again. */
 const MOST_NAMES = 1_000;
 
-/** Says how a name is looked up. */
+/** Returns how a name is looked up. */
 export function lookupOf({ host, port, lookup }: EndpointOptions, system: LookupSystem): Lookup {
   return lookup === 'srv' ? srvLookup(host, system) : systemLookup({ host, port }, system.network);
 }

@@ -7,7 +7,7 @@ import type { FoundAddress, Lookup, LookupAnswer } from './lookup.ts';
 /** Bounds on the time that DNS allows: the longest so that a change is noticed, the shortest so that no server is flooded. */
 const LONGEST_MS = 300_000;
 const SHORTEST_MS = 5_000;
-/** The number of hosts that are looked up at the same time, and in all. */
+/** The number of hosts that are looked up at the same time, and in total. */
 const AT_ONCE = 16;
 const MOST_HOSTS = 1_000;
 /** After this time, hosts that have not been looked up yet keep the addresses that they had. */
