@@ -1,7 +1,7 @@
 import type { HeaderSection } from '../hpack/index.ts';
 import { Stream, type StreamEnd, type StreamHandler, type StreamHost } from '../session/index.ts';
 
-/** One request with its response, on a stream of HTTP/2. */
+/** One request with its response: a stream of HTTP/2. */
 export class ClientStream extends Stream {
   protected readonly handler: StreamHandler;
   /** True once a header section has arrived. */
@@ -19,7 +19,7 @@ export class ClientStream extends Stream {
   }
 
   override close(end: StreamEnd): void {
-    // A response that has arrived completely is still passed on, at the pace of the handler.
+    // A complete response is still passed on, at the pace of the handler.
     if (this.isReceived) this.isClosed = true;
     else super.close(end);
   }
@@ -37,7 +37,7 @@ export class ClientStream extends Stream {
   protected finishReceiving(): void {
     this.isDetached = true;
     this.handler.ended();
-    // The response is whole: what is left of the request is not wanted.
+    // The response is complete: the rest of the request is not needed.
     this.cancel();
   }
 }
