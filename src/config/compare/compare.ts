@@ -23,10 +23,10 @@ export function changesOf(now: Outline, before: Outline): Change[] {
   ]);
 }
 
-/** The most changes that one line of the log holds. */
+/** Maximum changes in one line of the log. */
 const MAX_LINES = 50;
 
-/** Formats changes, one line each: the strictest, and how many more there are. */
+/** Formats changes, one per line: the strictest, and how many more there are. */
 export function changesInWords(now: Outline, before: Outline): string[] {
   const lines = changesOf(now, before).map(formatChange);
   const more = lines.length - MAX_LINES;
