@@ -66,10 +66,10 @@ export function listedClass(principal: string, identity: IdentityModel | null): 
   return rules.find(({ callers }) => callers.has(principal))?.name ?? null;
 }
 
-/** Where a provider's notices are taken, by their kind: on the admin listener, or on a public path. `null` if they are not. */
+/** Where a provider's notices are received, by kind: on the admin listener, or at a public path. `null` if they are not. */
 export type NoticePlaces = Readonly<Record<NoticeKind, string | null>>;
 
-/** Lists the kinds of notices that are taken anywhere. */
+/** Returns the kinds of notices that are received anywhere. */
 export function noticeKindsIn(...all: readonly NoticePlaces[]): readonly NoticeKind[] {
   return NOTICE_KINDS.filter(kind => all.some(places => places[kind] !== null));
 }
