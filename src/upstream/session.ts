@@ -10,16 +10,16 @@ import { goawayError, type OwnFault } from './stream-response.ts';
  * Maximum calls on one connection: half of the stream identifiers (RFC 9113, 5.1.1), since many may be opened between two sweeps.
  */
 const MAX_CARRIED = 2 ** 29;
-/** Maximum bytes that wait for an upstream that does not read: heads and control frames, since bodies wait elsewhere. */
+/** Maximum bytes waiting for an upstream that does not read: heads and control frames, since bodies wait elsewhere. */
 const MAX_UNWRITTEN_BYTES = 16_777_216;
 /** How long after our GOAWAY the connection may stay open. */
 const CLOSE_MS = 1_000;
 
-/** What the sessions of a pool have in common, and how they tell the pool of their changes. */
+/** The state shared by a pool's sessions, and how they notify the pool of changes. */
 export interface SessionShare extends PoolTerms {
   /** Called when there may be room for another call: the session is new, or a stream has closed. */
   vacant(session: UpstreamSession): void;
-  /** Called when the session takes no further call. Only for a session that carried at least one. */
+  /** Called when the session takes no further calls. Only for a session that carried at least one. */
   retired(session: UpstreamSession): void;
   /** Called when the connection is closed. `cause` is set if it never carried a call. */
   gone(session: UpstreamSession, cause: Error | null): void;
@@ -33,13 +33,13 @@ type SessionPhase =
   | 'open'
   /** It takes no further calls and closes after the last one. */
   | 'draining'
-  /** A GOAWAY is going out. */
+  /** A GOAWAY is being sent. */
   | 'closing'
   | 'closed';
 
 /**
  * An HTTP/2 connection to an upstream, with the calls on its streams. Waits for the upstream's SETTINGS before the first call:
- * they prove that it speaks HTTP/2, and say how many streams it allows.
+ * they prove that it speaks HTTP/2, and contain its maximum of streams.
  */
 export class UpstreamSession implements CallSession, SessionSocketOwner {
   broken: Error | null = null;
@@ -54,11 +54,11 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
   #closedWhileIdle = false;
   /** The upstream's GOAWAY, if it named an error. */
   #departure: Error | null = null;
-  /** Measures how long the connection is being established, idle or closing. */
+  /** Times how long the connection has been connecting, idle or closing. */
   readonly #stall = new StallTimer();
   readonly #liveness = new Liveness();
 
-  /** @param chance from 0 up to 1, shortens the connection's life; see `Lifetime` */
+  /** @param chance from 0 to 1, shortens the connection's life; see `Lifetime` */
   constructor(share: SessionShare, chance: number) {
     const { options, clock } = share;
     this.#share = share;
@@ -76,7 +76,7 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
     return this.#phase === 'connecting';
   }
 
-  /** Whether it may take a further call, now or soon. */
+  /** Whether it may take another call, now or soon. */
   get accepts(): boolean {
     return this.#phase === 'open' || this.#phase === 'connecting';
   }
@@ -124,7 +124,7 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
     this.#ping();
   }
 
-  /** Takes no further call. Closes at once if none is in flight, else after the last one. */
+  /** Takes no further calls. Closes at once if none is in flight, else after the last one. */
   retire(): void {
     if (this.#phase !== 'open' && this.#phase !== 'connecting') return;
     const wasOpen = this.#phase === 'open';
@@ -133,7 +133,7 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
     if (wasOpen && this.#carried > 0) this.#share.retired(this);
   }
 
-  /** Checks whether something has taken too long. */
+  /** Checks for timeouts. */
   sweep(nowMs: number): void {
     const { options } = this.#share;
     const waitedMs = this.#stall.waitedMs(nowMs, false);
@@ -173,7 +173,7 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
     if (this.#phase === 'open') this.#share.vacant(this);
   }
 
-  /** RFC 9113, 6.8: whatever the code, streams that the upstream has looked at may still complete. */
+  /** RFC 9113, 6.8: whatever the code, streams that the upstream has processed may still complete. */
   goaway(_lastStream: number, code: number): void {
     if (code !== ErrorCode.NO_ERROR) this.#departure ??= goawayError(code);
     this.retire();
@@ -195,7 +195,7 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
     this.#share.gone(this, this.#carried > 0 ? null : this.broken);
   }
 
-  /** Lets a GOAWAY go out and closes the connection. */
+  /** Sends a GOAWAY and closes the connection. */
   #close(): void {
     this.#phase = 'closing';
     this.#stall.begin();
@@ -208,7 +208,7 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
     this.#socket.destroy();
   }
 
-  /** Takes no further call, and fails those in flight with this cause, unless there is one already. */
+  /** Takes no further calls, and fails those in flight with this cause, unless there is already another one. */
   #break(cause: Error): void {
     this.broken ??= cause;
     const accepted = this.accepts;
