@@ -41,7 +41,9 @@ export class AdminAccess {
     this.#onLoopback = isLoopback(address);
   }
 
-  /** Tells whether an open response may name callers to this client. A request without a token is not counted as a failed one. */
+  /**
+   * Returns whether an open response may name callers to this client. A request without a token is not counted as a failed one.
+   */
   mayShowCallers(request: AdminRequest): boolean {
     if (request.headers.authorization !== undefined) return this.toRead(request) === null;
     return this.#onLoopback && namesLoopback(request) && !isOfForeignPage(request);
@@ -106,7 +108,7 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
-/** Tells whether an address can be reached from this machine only (RFC 6890, 2.2.2 and 2.2.3). */
+/** Returns whether an address can be reached from this machine only (RFC 6890, 2.2.2 and 2.2.3). */
 function isLoopback(address: string): boolean {
   if (isIPv4(address)) return LOOPBACK.check(address);
   return isIPv6(address) && LOOPBACK.check(address, 'ipv6');
@@ -119,7 +121,7 @@ export interface AdminRequest {
 }
 
 /**
- * Tells whether a browser sent the request for a page of another origin. Browsers say so in `Sec-Fetch-Site`; older ones send
+ * Returns whether a browser sent the request for a page of another origin. Browsers say so in `Sec-Fetch-Site`; older ones send
  * `Origin` with all methods except GET and HEAD. A page can set neither (Fetch Standard, "forbidden request-header").
  */
 function isOfForeignPage({ headers }: AdminRequest): boolean {
@@ -131,7 +133,7 @@ function isOfForeignPage({ headers }: AdminRequest): boolean {
 }
 
 /**
- * Tells whether `Host` names this machine. Any other name may belong to a web page that makes it resolve to 127.0.0.1 (DNS
+ * Returns whether `Host` names this machine. Any other name may belong to a web page that makes it resolve to 127.0.0.1 (DNS
  * rebinding): for the browser, page and listener then have the same origin.
  */
 function namesLoopback({ headers: { host = '' } }: AdminRequest): boolean {
@@ -140,8 +142,8 @@ function namesLoopback({ headers: { host = '' } }: AdminRequest): boolean {
 }
 
 /**
- * Tells whether `Host` is a name that a web page may control. Addresses are safe: a page cannot make one lead elsewhere. So is a
- * request without `Host`, which browsers always send and simple health checks do not. Local proxies may send another address.
+ * Returns whether `Host` is a name that a web page may control. Addresses are safe: a page cannot make one lead elsewhere. So is
+ * a request without `Host`, which browsers always send and simple health checks do not. Local proxies may send another address.
  */
 function mayBeNameOfPage({ headers: { host } }: AdminRequest): boolean {
   if (host === undefined) return false;

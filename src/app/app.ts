@@ -12,7 +12,7 @@ export interface SharedParts {
   /** The part of this thread in its process. Default: it is alone, and informs others through Redis, if the configuration names one. */
   readonly thread?: ThreadPart;
   /**
-   * Makes what counts connections, requests in flight (in all, by address, by upstream and its callers), requests that are
+   * Makes what counts connections, requests in flight (in total, by address, by upstream and its callers), requests that are
    * held, and those to providers, up to their caps. Default: each gateway counts its own.
    */
   readonly newPermits?: NewPermits;
@@ -90,9 +90,9 @@ export interface App {
   /** Reads the configuration files now. Resolves once they are applied, refused or waiting; never rejects. */
   reload(): Promise<void>;
   /**
-   * Fails readiness at once, asks clients during `shutdown.delay` to connect anew, then stops accepting and lets requests in
-   * flight finish. Resolves to false when `shutdown.drain` ran out and the remaining ones were cut off. A second call joins
-   * the first.
+   * Fails readiness at once, asks clients during `shutdown.delay` to connect again, then stops accepting and lets requests in
+   * flight finish. Resolves to false when `shutdown.drain` ran out and the remaining ones were cut off. A second call joins the
+   * first.
    */
   drain(): Promise<boolean>;
   /** Has workers hand over the log lines that they gather. Resolves when they have, or after half a second. */

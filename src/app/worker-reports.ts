@@ -54,7 +54,7 @@ interface Living {
   levels: Levels;
 }
 
-/** What is known of a worker's number. It stays when the worker is replaced. */
+/** What is known about a worker's number. It stays when the worker is replaced. */
 interface Seat {
   /** `null` while a worker is being replaced. */
   living: Living | null;

@@ -2,53 +2,53 @@ import type { Clock, TableMemory, Words } from '../core/index.ts';
 import { FIRST_NAMED_WORD, NamedTable } from '../limits/index.ts';
 import type { BudgetOptions } from './options.ts';
 
-/** Decides whether an address may have one more token checked. */
+/** Decides whether another token of an address may be checked. */
 export interface CheckBudget {
-  /** Milliseconds that the address has to wait; 0 when a check may be made now. */
+  /** Milliseconds that the address has to wait; 0 if a check may be made now. */
   waitMs(address: string): number;
   /** Counts failed checks against the address's budget. */
   failed(address: string, checks: number): void;
 }
 
-/** The budget of failed verifications, which does not hold up tokens that have passed. */
+/** The budget of failed verifications, which does not delay tokens that have already passed. */
 export interface TokenBudget extends CheckBudget {
-  /** Whether another thread knows this token, so that checking it once more costs its address nothing. */
+  /** Whether another thread has verified this token, so that checking it again costs its address nothing. */
   hasPassed(tokenHash: string): boolean;
-  /** A token has passed its check here. */
+  /** Called when a token has passed its check here. */
   passed(tokenHash: string): void;
 }
 
-// Words of a record: the period of one address, opened by its first failure.
+// Offsets of words in a record: the window of one address, opened by its first failure.
 const FAILURES = FIRST_NAMED_WORD;
-/** When the window closes, on the monotonic clock. A float, as SECOND is. */
+/** When the window closes, on the monotonic clock. A float, like SECOND. */
 const CLOSES = FAILURES + 1;
-/** When the second began in which the checks of a spent budget are counted. */
+/** The start of the second for which checks after a spent budget are counted. */
 const SECOND = CLOSES + 2;
 const CHECKS = SECOND + 2;
 /** Which list it is in. */
 const LIST = CHECKS + 1;
-// Its neighbours there, as their number + 1.
+// Its neighbours in the list, as their number + 1.
 const OLDER = LIST + 1;
 const NEWER = OLDER + 1;
 const WIDTH = NEWER + 1;
 
-// Two lists of windows, in the order in which they opened and will close: those with budget left, and those whose budget is
-// spent. Spent ones have a list of their own, so that a flood of new addresses cannot push them out.
+// Two lists of windows, in the order in which they opened and will close: those with budget left, and those without. Spent ones
+// have their own list, so that a flood of new addresses cannot evict them.
 const COUNTING = 0;
 const SPENT = 1;
-// Words of a list. Records are stored as their number + 1.
+// Offsets of words in a list. Records are stored as their number + 1.
 const OLDEST = 0;
 const NEWEST = 1;
 const SIZE = 2;
 const LIST_WORDS = 4;
 
-/** The most tokens that are known to have passed: a power of two. */
+/** Maximum tokens remembered as passed: a power of two. */
 const PASSED = 2 ** 16;
 
 /**
- * The budget of failed verifications: bounds the work an address can cause with forged tokens. An address that fails
- * nothing has no entry. Once its budget is spent, an address still gets a few checks a second until its window closes,
- * because honest clients with new tokens may share it. All threads that share the memory have one budget.
+ * The budget of failed verifications: bounds the work that an address can cause with forged tokens. An address without failures
+ * has no entry. Once its budget is spent, an address still gets a few checks per second until its window closes, because honest
+ * clients with new tokens may share it. All threads that share the memory have one budget.
  */
 export class VerificationBudget implements TokenBudget {
   #options: BudgetOptions;
@@ -57,10 +57,10 @@ export class VerificationBudget implements TokenBudget {
   readonly #maxAddresses: number;
   readonly #table: NamedTable;
   readonly #lists: Words;
-  /** Which tokens passed lately in any thread: two words of the hash of each, at a place that a later one may take. */
+  /** Which tokens recently passed in any thread: two words of each hash, at a place that a later one may overwrite. */
   readonly #passed: Words;
 
-  /** `name`: tells budgets of one memory apart. The number of addresses is that of the first options. */
+  /** `name`: identifies the budget in shared memory. The number of addresses is that of the first options. */
   constructor(options: BudgetOptions, clock: Clock, memory: TableMemory, name: string) {
     this.#options = options;
     this.#clock = clock;
@@ -71,7 +71,7 @@ export class VerificationBudget implements TokenBudget {
     this.#passed = memory.words(`${name} passed`, memory.isShared ? 2 * PASSED : 0);
   }
 
-  /** Replaces the options. Counts stay, and open windows close when they would have closed before. */
+  /** Replaces the options. Counts stay, and open windows close when they would have before. */
   use(options: BudgetOptions): void {
     this.#options = options;
     void this.#memory.soon(() => {
@@ -117,7 +117,7 @@ export class VerificationBudget implements TokenBudget {
   passed(tokenHash: string): void {
     if (!this.#memory.isShared) return;
     const [low, high, place] = placeOf(tokenHash);
-    // Needs no lock: where two threads write at once, they may leave the hash of a token that nobody has.
+    // Needs no lock: two threads that write at once can only leave the hash of a token that nobody has.
     this.#passed.ints[place] = low;
     this.#passed.ints[place + 1] = high;
   }
@@ -147,7 +147,7 @@ export class VerificationBudget implements TokenBudget {
     return at;
   }
 
-  /** Drops the closed windows from the front of a list, and where that is not enough, the oldest. */
+  /** Drops closed windows from the front of a list or, if that is not enough, the oldest. */
   #makeRoom(list: number, nowMs: number): void {
     const { ints } = this.#lists;
     for (let at = this.#oldest(list); at >= 0; at = this.#oldest(list)) {
@@ -162,7 +162,7 @@ export class VerificationBudget implements TokenBudget {
     this.#table.drop(at);
   }
 
-  /** Puts a record at the end of a list. */
+  /** Appends a record to a list. */
   #join(at: number, list: number): void {
     const { records } = this.#table;
     const newest = this.#lists.ints[list * LIST_WORDS + NEWEST] ?? 0;
@@ -182,7 +182,7 @@ export class VerificationBudget implements TokenBudget {
     this.#lists.add(list + SIZE, -1);
   }
 
-  /** Sets a word of a neighbour, or, where there is none, the end of the list. */
+  /** Sets a word of a neighbour, or the end of the list if there is none. */
   #setNeighbour(at: number, word: number, value: number, end: number): void {
     if (at >= 0) this.#table.records.set(at * WIDTH + word, value);
     else this.#lists.set(end, value);
@@ -216,19 +216,19 @@ function placeOf(tokenHash: string): readonly [number, number, number] {
   return [low, hash.readInt32LE(4), 2 * (low & (PASSED - 1))];
 }
 
-/** Enough to find out why one caller gets 401, and too few to cost anything. */
+/** Enough to find out why one caller gets 401, and too few to cost much. */
 const CHECKS_PER_SECOND = 10;
-/** Where the number of the oldest check is, among the words. Before it, the moments lie. */
+/** Where the number of the oldest check is, among the words. The times come before it. */
 const NEXT = 2 * CHECKS_PER_SECOND;
 
 /**
- * Bounds the signature checks that only find out whose refused token it is, for the log. One bound for all issuers and addresses,
- * apart from every budget.
+ * Bounds the signature checks that only identify the owner of a refused token for the log. One bound for all issuers and
+ * addresses, separate from every budget.
  */
 export class OwnerChecks {
   readonly #clock: Clock;
   readonly #memory: TableMemory;
-  /** When a second has passed since each of the last checks, by the monotonic clock. */
+  /** When a second will have passed since each of the last checks, by the monotonic clock. */
   readonly #words: Words;
 
   constructor(clock: Clock, memory: TableMemory) {
@@ -237,7 +237,7 @@ export class OwnerChecks {
     this.#words = memory.words('owner checks', NEXT + 2);
   }
 
-  /** Counts one more check and returns true, unless that would be too many. */
+  /** Counts another check and returns true, unless that would be too many. */
   take(): boolean {
     return this.#memory.whole(() => {
       const nowMs = this.#clock.monotonicMs();

@@ -25,24 +25,24 @@ export interface Caller extends Revocable {
   readonly issuer: string;
   /** The token is refused from this moment on: `exp` plus the leeway, since the epoch. */
   readonly expiresAtMs: number;
-  /** The key that signed the token. When the key leaves the key set, the token is no longer accepted. */
+  /** The key that signed the token. Once the key leaves the key set, the token is no longer accepted. */
   readonly key: VerificationKey;
-  /** The thumbprint of the certificate without which the token is not valid (RFC 8705); `null` if it is bound to none. */
+  /** The thumbprint of the certificate that must accompany the token (RFC 8705); `null` if it is not bound to one. */
   readonly certificate: string | null;
   /** Fields for the upstream, ready to be sent: name, value, ... */
   readonly identityFields: Fields;
   /**
-   * The claims of the token that the configuration names and the token has, with the values of its JSON. Read them with `claimOf`
-   * only. `NO_CLAIMS` if there are none.
+   * The claims of the token that the configuration names, as parsed JSON. Read them with `claimOf` only. `NO_CLAIMS` if there are
+   * none.
    */
   readonly claims: JsonObject;
-  /** What the token lacks for each requirement of a route: read it with `shortfallOf`. */
+  /** What the token lacks for each requirement: read it with `shortfallOf`. */
   readonly rulings: string;
   /** The version of the issuer's revocations that the token was last checked against; 0 if never. */
   passedVersion: number;
 }
 
-/** What a caller keeps of a token that has none of the claims that the configuration names. */
+/** The claims of a caller whose token has none that the configuration names. */
 export const NO_CLAIMS: JsonObject = Object.freeze({});
 
 const MAX_PRINCIPAL_LENGTH = 256;
@@ -81,7 +81,7 @@ export function callerOf(
   };
 }
 
-/** What the caller's token lacks for a requirement of the configuration that it was judged by; `null` if it has everything. */
+/** What the caller's token lacks for a requirement of its configuration; `null` if nothing. */
 export function shortfallOf({ rulings }: Caller, requirement: Requirement): Shortfall | null {
   return shortfallIn(rulings, requirement);
 }
@@ -93,7 +93,7 @@ export function claimOf({ claims }: Pick<Caller, 'claims'>, name: string): unkno
 
 function keptOf(claims: JsonObject, names: readonly string[]): JsonObject {
   const kept = names.filter(name => Object.hasOwn(claims, name));
-  // `fromEntries` defines members, so that a claim named `__proto__` is one, too.
+  // `fromEntries` defines members, so that a claim named `__proto__` becomes one as well.
   return kept.length === 0 ? NO_CLAIMS : Object.fromEntries(kept.map(name => [name, claims[name]]));
 }
 
@@ -112,8 +112,8 @@ function isMarked(claims: JsonObject, rule: Pick<BotRule, 'claim' | 'value'>): b
 }
 
 /**
- * The principal of a caller with these values of its claims, in the order of `principal` in the configuration. Encoded parts
- * hold no blanks, so the separators cannot be forged. `#` marks the hashed form.
+ * The principal of a caller with these claim values, in the order of `principal` in the configuration. Encoded parts contain no
+ * blanks, so the separators cannot be forged. `#` marks the hashed form.
  *
  * @param issuer the caller's issuer if there are several, because two issuers may use the same names; else `null`
  */
@@ -128,12 +128,12 @@ export function principalOf(
   return `${kind}#${hash('sha256', principal, 'hex')}`;
 }
 
-/** Tells principals from the keys of addresses. */
+/** Whether a key is a principal rather than an address. */
 export function isPrincipal(key: string): boolean {
   return /^(?:bot|user)[:#]/.test(key);
 }
 
-/** Sends strings, numbers and booleans; leaves out everything else, which has more than one spelling. */
+/** Sends strings, numbers and booleans; omits everything else, which has more than one spelling. */
 function identityFields(claims: JsonObject, headers: readonly IdentityHeader[]): string[] {
   const fields: string[] = [];
   for (const { name, claim } of headers) {
@@ -143,7 +143,7 @@ function identityFields(claims: JsonObject, headers: readonly IdentityHeader[]):
   return fields;
 }
 
-/** The value of a claim in a header field; `null` for what has none. */
+/** The value of a claim in a header field; `null` if it has none. */
 export function fieldValueOf(claim: unknown): string | null {
   if (!isScalar(claim)) return null;
   const text = String(claim);

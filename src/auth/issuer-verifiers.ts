@@ -4,15 +4,15 @@ import { type Invalid, invalid, lacking, member, parseJwt } from './token/index.
 import { hashOf, type TokenVerifier, type Verifier } from './verifier.ts';
 
 /**
- * Turns the tokens of several issuers into callers. The unverified `iss` only decides whose keys and rules a token is judged by;
- * that issuer's verifier then checks all of it. An issuer whose keys are unavailable thus leaves the tokens of the others alone.
+ * Turns the tokens of several issuers into callers. The unverified `iss` only selects the keys and rules; that issuer's verifier
+ * then checks everything. So an issuer with unavailable keys does not affect the tokens of others.
  */
 export class IssuerVerifiers implements TokenVerifier {
   readonly #verifiers: readonly Verifier[];
   readonly #byIssuer: ReadonlyMap<unknown, Verifier>;
   readonly #listener: Pick<AuthListener, 'tokenRefused'>;
 
-  /** @param listener hears of tokens of unknown issuers; each verifier reports its own */
+  /** @param listener is notified of tokens of unknown issuers; each verifier reports its own */
   constructor(verifiers: readonly Verifier[], listener: Pick<AuthListener, 'tokenRefused'>) {
     this.#verifiers = verifiers;
     this.#byIssuer = new Map(verifiers.map(verifier => [verifier.issuer, verifier]));
@@ -53,7 +53,7 @@ export class IssuerVerifiers implements TokenVerifier {
     return this.#byIssuer.get(caller.issuer)?.accepts(caller) === true;
   }
 
-  /** A caller of an issuer that is no longer configured keeps its streams: a reload does not end what is under way. */
+  /** A caller of an issuer that is no longer configured keeps its streams: a reload does not end what is in progress. */
   revocationOf(caller: Caller): RevocationReason | null {
     return this.#byIssuer.get(caller.issuer)?.revocationOf(caller) ?? null;
   }

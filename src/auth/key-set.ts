@@ -19,8 +19,8 @@ export interface KeySetDependencies {
   readonly random: () => number;
   readonly listener: Pick<AuthListener, 'keySetLoaded' | 'keySetFailed'>;
   /**
-   * Has another thread fetch the keys, in place of `fetch`; `follow` then hands over what came. Resolves to whether a usable set came.
-   * Default: this set fetches them itself, and again in the background.
+   * Has another thread fetch the keys, instead of `fetch`; `follow` then passes on the result. Resolves to whether there is a
+   * usable set. Default: this set fetches them itself, and again in the background.
    */
   readonly ask?: (() => Promise<boolean>) | undefined;
 }
@@ -28,7 +28,7 @@ export interface KeySetDependencies {
 /** After a failed fetch the next follows after the cooldown, then after twice and four times the cooldown. */
 const MAX_RETRY_DOUBLINGS = 2;
 
-/** How many keys are tried on a token without `kid`. */
+/** How many keys are tried for a token without `kid`. */
 const MAX_CANDIDATES = 4;
 
 /**
@@ -52,7 +52,7 @@ export class KeySet {
   #retired: boolean;
   #closed = false;
 
-  /** @param before keys already known of the same issuer, used until the first fetch succeeds */
+  /** @param before keys already known for the same issuer, used until the first fetch succeeds */
   constructor(options: KeySetOptions, dependencies: KeySetDependencies, before: KeySet | null = null) {
     this.#options = options;
     this.#dependencies = dependencies;
@@ -73,7 +73,7 @@ export class KeySet {
     return this.#version;
   }
 
-  /** When the fetch of the current set began, since the epoch; it may lack keys that are newer. */
+  /** When the fetch of the current set began, since the epoch; newer keys may be missing. */
   get asOfMs(): number {
     return this.#asOfMs;
   }
@@ -92,7 +92,7 @@ export class KeySet {
     return this.#flight !== null;
   }
 
-  /** How long until an unknown key may cause a fetch again; 0 if it may now. */
+  /** How long until an unknown key may cause another fetch; 0 if it may now. */
   cooldownMs(): number {
     return Math.max(0, this.#cooledDownAtMs - this.#dependencies.clock.monotonicMs());
   }
@@ -107,7 +107,7 @@ export class KeySet {
     return this.#byId.has(keyId);
   }
 
-  /** The keys that may have made the signature: those with this id, or all that fit when the token names none. */
+  /** The keys that may have made the signature: those with this id, or all that fit if the token names none. */
   candidates(algorithm: SigningAlgorithm, keyId: string | null): readonly VerificationKey[] {
     const keys = keyId === null ? this.#keys : (this.#byId.get(keyId) ?? []);
     return keys.filter(key => key.algorithms.includes(algorithm)).slice(0, MAX_CANDIDATES);
@@ -116,7 +116,7 @@ export class KeySet {
   /**
    * Fetches the keys, or joins the fetch in progress, and schedules the next one. Call it once at start.
    *
-   * @returns whether a usable set came; never rejects
+   * @returns whether there is a usable set; never rejects
    */
   refresh(): Promise<boolean> {
     if (this.#closed) return Promise.resolve(false);
@@ -132,7 +132,7 @@ export class KeySet {
    * Takes over what another thread has fetched with the same options.
    *
    * @param fetched its last good set; `null` if there is none
-   * @param cooldownMs how long until an unknown key may cause a fetch again
+   * @param cooldownMs how long until an unknown key may cause another fetch
    */
   follow(fetched: FetchedKeySet | null, cooldownMs: number): void {
     this.#cooledDownAtMs = this.#dependencies.clock.monotonicMs() + cooldownMs;
@@ -218,7 +218,7 @@ export class KeySet {
     const { refreshMs, cooldownMs } = this.#options;
     const retryMs = cooldownMs * 2 ** Math.min(this.#failures - 1, MAX_RETRY_DOUBLINGS);
     const delayMs = this.#failures === 0 ? refreshMs : Math.min(refreshMs, retryMs);
-    // Fetch up to a tenth earlier, at random, so that replicas do not all ask at once.
+    // Fetch up to a tenth earlier, at random, so that replicas do not all fetch at once.
     const earlyMs = delayMs * (1 - 0.1 * this.#dependencies.random());
     this.#timer = this.#dependencies.clock.after(earlyMs, () => void this.refresh());
   }

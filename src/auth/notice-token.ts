@@ -13,7 +13,7 @@ const MEDIA_TYPES: Readonly<Record<NoticeKind, string>> = {
   back_channel_logout: 'application/x-www-form-urlencoded',
 };
 
-/** The signed token in the body of a notice, or a description of the body that was expected. */
+/** The signed token in a notice's body, or a description of the expected body. */
 export function noticeToken(
   kind: NoticeKind,
   contentType: string | undefined,
@@ -30,7 +30,7 @@ export function noticeToken(
   return tokens.length === 1 ? { token } : { expected: 'the body must have one logout_token' };
 }
 
-/** The notice is refused. */
+/** A refused notice. */
 export interface Flawed {
   readonly kind: 'flawed';
   readonly flaw: NoticeFlaw;
@@ -64,7 +64,7 @@ function secondsClaim(claims: JsonObject, name: string): number | null {
 /** The result of a signature check. `undecided` means that the key could not be fetched now; it may exist. */
 type SignatureVerdict = 'good' | 'signature' | 'algorithm' | 'unknown_key' | 'undecided';
 
-/** Checks a signature by the issuer's keys. An unknown key causes a fetch, within the bounds of the key set. */
+/** Checks a signature with the issuer's keys. An unknown key causes a fetch, within the bounds of the key set. */
 export async function checkSignature(jwt: Jwt, keys: KeySet): Promise<SignatureVerdict> {
   const known = checkWithKnown(jwt, keys);
   if (known !== 'unknown_key') return known;
@@ -72,7 +72,7 @@ export async function checkSignature(jwt: Jwt, keys: KeySet): Promise<SignatureV
   if (!joined && keys.cooldownMs() > 0) return 'undecided';
   if (!(await keys.refresh())) return 'undecided';
   const fetched = checkWithKnown(jwt, keys);
-  // A fetch that had begun before the notice came may lack a newer key.
+  // A fetch that began before the notice arrived may lack a newer key.
   return fetched === 'unknown_key' && joined ? 'undecided' : fetched;
 }
 
@@ -143,14 +143,14 @@ function readTimes(claims: JsonObject, { nowS, leewayS }: NoticeTerms): Logout |
   const id = idClaim(claims, 'jti');
   if (id === null) return lacks('jti');
   const [sid, subject] = [textClaim(claims, 'sid'), textClaim(claims, 'sub')];
-  // Reject a claim of the wrong type instead of ignoring it: ignoring `sid` would end other sessions than the one meant.
+  // Reject a claim of the wrong type instead of ignoring it: without `sid`, other sessions would end than intended.
   for (const name of ['sid', 'sub'])
     if (Object.hasOwn(claims, name) && textClaim(claims, name) === null) return lacks(name);
   if (sid === null && subject === null) return lacks('sid');
   return { kind: 'logout', id, expiresS, issuedAtS, sid, subject };
 }
 
-/** A not-before push of Keycloak, as `org.keycloak.representations.adapters.action.PushNotBeforeAction` has it. */
+/** A not-before push of Keycloak, in the form of `org.keycloak.representations.adapters.action.PushNotBeforeAction`. */
 export interface Push {
   readonly kind: 'push';
   readonly id: string;
@@ -194,7 +194,7 @@ function readPushTimes(claims: JsonObject, { nowS, leewayS }: NoticeTerms): Push
   if (notBeforeS === null) return lacks('notBefore');
   if (nowS >= expiresS + leewayS) return flawedNotice('expired');
   if (expiresS > nowS + leewayS + MAX_PUSH_S) return flawedNotice('lifetime');
-  // Reject a mark in the future, such as one in milliseconds by mistake: it would refuse every token for thousands of years.
+  // Reject a time in the future, such as one in milliseconds by mistake: it would refuse all tokens for thousands of years.
   if (notBeforeS > expiresS) return lacks('notBefore');
   return { kind: 'push', id, expiresS, notBeforeS };
 }
@@ -202,7 +202,7 @@ function readPushTimes(claims: JsonObject, { nowS, leewayS }: NoticeTerms): Push
 /** More milliseconds than a push can be valid for, with ten minutes of leeway on both sides. */
 const ARRIVALS = 2 ** 21;
 
-/** Puts pushes in order: by when they expire, then by when they arrive. */
+/** Orders pushes by expiry, then by arrival. */
 export function orderOf({ expiresS }: Push, nowMs: number): number {
   const sinceMs = Math.floor(nowMs) - (expiresS - 2 * MAX_PUSH_S) * 1_000;
   return expiresS * ARRIVALS + Math.min(Math.max(sinceMs, 0), ARRIVALS - 1);

@@ -30,10 +30,10 @@ export interface NoticeRequest {
 
 export interface NoticesDependencies {
   readonly seen: SeenNotices;
-  /** Bounds the bad notices of an address. Several threads may share it, so it is asked by `soon`. */
+  /** Bounds the invalid notices of an address. Several threads may share it, so it is accessed through `soon`. */
   readonly budget: CheckBudget;
   readonly soon: TableMemory['soon'];
-  /** Resolves once all threads of the process refuse what this one has learnt to refuse so far. */
+  /** Resolves once all threads of the process refuse everything that this one has learnt to refuse so far. */
   readonly allKnow: () => Promise<void>;
   readonly clock: Clock;
   readonly listener: NoticeListener;
@@ -48,8 +48,9 @@ type Verdict =
 const RETRY_MS = 5_000;
 
 /**
- * Takes notices of providers: not-before pushes and logouts. Anyone can send one, and the provider signs other tokens with the same
- * keys. So cheap checks come first, the kind of the token is checked, and nothing applies before the signature is verified.
+ * Receives notices from providers: not-before pushes and logouts. Anyone can send one, and the provider signs other tokens with
+ * the same keys. So cheap checks come first, the kind of the token is checked, and nothing takes effect before the signature is
+ * verified.
  */
 export class Notices {
   readonly #issuers: readonly NoticeIssuer[];
@@ -60,7 +61,7 @@ export class Notices {
     this.#dependencies = dependencies;
   }
 
-  /** Judges a notice and applies it, in all threads before the response says so. Never rejects. */
+  /** Checks a notice and applies it, in all threads before the response confirms it. Never rejects. */
   async take(request: NoticeRequest): Promise<NoticeResponse> {
     const { budget, soon, listener } = this.#dependencies;
     const { kind, address } = request;
@@ -119,8 +120,9 @@ export class Notices {
   }
 
   /**
-   * The providers that may have sent the notice: it is judged by their keys and rules. A push names only its client and its key, and
-   * several providers may know the gateway by the same name. The provider that has the key is the sender; a new key may be anyone's.
+   * The providers that may have sent the notice, to check it with their keys and rules. A push names only its client and its key,
+   * and several providers may know the gateway by the same name. The provider that has the key is the sender; a new key may
+   * belong to any of them.
    */
   #issuersOf(kind: NoticeKind, { claims, keyId }: Jwt): readonly NoticeIssuer[] {
     const takers = this.#issuers.filter(({ kinds }) => kinds.has(kind));
@@ -154,7 +156,7 @@ function signOut({ revocations }: NoticeIssuer, { sid, subject, issuedAtS }: Log
   return { kind: 'accepted', notBeforeS: null };
 }
 
-/** The flaw of a notice for a reason of `parseJwt`. */
+/** The flaw of a notice that `parseJwt` refused. */
 function parseFlaw(reason: string): Exclude<NoticeFlaw, 'claim'> {
   return reason === 'algorithm' || reason === 'critical' ? reason : 'malformed';
 }
@@ -166,7 +168,7 @@ function descriptionOf({ flaw, claim, description }: Flawed & { readonly descrip
 
 interface SeenNoticesDependencies {
   readonly clock: Clock;
-  /** Whether no gateway has claimed this name for as long; also true where the others cannot be asked. */
+  /** Whether no gateway has claimed this name within this time; also true if the others cannot be asked. */
   readonly claim: (name: string, forMs: number) => Promise<boolean>;
 }
 
@@ -174,7 +176,7 @@ interface SeenNoticesDependencies {
 const MAX_SEEN = 100_000;
 
 /**
- * Remembers the ids of genuine notices until they expire, so that each is applied once, by one gateway. When there is no room, the
+ * Remembers the ids of genuine notices until they expire, so that each is applied once, by one gateway. If there is no room, the
  * oldest is forgotten: replaying it would change nothing.
  */
 export class SeenNotices {
@@ -220,7 +222,7 @@ function nameOf(issuer: string, id: string): string {
 export interface NoticeResponse {
   readonly status: 200 | 204 | 400 | 429 | 503;
   readonly reason: string;
-  /** All fields but the framing. */
+  /** All fields except the framing. */
   readonly fields: readonly string[];
   /** ASCII. */
   readonly body: string;
@@ -235,7 +237,7 @@ function acceptedNotice(kind: NoticeKind): NoticeResponse {
     : { status: 204, reason: 'No Content', fields: NO_STORE, body: '' };
 }
 
-/** The response to a refused notice, with the error body of OAuth (RFC 6749, 5.2). Repeats nothing of the notice. */
+/** The response to a refused notice, with the OAuth error body (RFC 6749, 5.2). Repeats none of the notice. */
 function refusedNotice(description: string): NoticeResponse {
   return { status: 400, reason: 'Bad Request', ...errorOf('invalid_request', description) };
 }
@@ -266,7 +268,7 @@ function errorOf(
   };
 }
 
-/** Descriptions of flaws for the sender's log. The flaws `body` and `claim` get more exact ones. */
+/** Descriptions of flaws for the sender's log. `body` and `claim` get more precise ones. */
 const DESCRIPTIONS: Readonly<Record<NoticeFlaw, string>> = {
   body: 'the body is wrong',
   length: 'it is too long',

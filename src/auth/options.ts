@@ -2,13 +2,13 @@
 export interface AccessTokenOptions {
   /** The `iss` of every token, compared character by character. */
   readonly issuer: string;
-  /** Whether tokens of other issuers are accepted, too. Principals then begin with the issuer. */
+  /** Whether tokens of other issuers are accepted as well. Principals then begin with the issuer. */
   readonly isOneOfSeveral: boolean;
   /** The name that `aud` must contain; `null` if the operator allows any audience. */
   readonly audience: string | null;
   /** The gateway's own client id at the provider, or `null`. ID tokens made for the gateway carry it as `aud`. */
   readonly clientId: string | null;
-  /** Claims that together are a user's principal. */
+  /** The claims that together form a user's principal. */
   readonly principal: readonly string[];
   /** Which callers are bots; `null` if none are. */
   readonly bots: BotRule | null;
@@ -16,37 +16,40 @@ export interface AccessTokenOptions {
   readonly classes: readonly ClassRule[];
   /** Header fields that identify the caller to the upstream, in the order they are sent. */
   readonly identityHeaders: readonly IdentityHeader[];
-  /** Claims that a caller keeps of its token, because other parts of the configuration decide by them. */
+  /** Claims that a caller keeps of its token, because other parts of the configuration depend on them. */
   readonly keptClaims: readonly string[];
-  /** What routes require of tokens, each distinct requirement once. */
+  /** What routes require of tokens, without duplicates. */
   readonly requirements: readonly Requirement[];
-  /** Claims that list roles, beside those of Keycloak. */
+  /** Claims that list roles, in addition to Keycloak's. */
   readonly roleClaims: readonly string[];
   /** How far the issuer's clock may be ahead of or behind ours. */
   readonly leewayMs: number;
-  /** The longest accepted time from `iat` to `exp`; `null` if any is accepted. */
+  /** The longest accepted time from `iat` to `exp`; `null` for no limit. */
   readonly maxLifetimeMs: number | null;
 }
 
 /** A caller is a bot when its token has this claim, or has it with this value. */
 export interface BotRule {
   readonly claim: string;
-  /** The value that the claim must equal, or contain if it is a list; `null` if it need only be present (not null, false or empty). */
+  /**
+   * The value that the claim must equal, or contain if it is a list; `null` if it only has to be present (not null, false or
+   * empty).
+   */
   readonly value: string | null;
-  /** Claims that together are a bot's principal. With `azp` alone, all tokens of a client are one bot. */
+  /** The claims that together form a bot's principal. With `azp` alone, all tokens of a client are one bot. */
   readonly principal: readonly string[];
 }
 
-/** What a route requires of a token besides being valid: all of it. */
+/** What a route requires of a token in addition to being valid: all of it. */
 export interface Requirement {
-  /** Its place among all requirements of the configuration. */
+  /** Its index among all requirements of the configuration. */
   readonly index: number;
   readonly scopes: readonly string[];
   readonly roles: readonly Role[];
   readonly claims: readonly ClaimRule[];
 }
 
-/** A role of a client, or, where `client` is `null`, of the realm or of a claim that lists roles. */
+/** A role of a client or, if `client` is `null`, of the realm or of a claim that lists roles. */
 export interface Role {
   readonly client: string | null;
   readonly name: string;
@@ -58,17 +61,17 @@ export interface ClaimRule {
   readonly values: readonly string[];
 }
 
-/** A class of callers: those whose tokens have a claim, and those that are listed. */
+/** A class of callers: those whose tokens have a claim, and those listed. */
 export interface ClassRule {
   readonly name: string;
-  /** Marks its tokens as the rule for bots does; `null` if the class only lists callers. */
+  /** Identifies its tokens as the rule for bots does; `null` if the class only lists callers. */
   readonly marked: Pick<BotRule, 'claim' | 'value'> | null;
-  /** The principals of the callers that are listed. */
+  /** The principals of the listed callers. */
   readonly callers: ReadonlySet<string>;
 }
 
 export interface IdentityHeader {
-  /** The field's name as it goes upstream, `X-Auth-Subject`. */
+  /** The name of the field sent upstream, `X-Auth-Subject`. */
   readonly name: string;
   readonly claim: string;
 }
@@ -77,7 +80,7 @@ export interface IdentityHeader {
 export interface KeySetOptions {
   /** The time between two background fetches, less up to a random tenth. */
   readonly refreshMs: number;
-  /** How long after any fetch no unknown key causes another. */
+  /** How long after a fetch unknown keys do not cause another. */
   readonly cooldownMs: number;
   /** The longest that one fetch may take, from the request to the last byte of the response. */
   readonly fetchTimeoutMs: number;
@@ -87,7 +90,7 @@ export interface KeySetOptions {
   readonly maxKeys: number;
 }
 
-/** How much the verifier remembers. */
+/** The sizes of the verifier's caches. */
 export interface CacheOptions {
   /** The number of valid tokens. */
   readonly maxTokens: number;
@@ -102,9 +105,9 @@ export interface BudgetOptions {
   /** Failed verifications per period. */
   readonly limit: number;
   readonly periodMs: number;
-  /** Checks that an address still gets each second once its budget is spent. */
+  /** Checks per second that an address still gets once its budget is spent. */
   readonly checksPerSecond: number;
-  /** A window counts as closed this much before its announced end. */
+  /** How long before its announced end a window counts as closed. */
   readonly slackMs: number;
   /** The maximum number of addresses being counted, and of addresses with a spent budget. */
   readonly maxAddresses: number;
@@ -112,7 +115,7 @@ export interface BudgetOptions {
 
 /** How revocations of one issuer are kept. */
 export interface RevocationOptions {
-  /** The maximum number of subjects with a mark of their own, and of sessions. */
+  /** The maximum number of subjects with their own mark, and of sessions. */
   readonly maxEntries: number;
   /** After this many ended sessions of one subject, all its sessions are ended. */
   readonly maxSessionsOfOne: number;
@@ -129,14 +132,14 @@ export const CACHE_LIMITS = { maxRefused: 10_000, refusedForMs: 10_000 } as cons
 /** The budget options that are not configurable. */
 export const BUDGET_LIMITS = { checksPerSecond: 10, slackMs: 20, maxAddresses: 100_000 } as const;
 
-/** Stands in for the budget of failed verifications until a configuration sets it. */
+/** The budget of failed verifications until a configuration sets it. */
 export const UNUSED_BUDGET: BudgetOptions = {
   ...BUDGET_LIMITS,
   limit: Number.POSITIVE_INFINITY,
   periodMs: 0,
 };
 
-/** How many bad notices an address may send: far more than a provider with a wrong clock sends. */
+/** How many invalid notices an address may send: far more than a provider with a wrong clock sends. */
 export const NOTICE_BUDGET: BudgetOptions = {
   ...BUDGET_LIMITS,
   limit: 100,

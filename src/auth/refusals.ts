@@ -9,8 +9,8 @@ interface Refusal {
 }
 
 /**
- * Remembers for a short while tokens that failed their check, so that repeating one costs a lookup, not a signature check.
- * Never remembers a token that may become valid (its key is not known yet), and forgets everything when the key set changes.
+ * Remembers for a short time tokens that failed their check, so that repeating one costs a lookup, not a signature check. Never
+ * remembers a token that may become valid (its key is not known yet), and forgets everything when the key set changes.
  */
 export class Refusals {
   readonly #refusedForMs: number;

@@ -4,13 +4,13 @@ import { isJsonObject, type JsonObject, member } from './token/index.ts';
 /** What a token lacks; the first of these if it lacks several. */
 export type Shortfall = 'scopes' | 'roles' | 'claims';
 
-/** The letter of each ruling. A requirement that has none is not met. */
+/** The letter of each ruling. A requirement without one is not met. */
 const MET = 'm';
 const LACKING: Readonly<Record<Shortfall, string>> = { scopes: 's', roles: 'r', claims: 'c' };
 
 /**
- * Judges the claims of a verified token by every requirement. Returns one letter for each, in their order: a short text, since it is
- * kept for 50,000 callers.
+ * Checks the claims of a verified token against every requirement. Returns one letter per requirement, in order: a short text,
+ * since it is kept for 50,000 callers.
  *
  * @param roleClaims further claims that list roles
  */
@@ -29,7 +29,7 @@ export function judgeRequirements(
     .join('');
 }
 
-/** What a token lacks for a requirement, by the letters of `judgeRequirements`; `null` if it has everything. */
+/** What a token lacks for a requirement, by the letters of `judgeRequirements`; `null` if nothing. */
 export function shortfallIn(rulings: string, { index }: Requirement): Shortfall | null {
   const letter = rulings.charAt(index);
   if (letter === MET) return null;
@@ -37,7 +37,7 @@ export function shortfallIn(rulings: string, { index }: Requirement): Shortfall 
   return letter === LACKING.roles ? 'roles' : 'claims';
 }
 
-/** What a token grants to its bearer. A claim may have any type: one that is not as providers write it grants nothing. */
+/** What a token grants. A claim may have any type: one in an unexpected form grants nothing. */
 class Granted {
   readonly #claims: JsonObject;
   readonly #scopes: ReadonlySet<string>;
@@ -76,7 +76,7 @@ function wordsIn(value: unknown): readonly string[] {
   return typeof value === 'string' ? value.split(' ') : [];
 }
 
-/** Returns the `roles` of an object: Keycloak has one for the realm and one for each client. */
+/** Returns the `roles` of an object: Keycloak has one for the realm and one per client. */
 function rolesIn(access: unknown): readonly string[] {
   if (!isJsonObject(access)) return [];
   const roles = member(access, 'roles');

@@ -4,19 +4,22 @@ import { dateClaim, type Jwt, textClaim } from './token/index.ts';
 
 /** The rules of the configuration. */
 export interface RevocationRules {
-  /** Tokens issued before it are refused; seconds since the epoch, 0: none. A push does not lower it. */
+  /** Tokens issued earlier are refused; seconds since the epoch, 0 for none. A push does not lower it. */
   readonly notBeforeS: number;
-  /** A token is accepted this much longer than it lives. */
+  /** How much longer than its lifetime a token is accepted. */
   readonly leewayS: number;
-  /** The longest accepted lifetime of a token; `null` to learn it from the tokens seen. */
+  /** The longest accepted lifetime of a token; `null` to derive it from the tokens seen. */
   readonly maxLifetimeS: number | null;
 }
 
 /** Shares revocations with other gateways. */
 export interface RevocationSharing {
-  /** Hands the others what this gateway learns. */
+  /** Passes on to the others what this gateway learns. */
   announce(revocation: AnonymousRevocation): void;
-  /** Withdraws an evicted revocation from gateways that start later. They learn the mark that replaces it, announced before. */
+  /**
+   * Withdraws an evicted revocation from gateways that start later. They learn the mark that replaces it, which was announced
+   * before.
+   */
   withdraw(revocation: Pick<AnonymousRevocation, 'kind' | 'issuer' | 'whom' | 'value'>): void;
 }
 
@@ -25,7 +28,7 @@ export interface IssuerRevocationsDependencies {
   readonly others: RevocationSharing;
   /** Called when a revocation was evicted because a table was full. */
   readonly onEvicted: () => void;
-  /** Returns a number that no issuer has had before. */
+  /** Returns a number that no issuer had before. */
   readonly nextVersion: () => number;
 }
 
@@ -35,11 +38,11 @@ export interface Revocable {
   readonly issuedAtS: number;
   /** The digest of `sub`, or `null`. */
   readonly subject: string | null;
-  /** The digest of `sid`. A token without one counts as a session of its own, identified by its `jti` or its signed text. */
+  /** The digest of `sid`. A token without one counts as its own session, identified by its `jti` or its signed text. */
   readonly session: string;
 }
 
-/** The subject of all tokens that have none. */
+/** Represents the subject of tokens that have none. */
 export const NO_SUBJECT = '';
 
 /** The properties of a token by which it can be revoked. Its claims need not be verified yet. */
@@ -68,7 +71,7 @@ interface Count {
   sessions: number;
 }
 
-/** Counts the sessions that each subject has ended here within the time for which they are remembered. */
+/** Counts the sessions that each subject ended here, as long as they are remembered. */
 export class SessionCounts {
   readonly #counts: RecentMap<Count>;
   readonly #max: number;
@@ -79,7 +82,7 @@ export class SessionCounts {
   }
 
   /**
-   * Counts one more ended session. Returns false if there are too many.
+   * Counts another ended session. Returns false if there are too many.
    *
    * @param subject its digest
    */
@@ -94,9 +97,9 @@ export class SessionCounts {
 
 /** What the status page shows. */
 export interface RevocationFacts {
-  /** Tokens issued before it are refused; seconds since the epoch, 0: none. */
+  /** Tokens issued earlier are refused; seconds since the epoch, 0 for none. */
   readonly notBeforeS: number;
-  /** The not-before time that the provider pushed last; `null` if none. */
+  /** The not-before time that the provider last pushed; `null` if none. */
   readonly pushedS: number | null;
   readonly subjects: number;
   readonly sessions: number;
@@ -105,46 +108,46 @@ export interface RevocationFacts {
   readonly keptBy: 'configuration' | 'longest token seen' | 'default';
 }
 
-/** A revocation as other gateways receive it, without names of users. */
+/** A revocation as other gateways receive it, without users' names. */
 export interface AnonymousRevocation {
   readonly kind: RevocationKind;
   /** The digest of the issuer. */
   readonly issuer: string;
-  /** The digest of the subject or session; of a push, its mark in decimal; else empty. */
+  /** The digest of the subject or session; for a push, its mark in decimal; else empty. */
   readonly whom: string;
   /** A whole number: seconds since the epoch, the order of a push, or the seconds of a lifetime. The larger one wins. */
   readonly value: number;
-  /** How long a token that it refuses may still live, in milliseconds. */
+  /** How long a token that it refuses may remain valid, in milliseconds. */
   readonly forMs: number;
 }
 
 export const REVOCATION_KINDS = [
   /** Refuses the subject's tokens issued before `value`. */
   'subject',
-  /** The same as `subject`, but learnt with a redeemed code: the mark may be meant for everyone. */
+  /** The same as `subject`, but learnt with a redeemed code: the mark may be intended for everyone. */
   'policy',
   /** Refuses the session's tokens issued before `value`. */
   'session',
-  /** Refuses every token issued before `whom`, until a push of a higher order says otherwise. */
+  /** Refuses every token issued before `whom`, until superseded by a push of a higher order. */
   'push',
   /** Refuses every token issued before `value`, because older revocations were evicted. */
   'everyone',
-  /** Says that tokens live up to `value` seconds. */
+  /** Announces that tokens live up to `value` seconds. */
   'lifetime',
 ] as const;
 
 type RevocationKind = (typeof REVOCATION_KINDS)[number];
 
 /**
- * A bounded table of marks (times) by digest. Drops the oldest marks first: those whose refused tokens have all expired at once,
- * and others only when the table is full. It reports the latter.
+ * A bounded table of marks (times) by digest. Drops the oldest marks first: as soon as all tokens they refuse have expired, or
+ * earlier if the table is full. Reports the latter.
  */
 export class MarkTable {
   readonly #marks = new Map<string, number>();
   readonly #maxEntries: number;
   readonly #onEvicted: (digest: string, markS: number) => void;
 
-  /** @param onEvicted called with a mark that was dropped although it still mattered */
+  /** @param onEvicted called with a mark that was dropped although it was still needed */
   constructor(maxEntries: number, onEvicted: (digest: string, markS: number) => void) {
     this.#maxEntries = maxEntries;
     this.#onEvicted = onEvicted;
@@ -162,8 +165,7 @@ export class MarkTable {
   /**
    * Sets a mark unless there is one at least as high.
    *
-   * @param overS marks up to this one no longer matter
-   * @returns whether it changed
+   * @param overS marks up to this one are obsolete @returns whether it changed
    */
   raise(digest: string, markS: number, overS: number): boolean {
     if (!(markS > this.markOf(digest) && markS > overS)) return false;
@@ -185,7 +187,7 @@ export class MarkTable {
 
 /** A not-before mark that the provider pushed. */
 export interface Pushed {
-  /** Seconds since the epoch; 0 takes the mark back. */
+  /** Seconds since the epoch; 0 withdraws the mark. */
   readonly markS: number;
   /** The push with the highest order counts; with equal orders, the higher mark. */
   readonly order: number;
@@ -224,7 +226,7 @@ export class PushedMark {
     return true;
   }
 
-  /** Whether the provider pushed this mark for everyone and took it back later. */
+  /** Whether the provider pushed this mark for everyone and later withdrew it. */
   hasTakenBack(markS: number): boolean {
     return this.#newest !== null && markS > this.#newest.markS && this.#superseded.has(markS);
   }

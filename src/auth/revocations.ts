@@ -18,8 +18,8 @@ type MarkKind = (typeof MARK_KINDS)[number];
 
 /**
  * Which tokens of an issuer are revoked: those issued before the mark for everyone or for their subject (one issued in the same
- * second passes, as it does at the provider), and those of sessions that ended. A revocation is kept as long as a token that it
- * refuses can live. When a table is full, everything as old as what it drops is refused: nothing revoked is ever accepted again.
+ * second passes, as at the provider), and those of ended sessions. A revocation is kept as long as a token that it refuses can
+ * live. When a full table drops one, everything as old is refused: nothing revoked is ever accepted again.
  */
 export class IssuerRevocations {
   readonly #issuer: string;
@@ -48,7 +48,7 @@ export class IssuerRevocations {
     this.#sessionCounts = new SessionCounts(options);
   }
 
-  /** Changes whenever a token that passed may be refused. Two issuers never have the same. */
+  /** Changes whenever a token that passed may be refused. No two issuers have the same. */
   get version(): number {
     return this.#version;
   }
@@ -78,36 +78,36 @@ export class IssuerRevocations {
     const [keptS, { maxLifetimeS }] = [this.#keepS, this.#rules];
     this.#rules = rules;
     const isLonger = maxLifetimeS !== null && this.#keepS > keptS;
-    // Tokens that the old bound refused may be valid now, but their revocations may be forgotten.
+    // Tokens that the old limit refused may be valid now, but their revocations may be forgotten.
     if (isLonger) this.#floorS = Math.max(this.#floorS, Math.floor(this.#nowS - keptS));
     this.#changed();
     if (isLonger) this.#announceAll(this.running());
   }
 
-  /** Notes the lifetime of a verified token, rounded up to whole hours so that it rarely changes. */
+  /** Records the lifetime of a verified token, rounded up to whole hours so that it rarely changes. */
   observeLife(lifeS: number): void {
     if (lifeS > this.#longestS && lifeS > this.#options.keepS)
       this.#lengthen(Math.ceil(lifeS / HOUR_S) * HOUR_S);
   }
 
   /**
-   * Refuses the subject's tokens issued before this moment. 0 means none; never lowers a mark, since a late response must not
-   * lower a newer one.
+   * Refuses the subject's tokens issued before this time. 0 means none; never lowers a mark, since a late response must not lower
+   * a newer one.
    */
   revokeSubject(subject: string, beforeS: number): void {
     this.#learn('subject', digestOf(subject), beforeS);
   }
 
   /**
-   * Refuses the tokens of a session that were issued until now. Later ones pass: a browser that is still signed in at the provider
-   * gets new tokens of the same session, and what a refresh token gets is for the provider to decide (OpenID Connect
-   * Back-Channel Logout 1.0, 2.7).
+   * Refuses the tokens of a session that were issued until now. Later ones pass: a browser that is still signed in at the
+   * provider gets new tokens of the same session, and whether a refresh token still works is for the provider to decide (OpenID
+   * Connect Back-Channel Logout 1.0, 2.7).
    *
    * @param session as in `Revocable`
    * @param untilS a lower bound of the provider's time, in seconds since the epoch, such as the `iat` of a valid token: the
    *   provider's clock may be ahead
    * @param subject the subject's digest, or `NO_SUBJECT`; one that ends too many sessions loses all of them, so that it cannot
-   *   fill the table at the cost of others. `null` if the provider ended the session: that is not counted
+   *   fill the table at the expense of others. `null` if the provider ended the session, which is not counted
    */
   endSession(session: string, untilS = 0, subject: string | null = null): void {
     const endedS = Math.floor(Math.max(this.#nowS, untilS)) + 1;
@@ -118,14 +118,14 @@ export class IssuerRevocations {
   }
 
   /**
-   * Adds the mark that came with a redeemed code: 0 means none. The provider sends the largest of several marks. It may be the
-   * subject's own, so it applies to this subject only. It may be the one for everyone, so it ends when a push takes that back.
+   * Adds the mark received with a redeemed code: 0 means none. The provider sends the largest of several marks. It may be the
+   * subject's own, so it applies to this subject only. It may be the one for everyone, so it ends when a push withdraws that.
    */
   learnPolicy(subject: string, markS: number): void {
     this.#learn('policy', digestOf(subject), markS);
   }
 
-  /** Applies a push of the provider, unless a newer one is known. May lower the mark. */
+  /** Applies a push from the provider, unless a newer one is known. May lower the mark. */
   push(pushed: Pushed): 'applied' | 'outdated' {
     if (!this.#takePush(pushed, 0)) return 'outdated';
     this.#announceAll(this.#push());
@@ -151,7 +151,7 @@ export class IssuerRevocations {
     }
   }
 
-  /** Every revocation in force, as it would be announced now. */
+  /** Yields every revocation in force, as it would be announced now. */
   *running(): Generator<AnonymousRevocation> {
     if (this.#longestS > 0) yield this.#anonymous('lifetime', '', this.#longestS, 2_000 * this.#longestS);
     if (this.#floorS > 0) yield this.#mark('everyone', '', this.#floorS);
@@ -185,7 +185,7 @@ export class IssuerRevocations {
   }
 
   #raise(kind: MarkKind, digest: string, markS: number): boolean {
-    // An entry that refuses nothing more would take the place of another in a full table.
+    // In a full table, an entry that refuses nothing any more would take the place of another.
     if (markS <= this.#floorS) return false;
     const raised = this.#tables[kind].raise(digest, markS, this.#nowS - this.#keepS);
     if (raised) this.#version = this.#dependencies.nextVersion();
@@ -196,7 +196,7 @@ export class IssuerRevocations {
   #evicted(kind: MarkKind, digest: string, markS: number): void {
     const { onEvicted, others } = this.#dependencies;
     onEvicted();
-    // Tokens issued from the next second on must pass, whatever time the mark names.
+    // Tokens issued from the next second on must pass, whatever time the mark has.
     const floorS = Math.min(markS, Math.floor(this.#nowS) + 1);
     if (this.#raiseFloor(floorS)) this.#announceAll([this.#mark('everyone', '', floorS)]);
     others.withdraw({ kind, issuer: this.#issuer, whom: digest, value: markS });
@@ -209,7 +209,7 @@ export class IssuerRevocations {
     return true;
   }
 
-  /** Announces everything again when tokens live longer than known, because all gateways must keep it longer. */
+  /** Announces everything again if tokens live longer than known, because all gateways must keep it longer. */
   #lengthen(longestS: number): void {
     this.#longestS = longestS;
     this.#announceAll(this.running());
@@ -224,7 +224,7 @@ export class IssuerRevocations {
 
   #adoptPush(pushed: Pushed, forMs: number): void {
     if (!Number.isSafeInteger(pushed.markS) || !this.#takePush(pushed, forMs)) return;
-    // Announce it again if it is kept longer here than at the sender. With a tolerance, else two gateways would outbid each other.
+    // Announce it again if it is kept longer here than at the sender. With a tolerance, or two gateways would outbid each other.
     const leftMs = this.#pushed.untilMs - this.#dependencies.clock.epochMs();
     if (leftMs > forMs + 2_000) this.#announceAll(this.#push());
   }
@@ -254,7 +254,7 @@ export class IssuerRevocations {
   }
 }
 
-/** More issuers than any configuration has. Bounds what other gateways can make this one hold. */
+/** More issuers than any configuration has. Limits what other gateways can make this one store. */
 const MAX_ISSUERS = 1_000;
 
 /** The revocations of every issuer. Outlives reloads, so an issuer that is configured again keeps its revocations. */
@@ -266,7 +266,7 @@ export class Revocations {
   #sharing: RevocationSharing | null = null;
   #version = 0;
 
-  /** @param onEvicted called for each revocation dropped for lack of room; everything as old as it is refused from then on */
+  /** @param onEvicted called for each revocation dropped for lack of room; everything as old is then refused */
   constructor(options: RevocationOptions, clock: Clock, onEvicted: () => void) {
     this.#options = options;
     this.#clock = clock;
@@ -278,7 +278,7 @@ export class Revocations {
     return this.#ofDigest(digestOf(issuer));
   }
 
-  /** Announces to other gateways whatever this one learns from now on. */
+  /** Announces everything that this gateway learns from now on to the others. */
   shareBy(sharing: RevocationSharing): void {
     this.#sharing = sharing;
   }
@@ -298,7 +298,7 @@ export class Revocations {
       this.#ofDigest(revocation.issuer).adopt(revocation);
   }
 
-  /** Every revocation in force, as it would be announced now. */
+  /** Yields every revocation in force, as it would be announced now. */
   *running(): Generator<AnonymousRevocation> {
     for (const revocations of this.#issuers.values()) yield* revocations.running();
   }

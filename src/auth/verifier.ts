@@ -16,7 +16,7 @@ interface VerifierDependencies {
   readonly revocations: IssuerRevocations;
   /** Limits the failed verifications of an address; `null` if they are not limited. */
   readonly budget: TokenBudget | null;
-  /** Bounds the checks that only find out whose refused token it is. Shared by all issuers. */
+  /** Bounds the signature checks that only identify the owner of a refused token. Shared by all issuers. */
   readonly ownerChecks: OwnerChecks;
   readonly clock: Clock;
   readonly listener: AuthListener;
@@ -28,16 +28,16 @@ type Fetched =
   | 'no'
   /** The fetch began after the token arrived and succeeded: a key that it lacks does not exist. */
   | 'good'
-  /** The fetch succeeded but had begun earlier: the key may be newer than its response. */
+  /** The fetch succeeded but had begun earlier: the key may be newer than the fetched set. */
   | 'joined'
   | 'failed';
 
-/** A token of which only the signature remains to be checked. */
+/** A token that only needs its signature checked. */
 interface Candidate {
   readonly jwt: Jwt;
   readonly revocable: Revocable;
   readonly tokenHash: string;
-  /** The key of the client's address, whose budget pays for a failure. */
+  /** The key of the client's address, whose budget is charged for a failure. */
   readonly address: string;
 }
 
@@ -56,7 +56,7 @@ export class Verifier implements TokenVerifier {
   /** Keyed by the token's hash: the token itself is a secret, and longer. */
   readonly #callers: RecentMap<Caller>;
   readonly #refusals: Refusals;
-  /** The principals of refused tokens, by the tokens' hashes; '' if the principal cannot be found out. */
+  /** The principals of refused tokens, by the tokens' hashes; '' if unknowable. */
   readonly #refusedPrincipals: RecentMap<string>;
   readonly #ownerChecks: OwnerChecks;
 
@@ -97,14 +97,14 @@ export class Verifier implements TokenVerifier {
     if (known !== undefined) {
       if (this.accepts(known)) return known;
       this.#refusedPrincipals.set(tokenHash, known.principal);
-      // Judge it again to learn the reason.
+      // Check it again to determine the reason.
       this.#callers.delete(tokenHash);
     }
     const refusal = this.#refusals.find(tokenHash, this.#clock.epochMs(), this.#keys.version);
     return refusal === null ? null : this.refuse(refusal);
   }
 
-  /** Judges a token that is not remembered. */
+  /** Verifies a token that is not remembered. */
   judge(jwt: Jwt, tokenHash: string, address: string): Verdict | Promise<Verdict> {
     return this.#judge(jwt, tokenHash, address, 'no');
   }
@@ -144,7 +144,7 @@ export class Verifier implements TokenVerifier {
     if (keys.length === 0 && jwt.keyId !== null && this.#keys.knows(jwt.keyId))
       return this.#refuseAs(invalid('algorithm'), jwt, tokenHash);
 
-    // 3. Ask the budget, once per token: a token that waited for a fetch was admitted before it.
+    // 3. Ask the budget, once per token: a token that waited for a fetch was admitted before.
     const budget = fetched === 'no' && this.#budget?.hasPassed(tokenHash) !== true ? this.#budget : null;
     const waitMs = budget?.waitMs(address) ?? 0;
     if (waitMs > 0) {
@@ -181,14 +181,14 @@ export class Verifier implements TokenVerifier {
   }
 
   /**
-   * Answers when no key is found. A 401 makes clients drop their token for good, so it is given only when the key cannot be
-   * a new one. Neither response is remembered, and both consume the budget, so forging `iat` or `kid` gains nothing.
+   * Answers if no key is found. A 401 makes clients discard their token, so it is only given if the key cannot be a new one.
+   * Neither response is remembered, and both consume the budget, so forging `iat` or `kid` gains nothing.
    */
   #answerUnknownKey(
     { jwt, tokenHash, address }: Omit<Candidate, 'revocable'>,
     fetched: Fetched,
   ): Invalid | Unavailable {
-    // Before the first key set every honest caller fails here, so nothing is charged.
+    // Before the first key set all honest callers fail here, so nothing is charged.
     if (this.#keys.loaded) this.#budget?.failed(address, 1);
     const issuedAtMs = (dateClaim(jwt.claims, 'iat') ?? 0) * 1_000;
     const mayBeNew = issuedAtMs + this.#options.leewayMs > this.#keys.asOfMs;
@@ -198,7 +198,7 @@ export class Verifier implements TokenVerifier {
     return { kind: 'unavailable', retryAfterMs: this.#keys.cooldownMs() };
   }
 
-  /** Refuses a token, and adds its principal for the log if that is known or can be found out. */
+  /** Refuses a token, and adds its principal for the log if that is known or can be determined. */
   #refuseAs(refusal: Invalid, jwt: Jwt, tokenHash: string): Invalid {
     let principal = this.#refusedPrincipals.get(tokenHash);
     if (principal === undefined && NAMES_CALLER.has(refusal.reason)) {
@@ -208,7 +208,7 @@ export class Verifier implements TokenVerifier {
     return this.refuse(principal ? { ...refusal, principal } : refusal);
   }
 
-  /** The principal of a token whose signature is good; '' if it is not good, `null` if it was not checked. */
+  /** The principal of a token with a valid signature; '' if it is invalid, `null` if it was not checked. */
   #trace(jwt: Jwt): string | null {
     const signingInput = Buffer.from(jwt.signingInput, 'latin1');
     const keys = this.#keys.candidates(jwt.algorithm, jwt.keyId);
@@ -229,8 +229,8 @@ function isSignedBy(jwt: Jwt, { keyObject }: VerificationKey, signingInput: Buff
 /** Turns tokens of one issuer (`Verifier`) or of several (`IssuerVerifiers`) into callers. */
 export interface TokenVerifier {
   /**
-   * @param token what `readBearer` returned
-   * @param address the key of the client's address, whose budget pays for failures
+   * @param token the result of `readBearer`
+   * @param address the key of the client's address, whose budget is charged for failures
    */
   verify(token: string, address: string): Verdict | Promise<Verdict>;
 
@@ -238,15 +238,15 @@ export interface TokenVerifier {
   remembered(token: string): Caller | null;
 
   /**
-   * Announces a refusal and returns it. Also takes the refusals of `readBearer`, which leave nothing to verify.
+   * Reports a refusal to the listener and returns it. Also takes refusals of `readBearer`, which leave nothing to verify.
    *
    * @param caller the caller, if its token had been accepted before
    */
   refuse(refusal: Invalid, caller?: Caller): Invalid;
 
   /**
-   * Whether this caller's token is still accepted; announces it if so. Serves code that remembers a caller together with
-   * its token.
+   * Whether this caller's token is still accepted; reports it to the listener if so. For code that remembers a caller together
+   * with its token.
    */
   accepts(caller: Caller): boolean;
 

@@ -83,7 +83,7 @@ function refuseUnknownAndDoubled(args: readonly string[], options: ParseArgsOpti
   }
 }
 
-/** Says which word is missing, and the order if there are several. */
+/** Returns which word is missing, and the order if there are several. */
 function whatIsMissing(word: string, words: readonly string[]): string {
   return words.length === 1 ? `missing ${word}` : `missing ${word}: name ${words.join(' ')}`;
 }

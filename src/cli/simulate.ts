@@ -84,7 +84,7 @@ function buckets(report: Report): string {
 
 const RESTRICTED = ['RESTRICTIONS', 'REQUESTS', 'ADDRESSES', 'CALLERS', 'WEBHOOKS'];
 
-/** Says how many requests restrictions refused, and how many senders sent them; '' if none. */
+/** Returns how many requests restrictions refused, and how many senders sent them; '' if none. */
 function restrictions({ restrictions: { before, after } }: Report): string {
   if (before.requests + after.requests === 0) return '';
   const row = (title: string, { requests, addresses, callers: names, webhooks }: typeof before) => [

@@ -2,7 +2,7 @@ import { formatDuration } from '../core/index.ts';
 import { isClaimed, type Quota } from '../limits/index.ts';
 
 /**
- * What a change means for the callers it affects:
+ * The effect of a change on callers:
  * - `stricter`: requests that passed may be refused
  * - `mixed`: stricter for some requests, looser for others
  * - `looser`: requests that were refused may pass
@@ -13,7 +13,10 @@ export type Effect = 'stricter' | 'mixed' | 'looser' | 'neutral';
 /** How one value differs from the one before; the subject is named elsewhere. */
 export interface Difference {
   readonly effect: Effect;
-  /** The share of what was allowed that still is: 0 for nothing, 1 for all of it, more for more. Orders changes of one effect. */
+  /**
+   * The share of what was allowed that still is: 0 for nothing, 1 for all of it, more if more is allowed. Orders changes with the
+   * same effect.
+   */
   readonly left: number;
   readonly text: string;
 }
@@ -25,7 +28,7 @@ export function differ(effect: Effect, text: string, left = 1): Difference {
 /**
  * Compares numbers of which a lower one allows less; for others, swap the arguments. Returns `null` if they are equal.
  *
- * @param text what to say about a difference
+ * @param text describes the difference
  */
 export function compareSizes(now: number, before: number, text: string): Difference | null {
   if (now === before) return null;
@@ -33,7 +36,7 @@ export function compareSizes(now: number, before: number, text: string): Differe
   return differ(now < before ? 'stricter' : 'looser', text, left);
 }
 
-/** Compares maxima as `compareSizes` does; `null` is no maximum. `format` says what each is: `max_body any, before 1KiB`. */
+/** Compares maxima as `compareSizes` does; `null` is no maximum. `format` shows each: `max_body any, before 1KiB`. */
 export function compareMaxima(
   key: string,
   now: number | null,
@@ -44,7 +47,7 @@ export function compareMaxima(
   return compareSizes(upTo(now), upTo(before), `${key} ${format(now)}, before ${format(before)}`);
 }
 
-/** Compares two times of which the shorter one is stricter; `null` is any time. */
+/** Compares two times of which the shorter one is stricter; `null` is unlimited. */
 export function compareTimes(key: string, now: number | null, before: number | null): Difference | null {
   return compareMaxima(key, now, before, ms => (ms === null ? 'off' : formatDuration(ms)));
 }
@@ -74,7 +77,7 @@ export interface Change {
   readonly effect: Effect;
   /** What changes, as the operator names it: `bucket messages.write`, `POST /v1/things`, `caps.requests`. */
   readonly subject: string;
-  /** What holds from now on, and what held before. Contains no secret and no value of a variable. */
+  /** The value from now on, and before. Contains no secret and no value of a variable. */
   readonly text: string;
 }
 
@@ -90,7 +93,7 @@ export function worstFirst(changes: readonly WeighedChange[]): Change[] {
     .map(({ effect, subject, text }) => ({ effect, subject, text }));
 }
 
-/** The effect of several changes that go together. */
+/** The effect of several changes together. */
 function togetherOf(effects: readonly Effect[]): Effect {
   const tighter = effects.some(effect => effect === 'stricter' || effect === 'mixed');
   const wider = effects.some(effect => effect === 'looser' || effect === 'mixed');
@@ -98,7 +101,7 @@ function togetherOf(effects: readonly Effect[]): Effect {
   return wider ? 'looser' : 'neutral';
 }
 
-/** Makes one difference of several that concern the same thing and have the same cause. */
+/** Merges several differences in the same thing with the same cause. */
 export function joined(differences: readonly Difference[]): Difference {
   return {
     effect: togetherOf(differences.map(({ effect }) => effect)),
@@ -107,7 +110,7 @@ export function joined(differences: readonly Difference[]): Difference {
   };
 }
 
-/** Whether any request that passed may be refused. */
+/** Whether any request that used to pass may be refused. */
 export function isStricter(changes: readonly Change[]): boolean {
   return changes.some(({ effect }) => effect === 'stricter' || effect === 'mixed');
 }
@@ -132,7 +135,7 @@ export function compareQuotas(now: Quota | null, before: Quota | null): Differen
   if (before === null) return differ('stricter', text, 0);
   if (isClaimed(now) || isClaimed(before)) return compareClaimed(now, before, text);
   const atOnce = now.units / before.units;
-  // Multiplied crosswise, so that equal rates of different periods compare as equal: both are whole numbers.
+  // Multiplied crosswise, so that equal rates with different periods compare as equal: both are whole numbers.
   const overTime = (now.units * before.periodMs) / (before.units * now.periodMs);
   const left = Math.min(atOnce, overTime);
   if (atOnce === 1 && overTime === 1) return null;
@@ -142,7 +145,7 @@ export function compareQuotas(now: Quota | null, before: Quota | null): Differen
   return differ('mixed', `${text} (${how})`, left);
 }
 
-/** Compares quotas of which a claim says one: by what a caller gets at most, and by what it gets without the claim. */
+/** Compares quotas of which one is set by a claim: by the maximum for a caller, and by the number without the claim. */
 function compareClaimed(now: Quota, before: Quota, text: string): Difference | null {
   const parts = [
     compareQuotas(highestOf(now), highestOf(before)),
@@ -152,7 +155,7 @@ function compareClaimed(now: Quota, before: Quota, text: string): Difference | n
     if (now.claim !== before.claim) return differ('mixed', text);
     return parts.length === 0 ? null : { ...joined(parts), text };
   }
-  // A claim may also say less than the other number.
+  // A claim may also set less than the other number.
   const effect = isClaimed(now) ? 'stricter' : 'looser';
   return differ(parts.every(part => part.effect === effect) ? effect : 'mixed', text);
 }
@@ -168,7 +171,7 @@ function withoutClaim({ units, periodMs }: Quota): Quota {
 /**
  * Compares lists of which each entry allows something.
  *
- * @param verbs what happened to entries that are new, and to those that are gone
+ * @param verbs for entries that are new, and for those that are removed
  */
 export function compareLists(
   now: readonly string[],
@@ -184,7 +187,7 @@ export function compareLists(
   ];
 }
 
-/** The most entries that a line of a log names. */
+/** Maximum entries named in one log line. */
 const MAX_NAMED = 8;
 
 /** Names the first entries, and how many more there are. */

@@ -14,7 +14,7 @@ type ConfigUnderTest =
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
 /**
- * Reads a gateway.yaml as far as requests depend on it: no certificate, no Redis, and no secret, which the computer that runs tests
+ * Reads the parts of a gateway.yaml that requests depend on: no certificates, Redis or secrets, which the machine that runs tests
  * may lack.
  *
  * @param limitsPath `null` for the limits that gateway.yaml names
@@ -40,7 +40,7 @@ async function loadGatewayUnderTest(
 }
 
 /**
- * Reads limits alone. Every path leads to a service, with a token or without, and so does every gRPC call.
+ * Reads limits on their own. Every path and every gRPC call goes to a service, with or without a token.
  *
  * @param grpcServices the services that the tests call
  */
@@ -56,7 +56,7 @@ async function loadLimitsUnderTest(
   return { ok: true, snapshot: compile(standInGateway(grpcServices, classesIn(limits)), limits) };
 }
 
-/** The names of classes that limits.yaml has numbers for, as many as a gateway may have. */
+/** The names of classes that limits.yaml has numbers for, at most as many as a gateway may have. */
 function classesIn({ global, buckets }: schema.LimitsConfig): readonly string[] {
   const parts = [...(global === 'off' ? [] : [global]), ...Object.values(buckets)];
   const named = parts.flatMap(({ classes = {}, shadow }) => [
@@ -68,7 +68,7 @@ function classesIn({ global, buckets }: schema.LimitsConfig): readonly string[] 
 
 const MAX_CLASSES = 8;
 
-/** @param classes those whose tokens say so in the claim `class` */
+/** @param classes those that tokens name in the claim `class` */
 function standInGateway(grpcServices: Iterable<string>, classes: readonly string[]): schema.GatewayConfig {
   const calls = Array.from(grpcServices, service => ({ grpc: `${service}/*`, upstream: 'calls' }));
   return schema.gatewaySchema.parse({
@@ -119,14 +119,14 @@ type LoadedLimitTest =
   | {
       readonly ok: true;
       readonly tests: schema.TestConfig['tests'];
-      /** The configuration that they test. */
+      /** The configuration under test. */
       readonly snapshot: Snapshot;
       /** Makes a diagnostic about the value at this path. */
       errorAt(path: Path, message: string): Diagnostic;
     }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
-/** Reads a file of `weir test` and the configuration that it names. */
+/** Reads a `weir test` file and the configuration that it names. */
 export async function loadLimitTest(path: string, env: Environment): Promise<LoadedLimitTest> {
   const file = await ConfigFile.read(path, env, new Readings(), schema.testSecrecy);
   if (holdsLimits(file.value)) {
@@ -158,7 +158,7 @@ export async function loadLimitTest(path: string, env: Environment): Promise<Loa
 
 const CALL = /^GRPC \/([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\/[A-Za-z_]\w*$/;
 
-/** The services of gRPC that the tests call. */
+/** The gRPC services that the tests call. */
 function servicesIn(tests: schema.TestConfig['tests']): ReadonlySet<string> {
   const sent = tests.flatMap(({ requests }) => requests.map(({ send }) => CALL.exec(send)?.[1]));
   return new Set(sent.filter(service => service !== undefined));

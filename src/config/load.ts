@@ -36,17 +36,20 @@ interface LoadOptions {
   /** The generation of the new snapshot, from 1. */
   readonly generation: number;
   /**
-   * Whether secrets and certificates may be missing, in variables and in files, because nobody will use them. The snapshot then has none
-   * of them. Default: false.
+   * Whether secrets and certificates may be missing, in variables and files, because they will not be used. The snapshot then has
+   * none. Default: false.
    */
   readonly mayLackSecrets?: boolean;
-  /** How many counters the gateway that runs has room for. Default: what the configuration says, as after a restart. */
+  /** How many counters the running gateway has room for. Default: as configured, as after a restart. */
   readonly limitKeys?: number;
-  /** Tells how long certificates are still valid. Default: this machine's. */
+  /** Used to check the validity of certificates. Default: this machine's. */
   readonly clock?: Clock;
   /** Where the files are. Default: on this machine. */
   readonly files?: Files;
-  /** What the process that will serve may use: defaults of caps follow its memory. Default: what this one may, by its `/proc`. */
+  /**
+   * What the process that will serve may use: defaults of caps depend on its memory. Default: what this process may, by its
+   * `/proc`.
+   */
   readonly machine?: Machine;
 }
 
@@ -57,12 +60,12 @@ export interface LoadedConfig {
   /** The files: gateway.yaml, then the limits files if it names any. */
   readonly files: readonly string[];
   readonly readings: Readings;
-  /** What the files contain, for other threads. */
+  /** The content of the files, for other threads. */
   readonly contents: ConfigBytes;
-  /** What the process may use, by which defaults were chosen. */
+  /** What the process may use, which determined the defaults. */
   readonly machine: Machine;
   readonly warnings: readonly Diagnostic[];
-  /** Hints: the operator may want to know them, though nothing is wrong. */
+  /** Hints: useful to know, though nothing is wrong. */
   readonly hints: readonly Diagnostic[];
 }
 
@@ -72,15 +75,15 @@ export type LoadResult =
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[]; readonly readings: Readings };
 
 /**
- * Reads, checks and compiles gateway.yaml and the files it names. Reports all errors at once and never throws because of a
- * file's content. The files form one configuration: an error in one keeps all from being used.
+ * Reads, checks and compiles gateway.yaml and the files it names. Reports all errors at once and never throws because of a file's
+ * content. The files form one configuration: an error in one prevents the use of all.
  */
 export function loadConfig(path: string, options: LoadOptions): Promise<LoadResult> {
   return withLeanHeap(() => load(path, options));
 }
 
 async function load(path: string, options: LoadOptions): Promise<LoadResult> {
-  // A call of its own: what it read can be collected while the rest is compiled, which takes the most memory.
+  // A separate call: what it read can be collected while the rest is compiled, which takes the most memory.
   const contents = new ConfigContents();
   const read = await readSources(path, options, contents);
   read.readings.release();
@@ -103,7 +106,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   };
 }
 
-/** What was read and has no errors. */
+/** The sources without errors. */
 interface SoundSources {
   readonly ok: true;
   readonly sources: Parameters<typeof compile.compileGateway>[0];
@@ -164,9 +167,9 @@ async function readSources(
 }
 
 /**
- * Returns the error of a configuration with more limits than may be.
+ * Returns an error if a configuration has too many limits.
  *
- * @param runningKeys how many counters the gateway that runs has room for
+ * @param runningKeys how many counters the running gateway has room for
  */
 function tooManyLimits(
   { limits: model, caps: { limitKeys }, files }: Snapshot,
@@ -195,7 +198,7 @@ function routePlaces(file: ConfigFile, count: number): FilePlace[] {
   return Array.from({ length: count }, (_, index) => ({ file: file.name, line: lineOf(index) }));
 }
 
-/** Limits that were read without their gateway.yaml. */
+/** Limits read without their gateway.yaml. */
 export type LimitsResult =
   | {
       readonly ok: true;
@@ -207,7 +210,7 @@ export type LimitsResult =
     }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
-/** Reads, checks and compiles limits.yaml, or a folder of such files. How it fits a gateway.yaml is not checked. */
+/** Reads, checks and compiles limits.yaml, or a folder of such files. Does not check whether it fits a gateway.yaml. */
 export async function loadLimits(path: string, env: Environment): Promise<LimitsResult> {
   const { limits, files } = await compile.readLimitsAlone(path, env);
   const diagnostics = checkedAlone(files);
@@ -216,15 +219,15 @@ export async function loadLimits(path: string, env: Environment): Promise<Limits
   return { ok: true, limits: model, patterns: routes.map(({ pattern }) => pattern), diagnostics };
 }
 
-/** The content of a file or folder that the command line names. */
+/** The content of a file or folder named on the command line. */
 export type Loaded =
   | { readonly kind: 'configuration'; readonly file: string; readonly config: LoadedConfig }
   | { readonly kind: 'limits'; readonly limits: schemas.LimitsConfig }
   | { readonly kind: 'invalid'; readonly diagnostics: readonly Diagnostic[] };
 
 /**
- * Reads a gateway.yaml with the files it names, or limits alone: a limits.yaml, or a folder of them. A folder with a gateway.yaml
- * stands for that file. Secrets and certificates may be missing, because comparing configurations takes none of them.
+ * Reads a gateway.yaml with the files it names, or limits on their own: a limits.yaml, or a folder of them. For a folder with a
+ * gateway.yaml, reads that file. Secrets and certificates may be missing, because comparing configurations needs none.
  */
 export async function loadGatewayOrLimits(path: string, env: Environment): Promise<Loaded> {
   const { stat } = thisMachine.files;
@@ -246,7 +249,7 @@ async function loadFile(path: string, env: Environment): Promise<Loaded> {
     : { kind: 'invalid', diagnostics: config.diagnostics };
 }
 
-/** Checks limits without their gateway.yaml, and returns what was found in their files. */
+/** Checks limits without their gateway.yaml, and returns the findings. */
 function checkedAlone(files: compile.ReadLimits['files']): Diagnostic[] {
   if (files !== null) checkLimits(files, null);
   return files?.files.flatMap(({ diagnostics }) => diagnostics) ?? [];
@@ -265,10 +268,7 @@ export function holdsLimits(value: unknown): boolean {
   return keys.every(isOfLimits) && keys.some(key => !Object.hasOwn(schemas.gatewaySchema.shape, key));
 }
 
-/**
- * The errors of a gateway.yaml, without those about missing secrets: a variable that is not set, or a file that is missing or
- * wrong.
- */
+/** The errors of a gateway.yaml, except those about missing secrets: an unset variable, or a missing or wrong file. */
 export function errorsBesideSecrets(file: ConfigFile): Diagnostic[] {
   const secrets = secretsIn(file)
     .filter(path => file.isVariable(path))
@@ -283,16 +283,16 @@ export function errorsOf({ diagnostics }: ConfigFile): Diagnostic[] {
   return diagnostics.filter(({ severity }) => severity === 'error');
 }
 
-/** Where the admin listener of a configuration is. */
+/** The admin listener's address in a configuration. */
 export type AdminPlace =
   | { readonly kind: 'listens'; readonly address: HostPort; readonly tls: boolean }
   | { readonly kind: 'off' }
-  /** `message` says what is wrong with the file, a line each. */
+  /** `message` describes the problems with the file, one per line. */
   | { readonly kind: 'unknown'; readonly message: string };
 
 /**
- * Reads `listen.admin` and nothing else: mistakes in other places of the file, which a running gateway does not follow, change
- * nothing. Never throws because of a file's content.
+ * Reads only `listen.admin`: mistakes elsewhere in the file, which a running gateway has not applied, do not matter. Never throws
+ * because of a file's content.
  */
 export async function readAdmin(path: string, env: Environment): Promise<AdminPlace> {
   const file = await ConfigFile.read(path, env, new Readings(), schemas.gatewaySecrecy);
@@ -309,13 +309,13 @@ export async function readAdmin(path: string, env: Environment): Promise<AdminPl
   return { kind: 'listens', address: admin.data.address, tls: admin.data.tls !== undefined };
 }
 
-/** How the callers of a configuration are identified, and named in its log. */
+/** How callers are identified, and named in the log. */
 export type CallersResult =
   | {
       readonly ok: true;
-      /** The claims that identify callers; empty if every caller is an address. */
+      /** The claims that identify callers; empty if all callers are addresses. */
       readonly classes: readonly compile.CallerClaims[];
-      /** The key of pseudonyms; `null` if each process makes one of its own. */
+      /** The key for pseudonyms; `null` if each process makes its own. */
       readonly pseudonymKey: Buffer | null;
     }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
@@ -330,8 +330,8 @@ const schema = z.object({
 const KEY_FILE = ['log', 'pseudonym_key_file'];
 
 /**
- * Reads how callers are named, and nothing else: a colleague who looks for one needs neither the secrets of the gateway nor the
- * variables that hold them. Never throws because of a file's content.
+ * Reads only how callers are named: someone who searches the log needs neither the gateway's secrets nor the variables that
+ * contain them. Never throws because of a file's content.
  */
 export async function readCallers(path: string, env: Environment): Promise<CallersResult> {
   const file = await ConfigFile.read(path, env, new Readings(), schemas.gatewaySecrecy);
@@ -345,7 +345,7 @@ export async function readCallers(path: string, env: Environment): Promise<Calle
   return { ok: true, classes: compile.claimsOf(config), pseudonymKey };
 }
 
-/** Says which addresses count as one, or why it is not known. */
+/** Which addresses count as one, or why it is unknown. */
 export type KeyingResult =
   | { readonly ok: true; readonly keying: AddressKeying }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };

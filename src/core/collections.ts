@@ -82,8 +82,9 @@ export interface RosterEntry {
 }
 
 /**
- * A set of operations under way, with constant-time `add` and `delete`. Unlike a Set, it leaves no garbage behind: a Set replaces its
- * table every few changes, and a replaced table in old memory keeps its former entries alive until old memory is collected.
+ * A set of operations in progress, with constant-time `add` and `delete`. Unlike a Set, it leaves no garbage behind: a Set
+ * replaces its table every few changes, and a replaced table in old memory keeps its former entries alive until old memory is
+ * collected.
  */
 export class Roster<T extends RosterEntry> {
   readonly #items: T[] = [];

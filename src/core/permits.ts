@@ -18,7 +18,7 @@ export interface Owner {
 /** The owners of a key that stands for itself, such as a caller with a token. */
 export const NO_OWNERS: readonly Owner[] = [];
 
-/** Counts what is in flight, in all, under each key, and under the owners of keys, up to a cap each. */
+/** Counts what is in flight, in total, under each key, and under the owners of keys, up to a cap each. */
 export interface Permits {
   /** How many are taken. */
   readonly taken: number;
@@ -106,7 +106,7 @@ export class UpstreamPermit {
     this.#owners = owners;
   }
 
-  /** May be called again. */
+  /** Idempotent. */
   giveBack(): void {
     this.#permits?.giveBack(this.#caller, this.#owners);
     this.#permits = null;

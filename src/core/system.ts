@@ -12,7 +12,7 @@ import { type ConnectionOptions, connect as secureConnect, type TLSSocket } from
 /** Returns a number from 0 up to but not including 1. Handed in, so that tests can fix it; not for secrets. */
 export type Random = () => number;
 
-/** Returns so many bytes that nobody can predict. Handed in, so that a simulated world can repeat them. */
+/** Returns this many bytes that nobody can predict. Handed in, so that a simulated world can repeat them. */
 export type RandomBytes = (count: number) => Buffer;
 
 /** The bytes of a secret, and of a name that must not occur twice. */
@@ -67,13 +67,13 @@ export type Timer = object;
 
 /** A clock that one can wait by. Its timers do not keep the process running: a gateway runs as long as it listens. */
 export interface TimerClock extends Clock {
-  /** Calls back once, after so many milliseconds. */
+  /** Calls back once, after this many milliseconds. */
   after(ms: number, run: () => void): Timer;
-  /** Calls back every so many milliseconds. */
+  /** Calls back every this many milliseconds. */
   every(ms: number, run: () => void): Timer;
   /** Stops a timer of either kind. Does nothing if it has fired or there is none. */
   cancel(timer: Timer | null): void;
-  /** Returns a signal that is aborted after so many milliseconds, with a `TimeoutError`. */
+  /** Returns a signal that is aborted after this many milliseconds, with a `TimeoutError`. */
   signalAfter(ms: number): AbortSignal;
 }
 
@@ -91,7 +91,7 @@ export const systemClock: TimerClock = {
 /** How often two clocks are read to tell how they differ. */
 const READINGS = 8;
 
-/** When `systemClock` of this thread began, in milliseconds of the machine's own clock: it begins anew in each thread. */
+/** When `systemClock` of this thread began, in milliseconds of the machine's own clock: it begins again in each thread. */
 export function clockOriginMs(): number {
   let originMs = 0;
   let leastMs = Number.POSITIVE_INFINITY;
@@ -129,7 +129,7 @@ export class StallTimer {
     this.#sinceMs = NOT_SEEN;
   }
 
-  /** Milliseconds since the wait began, or something last moved. Ask at each sweep, and only then. */
+  /** Milliseconds since the wait began, or something last moved. Call it at every sweep, and only then. */
   waitedMs(nowMs: number, moved: boolean): number {
     if (moved || this.#sinceMs === NOT_SEEN) this.#sinceMs = nowMs;
     return nowMs - this.#sinceMs;

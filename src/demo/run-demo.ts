@@ -33,8 +33,8 @@ function signal(): Promise<void> {
 type ProviderKind = 'own' | 'keycloak';
 
 /**
- * Says what runs where and suggests what to try. Every line that begins with curl works as it is once the shell variables
- * that it names are set: CODE, TOKEN and BOT_TOKEN.
+ * Returns what runs where and suggests what to try. Every line that begins with curl works as it is once the shell variables that
+ * it names are set: CODE, TOKEN and BOT_TOKEN.
  */
 export function welcome(ports: ChosenPorts, kind: ProviderKind): string {
   const api = `http://127.0.0.1:${ports.gateway.port}`;

@@ -19,11 +19,10 @@ interface Tokens {
 const ENDPOINT_OF_KEYCLOAK = '/protocol/openid-connect/auth';
 
 /**
- * Walks through what a client can meet: signing in, calling with tokens, refusals of both, a limit, and signing out.
- * Rejects with an `Error` when it cannot go on.
+ * Walks through what a client can meet: signing in, calling with tokens, refusals of both, a limit, and signing out. Rejects with
+ * an `Error` when it cannot continue.
  *
- * @param gateway the gateway's origin, such as `http://127.0.0.1:8080`
- * @returns whether every response was as expected
+ * @param gateway the gateway's origin, such as `http://127.0.0.1:8080` @returns whether every response was as expected
  */
 export async function walkSignIn(gateway: string): Promise<boolean> {
   const walk = new Walk(gateway, new Narrator());

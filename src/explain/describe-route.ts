@@ -53,7 +53,7 @@ function describeParameters({ parameters }: RouteOfFile, params: readonly string
 /** The name of the row with the path that the service gets, where that is not the client's. */
 export const PATH_SENT = 'path sent';
 
-/** Says which path goes out, where it is not the one that came. */
+/** Returns which path goes out, where it is not the one that came. */
 function describeSentPath(route: ForwardRoute, path: string): ExplainedRow[] {
   const sent = servicePath(path, route, route.upstream.base);
   return sent === path ? [] : [[PATH_SENT, sent]];

@@ -59,7 +59,7 @@ function describePatience({ limits: { patienceMs }, outline }: Snapshot): Explai
   return [['patience', `${how} (${formatPlace(outline.places.of(['patience']))})`]];
 }
 
-/** Says why every caller is refused if the bucket of the request cannot be determined; `null` if it can. */
+/** Returns why every caller is refused if the bucket of the request cannot be determined; `null` if it can. */
 export function whyBucketRefuses(
   request: LimitedRequest,
   snapshot: Snapshot,
@@ -316,7 +316,7 @@ function describeOne(
   return `bucket: ${formatQuota(limit)}, ${ALGORITHMS[limit.algorithm]}${fallback}${more} (${formatPlace(place)})`;
 }
 
-/** Says whether a caller is in the share that a roll-out has reached. */
+/** Returns whether a caller is in the share that a roll-out has reached. */
 function describeSide({ rollout }: BucketModel, key: string | null): string[] {
   if (rollout === null || key === null) return [];
   const side = rollout.share.includes(key) ? 'is' : 'is not';

@@ -15,7 +15,7 @@ export function describeRestrictions(
   return [...rows, ...describeFailedVerifications(route, snapshot)];
 }
 
-/** Says whether `blocked` or `never_restrict` lists the client, and which rules still apply. */
+/** Returns whether `blocked` or `never_restrict` lists the client, and which rules still apply. */
 function describeListed(route: RouteModel, caller: AskedCaller, snapshot: Snapshot): ExplainedRow[] {
   const { blocked, neverRestrict, keying } = snapshot.limits;
   const { as, address } = caller;
@@ -76,7 +76,7 @@ function describeRules(
   return rows;
 }
 
-/** Says which clients of this request `ignored_refusals` can restrict; `null` if none. */
+/** Returns which clients of this request `ignored_refusals` can restrict; `null` if none. */
 function whoIgnores({ authentication }: RouteModel, spared: Spared, addresses: boolean): string | null {
   const isAddress = authentication === 'none' || spared.as === null || spared.as === 'address';
   const mayBeAddress = isAddress && addresses && !spared.address;
@@ -117,7 +117,9 @@ export interface ActiveRestrictions {
   onWebhook(key: string, route: RouteModel, params: readonly string[]): readonly ListedRestriction[];
 }
 
-/** Says which restrictions refuse this client now. Returns no rows if the request names no client, or if they are not known. */
+/**
+ * Returns which restrictions refuse this client now. Returns no rows if the request names no client, or if they are not known.
+ */
 export function describeActive(
   { address, principal }: AskedCaller,
   taken: RouteTaken | null,

@@ -3,7 +3,7 @@ import { signInProvider } from '../config/index.ts';
 import type { SignInOptions } from '../signin/index.ts';
 import type { AskedCaller, ExplainedRow } from './explanation.ts';
 
-/** Says why the gateway refuses a request to one of its own routes; `null` if it serves the request. */
+/** Returns why the gateway refuses a request to one of its own routes; `null` if it serves the request. */
 export function whyOwnRefuses(
   { kind, methods, authentication }: OwnRoute,
   method: string,

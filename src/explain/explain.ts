@@ -21,7 +21,7 @@ import type { AskedCaller, AskedRequest, ExplainedRow, Explanation } from './exp
 export const EXPLAINED_METHODS: readonly string[] = [...METHODS, GRPC_METHOD];
 
 /**
- * Says what a gateway with this configuration would do with a request, and why. Sends nothing.
+ * Returns what a gateway with this configuration would do with a request, and why. Sends nothing.
  *
  * @param active the restrictions of a running gateway; `null` if they are not known
  */
@@ -184,7 +184,7 @@ function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot): Expl
   };
 }
 
-/** Says why the host of a URL is refused; `null` if it is accepted, or if the URL has no host. */
+/** Returns why the host of a URL is refused; `null` if it is accepted, or if the URL has no host. */
 function whyNoHost(sent: string): string | null {
   const authority = authorityOf(sent);
   const isPlain = authority === null || readHost(authority) !== null;

@@ -12,7 +12,7 @@ import { HeldRequests } from './held-requests.ts';
 import { RestrictionResponses } from './responses/index.ts';
 import type { UnlistedProxies } from './unlisted-proxies.ts';
 
-/** What a gateway is made of. */
+/** The parts that a gateway is built from. */
 export interface GatewayDependencies {
   /** The generation that the first exchanges begin with. */
   readonly generation: RequestGeneration;
@@ -25,11 +25,11 @@ export interface GatewayDependencies {
   readonly unlistedProxies: UnlistedProxies;
   /** Default: permits of this gateway alone. */
   readonly newPermits?: NewPermits | undefined;
-  /** Numbers the requests. Default: this gateway has numbers of its own. */
+  /** Numbers the requests. Default: a sequence of its own. */
   readonly sequence?: Sequence | undefined;
 }
 
-/** Everything of a gateway that outlives an exchange: counters, and the configuration that the next exchange begins with. */
+/** The state of a gateway that outlives exchanges: counters, and the configuration for the next exchange. */
 export class GatewayState {
   readonly clock: TimerClock;
   readonly randomBytes: RandomBytes;
@@ -41,11 +41,11 @@ export class GatewayState {
   readonly restrictionResponses = new RestrictionResponses();
   readonly held: HeldRequests;
   readonly randomHex: (bytes: number) => string;
-  /** The permits of exchanges, in all and by address. */
+  /** Permits of exchanges, in total and by address. */
   readonly permits: Permits;
   readonly upstreamPermits: UpstreamPermits;
   generation: RequestGeneration;
-  /** Exchanges whose responses are not here whole. */
+  /** Exchanges whose complete response has not arrived yet. */
   inFlight = 0;
   readonly sequence: Sequence;
 

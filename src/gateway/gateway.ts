@@ -9,7 +9,7 @@ import type { RenderedResponse } from './responses/index.ts';
 import { errors, RateLimitError, renderError } from './responses/index.ts';
 import * as terminals from './terminals/index.ts';
 
-/** An exchange that takes longer has its admission recorded apart. */
+/** The admission of an exchange that takes longer is recorded separately. */
 const LASTING_MS = 1_000;
 
 /**
@@ -43,17 +43,17 @@ export class Gateway implements Settler {
     this.#state = new GatewayState(parts);
   }
 
-  /** How many exchanges are in flight: those whose responses are not here whole. */
+  /** Exchanges in flight: those whose complete response has not arrived yet. */
   get inFlight(): number {
     return this.#state.inFlight;
   }
 
-  /** How many exchanges are in flight to an upstream, calls and WebSockets included. */
+  /** Exchanges in flight to an upstream, including calls and WebSockets. */
   inFlightTo(upstream: string): number {
     return this.#state.upstreamPermits.taken(upstream);
   }
 
-  /** Lets new exchanges begin with this generation. Exchanges under way keep theirs. */
+  /** Starts new exchanges with this generation. Running exchanges keep theirs. */
   use(generation: RequestGeneration): void {
     this.#state.generation = generation;
   }
@@ -66,12 +66,12 @@ export class Gateway implements Settler {
     return exchange;
   }
 
-  /** Takes the exchange on its walk, steps 2 to 11. Never throws; the response may be under way when it returns. */
+  /** Runs steps 2 to 11. Never throws; the response may still be in progress when it returns. */
   run(exchange: Exchange): void {
     try {
-      // Steps 2 to 9: the gates. A promise if one has to wait.
+      // Steps 2 to 9: the gates. A promise if one of them has to wait.
       const result = this.#passGates(exchange, 0);
-      // Steps 10 and 11: its terminal, or the response to an error.
+      // Steps 10 and 11: the terminal, or the error response.
       if (!(result instanceof Promise)) this.#conclude(exchange, result);
       else
         result.then(awaited => this.#conclude(exchange, awaited)).catch(fault => this.fault(exchange, fault));
@@ -81,7 +81,7 @@ export class Gateway implements Settler {
   }
 
   /**
-   * Ends an exchange with an error: of the gateway, which the log explains and the client does not learn, or of what the client
+   * Ends an exchange with an error: the gateway's own, which is logged but not revealed to the client, or one in what the client
    * sent, such as a body with broken framing.
    */
   fault(exchange: Exchange, fault: unknown): void {
@@ -89,8 +89,8 @@ export class Gateway implements Settler {
   }
 
   /**
-   * Ends an exchange that must not go on: its sender was restricted, or its token was revoked, or expired on a route with
-   * `close_at_expiry`. Called now and then for each exchange under way.
+   * Ends an exchange that must not continue: its sender was restricted, or its token was revoked, or expired on a route with
+   * `close_at_expiry`. Called periodically for each running exchange.
    */
   review(exchange: Exchange): void {
     try {
@@ -102,7 +102,7 @@ export class Gateway implements Settler {
 
   #review(exchange: Exchange): void {
     this.#noteLasting(exchange);
-    // Nothing is left to refuse: a client gets the whole of a refusal, which may be the very one that restricted it.
+    // Nothing is left to refuse: a client gets a refusal in full, since that may be the one that restricted it.
     if (exchange.response.isWhole || exchange.offence !== null) return;
     const { limiting, clock } = this.#state;
     const stop = exchange.standing.review(limiting, clock);
@@ -121,14 +121,14 @@ export class Gateway implements Settler {
     }
   }
 
-  /** Step 11, once the response is here whole: makes room for others. */
+  /** Step 11, once the complete response has arrived: makes room for others. */
   leave(exchange: Exchange): void {
     exchange.leave(this.#state);
   }
 
   /**
-   * Step 12: ends the exchange. Its listener calls this exactly once for each, when the last byte was sent or the client has gone.
-   * A fault in one part must not keep the next from its turn: what stays counted as in flight would shut others out.
+   * Step 12: ends the exchange. Its listener calls this exactly once, when the last byte was sent or the client disconnected. A
+   * fault in one part must not prevent the next: an exchange that stays counted as in flight would lock others out.
    */
   over(exchange: Exchange, delivered: boolean): void {
     const state = this.#state;
@@ -136,20 +136,20 @@ export class Gateway implements Settler {
     // 12a. Nothing more can be sent.
     response.isOver = true;
     if (!delivered && response.outcome !== 'truncated') response.outcome = 'abandoned';
-    // 12b. Stop what still waits or runs for it.
+    // 12b. Stop everything that still waits or runs for it.
     try {
       stopWork(exchange, delivered);
     } catch (fault) {
       response.error = errors.internalFault(fault);
     }
-    // 12c. Do what could not be done before, if its client left before it had a whole response.
+    // 12c. Catch up on this if the client left before it had a complete response.
     exchange.whole();
     exchange.place?.leave();
-    // 12d. Record it: for metrics, the log and spans.
+    // 12d. Record it for metrics, the log and spans.
     state.listener.finished(lastRecordOf(exchange, state.clock.monotonicMs()));
   }
 
-  /** Renders the response to bytes that never became a request. It is counted and logged like any other. */
+  /** Renders the response to bytes that never became a request. Counted and logged like any other response. */
   refuse(sender: Refused, error: GatewayError): RenderedResponse {
     const state = this.#state;
     const requestId = state.nextRequestId();
@@ -162,7 +162,7 @@ export class Gateway implements Settler {
   }
 
   /**
-   * Records the admission of an exchange that lasts: a replay of the log has to know of a stream while it runs, not when it ends.
+   * Records the admission of a long exchange early: a log replay has to know about a stream while it runs, not only at its end.
    */
   #noteLasting(exchange: Exchange): void {
     if (exchange.lasted || exchange.ruling === null) return;
@@ -172,7 +172,7 @@ export class Gateway implements Settler {
     this.#state.listener.lasting(recordOf(exchange, nowMs));
   }
 
-  /** Notes when a restriction refused it before its limits were asked: a replay of the log has to know. */
+  /** Records when a restriction refused a request before its limits were checked: a log replay needs the time. */
   #noteRestricted(exchange: Exchange, error: GatewayError, atMs: number): void {
     if (exchange.ruling !== null || !(error instanceof RateLimitError)) return;
     const { restrictedBy, why } = error;
@@ -186,7 +186,7 @@ export class Gateway implements Settler {
     });
   }
 
-  /** When a gate refused it. No gate waits before the token is looked at, so until then that is its arrival. */
+  /** When a gate refused the exchange. No gate waits before the token is checked, so until then that is its arrival. */
   #momentOf({ token, startedAtMs }: Exchange): number {
     const { memory } = this.#state.limiting;
     return token === null ? memory.epochMsOf(startedAtMs) : memory.nowMs();
@@ -202,8 +202,8 @@ export class Gateway implements Settler {
   }
 
   /**
-   * Goes on after a wait, unless the client has disconnected by then: nothing would return the permits that later gates take. Nor
-   * if `fault` has answered the exchange: a second response would seem to answer the next request.
+   * Continues after a wait, unless the client has disconnected: nothing would return the permits that later gates take. Nor if
+   * `fault` has answered the exchange: a second response would seem to answer the next request.
    */
   async #passLater(exchange: Exchange, result: Promise<GateResult>, from: number): Promise<GateResult> {
     return (await result) ?? (exchange.response.isAwaited ? this.#passGates(exchange, from) : null);
@@ -220,7 +220,7 @@ export class Gateway implements Settler {
   }
 }
 
-/** Step 10: hands an exchange that has passed the gates to its terminal, which answers it now or later. */
+/** Step 10: passes an admitted exchange to its terminal, which answers it now or later. */
 function serve(exchange: Exchange, state: GatewayState): Served {
   const { destination } = exchange;
   switch (destination.kind) {
@@ -245,7 +245,7 @@ function serve(exchange: Exchange, state: GatewayState): Served {
   }
 }
 
-/** Stops what waits or runs for an exchange that is over. Nothing does at an upstream whose response was delivered. */
+/** Stops what still waits or runs for an exchange that is over. Does nothing at the upstream if the response was delivered. */
 function stopWork(exchange: Exchange, delivered: boolean): void {
   if (exchange.deadline !== null) exchange.clock.cancel(exchange.deadline);
   exchange.leaveLine?.();

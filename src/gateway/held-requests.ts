@@ -4,7 +4,7 @@ import { ownPermits } from '../core/index.ts';
 import type { Decision } from '../limits/index.ts';
 import { lineKey, lineKeys } from './unlisted-proxies.ts';
 
-/** The most requests held at once, of one caller and in all. Each is an exchange in flight, of some kilobytes. */
+/** Maximum requests held at once, per caller and in total. Each is an exchange in flight, a few kilobytes. */
 const MAX_HELD_PER_CALLER = 100;
 const MAX_HELD = 1_000;
 /** The tolerance for timers, which fire late or slightly early. */
@@ -13,12 +13,12 @@ const GRACE_MS = 5;
 /** A request to hold. */
 export interface Holding {
   readonly limitRequest: LimitRequest;
-  /** The longest that it may be held, in all. */
+  /** How long it may be held, in total. */
   readonly patienceMs: number;
   readonly decide: () => Decision | Promise<Decision>;
 }
 
-/** A request that waits for room in a counter. */
+/** A request that waits for a counter to have room. */
 interface Held extends Holding {
   readonly sinceMs: number;
   readonly over: (decision: Decision | null) => void;
@@ -30,32 +30,32 @@ interface Held extends Holding {
 interface Line {
   readonly key: string;
   readonly waiting: Held[];
-  /** The quota: no more requests than that can be admitted when the counter has room again. */
+  /** The quota: when the counter has room again, no more requests than this can be admitted. */
   readonly units: number;
   timer: Timer | null;
 }
 
-/** A request that is held. `Result` is what its conclusion returns, `null` if its client has gone. */
+/** A held request. `Result` is what its conclusion returns, `null` if its client has disconnected. */
 export interface Hold<Result> {
   readonly result: Promise<Result | null>;
-  /** Takes it out of its line. */
+  /** Removes it from its line. */
   leave(): void;
 }
 
 /**
- * Holds requests that a limit would refuse with a short wait, and decides about them anew when the wait is over: first come, first
- * served for each counter. Bounded for each caller, for each counter by its quota, and in all.
+ * Holds requests that a limit would refuse with a short wait, and decides again after the wait: first come, first served for each
+ * counter. Bounded per caller, per counter by its quota, and in total.
  *
- * Threads that share permits keep to these bounds together. Each has lines of its own, whose timers go off at the moment that the
- * counter has announced to all: who decides first gets the room, and the others wait on for as long as their patience allows.
+ * Threads that share permits share these bounds. Each has its own lines, whose timers fire when the counter is due to have room:
+ * whoever decides first gets it, and the others keep waiting while their patience lasts.
  */
 export class HeldRequests {
   readonly #clock: TimerClock;
   readonly #ended: (outcome: HeldOutcome) => void;
   readonly #lines = new Map<string, Line>();
-  /** Counts the held requests, in all and of each caller. */
+  /** Counts the held requests, in total and per caller. */
   readonly #permits: Permits;
-  /** Counts the requests that wait for each counter, of all threads: each thread has only a line of its own. */
+  /** Counts the requests that wait for each counter, in all threads: a thread's line has only its own. */
   readonly #inLine: Permits;
   #count = 0;
 
@@ -70,7 +70,7 @@ export class HeldRequests {
     return this.#count;
   }
 
-  /** Holds the request behind others that wait for one of its counters. Returns `null` if none does, or there is no room. */
+  /** Holds the request behind others that wait for one of its counters. Returns `null` if there are none, or no room. */
   behindOthers<Result>(holding: Holding, conclude: (decision: Decision) => Result): Hold<Result> | null {
     if (this.#count === 0) return null;
     for (const key of lineKeys(holding.limitRequest)) {
@@ -104,7 +104,7 @@ export class HeldRequests {
     const held: Held = {
       ...holding,
       sinceMs: this.#clock.monotonicMs(),
-      // A store may overwrite its decision at the next call, so conclude at once.
+      // A store may overwrite its decision at the next call, so conclude immediately.
       over: decision => resolve(decision === null ? null : conclude(decision)),
       failed: reject,
       line,
@@ -131,12 +131,12 @@ export class HeldRequests {
     });
   }
 
-  /** Decides about the requests in the line, one after another, until one has to wait longer. */
+  /** Decides about the requests in the line, one by one, until one has to wait longer. */
   async #serve(line: Line): Promise<void> {
     for (let first = line.waiting[0]; first !== undefined; first = line.waiting[0]) {
       const asked = first.decide();
       const decision = asked instanceof Promise ? await asked : asked;
-      // Its client went away while the store decided.
+      // The client disconnected while the store decided.
       if (first.line !== line) {
         decision.place?.leave();
         continue;
@@ -176,7 +176,7 @@ export class HeldRequests {
     }
   }
 
-  /** Ends every wait in a line whose store failed. Stores never throw; if one does, no request may wait for it forever. */
+  /** Ends every wait in a line whose store failed. Stores should never throw; if one does, no request may wait forever. */
   #fail(line: Line, fault: unknown): void {
     this.#lines.delete(line.key);
     for (const held of [...line.waiting]) {
@@ -186,7 +186,7 @@ export class HeldRequests {
   }
 }
 
-/** Whether a limit refused it with a wait that is short enough. */
+/** Whether it was refused by a limit with a short enough wait. */
 function isWorthwhile({ admitted, atOnce, role, retryAfterMs }: Decision, patienceMs: number): boolean {
   return !admitted && !atOnce && role !== null && retryAfterMs <= patienceMs;
 }

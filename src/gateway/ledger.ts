@@ -7,7 +7,7 @@ import { type Exchange, limitsConsumedBy, requirementAt } from './exchange/index
 import type { GatewayState } from './gateway-state.ts';
 import { errors, RateLimitError } from './responses/index.ts';
 
-/** Step 11: applies the outcome of an exchange to limits: returns the units of a denied one, and counts offences. */
+/** Step 11: applies the outcome of an exchange: returns units if access was denied, and counts offences. */
 export function applyOutcome(exchange: Exchange, state: GatewayState): void {
   const { limiting } = state;
   const { destination, ruling, restrictedKey, webhook, response } = exchange;
@@ -29,7 +29,7 @@ export function applyOutcome(exchange: Exchange, state: GatewayState): void {
   noteOffence(exchange, state, () => limiting.invalidRequests.note(restrictedKey));
 }
 
-/** Whether it counts as no offence: its caller is under `never_restrict`, so nothing it sends counts against its address. */
+/** True if it cannot be an offence: the caller is under `never_restrict`, so nothing it sends counts against its address. */
 function isSpared({ caller }: Exchange, { restrictions }: Limiting): boolean {
   return caller !== null && restrictions.isExempt(caller.principal);
 }
@@ -39,7 +39,7 @@ function noteOffence(exchange: Exchange, { limiting, sequence }: GatewayState, c
   exchange.offence = { atMs, after: sequence.last };
 }
 
-/** The record of an exchange: at its end, or so far. */
+/** The record of an exchange, at its end or so far. */
 export function recordOf(exchange: Exchange, nowMs: number): core.ExchangeRecord {
   const { response, destination, arrival, downstream, upstreamLeg: leg, noRoom, snapshot } = exchange;
   const restriction = exchange.restrictedAtMs === 0 ? null : restrictionRecord(exchange);
@@ -86,7 +86,7 @@ export function recordOf(exchange: Exchange, nowMs: number): core.ExchangeRecord
   };
 }
 
-/** Step 12d: the record of an exchange that is over. A fault in it must not end the process, nor leave the exchange uncounted. */
+/** Step 12d: the record of a finished exchange. A fault here must not end the process, nor leave the exchange uncounted. */
 export function lastRecordOf(exchange: Exchange, nowMs: number): core.ExchangeRecord {
   try {
     return recordOf(exchange, nowMs);
@@ -102,14 +102,14 @@ export function lastRecordOf(exchange: Exchange, nowMs: number): core.ExchangeRe
   }
 }
 
-/** Which restriction refused the request before its limits were asked, and what a replay needs to ask them instead. */
+/** Which restriction refused the request before its limits were checked, and what a replay needs to check them instead. */
 function restrictionRecord(exchange: Exchange): core.RestrictionRecord | null {
   const { response, destination, head, restrictedAtMs: atMs } = exchange;
   const by = response.error instanceof RateLimitError ? response.error.restrictedBy : null;
   if (by === null) return null;
   const caller = rememberedCaller(exchange);
   const mayHaveCaller = destination.authentication !== 'none' && head.authorization !== null;
-  // An unknown caller is taken for a user, who consumes the bucket of the route.
+  // Treats an unknown caller as a user, who consumes the route's bucket.
   const requirement = requirementAt(destination);
   const shortfall = caller === null || requirement === null ? null : shortfallOf(caller, requirement);
   const callerClass = caller !== null || mayHaveCaller ? 'user' : 'address';
@@ -117,7 +117,7 @@ function restrictionRecord(exchange: Exchange): core.RestrictionRecord | null {
   return { by, atMs, consumes, isCallerUnknown: caller === null && mayHaveCaller };
 }
 
-/** The caller. Known even if the token of this request was not looked at, if the same one came on this connection before. */
+/** The caller. Known even if this request's token was not checked, if the same one came on this connection before. */
 function rememberedCaller(exchange: Exchange): Caller | null {
   const { token, head, destination, downstream } = exchange;
   if (token !== null) return token.caller;
@@ -127,7 +127,7 @@ function rememberedCaller(exchange: Exchange): Caller | null {
   return known.verifier.accepts(known.caller) ? known.caller : null;
 }
 
-/** The scope of a 429 that the service sent, or of a gRPC call that it ended with RESOURCE_EXHAUSTED. */
+/** The scope of a 429 from the service, or of a gRPC call that it ended with RESOURCE_EXHAUSTED. */
 function scopeOf429({ response, upstreamLeg }: Exchange): core.ExchangeRecord['scopeOf429'] {
   const { limitedBy } = response;
   const isService = response.error === null && upstreamLeg !== null && upstreamLeg.answeredAtMs !== null;
@@ -144,7 +144,7 @@ export interface SocketEnd {
   readonly error: core.GatewayError | null;
 }
 
-/** The record of a request that became a WebSocket, when that ends. */
+/** The record of a request that became a WebSocket, made when that ends. */
 export function recordOfSocket(begun: core.ExchangeRecord, end: SocketEnd): core.ExchangeRecord {
   return { ...begun, ...end, error: end.error === null ? null : describe(end.error) };
 }
@@ -216,7 +216,7 @@ function describe(error: core.GatewayError): core.ExchangeRecord['error'] {
   };
 }
 
-/** Returns the code and message of a fault. For the gateway's own faults, the stack, which says more. */
+/** Returns the code and message of a fault, or the stack for the gateway's own faults. */
 function describeCause(cause: unknown, side: core.ErrorSide): string {
   if (!(cause instanceof Error)) return String(cause);
   const code = (cause as NodeJS.ErrnoException).code;

@@ -4,20 +4,20 @@ import { AddressSet, addressKey, forwardedAddress } from '../http/index.ts';
 import { groupCounterKey, LIMIT_ROLES, type LimitRole } from '../limits/index.ts';
 
 const HOUR_MS = 3_600_000;
-/** How long a report stays valid: the next one may take most of an hour. */
+/** How long a report stays valid: the next one may take up to an hour. */
 const REPORT_MS = 2 * HOUR_MS;
 const MAX_WATCHED = 64;
 
 /**
- * How much a sender has to forward within an hour to count as a proxy: more than a scanner that tries an address or two to get in.
- * A public sender needs more, since it is rarely the operator's, and anyone can invent clients.
+ * How much a sender has to forward within an hour to count as a proxy: more than a scanner that tries an address or two to get
+ * in. A public sender needs more, since it rarely is the operator's, and anyone can invent clients.
  */
 const ENOUGH = {
   private: { requests: 50, clients: 10 },
   public: { requests: 500, clients: 100 },
 } as const;
 
-/** RFC 1918, 3927, 6598, 4193 and 4291: where load balancers and containers usually are. */
+/** RFC 1918, 3927, 6598, 4193 and 4291: where load balancers and containers usually run. */
 const PRIVATE = new AddressSet([
   ...['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16', '100.64.0.0/10', '127.0.0.0/8'],
   ...['fc00::/7', 'fe80::/10', '::1'],
@@ -26,7 +26,7 @@ const PRIVATE = new AddressSet([
 const LOOPBACK = new AddressSet(['127.0.0.0/8', '0.0.0.0/8', '::1', '::']);
 
 /**
- * Notices proxies that are missing from `trusted_proxies`: untrusted senders that forward for many clients. All those clients
+ * Notices proxies that are missing from `trusted_proxies`: untrusted senders that forward for many clients. All these clients
  * share the limits and restrictions of one address, and nothing else would point to the cause.
  *
  * Watches a bounded number of senders. Private senders replace public ones, and reported ones stay.
@@ -41,7 +41,7 @@ export class UnlistedProxies {
     this.#listener = listener;
   }
 
-  /** Notes that an untrusted sender forwards for a client. `value`: the field's last line. */
+  /** Notes that an untrusted sender forwards for a client. `value`: the last line of the field. */
   saw(sender: string, field: UnlistedProxy['field'], value: string): void {
     const nowMs = this.#clock.monotonicMs();
     const key = addressKey(sender);
@@ -54,7 +54,7 @@ export class UnlistedProxies {
     if (watched.add(ownString(addressKey(client)))) this.#report(watched, sender, field, nowMs);
   }
 
-  /** The recent reports of senders in none of these networks. */
+  /** Recent reports of senders outside these networks. */
   reports(trusted: AddressSet): UnlistedProxy[] {
     const nowMs = this.#clock.monotonicMs();
     return [...this.#watched.values()].flatMap(({ report, reportedMs }) =>
@@ -77,7 +77,7 @@ export class UnlistedProxies {
     return watched;
   }
 
-  /** Stops watching the sender that matters least; among equals, the quietest. */
+  /** Stops watching the least important sender; among equals, the least active one. */
   #makeRoom(forPrivate: boolean, nowMs: number): boolean {
     let [least, leastWorth] = ['', Number.POSITIVE_INFINITY];
     for (const [key, watched] of this.#watched) {
@@ -89,10 +89,10 @@ export class UnlistedProxies {
   }
 }
 
-/** Added to a sender's count of requests. The steps are larger than any such count, so they decide first. */
+/** Added to a sender's count of requests. The steps exceed any such count, so they decide first. */
 const WORTH = { reportedPublic: 1_000, private: 2_000, reportedPrivate: 3_000 } as const;
 
-/** A sender, and what it has forwarded this hour. */
+/** A sender, and what it forwarded in this hour. */
 class Watched {
   readonly isPrivate: boolean;
   hourSinceMs: number;
@@ -119,7 +119,7 @@ class Watched {
     return !LOOPBACK.has(client) && (this.isPrivate || !PRIVATE.has(client));
   }
 
-  /** Counts a request for this client. True once there is enough for a report. */
+  /** Counts a request for this client. Returns true once there is enough for a report. */
   add(client: string): boolean {
     const enough = this.isPrivate ? ENOUGH.private : ENOUGH.public;
     this.#requests = Math.min(this.#requests + 1, enough.requests);
@@ -143,7 +143,7 @@ function messageOf(address: string, field: string, isPrivate: boolean): string {
   return isPrivate ? cause : `${cause}. Add it only if it is a proxy of yours: anyone can send this field`;
 }
 
-/** Names the counter of one of a request's limits. Only the main value may hold any character, so it is last. */
+/** Names the counter of one limit of a request. Only the main value may contain any character, so it comes last. */
 export function lineKey({ bucket, caller, main, group }: LimitRequest, role: LimitRole): string {
   if (role === 'global') return `g\0${caller}`;
   const name = bucket === null ? '' : bucket.name;

@@ -11,7 +11,7 @@ const COMPRESSED = 1;
 export class MessageFrames {
   /** Bytes of a message that are still to come. */
   #left = 0;
-  /** Bytes of the present head that have come, and the length that they say. */
+  /** Bytes of the present head that have arrived, and the length that they say. */
   #headBytes = 0;
   #length = 0;
   /** True once something came that is no message. */

@@ -153,7 +153,7 @@ export class ChunkedBody implements BodyDecoder {
   }
 }
 
-/** Most bytes of extensions in one chunk. */
+/** Maximum bytes of extensions in one chunk. */
 const MAX_LINE_BYTES = 256;
 
 const QUOTE = 0x22;

@@ -208,7 +208,7 @@ export const NO_FIELDS: Fields = [];
 export interface BodyTerms {
   /** Largest body on the wire, chunk framing included; `null` for no limit. */
   readonly maxBytes: number | null;
-  /** Fewest bytes a second, averaged over the time in which the body was read, once that is 30 s; `null` for no limit. */
+  /** Minimum bytes per second, averaged over the time in which the body was read, once that is 30 s; `null` for no limit. */
   readonly minBytesPerS: number | null;
   /** Longest time that reading it may take; `null` for no limit. */
   readonly deadlineMs: number | null;

@@ -5,7 +5,10 @@ import { type BodyDecoder, type BodyTerms, JoinedPieces, LengthBody, NO_TERMS } 
 /** Terms for an unwanted body that is read to its end, so that its connection can serve again. */
 const DISCARDING: BodyTerms = { ...NO_TERMS, deadlineMs: 30_000 };
 
-/** Most bytes of extensions in all chunks of a body together. They mean nothing here, so a client can only send them to make work. */
+/**
+ * Maximum bytes of extensions in all chunks of a body together. They mean nothing here, so a client can only send them to make
+ * work.
+ */
 const MAX_EXTENSION_BYTES = 16_384;
 
 /** Hears how the body of a request is read. */
@@ -30,9 +33,9 @@ export class RequestBody implements BodySource {
   paused = false;
   /** True if what still comes is thrown away. */
   discarded = false;
-  /** How many bytes of data were handed on. */
+  /** How many bytes of data were passed on. */
   bytes = 0;
-  /** How many bytes have come, chunk framing included. */
+  /** How many bytes have arrived, chunk framing included. */
   #wireBytes = 0;
 
   constructor(length: BodyLength, owner: RequestBodyOwner) {

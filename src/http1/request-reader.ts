@@ -74,7 +74,7 @@ export class RequestReader {
     return this.#waiting.length;
   }
 
-  /** True if a part of a head has come. */
+  /** True if a part of a head has arrived. */
   get insideHead(): boolean {
     return this.#phase === 'head' && this.#waiting.length > 0;
   }
@@ -130,7 +130,7 @@ export class RequestReader {
     return true;
   }
 
-  /** Goes on to the next request, once the last one is answered: discards what is left of its body, and reads the next head. */
+  /** Continues to the next request, once the last one is answered: discards what is left of its body, and reads the next head. */
   next(): void {
     if (this.#phase === 'behind') this.#phase = 'head';
     this.#body?.discard();

@@ -23,9 +23,9 @@ export interface OutgoingRequest {
   readonly bodyLength: BodyLength;
   /** Where the body comes from; `null` exactly when `bodyLength` is 0. */
   readonly body: BodySource | null;
-  /** Most milliseconds from the last byte of the request to the first of the response; `null` for no limit. */
+  /** Maximum milliseconds from the last byte of the request to the first of the response; `null` for no limit. */
   readonly firstByteTimeoutMs: number | null;
-  /** Most milliseconds between two bytes of the response's body; `null` for no limit. */
+  /** Maximum milliseconds between two bytes of the response's body; `null` for no limit. */
   readonly idleTimeoutMs: number | null;
 }
 

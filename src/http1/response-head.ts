@@ -24,7 +24,7 @@ export interface ResponseHead {
 }
 
 const VERSION = Buffer.from('HTTP/1.');
-/** Most fields in one head; no real server sends more. */
+/** Maximum fields in one head; no real server sends more. */
 const MAX_FIELDS = 500;
 const DIGIT_0 = 0x30;
 /** The position after `HTTP/1.1 200`. */
@@ -246,9 +246,9 @@ export interface Switched {
   readonly behind: Buffer;
 }
 
-/** What the last response of a connection, or the one under way, says about the connection. */
+/** What the last response of a connection, or the one in progress, says about the connection. */
 export class LastResponse {
-  /** True once a byte of it has come. */
+  /** True once a byte of it has arrived. */
   begun = false;
   /** How many interim responses came before the final one. */
   interim = 0;
@@ -262,7 +262,7 @@ export class LastResponse {
   /** Set if it agreed to the requested protocol. The sink has not been called for it. */
   switched: Switched | null = null;
 
-  /** Starts anew for another request. */
+  /** Starts again for another request. */
   begin(): void {
     this.begun = false;
     this.interim = 0;

@@ -11,7 +11,7 @@ import {
   UnfinishedHead,
 } from './response-head.ts';
 
-/** A response up to this size, head included, is handed on whole when it comes in one read. */
+/** A response up to this size, head included, is passed on whole when it comes in one read. */
 const WHOLE_MAX_BYTES = 16_384;
 /** Smaller pieces of a body are copied: lending them would keep a whole slab from being filled again. */
 const LEND_MIN_BYTES = 2_048;
@@ -43,7 +43,7 @@ export class ResponseReader {
   #body: BodyDecoder | null = null;
   /** The part of the body in the bytes just read. */
   readonly #found = new JoinedPieces();
-  /** The bytes of a response that may still be handed on whole, as a string; `#gathered` is the body found so far. */
+  /** The bytes of a response that may still be passed on whole, as a string; `#gathered` is the body found so far. */
   #text: string | null = null;
   #gathered = '';
   /** The slab being read; `null` for bytes of our own, which are not overwritten. */
@@ -57,7 +57,7 @@ export class ResponseReader {
     this.#maxHeadBytes = maxHeadBytes;
   }
 
-  /** What the last response, or the one under way, says about the connection. */
+  /** What the last response, or the one in progress, says about the connection. */
   get last(): Readonly<LastResponse> {
     return this.#last;
   }
@@ -125,7 +125,7 @@ export class ResponseReader {
     }
     while (this.#phase === 'head') {
       const headEnd = Math.min(end, this.#maxHeadBytes);
-      // Larger responses are not handed on whole, so only their heads are needed as strings.
+      // Larger responses are not passed on whole, so only their heads are needed as strings.
       const text = bytes.toString('latin1', 0, end <= WHOLE_MAX_BYTES ? end : sectionEnd(bytes, 0, headEnd));
       const head = readResponseHead(bytes, headEnd, text);
       if (head === null) {
@@ -162,7 +162,7 @@ export class ResponseReader {
     this.#sink?.info(head.status, fields);
   }
 
-  /** Hands on the final response: whole if its body is here as well. */
+  /** Passes on the final response: whole if its body is here as well. */
   #begin(head: ResponseHead, bytes: Buffer, end: number, text: string): void {
     const { length, close, keepAliveMs, fields } = responseFraming(this.#method, head);
     this.#unfinishedHead.forget();

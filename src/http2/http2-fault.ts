@@ -1,6 +1,6 @@
 import type { Http2FaultReason } from '../core/index.ts';
 
-/** Thrown when the other side broke a rule of HTTP/2 so that the connection cannot go on (RFC 9113, 5.4.1). */
+/** Thrown when the peer broke a rule of HTTP/2 so that the connection cannot continue (RFC 9113, 5.4.1). */
 export class Http2Fault extends Error {
   /** The error code for GOAWAY. */
   readonly code: number;

@@ -1,16 +1,16 @@
 import { StallTimer } from '../core/index.ts';
 
-/** How long the other side may be silent. */
+/** How long the peer may be silent. */
 interface LivenessTerms {
-  /** If something is expected of it: how long it may be silent before it gets a PING. */
+  /** How long it may be silent before it gets a PING, if something is expected of it. */
   readonly pingIntervalMs: number;
-  /** How long it may be silent after a PING before the connection counts as lost. Any byte ends the silence. */
+  /** How long it may stay silent after a PING before the connection counts as lost. Any byte ends the silence. */
   readonly pingTimeoutMs: number;
 }
 
 /**
- * Finds out by PING whether the other side of a silent connection is still there (RFC 9113, 6.7): a stream may rightly be silent for
- * hours, and a network that is down reports nothing.
+ * Uses PING to find out whether the peer of a silent connection is still there (RFC 9113, 6.7): a stream may legitimately be
+ * silent for hours, and a network that is down reports nothing.
  */
 export class Liveness {
   /** Measures how long nothing has been received. */
@@ -21,10 +21,10 @@ export class Liveness {
   #pinged = false;
 
   /**
-   * Decides what to do: wait, send a PING, or give the connection up. Ask at each sweep.
+   * Decides whether to wait, send a PING, or give up the connection. Call it at every sweep.
    *
-   * @param bytesRead how many bytes have come so far
-   * @param isIdle true if nothing is expected of the other side
+   * @param bytesRead bytes received so far
+   * @param isIdle true if nothing is expected of the peer
    */
   sweep(
     nowMs: number,
@@ -40,13 +40,13 @@ export class Liveness {
     return this.#pingWait.waitedMs(nowMs, false) > pingTimeoutMs ? 'give up' : 'wait';
   }
 
-  /** The other side is alive: something else than a byte of it says so. */
+  /** Called when something other than received bytes shows that the peer is alive. */
   heard(): void {
     this.#silence.begin();
     this.#pinged = false;
   }
 
-  /** Notes that a PING is about to be sent. Returns false if one is under way. */
+  /** Records that a PING is about to be sent. Returns false if one is already unanswered. */
   ping(): boolean {
     if (this.#pinged) return false;
     this.#pinged = true;

@@ -301,7 +301,7 @@ export class TopCallers {
 /** How often `advance` is called. */
 export const TICK_MS = 5_000;
 
-/** Whole ticks in the last minute: with the one under way, 55 to 60 seconds. */
+/** Whole ticks in the last minute: with the one in progress, 55 to 60 seconds. */
 const TICKS = 11;
 const TICKS_IN_MINUTE = 60_000 / TICK_MS;
 const MINUTES = 60;

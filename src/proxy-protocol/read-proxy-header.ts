@@ -11,8 +11,8 @@ const POLYNOMIAL = 0x82f63b78;
 const TABLE = new Uint32Array(256).map((_, byte) => afterEightBits(byte));
 
 /**
- * Whether the TLVs of a header of version 2 are whole and, if one of them is a checksum, the header agrees with it
- * (proxy-protocol.txt, 2.2.3). Other TLVs mean nothing here.
+ * Whether the TLVs of a version 2 header are complete and, if one of them is a checksum, the header matches it
+ * (proxy-protocol.txt, 2.2.3). Other TLVs are ignored.
  *
  * @param restAt where the TLVs begin
  */
@@ -33,7 +33,7 @@ function hasValidChecksum(header: Buffer, restAt: number): boolean {
   return checksumAt === null || header.readUInt32BE(checksumAt) === checksumWithout(header, checksumAt);
 }
 
-/** Computes the CRC32C of the header, with zeros in place of the checksum. */
+/** Computes the CRC32C of the header, with zeros instead of the checksum. */
 function checksumWithout(header: Buffer, checksumAt: number): number {
   let crc = ~0;
   for (let i = 0; i < header.length; i++) {
@@ -67,14 +67,14 @@ const TCP_OVER_IPV6 = 0x21;
 const ADDRESS_BYTES = [0, 12, 36, 216] as const;
 const MAX_TRANSPORT = 2;
 
-/** Reads a header of version 2, which is binary. `bytes` begin with the signature, or are a part of it. */
+/** Reads a version 2 header, which is binary. `bytes` begin with the signature, or are a part of it. */
 export function readV2(bytes: Buffer): ProxyHeader | UnreadableHeader {
   if (bytes.length < FIXED_BYTES) return 'incomplete';
   const length = FIXED_BYTES + bytes.readUInt16BE(14);
   const command = bytes.readUInt8(12) - VERSION_2;
   if ((command !== LOCAL && command !== PROXY) || length > MAX_V2_BYTES) return 'broken';
   if (bytes.length < length) return 'incomplete';
-  // For LOCAL, skip what follows, the family included.
+  // For LOCAL, skip the rest, including the family.
   if (command === LOCAL) return { from: 'proxy', bytes: length };
   return readRelayed(bytes.subarray(0, length));
 }
@@ -92,7 +92,7 @@ function readRelayed(header: Buffer): ProxyHeader | 'broken' {
   return address === null ? { from: 'unknown', bytes } : { from: 'client', address, bytes };
 }
 
-/** Returns the first of the two addresses; `null` if they are not of TCP. */
+/** Returns the first of the two addresses; `null` if they are not TCP addresses. */
 function sourceOf(header: Buffer, family: number): string | null {
   if (family === TCP_OVER_IPV4) return header.subarray(FIXED_BYTES, FIXED_BYTES + 4).join('.');
   if (family !== TCP_OVER_IPV6) return null;
@@ -102,7 +102,7 @@ function sourceOf(header: Buffer, family: number): string | null {
 
 const V1_SIGNATURE = Buffer.from('PROXY ', 'latin1');
 
-/** Largest header of version 1, its CRLF included (proxy-protocol.txt, 2.1). */
+/** Maximum size of a version 1 header, including its CRLF (proxy-protocol.txt, 2.1). */
 export const MAX_V1_BYTES = 107;
 
 const CR = 0x0d;
@@ -111,7 +111,7 @@ const LF = 0x0a;
 /** Matches a port without a leading zero, which some would read as octal. */
 const PORT = /^(?:0|[1-9]\d{0,4})$/;
 
-/** Reads a header of version 1, one line of text. `bytes` begin with the signature, or are a part of it. */
+/** Reads a version 1 header, one line of text. `bytes` begin with the signature, or are a part of it. */
 export function readV1(bytes: Buffer): ProxyHeader | UnreadableHeader {
   const head = bytes.subarray(0, MAX_V1_BYTES);
   const end = head.indexOf(CR);
@@ -147,11 +147,11 @@ function isPort(text: string): boolean {
   return PORT.test(text) && Number(text) <= 0xffff;
 }
 
-/** What a proxy says about a connection before its first byte. `bytes` is the length of the header. */
+/** The content of a PROXY header, which precedes a connection's first byte. `bytes` is the length of the header. */
 export type ProxyHeader =
-  /** It relays the connection of the client at this address, spelled as by `normalizeAddress`. */
+  /** The proxy relays the connection of the client at this address, spelled as by `normalizeAddress`. */
   | { readonly from: 'client'; readonly address: string; readonly bytes: number }
-  /** It speaks for itself, as in a health check (version 2, LOCAL). */
+  /** The proxy itself is the client, as in a health check (version 2, LOCAL). */
   | { readonly from: 'proxy'; readonly bytes: number }
   /** The proxy relays a connection without naming the client (version 1: UNKNOWN; version 2: neither TCP over IPv4 nor over IPv6). */
   | { readonly from: 'unknown'; readonly bytes: number };
@@ -160,7 +160,7 @@ export type ProxyHeader =
  * Why no header could be read:
  * - `incomplete`: the bytes so far may become a header
  * - `missing`: the bytes are something else
- * - `broken`: it begins as a header does, and is not valid
+ * - `broken`: it begins like a header, but is invalid
  */
 type UnreadableHeader = 'incomplete' | 'missing' | 'broken';
 
@@ -169,9 +169,10 @@ export const MAX_HEADER_BYTES = Math.max(MAX_V1_BYTES, MAX_V2_BYTES);
 
 /**
  * Reads the header of the PROXY protocol, version 1 or 2, at the beginning of a connection
- * (https://www.haproxy.org/download/3.2/doc/proxy-protocol.txt, section 2). Accepts no byte that the specification does not allow.
+ * (https://www.haproxy.org/download/3.2/doc/proxy-protocol.txt, section 2). Accepts no byte that the specification does not
+ * allow.
  *
- * @param bytes everything that has come so far. An incomplete header costs the same few steps however much of it is there
+ * @param bytes everything that has arrived so far. An incomplete header costs the same few steps, however long it is
  */
 export function readProxyHeader(bytes: Buffer): ProxyHeader | UnreadableHeader {
   if (beginsLike(bytes, V2_SIGNATURE)) return readV2(bytes);

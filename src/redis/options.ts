@@ -12,7 +12,7 @@ interface Credentials {
   readonly password: string | null;
 }
 
-/** Says where Redis is. */
+/** The addresses of Redis. */
 export type RedisServers =
   | { readonly kind: 'standalone'; readonly address: RedisAddress; readonly database: number }
   | {
@@ -30,22 +30,25 @@ export type RedisServers =
 export interface RedisOptions {
   readonly servers: RedisServers;
   readonly credentials: Credentials;
-  /** The options of TLS, for sentinels too; `null` for plain TCP. */
+  /** The TLS options, also for sentinels; `null` for plain TCP. */
   readonly tls: (SecureContextOptions & { readonly servername?: string }) | null;
-  /** Begins every key and channel, before the version of the format. Must not contain braces, which would set the cluster slot. Default `weir:`. */
+  /**
+   * The beginning of every key and channel, before the version of the format. Must not contain braces, which would set the
+   * cluster slot. Default `weir:`.
+   */
   readonly prefix: string;
-  /** The time for one decision, retries included. Default 50. */
+  /** The time for one decision, including retries. Default 50. */
   readonly budgetMs: number;
 }
 
 /**
- * The version of what gateways keep in Redis: the names of keys and channels, and what their values mean. Part of every name, so
- * that gateways of two formats never misread each other. Raise it with any change that an older gateway would misread, and say in
- * UPGRADE.md what that means for a rolling upgrade. `test/store/format.test.ts` notices such a change.
+ * The version of what gateways keep in Redis: the names of keys and channels, and the meaning of their values. Part of every
+ * name, so that gateways with different formats never misread each other. Raise it with any change that an older gateway would
+ * misread, and describe the effect on a rolling upgrade in UPGRADE.md. `test/store/format.test.ts` detects such changes.
  */
 export const FORMAT = 1;
 
-/** How every key and channel begins. `prefix`: the operator's. */
+/** The beginning of every key and channel. `prefix`: the operator's. */
 export function formatPrefix(prefix: string): string {
   return `${prefix}${FORMAT}:`;
 }

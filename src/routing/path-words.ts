@@ -1,18 +1,18 @@
 import type { RoutePattern } from './table.ts';
 import { EVERY_HOST, foldSegment, isGrpc, wildcardOf, withoutParameters } from './table.ts';
 
-/** Most segments that are looked at. What follows counts as one, so that a long path costs no more. */
+/** Maximum segments that are examined. The rest counts as one, so that a long path costs no more. */
 const MAX_SEGMENTS = 16;
 /** Matches a segment that needs no escape. */
 const PLAIN = /^[A-Za-z0-9\-._~!$&'()+,=:@]*$/;
 
-/** The literals for each place in a path: from the form in which they are compared to the one in which they are written. */
+/** The literals for each position in a path: from the form used for comparison to the written one. */
 type Words = Map<string, string>[];
 
 /**
- * Tells which words of a path the configuration names, as literals of its patterns; all others were chosen by clients. A word
- * counts only at its own place in the path. A client may choose the same word, which then says no more than the configuration
- * does.
+ * Distinguishes words of a path that the configuration names, as literals of its patterns, from those chosen by clients. A word
+ * counts only at its own position in the path. A client may choose the same word, which then reveals no more than the
+ * configuration does.
  */
 export class PathWords {
   readonly #http: Words = [];
@@ -28,7 +28,7 @@ export class PathWords {
     }
   }
 
-  /** Writes a canonical path with its words as they are configured, and `{name}` for each other segment. */
+  /** Writes a canonical path with its configured words unchanged, and `{name}` for each other segment. */
   rewrite(path: string, isCall: boolean, name: (segment: string) => string): string {
     const words = isCall ? this.#grpc : this.#http;
     let written = '';
@@ -53,7 +53,7 @@ function writtenForm(word: string): string {
   return PLAIN.test(word) ? word : encodeURIComponent(word);
 }
 
-/** Tells hosts that the configuration names from those that only clients write. */
+/** Distinguishes hosts that the configuration names from those that only clients write. */
 export class HostNames {
   readonly #names: ReadonlySet<string>;
 
@@ -69,7 +69,7 @@ export class HostNames {
     return names.size === 0 ? null : new HostNames(names);
   }
 
-  /** Returns the host itself if a pattern names it, else the wildcard that it falls under; `null` if there is none. */
+  /** Returns the host itself if a pattern names it, or else the wildcard that matches it; `null` if there is none. */
   nameOf(host: string): string | null {
     if (this.#names.has(host)) return host;
     const wildcard = wildcardOf(host);

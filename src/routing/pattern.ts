@@ -38,7 +38,7 @@ function readPattern(
   return { methods, host, path, segments, parameters: parameterNames(segments, path) };
 }
 
-/** Never suggests a path that would be rejected in turn. */
+/** Never suggests a path that would itself be rejected. */
 function advise(path: string): string {
   try {
     readPattern(path, null);
@@ -127,7 +127,7 @@ export class PatternError extends Error {
   override readonly name = 'PatternError';
 }
 
-/** Throws a PatternError if a route cannot name these methods. */
+/** Throws a PatternError if a route cannot have these methods. */
 function checkMethods(methods: readonly string[]): void {
   if (methods.length === 0)
     throw new PatternError('the list of methods is empty: leave it out for every method');
@@ -144,16 +144,16 @@ function errorIn(method: string): string | null {
   return 'is not a supported method: write GET, POST, PUT, PATCH, DELETE or the like, or name no method to match all';
 }
 
-/** What is wrong with a path that is written as something else than a pattern, and the nearest pattern. */
+/** The problem with a path that is not written as a pattern, and the nearest pattern. */
 interface ForeignPath {
   readonly why: string;
   readonly pattern: string;
 }
 
 /**
- * Recognizes a URL or a regular expression, which other gateways accept; returns `null` for anything else.
+ * Recognises a URL or a regular expression, which other gateways accept; returns `null` for anything else.
  *
- * The pattern is a guess at what was meant, and may not be valid itself.
+ * The pattern is a guess at the intention, and may itself be invalid.
  */
 function readForeignPath(path: string): ForeignPath | null {
   const [, rest] = /^[a-z][a-z0-9+.-]*:\/\/[^/]*(.*)$/i.exec(path) ?? [];
@@ -165,7 +165,7 @@ function readForeignPath(path: string): ForeignPath | null {
 /** Signs of a regular expression: anchors, escaped classes and dots, "or", ".*", classes with a range or count, groups, named patterns. */
 const EXPRESSION = /^[~*=\s]*\^|\$$|\\[dDwWsS./]|\||\.[*+]|\[(?:\^|[^\]]*(?:-|\][+*{]))|\([^)]*[*+?]|\{\w+:/;
 
-/** Translates piece by piece: anchors, groups that stand for one segment, and the rest of a path. */
+/** Translates piece by piece: anchors, groups that represent one segment, and the rest of a path. */
 function translate(expression: string): string {
   let unnamed = 0;
   const name = () => (unnamed++ === 0 ? '{name}' : `{name${unnamed}}`);

@@ -2,9 +2,9 @@ import type { RoutePattern, Segment } from './table.ts';
 import { EVERY_HOST, isRoutable, placeOf, takesMethod, wildcardOf } from './table.ts';
 
 /**
- * Whether the first route takes every request that matches both. A host goes before a wildcard, and that before no host. Segment
- * by segment from the left, a literal goes before a parameter, and a parameter before `**`. With equal paths, a route that names its
- * methods goes before one for every method.
+ * Whether the first route takes precedence for every request that matches both. A host precedes a wildcard, and that precedes no
+ * host. Segment by segment from the left, a literal precedes a parameter, and a parameter precedes `**`. With equal paths, a
+ * route that names its methods precedes one for every method.
  */
 function goesBefore(a: RoutePattern, b: RoutePattern): boolean {
   const hosts = hostRank(a) - hostRank(b);
@@ -22,7 +22,7 @@ function hostRank({ host }: RoutePattern): number {
   return host.startsWith('*') ? 2 : 1;
 }
 
-/** Lower ranks go first; a path that ends here goes before any that continues. */
+/** Lower ranks take precedence; a path that ends here precedes any that continues. */
 function rank({ segments }: RoutePattern, index: number): number {
   const kind = segments[index]?.kind;
   return kind === undefined ? 0 : RANK[kind];
@@ -37,9 +37,9 @@ interface HiddenRoute {
 }
 
 /**
- * Finds routes that more specific ones of the same host hide completely. Only a route that ends in `**` can be hidden, by a chain without
- * gaps such as `/a` and `/a/{x}/**`. Every other pattern has requests of its own: with a parameter value that no literal names, or a
- * method that no other route of the path names.
+ * Finds routes that are completely hidden by more specific ones of the same host. Only a route that ends in `**` can be hidden,
+ * by a chain without gaps such as `/a` and `/a/{x}/**`. Every other pattern has requests of its own: with a parameter value that
+ * no literal names, or a method that no other route of the path names.
  */
 export function findHidden(patterns: readonly RoutePattern[]): HiddenRoute[] {
   const byPlace = Map.groupBy(patterns.entries(), ([, pattern]) => placeOf(pattern));
@@ -90,8 +90,8 @@ export class Reach {
   }
 
   /**
-   * Returns the routes, as indices, that may take a request that `line` matches. Leaves out those that can never win: the ones
-   * behind the most specific route that takes all requests of the line.
+   * Returns the indices of routes that may take a request that `line` matches. Omits those that can never win: the ones after the
+   * most specific route that takes all requests of the line.
    */
   takersOf(line: RoutePattern): number[] {
     const met = this.#candidates.overlapping(line).flatMap(index => {
@@ -117,12 +117,12 @@ export class Reach {
 
 type Host = RoutePattern['host'];
 
-/** Whether a request may have a host that both patterns take. */
+/** Whether a request may have a host that both patterns match. */
 function hostsMeet(a: Host, b: Host): boolean {
   return hostCovers(a, b) || hostCovers(b, a);
 }
 
-/** Whether every host that the second takes matches the first. */
+/** Whether the first pattern matches every host that the second does. */
 function hostCovers(outer: Host, inner: Host): boolean {
   if (outer === null || outer === EVERY_HOST || outer === inner) return true;
   return inner !== null && outer === wildcardOf(inner);
@@ -130,7 +130,7 @@ function hostCovers(outer: Host, inner: Host): boolean {
 
 type Methods = RoutePattern['methods'];
 
-/** Whether two lists of methods share one. `null` stands for every method of HTTP, but no gRPC call. */
+/** Whether two lists of methods share one. `null` is every HTTP method, but no gRPC call. */
 export function methodsMeet(a: Methods, b: Methods): boolean {
   if (a === null || b === null) return [...(a ?? []), ...(b ?? [])].every(isRoutable);
   return a.some(method => takesMethod(b, method)) || b.some(method => takesMethod(a, method));
@@ -143,7 +143,7 @@ function methodsCover(outer: Methods, inner: Methods): boolean {
   return inner.every(method => takesMethod(outer, method));
 }
 
-/** Whether every path of the second matches the first. */
+/** Whether the first pattern matches every path that the second does. */
 export function pathCovers({ segments: outer }: RoutePattern, { segments: inner }: RoutePattern): boolean {
   for (let i = 0; ; i++) {
     const [one, other] = [outer[i], inner[i]];
@@ -154,7 +154,7 @@ export function pathCovers({ segments: outer }: RoutePattern, { segments: inner 
   }
 }
 
-/** A common beginning of patterns, segment by segment. */
+/** A common prefix of patterns, segment by segment. */
 interface Node {
   readonly literals: Map<string, Node>;
   parameter: Node | null;

@@ -1,12 +1,12 @@
 import { METHODS } from 'node:http';
 
-/** Which requests a route takes. A route with several hosts has a pattern for each. */
+/** The requests that a route matches. A route with several hosts has a pattern for each. */
 export interface RoutePattern {
   /** The methods of the route; `null` for every method that the gateway serves. */
   readonly methods: readonly string[] | null;
   /**
-   * The host of the requests in its canonical form, or `*.` and a domain for each name of one more label. `null` for requests that no
-   * pattern with their host takes; `EVERY_HOST` for all requests, before every other pattern.
+   * The host of the requests in its canonical form, or `*.` and a domain for all names with one more label. `null` for requests
+   * whose host no pattern matches; `EVERY_HOST` for all requests, before every other pattern.
    */
   readonly host: string | null;
   /** The path as the operator wrote it. */
@@ -16,10 +16,10 @@ export interface RoutePattern {
   readonly parameters: readonly string[];
 }
 
-/** The host of the patterns that hold on every host and go before all others: the gateway's own. */
+/** The host of the patterns that apply to every host and precede all others: the gateway's own. */
 export const EVERY_HOST = '*';
 
-/** Returns the pattern that takes a host's requests in place of the one for the host itself: `*.example.com` for `a.example.com`. */
+/** Returns the wildcard pattern that matches a host without its own pattern: `*.example.com` for `a.example.com`. */
 export function wildcardOf(host: string): string | null {
   const dot = host.indexOf('.');
   return dot === -1 ? null : `*${host.slice(dot)}`;
@@ -31,13 +31,13 @@ export type Segment =
   | { readonly kind: 'literal'; readonly folded: string }
   /** `{name}`: any one segment. */
   | { readonly kind: 'parameter'; readonly name: string }
-  /** `**`: all segments that follow, or none. */
+  /** `**`: all following segments, or none. */
   | { readonly kind: 'tail' };
 
 /**
  * Returns the form in which literal segments are compared: percent-decoded, with ASCII letters in lower case. Otherwise
- * `Things%3Aall` could get around the route for `things:all` to a backend that takes both for the same. Returns `null` if the
- * bytes are not UTF-8, which equals no literal.
+ * `Things%3Aall` could bypass the route for `things:all` to a backend that treats both as the same. Returns `null` if the bytes
+ * are not UTF-8, which equals no literal.
  *
  * Lower-cases before decoding, while everything is ASCII: Unicode has letters whose lower case is ASCII (U+212A KELVIN SIGN
  * becomes `k`), and to a backend `/%E2%84%AAeys` is not `/keys`.
@@ -52,7 +52,9 @@ export function foldSegment(canonical: string): string | null {
   }
 }
 
-/** Returns the part of a segment before the first `;` or `%3B`, where some backends cut it. Literals are compared with that part. */
+/**
+ * Returns the part of a segment before the first `;` or `%3B`, where some backends cut it. Literals are compared with that part.
+ */
 export function withoutParameters(canonical: string): string {
   const plain = canonical.indexOf(';');
   const escaped = canonical.indexOf('%3B');
@@ -60,9 +62,11 @@ export function withoutParameters(canonical: string): string {
   return canonical.slice(0, Math.min(...[plain, escaped].filter(at => at !== -1)));
 }
 
-/** Returns the shape of a pattern. Patterns of one shape match the same paths: only spelling and parameter names differ. */
+/**
+ * Returns the shape of a pattern. Patterns with the same shape match the same paths: only spelling and parameter names differ.
+ */
 function shapeOf(segments: readonly Segment[]): string {
-  // The "=" tells literals from the two signs, whatever their escapes decode to. None decodes to a slash.
+  // The "=" distinguishes literals from the two signs, whatever their escapes decode to. None decodes to a slash.
   return segments
     .map(segment => (segment.kind === 'literal' ? `=${segment.folded}` : SHAPE_SIGN[segment.kind]))
     .join('/');
@@ -70,7 +74,7 @@ function shapeOf(segments: readonly Segment[]): string {
 
 const SHAPE_SIGN = { parameter: '{}', tail: '**' } as const;
 
-/** Methods that are never served: TRACE would show clients what the gateway adds, CONNECT would make it a tunnel. */
+/** Methods that are never served: TRACE would reveal what the gateway adds, CONNECT would turn it into a tunnel. */
 const NEVER_SERVED: ReadonlySet<string> = new Set(['CONNECT', 'TRACE']);
 
 /** The methods that can reach a route: those that Node's parser knows, except the two that are never served. */
@@ -78,23 +82,23 @@ export const ROUTABLE_METHODS: readonly string[] = METHODS.filter(method => !NEV
 
 const ROUTABLE: ReadonlySet<string> = new Set(ROUTABLE_METHODS);
 
-/** Whether a route without a list of methods serves this one. Others are refused before a route is looked up. */
+/** Whether a route without a list of methods serves this one. Others are refused before the route lookup. */
 export function isRoutable(method: string): boolean {
   return ROUTABLE.has(method);
 }
 
-/** Whether a route that names these methods takes this one. GET includes HEAD. */
+/** Whether a route that names these methods matches this one. GET includes HEAD. */
 export function takesMethod(methods: readonly string[], method: string): boolean {
   return methods.includes(method) || (method === 'HEAD' && methods.includes('GET'));
 }
 
-/** Stands for the method in patterns of gRPC calls. No request of HTTP has it: see `ROUTABLE_METHODS`. */
+/** The method of patterns for gRPC calls. No HTTP request has it: see `ROUTABLE_METHODS`. */
 export const GRPC_METHOD = 'GRPC';
 
-/** Stands for every method of a service in a pattern. */
+/** Represents every method of a service in a pattern. */
 export const EVERY_METHOD = '*';
 
-/** Names a pattern as it is written in limits.yaml: `GET,HEAD api.example.com/v1/things/{id}`. */
+/** Formats a pattern as in limits.yaml: `GET,HEAD api.example.com/v1/things/{id}`. */
 export function nameOf({ methods, host, path }: RoutePattern): string {
   const place =
     host === null || host === EVERY_HOST ? path : `${host}${path.startsWith('/') ? '' : '/'}${path}`;
@@ -107,9 +111,9 @@ export function isGrpc({ methods }: RoutePattern): boolean {
 }
 
 /**
- * Returns pairs of patterns that match the same requests, as indices, the earlier first: same host and shape, and a method in common. HEAD and
- * GET do not conflict (the route that names HEAD takes it), nor do a method and "every method" (the route that names it takes
- * it). Of three equal patterns, the second and third are each paired with the first.
+ * Returns the indices of pairs of patterns that match the same requests, the earlier first: same host and shape, and a method in
+ * common. HEAD and GET do not conflict (the route that names HEAD wins), nor do a method and "every method" (the route that names
+ * it wins). Of three equal patterns, the second and third are each paired with the first.
  */
 export function findConflicts(patterns: readonly RoutePattern[]): (readonly [number, number])[] {
   const owners = new Map<string, number>();
@@ -126,28 +130,28 @@ export function findConflicts(patterns: readonly RoutePattern[]): (readonly [num
   });
 }
 
-/** Returns the host and the shape of the path: patterns in which these are equal match the same requests, apart from methods. */
+/** Returns the host and the shape of the path: patterns with equal ones match the same requests, apart from methods. */
 export function placeOf({ host, segments }: RoutePattern): string {
   return `${host ?? ''} ${shapeOf(segments)}`;
 }
 
-/** A pattern, and what it stands for. */
+/** A pattern and its value. */
 export interface RouteEntry<T> {
   readonly pattern: RoutePattern;
   readonly value: T;
 }
 
-/** The route of a request, with what its parameters stand for. */
+/** The route of a request, with the values of its parameters. */
 export interface RouteMatch<T> {
   readonly value: T;
-  /** The values of the pattern's parameters, in order, as they stand in the canonical path: not decoded. */
+  /** The values of the pattern's parameters, in order, as they appear in the canonical path: not decoded. */
   readonly params: readonly string[];
 }
 
 /** Finds the route of a request. */
 export interface Routes<T> {
   /**
-   * Returns the route for a canonical path, or `null` if no route takes the request. `method` is `GRPC` for a gRPC call; `host` is
+   * Returns the route for a canonical path, or `null` if no route matches. `method` is `GRPC` for a gRPC call; `host` is
    * canonical (`readHost`), '' if there is none.
    */
   find(method: string, host: string, path: string): RouteMatch<T> | null;
@@ -157,7 +161,7 @@ export interface Routes<T> {
 interface Node<T> {
   /** The literal that leads here; '' after a parameter and at the root. */
   readonly folded: string;
-  /** Next nodes: none, one, or several by their literals. Most nodes have one, and a map costs 200 bytes. */
+  /** Child nodes: none, one, or several by their literals. Most nodes have one, and a map costs 200 bytes. */
   literals: Node<T> | Map<string, Node<T>> | null;
   parameter: Node<T> | null;
   /** Routes for a path that ends here. */
@@ -174,7 +178,7 @@ interface Choice<T> {
   everyMethod: Found<T> | Nowhere | null;
 }
 
-/** Ends the search: no less specific route may take the request. */
+/** Ends the search: no less specific route may match the request. */
 const NOWHERE = Symbol('nowhere');
 type Nowhere = typeof NOWHERE;
 
@@ -185,11 +189,11 @@ interface Found<T> {
 }
 
 /**
- * Finds the route of a request: of those that match, the one that goes before all others (precedence.ts). HEAD counts as GET
- * unless a route of the same path names HEAD.
+ * Finds the route of a request: of those that match, the one that precedes all others (precedence.ts). HEAD counts as GET unless
+ * a route of the same path names HEAD.
  *
- * Each host that a pattern names has a tree of its own. Where the most specific one has no route, the next is asked: the host's,
- * that of its wildcard, and the one without a host. Without hosts there is one tree.
+ * Each host that a pattern names has its own tree. If the most specific one has no route, the next is tried: the host's, its
+ * wildcard's, and the one without a host. Without hosts there is one tree.
  */
 export class RouteTable<T> implements Routes<T> {
   /** The routes without a host, and those of every host. */
@@ -198,9 +202,9 @@ export class RouteTable<T> implements Routes<T> {
   readonly #hosts: HostTrees<T> | null;
 
   /**
-   * Throws if two entries match the same requests; the reader of the configuration calls `findConflicts` first.
+   * Throws if two entries match the same requests; the configuration loader calls `findConflicts` first.
    *
-   * @param closed paths that no less specific entry may take, whatever its host
+   * @param closed paths that no less specific entry may match, whatever its host
    */
   constructor(entries: readonly RouteEntry<T>[], closed: readonly RoutePattern[] = []) {
     for (const [first, second] of findConflicts(entries.map(entry => entry.pattern))) {
@@ -234,9 +238,9 @@ export class RouteTable<T> implements Routes<T> {
 
 /** The trees of a table whose patterns name hosts. */
 interface HostTrees<T> {
-  /** The routes of every host, which go before all others. */
+  /** The routes of every host, which precede all others. */
   readonly every: RouteTree<T>;
-  /** The trees of hosts and of wildcards, as patterns name them. No host begins with a star. */
+  /** The trees of hosts and wildcards, as patterns name them. No host begins with a star. */
   readonly named: ReadonlyMap<string, RouteTree<T>>;
 }
 
@@ -254,13 +258,13 @@ function findByHost<T>(
 /**
  * Finds the route of a path among the routes of one host.
  *
- * A tree of our own, because the well-kept router libraries each decode and split paths in their own way, and a route must be
+ * A tree of our own, because the maintained router libraries each decode and split paths in their own way, and a route must be
  * chosen by exactly the path that is sent upstream. Each node is tried at most once, and segments longer than every literal are
  * skipped, so the cost depends on the table, not on the length of the path.
  */
 class RouteTree<T> {
   readonly #root: Node<T> = newNode('', 0);
-  /** The routes of gRPC calls, apart from the tree: there, letter case means nothing. */
+  /** The routes of gRPC calls, separate from the tree, which ignores letter case. */
   readonly #grpc: GrpcTable<T>;
   #longestLiteral = 0;
 
@@ -336,7 +340,7 @@ class RouteTree<T> {
   #addLiteral(node: Node<T>, folded: string): Node<T> {
     const known = literalAfter(node, folded);
     if (known !== null) return known;
-    // A path needs at most nine characters for one of a literal: three escaped bytes for a UTF-16 unit.
+    // A path needs at most nine characters per character of a literal: three escaped bytes per UTF-16 unit.
     this.#longestLiteral = Math.max(this.#longestLiteral, 9 * folded.length);
     const added: Node<T> = newNode(folded, node.parameterCount);
     const { literals } = node;
@@ -375,7 +379,7 @@ function addToChoice<T>(choice: Choice<T>, methods: readonly string[] | null, fo
   }
   choice.byMethod ??= new Map();
   for (const method of methods) choice.byMethod.set(method, found);
-  // A route that names HEAD overwrites this when it comes later, and is not overwritten when it came before.
+  // A route that names HEAD overwrites this if it comes later, and is not overwritten if it came before.
   if (takesMethod(methods, 'HEAD') && !choice.byMethod.has('HEAD')) choice.byMethod.set('HEAD', found);
 }
 
@@ -386,8 +390,8 @@ function choose<T>(choice: Choice<T>, method: string): Found<T> | Nowhere | null
 }
 
 /**
- * Finds the route of a gRPC call by its path, `/package.Service/Method`, letter by letter: a route that names the method goes
- * before the one for all methods of its service.
+ * Finds the route of a gRPC call by its path, `/package.Service/Method`, case-sensitively: a route that names the method precedes
+ * the one for all methods of its service.
  */
 class GrpcTable<T> {
   readonly #matches: ReadonlyMap<string, RouteMatch<T>>;

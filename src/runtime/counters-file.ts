@@ -46,7 +46,7 @@ export class CountersFile {
     this.#log = log;
   }
 
-  /** Reads what the file holds. Says why, and begins anew, if it cannot be read. `isWritten`: whether it is written again. */
+  /** Reads what the file holds. Says why, and begins again, if it cannot be read. `isWritten`: whether it is written again. */
   static async open(
     folder: string,
     leastMs: number,

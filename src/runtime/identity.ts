@@ -107,7 +107,7 @@ export class Identity {
     );
   }
 
-  /** What is known of each provider, in the order of the file. */
+  /** What is known about each provider, in the order of the file. */
   get facts(): readonly ProviderFacts[] {
     return this.#providers.map(({ facts }) => facts);
   }
@@ -131,7 +131,7 @@ export class Identity {
     if (this.#model.failedVerifications !== null) this.#budget.use(this.#model.failedVerifications);
   }
 
-  /** Ends what `next` has not taken over, except for exchanges under way. */
+  /** Ends what `next` has not taken over, except for exchanges in progress. */
   retire(next: Identity | null): void {
     for (const provider of this.#providers) provider.retire(next === null ? [] : next.#providers);
   }
@@ -159,7 +159,7 @@ export class Identity {
   }
 }
 
-/** What is known of a provider, for the status page. */
+/** What is known about a provider, for the status page. */
 export interface ProviderFacts {
   /** Its name in `identity_providers`; `null` for `identity_provider`, which has none. */
   readonly name: string | null;
@@ -235,12 +235,12 @@ class ProviderIdentity {
     };
   }
 
-  /** True once the first key set has come; later failures of the issuer do not change that. */
+  /** True once the first key set has arrived; later failures of the issuer do not change that. */
   get hasKeys(): boolean {
     return this.#issuer.keys.loaded;
   }
 
-  /** True once the first key set has come, or could not be had. */
+  /** True once the first key set has arrived, or could not be had. */
   get hasAnswered(): boolean {
     return this.hasKeys || this.#issuer.hasFailed;
   }
@@ -276,7 +276,7 @@ class ProviderIdentity {
     });
   }
 
-  /** Ends what none of `next` has taken over, except for exchanges under way. */
+  /** Ends what none of `next` has taken over, except for exchanges in progress. */
   retire(next: readonly ProviderIdentity[]): void {
     if (!next.some(each => each.#issuer === this.#issuer)) this.#issuer.retire();
   }

@@ -99,7 +99,7 @@ export class Issuer {
     if (this.keys.loaded) void this.keys.refresh();
   }
 
-  /** Stops refreshing. Exchanges under way may still use it. */
+  /** Stops refreshing. Exchanges in progress may still use it. */
   retire(): void {
     this.#onAnswer = () => {};
     this.#part();

@@ -77,7 +77,7 @@ export class Limiting {
       readonly storeListener: core.StoreListener;
       /** Makes the store that gateways share. Default: limits are counted in this process alone. */
       readonly newSharedStore?: NewSharedStore | null | undefined;
-      /** Most counters held in this process. */
+      /** Maximum counters held in this process. */
       readonly limitKeys: number;
       /** The part of this thread in its process. Default: it is alone. */
       readonly thread?: ThreadPart | undefined;

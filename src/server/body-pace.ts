@@ -4,12 +4,12 @@ import type { BodyTerms } from '../http1/index.ts';
 const GRACE_MS = 30_000;
 const NOT_SEEN = -1;
 
-/** A body as it is measured. */
+/** A body as `BodyPace` sees it. */
 export interface PacedBody {
   readonly terms: BodyTerms;
-  /** Whether its bytes are read now. */
+  /** True while its bytes are read. */
   readonly flows: boolean;
-  /** How many bytes of data have been read. */
+  /** Bytes of data read so far. */
   readonly bytes: number;
 }
 
@@ -20,17 +20,17 @@ export class BodyPace {
   #seenMs = NOT_SEEN;
   #readMs = 0;
   #isLate = false;
-  /** True if the body was not read at some moment since the last sweep: while an upstream is slow, its client cannot be blamed. */
+  /** True if reading paused at some point since the last sweep: while an upstream is slow, its client cannot be blamed. */
   #stoodStill = true;
 
-  /** Notes that the body is not read for now. */
+  /** Notes that the body is not being read at the moment. */
   stoodStill(): void {
     this.#stoodStill = true;
   }
 
   /**
-   * Whether the sender of this body misses its terms. True only at the second sweep that finds so: a process that was stopped
-   * reads between the two what has waited for it. Ask at each sweep, and only then.
+   * Whether the body is slower than its terms allow. True only at the second sweep in a row: a process that was suspended first
+   * reads what arrived meanwhile. Call it at every sweep, and only then.
    */
   isTooSlow(nowMs: number, body: PacedBody): boolean {
     if (body !== this.#body || body.terms !== this.#terms) this.#begin(body);

@@ -6,23 +6,23 @@ import { PARTS, ReadPace, type ReadTerms } from './read-pace.ts';
 import { ReadingRate } from './reading-rate.ts';
 
 /**
- * What a connection takes besides the bytes that wait on it: memory around them, such as the rest of what was read from the upstream at
- * once, and objects of the exchange (`npm run caps`).
+ * What a connection takes in addition to the bytes waiting on it: memory around them, such as the rest of a read from the
+ * upstream, and objects of the exchange (`npm run caps`).
  */
 export const WRITING_BYTES = 131_072;
-/** What a connection takes that keeps a part of a request, besides that part. */
+/** What a connection takes that buffers a part of a request, in addition to that part. */
 export const KEEPING_BYTES = 16_384;
-/** What each stream of HTTP/2 takes, besides its bytes, until its client has read the response. */
+/** What each HTTP/2 stream takes, in addition to its bytes, until its client has read the response. */
 export const STREAM_BYTES = 12_288;
 
 /** A connection that holds memory for its client. */
 export interface Holder {
   readonly socket: Socket;
-  /** How many bytes of responses its client has taken, as far as Node.js can tell. */
+  /** Bytes of responses that its client has taken, as far as Node.js knows. */
   readonly takenBytes: number;
-  /** Counts anew what the connection holds: some of it may have been written since. */
+  /** Counts again what the connection holds: some of it may have been written since. */
   count(): void;
-  /** Ends the connection at once, and lets go of all that it holds. */
+  /** Ends the connection at once, and releases everything it holds. */
   cut(): void;
 }
 
@@ -31,18 +31,18 @@ export class Holding implements RosterEntry {
   place = -1;
   /** Set only by `Buffered`. */
   bytes = 0;
-  /** Numbers the connections in the order in which they first held something; 0 if they never did. */
+  /** Numbers connections in the order in which they first held something; 0 if they never did. */
   begun = 0;
   readonly holder: Holder;
-  // Made when first needed: most connections never hold anything at a sweep.
+  // Created on demand: most connections never hold anything at a sweep.
   #pace: ReadPace | null = null;
   #rate: ReadingRate | null = null;
   readonly #buffered: Buffered;
   readonly #address: string;
   #owners: readonly Owner[] | null = null;
-  /** What its client has acknowledged, by the kernel; `null` until that was asked. */
+  /** What its client has acknowledged according to the kernel; `null` before the first query. */
   #acknowledged: number | null = null;
-  /** The bytes that were not in the kernel any more when it was asked last, as far as Node.js can tell. */
+  /** The bytes that had left the kernel at the last query, as far as Node.js knows. */
   #behindKernel = 0;
 
   constructor(buffered: Buffered, holder: Holder, address: string) {
@@ -57,7 +57,7 @@ export class Holding implements RosterEntry {
     return this.#owners;
   }
 
-  /** True while it holds something and an owner of it has used its share up: read no further for it. */
+  /** True while it holds something and one of its owners has used up its share: read no further for it. */
   get isOverShare(): boolean {
     return this.bytes > 0 && this.#buffered.isOverShare(this);
   }
@@ -67,17 +67,17 @@ export class Holding implements RosterEntry {
     return this.#acknowledged !== null;
   }
 
-  /** Whether a sweep has found that something is owed to the client. */
+  /** True once a sweep found bytes waiting for the client. */
   get isMeasured(): boolean {
     return this.#pace?.isMeasured === true;
   }
 
-  /** How long the client has taken nothing of what is owed to it. */
+  /** How long the client has taken none of the bytes waiting for it. */
   stalledMs(nowMs: number): number {
     return this.#pace?.stalledMs(nowMs) ?? 0;
   }
 
-  /** Notes that nothing is held from now on. */
+  /** Called when nothing is held any more. */
   emptied(nowMs: number): void {
     this.#rate?.rest(nowMs);
   }
@@ -87,21 +87,25 @@ export class Holding implements RosterEntry {
     if (bytes !== this.bytes) this.#buffered.change(this, bytes);
   }
 
-  /** Bytes a second that the client takes while something is held for it; `null` if that is not known yet. */
+  /** Bytes per second that the client takes while something is held for it; `null` if not known yet. */
   bytesPerS(nowMs: number, partMs: number): number | null {
     this.#rate ??= new ReadingRate();
     return this.#rate.at(nowMs, this.#taken, partMs);
   }
 
-  /** Whether the client takes what it is owed too slowly. Ask at each sweep while something is owed; else call `rest`. */
+  /**
+   * Whether the client reads what is waiting for it too slowly. Call it at every sweep while something is waiting; else call
+   * `rest`.
+   */
   isTooSlow(nowMs: number, terms: ReadTerms): boolean {
     this.#pace ??= new ReadPace();
     return this.#pace.isTooSlow(nowMs, this.#taken, terms);
   }
 
   /**
-   * Takes how many bytes wait in the kernel now: what is behind them, the client has. Node.js tells only of whole writes, so the kernel takes
-   * parts of a large one unseen: where more waits in it than before, the client is not taken to have lost something.
+   * Takes the number of bytes that now wait in the kernel: the client has everything before them. Node.js reports only complete
+   * writes, so the kernel takes parts of a large one unnoticed: if more is waiting in it than before, that is not counted as lost
+   * progress.
    */
   acknowledge(queued: number): void {
     const behindKernel = this.holder.takenBytes - queued;
@@ -114,8 +118,8 @@ export class Holding implements RosterEntry {
   }
 
   /**
-   * Nothing is owed any more, or something else. A socket that has drained for a moment does not say so: a response that a slow client
-   * reads goes on at once.
+   * Nothing is waiting any more, or something else is. A socket that has drained for a moment is not a sign of that: a response
+   * to a slow client continues at once.
    */
   rest(): void {
     this.#pace?.rest();
@@ -128,27 +132,30 @@ export class Holding implements RosterEntry {
   }
 }
 
-/** Below so many bytes a second, a client counts as not reading. */
+/** Below this rate, a client counts as not reading. */
 const LEAST_BYTES_PER_S = 240;
-/** Holdings by how fast their clients read: the slowest class ends first. */
+/** Number of classes of holdings, by how fast their clients read: the slowest class is ended first. */
 const CLASSES = 10;
 const NOT_READING = 0;
 /**
- * The class of connections that have held something for too short a time to know. They end after those that are known not to read, the
- * youngest first: in a flood most of the young ones are part of it.
+ * The class of connections that have held something too briefly to be measured. They end after those known not to read, the
+ * youngest first: in a flood, most young ones are part of it.
  */
 const UNMEASURED = 1;
 const CLASS_FACTOR = 4;
-// The words of a thread: KiB in each class, and in all.
+// The words of a thread: KiB in each class, and in total.
 const ALL = CLASSES;
 const ROW_WORDS = 16;
 const KIB = 1_024;
 
-/** Once `caps.buffered` is reached, this part of it is freed: sorting for each further byte would cost more than the bytes. */
+/**
+ * Once `caps.buffered` is reached, this fraction of it is freed at once: sorting for every further byte would cost more than the
+ * bytes.
+ */
 const FREED_PART = 16;
-/** An address has one part in so many, as it has of the requests in flight. */
+/** An address gets this fraction of the cap, as it does of the requests in flight. */
 const ADDRESS_PART = 10;
-/** From this part of `caps.buffered` on, the kernel is asked often which clients read. */
+/** From this fraction of `caps.buffered` on, the kernel is asked often which clients read. */
 const PRESSED_PART = 2;
 const PRESSED_MS = 2_000;
 
@@ -160,16 +167,16 @@ export interface BufferedDependencies {
 
 /** How much may be held. */
 export interface BufferedTerms {
-  /** Most bytes in all threads together: `caps.buffered`. */
+  /** Maximum bytes in all threads together: `caps.buffered`. */
   readonly capBytes: number;
-  /** The owners of an address, itself first; none for a trusted proxy, behind which are many clients. */
+  /** The owners of an address, itself first; none for a trusted proxy, which serves many clients. */
   readonly ownersOf: (address: string) => readonly Owner[];
 }
 
 /**
- * The one account of what is held for clients, in bytes: what was written and they have not read, and what of their requests is kept.
- * Counted for each connection, address and network of this thread, and for all threads together, up to `caps.buffered`. Beyond that,
- * connections end: those whose clients read slowest first, of equals those that hold most (docs/memory.md).
+ * Counts all bytes held for clients: responses that they have not read, and buffered parts of their requests. Counted per
+ * connection, address and network of this thread, and for all threads together, up to `caps.buffered`. Beyond that, connections
+ * are closed: those with the slowest readers first, among equals those that hold most (docs/memory.md).
  */
 export class Buffered implements TurnTask {
   readonly #memory: TableMemory;
@@ -180,16 +187,16 @@ export class Buffered implements TurnTask {
   readonly #holdings = new Roster<Holding>();
   readonly #byOwner = new Map<string, number>();
   #terms: BufferedTerms = { capBytes: Number.POSITIVE_INFINITY, ownersOf: () => [] };
-  /** What this thread holds. */
+  /** Bytes held by this thread. */
   #bytes = 0;
   #begun = 0;
-  /** When the connections were swept last. */
+  /** When the connections were last swept. */
   #nowMs = 0;
   /** How long a client may take nothing before it counts as not reading: an eighth of `timeouts.client_read`. */
   #partMs = Number.POSITIVE_INFINITY;
   #willRelieve = false;
   #isAsking = false;
-  /** When the kernel is asked next, at the earliest; infinite where it has no answer. */
+  /** When to ask the kernel next, at the earliest; infinite where it has no answer. */
   #asksAtMs = 0;
 
   constructor({ memory, files, listener }: BufferedDependencies) {
@@ -198,16 +205,16 @@ export class Buffered implements TurnTask {
     this.#listener = listener;
     this.#rows = memory.words('buffered', memory.threads * ROW_WORDS).ints;
     this.#row = memory.worker * ROW_WORDS;
-    // A worker that died under this number held it.
+    // A worker that died under this number left its counts here.
     for (let at = 0; at < ROW_WORDS; at++) this.#store(at, 0);
   }
 
-  /** What all threads hold, in bytes. */
+  /** Bytes held by all threads. */
   get bytes(): number {
     return this.#sumOf(ALL);
   }
 
-  /** Sets other terms. They hold at once, but for the owners of what is held already. */
+  /** Sets new terms. They apply at once, except to the owners of what is already held. */
   use(terms: BufferedTerms): void {
     this.#terms = terms;
     this.check();
@@ -242,7 +249,9 @@ export class Buffered implements TurnTask {
     return owners.some(({ key, shares }) => (this.#byOwner.get(key) ?? 0) > share * shares);
   }
 
-  /** Frees memory by the end of this turn if too much is held. Other threads may hold it: call it now and then where there are some. */
+  /**
+   * Frees memory by the end of this turn if too much is held. Other threads may hold it: with several, call this periodically.
+   */
   check(): void {
     if (this.#willRelieve || this.bytes <= this.#terms.capBytes) return;
     this.#willRelieve = true;
@@ -255,7 +264,7 @@ export class Buffered implements TurnTask {
     this.#willRelieve = false;
   }
 
-  /** Notes how fast clients read. Call it after each sweep of the connections. */
+  /** Updates how fast clients read. Call it after each sweep of the connections. */
   sweep(nowMs: number, clientReadMs: number): void {
     this.#partMs = clientReadMs / PARTS;
     this.#publish(nowMs);
@@ -273,7 +282,7 @@ export class Buffered implements TurnTask {
     for (let kind = 0; kind < CLASSES && excess > 0; kind++) {
       const everywhere = this.#sumOf(kind);
       const mine = parts[kind] ?? [];
-      // Each thread ends its part of a class.
+      // Each thread closes its part of a class.
       const share = Math.min(1, excess / Math.max(1, everywhere));
       connections += this.#cut(mine, share * bytesOf(mine), kind);
       excess -= everywhere;
@@ -281,7 +290,7 @@ export class Buffered implements TurnTask {
     if (connections > 0) this.#listener.buffersFull(connections, before - this.#bytes);
   }
 
-  /** Ends holdings of a class until so many bytes are freed. Returns how many. */
+  /** Closes holdings of a class until this many bytes are freed. Returns how many were. */
   #cut(holdings: Holding[], bytes: number, kind: number): number {
     const rate = (holding: Holding) => holding.bytesPerS(this.#nowMs, this.#partMs) ?? 0;
     if (kind === UNMEASURED) holdings.sort((a, b) => b.begun - a.begun);
@@ -298,7 +307,7 @@ export class Buffered implements TurnTask {
     return count;
   }
 
-  /** Tells the other threads how much is held in each class, and returns the holdings of each. */
+  /** Publishes how much is held in each class to the other threads, and returns the holdings of each. */
   #publish(nowMs: number): Holding[][] {
     this.#nowMs = nowMs;
     const parts = Array.from({ length: CLASSES }, (): Holding[] => []);
@@ -308,7 +317,9 @@ export class Buffered implements TurnTask {
     return parts;
   }
 
-  /** Asks the kernel what clients have acknowledged, where Node.js alone would take slow readers for clients that do not read. */
+  /**
+   * Asks the kernel what clients have acknowledged, since Node.js alone would mistake slow readers for clients that do not read.
+   */
   #askKernel(nowMs: number): void {
     const partMs = this.#partMs;
     if (this.#isAsking || nowMs < this.#asksAtMs || this.#holdings.size === 0) return;
@@ -329,7 +340,7 @@ export class Buffered implements TurnTask {
       isThere => {
         this.#isAsking = false;
         if (!isThere) this.#asksAtMs = Number.POSITIVE_INFINITY;
-        // Nothing waits of the others.
+        // No bytes wait for the others.
         else for (const holding of byName.values()) if (holding.bytes > 0) holding.acknowledge(0);
       },
       () => {

@@ -5,16 +5,16 @@ import { type AddressKeying, type AddressSet, addressKey, ownersOf } from '../ht
 
 type Caps = Pick<CapsModel, 'connections' | 'connectionsPerAddress'>;
 
-/** Refused connections have one cap for all addresses. */
+/** Refused connections share one cap for all addresses. */
 const ANYBODY = '';
 
-/** Counts open connections, in all and for each address that is not a trusted proxy: behind those are many clients. */
+/** Counts open connections, in total and per address. Trusted proxies have no cap per address, since they serve many clients. */
 export class ConnectionCaps {
   readonly #permits: Permits;
-  /** Counts connections that are refused and not closed yet. */
+  /** Counts refused connections that are not closed yet. */
   readonly #lingering: Permits;
   readonly #keying: AddressKeying | undefined;
-  /** Open connections that count under a trusted proxy: its owner may have many proxies, with many clients behind each. */
+  /** Open connections of each trusted proxy, uncapped: an owner may have many proxies, each with many clients. */
   readonly #ofProxies = new ProcessPermits();
   #caps: Caps;
   #trusted: AddressSet;
@@ -28,20 +28,20 @@ export class ConnectionCaps {
     this.#trusted = trusted;
   }
 
-  /** Sets other caps. Open connections stay and are counted. */
+  /** Sets new caps. Open connections stay and are counted. */
   use(caps: Caps, trusted: AddressSet): void {
     this.#caps = caps;
     this.#trusted = trusted;
   }
 
-  /** Counts a connection and returns null; or returns the cap that it would exceed. */
+  /** Counts a connection and returns null, or returns the cap that it would exceed. */
   take(address: string): Cap | null {
     const none = this.#take(address, this.#caps.connections);
     if (none === null) return null;
     return none === 'share taken' ? 'connections_per_address' : 'connections';
   }
 
-  /** Counts an open connection under another address. If it would exceed a cap there, returns that cap and changes nothing. */
+  /** Moves an open connection to another address. If it would exceed a cap there, returns that cap and changes nothing. */
   move(from: string, to: string): Cap | null {
     if (this.#keyOf(from) === this.#keyOf(to)) return null;
     if (this.#take(to, Number.POSITIVE_INFINITY) !== null) return 'connections_per_address';
@@ -58,13 +58,16 @@ export class ConnectionCaps {
     }
   }
 
-  /** Counts a connection that is refused. Returns false if as many are as may be open: a flood must not take twice the room. */
+  /**
+   * Counts a refused connection. Returns false if there are as many as open ones are allowed: a flood must not take twice the
+   * room.
+   */
   linger(): boolean {
     const { connections } = this.#caps;
     return this.#lingering.take(ANYBODY, connections, connections) === null;
   }
 
-  /** A connection that lingered is closed. */
+  /** Called when a connection that lingered is closed. */
   lingered(): void {
     this.#lingering.giveBack(ANYBODY);
   }

@@ -19,7 +19,7 @@ import type { Http1Phase } from './http1-lateness.ts';
 import { BETWEEN_REQUESTS, CLOSED, clientLateness, DISCARDING_BODY } from './http1-lateness.ts';
 import { SwitchedConnection } from './switched-connection.ts';
 
-/** A client's connection over HTTP/1.1: serves one request after the other, and times every wait. */
+/** A client's HTTP/1.1 connection: serves requests one after the other, and times every wait. */
 export class Http1Connection implements ClientConnection, ConnectionSide, RequestReaderOwner, Holder {
   readonly socket: Socket;
   readonly client: ConnectedClient;
@@ -29,7 +29,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
   readonly #handlers = [
     ['end', () => this.#onEnd()],
     ['drain', () => this.#onDrain()],
-    // 'close' follows and is handled. TLS that breaks leaves its socket open.
+    // 'close' follows and is handled. A TLS error leaves the socket open.
     ['error', () => this.socket.destroy()],
     ['close', () => this.#onClose()],
   ] as const;
@@ -80,7 +80,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     const { body, waiting } = this.#reader;
     const { writableLength, destroyed } = this.socket;
     const kept = this.#phase.name === 'exchange' ? heldFor(this.#phase) : 0;
-    // What a body that stands still has passed on last waits for its upstream.
+    // The last piece that a paused body passed on is waiting for its upstream.
     const passed = body?.started === true && body.paused ? PASSED_BYTES : 0;
     const bytes = destroyed ? 0 : writableLength + waiting + kept + passed;
     const around = writableLength > 0 ? WRITING_BYTES : KEEPING_BYTES;
@@ -101,7 +101,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     else this.#linger();
   }
 
-  /** Starts the idle time again. Every response closes the connection from here on. */
+  /** Restarts the idle time. Every response closes the connection from now on. */
   drain(): void {
     if (this.#phase.name === 'head' || this.#phase.name === 'discarding body') this.#watch.begin();
   }
@@ -142,7 +142,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
 
   bodyStarted(): void {
     const phase = this.#phase;
-    // RFC 9110, 10.1.1: a client that already sends the body does not wait for the 100.
+    // RFC 9110, 10.1.1: a client that already sends the body is not waiting for the 100.
     if (phase.name === 'exchange' && phase.downstream.awaitsContinue && this.#reader.waiting === 0)
       this.socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1');
     this.#read();
@@ -172,8 +172,8 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
   }
 
   /**
-   * Drops pipelined requests that fill the reader, as RFC 9112, 9.3.2 allows, and reads on: a paused socket never reports that
-   * its client has disconnected. The connection ends with the response under way.
+   * Drops pipelined requests that fill the reader, as RFC 9112, 9.3.2 allows, and keeps reading: a paused socket never reports
+   * that its client has disconnected. The connection closes after the current response.
    */
   #dropRequestsBehind(): void {
     this.#reader.giveUp();
@@ -186,7 +186,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     this.#read();
   }
 
-  /** Notes that the client has closed its side. It may still want the response: `sweep` gives it a moment. */
+  /** Called when the client has closed its side. It may still want the response: `sweep` allows it a moment. */
   #onEnd(): void {
     this.#halfClosed = true;
     this.#watch.begin();
@@ -205,10 +205,10 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     this.#holding.set(0);
   }
 
-  /** Reads as many of the waiting bytes as the reader wants. */
+  /** Reads as many of the buffered bytes as the reader wants. */
   #read(): void {
     try {
-      // A read that is under way called this, and goes on.
+      // Called from within a read, which continues.
       if (!this.#reader.read(this.#state.headBytes)) return;
     } catch (error) {
       if (error instanceof UnknownMethod) this.#serveLast(error.head);
@@ -296,20 +296,20 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
   }
 }
 
-/** What is kept of the body of a request, and what waits of its response before it can be written. */
+/** The buffered part of a request's body, and the part of its response that cannot be written yet. */
 function heldFor({ downstream, exchange }: Extract<Http1Phase, { name: 'exchange' }>): number {
   return downstream.kept + (exchange.upstreamLeg?.heldBytes ?? 0);
 }
 
-/** Most that a body passes on before it stands still: a read of the socket. */
+/** Maximum that a body passes on before it pauses: one read of the socket. */
 const PASSED_BYTES = 65_536;
 
-/** How many sweeps a pause lasts: the third is a second away or a bit more, as `Retry-After` says. */
+/** How many sweeps a pause lasts: the third is a second away or slightly more, as `Retry-After` says. */
 const SWEEPS = 3;
 
 /**
  * Pauses reading from a connection after one of its requests was shed. Otherwise refusals alone would keep an overloaded process
- * busy: one costs about half as much as a request that is served (bench/README.md).
+ * busy: one costs about half as much as a served request (bench/README.md).
  */
 export class ReadPause {
   #sweeps = 0;
@@ -322,7 +322,7 @@ export class ReadPause {
     this.#sweeps = SWEEPS;
   }
 
-  /** Whether the pause ends now. Ask at each sweep. */
+  /** Whether the pause ends now. Call it at every sweep. */
   isOver(): boolean {
     return this.#sweeps > 0 && --this.#sweeps === 0;
   }
@@ -340,7 +340,7 @@ class ClientWatch {
   readonly #stall = new StallTimer();
   readonly #pace = new BodyPace();
   readonly #progress: SocketProgress;
-  /** When a sweep first found the reader full behind the present exchange; `null` if it is not. */
+  /** When a sweep first found the reader full behind the current exchange; `null` if it is not. */
   #fullSinceMs: number | null = null;
 
   constructor(socket: Socket, reader: RequestReader, holding: Holding, state: ListenerState) {
@@ -351,12 +351,12 @@ class ClientWatch {
     this.#progress = new SocketProgress(socket);
   }
 
-  /** Starts another wait. */
+  /** Starts timing a new wait. */
   begin(): void {
     this.#stall.begin();
   }
 
-  /** Notes that the body is not read for now. */
+  /** Notes that the body is not being read at the moment. */
   bodyStoodStill(): void {
     this.#pace.stoodStill();
   }
@@ -366,8 +366,8 @@ class ClientWatch {
   }
 
   /**
-   * Decides whether the client has taken too long. Returns the error to answer with, `close` if no response is due, or `null`. Ask
-   * at each sweep, and only then.
+   * Decides whether the client has taken too long. Returns the error to answer with, `close` if no response is due, or `null`.
+   * Call it at every sweep, and only then.
    */
   lateness(nowMs: number, phase: Http1Phase, halfClosed: boolean): GatewayError | 'close' | null {
     const { body, insideHead } = this.#reader;
@@ -393,7 +393,7 @@ class ClientWatch {
     return isSlow;
   }
 
-  /** Whether requests behind a slow one have filled the reader for too long. Ask at each sweep during an exchange. */
+  /** Whether requests behind a slow one have filled the reader for too long. Call it at every sweep during an exchange. */
   isFullTooLong(nowMs: number): boolean {
     if (!this.#reader.isFull) return false;
     this.#fullSinceMs ??= nowMs;
@@ -401,7 +401,7 @@ class ClientWatch {
   }
 }
 
-/** Compares what a socket has moved with what it had at the last sweep. */
+/** Compares how much a socket has transferred with the last sweep. */
 class SocketProgress {
   readonly #socket: Socket;
   #bytesRead = 0;
@@ -412,10 +412,10 @@ class SocketProgress {
   }
 
   /**
-   * Whether bytes have moved since this was last asked.
+   * Whether bytes were transferred since the last call.
    *
-   * @param wantsBytes whether bytes from the client are useful now. Useless ones are not progress: otherwise a client could hold its
-   *   connection forever with an empty line now and then, or with requests behind a response that it does not read
+   * @param wantsBytes whether bytes from the client count as progress now. Otherwise a client could keep its connection forever
+   *   with an occasional empty line, or with requests behind a response that it does not read
    */
   moved(wantsBytes: boolean): boolean {
     const { bytesRead, bytesWritten, writableLength } = this.#socket;

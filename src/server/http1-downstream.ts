@@ -7,25 +7,25 @@ import type { BodyTerms, IncomingHead, RequestBody, RequestFraming, ResponseTerm
 import { chunkSize, interimResponse, LAST_CHUNK, responseHead } from '../http1/index.ts';
 import type { ConnectedClient } from './client-connection.ts';
 
-/** Longest unwanted body that is read to its end, so that the connection can be kept. */
+/** Maximum length of an unwanted body that is read to its end, so that the connection can be kept. */
 const DISCARD_MAX_BYTES = 65_536;
 
-/** The connection of an exchange, as the exchange uses it. */
+/** The connection, as its exchange uses it. */
 export interface ConnectionSide {
   readonly socket: Socket;
   readonly client: ConnectedClient;
   readonly memory: ConnectionMemory;
   /** True if every response is the last of its connection. */
   readonly draining: boolean;
-  /** Returns what a response head that is written now says about the date and about keeping the connection. */
+  /** Returns what a response head written now says about the date and about keeping the connection. */
   terms(kept: boolean, chunked: boolean): ResponseTerms;
   /** Called when the last byte of the response has been written. */
   answered(): void;
-  /** Counts what is held for the client: some of it waits. */
+  /** Updates the count of what is held for the client, after some of it could not be written. */
   count(): void;
-  /** Breaks the connection off with RST. */
+  /** Aborts the connection with RST. */
   reset(): void;
-  /** Called when a 101 was written: the connection is the successor's. */
+  /** Called when a 101 was written: the connection belongs to the successor. */
   switched(successor: Successor): void;
 }
 
@@ -44,7 +44,7 @@ export class Http1Downstream implements Downstream, TurnTask {
   readonly onlyCalls = false;
   readonly clientCertificate: string | null;
   readonly memory: ConnectionMemory;
-  /** The body; `null` without one, or if its end is ambiguous. */
+  /** The body; `null` if there is none, or if its end is ambiguous. */
   readonly requestBody: RequestBody | null;
   responseBegun = false;
   /** True if another request may follow on the connection. */
@@ -54,12 +54,12 @@ export class Http1Downstream implements Downstream, TurnTask {
    * client could lose the response (RFC 9112, 9.6).
    */
   lingers = false;
-  /** How many bytes of the body are kept. */
+  /** Bytes of the body that are buffered. */
   kept = 0;
   readonly #connection: ConnectionSide;
   #chunked = false;
   #gathers = false;
-  /** A whole response that leaves at the end of this turn; '' if there is none. */
+  /** A complete response to be sent at the end of this turn; '' if there is none. */
   #whole = '';
   /** True if the response ends with the connection (HTTP/1.0 without a length). */
   #closeDelimited = false;
@@ -93,13 +93,13 @@ export class Http1Downstream implements Downstream, TurnTask {
     return this.framing.expectation !== 'none' && !this.responseBegun;
   }
 
-  /** Whether it is the client's turn to send: the body flows, and is not complete. */
+  /** True if it is the client's turn to send: the body is being read, and is not complete. */
   get awaitsClient(): boolean {
     const body = this.requestBody;
     return body?.started === true && !body.paused && !body.done;
   }
 
-  /** Whether the client has not taken everything that was written. */
+  /** True if the client has not yet taken everything written to it. */
   get awaitsReader(): boolean {
     return this.responseBegun && this.#connection.socket.writableLength > 0;
   }
@@ -120,7 +120,7 @@ export class Http1Downstream implements Downstream, TurnTask {
   answer(status: number, reason: string, fields: Fields, body: string, close: boolean): void {
     const { socket } = this.#connection;
     if (socket.destroyed) return;
-    // The client may have sent more after what was refused.
+    // The client may have sent more after the refused request.
     this.lingers = close;
     this.#decide(close, this.#lacksLength(fields));
     const head = this.#head(status, reason, fields, false);
@@ -143,7 +143,7 @@ export class Http1Downstream implements Downstream, TurnTask {
       this.version === '1.1' &&
       mayHaveBody(this.method, status) &&
       firstValue(fields, 'content-length') === undefined;
-    // The first piece of the body usually comes within this turn of the event loop, and leaves in the same write.
+    // The first piece of the body usually arrives in this turn of the event loop, and is then sent in the same write.
     this.#gather();
     socket.write(this.#head(status, reason, fields, this.#chunked), 'latin1');
   }
@@ -180,7 +180,7 @@ export class Http1Downstream implements Downstream, TurnTask {
   }
 
   abort(): void {
-    // Write what there is: browsers repeat a request whose connection closes without a byte of the response (RFC 9110, 9.2.2).
+    // Write what there is: browsers repeat a request if the connection closes before a byte of the response (RFC 9110, 9.2.2).
     this.turnEnded();
     // Closing would make a close-delimited response look complete; only a reset shows that it is not.
     if (this.#closeDelimited) this.#connection.reset();
@@ -188,8 +188,8 @@ export class Http1Downstream implements Downstream, TurnTask {
   }
 
   /**
-   * Holds what is written until the end of this turn of the event loop. It leaves in one system call then. Measured with a head
-   * and a body of 4 kB: 9.8 µs of CPU a response, with two writes 14.0.
+   * Collects writes until the end of this turn of the event loop, for one system call. Measured with a head and a body of 4 kB:
+   * 9.8 µs of CPU per response, 14.0 with two writes.
    */
   #gather(): void {
     if (this.#gathers) return;
@@ -198,7 +198,7 @@ export class Http1Downstream implements Downstream, TurnTask {
     atTurnEnd(this);
   }
 
-  /** Writes what was held. */
+  /** Writes what was collected. */
   turnEnded(): void {
     const { socket } = this.#connection;
     if (this.#whole !== '') {
@@ -215,7 +215,7 @@ export class Http1Downstream implements Downstream, TurnTask {
     return responseHead(status, reason, fields, this.#connection.terms(this.keepsConnection, chunked));
   }
 
-  /** Decides what becomes of the connection after the response that begins. */
+  /** Decides whether the connection is kept after the response that begins. */
   #decide(close: boolean, closeDelimited: boolean): void {
     const complete = this.requestComplete;
     this.keepsConnection =
@@ -223,22 +223,22 @@ export class Http1Downstream implements Downstream, TurnTask {
     if (!this.keepsConnection && !complete) this.lingers = true;
   }
 
-  /** Whether it is certain where the next request begins, and not far off. */
+  /** Whether the start of the next request is certain, and not far off. */
   #isInOrder(): boolean {
     if (this.requestComplete) return true;
-    // A client that was not asked for its body may send it or not (RFC 9110, 10.1.1).
+    // A client whose body was not requested may send it or not (RFC 9110, 10.1.1).
     if (this.framing.expectation !== 'none' && this.requestBody?.started !== true) return false;
     const { bodyLength } = this.framing;
     return typeof bodyLength === 'number' && bodyLength <= DISCARD_MAX_BYTES;
   }
 
-  /** Whether the response has to end with the connection: HTTP/1.0 has no chunks. True even where there is no body. */
+  /** Whether the end of the response has to be marked by closing: HTTP/1.0 has no chunks. True even if there is no body. */
   #lacksLength(fields: Fields): boolean {
     return this.version === '1.0' && firstValue(fields, 'content-length') === undefined;
   }
 }
 
-/** Whether a response may have a body. Others end with their head, whatever its fields say (RFC 9112, 6.3, rule 1). */
+/** Whether a response may have a body. Others end after their head, whatever its fields say (RFC 9112, 6.3, rule 1). */
 function mayHaveBody(method: string, status: number): boolean {
   return method !== 'HEAD' && status !== 204 && status !== 304;
 }
@@ -251,7 +251,7 @@ export class ResponseEnd implements TurnTask {
 
   /**
    * @param ended called once for each response, when its last byte has been sent
-   * @param left called if some of it waits for the client
+   * @param left called if some of it could not be written yet
    */
   constructor(socket: Socket, ended: () => void, left: () => void = () => {}) {
     this.#socket = socket;
@@ -259,13 +259,13 @@ export class ResponseEnd implements TurnTask {
     this.#left = left;
   }
 
-  /** Waits for the end of the turn: the response leaves then, and the upstream connection that brought it is idle. */
+  /** Waits for the end of the turn: the response is sent then, and the upstream connection that brought it is idle. */
   written(): void {
     atTurnEnd(this);
   }
 
   turnEnded(): void {
-    // What was still to be sent is lost. 'close' follows, and ends the exchange as not delivered.
+    // The unsent part is lost. 'close' follows, and ends the exchange as not delivered.
     if (this.#socket.destroyed) return;
     if (this.#socket.writableLength === 0) {
       this.#ended();
@@ -279,7 +279,7 @@ export class ResponseEnd implements TurnTask {
 /** A chunk up to this size is copied into one string with its framing, which is cheaper than three writes. */
 const STRING_MAX_BYTES = 2_048;
 
-/** Writes a part of a body as it is. */
+/** Writes a part of a body unframed. */
 function writeBytes(socket: Socket, bytes: Buffer, taken: Release | null): void {
   if (taken === null) socket.write(bytes);
   else socket.write(bytes, taken);

@@ -3,9 +3,9 @@ import { type Exchange, errors } from '../gateway/index.ts';
 import type { ListenerState } from './client-connection.ts';
 import type { Http1Downstream } from './http1-downstream.ts';
 
-/** After the last response, what the client still sends is thrown away until it pauses for this long. */
+/** After the last response, further bytes from the client are discarded until it pauses for this long. */
 const LINGER_MS = 2_000;
-/** Lingering ends after this, even if the client goes on sending. */
+/** Lingering ends after this time, even if the client keeps sending. */
 const LINGER_MAX_MS = 5_000;
 /** How long an exchange may stall after the client closed its side: it may have closed only its sending half. */
 const HALF_CLOSED_MS = 1_000;
@@ -14,16 +14,16 @@ const DRAIN_IDLE_MS = 1_000;
 /** An idle connection is kept this much longer than announced, to serve a request sent at the last moment. */
 const KEEP_ALIVE_GRACE_MS = 1_000;
 
-/** A connection as a sweep sees it. */
+/** A connection's state at a sweep. */
 interface Wait {
   readonly nowMs: number;
-  /** How long no byte has moved. */
+  /** How long no byte was transferred. */
   readonly waitedMs: number;
   /** True if the body misses its rate or its deadline. */
   readonly isTooSlow: boolean;
-  /** True if the client takes too little of what was written to it. */
+  /** True if the client reads too slowly. */
   readonly readsTooSlowly: boolean;
-  /** True if a part of a head has come. */
+  /** True if a part of a head has arrived. */
   readonly insideHead: boolean;
   /** True if the client has closed its side. */
   readonly halfClosed: boolean;
@@ -32,7 +32,7 @@ interface Wait {
 /**
  * - an error: the client is late; answer with this
  * - `close`: the client is late; close without a response
- * - `not awaited`: the gateway is not waiting for it, so its time starts again
+ * - `not awaited`: the gateway is not waiting for the client, so its time restarts
  * - `null`: the client is in time
  */
 type Lateness = GatewayError | 'close' | 'not awaited' | null;
@@ -96,14 +96,14 @@ function closeIf(late: boolean): Lateness {
 export type Http1Phase =
   /**
    * Waiting for a request, or inside its head, which began at `sinceMs`. For the first head that is when the connection was
-   * accepted: a client that sends nothing is slow, too.
+   * accepted: a client that sends nothing is also slow.
    */
   | { readonly name: 'head'; readonly sinceMs: number | null }
   /** A request is being answered. Its body may still be coming in. */
   | { readonly name: 'exchange'; readonly exchange: Exchange; readonly downstream: Http1Downstream }
-  /** The request was answered before the end of its body, which is read and thrown away. */
+  /** The request was answered before the end of its body, which is read and discarded. */
   | { readonly name: 'discarding body' }
-  /** The last response was sent. Further bytes are read and dropped: left unread, they would reset the connection. */
+  /** The last response was sent. Further bytes are read and discarded: left unread, they would reset the connection. */
   | { readonly name: 'lingering'; readonly sinceMs: number }
   /** Nothing is read any more, and the socket is closed or closing. */
   | { readonly name: 'closed' };

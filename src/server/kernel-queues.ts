@@ -3,11 +3,11 @@ import type { Files } from '../core/index.ts';
 
 /** Where Linux lists its connections, by family (man 5 proc_net). */
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
-/** How much of a table is read at a time, so that other work has its turn: a line has 150 bytes. */
+/** How much of a table is read at a time, so that other work gets its turn: a line has 150 bytes. */
 const READ_BYTES = 65_536;
 const EMPTY = '00000000';
 
-/** The other end of a connection as the tables write it: an address in words of 32 bits as they lie in memory, and a port. */
+/** The peer of a connection as the tables write it: an address in 32-bit words in memory order, and a port. */
 export function kernelName({ remoteAddress = '', remotePort = 0 }: Socket): string {
   const bytes = remoteAddress.includes(':') ? ipv6Bytes(remoteAddress) : ipv4Bytes(remoteAddress);
   let name = '';
@@ -17,8 +17,8 @@ export function kernelName({ remoteAddress = '', remotePort = 0 }: Socket): stri
 }
 
 /**
- * Reads how many bytes wait in the kernel for the other end of each connection: written, and not acknowledged. Node.js cannot tell: a
- * socket takes no more until a third of its buffer of up to 4 MiB is free, which a slow reader needs minutes for.
+ * Reads how many bytes wait in the kernel for the peer of each connection: written, and not acknowledged. Node.js does not know:
+ * a socket takes no more until a third of its buffer of up to 4 MiB is free, which takes a slow reader minutes.
  *
  * Calls `found` with the name of each connection that has such bytes. Returns false where the system has no such tables.
  */
@@ -46,7 +46,7 @@ export async function readKernelQueues(
   return isThere;
 }
 
-/** Reads whole lines of `sl: local:port remote:port state tx:rx ...`, and returns what is left. */
+/** Reads complete lines of `sl: local:port remote:port state tx:rx ...`, and returns the rest. */
 function readLines(text: string, found: (name: string, bytes: number) => void): string {
   let from = 0;
   for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', from)) {

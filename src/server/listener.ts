@@ -11,12 +11,12 @@ import { openFirstStage, type StageTerms } from './stages.ts';
 import type { TlsTermination } from './tls-termination.ts';
 
 /**
- * Most connections that wait to be accepted; the kernel drops further ones, and the clients try again. In a longer queue,
+ * Maximum connections waiting to be accepted; the kernel drops further ones, and the clients try again. In a longer queue,
  * clients under overload would give up before they are accepted: docs/decisions/005-accept-queue.md.
  */
 const BACKLOG = 511;
 
-/** What a listener works with. */
+/** The parts that a listener needs. */
 export interface ListenerDependencies {
   readonly network: Network;
   readonly state: ListenerState;
@@ -76,7 +76,7 @@ export class Listener {
   /**
    * Resolves with the address that was bound; rejects with Node's error, for example EADDRINUSE.
    *
-   * @param shared listens there, together with other workers. Default: alone, at the configured address
+   * @param shared the address to listen at together with other workers. Default: alone, at the configured one
    */
   async listen(shared?: HostPort): Promise<HostPort> {
     const { host, port } = shared ?? this.#address;
@@ -95,7 +95,7 @@ export class Listener {
     for (const connection of this.#connections) connection.sweep(nowMs);
   }
 
-  /** Retires the open connections, each at some moment until then, so that clients do not all reconnect at once. */
+  /** Retires the open connections, each at some time until then, so that clients do not all reconnect at once. */
   retireBy(nowMs: number, byMs: number): void {
     const { random } = this.#terms.state;
     for (const connection of this.#connections) connection.retireBy(nowMs + (byMs - nowMs) * random());
@@ -113,7 +113,7 @@ export class Listener {
     await new Promise<void>(resolve => this.#server.close(() => resolve()));
   }
 
-  /** Breaks off the connections that are left. */
+  /** Aborts the remaining connections. */
   destroy(): void {
     this.#server.close();
     for (const connection of this.#connections) connection.socket.destroy();
@@ -154,7 +154,7 @@ export class Listener {
 }
 
 /**
- * Resolves right after the event loop has looked at its sockets. Connections that clients opened before were accepted then; if the
+ * Resolves right after the event loop has read its sockets. Connections that clients opened before are then accepted; if the
  * listener closed first, the kernel would reset them.
  */
 function socketsWereRead(): Promise<void> {

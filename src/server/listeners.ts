@@ -12,10 +12,12 @@ import { TicketKeys } from './ticket-keys.ts';
 import { Handshakes, TlsTermination } from './tls-termination.ts';
 
 const SWEEP_MS = 500;
-/** How often a thread looks whether all threads together hold too much: another may have noticed, and its clients may all read. */
+/**
+ * How often a thread checks whether all threads together hold too much: another may have noticed, while its own clients all read.
+ */
 const CHECK_MS = 50;
 
-/** What the listeners work with, and their limits. */
+/** The parts that the listeners need, and their limits. */
 export interface ListenersOptions
   extends ListenerLimits,
     Pick<core.System, 'clock' | 'random' | 'randomBytes' | 'network'> {
@@ -33,7 +35,7 @@ export interface ListenersOptions
 
 /** What a reload may change. */
 export interface ListenerLimits {
-  /** The listeners; their addresses stay those of the start. */
+  /** The listeners; their addresses stay those of startup. */
   readonly listen: config.ListenModel;
   readonly timeouts: config.TimeoutsModel;
   readonly caps: config.CapsModel;
@@ -41,7 +43,7 @@ export interface ListenerLimits {
   readonly trustedProxies: AddressSet;
 }
 
-/** The addresses that were bound, with the actual port where the configuration says 0. */
+/** The bound addresses, with the actual port where the configuration says 0. */
 export interface BoundAddresses {
   readonly http: config.HostPort;
   readonly redirect: config.HostPort | null;
@@ -117,7 +119,7 @@ export class Listeners {
   /** Applies a reload: timeouts and the cap of heads at once, the rest to further connections. */
   use({ listen, timeouts, caps, http2, trustedProxies }: ListenerLimits): void {
     this.#http.use(listen.http);
-    // A listener that is new or gone waits for a restart.
+    // Adding or removing a listener needs a restart.
     if (listen.redirect !== null) this.#redirect?.use(listen.redirect);
     if (listen.grpc !== null) this.#grpc?.use(listen.grpc);
     this.#handshakes.use(caps.tlsHandshakes);
@@ -138,7 +140,7 @@ export class Listeners {
   /**
    * Rejects with Node's error, for example EADDRINUSE, when an address cannot be bound.
    *
-   * @param shared listens at these addresses, together with other workers. Default: alone, at the configured addresses
+   * @param shared the addresses to listen at together with other workers. Default: alone, at the configured ones
    */
   async listen(shared?: BoundAddresses): Promise<BoundAddresses> {
     const http = await this.#http.listen(shared?.http);
@@ -151,8 +153,8 @@ export class Listeners {
   }
 
   /**
-   * Asks all clients to reconnect, spread over `delayMs`: a balancer that knows of the shutdown sends them to other gateways. Then lets
-   * requests in flight finish for at most `drainMs`, and breaks off what is left. Resolves to false if something was broken off.
+   * Asks all clients to reconnect, spread over `delayMs`: a balancer that knows of the shutdown sends them to other gateways.
+   * Then lets requests in flight finish for at most `drainMs`, and aborts the rest. Resolves to false if something was aborted.
    */
   async drain(delayMs: number, drainMs: number): Promise<boolean> {
     const { clock } = this.#state;
@@ -173,7 +175,7 @@ export class Listeners {
     this.#stopSweeping();
   }
 
-  /** Breaks off the connections that are left. */
+  /** Aborts the remaining connections. */
   destroy(): void {
     this.#stopSweeping();
     for (const listener of this.#all) listener.destroy();

@@ -1,50 +1,50 @@
-/** How fast a client has to take what it is owed. */
+/** How fast a client has to read what is waiting for it. */
 export interface ReadTerms {
-  /** How long it may take nothing at all. The average counts over the same time. */
+  /** How long it may take nothing at all. The average is over the same time. */
   readonly clientReadMs: number;
-  /** The fewest bytes a second on average; `null`: whatever it takes is enough. */
+  /** Minimum bytes per second on average; `null` for no minimum. */
   readonly minBytesPerS: number | null;
 }
 
-/** How much a client had taken at a moment. */
+/** How much a client had taken at some time. */
 interface Mark {
   atMs: number;
   bytes: number;
 }
 
-/** A part of the time over which the average counts. A client is found late by at most one part after it is. */
+/** Number of parts of the time that is averaged. A late client is detected at most one part later. */
 export const PARTS = 8;
-/** Sweeps that are further apart than this had no chance to write in between: the process stood still. */
+/** Sweeps further apart than this had no chance to write in between: the process was suspended. */
 const STILL_MS = 5_000;
 
 /**
- * Measures how fast a client takes what it is owed: bytes that were written and that it has not read. Silence with nothing owed is no
- * delay, so call `rest` then. Only sweeps measure.
+ * Measures how fast a client reads what is waiting for it: bytes written that it has not read. With nothing waiting, silence is
+ * no delay, so call `rest` then. Only sweeps measure.
  */
 export class ReadPace {
-  /** One for each part, the oldest first; none while nothing is owed. */
+  /** One for each part, oldest first; none while nothing is waiting. */
   #marks: Mark[] = [];
   #bytes = 0;
   #movedAtMs = 0;
   #sweptAtMs = 0;
   #isLate = false;
 
-  /** Whether a sweep has found that something is owed. */
+  /** True once a sweep found bytes waiting for the client. */
   get isMeasured(): boolean {
     return this.#marks.length > 0;
   }
 
-  /** Nothing is owed any more. */
+  /** Called when nothing is waiting any more. */
   rest(): void {
     if (this.#marks.length > 0) this.#marks = [];
     this.#isLate = false;
   }
 
   /**
-   * Whether the client is too slow. True only at the second sweep that finds so: a process that was stopped writes between the two what
-   * its clients have long made room for. Ask at each sweep while something is owed. Time without sweeps does not count.
+   * Whether the client is too slow. True only at the second sweep in a row: a process that was suspended first writes what its
+   * clients have long had room for. Call it at every sweep while something is waiting. Time without sweeps does not count.
    *
-   * @param bytes how many bytes the client has taken so far; may only grow, but for `recount`
+   * @param bytes the bytes that the client has taken so far; may only grow, except by `recount`
    */
   isTooSlow(nowMs: number, bytes: number, terms: ReadTerms): boolean {
     this.#pass(nowMs - this.#sweptAtMs);
@@ -62,14 +62,14 @@ export class ReadPace {
     return this.isMeasured ? nowMs - this.#movedAtMs : 0;
   }
 
-  /** Goes on with another count of the same bytes, which says `bytes` now. */
+  /** Continues with another count of the same bytes, now at `bytes`. */
   recount(bytes: number): void {
     const change = bytes - this.#bytes;
     this.#bytes = bytes;
     for (const mark of this.#marks) mark.bytes += change;
   }
 
-  /** Moves the marks on by the time in which the process stood still, if it did. */
+  /** Shifts the marks by the time in which the process was suspended, if it was. */
   #pass(ms: number): void {
     if (ms < STILL_MS) return;
     this.#movedAtMs += ms;
@@ -81,7 +81,7 @@ export class ReadPace {
     const last = marks.at(-1);
     if (last === undefined || nowMs - last.atMs >= clientReadMs / PARTS)
       marks.push({ atMs: nowMs, bytes: this.#bytes });
-    // Keep one mark that is as old as the average is long.
+    // Keep one mark as old as the averaged time.
     while (marks[1] !== undefined && nowMs - marks[1].atMs >= clientReadMs) marks.shift();
   }
 

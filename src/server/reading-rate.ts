@@ -1,25 +1,26 @@
-/** How much a client had taken at a moment. */
+/** How much a client had taken at some time. */
 interface Mark {
   atMs: number;
   bytes: number;
 }
 
 /**
- * How fast a client reads while something is held for it: over the last times at which it took something, so that a client whose kernel
- * takes large pieces now and then is not taken for one that does not read. Time in which nothing is held does not count.
+ * How fast a client reads while something is held for it. Averaged over the last times at which it took something, so that a
+ * client whose kernel takes large pieces now and then is not mistaken for one that does not read. Time with nothing held does not
+ * count.
  */
 export class ReadingRate {
   #older: Mark | null = null;
   #newer: Mark | null = null;
-  /** When it was found that nothing is held; `null` while something is. */
+  /** Since when nothing is held; `null` while something is. */
   #restedAtMs: number | null = null;
 
-  /** Nothing is held from now on. */
+  /** Called when nothing is held any more. */
   rest(nowMs: number): void {
     this.#restedAtMs ??= nowMs;
   }
 
-  /** Goes on with another count of the same bytes, which says so many more. */
+  /** Continues with another count of the same bytes, larger by `change`. */
   recount(change: number): void {
     if (this.#newer === null || this.#older === null) return;
     this.#newer.bytes += change;
@@ -27,10 +28,10 @@ export class ReadingRate {
   }
 
   /**
-   * Returns bytes a second; `null` until a whole part was measured. Call it at each sweep while something is held.
+   * Returns bytes per second; `null` until one complete part was measured. Call it at every sweep while something is held.
    *
-   * @param bytes how many bytes the client has taken so far
-   * @param partMs how long a client may take nothing before that says anything
+   * @param bytes the bytes that the client has taken so far
+   * @param partMs how long a client may take nothing before that means anything
    */
   at(nowMs: number, bytes: number, partMs: number): number | null {
     const newer = this.#newer ?? { atMs: nowMs, bytes };

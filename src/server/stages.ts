@@ -8,7 +8,7 @@ import { Http1Connection } from './http1-connection.ts';
 import { Http2Connection } from './http2/index.ts';
 import type { TlsTermination } from './tls-termination.ts';
 
-/** What the stages know about their listener. */
+/** What stages need from their listener. */
 export interface StageTerms {
   readonly listener: ListenerModel;
   readonly state: ListenerState;
@@ -18,13 +18,10 @@ export interface StageTerms {
   recount(accepted: Accepted, address: string): void;
 }
 
-// The stages of a connection, in their order. Each function opens its stage where the listener asks for it, or else what the next
-// function opens. A stage is handed a function that opens what follows, and calls `accepted.become` with that.
+// The stages of a connection, in order. Each function opens its stage if the listener needs it, or else whatever the next
+// function opens. A stage gets a function that opens the next one, and calls `accepted.become` with that.
 
-/**
- * Opens the stage that reads the first byte. `client`: who is known to be at the other end before the PROXY header and TLS are
- * read.
- */
+/** Opens the stage that reads the first byte. `client`: the peer as known before the PROXY header and TLS are read. */
 export function openFirstStage(
   accepted: Accepted,
   client: ConnectedClient,
@@ -37,7 +34,7 @@ export function openFirstStage(
   });
 }
 
-/** Opens what follows the PROXY header: the TLS handshake, or the protocol. */
+/** Opens the stage after the PROXY header: the TLS handshake, or the protocol. */
 function openSecurity(accepted: Accepted, client: ConnectedClient, terms: StageTerms): ClientConnection {
   const { tls, state } = terms;
   if (tls === null) return openCleartext(accepted, client, terms);
@@ -47,7 +44,7 @@ function openSecurity(accepted: Accepted, client: ConnectedClient, terms: StageT
   );
 }
 
-/** Opens what serves cleartext: where a listener speaks both versions, the first bytes decide. */
+/** Opens the stage for cleartext: where a listener speaks both versions, the first bytes decide. */
 function openCleartext(accepted: Accepted, client: ConnectedClient, terms: StageTerms): ClientConnection {
   const { socket } = accepted;
   const { h2c, serves } = terms.listener;
@@ -60,9 +57,9 @@ function openCleartext(accepted: Accepted, client: ConnectedClient, terms: Stage
 }
 
 /**
- * Opens what speaks with the client to the end. `socket` carries the bytes of the protocol: the raw socket, or TLS over it.
+ * Opens the last stage, which speaks the protocol. `socket` carries its bytes: the raw socket, or TLS over it.
  *
- * @param protocol what the client is known to speak; a listener of gRPC alone takes it for HTTP/2 all the same
+ * @param protocol the protocol that the client is known to speak; a listener for gRPC only assumes HTTP/2 in any case
  */
 function openProtocol(
   protocol: 'http1' | 'h2',
@@ -76,7 +73,7 @@ function openProtocol(
   return new Http1Connection(accepted, socket, client, state);
 }
 
-/** How long a connection without a byte is kept while draining. */
+/** How long a connection that sent nothing is kept while draining. */
 const DRAIN_IDLE_MS = 1_000;
 
 /** Reads the header of the PROXY protocol, and closes the connection unless a trusted proxy sent a valid one in time. */
@@ -86,11 +83,11 @@ class ProxyHeaderStage implements ClientConnection {
   readonly #state: ListenerState;
   readonly #pass: (client: ConnectedClient) => void;
   readonly #joined = new GrowingBytes();
-  /** The bytes that have come so far. */
+  /** The bytes read so far. */
   #bytes: Buffer = NO_BYTES;
   #deadlineMs: number;
 
-  /** @param pass lets the next stage serve the socket of this client */
+  /** @param pass hands the socket of this client over to the next stage */
   constructor(
     { socket }: Accepted,
     peer: ConnectedClient,
@@ -102,7 +99,8 @@ class ProxyHeaderStage implements ClientConnection {
     this.#state = state;
     this.#pass = pass;
     this.#deadlineMs = state.clock.monotonicMs() + state.timeouts.clientHeaderMs;
-    // Do not listen to `data`: once nothing listens to `readable`, the socket is as before, and the next stage may read in its own way.
+    // Do not listen to `data`: once nothing listens to `readable`, the socket is in its original state, and the next stage may
+    // read in its own way.
     socket.on('readable', this.#onReadable);
     socket.on('end', this.#onEnd);
     socket.on('error', onError);
@@ -132,7 +130,7 @@ class ProxyHeaderStage implements ClientConnection {
     else this.#handOn(header);
   };
 
-  /** Ends the connection. One without a byte is no fault: health checks do that. */
+  /** Ends the connection. Without a byte this is not an error: health checks do it. */
   readonly #onEnd = (): void => {
     if (this.#bytes.length > 0) this.#close('broken');
     else this.socket.destroy();
@@ -166,7 +164,7 @@ function clientOf(header: ProxyHeader, peer: ConnectedClient): ConnectedClient {
 /** Ignores an error: 'close' follows and is handled. */
 function onError(): void {}
 
-/** Opens the stage that serves the connection from here on, and returns it. The bytes read so far are back on the socket. */
+/** Opens the stage that serves the connection from now on, and returns it. The bytes read so far are back on the socket. */
 type ProtocolOpener = (protocol: 'http1' | 'h2') => ClientConnection;
 
 /** The stage of a cleartext connection that may speak either version: its first bytes decide (RFC 9113, 3.3). */
@@ -178,7 +176,7 @@ class FirstBytes implements ClientConnection {
   /** The beginning of a preface. */
   #bytes: Buffer = Buffer.alloc(0);
   readonly #onData = (bytes: Buffer) => this.#take(bytes);
-  /** Closes: the client has closed its side, and its bytes are neither protocol. */
+  /** Closes: the client has closed its side, and its bytes match neither protocol. */
   readonly #onEnd = () => this.socket.destroySoon();
   readonly #onError = () => {};
 
@@ -201,7 +199,7 @@ class FirstBytes implements ClientConnection {
     if (nowMs - this.#sinceMs > this.#state.timeouts.clientHeaderMs) this.refuse(errors.clientTooSlow());
   }
 
-  /** Treats the silent connection as one of HTTP/1.1: draining closes it soon, because it is idle. */
+  /** Treats the silent connection as HTTP/1.1: draining closes it soon, because it is idle. */
   drain(): void {
     this.#become('http1');
   }
@@ -216,7 +214,7 @@ class FirstBytes implements ClientConnection {
     const { socket } = this;
     socket.off('data', this.#onData);
     socket.off('end', this.#onEnd);
-    // Pause, or the bytes would be lost before the next stage listens.
+    // Pause, or bytes would be lost before the next stage listens.
     socket.pause();
     if (this.#bytes.length > 0) socket.unshift(this.#bytes);
     const next = this.#open(protocol);
@@ -226,10 +224,10 @@ class FirstBytes implements ClientConnection {
   }
 }
 
-/** The bytes that a client of HTTP/2 sends first (RFC 9113, 3.4). No request of HTTP/1.1 begins like that. */
+/** The first bytes of an HTTP/2 client (RFC 9113, 3.4). No HTTP/1.1 request begins like this. */
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
-/** Tells the protocol of a connection by its first bytes; returns `null` if more are needed. */
+/** Detects the protocol of a connection by its first bytes; returns `null` if more are needed. */
 export function protocolOf(bytes: Buffer): 'http1' | 'h2' | null {
   const length = Math.min(bytes.length, PREFACE.length);
   if (bytes.compare(PREFACE, 0, length, 0, length) !== 0) return 'http1';

@@ -9,11 +9,10 @@ interface Switching {
   readonly accepted: Accepted;
   /** Carries its bytes: the accepted socket, or TLS over it. */
   readonly bytes: Socket;
-  /** The address of the client. */
   readonly peer: string;
-  /** The fewest bytes a second that the client has to take, on average; `null` for no limit. */
+  /** The minimum average rate, in bytes per second, at which the client must read; `null` for no minimum. */
   readonly minReadRate: number | null;
-  /** What was already read of the other protocol. */
+  /** Bytes of the new protocol that were already read. */
   readonly early: Buffer;
   readonly successor: Successor;
 }
@@ -31,7 +30,7 @@ export class SwitchedConnection implements ClientConnection, Holder {
   static begin(switching: Switching, state: ListenerState): void {
     const { accepted, bytes, early, successor } = switching;
     const connection = new SwitchedConnection(switching, state);
-    // Start it before it becomes the stage, which ends it at once while the gateway drains.
+    // Start it before it becomes the stage, which ends it at once if the gateway drains.
     successor.start(new CountedStream(bytes, early, state.clock, () => connection.count()));
     accepted.become(connection);
   }
@@ -89,7 +88,7 @@ export class SwitchedConnection implements ClientConnection, Holder {
   }
 }
 
-/** A client's end of a connection whose protocol was switched: tells when something waits for the client. */
+/** The client's side of a switched connection: reports when something is waiting for the client. */
 class CountedStream extends SocketStream {
   readonly #left: () => void;
 

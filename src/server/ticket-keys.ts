@@ -1,18 +1,18 @@
 import type { RandomBytes, TableMemory, Words } from '../core/index.ts';
 import { TICKET_KEY_BYTES } from '../tls/index.ts';
 
-/** How long keys are used: leaked ones reveal the sessions of TLS 1.2 that were resumed with them, so they change daily. */
+/** How long keys are used: leaked ones reveal the TLS 1.2 sessions that were resumed with them, so they change daily. */
 const LIFE_MS = 24 * 60 * 60 * 1_000;
 
-// Floats, words and bytes of the memory.
+// Offsets into the memory, in floats, words and bytes.
 const MADE_AT = 0;
 const VERSION = 2;
 const KEYS = 16;
 const WORDS = (KEYS + TICKET_KEY_BYTES) / 4;
 
 /**
- * The keys that seal session tickets. Node holds one set for each listener, so a client with a ticket of the previous set needs a
- * full handshake. Threads that share memory share the keys, so that a client may resume at any of them: whichever finds them old
+ * The keys that seal session tickets. Node keeps one set per listener, so a client with a ticket of the previous set needs a full
+ * handshake. Threads that share memory share the keys, so that a client can resume at any of them; whichever finds them too old
  * makes new ones.
  */
 export class TicketKeys {
@@ -21,7 +21,7 @@ export class TicketKeys {
   readonly #memory: TableMemory;
   readonly #randomBytes: RandomBytes;
   readonly #words: Words;
-  /** That of the current ones. */
+  /** The version of `current`. */
   #version = 0;
 
   constructor(memory: TableMemory, randomBytes: RandomBytes, nowMs: number) {
@@ -31,7 +31,7 @@ export class TicketKeys {
     this.renew(nowMs);
   }
 
-  /** Makes new keys if these are old. Returns whether there are others now. */
+  /** Makes new keys if these are too old. Returns whether the keys have changed. */
   renew(nowMs: number): boolean {
     const { ints } = this.#words;
     if (ints[VERSION] === this.#version && !this.#areOld(nowMs)) return false;

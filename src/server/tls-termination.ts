@@ -7,19 +7,19 @@ import type { Accepted, ClientConnection, ConnectedClient } from './client-conne
 
 /** RFC 8446, 5.1: the content type of every handshake record. */
 const HANDSHAKE_RECORD = 0x16;
-/** How long a connection without a byte is kept while draining. */
+/** How long a connection that sent nothing is kept while draining. */
 const DRAIN_IDLE_MS = 1_000;
 
 /** The listener of a handshake, as the handshake uses it. */
 interface HandshakeOwner {
   readonly handshakes: Handshakes;
-  /** Longest time that the handshake may take. */
+  /** Maximum time for the handshake. */
   readonly maxMs: number;
-  /** Starts TLS on the socket. `succeed` or `fail` is called then, or the socket closes. */
+  /** Starts TLS on the socket. Then `succeed` or `fail` is called, or the socket closes. */
   wrap(handshake: TlsHandshake): void;
-  /** Called once, with how the handshake ended. */
+  /** Called once, with the outcome of the handshake. */
   ended(handshake: TlsHandshake, outcome: HandshakeOutcome): void;
-  /** Called after `ended` if the handshake succeeded: lets the next stage serve. */
+  /** Called after `ended` if the handshake succeeded: opens the next stage. */
   secured(socket: TLSSocket): void;
 }
 
@@ -45,11 +45,11 @@ class TlsHandshake implements ClientConnection {
   readonly #sinceMs: number;
   #phase: HandshakePhase = 'waiting for bytes';
   #draining = false;
-  /** When a sweep first found that the gateway drains; `null` before. */
+  /** When a sweep first found the gateway draining; `null` before. */
   #drainingSinceMs: number | null = null;
   readonly #onReadable = () => this.#readFirst();
   readonly #onEnd = () => this.fail('closed');
-  // Wait for a turn: Node tells why it closed a socket later in the same turn of the event loop.
+  // Wait for a turn: Node reports why it closed a socket later in the same turn of the event loop.
   readonly #onClose = () => inNextTurn(() => this.fail('closed'));
 
   constructor(socket: Socket, nowMs: number, owner: HandshakeOwner) {
@@ -63,7 +63,7 @@ class TlsHandshake implements ClientConnection {
     socket.on('error', () => {});
   }
 
-  /** Closes without an answer: TLS has none before its handshake, and finishing that would cost more than there is room for. */
+  /** Closes without an answer: before the handshake TLS has none, and completing it would cost too much now. */
   refuse(): void {
     this.fail('capacity');
   }
@@ -75,7 +75,7 @@ class TlsHandshake implements ClientConnection {
     if (isLeft || nowMs - this.#sinceMs > this.#owner.maxMs) this.fail('timeout');
   }
 
-  /** Lets a handshake that has begun go on: the next stage drains then. */
+  /** Lets a handshake that has begun continue: the next stage drains then. */
   drain(): void {
     this.#draining = true;
   }
@@ -109,7 +109,7 @@ class TlsHandshake implements ClientConnection {
   }
 
   /**
-   * Starts TLS only when the first bytes have come: a connection that sends nothing costs no more than one in cleartext. Puts the
+   * Starts TLS only when the first bytes have arrived: a connection that sends nothing costs no more than in cleartext. Puts the
    * bytes back for TLS to read.
    */
   #readFirst(): void {
@@ -126,7 +126,7 @@ class TlsHandshake implements ClientConnection {
   }
 }
 
-/** Patterns of error codes, and why a handshake failed with them. Codes with ALERT name the alert that the client sent. */
+/** Maps error codes to the reason why a handshake failed. Codes with ALERT name the alert that the client sent. */
 const REASONS: readonly (readonly [pattern: RegExp, reason: HandshakeOutcome])[] = [
   [/^ECONNRESET$|^EPIPE$|^ERR_STREAM_PREMATURE_CLOSE$/, 'closed'],
   [/^ERR_SSL_(UNSUPPORTED_PROTOCOL|VERSION_TOO_LOW|WRONG_SSL_VERSION)$/, 'no_overlap'],
@@ -138,9 +138,9 @@ const REASONS: readonly (readonly [pattern: RegExp, reason: HandshakeOutcome])[]
 ];
 
 /**
- * Says why a handshake failed, from the error that Node reports.
+ * Returns why a handshake failed, from the error that Node reports.
  *
- * @param isUnauthorized true if the client's certificate could not be verified: Node reports no error of its own then
+ * @param isUnauthorized true if the client's certificate could not be verified: then Node reports no error
  */
 function handshakeFailure(error: Error, isUnauthorized: boolean): HandshakeOutcome {
   if (isUnauthorized) return 'client_certificate';
@@ -148,26 +148,26 @@ function handshakeFailure(error: Error, isUnauthorized: boolean): HandshakeOutco
   return REASONS.find(([pattern]) => pattern.test(code))?.[1] ?? 'malformed';
 }
 
-/** Most handshakes that begin in one turn of the event loop: the key operation of each may take a millisecond. */
+/** Maximum handshakes that begin in one turn of the event loop: the key operation of each may take a millisecond. */
 const BEGUN_AT_A_TIME = 8;
 
 /** A handshake as `Handshakes` sees it. */
 interface Handshake {
-  /** Begins: the handshake holds memory from here on, and answers the client. */
+  /** Begins: from now on the handshake holds memory, and answers the client. */
   begin(): void;
-  /** Ends because too many others are under way. */
+  /** Ends because too many others are in progress. */
   giveWay(): void;
 }
 
 /**
- * The TLS handshakes of all listeners: how many are under way at once, and how many begin in one turn of the event loop.
+ * The TLS handshakes of all listeners: limits how many are in progress at once, and how many begin in one turn of the event loop.
  *
- * If there are too many, the oldest is ended. Under a flood of handshakes that never finish, the
- * oldest most probably belongs to the flood: an honest client needs only a few round trips.
+ * If there are too many, the oldest is ended. Under a flood of handshakes that never finish, the oldest most probably belongs to
+ * the flood: an honest client needs only a few round trips.
  */
 export class Handshakes {
   #max: number;
-  /** The handshakes that have begun, oldest first. */
+  /** The handshakes in progress, oldest first. */
   readonly #underWay = new Set<Handshake>();
   readonly #waiting = new Set<Handshake>();
   #begun = 0;
@@ -181,7 +181,7 @@ export class Handshakes {
     return this.#underWay.size;
   }
 
-  /** Sets another maximum for further handshakes. */
+  /** Sets a new maximum for further handshakes. */
   use(max: number): void {
     this.#max = max;
   }
@@ -237,7 +237,7 @@ interface TlsTerminationDependencies {
   readonly listener: string;
   readonly handshakes: Handshakes;
   readonly events: ConnectionListener;
-  /** 48 secret bytes. Sessions are resumed as long as they stay the same. */
+  /** 48 secret bytes. Sessions can be resumed as long as they stay the same. */
   readonly ticketKeys: Buffer;
 }
 
@@ -246,7 +246,7 @@ export class TlsTermination {
   readonly options: TlsOptions;
   readonly #dependencies: TlsTerminationDependencies;
   readonly #server: Server;
-  /** The handshakes under way, by their accepted sockets. */
+  /** The handshakes in progress, by their accepted sockets. */
   readonly #underWay = new WeakMap<Socket, TlsHandshake>();
 
   constructor(options: TlsOptions, dependencies: TlsTerminationDependencies) {
@@ -259,7 +259,7 @@ export class TlsTermination {
     );
   }
 
-  /** Opens the handshake of an accepted socket. `next` opens what follows. */
+  /** Opens the handshake of an accepted socket. `next` opens the stage after it. */
   open(
     accepted: Accepted,
     client: ConnectedClient,
@@ -292,7 +292,7 @@ export class TlsTermination {
 
   #onSecure(socket: TLSSocket): void {
     const handshake = this.#handshakeOf(socket);
-    // A renegotiation could go on without end, and TLS 1.3 has none.
+    // A renegotiation could be repeated forever, and TLS 1.3 has none.
     socket.disableRenegotiation();
     socket.allowHalfOpen = true;
     if (hasBadCertificate(socket)) handshake?.fail('client_certificate');
@@ -305,7 +305,9 @@ export class TlsTermination {
   }
 }
 
-/** Returns the socket under TLS. Node documents no way to it, nor another way to tell connections apart before they are secure. */
+/**
+ * Returns the socket under TLS. Node documents no way to it, nor another way to tell connections apart before they are secure.
+ */
 function acceptedUnder(socket: TLSSocket): Socket | undefined {
   return (socket as { readonly _parent?: Socket })._parent;
 }

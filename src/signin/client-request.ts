@@ -176,14 +176,14 @@ export function libraryConfiguration(
 const SHARE = 1 / 4;
 
 /**
- * Counts requests to the provider in flight, in all and per address, so that one client with slow requests cannot stop everyone
+ * Counts requests to the provider in flight, in total and per address, so that one client with slow requests cannot stop everyone
  * else from signing in.
  */
 export class ProviderRequests {
   readonly #permits: Permits;
   readonly #max: number;
 
-  /** @param max the maximum in all, at least 1 */
+  /** @param max the maximum in total, at least 1 */
   constructor(max: number, permits: Permits = new ProcessPermits()) {
     this.#permits = permits;
     this.#max = max;

@@ -47,7 +47,7 @@ export class Introspection {
   readonly #parts: IntrospectionDependencies;
   readonly #client: ProviderClient;
   readonly #inFlight: ProviderRequests;
-  /** Answers by the token's hash, as are failures and questions under way. */
+  /** Answers by the token's hash, as are failures and questions in progress. */
   readonly #known: RecentMap<Known>;
   readonly #failed: RecentMap<Failed>;
   readonly #asked = new Map<string, Promise<Activity | GatewayError>>();
@@ -64,7 +64,7 @@ export class Introspection {
    * Asks, or returns a recent answer. Never rejects. Cannot be cancelled, since others may wait for the same answer.
    *
    * @param maxAgeMs how old an answer may be
-   * @param address the key of the client's address, which limits its share of the questions under way
+   * @param address the key of the client's address, which limits its share of the questions in progress
    */
   ask(
     token: string,

@@ -61,7 +61,7 @@ export interface ClientOptions {
 
 /** How the gateway asks whether tokens are still valid. */
 export interface IntrospectionOptions extends ClientOptions {
-  /** The maximum number of questions under way; one address may hold a quarter of them. Beyond either, clients get 503. */
+  /** The maximum number of questions in progress; one address may hold a quarter of them. Beyond either, clients get 503. */
   readonly maxInFlight: number;
   /** The number of tokens whose answers are remembered. */
   readonly maxTokens: number;

@@ -144,8 +144,8 @@ class Replay {
   }
 
   /**
-   * Tells whether the request is blocked. The log has only pseudonyms, so if limits.yaml blocks callers, those that were blocked
-   * when the log was written stay blocked.
+   * Returns whether the request is blocked. The log has only pseudonyms, so if limits.yaml blocks callers, those that were
+   * blocked when the log was written stay blocked.
    */
   #isBlocked({ client, facts }: LoggedRequest): boolean {
     if (this.#blocked === null) return false;

@@ -49,7 +49,7 @@ export class RestrictionLedger {
     if (by !== null) this.#before.note(KINDS[by], request, this.#limits);
   }
 
-  /** Tells whether a restriction refuses the request. Null: unknown, because the log does not name its caller; leave it out. */
+  /** Returns whether a restriction refuses the request. Null: unknown, because the log does not name its caller; leave it out. */
   refuses(request: LoggedRequest, engine: LimitEngine): boolean | null {
     const kind = engine.isRestricting ? engine.restricting.refusing(request) : null;
     if (kind !== null) {
@@ -122,7 +122,7 @@ const KINDS: Readonly<Record<NonNullable<LoggedRequest['facts']>['restrictedBy']
   blocked_caller: 'principal',
 };
 
-/** Tells whether the end of the request comes later: on another line, or as an offence of this one. */
+/** Returns whether the end of the request comes later: on another line, or as an offence of this one. */
 function isAwaited({ part, facts }: LoggedRequest): boolean {
   return part === 'begin' || (facts !== null && facts.offence !== null);
 }

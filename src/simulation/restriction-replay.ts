@@ -118,7 +118,7 @@ export class RestrictionReplay {
   }
 }
 
-/** Tells whether a refusal by limits is an invalid request: only if no other caller could have caused it. */
+/** Returns whether a refusal by limits is an invalid request: only if no other caller could have caused it. */
 export function isInvalidRefusal(
   request: LoggedRequest,
   { bucket }: LimitRequest,

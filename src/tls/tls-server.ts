@@ -6,13 +6,16 @@ import { createSecureContext, createServer } from 'node:tls';
 export const TICKET_KEY_BYTES = 48;
 
 interface TlsServerDependencies {
-  /** So many secret bytes. Servers with equal keys and equal terms for client certificates resume each other's sessions. */
+  /**
+   * Secret bytes of this number. Servers with equal keys and equal terms for client certificates resume each other's sessions.
+   */
   readonly ticketKeys: Buffer;
 }
 
 /**
- * Makes a TLS server that listens nowhere: hand it accepted sockets with `emit('connection', socket)`. It emits `secureConnection` or
- * `tlsClientError` for each. The caller must bound the time of handshakes: Node's own timeout restarts with every byte.
+ * Makes a TLS server that does not listen: pass it accepted sockets with `emit('connection', socket)`. It emits
+ * `secureConnection` or `tlsClientError` for each. The caller must limit the time of handshakes: Node's own timeout restarts with
+ * every byte.
  */
 export function createTlsServer(options: TlsOptions, dependencies: TlsServerDependencies): Server {
   const { clientCertificates } = options;
@@ -53,7 +56,7 @@ function contextOptions(
     ...(clientCertificates !== null && { ca: clientCertificates.ca }),
     minVersion,
     ticketKeys,
-    // A session proves what was verified when it began, so other terms for client certificates need a new one.
+    // A session proves what was verified when it began, so changed terms for client certificates need a new one.
     sessionIdContext: createHash('sha256')
       .update(JSON.stringify(clientCertificates))
       .digest('hex')
@@ -61,22 +64,22 @@ function contextOptions(
   };
 }
 
-/** The TLS of a listener, towards its clients. */
+/** The TLS settings of a listener. */
 export interface TlsOptions {
-  /** At least one certificate. The first is for clients that ask for no name, or for one that no certificate has. */
+  /** At least one certificate. The first is for clients that request no name, or one that no certificate has. */
   readonly certificates: readonly CertificateOptions[];
   readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
-  /** Protocols that clients may choose from by ALPN, the preferred first. */
+  /** Protocols offered to clients by ALPN, in order of preference. */
   readonly protocols: readonly string[];
-  /** How clients prove who they are; `null` if they are not asked for a certificate. */
+  /** How clients prove their identity; `null` if they are not asked for a certificate. */
   readonly clientCertificates: ClientCertificateOptions | null;
 }
 
 /** A certificate of the gateway. */
 export interface CertificateOptions {
-  /** The file as the operator wrote it: its name in metrics and on the status page. */
+  /** The file as the operator wrote it, which is its name in metrics and on the status page. */
   readonly name: string;
-  /** PEM: the certificate, then those between it and its authority. */
+  /** PEM: the certificate, then the intermediate ones. */
   readonly certificate: string;
   /** PEM, unencrypted. */
   readonly key: string;
@@ -86,19 +89,19 @@ export interface CertificateOptions {
   readonly notAfterMs: number;
 }
 
-/** Which certificates of clients are accepted. */
+/** Which client certificates are accepted. */
 export interface ClientCertificateOptions {
   /** The authorities whose certificates are accepted, as PEM. */
   readonly ca: string;
-  /** Whether a client without a certificate is turned away. One with a certificate that cannot be verified always is. */
+  /** Whether a client without a certificate is rejected. One with a certificate that cannot be verified always is. */
   readonly required: boolean;
 }
 
-/** Finds the value for a host: by its whole name, else by a wildcard for its first label (RFC 9525, 6.3). */
+/** Finds the value for a host: by its full name, or else by a wildcard for its first label (RFC 9525, 6.3). */
 export class ServerNames<Value> {
   readonly #values = new Map<string, Value>();
 
-  /** @param entries names in lower case, `a.test` or `*.a.test`; if a name comes twice, the first entry counts */
+  /** @param entries names in lower case, `a.test` or `*.a.test`; of duplicate names, the first entry counts */
   constructor(entries: Iterable<readonly [name: string, value: Value]>) {
     for (const [name, value] of entries) if (!this.#values.has(name)) this.#values.set(name, value);
   }
@@ -128,7 +131,7 @@ export function readCertificate(pem: string): CertificateFacts {
   };
 }
 
-/** Says why this certificate and this key, both readable, cannot serve together; `null` if they can. */
+/** Returns why this certificate and key, both readable, cannot be used together; `null` if they can. */
 export function pairError(certificate: string, key: string): string | null {
   if (!new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key)))
     return 'the key does not belong to the certificate';
@@ -143,8 +146,8 @@ export function pairError(certificate: string, key: string): string | null {
 }
 
 /**
- * Node writes the names as `DNS:a.test, DNS:*.a.test, IP Address:192.0.2.1`. A value with a comma or a quote stands in quotes
- * (CVE-2021-44532), and is no host name.
+ * Node formats the names as `DNS:a.test, DNS:*.a.test, IP Address:192.0.2.1`. A value with a comma or a quote is quoted
+ * (CVE-2021-44532), and is not a host name.
  */
 function dnsNames(subjectAltName: string): string[] {
   return subjectAltName

@@ -5,27 +5,27 @@ import type { UpstreamOptions, UpstreamTls } from './transport.ts';
 
 /**
  * Makes a connection. Returns the socket at once; it emits the event that `readyEvent` names, or `error`. With `onread`, each
- * read fills the buffer that `onread.buffer` returned last, then calls `onread.callback`.
+ * read fills the buffer last returned by `onread.buffer`, then calls `onread.callback`.
  */
 export type Connect = (options: UpstreamOptions, onread?: OnReadOpts) => Socket;
 
-/** A protocol as ALPN names it. */
+/** A protocol's ALPN name. */
 export type ConnectProtocol = 'http/1.1' | 'h2';
 
-/** How long a connection is silent before the system probes whether the other side is alive. */
+/** How long a connection may be silent before the system probes whether the peer is alive. */
 const PROBE_AFTER_MS = 60_000;
 
-/** Returns what makes the connections of a pool, over TLS where its options say so. */
+/** Returns the function that makes connections for a pool, over TLS if configured. */
 export function connectorFor({ tls }: UpstreamOptions, protocol: ConnectProtocol, network: Network): Connect {
   return tls === null ? tcpConnector(network) : tlsConnector(tls, protocol, network);
 }
 
-/** The event that says that a connection to this upstream is established. */
+/** The event emitted when a connection to this upstream is established. */
 export function readyEvent({ tls }: UpstreamOptions): 'connect' | 'secureConnect' {
   return tls === null ? 'connect' : 'secureConnect';
 }
 
-/** Closes with RST. Node can do so with TCP alone; TLS is cut off without its closing alert. */
+/** Closes with RST. Node supports this only for TCP; TLS is cut off without its closing alert. */
 export function reset(socket: Socket): void {
   if (socket instanceof TLSSocket) socket.destroy();
   else socket.resetAndDestroy();
@@ -57,7 +57,7 @@ function tlsConnector(
     const serverName = tls.serverName ?? name;
     const socket = secureConnect({
       ...{ host, port, lookup, secureContext, rejectUnauthorized: tls.verify, ALPNProtocols: [protocol] },
-      // RFC 6066, 3: an address is no server name. Node then checks the certificate for the address.
+      // RFC 6066, 3: an address is not a server name. Node then verifies the certificate for the address.
       ...(isIP(serverName) === 0 && { servername: serverName }),
       ...(session !== undefined && { session }),
       ...(onread !== undefined && { onread }),
@@ -68,7 +68,7 @@ function tlsConnector(
       session = latest;
     });
     socket.once('secureConnect', () => {
-      // HTTP/2 must be agreed on by ALPN (RFC 9113, 3.2); HTTP/1.1 need not.
+      // HTTP/2 must be negotiated by ALPN (RFC 9113, 3.2); HTTP/1.1 need not.
       if (protocol === 'h2' && socket.alpnProtocol !== 'h2')
         socket.destroy(new Error('the upstream does not agree on HTTP/2 by ALPN'));
     });

@@ -16,7 +16,7 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
   /** The most recently used connection comes last. */
   #idle: UpstreamConnection[] = [];
   readonly #resting: RestingConnections;
-  /** Connections that carry another protocol now, and are none of the pool's any more. */
+  /** Connections that have switched to another protocol, and left the pool. */
   #switched = 0;
 
   constructor(options: UpstreamOptions, system: PoolSystem, connect?: Connect) {
@@ -31,7 +31,7 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
   }
 
   override send(request: OutgoingRequest, sink: CallSink): TransportCall {
-    // A connection that is switched to another protocol never comes back: those in use stay for others.
+    // A connection to be switched to another protocol never comes back: those in use stay for others.
     const connection = request.upgrade === 'none' ? (this.#idle.pop() ?? this.#open()) : this.#open();
     return connection.carry(request, sink);
   }
@@ -60,7 +60,7 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
     this.closeIfEmpty();
   }
 
-  /** Closes all idle connections: what closed one, such as a restart, has probably closed all of them. */
+  /** Closes all idle connections: whatever closed one, such as a restart, has probably closed all of them. */
   stale(): void {
     const idle = this.#idle;
     this.#idle = [];
@@ -69,7 +69,7 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
   }
 
   #open(): UpstreamConnection {
-    // Resting connections count towards the upstream's limit: some servers have a process for each.
+    // Resting connections count towards the upstream's limit: some servers have a process per connection.
     if (this.members.size >= this.options.maxConnections) this.#resting.takeYoungest()?.reset();
     const connection = new UpstreamConnection(this, this.random());
     this.add(connection);
@@ -96,17 +96,17 @@ interface Rest {
 
 /**
  * Keeps connections unused for a while after a response that late bytes may follow (see `lateBytesAreLikely`). An upstream that
- * takes a HEAD for a GET, or sends a page after its 304, does so in a later write, and the next request on the connection would
+ * treats a HEAD as a GET, or sends a page after its 304, does so in a later write, and the next request on the connection would
  * take those bytes for its response: one client would choose what another reads. While a connection rests it carries no request,
- * and any byte that comes destroys it.
+ * and any byte that arrives destroys it.
  *
- * Costs 0.13 to 0.15 connections for each response of this kind per second, and colder sockets. Figures, also for closing the
- * connection instead: docs/decisions/004-connections-rest.md.
+ * Costs 0.13 to 0.15 connections per such response per second, and colder sockets. For figures, and the alternative of closing
+ * the connection, see docs/decisions/004-connections-rest.md.
  */
 class RestingConnections {
   readonly #clock: TimerClock;
   readonly #release: (connection: UpstreamConnection) => void;
-  /** The resting connections, the one that began first in front. Some may have been closed since. */
+  /** The resting connections, the longest resting first. Some may have been closed since. */
   #resting: Rest[] = [];
   #waking = false;
 
@@ -121,7 +121,10 @@ class RestingConnections {
     if (!this.#waking) this.#wakeIn(REST_MS);
   }
 
-  /** Removes and returns the connection that began to rest last, since the others can be used sooner; `null` if none is open. */
+  /**
+   * Removes and returns the connection that has rested the shortest, since the others are available sooner; `null` if none is
+   * open.
+   */
   takeYoungest(): UpstreamConnection | null {
     for (;;) {
       const last = this.#resting.pop();
@@ -139,8 +142,8 @@ class RestingConnections {
     this.#waking = true;
     this.#clock.after(ms, () => {
       const dueMs = this.#clock.monotonicMs() - REST_MS;
-      // After a busy spell, late bytes may still be in the system's buffer. Between a timer and its immediate the event loop
-      // reads every socket, and with it whatever was due by now.
+      // After a busy period, late bytes may still be in the system's buffer. Between a timer and its immediate the event loop
+      // reads every socket, and with it everything that was due by now.
       inNextTurn(() => this.#wake(dueMs));
     });
   }

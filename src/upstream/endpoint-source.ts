@@ -4,27 +4,27 @@ import type { EndpointAddress } from './transport.ts';
 export interface SourcedEndpoint extends EndpointAddress {
   /** An IP address, or a name that the system looks up when it connects. */
   readonly host: string;
-  /** Its share of the requests, relative to the others: a number above 0. */
+  /** Its share of the requests, relative to others: a number above 0. */
   readonly weight: number;
-  /** The host of the configured URL. Certificates are verified for it, never for what DNS answered. */
+  /** The host of the configured URL. Certificates are verified for it, never for DNS results. */
   readonly name: string;
 }
 
 /**
- * Says which addresses an upstream has, and when they change: those that the configuration lists, or those of a name.
+ * The addresses of an upstream, which may change: those that the configuration lists, or those of a name.
  *
- * An endpoint of two lists is the same one if host and port are the same.
+ * Endpoints in two lists are the same if host and port are the same.
  */
 export interface EndpointSource {
-  /** The addresses that requests may go to now. Each change makes a new list. Empty while a name has not been looked up yet. */
+  /** The addresses that requests may go to now. Each change makes a new list. Empty until a name has been looked up. */
   readonly endpoints: readonly SourcedEndpoint[];
   /** Why the last lookup found nothing, so that the list is empty or old; `null` if it did not fail. */
   readonly fault: Error | null;
-  /** Begins to look names up. Calls back after each change of the list, never from within this call. */
+  /** Begins to look up names. Calls back after each change of the list, never from within this call. */
   start(changed: () => void): void;
   /**
-   * Looks again soon, since no connection could be made to this endpoint, or since there is none (`null`). Resolves, never
-   * rejects, when a request may try the list of then: at once where looking again would tell nothing new.
+   * Looks up names again soon, because no connection could be made to this endpoint, or because there is none (`null`). Resolves,
+   * never rejects, when a request may try the list at that time: immediately if a lookup would find nothing new.
    */
   refresh(failed: EndpointAddress | null): Promise<void>;
   /** Stops looking names up. */

@@ -5,13 +5,13 @@ import type { CallSink, EndpointPool, TransportCall, UpstreamOptions } from './t
 
 /** How often the connections of a pool are swept, and so the precision of timeouts. */
 export const SWEEP_MS = 250;
-/** Subtracted from a server's keep-alive time: its close and our next request could cross. */
+/** Subtracted from a server's keep-alive time, since its close and our next request could cross. */
 const KEEP_ALIVE_MARGIN_MS = 1_000;
 
-/** What connects a pool to its upstream. */
+/** The parts of the system that a pool needs. */
 export type PoolSystem = Pick<System, 'clock' | 'random' | 'randomBytes' | 'network'>;
 
-/** What the connections of a pool share. */
+/** The state shared by the connections of a pool. */
 export interface PoolTerms {
   readonly options: UpstreamOptions;
   readonly clock: Clock;
@@ -67,7 +67,7 @@ export abstract class Pool<Connection extends PooledConnection> implements Endpo
   /** Closes the connection once nothing is in flight on it. */
   protected abstract retire(connection: Connection): void;
 
-  /** Checks whether something has taken too long. Returns whether more than connections and slabs has to be swept again. */
+  /** Checks for timeouts. Returns whether more than connections and slabs needs further sweeps. */
   protected abstract sweep(nowMs: number): boolean;
 
   protected add(connection: Connection): void {
@@ -75,7 +75,7 @@ export abstract class Pool<Connection extends PooledConnection> implements Endpo
     this.#sweeper ??= this.clock.every(SWEEP_MS, () => this.#onSweep());
   }
 
-  /** Call it after a connection has left `members`. */
+  /** Call it after a connection was removed from `members`. */
   protected closeIfEmpty(): void {
     if (this.closing && this.members.size === 0) this.#closed.resolve();
   }
@@ -97,7 +97,10 @@ export class Lifetime {
   #bornAtMs: number;
   #isTooOld = false;
 
-  /** @param chance from 0 up to 1, takes up to a fifth off the maximum age: connections of one burst must not all close at once */
+  /**
+   * @param chance from 0 to 1: subtracts up to a fifth from the maximum age, so that connections of one burst do not all close at
+   *   once
+   */
   constructor(options: UpstreamOptions, chance: number, nowMs: number) {
     this.#options = options;
     this.#maxAgeMs = options.maxAgeMs * (1 - chance / 5);
@@ -115,18 +118,18 @@ export class Lifetime {
     return this.#isTooOld;
   }
 
-  /** Starts the age when the connection is established. */
+  /** Starts counting the age when the connection is established. */
   begin(nowMs: number): void {
     this.#bornAtMs = nowMs;
   }
 
-  /** Notes how long the server keeps an idle connection, in milliseconds; `null` if it did not say. */
+  /** Records how long the server keeps an idle connection, in milliseconds; `null` if it did not say. */
   serverKeeps(keepAliveMs: number | null): void {
     if (keepAliveMs !== null)
       this.#idleMs = Math.min(keepAliveMs - KEEP_ALIVE_MARGIN_MS, this.#options.maxAgeMs);
   }
 
-  /** Notes the connection's age. Call at each sweep. */
+  /** Updates the connection's age. Call it at every sweep. */
   age(nowMs: number): void {
     this.#isTooOld = nowMs - this.#bornAtMs > this.#maxAgeMs;
   }
@@ -138,19 +141,19 @@ export class Lifetime {
 }
 
 /**
- * The size of a slab, which is the most that one read returns. A 64 KiB response with its head takes one read and one write, and
- * memory of this size goes back to the system when freed.
+ * The size of a slab, which is the maximum that one read returns. A 64 KiB response with its head takes one read and one write,
+ * and memory of this size is returned to the system when freed.
  */
 export const SLAB_BYTES = 131_072;
 
 /**
- * Memory that a connection reads into. Pieces of a body are lent out as views, without a copy; the slab is only filled again
- * once all of them are given back.
+ * Memory that a connection reads into. Pieces of a body are lent as views, without a copy; the slab is only filled again once all
+ * of them are returned.
  */
 export class Slab implements LendingBytes {
   readonly bytes: Buffer = Buffer.allocUnsafeSlow(SLAB_BYTES);
   readonly #store: SlabStore;
-  /** How many views have not been given back yet. */
+  /** How many views have not been returned yet. */
   #lent = 0;
   /** True while a connection reads into it. */
   #held = true;
@@ -167,15 +170,15 @@ export class Slab implements LendingBytes {
     this.#lent++;
   }
 
-  /** Lends out a view. The borrower gives it back by `release`. */
+  /** Lends a view. The borrower returns it with `release`. */
   lend(from: number, to: number): Buffer {
     this.#lent++;
     return this.bytes.subarray(from, to);
   }
 
   /**
-   * Takes a view back. After a failed write it stays lent: the slab is left to the garbage collector, since the socket may
-   * still be reading it.
+   * Takes a view back. After a failed write it stays lent: the slab is left to the garbage collector, since the socket may still
+   * be reading it.
    */
   readonly release: Release = error => {
     if (error) return;
@@ -188,7 +191,7 @@ export class Slab implements LendingBytes {
     return this;
   }
 
-  /** Gives the slab up: its connection reads into another one from now on. */
+  /** Gives up the slab: its connection reads into another one from now on. */
   letGo(): void {
     this.#held = false;
     this.#giveBack();
@@ -199,7 +202,7 @@ export class Slab implements LendingBytes {
   }
 }
 
-/** Keeps slabs that are not in use, no more than were needed since the last `trim`. */
+/** Keeps unused slabs, no more than were needed since the last `trim`. */
 export class SlabStore {
   readonly #free: Slab[] = [];
   /** The smallest number of free slabs since the last trim: this many were not needed. */
@@ -215,7 +218,7 @@ export class SlabStore {
     return slab === undefined ? new Slab(this) : slab.hold();
   }
 
-  /** Returns another slab in place of this one, parts of which are lent out. */
+  /** Returns another slab to replace this one, parts of which are lent. */
   replace(slab: Slab): Slab {
     const next = this.take();
     slab.letGo();

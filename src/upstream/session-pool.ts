@@ -7,10 +7,10 @@ import type { CallSink, TransportCall, UpstreamOptions } from './transport.ts';
 
 /**
  * The pool of an address over HTTP/2: few connections, many streams. A call goes to the connection with the fewest streams. If
- * all have as many as configured, another connection is opened; if all have as many as the upstream allows, the call waits.
+ * all have the configured number, another connection is opened; if all have the maximum that the upstream allows, the call waits.
  */
 export class SessionPool extends Pool<UpstreamSession> implements SessionShare, CallHolder {
-  /** Calls that wait for a stream, in their order. */
+  /** Calls that wait for a stream, in order. */
   readonly #queue = new Set<StreamCall>();
   /** How many streams a connection is known to accept. */
   #usualStreams: number;
@@ -45,7 +45,7 @@ export class SessionPool extends Pool<UpstreamSession> implements SessionShare, 
 
   vacant(session: UpstreamSession): void {
     this.#usualStreams = Math.max(1, Math.min(this.options.http2.maxStreams, session.maxStreams));
-    // A session that allows no streams at all is of no use.
+    // A session that allows no streams at all is useless.
     if (session.maxStreams > 0) this.#serveQueue();
     if (this.closing && session.calls === 0) session.retire();
   }
@@ -56,7 +56,7 @@ export class SessionPool extends Pool<UpstreamSession> implements SessionShare, 
 
   gone(session: UpstreamSession, cause: Error | null): void {
     this.members.delete(session);
-    // The sweep replaces a session that was of no use. Replacing it at once could open thousands of connections a second.
+    // The sweep replaces a useless session. Replacing it at once could open thousands of connections per second.
     if (cause === null) this.#serveQueue();
     else if (!this.#anyAccepts()) this.#failQueue(cause);
     this.closeIfEmpty();
@@ -91,7 +91,7 @@ export class SessionPool extends Pool<UpstreamSession> implements SessionShare, 
     for (const call of waiting) call.fail('connect', cause);
   }
 
-  /** Opens as many connections as the waiting calls need, and one where none waits. */
+  /** Opens as many connections as the waiting calls need, or one if none are waiting. */
   #grow(): void {
     const needed = Math.max(1, Math.ceil(this.#queue.size / this.#usualStreams));
     let [accepting, connecting] = [0, 0];
@@ -106,7 +106,7 @@ export class SessionPool extends Pool<UpstreamSession> implements SessionShare, 
   protected override sweep(nowMs: number): boolean {
     if (this.#queue.size > 0) this.#grow();
     for (const session of this.members) session.sweep(nowMs);
-    // A connect that takes too long is found first, and says so: where the process was held up, both are late in the same sweep.
+    // A slow connect is detected first, and reported: if the process was suspended, both are late in the same sweep.
     if (this.#anyAccepts())
       for (const call of this.#queue) call.sweep(nowMs, this.options.connectTimeoutMs + SWEEP_MS, null);
     return this.#queue.size > 0;

@@ -8,14 +8,17 @@ import { OwnFault } from './stream-response.ts';
 import type { UpstreamOptions } from './transport.ts';
 
 /**
- * The smallest free part of a slab that is read into while clients hold its other part. Reads into less would keep many slabs
+ * The smallest free part of a slab that is read into while clients hold its other part. Reading into less would keep many slabs
  * for small pieces.
  */
 const MIN_READ_BYTES = SLAB_BYTES / 2;
 
-/** Hears what happens on the connection of a session. */
+/** Is notified of events on the connection of a session. */
 export interface SessionSocketOwner extends Pick<ClientSessionOwner, 'settingsRead' | 'goaway'> {
-  /** Called when the upstream broke a rule of HTTP/2, or the gateway failed to read it. A GOAWAY follows, and the connection closes. */
+  /**
+   * Called when the upstream broke a rule of HTTP/2, or the gateway failed to read it. A GOAWAY follows, and the connection
+   * closes.
+   */
   faulty(fault: Http2Fault | OwnFault): void;
   /** Called when the upstream has closed or reset the connection, or it could not be established. */
   lost(error: Error): void;
@@ -23,13 +26,16 @@ export interface SessionSocketOwner extends Pick<ClientSessionOwner, 'settingsRe
   closed(): void;
 }
 
-/** The socket of an HTTP/2 session: feeds it what arrives, and writes what it has to send once in a turn of the event loop. */
+/**
+ * The socket of an HTTP/2 session: passes on what arrives, and writes what the session has to send once per turn of the event
+ * loop.
+ */
 export class SessionSocket implements ClientSessionOwner {
   readonly #owner: SessionSocketOwner;
   readonly #socket: Socket;
   readonly #session: ClientSession;
   readonly #slabs: SlabStore;
-  /** The slab that the next read fills, and where it begins. */
+  /** The slab that the next read fills, and the position. */
   #slab: Slab;
   #from = 0;
   #buffer: Buffer;
@@ -60,17 +66,17 @@ export class SessionSocket implements ClientSessionOwner {
     return this.#socket.bytesRead;
   }
 
-  /** The number of bytes that wait because the system takes no more. */
+  /** Bytes waiting because the system takes no more. */
   get unwritten(): number {
     return this.#session.unwritten;
   }
 
-  /** How many streams the upstream allows at the same time. */
+  /** Maximum concurrent streams that the upstream allows. */
   get maxStreams(): number {
     return this.#session.maxStreams;
   }
 
-  /** Whether the upstream takes a header section of this size. */
+  /** Whether the upstream accepts a header section of this size. */
   accepts(fields: readonly string[]): boolean {
     return this.#session.accepts(fields);
   }
@@ -88,7 +94,7 @@ export class SessionSocket implements ClientSessionOwner {
     this.#session.sendPing();
   }
 
-  /** Closes after all that was to be sent and a GOAWAY. */
+  /** Closes after sending what is pending and a GOAWAY. */
   endSoon(code: number = ErrorCode.NO_ERROR): void {
     if (this.#isClosing) return;
     this.#session.goAway(code);
@@ -130,7 +136,7 @@ export class SessionSocket implements ClientSessionOwner {
     return this.#isReading();
   }
 
-  /** Leaves bytes that were read to the calls that hold parts of them. */
+  /** Leaves read bytes to the calls that hold parts of them. */
   #moveOn(count: number): void {
     if (this.#slab.lent) this.#from += count;
     else this.#from = 0;
@@ -147,11 +153,11 @@ export class SessionSocket implements ClientSessionOwner {
   }
 }
 
-/** Most bytes that one stream may send while its client does not read. They are held in memory. */
+/** Maximum bytes that one stream may send while its client does not read. They are held in memory. */
 const STREAM_WINDOW_BYTES = 131_072;
 /** The window of all streams together. It reopens as bytes arrive, so a slow client does not block the others. */
 const WINDOW_BYTES = 8_388_608;
-/** Most fields of a header section, `:status` included. A server that sends more only makes work. */
+/** Maximum fields of a header section, including `:status`. A server that sends more only causes work. */
 const MAX_FIELDS = 501;
 
 /** The windows and bounds of a connection to an upstream. */

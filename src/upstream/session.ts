@@ -6,18 +6,20 @@ import type { CallSession, Origin, StreamCall } from './stream-call.ts';
 import { neverIndexedHeaders, originOf, requestSection } from './stream-call.ts';
 import { goawayError, type OwnFault } from './stream-response.ts';
 
-/** Most calls on one connection: half of the stream identifiers (RFC 9113, 5.1.1), since many may be opened between two sweeps. */
+/**
+ * Maximum calls on one connection: half of the stream identifiers (RFC 9113, 5.1.1), since many may be opened between two sweeps.
+ */
 const MAX_CARRIED = 2 ** 29;
-/** Most bytes that wait for an upstream that does not read: heads and control frames, since bodies wait elsewhere. */
+/** Maximum bytes waiting for an upstream that does not read: heads and control frames, since bodies wait elsewhere. */
 const MAX_UNWRITTEN_BYTES = 16_777_216;
 /** How long after our GOAWAY the connection may stay open. */
 const CLOSE_MS = 1_000;
 
-/** What the sessions of a pool have in common, and how they tell the pool of their changes. */
+/** The state shared by a pool's sessions, and how they notify the pool of changes. */
 export interface SessionShare extends PoolTerms {
   /** Called when there may be room for another call: the session is new, or a stream has closed. */
   vacant(session: UpstreamSession): void;
-  /** Called when the session takes no further call. Only for a session that carried at least one. */
+  /** Called when the session takes no further calls. Only for a session that carried at least one. */
   retired(session: UpstreamSession): void;
   /** Called when the connection is closed. `cause` is set if it never carried a call. */
   gone(session: UpstreamSession, cause: Error | null): void;
@@ -33,7 +35,7 @@ export interface SessionShare extends PoolTerms {
  * - `closing` to `closed`: the socket is closed
  */
 type SessionPhase =
-  /** The connection is being made, or the upstream's SETTINGS have not come. */
+  /** The connection is being made, or the upstream's SETTINGS have not arrived. */
   | 'connecting'
   /** It takes calls. */
   | 'open'
@@ -45,7 +47,7 @@ type SessionPhase =
 
 /**
  * An HTTP/2 connection to an upstream, with the calls on its streams. Waits for the upstream's SETTINGS before the first call:
- * they prove that it speaks HTTP/2, and say how many streams it allows.
+ * they prove that it speaks HTTP/2, and contain its maximum of streams.
  */
 export class UpstreamSession implements CallSession, SessionSocketOwner {
   broken: Error | null = null;
@@ -60,11 +62,11 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
   #closedWhileIdle = false;
   /** The upstream's GOAWAY, if it named an error. */
   #departure: Error | null = null;
-  /** Measures how long the connection is being established, idle or closing. */
+  /** Times how long the connection has been connecting, idle or closing. */
   readonly #stall = new StallTimer();
   readonly #liveness = new Liveness();
 
-  /** @param chance from 0 up to 1, shortens the connection's life; see `Lifetime` */
+  /** @param chance from 0 to 1, shortens the connection's life; see `Lifetime` */
   constructor(share: SessionShare, chance: number) {
     const { options, clock } = share;
     this.#share = share;
@@ -82,7 +84,7 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
     return this.#phase === 'connecting';
   }
 
-  /** Whether it may take a further call, now or soon. */
+  /** Whether it may take another call, now or soon. */
   get accepts(): boolean {
     return this.#phase === 'open' || this.#phase === 'connecting';
   }
@@ -130,7 +132,7 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
     this.#ping();
   }
 
-  /** Takes no further call. Closes at once if none is in flight, else after the last one. */
+  /** Takes no further calls. Closes at once if none is in flight, else after the last one. */
   retire(): void {
     if (this.#phase !== 'open' && this.#phase !== 'connecting') return;
     const wasOpen = this.#phase === 'open';
@@ -139,7 +141,7 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
     if (wasOpen && this.#carried > 0) this.#share.retired(this);
   }
 
-  /** Checks whether something has taken too long. */
+  /** Checks for timeouts. */
   sweep(nowMs: number): void {
     const { options } = this.#share;
     const waitedMs = this.#stall.waitedMs(nowMs, false);
@@ -179,7 +181,7 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
     if (this.#phase === 'open') this.#share.vacant(this);
   }
 
-  /** RFC 9113, 6.8: whatever the code, streams that the upstream has looked at may still complete. */
+  /** RFC 9113, 6.8: whatever the code, streams that the upstream has processed may still complete. */
   goaway(_lastStream: number, code: number): void {
     if (code !== ErrorCode.NO_ERROR) this.#departure ??= goawayError(code);
     this.retire();
@@ -201,7 +203,7 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
     this.#share.gone(this, this.#carried > 0 ? null : this.broken);
   }
 
-  /** Lets a GOAWAY go out and closes the connection. */
+  /** Sends a GOAWAY and closes the connection. */
   #close(): void {
     this.#phase = 'closing';
     this.#stall.begin();
@@ -214,7 +216,7 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
     this.#socket.destroy();
   }
 
-  /** Takes no further call, and fails those in flight with this cause, unless there is one already. */
+  /** Takes no further calls, and fails those in flight with this cause, unless there is already another one. */
   #break(cause: Error): void {
     this.broken ??= cause;
     const accepted = this.accepts;

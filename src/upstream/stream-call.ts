@@ -8,7 +8,7 @@ import { type SessionFate, StreamResponse, streamFailure } from './stream-respon
 import type { CallSink, TransportCall, UpstreamFailure, UpstreamOptions } from './transport.ts';
 import { BrokenRequest, SilentResponse } from './transport.ts';
 
-/** Holds a call: first the queue that it waits in, then its session. */
+/** Holds a call: first its queue, then its session. */
 export interface CallHolder {
   /** Called when the call is over and its stream, if any, is closed. */
   released(call: StreamCall): void;
@@ -29,15 +29,15 @@ export interface CallSession extends CallHolder, SessionFate {
  *   gave up
  */
 type CallPhase =
-  /** It waits for a stream. */
+  /** Waiting for a stream. */
   | 'queued'
   /** The request is being sent or was sent; the head of the response has not arrived. */
   | 'waiting'
-  /** The body of the response is coming in. */
+  /** The body of the response is arriving. */
   | 'answering'
   | 'over';
 
-/** A request and its response on a stream of HTTP/2. */
+/** A request and its response on an HTTP/2 stream. */
 export class StreamCall implements TransportCall, RequestWriterOwner, StreamHandler, RosterEntry {
   place = -1;
   readonly request: OutgoingRequest;
@@ -49,10 +49,10 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
   #session: CallSession | null = null;
   #writer: StreamBodyWriter | null = null;
   #requestSent = false;
-  /** True while the sink has enough. */
+  /** True while the sink is paused. */
   #paused = false;
   readonly #stall = new StallTimer();
-  /** The bytes that had left plus the interim responses that had come at the last sweep. */
+  /** At the last sweep: bytes sent plus interim responses received. */
   #progress = 0;
 
   constructor(request: OutgoingRequest, sink: CallSink, queue: CallHolder, options: UpstreamOptions) {
@@ -85,7 +85,7 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
   resume(): void {
     if (!this.#paused || this.#phase === 'over') return;
     this.#paused = false;
-    // Nothing was read during the pause, so the upstream's time starts again.
+    // Nothing was read during the pause, so the upstream's time restarts.
     this.#stall.begin();
     this.#stream?.resume();
   }
@@ -94,7 +94,7 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
     this.#finish();
   }
 
-  /** Checks whether something has taken too long. */
+  /** Checks for timeouts. */
   sweep(nowMs: number, maxQueuedMs: number, session: CallSession | null): void {
     if (this.#phase === 'over') return;
     const waitedMs = this.#stall.waitedMs(nowMs, this.#phase === 'waiting' && !this.#waitsForUpstream());
@@ -121,7 +121,9 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
     this.fail('reset', new BrokenRequest());
   }
 
-  /** Ends the call with a failure. If the head of the response has come, its kind is `truncated`, unless the gateway failed. */
+  /**
+   * Ends the call with a failure. If the head of the response has arrived, its kind is `truncated`, unless the gateway failed.
+   */
   fail(kind: UpstreamFailure['kind'], cause: unknown): void {
     this.#fail({ kind, cause, onReusedConnection: false, resetCode: null });
   }
@@ -130,13 +132,13 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
     const { inBody, begun: responseBegun } = this.#response;
     const isTruncated = inBody && how.kind !== 'fault';
     if (isTruncated) this.#response.handOn();
-    // The sink may have given the exchange up.
+    // The sink may have given up the exchange.
     if (this.#isOver()) return;
     this.#finish();
     this.#sink.fail({ ...how, kind: isTruncated ? 'truncated' : how.kind, responseBegun });
   }
 
-  /** Whether the upstream's time is running: it sends nothing, and has the whole request or does not take the rest. */
+  /** Whether the upstream's time is running: it sends nothing, and has the complete request or does not take the rest. */
   #waitsForUpstream(): boolean {
     const progress = (this.#writer?.bytesTaken ?? 0) + this.#response.interim;
     const moved = progress !== this.#progress;
@@ -144,7 +146,7 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
     return !moved && (this.#requestSent || (this.#stream?.unsent ?? 0) > 0);
   }
 
-  /** Reads a part of the response. Ends the call if it was the last part, or not valid. */
+  /** Reads a part of the response. Ends the call if it was the last part, or invalid. */
   #read(part: () => void): void {
     if (this.#phase === 'over') return;
     try {
@@ -192,7 +194,7 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
     return this.#phase === 'over';
   }
 
-  /** Ends the call. Only the caller of this method may still call the sink. */
+  /** Ends the call. Only the caller of this method may call the sink after it. */
   #finish(): void {
     if (this.#phase === 'over') return;
     const wasQueued = this.#phase === 'queued';
@@ -200,7 +202,7 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
     this.#writer?.stop();
     this.#response.stop();
     if (wasQueued || !this.#stream?.cancel()) this.#holder.released(this);
-    // Wait for a turn: servers on Node count a stream until they have handled what came along with its RST_STREAM.
+    // Wait for a turn: servers on Node count a stream until they have handled what arrived together with its RST_STREAM.
     else inNextTurn(() => this.#holder.released(this));
   }
 }
@@ -208,7 +210,7 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
 /** The index of the value of `:authority` in the section. */
 const AUTHORITY = 5;
 
-/** Scheme and authority, which all requests to an upstream share. */
+/** Scheme and authority, shared by all requests to an upstream. */
 export interface Origin {
   readonly scheme: 'http' | 'https';
   readonly authority: string;
@@ -217,7 +219,7 @@ export interface Origin {
 /**
  * Makes the header section of a request, names and values in turn (RFC 9113, 8.3.1).
  *
- * @param origin its authority is for requests that name no host
+ * @param origin its authority is used for requests without a host
  */
 export function requestSection(request: OutgoingRequest, origin: Origin): string[] {
   const { method, target, fields, bodyLength, takesTrailers } = request;
@@ -235,12 +237,12 @@ export function requestSection(request: OutgoingRequest, origin: Origin): string
   return headers;
 }
 
-/** Names the fields of the section that are never indexed: a client's mark on Host (RFC 7541, 7.1.3) moves to `:authority`. */
+/** Names the fields of the section that are never indexed: a client's mark on Host (RFC 7541, 7.1.3) applies to `:authority`. */
 export function neverIndexedHeaders({ neverIndexed }: OutgoingRequest): FieldNames {
   return neverIndexed.has('host') ? new Set([...neverIndexed, ':authority']) : neverIndexed;
 }
 
-/** Makes the origin of an upstream: an IPv6 address in brackets (RFC 3986, 3.2.2), the usual port left out (RFC 9110, 4.2.3). */
+/** Makes the origin of an upstream: an IPv6 address in brackets (RFC 3986, 3.2.2), the default port omitted (RFC 9110, 4.2.3). */
 export function originOf({ name, port, tls }: Pick<UpstreamOptions, 'name' | 'port' | 'tls'>): Origin {
   const scheme = tls === null ? 'http' : 'https';
   const host = name.includes(':') ? `[${name}]` : name;
@@ -248,7 +250,7 @@ export function originOf({ name, port, tls }: Pick<UpstreamOptions, 'name' | 'po
   return { scheme, authority: isUsual ? host : `${host}:${port}` };
 }
 
-/** Writes the body of a request into its stream, no faster than the upstream's windows let it. */
+/** Writes the body of a request into its stream, as fast as the upstream's windows allow. */
 export class StreamBodyWriter extends BodyWriter {
   readonly #stream: ClientStream;
 
@@ -257,7 +259,7 @@ export class StreamBodyWriter extends BodyWriter {
     this.#stream = stream;
   }
 
-  /** The number of bytes that have left. */
+  /** Bytes that have been sent. */
   get bytesTaken(): number {
     return this.written - this.#stream.unsent;
   }

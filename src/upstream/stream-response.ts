@@ -4,9 +4,9 @@ import { MalformedMessage } from '../http1/index.ts';
 import { ErrorCode, type HeaderSection, Http2Fault, type StreamEnd } from '../http2/index.ts';
 import type { CallSink, UpstreamFailure } from './transport.ts';
 
-/** Interim responses before the final one; a server that sends more is at fault. */
+/** Maximum interim responses before the final one; a server that sends more is at fault. */
 const MAX_INTERIM = 16;
-/** A response with a body up to this size is handed on whole when it comes within one turn of the event loop. */
+/** A response with a body up to this size is passed on as a whole if it arrives within one turn of the event loop. */
 const WHOLE_MAX_BYTES = 16_384;
 
 /**
@@ -21,24 +21,24 @@ const WHOLE_MAX_BYTES = 16_384;
  * - any to `over`: the stream has ended, or `stop`
  */
 type StreamResponsePhase =
-  /** The head of the final response has not come. */
+  /** The head of the final response has not arrived. */
   | 'head'
-  /** The head of a response without a body has come: its stream has yet to end. */
+  /** The head of a response without a body has arrived, but not the end of its stream. */
   | 'bodiless'
-  /** The head of a response that says it is empty has come. The sink does not have it yet. */
+  /** The head of a response declared as empty has arrived. The sink does not have it yet. */
   | 'empty'
-  /** The body is small and coming in. The sink does not have the head yet. */
+  /** A small body is arriving. The sink does not have the head yet. */
   | 'gathering'
-  /** The body is coming in, and the sink has the head. */
+  /** The body is arriving, and the sink has the head. */
   | 'body'
-  /** The sink has the whole response. */
+  /** The sink has the complete response. */
   | 'over';
 
-/** Passes what arrives on a stream to the sink of its request. Throws MalformedMessage if that is not a response. */
+/** Passes what arrives on a stream to the sink of its request. Throws MalformedMessage if it is not a response. */
 export class StreamResponse {
-  /** True once a part of the response has come. */
+  /** True once a part of the response has arrived. */
   begun = false;
-  /** How many interim responses have come. */
+  /** How many interim responses have arrived. */
   interim = 0;
   #trailers: readonly string[] = [];
   readonly #method: string;
@@ -46,18 +46,18 @@ export class StreamResponse {
   readonly #isCall: boolean;
   #phase: StreamResponsePhase = 'head';
   #head: Http2ResponseHead | null = null;
-  /** Pieces of a body that is gathered. */
+  /** Pieces of a body being collected. */
   #pieces: Piece[] = [];
   #received = 0;
 
-  /** @param isCall true if it answers a gRPC call, which goes to clients over HTTP/2 alone */
+  /** @param isCall true if it answers a gRPC call, which only goes to HTTP/2 clients */
   constructor(method: string, sink: CallSink, isCall: boolean) {
     this.#method = method;
     this.#sink = sink;
     this.#isCall = isCall;
   }
 
-  /** True if the head of the final response has come and a body follows. */
+  /** True if the head of the final response has arrived and a body follows. */
   get inBody(): boolean {
     return this.#phase === 'body' || this.#phase === 'gathering';
   }
@@ -80,19 +80,19 @@ export class StreamResponse {
     }
   }
 
-  /** RFC 9110, 15.2: any number of them may come, asked for or not. */
+  /** RFC 9110, 15.2: any number of them may arrive, expected or not. */
   #readInterim({ status, fields, statedLength }: Http2ResponseHead): void {
     if (++this.interim > MAX_INTERIM) throw new MalformedMessage('too many interim responses');
     // RFC 9113, 8.6, and RFC 9110, 8.6.
     if (status === 101 || statedLength !== null)
       throw new MalformedMessage('an interim response that cannot be');
-    // Ignore a 100: the body that it asks for is on its way, or comes as soon as the client sends it.
+    // Ignore a 100: the body that it requests is on its way, or follows as soon as the client sends it.
     if (status !== 100) this.#sink.info(status, fields);
   }
 
   #readTrailers(fields: readonly string[], ends: boolean): void {
     if (!ends) throw new MalformedMessage('trailers that do not end the response');
-    // RFC 9113, 8.1. A length in trailers is of no use (RFC 9110, 6.5.1).
+    // RFC 9113, 8.1. A length in trailers is useless (RFC 9110, 6.5.1).
     for (let i = 0; i < fields.length; i += 2)
       if (fields[i] === ':status' || fields[i] === 'content-length')
         throw new MalformedMessage('trailers that cannot be');
@@ -105,7 +105,7 @@ export class StreamResponse {
     this.#head = head;
     if (isWhole) this.#whole(head, '');
     else if (this.#hasNoBody(head)) this.#phase = 'bodiless';
-    // Held until its stream ends: once the head is out, bytes behind it can only break the connection of an HTTP/1.1 client.
+    // Held until its stream ends: once the head is sent, bytes after it can only break the connection of an HTTP/1.1 client.
     else if (head.statedLength === 0) this.#phase = 'empty';
     else if (head.statedLength !== null && head.statedLength <= WHOLE_MAX_BYTES) {
       this.#phase = 'gathering';
@@ -116,16 +116,13 @@ export class StreamResponse {
     }
   }
 
-  /**
-   * Reads a piece of the body, which is given back by `release` unless the response fails. Returns false if the sink has enough for
-   * now.
-   */
+  /** Reads a piece of the body, which is returned with `release` unless the response fails. Returns false to pause. */
   readData(chunk: Buffer, release: Release | null): boolean {
     if (!this.inBody) throw new MalformedMessage('a body that cannot be');
     this.#received += chunk.length;
     const excess = this.#received - (this.#head?.statedLength ?? this.#received);
     if (excess <= 0) return this.#pass(chunk, release);
-    // Pass on what belongs to the body, although more came with it.
+    // Pass on the part that belongs to the body, although more came with it.
     if (excess < chunk.length) this.#pass(chunk.subarray(0, -excess), release);
     throw new MalformedMessage('more than content-length says');
   }
@@ -153,7 +150,7 @@ export class StreamResponse {
     } else this.#whole(head, this.#gathered());
   }
 
-  /** Hands on what was gathered so far. */
+  /** Passes on what was collected so far. */
   handOn(): void {
     if ((this.#phase !== 'gathering' && this.#phase !== 'empty') || this.#head === null) return;
     const { status, reason, fields, statedLength } = this.#head;
@@ -161,7 +158,7 @@ export class StreamResponse {
     this.#phase = 'body';
     this.#pieces = [];
     this.#sink.head(status, reason, fields, statedLength);
-    // These are so few bytes that it does not matter whether the sink has enough.
+    // These are so few bytes that it does not matter whether the sink is paused.
     for (const { chunk, release } of pieces) if (this.inBody) this.#sink.data(chunk, release);
   }
 
@@ -171,7 +168,7 @@ export class StreamResponse {
   }
 
   #whole({ status, reason, fields, statedLength }: Http2ResponseHead, body: string): void {
-    // HTTP/1.1 has to be told that the body is empty.
+    // HTTP/1.1 needs to know that the body is empty.
     if (!this.#isCall && statedLength === null && this.#head !== null && !this.#hasNoBody(this.#head))
       fields.push('content-length', '0');
     this.#phase = 'over';
@@ -193,16 +190,16 @@ export class StreamResponse {
   }
 }
 
-/** A part of a body, and what gives it back. */
+/** A piece of a body, and the callback that returns it. */
 interface Piece {
   readonly chunk: Buffer;
   readonly release: Release | null;
 }
 
-/** The head of a response as it came over HTTP/2. */
+/** The head of a response as received over HTTP/2. */
 interface Http2ResponseHead {
   readonly status: number;
-  /** The usual reason phrase of the status, since HTTP/2 has none (RFC 9113, 8.3.2). */
+  /** The standard reason phrase of the status, since HTTP/2 has none (RFC 9113, 8.3.2). */
   readonly reason: string;
   /** The header fields without pseudo-fields, names in lower case. */
   readonly fields: string[];
@@ -244,7 +241,7 @@ function lengthIn(fields: readonly string[]): number | null {
   return length;
 }
 
-/** What became of the connection of a stream that closed. */
+/** The state of the connection of a stream that closed. */
 export interface SessionFate {
   /** Why the connection is lost; `null` while it is not. */
   readonly broken: Error | null;
@@ -252,7 +249,7 @@ export interface SessionFate {
   readonly closedWhileIdle: boolean;
 }
 
-/** The error codes with which a server blames the gateway for a violation of the protocol (RFC 9113, 7). */
+/** The error codes with which a server accuses the gateway of a protocol violation (RFC 9113, 7). */
 const OFFENCES: ReadonlySet<number> = new Set([
   ErrorCode.PROTOCOL_ERROR,
   ErrorCode.FLOW_CONTROL_ERROR,
@@ -262,12 +259,12 @@ const OFFENCES: ReadonlySet<number> = new Set([
   ErrorCode.HTTP_1_1_REQUIRED,
 ]);
 
-/** Makes the error for a GOAWAY, as the log shows it. */
+/** Makes the error for a GOAWAY, for the log. */
 export function goawayError(code: number): Error {
   return new Error(`the upstream closes the connection with code ${code}`);
 }
 
-/** Says why a stream that closed before its response was complete has failed. */
+/** Returns why a stream that closed before its response was complete has failed. */
 export function streamFailure(end: StreamEnd, session: SessionFate): Omit<UpstreamFailure, 'responseBegun'> {
   const base = { onReusedConnection: false, resetCode: null };
   if (end.how === 'malformed') return { ...base, kind: 'malformed', cause: new Error(end.why) };
@@ -283,7 +280,7 @@ export function streamFailure(end: StreamEnd, session: SessionFate): Omit<Upstre
   return { ...base, kind: 'reset', cause, onReusedConnection: session.closedWhileIdle };
 }
 
-/** A failure inside the gateway while it read what an upstream sent. The upstream is not to blame. */
+/** A failure inside the gateway while reading from an upstream. The upstream is not to blame. */
 export class OwnFault extends Error {
   override readonly name = 'OwnFault';
 

@@ -31,17 +31,20 @@ export interface ConfiguredUpstream extends Spreading {
   readonly options: ConnectionOptions;
 }
 
-/** An upstream with what carries the requests to it. */
+/** An upstream and its transport. */
 interface OpenUpstream {
   readonly upstream: ConfiguredUpstream;
   readonly transport: UpstreamTransport;
 }
 
-/** A transport that can take over the addresses of another one, which reaches them in the same way. */
+/** A transport that can take over the addresses of another one that reaches them in the same way. */
 interface UpstreamTransport extends Transport {
-  /** Sends to these from now on. Called once. Those that the one before has keep their connections; its others are drained. */
+  /**
+   * Sends requests to these addresses from now on. Called once. Addresses that the previous transport also has keep their
+   * connections; its others are drained.
+   */
   use(spreading: Spreading, before: UpstreamTransport | null): void;
-  /** How its addresses are now, for people. */
+  /** The current state of its addresses, for display. */
   readonly state: EndpointsState;
 }
 
@@ -49,8 +52,8 @@ interface UpstreamTransport extends Transport {
 export type TransportMap = ReadonlyMap<string, OpenUpstream>;
 
 /**
- * Keeps transports across reloads. An upstream that is reached as before keeps its connections to all addresses that stay. One that
- * was removed, or is reached in another way now, finishes what is in flight.
+ * Keeps transports across reloads. An upstream that is reached as before keeps its connections to all addresses that stay. One
+ * that was removed, or is now reached in another way, finishes what is in flight.
  */
 export class Transports {
   readonly #open: (upstream: ConfiguredUpstream) => UpstreamTransport;
@@ -61,12 +64,12 @@ export class Transports {
     readonly gone: Promise<void>;
   }>();
 
-  /** @param open makes a transport; it connects to nothing, and looks nothing up, before it is used */
+  /** @param open makes a transport; it neither connects nor looks up names before it is used */
   constructor(open: (upstream: ConfiguredUpstream) => UpstreamTransport) {
     this.#open = open;
   }
 
-  /** Returns the transports for these upstreams: those in use if nothing changed, otherwise new ones. Changes nothing yet. */
+  /** Returns the transports for these upstreams: existing ones if nothing changed, otherwise new ones. Changes nothing yet. */
   plan(upstreams: readonly ConfiguredUpstream[]): TransportMap {
     return new Map(
       upstreams.map(({ name, options, endpoints, balance, health }) => {
@@ -78,7 +81,7 @@ export class Transports {
     );
   }
 
-  /** Takes the planned transports into use and drains the others, but for the addresses that planned ones take over. */
+  /** Starts using the planned transports and drains the others, except for addresses that planned ones take over. */
   use(planned: TransportMap): void {
     const before = this.#current;
     this.#current = planned;
@@ -94,7 +97,7 @@ export class Transports {
     }
   }
 
-  /** The number of connections that are open now, for each upstream in use or draining. */
+  /** The number of open connections, for each upstream in use or draining. */
   get connections(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
     const add = (name: string, { connections }: Transport) =>
@@ -104,12 +107,12 @@ export class Transports {
     return counts;
   }
 
-  /** How the addresses of each upstream in use are now. */
+  /** The current state of the addresses of each upstream in use. */
   get states(): ReadonlyMap<string, EndpointsState> {
     return new Map([...this.#current].map(([name, { transport }]) => [name, transport.state]));
   }
 
-  /** Closes idle connections at once, busy ones after their response. Resolves when all are gone. */
+  /** Closes idle connections at once, busy ones after their response. Resolves when all are closed. */
   async close(): Promise<void> {
     this.use(new Map());
     await Promise.all([...this.#draining].map(({ gone }) => gone));
@@ -127,20 +130,20 @@ function isReachedAs(one: OpenUpstream, other: OpenUpstream | undefined): boolea
   return other !== undefined && isDeepStrictEqual(one.upstream.options, other.upstream.options);
 }
 
-/** What the threads of a process share of their transports. */
+/** The parts of transports that the threads of a process share. */
 interface SharedTransportParts {
-  /** Makes what counts requests and retries. */
+  /** Creates counters of requests and retries. */
   readonly newRetryCounts?: NewRetryCounts;
-  /** What health checks find out about endpoints: one of the threads checks. */
+  /** The results of health checks, which one of the threads makes. */
   readonly checks?: SharedStates<CheckState>;
-  /** Looks names up for all of them. */
+  /** Does lookups for all threads. */
   readonly lookups?: Lookups;
 }
 
 /**
  * Opens the transport to an upstream, with a pool for each of its addresses. It does not connect before its first request.
  *
- * @param shared what the threads of a process share; default: there is one
+ * @param shared the parts shared by the threads of a process; default: there is only one
  */
 export function openTransport(
   { name, options }: Pick<ConfiguredUpstream, 'name' | 'options'>,
@@ -160,7 +163,7 @@ export function openTransport(
   );
 }
 
-/** Says where the addresses of an upstream come from. */
+/** Opens the source of an upstream's addresses. */
 function openSource(
   endpoint: EndpointOptions,
   upstream: string,
@@ -191,12 +194,12 @@ function openPool(options: UpstreamOptions, system: PoolSystem): EndpointPool {
   return options.ownHosts ? new OwnHost(pool, ownHostOf(options)) : pool;
 }
 
-/** The host of an address as a client would write it that has it in a URL: without the default port (RFC 9110, 7.2). */
+/** The host of an address as in a client's URL: without the default port (RFC 9110, 7.2). */
 function ownHostOf({ name, port, tls }: UpstreamOptions): string {
   return endpointName({ host: name, port }).replace(tls === null ? /:80$/ : /:443$/, '');
 }
 
-/** Sends one `Host` to an address, in place of the one that was written before the address was chosen. */
+/** Sends an address its own `Host`, instead of the one written before the address was chosen. */
 class OwnHost implements EndpointPool {
   readonly #pool: EndpointPool;
   readonly #host: string;

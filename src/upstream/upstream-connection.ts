@@ -25,7 +25,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
   #connected = false;
   #call: Http1Call | null = null;
   readonly #sending: RequestSender;
-  /** True while the sink has enough: nothing is read. */
+  /** True while the sink is paused: nothing is read. */
   #paused = false;
   /** Requests carried so far. */
   #carried = 0;
@@ -33,7 +33,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
   readonly #stall = new StallTimer();
   #closeWhenIdle = false;
 
-  /** @param chance from 0 up to 1, shortens the connection's life; see `Lifetime` */
+  /** @param chance from 0 to 1, shortens the connection's life; see `Lifetime` */
   constructor(share: ConnectionShare, chance: number) {
     const { options, clock, slabs, connect } = share;
     this.#share = share;
@@ -64,16 +64,16 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     return call;
   }
 
-  /** Lets the response to this call flow again. */
+  /** Resumes the response to this call. */
   resume(call: Http1Call): void {
     if (call !== this.#call || !this.#paused) return;
     this.#paused = false;
-    // Nothing was read during the pause, so the upstream's time starts again.
+    // Nothing was read during the pause, so the upstream's time restarts.
     this.#stall.begin();
     this.#socket.resume();
   }
 
-  /** Gives up this call and its connection, on which the rest of the response could be taken for the next one. */
+  /** Gives up this call and its connection, where the rest of the response could be taken for the next one. */
   abort(call: Http1Call): void {
     if (call === this.#call) this.close();
   }
@@ -84,7 +84,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     else this.#closeWhenIdle = true;
   }
 
-  /** Closes at once, without telling a call in flight. */
+  /** Closes at once, without notifying a call in flight. */
   close(): void {
     if (this.#phase === 'closed') return;
     this.#phase = 'closed';
@@ -96,7 +96,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
   }
 
   /**
-   * Closes an idle connection with RST. A FIN would block its local port for a minute (TIME_WAIT); a few hundred a second use
+   * Closes an idle connection with RST. A FIN would block its local port for a minute (TIME_WAIT); a few hundred per second use
    * up all ports.
    */
   reset(): void {
@@ -104,7 +104,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     this.close();
   }
 
-  /** Checks whether something has taken too long. */
+  /** Checks for timeouts. */
   sweep(nowMs: number): void {
     const moved = this.#phase === 'waiting' && !this.#sending.waitsForUpstream(this.#response.last.interim);
     const waitedMs = this.#stall.waitedMs(nowMs, moved);
@@ -159,7 +159,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     } catch (error) {
       this.#fail(error instanceof MalformedMessage ? this.#kindNow('malformed') : 'fault', error);
     }
-    // The sink may have given the exchange up.
+    // The sink may have given up the exchange.
     if (this.#phaseNow() === 'closed') return false;
     if (this.#slab.lent) this.#slab = this.#share.slabs.replace(this.#slab);
     if (this.#response.last.switched !== null) return this.#onSwitched(this.#response.last.switched);
@@ -176,7 +176,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     return this.#phase;
   }
 
-  /** Hands the socket over to the sink that asked for another protocol. Returns whether the socket is being read. */
+  /** Hands the socket over to the sink that requested another protocol. Returns whether the socket is being read. */
   #onSwitched({ fields, behind }: Switched): boolean {
     const socket = this.#socket;
     const sink = this.#call?.sink;
@@ -239,7 +239,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
   }
 }
 
-/** The connection as its calls see it. It ignores calls that are over. */
+/** The connection, as its calls see it. Ignores calls that are over. */
 interface CallCarrier {
   resume(call: Http1Call): void;
   abort(call: Http1Call): void;
@@ -267,21 +267,22 @@ class Http1Call implements TransportCall {
 }
 
 /**
- * Whether the upstream is likely to send another response, or more of this one, after the end of it. A 429 counts because it often comes from a limiter
- * inside the service that lets the request through all the same, and because clients can provoke one whenever they like.
+ * Whether the upstream is likely to send another response, or more of this one, after its end. A 429 counts because it often
+ * comes from a limiter inside the service that nevertheless lets the request through, and because clients can provoke one
+ * whenever they like.
  */
 function lateBytesAreLikely({ bodiless, status }: LastResponse, request: OutgoingRequest | null): boolean {
   return bodiless || status === 429 || (request !== null && mayAnswerTwice(request));
 }
 
-/** What the connections of a pool share, and tell it. */
+/** The state shared by a pool's connections, and how they notify the pool. */
 export interface ConnectionShare extends PoolTerms {
   readonly clock: TimerClock;
   /** Called when the connection may carry another request. */
   idle(connection: UpstreamConnection): void;
-  /** Called when the connection may carry another request after a rest: late bytes of its last response would show by then. */
+  /** Called when the connection may carry another request after a rest, in which late bytes of its last response would arrive. */
   rest(connection: UpstreamConnection): void;
-  /** Called with what becomes of a connection whose protocol was switched: it is gone from the pool. */
+  /** Called with the stream of a connection whose protocol was switched: it has left the pool. */
   switched(stream: ByteStream): void;
   /** Called when the connection is closed. */
   gone(connection: UpstreamConnection): void;
@@ -306,11 +307,11 @@ type UpstreamPhase =
   | 'idle'
   /** A request is being sent or was sent; the head of its response is not complete. */
   | 'waiting'
-  /** The body of a response is coming in. */
+  /** The body of a response is arriving. */
   | 'answering'
   | 'closed';
 
-/** How an upstream is late: the failure to report, and what to write to the log. */
+/** How an upstream is late: the failure to report, and the text for the log. */
 interface Lateness {
   readonly kind: UpstreamFailure['kind'];
   readonly cause: () => Error;
@@ -320,7 +321,7 @@ const CONNECT: Lateness = { kind: 'connect', cause: () => new Error('the connect
 const FIRST_BYTE: Lateness = { kind: 'timeout', cause: () => new Error('no response came in time') };
 const IDLE_BODY: Lateness = { kind: 'truncated', cause: () => new SilentResponse() };
 
-/** Decides whether the upstream has kept a request waiting for too long; returns `null` if it is in time. */
+/** Determines whether the upstream has kept a request waiting for too long; returns `null` if it is in time. */
 function upstreamLateness(
   phase: UpstreamPhase,
   waitedMs: number,
@@ -340,7 +341,7 @@ function upstreamLateness(
   }
 }
 
-/** Takes what a socket reads. */
+/** Receives what a socket reads. */
 interface Reader {
   /** The buffer that the next read fills. */
   buffer(): Buffer;
@@ -348,7 +349,7 @@ interface Reader {
   take(count: number): boolean;
 }
 
-/** Passes the reads of one socket to its current reader: Node takes read callbacks only when it creates a socket. */
+/** Passes the reads of one socket to its current reader: Node accepts read callbacks only when it creates a socket. */
 export class Reads implements OnReadOpts {
   reader: Reader;
 
@@ -360,10 +361,10 @@ export class Reads implements OnReadOpts {
   readonly callback = (count: number): boolean => this.reader.take(count);
 }
 
-/** What an idle socket reads into: enough for most messages, and little enough for tens of thousands of sockets. */
+/** The size of an idle socket's read buffer: enough for most messages, and small enough for tens of thousands of sockets. */
 const SMALL_BYTES = 4_096;
 
-/** The upstream's end of a connection whose protocol was switched. Uses a small read buffer while few bytes arrive. */
+/** The upstream's side of a connection whose protocol was switched. Uses a small read buffer while few bytes arrive. */
 export class SwitchedStream extends SocketStream implements Reader {
   readonly #slabs: SlabStore;
   #small = Buffer.allocUnsafeSlow(SMALL_BYTES);
@@ -402,8 +403,8 @@ export class SwitchedStream extends SocketStream implements Reader {
   }
 
   /**
-   * Reads into other memory from here on: what was read is still to be written. TLS hands out the rest of a record even while
-   * its socket is paused.
+   * Reads into other memory from now on: what was read is still to be written. TLS delivers the rest of a record even while its
+   * socket is paused.
    */
   #leave(): void {
     this.#slab = null;

@@ -89,7 +89,7 @@ export class Flow implements ByteSink {
     if (!this.#blocked) this.#from.resume();
   }
 
-  /** Goes on: the receiver has taken everything. */
+  /** Continues: the receiver has taken everything. */
   unblock(): void {
     this.#blocked = false;
     this.#from.resume();

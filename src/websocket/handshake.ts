@@ -26,7 +26,7 @@ export function judgeHandshake(
   return null;
 }
 
-/** Says why a 101 does not agree to this handshake (RFC 6455, 4.1); `null` if it does. */
+/** Returns why a 101 does not agree to this handshake (RFC 6455, 4.1); `null` if it does. */
 export function judgeSwitch(asked: Fields, answered: Fields): string | null {
   if (valuesOf(answered, 'upgrade').join().toLowerCase() !== 'websocket')
     return 'the 101 names another protocol';
@@ -78,7 +78,7 @@ export const CloseCode = {
   goingAway: 1001,
   /** What came is not a frame. */
   protocolError: 1002,
-  /** The client may not go on. */
+  /** The client may not continue. */
   policyViolation: 1008,
   /** The gateway failed. */
   internalError: 1011,

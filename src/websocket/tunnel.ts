@@ -70,7 +70,7 @@ export class Tunnel implements FlowOwner {
   }
 
   /**
-   * Ends the WebSocket because the client may not go on: nothing it sends reaches the upstream any more, not even the end of a
+   * Ends the WebSocket because the client may not continue: nothing it sends reaches the upstream any more, not even the end of a
    * frame. A frame of the upstream that is passing ends first, so that the client can be told.
    */
   revoke(code: CloseCode, reason: string): void {

@@ -219,7 +219,7 @@ export class ControlPlane implements Workers {
   async #join(plane: Plane, addresses: BoundAddresses): Promise<BoundAddresses> {
     const { link } = plane.hosted;
     let [config, next] = [this.#first, null as PlaneConfig | null];
-    // Reloads go on meanwhile, without this worker.
+    // Reloads continue meanwhile, without this worker.
     while (config !== this.#config || next !== this.#next) {
       const isBehind = config !== this.#config;
       const wanted = isBehind ? this.#config : this.#next;

@@ -18,7 +18,7 @@ export interface PlaneOptions {
   readonly wait?: LockWait;
   /** Runs once its first configuration is loaded, before the first client can come. Default: nothing. */
   readonly beforeServing?: (() => void) | undefined;
-  /** Hands on what was logged so far. */
+  /** Passes on what was logged so far. */
   readonly sendLog: () => void;
 }
 
@@ -84,8 +84,8 @@ export function runDataPlane(
 }
 
 /**
- * What of the caps is a worker's own. Each has its part of the handshakes: one that had none under way could end none, and would let
- * nobody in while others are flooded.
+ * What of the caps is a worker's own. Each has its part of the handshakes: one that had none in progress could end none, and
+ * would let nobody in while others are flooded.
  */
 function ownPart(snapshot: Snapshot, workers: number): Snapshot {
   const tlsHandshakes = Math.max(1, Math.floor(snapshot.caps.tlsHandshakes / workers));

@@ -14,7 +14,7 @@ export interface ExplainSources {
   readonly restrictions: Restrictions;
 }
 
-/** Says what the gateway would do with a request. */
+/** Returns what the gateway would do with a request. */
 export function answerExplain({ query }: ApiCall, sources: ExplainSources): ApiReply | GatewayError {
   const read = readBy(explainSchema, queryObject(query));
   if (read instanceof GatewayError) return read;

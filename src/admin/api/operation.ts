@@ -94,7 +94,9 @@ export function wrongApiMethod(allowed: readonly string[]): GatewayError {
 
 type Shape = Readonly<Record<string, z.core.$ZodType>>;
 
-/** Says what is wrong with the parameters of a request. A misspelt name comes first: it is why another parameter is missing. */
+/**
+ * Returns what is wrong with the parameters of a request. A misspelt name comes first: it is why another parameter is missing.
+ */
 function whatIsWrong({ issues }: z.core.$ZodError, shape: Shape): string {
   const unknown = issues.find(issue => issue.code === 'unrecognized_keys');
   if (unknown !== undefined && unknown.path.length === 0) return aboutUnknown(unknown.keys[0] ?? '', shape);

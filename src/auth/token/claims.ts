@@ -2,7 +2,7 @@ import type { AccessTokenOptions } from '../options.ts';
 import { type Invalid, invalid, isJsonObject, type JsonObject, type Jwt, lacking, member } from './jwt.ts';
 
 /**
- * Why this is not a valid access token now, or null when only the signature remains to be checked. Runs before the
+ * Returns why this is not a valid access token now, or null if only the signature remains to be checked. Runs before the
  * signature check because it costs a hundredth of it.
  */
 export function refuseClaims(jwt: Jwt, options: AccessTokenOptions, nowMs: number): Invalid | null {
@@ -64,15 +64,18 @@ function refuseAudience(claims: JsonObject, audience: string | null): Invalid | 
 }
 
 /**
- * Rejects tokens that are bound to something that the gateway cannot check, such as the key of a DPoP proof (RFC 9449, `jkt`):
- * otherwise a thief could use a stolen one.
+ * Rejects tokens bound to something that the gateway cannot check, such as the key of a DPoP proof (RFC 9449, `jkt`): otherwise a
+ * thief could use a stolen one.
  */
 function refuseConfirmation(claims: JsonObject): Invalid | null {
   const isBound = member(claims, 'cnf') !== undefined;
   return isBound && boundCertificate(claims) === null ? invalid('confirmation') : null;
 }
 
-/** The thumbprint of the certificate that a token is bound to (RFC 8705, 3.1); `null` if it is bound to none, or to more than that. */
+/**
+ * The thumbprint of the certificate that a token is bound to (RFC 8705, 3.1); `null` if it is not bound to one, or also to
+ * something else.
+ */
 export function boundCertificate(claims: JsonObject): string | null {
   const bound = member(claims, 'cnf');
   if (!isJsonObject(bound) || Object.keys(bound).length !== 1) return null;
@@ -95,7 +98,7 @@ function refuseKind(jwt: Jwt, options: AccessTokenOptions): Invalid | null {
   if (member(claims, 'at_hash') !== undefined || member(claims, 'events') !== undefined)
     return invalid('token_kind');
   if (payloadType === 'Bearer' || headerType === 'at+jwt') return null;
-  // Nothing marks it as an access token, and without `typ` an ID token looks the same. The audience of an ID token is the
-  // client that signed in, so only an audience other than that client tells them apart.
+  // Nothing marks it as an access token, and without `typ` an ID token looks the same. The audience of an ID token is the client
+  // that signed in, so only an audience other than that client distinguishes them.
   return options.audience !== null && options.audience !== options.clientId ? null : invalid('token_kind');
 }

@@ -15,7 +15,7 @@ export interface VerificationKey {
   readonly fingerprint: string;
 }
 
-/** The issuer's response is not a usable key set. */
+/** Thrown if the issuer's response is not a usable key set. */
 export class KeySetError extends Error {
   override readonly name = 'KeySetError';
 }
@@ -28,7 +28,7 @@ export interface ReadKeySet {
   readonly keys: readonly VerificationKey[];
   /** The number of other keys in the set. */
   readonly unusable: number;
-  /** The unusable keys that are meant for signatures but are too weak. */
+  /** Unusable keys that are intended for signatures but are too weak. */
   readonly flawed: readonly FlawedKey[];
 }
 
@@ -65,7 +65,7 @@ export function readKeySet(
   return { keys, unusable: entries.length - keys.length, flawed };
 }
 
-/** The first flaw, for a message. */
+/** The first flaw, formatted for a message. */
 function shown([first]: readonly FlawedKey[]): string {
   return first === undefined ? '' : `: the key ${JSON.stringify(first.keyId)} has ${first.flaw}`;
 }

@@ -2,19 +2,19 @@ import { isUtf8 } from 'node:buffer';
 import type { InvalidReason } from '../../core/index.ts';
 import { isAlgorithm, type SigningAlgorithm } from './algorithms.ts';
 
-/** The token is not valid now: 401 on routes that require one. */
+/** A token that is not valid now: 401 on routes that require one. */
 export interface Invalid {
   readonly kind: 'invalid';
   readonly reason: InvalidReason;
   /** With the reason `claim`: the claim that is missing or of the wrong type. A name from our rules, never from the token. */
   readonly claim: string | null;
-  /** The token's principal, for the log only, if its signature was checked and is good; else `null`. */
+  /** The token's principal, for the log only, if its signature is valid; else `null`. */
   readonly principal: string | null;
 }
 
 const made = new Map<InvalidReason, Invalid>();
 
-/** The refusal for that reason. One shared object per reason keeps floods cheap. */
+/** The refusal for this reason. One shared object per reason keeps floods cheap. */
 export function invalid(reason: Exclude<InvalidReason, 'claim'>): Invalid {
   const known = made.get(reason);
   if (known !== undefined) return known;
@@ -98,7 +98,7 @@ function optionalString(header: JsonObject, name: string): string | null | undef
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
- * The JSON object in these bytes (UTF-8), or `null` if they hold something else. The last of duplicate members counts.
+ * The JSON object in these bytes (UTF-8), or `null` if they contain something else. The last of duplicate members counts.
  * `JSON.parse` treats `__proto__` as an ordinary member, which is harmless as long as objects are not merged.
  */
 export function parseJsonObject(bytes: Uint8Array): JsonObject | null {
@@ -146,8 +146,8 @@ const MAX_TOKEN_LENGTH = 16_384;
 /**
  * Reads the value of an Authorization field (a scheme, blanks and one token: RFC 9110, 11.4) and returns the token.
  *
- * Does not check the token's characters: a known token is found by its hash, and every other one is parsed by `parseJwt`,
- * which is stricter than `b64token` of RFC 6750.
+ * Does not check the token's characters: a known token is found by its hash, and all others are parsed by `parseJwt`, which is
+ * stricter than `b64token` of RFC 6750.
  *
  * @param schemes the accepted scheme names, in lower case; clients may use any case
  */

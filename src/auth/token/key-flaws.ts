@@ -8,8 +8,8 @@ const MAX_RSA_BITS = 16_384;
 const SMALL_PRIMES = 232_862_364_358_497_360_900_063_316_880_507_363_070n;
 
 /**
- * The flaw of this public key that lets others forge its signatures, in words that continue "the key has", or null.
- * A value that is not a key at all, such as a point off its curve, already fails to import.
+ * The flaw of this public key that allows signatures to be forged, in words that follow "the key has", or null. A value that is
+ * not a key at all, such as a point off its curve, already fails to import.
  */
 export function keyFlaw(key: KeyObject): string | null {
   switch (key.asymmetricKeyType) {
@@ -68,7 +68,7 @@ interface Subgroup {
   readonly logs: ReadonlyMap<number, number>;
 }
 
-/** An exponent modulo the order of one subgroup: all that one prime reveals of it. */
+/** An exponent modulo the order of one subgroup: all that one prime reveals about it. */
 interface Residue {
   readonly log: number;
   readonly order: number;
@@ -77,10 +77,10 @@ interface Residue {
 const SUBGROUPS = PRIMES.map(subgroupOf);
 
 /**
- * Whether an RSA modulus came from the faulty generator in Infineon's chips (ROCA, CVE-2017-15361) and can be factored.
- * Its primes have the form k * M + (65537^a mod M) with M a product of small primes, so the modulus is a power of 65537
- * modulo each of these, with one common exponent (Nemec et al., "The Return of Coppersmith's Attack", 3). A sound modulus is
- * mistaken for a faulty one with a probability of 2^-154; without checking for the common exponent it would be 2^-28.
+ * Whether an RSA modulus came from the faulty generator in Infineon's chips (ROCA, CVE-2017-15361) and can be factored. Its
+ * primes have the form k * M + (65537^a mod M) with M a product of small primes, so the modulus is a power of 65537 modulo each
+ * of these, with one common exponent (Nemec et al., "The Return of Coppersmith's Attack", 3). A good modulus is mistaken for a
+ * faulty one with a probability of 2^-154; without checking for the common exponent it would be 2^-28.
  */
 export function hasRocaFingerprint(modulus: bigint): boolean {
   const residues: Residue[] = [];

@@ -9,10 +9,10 @@ import {
   type RawMap,
 } from '../file/index.ts';
 
-/** The most classes of all providers together: each is a label of metrics, for every bucket. */
+/** Maximum classes of all providers together: each is a metrics label value, for every bucket. */
 const MAX_CLASSES = 8;
 
-/** A part of gateway.yaml that says how tokens are judged. */
+/** The rules for tokens in gateway.yaml. */
 interface TokenSection {
   readonly path: Path;
   readonly raw: RawMap;
@@ -68,7 +68,7 @@ export function checkPlans(file: LimitsFiles, gateway: ConfigFile | null): void 
   for (const [path, bucket] of parts) checkGroup(file, path, bucket);
 }
 
-/** Hints at numbers for classes that nobody belongs to: another gateway that reads the file may have them. */
+/** Hints at numbers for classes without members: another gateway that reads the file may have some. */
 function checkNames(file: LimitsFiles, path: Path, classes: unknown, known: readonly string[]): void {
   for (const name of Object.keys(asMap(classes))) {
     if (known.includes(name)) continue;
@@ -77,7 +77,7 @@ function checkNames(file: LimitsFiles, path: Path, classes: unknown, known: read
   }
 }
 
-/** Reports a group that is tried by another claim: a request counts for one group of a bucket. */
+/** Reports a shadow group with another claim: within a bucket, a request counts for only one group. */
 function checkGroup(file: LimitsFiles, path: Path, bucket: RawMap): void {
   const { claim } = asMap(bucket.group);
   const { claim: tried } = asMap(asMap(bucket.shadow).group);
@@ -88,7 +88,7 @@ function checkGroup(file: LimitsFiles, path: Path, bucket: RawMap): void {
 }
 
 /**
- * Lists the claims that identify callers; `null` if they are invalid, which validation reports.
+ * Returns the claims that identify callers; `null` if they are invalid, which validation reports.
  *
  * @param section the part of gateway.yaml with `principal` and `bots`
  */

@@ -49,9 +49,9 @@ function checkState(file: ConfigFile): void {
   file.add(['state', 'counters'], message, { about: 'key', severity: 'warning' });
 }
 
-/** The parts of a route that checks compare; `null` if one is invalid in itself. */
+/** The parts of a route that checks compare; `null` if one is invalid. */
 interface RouteSketch {
-  /** One for each host. */
+  /** One per host. */
   readonly patterns: readonly RoutePattern[] | null;
   readonly upstreams: readonly string[] | null;
 }
@@ -103,7 +103,7 @@ function checkPatterns(file: ConfigFile, routes: readonly RouteSketch[]): void {
     const { index = 0, pattern } = sound[position] ?? {};
     return ['routes', index, pattern?.methods?.includes(GRPC_METHOD) ? 'grpc' : 'path'];
   };
-  /** Where the pattern differs from the others of its route: at its host, if it has one. */
+  /** Where the pattern differs from the route's others: at its host, if it has one. */
   const ownPlaceOf = (position: number) => {
     const { index = 0, pattern, at = 0 } = sound[position] ?? {};
     return (pattern?.host ?? null) === null ? pathOf(position) : ['routes', index, 'hosts', at];
@@ -132,14 +132,14 @@ function checkPatterns(file: ConfigFile, routes: readonly RouteSketch[]): void {
   }
 }
 
-/** What the gateway's own routes are for. */
+/** What each of the gateway's own routes is for. */
 const WHAT: Readonly<Record<OwnRoute['kind'], string>> = {
   'sign-in': 'sign-in',
   notice: 'notices of the provider',
   metadata: '"protected_resource"',
 };
 
-/** Reports listeners that have the same address. */
+/** Reports listeners with the same address. */
 function checkListen(file: ConfigFile, value: unknown): void {
   const listen = listenSchema.safeParse(value ?? {});
   if (!listen.success) return;
@@ -179,12 +179,12 @@ function isEveryAddress(host: string): boolean {
   return host === '0.0.0.0' || /^[0:]+$/.test(host);
 }
 
-/** Reports keys of upstreams that their protocol has no use for. */
+/** Reports keys of upstreams that do not apply to their protocol. */
 function checkUpstreamProtocols(file: ConfigFile): void {
   const { upstreams } = asMap(file.value);
   for (const [name, value] of Object.entries(asMap(upstreams))) {
     const { protocol = 'http1' } = asMap(value);
-    // Validation reports any other.
+    // Validation reports other values.
     if (protocol !== 'http1' && protocol !== 'h2' && protocol !== 'grpc') continue;
     for (const key of PROTOCOL_KEYS)
       if (!key.protocols.includes(protocol) && isSet(value, key.path)) addUseless(file, name, key, protocol);
@@ -208,7 +208,7 @@ function isSet(upstream: unknown, path: readonly string[]): boolean {
   return isMap(value) ? Object.keys(value).length > 0 : value !== undefined;
 }
 
-/** Warns where spans cannot be exported from here. No error: the gateway may run elsewhere. */
+/** Warns if spans cannot be exported from here. Not an error: the gateway may run elsewhere. */
 function checkSpanExport(file: ConfigFile): void {
   const path = ['tracing', 'export'];
   if (!isMap(asMap(asMap(file.value).tracing).export)) return;
@@ -216,7 +216,7 @@ function checkSpanExport(file: ConfigFile): void {
   if (missing !== null) file.add(path, missing, { severity: 'warning' });
 }
 
-/** Warns about redirects to a path that the same route takes again: browsers give up after twenty rounds. */
+/** Warns about redirects to a path that the same route matches again: browsers give up after twenty rounds. */
 function checkRedirects(file: ConfigFile): void {
   const { routes } = asMap(file.value);
   const written = (Array.isArray(routes) ? routes : []).map(asMap);
@@ -236,7 +236,7 @@ function checkRedirects(file: ConfigFile): void {
   }
 }
 
-/** Whether a request that follows the redirect takes the same route. A wildcard stands for any of its hosts. */
+/** Whether a request that follows the redirect matches the same route. A wildcard represents any of its hosts. */
 function leadsTo(
   table: RouteTable<number>,
   index: number,

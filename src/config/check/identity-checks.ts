@@ -27,8 +27,8 @@ const SECTIONS = ['identity_provider', 'identity_providers'] as const;
 type Section = (typeof SECTIONS)[number];
 
 /**
- * Returns the section that a key of the file is or was meant to be. Exact matches come first, because the names of two sections differ in
- * one letter.
+ * Returns the section that a key of the file is or was meant to be. Exact matches take precedence, because the names of two
+ * sections differ in one letter.
  */
 function intended(word: string): string | undefined {
   const known: readonly string[] = [...SECTIONS, 'access_tokens'];
@@ -41,7 +41,7 @@ function addBoth(file: ConfigFile): void {
   file.add(['identity_providers'], message, { about: 'key' });
 }
 
-/** Checks that access_tokens, which says what tokens must be like, stands beside identity_provider. */
+/** Checks that access_tokens, with the rules for tokens, is only used with identity_provider. */
 function checkSole(file: ConfigFile, root: RawMap, hasTokens: boolean): void {
   if (!hasTokens) {
     const message =
@@ -86,7 +86,7 @@ function checkIdentityHeaders(file: ConfigFile, root: RawMap): void {
     const twin = before.get(foldName(name));
     before.set(foldName(name), name);
     const add = (message: string) => file.add([...path, name], message, { about: 'key' });
-    // The gateway may set fields in which proxies name the caller.
+    // The gateway may set fields in which proxies would name the caller.
     if (![undefined, 'caller'].includes(RULES_BY_DEFAULT.get(name)))
       add(`the gateway uses "${name}" itself: choose another name`);
     else if (removed?.has(foldName(name)))
@@ -97,7 +97,7 @@ function checkIdentityHeaders(file: ConfigFile, root: RawMap): void {
   }
 }
 
-/** Checks that only proxies tell certificates, and in a field that nothing else is in. */
+/** Checks that certificates are only taken from proxies, in a field that has no other use. */
 function checkCertificateField(file: ConfigFile, root: RawMap): void {
   const path = ['access_tokens', 'certificate_field'];
   const { certificate_field: name, identity_headers: headers } = asMap(root.access_tokens);
@@ -131,7 +131,7 @@ function checkProviders(file: ConfigFile): void {
   }
 }
 
-/** Reports names and issuers that occur twice: each must lead to one provider. */
+/** Reports duplicate names and issuers: each must identify one provider. */
 function checkUnique(file: ConfigFile, entries: readonly unknown[], key: 'name' | 'issuer'): void {
   const first = new Map<unknown, number>();
   for (const [index, entry] of entries.entries()) {
@@ -175,7 +175,7 @@ function checkClaims(file: ConfigFile, entries: readonly unknown[]): void {
 }
 
 /**
- * Checks that every provider can be asked about tokens, where a route asks (RFC 7662): as which client, and at which address. Reads
+ * Checks that every provider can be asked about tokens if a route requires that (RFC 7662): with a client and an address. Reads
  * the raw value, as all cross-checks do.
  */
 export function checkIntrospection(file: ConfigFile): void {
@@ -208,20 +208,20 @@ function checkSection(file: ConfigFile, { path, raw }: WrittenProvider, route: s
 }
 
 /**
- * Reports secrets written into gateway.yaml, because the history and copies of that file are not protected. Checks the raw file, so
- * that a secret is reported whatever else is wrong.
+ * Reports secrets written directly into gateway.yaml, because the history and copies of that file are not protected. Checks the
+ * raw file, so that a secret is reported whatever else is wrong.
  */
 export function checkSecrets(file: ConfigFile): void {
   for (const path of secretsIn(file))
     if (file.has(path) && !file.isVariable(path)) file.add(path, secretInFile(String(path.at(-1))));
 }
 
-/** Lists the paths of all secrets, whether or not they are given. */
+/** Returns the paths of all secrets, whether or not they are present. */
 export function secretsIn(file: ConfigFile): Path[] {
   return SECRET_PATHS.flatMap(path => pathsIn(file, path));
 }
 
-/** Lists the paths that a path stands for: one for each entry of a list. */
+/** Returns the paths that a pattern path matches: one for each entry of a list. */
 function pathsIn(file: ConfigFile, path: Path): Path[] {
   const at = path.indexOf(EACH);
   if (at === -1) return [path];

@@ -13,7 +13,7 @@ import { checkReach, type LimitLine, patternsOf } from './limit-reach.ts';
  * Checks how the parts of limits.yaml fit together, and how it fits gateway.yaml. Reads raw values, for the same reason as the
  * cross-checks of gateway.yaml.
  *
- * @param gateway null: limits.yaml is read alone
+ * @param gateway null if limits.yaml is read on its own
  */
 export function checkLimits(file: LimitsFiles, gateway: ConfigFile | null): void {
   const { global, buckets, routes, headers } = asMap(file.value);
@@ -25,7 +25,7 @@ export function checkLimits(file: LimitsFiles, gateway: ConfigFile | null): void
   const byName = asMap(buckets);
   const lines = Object.entries(asMap(routes)).map(lineOf);
   for (const [name, bucket] of Object.entries(byName)) if (isMap(bucket)) checkBucket(file, name, bucket);
-  // If `routes` is no map, which validation reports, it may have been meant to name every bucket.
+  // If `routes` is not a map, which validation reports, it may have been meant to name every bucket.
   if (routes === undefined || isMap(routes)) checkNames(file, Object.keys(byName), lines);
   for (const { line, pattern, bucket } of lines) {
     if (pattern !== null && bucket !== null) checkMain(file, line, pattern, bucket, asMap(byName[bucket]));
@@ -77,7 +77,7 @@ function checkBucket(file: LimitsFiles, name: string, bucket: RawMap): void {
   }
 }
 
-/** Checks how a bucket is tried: in shadow, beside its numbers, or on a share of callers. */
+/** Checks how a bucket is tested: in shadow, with other numbers, or on a share of callers. */
 function checkShadow(file: LimitsFiles, name: string, bucket: RawMap): void {
   const { shadow, enforce } = bucket;
   const path = ['buckets', name, 'enforce'];
@@ -95,7 +95,7 @@ function checkShadow(file: LimitsFiles, name: string, bucket: RawMap): void {
   } else addShareHint(file, name, bucket);
 }
 
-/** Hints that callers outside the share have no limit in the bucket. */
+/** Hints that callers outside the share are not limited in the bucket. */
 function addShareHint(file: LimitsFiles, name: string, bucket: RawMap): void {
   const trials = asMap(bucket.shadow);
   const alone = QUOTAS.filter(key => trials[key] !== undefined && !isHeld(bucket, key));
@@ -106,7 +106,7 @@ function addShareHint(file: LimitsFiles, name: string, bucket: RawMap): void {
   file.add(['buckets', name, 'enforce'], message, { about: 'key', severity: 'hint' });
 }
 
-/** Whether callers of this class have a quota in force in the bucket: their own, or one that they fall back to. */
+/** Whether callers of this class have an enforced quota in the bucket: their own, or one that they fall back to. */
 function isHeld(bucket: RawMap, key: (typeof QUOTAS)[number]): boolean {
   if (key === 'classes') return bucket.classes !== undefined || bucket.user !== undefined;
   const keys = key === 'resource' || key === 'group' ? ([key] as const) : QUOTA_KEYS[key];
@@ -117,7 +117,7 @@ function checkGlobal(file: LimitsFiles, global: unknown): void {
   if (isEmptyMap(asMap(global).shadow)) addEmptyShadow(file, ['global', 'shadow']);
 }
 
-/** Reports a bucket with the name that the global limit has in `RateLimit-Policy`. */
+/** Reports a bucket with the name reserved for the global limit in `RateLimit-Policy`. */
 function checkPolicyNames(file: LimitsFiles, headers: unknown): void {
   const announces = Array.isArray(headers) && headers.includes('ratelimit');
   const path = ['buckets', 'global'];
@@ -127,7 +127,10 @@ function checkPolicyNames(file: LimitsFiles, headers: unknown): void {
   file.add(path, message, { about: 'key' });
 }
 
-/** Reports blocked networks of IPv6 that are smaller than what counts as one address, and embed no address that counts instead. */
+/**
+ * Reports blocked IPv6 networks that are smaller than what counts as one address, unless they embed an address that counts
+ * instead.
+ */
 function checkBlocked(file: LimitsFiles): void {
   const { blocked, ipv6_prefix = IPV6_PREFIX, nat64_prefixes } = asMap(file.value);
   const { addresses } = asMap(blocked);
@@ -146,7 +149,7 @@ function checkBlocked(file: LimitsFiles): void {
   }
 }
 
-/** The prefixes of translators that are written as such. */
+/** The valid translator prefixes in the file. */
 function translatorsIn(prefixes: unknown): TranslatorPrefix[] {
   if (!Array.isArray(prefixes)) return [];
   return prefixes.flatMap(text => {
@@ -188,7 +191,7 @@ function checkNames(file: LimitsFiles, names: readonly string[], lines: readonly
   }
 }
 
-/** Hints that a bucket is shared, which its operator may not have meant. */
+/** Hints that a bucket is shared, which may not be intended. */
 function checkScope(file: LimitsFiles, name: string, users: readonly LimitLine[]): void {
   const why = whyShared(users);
   if (why === null) return;
@@ -217,7 +220,7 @@ function checkMain(
   file.add(['routes', line], `${message}${didYouMean(read.data, parameters)}`, { about: 'key' });
 }
 
-/** Reports a cost beyond the smallest number of the bucket: no request could have that much. */
+/** Reports a cost beyond the bucket's smallest number: no such request could ever be admitted. */
 function checkCost(file: LimitsFiles, { line, bucket, cost }: LimitLine, written: unknown): void {
   if (cost === null) return;
   const [smallest] = quotasIn(written).toSorted((one, other) => one.units - other.units);
@@ -226,7 +229,7 @@ function checkCost(file: LimitsFiles, { line, bucket, cost }: LimitLine, written
   file.add(['routes', line, 'cost'], message);
 }
 
-/** All quotas in a bucket as it is written, wherever they stand. */
+/** All quotas written in a bucket, at any depth. */
 function quotasIn(written: unknown): { readonly text: string; readonly units: number }[] {
   if (isMap(written)) return Object.values(written).flatMap(quotasIn);
   const read = bucketKeys.resource.safeParse(written);
@@ -251,7 +254,7 @@ function checkPatterns(
   }
 }
 
-/** Checks that the callers listed in limits.yaml are named by exactly the claims that identify callers in gateway.yaml. */
+/** Checks that callers listed in limits.yaml are named by exactly the claims that identify callers in gateway.yaml. */
 function checkCallers(file: LimitsFiles, gateway: ConfigFile): void {
   const { never_restrict: spared, blocked } = asMap(file.value);
   const entries = [
@@ -284,7 +287,7 @@ function entriesIn(list: unknown, path: readonly string[]): Entry[] {
   return list.flatMap((entry: unknown, index) => (isMap(entry) ? [{ path: [...path, index], entry }] : []));
 }
 
-/** Lists the claims that identify callers; `null` if they are invalid, which validation reports. */
+/** Returns the claims that identify callers; `null` if they are invalid, which validation reports. */
 function classesIn(gateway: ConfigFile): readonly CallerClaims[] | null {
   const { access_tokens: tokens, identity_providers: several } = asMap(gateway.value);
   if (several === undefined) return tokens === undefined ? [] : callerClaimsOf(tokens, null);

@@ -9,21 +9,21 @@ import { bucketKeys, limitsSchema, routeKeys } from '../schema/index.ts';
 import { writtenPatternsOf } from './route-checks.ts';
 import { ownRoutesIn } from './sign-in-checks.ts';
 
-/** A line of `routes:`, as far as it is valid in itself. */
+/** A line of `routes:`, with its valid parts. */
 export interface LimitLine {
   readonly line: string;
   readonly pattern: RoutePattern | null;
-  /** The bucket that the line names; `null` if it names none, which validation reports. */
+  /** The bucket of the line; `null` if it names none, which validation reports. */
   readonly bucket: string | null;
-  /** The path at which the line names the bucket. */
+  /** The path at which the bucket is named. */
   readonly bucketPath: readonly string[];
-  /** The cost that it writes; `null` if it writes none, or no whole number. */
+  /** The written cost; `null` if there is none, or it is not a whole number. */
   readonly cost: number | null;
 }
 
 type Authentication = ForwardRoute['authentication'];
 
-/** The part of a route of gateway.yaml that matters to limits. */
+/** The parts of a gateway.yaml route that limits depend on. */
 interface Taker {
   readonly pattern: RoutePattern;
   readonly authentication: Authentication;
@@ -58,11 +58,11 @@ export function checkReach(file: LimitsFiles, lines: readonly LimitLine[], gatew
     const of = lines.map(({ line }) => reached.get(line) ?? []);
     const kinds = of.flat().map(({ authentication }) => authentication);
     if (isSharedUnsaid(file, name, lines)) checkFloods(file, name, kinds);
-    // Skips buckets with an unreached line: the operator may have removed its route for a while.
+    // Skips buckets with an unreached line: the operator may have removed its route temporarily.
     if (of.length === 0 || of.some(takers => takers.length === 0)) continue;
     checkClasses(file, name, kinds, hasBots);
     const builtIn = [...new Set(kinds.flatMap(kind => callerClassesOf(kind, hasBots)))];
-    // A caller with a token may be of a class that gateway.yaml names.
+    // A caller with a token may belong to a class that gateway.yaml names.
     const classes: readonly string[] = builtIn.includes('user') ? [...builtIn, ...named] : builtIn;
     checkOrder(file, name, { classes, exempt: of.flat().some(({ exempt }) => exempt) });
   }
@@ -77,7 +77,7 @@ function takersIn(gateway: ConfigFile): Taker[] | null {
     const patterns = writtenPatternsOf(raw);
     const authentication = routeKeys.authentication.safeParse(raw.authentication);
     if (patterns === null || !authentication.success) return null;
-    // A route that requires something of the token takes nobody without one.
+    // A route that requires something of the token admits nobody without one.
     const kind = raw.require === undefined ? authentication.data : 'required';
     const exempt = raw.global_limit === 'exempt';
     return patterns.map(pattern => ({ pattern, authentication: kind, exempt }));
@@ -89,19 +89,19 @@ function takersIn(gateway: ConfigFile): Taker[] | null {
   return sound.length === takers.length ? [...sound.flat(), ...own] : null;
 }
 
-/** Lists the patterns of lines, except invalid ones, which validation reports. */
+/** Returns the patterns of lines, except invalid ones, which validation reports. */
 export function patternsOf(lines: readonly LimitLine[]): RoutePattern[] {
   return lines.flatMap(({ pattern }) => pattern ?? []);
 }
 
-/** Whether a bucket is shared because of its lines, and not because the operator said so. */
+/** Whether a bucket is shared because of its lines, not because the operator set it so. */
 function isSharedUnsaid(file: LimitsFiles, name: string, lines: readonly LimitLine[]): boolean {
   return !file.has(['buckets', name, 'scope']) && scopeReason(patternsOf(lines)) !== 'one_line';
 }
 
 /**
- * Hints that a flood from addresses meets no restriction: 429s of a shared bucket do not count as invalid requests, and
- * `ignored_refusals` restricts addresses only if it says so.
+ * Hints that a flood from addresses leads to no restriction: 429s of a shared bucket do not count as invalid requests, and
+ * `ignored_refusals` restricts addresses only if configured to.
  */
 function checkFloods(file: LimitsFiles, name: string, kinds: readonly Authentication[]): void {
   const serves = kinds.some(kind => callerClassesOf(kind, false).includes('address'));
@@ -114,8 +114,8 @@ function checkFloods(file: LimitsFiles, name: string, kinds: readonly Authentica
 }
 
 /**
- * Reports quotas for classes that no caller of the bucket's routes can have. Only a hint, since another gateway that reads the
- * same limits.yaml may have such callers.
+ * Reports quotas for classes that no caller of the bucket's routes can have. Only a hint, since another gateway with the same
+ * limits.yaml may have such callers.
  */
 function checkClasses(
   file: LimitsFiles,
@@ -151,12 +151,12 @@ interface BucketCallers {
 type Bound = 'global' | 'resource';
 
 /**
- * Warns about quotas of a bucket that are never reached, because a smaller limit on the same requests refuses before: the global
- * limit, or that of all callers together. Warns only if that is so for every class of callers that has the quota.
+ * Warns about quotas of a bucket that are never reached, because a smaller limit on the same requests refuses first: the global
+ * limit, or that of all callers together. Warns only if this holds for every class of callers with the quota.
  */
 function checkOrder(file: LimitsFiles, name: string, { classes, exempt }: BucketCallers): void {
   const bucket = asMap(asMap(asMap(file.value).buckets)[name]);
-  // A limit in shadow refuses nobody.
+  // A shadow limit refuses nobody.
   if (bucket.shadow === true) return;
   const ofGlobal = exempt ? null : globalIn(file);
   const resource = quotaIn(bucket.resource);
@@ -178,7 +178,7 @@ function checkOrder(file: LimitsFiles, name: string, { classes, exempt }: Bucket
     addWarning(file, ['buckets', name, 'group', 'limit'], group, 'resource', resource);
 }
 
-/** The numbers of one quota: two where a claim says it. */
+/** The numbers of one quota: two if a claim sets it. */
 function quotasIn(written: unknown): readonly (readonly [readonly string[], Quota])[] {
   const { data: quota } = bucketKeys.user.safeParse(written);
   if (quota === undefined) return [];
@@ -190,8 +190,9 @@ function quotasIn(written: unknown): readonly (readonly [readonly string[], Quot
 }
 
 /**
- * Whether a caller that sends all that the bound admits leaves some of its quota. In a period, a bound with windows admits its units as
- * often as its window begins there. A smooth quota fills up again meanwhile: it is reached at once, or by a bound that admits more over time.
+ * Whether a caller that sends everything the bound admits leaves some of its quota unused. In a period, a bound with windows
+ * admits its units as often as its window begins there. A smooth quota refills meanwhile: it is reached at once, or by a bound
+ * that admits more over time.
  */
 function neverReached(quota: Quota, bound: Quota, isSmooth: boolean): boolean {
   if (isSmooth)
@@ -226,7 +227,7 @@ function globalIn(file: LimitsFiles) {
   return !read.success || read.data === 'off' || read.data.shadow === true ? null : read.data;
 }
 
-/** Reads a quota as it is written; `null` if there is none or it is invalid. */
+/** Reads a quota as written; `null` if there is none or it is invalid. */
 function quotaIn(written: unknown): Quota | null {
   const read = bucketKeys.resource.safeParse(written);
   return read.success ? (read.data ?? null) : null;

@@ -99,7 +99,7 @@ function checkRoutePolicies(file: ConfigFile): void {
   }
 }
 
-/** Reports that nothing serves a route, unless a misspelt key, which validation reports, may say what does. */
+/** Reports a route without a target, unless a misspelt key, which validation reports, may be it. */
 function addUnserved(file: ConfigFile, path: Path, route: RawMap): void {
   if (policies.SERVED_BY.some(key => file.has([...path, key])) || !hasKnownKeys(route)) return;
   file.add(path, 'missing key "upstream": expected the name of an upstream');
@@ -138,7 +138,7 @@ function checkListeners(file: ConfigFile, routes: readonly RawMap[]): void {
   if (routes.every(route => route.grpc === undefined) && grpc !== 'off')
     file.add(['listen', 'grpc'], 'no route has "grpc": nothing is served here', { severity: 'warning' });
   const isServed = grpc !== 'off' || h2c === true || (tls !== undefined && asMap(tls).http2 !== false);
-  // gRPC-Web comes over HTTP/1.1, too.
+  // gRPC-Web also works over HTTP/1.1.
   const first = routes.findIndex(route => route.grpc !== undefined && route.grpc_web !== true);
   if (first === -1 || isServed) return;
   const message =
@@ -173,7 +173,7 @@ function checkUpstream(file: ConfigFile, index: number, route: RawMap, upstreams
   }
 }
 
-/** Reads the patterns of a route as it is written, one for each host; `null` if it is invalid in itself. */
+/** Reads the patterns of a route as written, one per host; `null` if it is invalid. */
 export function writtenPatternsOf(route: RawMap): readonly RoutePattern[] | null {
   const grpc = routeKeys.grpc.safeParse(route.grpc);
   const path = routeKeys.path.safeParse(route.path);

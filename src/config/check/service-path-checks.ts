@@ -6,19 +6,19 @@ import { writtenPatternsOf } from './route-checks.ts';
 
 type Segments = RoutePattern['segments'];
 
-/** One host of a route, with the paths that it takes and those that it sends. */
+/** One host of a route, with the paths that it matches and those that it sends. */
 interface SentRoute {
   readonly index: number;
   readonly raw: RawMap;
-  /** What it takes. */
+  /** The requests that it matches. */
   readonly pattern: RoutePattern;
-  /** How many segments it removes, and which ones, joined by slashes. */
+  /** How many segments it strips, and which ones, joined by slashes. */
   readonly stripped: number;
   readonly prefix: string;
   readonly upstreams: readonly string[];
 }
 
-/** Checks the paths that services get by `strip_prefix` and by URLs with a path. */
+/** Checks the paths that services receive with `strip_prefix` and URLs with a path. */
 export function checkServicePaths(file: ConfigFile): void {
   const { routes, upstreams } = asMap(file.value);
   if (!Array.isArray(routes)) return;
@@ -34,7 +34,7 @@ export function checkServicePaths(file: ConfigFile): void {
   warnOfWaysAround(file, sent, byUpstream);
 }
 
-/** Returns nothing for a route that is invalid by itself, or that serves gRPC. */
+/** Returns nothing for a route that is invalid, or that serves gRPC. */
 function sentRouteOf(raw: RawMap, index: number): SentRoute[] {
   const patterns = raw.grpc === undefined ? writtenPatternsOf(raw) : null;
   const prefix = routeKeys.strip_prefix.safeParse(raw.strip_prefix);
@@ -44,13 +44,13 @@ function sentRouteOf(raw: RawMap, index: number): SentRoute[] {
   const upstreams = typeof upstream === 'string' ? [upstream] : Object.keys(asMap(upstream));
   return patterns.flatMap(pattern => {
     const literals = literalsOf(pattern.segments);
-    // The policy itself reports a prefix that is no beginning of the path.
+    // The policy itself reports a prefix that the path does not begin with.
     if (stripped > literals.length) return [];
     return [{ index, raw, pattern, stripped, prefix: literals.slice(0, stripped).join('/'), upstreams }];
   });
 }
 
-/** The literal segments in front, in the form in which they are compared. */
+/** The leading literal segments, in the form used for comparison. */
 function literalsOf(segments: Segments): string[] {
   const end = segments.findIndex(({ kind }) => kind !== 'literal');
   return segments
@@ -58,7 +58,7 @@ function literalsOf(segments: Segments): string[] {
     .map(segment => (segment.kind === 'literal' ? segment.folded : ''));
 }
 
-/** Hints at routes whose prefix the service probably does not know. */
+/** Hints at routes with a prefix that the service probably does not know. */
 function hintAtPrefixes(
   file: ConfigFile,
   upstream: RawMap,
@@ -97,15 +97,15 @@ function baseOf(upstream: RawMap): readonly string[] {
     : literalsOf(parseRoutePattern(data.base, null).segments);
 }
 
-/** True if the paths that a route sends begin with the base already. The gateway puts the base in front of them. */
+/** True if the paths that a route sends already begin with the base, which the gateway prepends. */
 function beginsWith({ pattern, stripped }: SentRoute, base: readonly string[]): boolean {
   const literals = literalsOf(pattern.segments).slice(stripped);
   return base.length > 0 && base.every((segment, index) => segment === literals[index]);
 }
 
 /**
- * Finds another route to the same upstream that sends the paths of this one without some of their first segments: it removes those, or
- * it takes the same paths without them. A version alone, such as `v1`, proves nothing.
+ * Finds another route to the same upstream that sends this route's paths without some of their first segments, by stripping them
+ * or by matching the shorter paths. A version alone, such as `v1`, proves nothing.
  */
 function prefixOfAnother(
   { pattern: { segments } }: SentRoute,
@@ -161,7 +161,7 @@ class WaysAround {
   readonly #byHost: ReadonlyMap<string | null, readonly SentRoute[]>;
   /** The reach of the routes of each host; under `undefined`, that of all routes. */
   readonly #reaches = new Map<string | null | undefined, Reach>();
-  /** The pairs that were reported: a route with many hosts is reported once for each route that it bypasses. */
+  /** Reported pairs: a route with many hosts is reported once for each route that it bypasses. */
   readonly #told = new Set<string>();
 
   constructor(file: ConfigFile, sent: readonly SentRoute[]) {
@@ -170,7 +170,7 @@ class WaysAround {
     this.#byHost = Map.groupBy(sent, ({ pattern }) => pattern.host);
   }
 
-  /** Warns of routes that send the paths of another by taking other segments away, whatever their host. */
+  /** Warns of routes, on any host, that send the paths of another by stripping different segments. */
   warnOfOtherPrefix(guarded: SentRoute, { pattern, prefix, stripped }: SentRoute, upstream: string): void {
     const segments = [
       ...pattern.segments.slice(0, stripped),
@@ -184,7 +184,7 @@ class WaysAround {
     }
   }
 
-  /** Warns of routes that take the paths of another on their own host. One for the very same path is meant so. */
+  /** Warns of routes that match the paths of another on their own host. One for exactly the same path is intended. */
   warnOfOtherHost(guarded: SentRoute, { pattern: { host }, prefix }: SentRoute, upstream: string): void {
     const isAround = (route: SentRoute) =>
       route.prefix === prefix &&
@@ -201,8 +201,8 @@ class WaysAround {
   }
 
   /**
-   * Whether a route takes only methods that the guarded route does not take, while no route for the host of the guarded one lets
-   * these methods through with as few demands.
+   * Whether a route takes only methods that the guarded route does not, while no route for the guarded one's host admits these
+   * methods with as few demands.
    */
   #isForOthersAlone(route: SentRoute, guarded: SentRoute, upstream: string): boolean {
     const { host, methods } = route.pattern;
@@ -239,7 +239,7 @@ class WaysAround {
   }
 }
 
-/** Whether a route asks less of callers than another. Two different requirements count alike. */
+/** Whether a route demands less of callers than another. Two different requirements count as equal. */
 function asksLess({ raw }: SentRoute, { raw: guarded }: SentRoute): boolean {
   const lacks = guarded.require !== undefined && raw.require === undefined;
   return demandOf(raw) < demandOf(guarded) || lacks;

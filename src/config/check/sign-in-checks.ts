@@ -11,18 +11,18 @@ import { asMap, type ConfigFile, nearestWord, type Path, type RawMap } from '../
 import type { MetadataRoute, NoticePlaces, NoticeRoute, OwnRoute, SignInRoute } from '../model/index.ts';
 import { listenSchema, noticeKeys, protectedResourceSchema, signInPaths } from '../schema/index.ts';
 
-/** The gateway's own routes, as far as `sign_in` and `notices` are valid in themselves. */
+/** The gateway's own routes, as far as `sign_in` and `notices` are valid. */
 export function ownRoutesIn(file: ConfigFile): readonly RouteEntry<OwnRoute>[] {
   return [...signInRoutesIn(file), ...noticeRoutesIn(file), ...metadataRoutesIn(file)];
 }
 
-/** The routes of `protected_resource`, without what their document says. */
+/** The routes of `protected_resource`, without the content of their document. */
 function metadataRoutesIn(file: ConfigFile): readonly RouteEntry<MetadataRoute>[] {
   const { data } = protectedResourceSchema.safeParse(asMap(file.value).protected_resource);
   return data === undefined ? [] : metadataRoutes({ ...data, issuers: [], scopes: [], certificates: false });
 }
 
-/** Checks that there are tokens for the document to speak of. */
+/** Checks that there are tokens for the document to describe. */
 export function checkProtectedResource(file: ConfigFile): void {
   const root = asMap(file.value);
   if (root.protected_resource === undefined) return;
@@ -61,7 +61,7 @@ export function checkSignIn(file: ConfigFile): void {
   checkSignOut(file, asMap(root.sign_in));
 }
 
-/** Adds an error if no provider signs users in: only their refresh tokens are of use to these endpoints. */
+/** Adds an error if no provider signs users in: these endpoints only handle its refresh tokens. */
 function addNeedsSignIn(
   file: ConfigFile,
   { identity_provider: only, identity_providers: list }: RawMap,
@@ -79,7 +79,7 @@ function addNeedsSignIn(
   }
 }
 
-/** If all of these endpoints are given, the gateway reads no discovery document, and so learns no other endpoint. */
+/** If all of these endpoints are given, the gateway reads no discovery document, and so learns of no others. */
 const ENDPOINTS = ['authorization', 'token', 'key_set'] as const;
 
 function checkSignOut(file: ConfigFile, { sign_out, sign_out_ends }: RawMap): void {
@@ -96,7 +96,7 @@ function checkSignOut(file: ConfigFile, { sign_out, sign_out_ends }: RawMap): vo
   file.add(['sign_in', 'sign_out'], message);
 }
 
-/** Returns the provider that signs users in, as it is written. */
+/** Returns the provider that signs users in, as written. */
 function signInProvider({ identity_provider: only, identity_providers: list }: RawMap): RawMap {
   return asMap(Array.isArray(list) ? list.find(signsIn) : only);
 }
@@ -165,7 +165,7 @@ function checkPath(file: ConfigFile, path: Path, kind: NoticeKind, place: string
     file.add(path, 'this path is that of a sign-in endpoint: choose another');
   if (metadataRoutesIn(file).some(({ pattern }) => isOfOnePath(pattern, own)))
     file.add(path, 'this path is that of "protected_resource": choose another');
-  // Reports each pair once, at the second of the two.
+  // Reports each pair once, at its second member.
   const other = noticeRoutesIn(file).find(
     ({ value, pattern }) => value.notice !== kind && isOfOnePath(pattern, own),
   );
@@ -192,7 +192,7 @@ function noticeRoutesIn(file: ConfigFile): readonly RouteEntry<NoticeRoute>[] {
   return noticeRoutes(writtenProviders(file).map(({ raw }) => noticesOf(raw)));
 }
 
-/** The places that are valid in themselves; the others are `null`. */
+/** The valid places; `null` for the others. */
 function noticesOf({ notices }: RawMap): NoticePlaces {
   const raw = asMap(notices);
   const [push = null, logout = null] = NOTICE_KINDS.map(kind => noticeKeys[kind].safeParse(raw[kind]).data);

@@ -1,7 +1,7 @@
 import { asMap, type ConfigFile, isMap, type Path } from '../file/index.ts';
 import { upstreamKeys } from '../schema/index.ts';
 
-/** Reports upstreams without an address, or with addresses that do not go together. */
+/** Reports upstreams without an address, or with addresses that cannot be combined. */
 export function checkUpstreamUrls(file: ConfigFile): void {
   for (const [name, value] of Object.entries(asMap(asMap(file.value).upstreams))) {
     const { url, urls } = asMap(value);
@@ -68,7 +68,7 @@ export function checkUpstreamHealth(file: ConfigFile): void {
     const { health, protocol } = asMap(value);
     if (!isMap(health)) continue;
     const path = ['upstreams', name, 'health'];
-    // A check by gRPC needs no name: without one it asks about the whole server.
+    // A gRPC check needs no name: without one it asks about the whole server.
     if (health.path === undefined && protocol !== 'grpc')
       file.add(path, 'missing key "path": expected a path such as /healthz');
     checkTimeout(file, path, health);

@@ -10,14 +10,14 @@ import { type Move, movesBetween } from './compare-routes.ts';
 
 const CLASSES = ['user', 'bot', 'address'] as const;
 
-/** The quotas that classes have after all fallbacks; `null` is no limit. */
+/** The quotas of classes after all fallbacks; `null` is no limit. */
 export interface ClassQuotas {
-  /** The classes of gateway.yaml that have a quota of their own. */
+  /** The classes of gateway.yaml with their own quota. */
   readonly names: readonly string[];
   of(name: string): Quota | null;
 }
 
-/** @param quotas of a bucket or of the global limit; `undefined` if there is none, so that nobody is limited */
+/** @param quotas of a bucket or of the global limit; `undefined` if there are none, so that nobody is limited */
 export function classQuotas(quotas: WrittenQuotas | undefined): ClassQuotas {
   return {
     names: Object.keys(quotas?.classes ?? {}),
@@ -25,7 +25,7 @@ export function classQuotas(quotas: WrittenQuotas | undefined): ClassQuotas {
   };
 }
 
-/** Compares what each caller may send, in one difference for all classes that change alike. */
+/** Compares what each caller may send. Classes that change alike share a difference. */
 export function compareClasses(now: ClassQuotas, before: ClassQuotas): Difference[] {
   const classes = [...new Set([...CLASSES, ...now.names, ...before.names])];
   const changed = classes.flatMap(name => {
@@ -46,7 +46,7 @@ function oneOf(name: string): string {
   return CLASSES.some(each => each === name) ? name : `caller of class ${name}`;
 }
 
-/** Compares the quotas of two buckets: of each caller, and of all callers together. `undefined` is no bucket. */
+/** Compares the quotas of two buckets: for each caller, and for all callers together. `undefined` is no bucket. */
 function compareBucketQuotas(now: BucketConfig | undefined, before: BucketConfig | undefined): Difference[] {
   const resource = compareQuotas(now?.resource ?? null, before?.resource ?? null);
   return [
@@ -72,7 +72,7 @@ function describeGroup({ claim, limit }: NonNullable<Group>): string {
   return `all callers with the same ${claim} share: ${describeQuota(limit)}`;
 }
 
-/** Compares the buckets that both have; new and removed ones show in the routes that use them. */
+/** Compares the buckets that both files have; new and removed ones appear with the routes that use them. */
 export function compareBuckets(now: LimitsConfig, before: LimitsConfig): WeighedChange[] {
   const usesNow = usesOf(now);
   const usesBefore = usesOf(before);
@@ -90,7 +90,7 @@ export function compareBuckets(now: LimitsConfig, before: LimitsConfig): Weighed
   });
 }
 
-/** Compares what callers may send that belong to a share on which other numbers are tried. */
+/** Compares the limits of callers in a share with trial numbers. */
 function compareTriedShare(now: BucketConfig, before: BucketConfig): Difference[] {
   const [reach, reached] = [trialReachOf(now), trialReachOf(before)];
   if (reach === 0 && reached === 0) return [];
@@ -100,7 +100,7 @@ function compareTriedShare(now: BucketConfig, before: BucketConfig): Difference[
     text: `for ${reach || reached}% of callers: ${difference.text}`,
   }));
   if (reach === 0 || reached === 0 || reach === reached) return numbers;
-  // The callers between the two shares change from one set of numbers to the other.
+  // Callers between the two shares change from one set of numbers to the other.
   const joining = joined(
     reach > reached
       ? compareBucketQuotas(withTrials(now), before)
@@ -110,7 +110,7 @@ function compareTriedShare(now: BucketConfig, before: BucketConfig): Difference[
   return [...numbers, { ...joining, text }];
 }
 
-/** The lines that lead to each bucket. */
+/** The lines that use each bucket. */
 function usesOf({ routes }: LimitsConfig): ReadonlyMap<string, readonly RoutePattern[]> {
   const uses = new Map<string, RoutePattern[]>();
   for (const [line, { bucket }] of Object.entries(routes)) {
@@ -132,25 +132,25 @@ function compareMain({ main: now }: BucketConfig, { main: before }: BucketConfig
 
 type Shadow = BucketConfig['shadow'] | Exclude<LimitsConfig['global'], 'off'>['shadow'];
 
-/** How a limit is tried. */
+/** How a limit is tested. */
 interface Trial {
   readonly shadow: Shadow;
   readonly enforce?: number | undefined;
 }
 
-/** The percentage of callers for whom the written numbers are in force; the others are only counted. */
+/** The percentage of callers for whom the written numbers are enforced; others are only counted. */
 function reachOf({ shadow, enforce }: Trial): number {
   if (shadow === true) return 0;
   return typeof shadow === 'object' ? 100 : (enforce ?? 100);
 }
 
-/** The percentage of callers for whom the numbers under `shadow` are in force; for the others they are only counted. */
+/** The percentage of callers for whom the numbers under `shadow` are enforced; others are only counted. */
 function trialReachOf({ shadow, enforce }: Trial): number {
   return typeof shadow === 'object' && enforce !== undefined && enforce < 100 ? enforce : 0;
 }
 
 /**
- * Compares whom a limit holds for, and which numbers are tried beside it. Numbers in shadow refuse nobody, so a change of them is
+ * Compares for whom a limit is enforced, and which trial numbers are counted. Shadow numbers refuse nobody, so changing them is
  * neutral.
  */
 export function compareShadow(now: Trial, before: Trial, numbers: readonly Difference[]): Difference[] {
@@ -168,7 +168,7 @@ export function compareShadow(now: Trial, before: Trial, numbers: readonly Diffe
   ];
 }
 
-/** Says whom a limit holds for: `holds for 10% of callers`. */
+/** Describes for whom a limit is enforced: `holds for 10% of callers`. */
 function describeReach(percentage: number): string {
   if (percentage === 0) return 'in shadow';
   return percentage === 100
@@ -250,7 +250,7 @@ function compareMove({ now: to, before: from, labels }: Move<Line>, now: LimitsC
   return differ('neutral', text);
 }
 
-/** Returns `undefined` for a bucket in shadow too: it refuses nobody, as if it did not exist. */
+/** Returns `undefined` for a bucket in shadow as well: it refuses nobody. */
 function holding(bucket: BucketConfig | undefined): BucketConfig | undefined {
   return bucket === undefined || reachOf(bucket) === 0 ? undefined : bucket;
 }
@@ -270,7 +270,7 @@ function describeLine(
   return `in the bucket ${line.bucket}${reach === 100 ? '' : ` (${describeReach(reach)})`}${by}`;
 }
 
-/** Says that a bucket which gains or loses requests leaves less or more for the others that consume it. */
+/** Reports that a bucket which gains or loses requests leaves less or more for the others that consume it. */
 function compareSharing(
   moves: readonly Move<Line>[],
   now: LimitsConfig,
@@ -296,7 +296,7 @@ function usedIn({ routes }: LimitsConfig): ReadonlySet<string> {
   return new Set(Object.values(routes).map(({ bucket }) => bucket));
 }
 
-/** Says which buckets come or go without a route; their quotas affect nothing. */
+/** Returns which buckets come or go without a route; their quotas affect nothing. */
 function unusedBuckets(now: LimitsConfig, before: LimitsConfig): WeighedChange[] {
   const change = (name: string, text: string) => ({ subject: `bucket ${name}`, ...differ('neutral', text) });
   return [
@@ -305,7 +305,7 @@ function unusedBuckets(now: LimitsConfig, before: LimitsConfig): WeighedChange[]
   ];
 }
 
-/** Lists the unused buckets that the other file lacks. */
+/** Returns the unused buckets that the other file lacks. */
 function unusedBeside(limits: LimitsConfig, other: LimitsConfig): string[] {
   const used = usedIn(limits);
   return Object.keys(limits.buckets).filter(name => !Object.hasOwn(other.buckets, name) && !used.has(name));

@@ -8,24 +8,24 @@ import { classQuotas } from './compare-buckets.ts';
 type Settings = Outline['settings'];
 type Setting = Settings extends ReadonlyMap<string, infer Each> ? Each : never;
 
-/** The rule that says who belongs to a class. */
+/** The rule for who belongs to a class. */
 interface ClassRule {
   readonly subject: string;
   /** The name of the class in limits.yaml. */
   readonly name: string;
-  /** The map that lists it with other classes, where the order counts; `null` for bots. */
+  /** The map that contains it among other classes, where the order matters; `null` for bots. */
   readonly list: string | null;
   /** Equal for equal rules. */
   readonly content: string;
 }
 
-/** Whether a setting says which class a caller belongs to. Those are compared by what the limits give to the class. */
+/** Whether a setting decides which class a caller belongs to. Such settings are compared by the limits of the class. */
 export function isOfClasses({ path: [section, key, further] }: Setting): boolean {
   const part = section === 'access_tokens' ? key : section === 'identity_providers' ? further : null;
   return part === 'classes' || part === 'bots';
 }
 
-/** Compares who belongs to which class, by what its callers may send from now on. */
+/** Compares who belongs to which class, by what its callers may send. */
 export function compareCallers(now: Outline, before: Outline): WeighedChange[] {
   const [rules, old] = [rulesIn(now.settings), rulesIn(before.settings)];
   const changed = [...new Set([...rules.keys(), ...old.keys()])].flatMap(subject => {
@@ -39,7 +39,7 @@ export function compareCallers(now: Outline, before: Outline): WeighedChange[] {
   return [...changed, ...compareOrder(rules, old)];
 }
 
-/** @param joining what changes for those who belong to it from now on, and for those who did; `null`: nobody does, or did */
+/** @param joining what changes for those who now belong to it, and for those who no longer do; `null` if there are none */
 function differenceOf(joining: Difference | null, leaving: Difference | null): Difference {
   if (joining === null || leaving === null)
     return joining === null
@@ -51,7 +51,7 @@ function differenceOf(joining: Difference | null, leaving: Difference | null): D
     : { ...both, effect: 'mixed', text: `other callers belong to it: ${both.text}` };
 }
 
-/** @param difference what changes; its text is empty if nothing changes */
+/** @param difference the change; its text is empty if nothing changes */
 function described(difference: Difference, what: string): Difference {
   return difference.text === ''
     ? differ('neutral', 'its callers have the limits of users, as before')
@@ -60,7 +60,7 @@ function described(difference: Difference, what: string): Difference {
 
 type LimitsOfClass = readonly [limits: LimitsConfig, name: string];
 
-/** What changes for callers who leave one class for another: in the global limit, and in the buckets that both files have. */
+/** What changes for callers who move from one class to another: in the global limit, and in the buckets that both files have. */
 function changesFor([now, to]: LimitsOfClass, [before, from]: LimitsOfClass): Difference {
   const [globalNow, globalBefore] = [now, before].map(({ global }) =>
     global === 'off' || global.shadow === true ? undefined : global,

@@ -4,7 +4,7 @@ import { compareLists, compareQuotas, compareSizes } from '../difference.ts';
 import type { LimitsConfig, OffenceConfig } from '../schema/index.ts';
 import * as buckets from './compare-buckets.ts';
 
-/** Compares two limits.yaml. */
+/** Compares two limits.yaml files. */
 export function compareLimits(now: LimitsConfig, before: LimitsConfig): WeighedChange[] {
   const about = (subject: string, differences: readonly (Difference | null)[]) =>
     differences.flatMap(difference => (difference === null ? [] : [{ subject, ...difference }]));
@@ -29,7 +29,7 @@ export function compareLimits(now: LimitsConfig, before: LimitsConfig): WeighedC
   ];
 }
 
-/** Each of their clients has a quota of its own. */
+/** Each of their clients has its own quota. */
 const TRANSLATED = {
   added: 'counts addresses by the IPv4 address in them for',
   removed: 'no longer counts addresses by the IPv4 address in them for',
@@ -95,7 +95,7 @@ function compareHashes(now: LimitsConfig, before: LimitsConfig): Difference | nu
 type Entry = LimitsConfig['never_restrict'][number];
 
 const SPARED = { added: 'no longer restricts', removed: 'may restrict again' } as const;
-/** An entry that leaves this list is allowed again, so the verbs are swapped. */
+/** An entry removed from this list is allowed again, so the verbs are swapped. */
 const BLOCKED = { added: 'no longer blocks', removed: 'blocks' } as const;
 
 function entriesOf({ addresses, callers }: LimitsConfig['blocked']): Entry[] {
@@ -111,7 +111,7 @@ function compareEntries(
     const known = new Set(others.map(keyOf));
     return list.filter(entry => !known.has(keyOf(entry)));
   };
-  // Compares gone and new entries separately, because their numbers may be equal.
+  // Compares removed and added entries separately, because their numbers may be equal.
   return [
     ...compareLists([], namesOf(without(before, now)), verbs),
     ...compareLists(namesOf(without(now, before)), [], verbs),

@@ -6,7 +6,7 @@ import { compareAnswers, comparePolicies, describeAnswer } from '../policies/ind
 
 type RouteEntries = readonly RouteEntry<RouteOfFile>[];
 
-/** Compares which requests the routes of gateway.yaml take, and their policies. */
+/** Compares which requests the routes of gateway.yaml match, and their policies. */
 export function compareRoutes(now: RouteEntries, before: RouteEntries): WeighedChange[] {
   const policies = new Map(
     [...now, ...before].map(({ value }) => [value, JSON.stringify(policiesOf(value))]),
@@ -57,7 +57,7 @@ function upstreamsOf({ upstream, shares }: Extract<RouteOfFile, { kind: 'forward
   return shares.map(({ percent, route }) => `${route.upstream.name} ${percent}%`).join(', ');
 }
 
-/** What makes a difference to callers: what serves the requests, and the policies. */
+/** What matters to callers: what serves the requests, and the policies. */
 function policiesOf(route: RouteOfFile): object {
   const policies = Object.entries(route).filter(([key]) => !NO_POLICIES.has(key));
   return { ...Object.fromEntries(policies), upstream: route.kind === 'answer' ? null : upstreamsOf(route) };
@@ -65,9 +65,9 @@ function policiesOf(route: RouteOfFile): object {
 
 const NO_POLICIES: ReadonlySet<string> = new Set(['kind', 'id', 'parameters', 'pool', 'shares']);
 
-/** A request that stands for those that a pattern matches. */
+/** A request that represents those that a pattern matches. */
 interface Probe {
-  /** The pattern as people read it, with the method if only some methods are meant. */
+  /** The pattern for display, with the method if only some methods differ. */
   readonly label: string;
   readonly method: string;
   readonly host: string;
@@ -76,7 +76,7 @@ interface Probe {
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/** Makes a request for each method that a pattern takes; for each common method if it takes all. */
+/** Makes a request for each method that a pattern matches, or for each common method if it matches all. */
 function probesOf(pattern: RoutePattern): Probe[] {
   const { methods, host, path } = pattern;
   // No literal of a pattern is a name in braces: patterns write braces as %7B and %7D.
@@ -90,7 +90,7 @@ function probesOf(pattern: RoutePattern): Probe[] {
   }));
 }
 
-/** Requests that lead from one value to another; `null` is no value. */
+/** Requests that move from one value to another; `null` is no value. */
 export interface Move<T> {
   readonly labels: readonly string[];
   readonly now: T | null;
@@ -100,10 +100,10 @@ export interface Move<T> {
 type Entries<T> = readonly RouteEntry<T>[];
 
 /**
- * Follows the requests of every pattern through both tables, and gathers those that lead from one value to another. Literals and
- * parameters of several patterns may combine to paths that no probe has; what they lead to is in the list as well, by itself.
+ * Looks up the requests of every pattern in both tables, and collects those that move from one value to another. Literals and
+ * parameters of several patterns may combine to paths that no probe has; their values are in the list as well, by themselves.
  *
- * @param keyOf tells values apart; gets the pattern that the request stands for
+ * @param keyOf distinguishes values; gets the pattern that the request represents
  */
 export function movesBetween<T>(
   now: Entries<T>,
@@ -131,7 +131,7 @@ export function movesBetween<T>(
   return [...moves.values()];
 }
 
-/** Names requests of several methods by their pattern if all of them move alike. */
+/** Merges requests of several methods under their pattern if all of them move alike. */
 function asOne<Step extends { readonly label: string; readonly key: string }>(
   steps: readonly Step[],
   label: string,

@@ -9,7 +9,7 @@ import { isOfClasses } from './compare-callers.ts';
 type Settings = Outline['settings'];
 
 /**
- * Compares the settings of two gateway.yaml files, without their routes, limits and classes of callers. A map that is new or gone counts
+ * Compares the settings of two gateway.yaml files, without routes, limits and classes of callers. Adding or removing a map counts
  * as one change.
  */
 export function compareSettings(now: Settings, before: Settings): WeighedChange[] {
@@ -17,7 +17,7 @@ export function compareSettings(now: Settings, before: Settings): WeighedChange[
   const paths = new Map(
     [...before.values(), ...now.values()].flatMap(setting => {
       const path = sharedPath(setting.path, mapsNow, mapsBefore);
-      // If the whole section is new or gone, say that as well.
+      // If the whole section is new or removed, report that as well.
       const isTold = isOfClasses(setting) && isOfClasses({ ...setting, path });
       return isTold ? [] : [[formatPath(path), path] as const];
     }),
@@ -34,7 +34,7 @@ export function compareSettings(now: Settings, before: Settings): WeighedChange[
   });
 }
 
-/** Lists the paths of maps: the paths that lead to other paths. */
+/** Returns the paths of maps: the paths that contain other paths. */
 function mapsIn(settings: Settings): ReadonlySet<string> {
   return new Set(
     Array.from(settings.values(), ({ path }) =>
@@ -50,7 +50,7 @@ function sharedPath(path: Path, now: ReadonlySet<string>, before: ReadonlySet<st
   return length === -1 ? path : path.slice(0, length);
 }
 
-/** Says what holds now and before; `null` is a value that is not shown. */
+/** Describes the values now and before; `null` is a value that is not shown. */
 function textOf(now: string | null, before: string | null): string {
   if (now === null && before === null) return 'another value, which is not shown';
   return `${now ?? 'a value that is not shown'}, before ${before ?? 'one that is not shown'}`;
@@ -68,7 +68,7 @@ function effectOf(
   return { effect: size < old ? 'stricter' : 'looser', left: size / old };
 }
 
-/** Lists the settings of a valid gateway.yaml, without its routes and limits, which are compared in other ways. */
+/** Returns the settings of a valid gateway.yaml, without its routes and limits, which are compared in other ways. */
 export function settingsOf(file: ConfigFile, gateway: GatewayConfig): Outline['settings'] {
   const settings = new Map<string, OutlineSetting>();
   const add = (path: Path, value: unknown): void => {
@@ -85,7 +85,7 @@ export function settingsOf(file: ConfigFile, gateway: GatewayConfig): Outline['s
   return settings;
 }
 
-/** A provider is compared by its name, wherever it stands in the list. */
+/** Identifies a provider by its name, whatever its position in the list. */
 function byName(path: Path, { identity_providers: providers = [] }: GatewayConfig): Path {
   const [section, index, ...keys] = path;
   const name = section === 'identity_providers' ? providers[Number(index)]?.name : undefined;
@@ -97,7 +97,7 @@ function settingOf(file: ConfigFile, path: Path, value: unknown): Omit<OutlineSe
   return { shown, digest: digestOf(JSON.stringify(value) ?? ''), size: sizeOf(value) };
 }
 
-/** Shows a value as it is written; `null` if it may be a secret, as every variable may. */
+/** Shows a value as written; `null` if it may be a secret, as any variable may. */
 function shownIn(file: ConfigFile, path: Path): string | null {
   if (file.hides(path) || file.holdsVariable(path)) return null;
   const value = file.valueAt(path);
@@ -111,7 +111,7 @@ function shownIn(file: ConfigFile, path: Path): string | null {
   return items.some(item => item === null) ? null : `[${items.join(', ')}]`;
 }
 
-/** Returns the number to compare; `null`, as `off` and the like are read, counts as larger than every number. */
+/** Returns the number to compare; `null`, which represents `off` and the like, counts as larger than every number. */
 function sizeOf(value: unknown): number | null {
   if (value === null) return Number.POSITIVE_INFINITY;
   return typeof value === 'number' ? value : null;

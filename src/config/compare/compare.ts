@@ -6,12 +6,14 @@ import { compareLimits } from './compare-limits.ts';
 import { compareRoutes } from './compare-routes.ts';
 import { compareSettings } from './compare-settings.ts';
 
-/** Says what changes for callers from one limits.yaml to another, the strictest first. */
+/** Returns what changes for callers from one limits.yaml to another, the strictest first. */
 export function changesOfLimits(now: LimitsConfig, before: LimitsConfig): Change[] {
   return worstFirst(compareLimits(now, before));
 }
 
-/** Says what changes from one configuration to another, the strictest first. Routes and limits are compared by what they do. */
+/**
+ * Returns what changes from one configuration to another, the strictest first. Routes and limits are compared by what they do.
+ */
 export function changesOf(now: Outline, before: Outline): Change[] {
   return worstFirst([
     ...compareRoutes(now.routes, before.routes),
@@ -21,10 +23,10 @@ export function changesOf(now: Outline, before: Outline): Change[] {
   ]);
 }
 
-/** The most changes that one line of the log holds. */
+/** Maximum changes in one line of the log. */
 const MAX_LINES = 50;
 
-/** Formats changes, one line each: the strictest, and how many more there are. */
+/** Formats changes, one per line: the strictest, and how many more there are. */
 export function changesInWords(now: Outline, before: Outline): string[] {
   const lines = changesOf(now, before).map(formatChange);
   const more = lines.length - MAX_LINES;

@@ -23,15 +23,15 @@ export const QUOTA_KEYS: Readonly<Record<CallerClass, readonly CallerClass[]>> =
   address: ['address', 'user'],
 };
 
-/** Where a bucket, or the global limit, writes the quota of a class: the first place that is written counts. */
+/** Where a bucket, or the global limit, sets the quota of a class: the first that is present counts. */
 export function quotaPaths(callerClass: string): readonly (readonly string[])[] {
   if (isBuiltIn(callerClass)) return QUOTA_KEYS[callerClass].map(key => [key]);
   return [['classes', callerClass], ['user']];
 }
 
-/** The parts that the buckets of a configuration share. */
+/** The parts shared by the buckets of a configuration. */
 interface BucketContext {
-  /** The lines of limits.yaml that lead to the bucket. */
+  /** The lines of limits.yaml that use the bucket. */
   readonly lines: readonly RoutePattern[];
   /** The largest cost of these lines. */
   readonly largestCost: number;
@@ -119,7 +119,7 @@ function claimedIn({ group, shadow }: BucketConfig, sets: ByClass<LimitSet>): Cl
   return ofGroup === undefined && !hasNumbers ? null : new ClaimedLimits(ofGroup?.claim ?? null);
 }
 
-/** The quotas of classes, as a bucket or the global limit writes them; `null` is off. */
+/** The quotas of classes, as written in a bucket or the global limit; `null` is off. */
 export interface WrittenQuotas<Each = Quota | null> extends Partial<Record<CallerClass, Each | undefined>> {
   readonly classes?: Readonly<Record<string, Each>> | undefined;
 }
@@ -128,7 +128,7 @@ function classesIn({ classes = {} }: WrittenQuotas<unknown>): string[] {
   return Object.keys(classes);
 }
 
-/** The quotas that a class may have, each instead of the next; `undefined` where one is not written. */
+/** The quotas that a class may have, in order of precedence; `undefined` where one is not written. */
 function quotaChain<Each>(quotas: WrittenQuotas<Each>, callerClass: string): (Each | undefined)[] {
   const { classes = {} } = quotas;
   if (isBuiltIn(callerClass)) return QUOTA_KEYS[callerClass].map(key => quotas[key]);
@@ -144,7 +144,7 @@ export function quotaOf<Each>(quotas: WrittenQuotas<Each>, callerClass: string):
   return quotaChain(quotas, callerClass).find(quota => quota !== undefined);
 }
 
-/** The quota that a class would get if the numbers under `shadow` held; `undefined` if it would keep its own. */
+/** The quota that a class would get if the numbers under `shadow` were enforced; `undefined` if it would keep its own. */
 function triedQuota(
   held: WrittenQuotas<unknown>,
   trials: WrittenQuotas<Quota>,
@@ -155,7 +155,7 @@ function triedQuota(
   return tried[own.findIndex((quota, at) => quota !== undefined || tried[at] !== undefined)];
 }
 
-/** The global limit of a class: the one that holds, and the one in shadow. */
+/** The global limit of a class: the enforced one, and the one in shadow. */
 interface GlobalLimits {
   readonly held: Limit | null;
   readonly shadow: Limit | null;

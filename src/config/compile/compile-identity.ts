@@ -8,7 +8,7 @@ import { accessTokensSchema } from '../schema/index.ts';
 import { namedClaims } from './named-claims.ts';
 import type { ProviderConfigOptions } from './read-provider.ts';
 
-/** Compiles the part of a snapshot about providers, sign-in and tokens. Returns `null` if no provider is configured. */
+/** Compiles the part of a snapshot for providers, sign-in and tokens. Returns `null` if no provider is configured. */
 export function compileIdentity(
   config: GatewayConfig,
   limits: LimitsConfig,
@@ -61,7 +61,7 @@ function compileProvider(
   };
 }
 
-/** Returns `null` for a public client: providers tell it nothing about tokens (RFC 7662, 2.1). */
+/** Returns `null` for a public client: providers do not answer its questions about tokens (RFC 7662, 2.1). */
 function introspectionOptions(
   client: ClientOptions,
   maxInFlight: number,
@@ -72,7 +72,7 @@ function introspectionOptions(
     : { ...client, maxInFlight, maxTokens: cache.tokens };
 }
 
-/** The rules for the tokens of every provider. */
+/** The token rules for every provider. */
 function sharedTokens(config: GatewayConfig): AccessTokensConfig {
   return config.access_tokens ?? accessTokensSchema.parse({});
 }
@@ -103,7 +103,7 @@ interface TokenRules
   readonly notBeforeS: number;
 }
 
-/** The rules for the tokens of a provider, with what holds for the callers of every provider. */
+/** The token rules of a provider, with those for the callers of every provider. */
 interface ProviderRules extends TokenRules, Pick<AccessTokenOptions, 'keptClaims' | 'requirements'> {}
 
 /** The rules of each provider, in the order of the file: from `access_tokens`, or from the entries of `identity_providers`. */
@@ -140,7 +140,7 @@ export interface CallerClaims {
   readonly claims: readonly string[];
   /** The name of the provider of these tokens; `null` if it has none. */
   readonly provider: string | null;
-  /** The issuer where there are several and it is a part of principals; else `null`. */
+  /** The issuer if there are several, since it is then part of principals; else `null`. */
   readonly issuer: string | null;
 }
 
@@ -150,7 +150,7 @@ export const DEFAULT_CLAIMS: readonly CallerClaims[] = [
   { kind: 'bot', claims: ['azp'], provider: null, issuer: null },
 ];
 
-/** Lists the claims that identify callers in a configuration. */
+/** The parts of a configuration that determine how callers are identified. */
 interface CallersConfig {
   readonly access_tokens?: ClaimRules | undefined;
   readonly identity_providers?:
@@ -164,7 +164,7 @@ interface ClaimRules {
   readonly bots: { readonly principal: readonly string[] } | null;
 }
 
-/** Without a provider there are no callers but addresses. */
+/** Without a provider, all callers are addresses. */
 export function claimsOf({
   access_tokens: tokens,
   identity_providers: several = [],
@@ -185,7 +185,7 @@ export function claimsByKind(
   return bots === null ? [users] : [users, { kind: 'bot', claims: bots.principal, ...of }];
 }
 
-/** Returns the key of a claim where limits.yaml lists callers. */
+/** Returns the key of a claim in lists of callers in limits.yaml. */
 export function keyOfClaim(claim: string): string {
   if (claim === 'azp') return 'client';
   return claim === 'sub' ? 'subject' : claim;
@@ -195,11 +195,11 @@ export function keyOfClaim(claim: string): string {
 interface ListedCaller {
   /** The claims by their keys, which is `client` for azp. */
   readonly claims: ReadonlyMap<string, unknown>;
-  /** The provider; `null` if the entry names none and so means callers of every provider. */
+  /** The provider; `null` if the entry names none and so refers to callers of every provider. */
   readonly provider: unknown;
 }
 
-/** Reads a caller that a list names by its claims. Where providers have no names, `provider` is a claim like any other. */
+/** Reads a caller listed by its claims. If providers have no names, `provider` is a claim like any other. */
 export function listedCaller(
   entry: Readonly<Record<string, unknown>>,
   classes: readonly CallerClaims[],
@@ -211,7 +211,7 @@ export function listedCaller(
   return { claims, provider };
 }
 
-/** The kinds of callers that an entry can mean. */
+/** The kinds of callers that an entry can refer to. */
 export function kindsOf(
   { claims: given, provider }: ListedCaller,
   classes: readonly CallerClaims[],
@@ -224,7 +224,9 @@ export function kindsOf(
   );
 }
 
-/** Lists the principals that an entry means: several if bots and users, or users of several providers, have the same claims. */
+/**
+ * Returns the principals that an entry refers to: several if bots and users, or users of several providers, have the same claims.
+ */
 export function principalsOf(
   entry: Readonly<Record<string, string>>,
   classes: readonly CallerClaims[],

@@ -19,7 +19,7 @@ interface LabelSources {
   readonly routeDurations: boolean;
 }
 
-/** Lists the label values that the configuration makes possible. */
+/** Returns the label values that the configuration makes possible. */
 export function compileLabels(sources: LabelSources): LabelModel {
   const { listen, upstreams, identity, routeDurations } = sources;
   const signsIn = signInProvider(identity) !== null;
@@ -71,7 +71,7 @@ function routeLabels(
   ];
 }
 
-/** A route for each of the upstreams that share its callers. */
+/** Returns a route for each of the upstreams that split its callers. */
 function waysOf(route: model.RouteOfFile): readonly model.RouteOfFile[] {
   if (route.kind === 'answer' || route.shares === null) return [route];
   return route.shares.map(share => share.route);
@@ -145,8 +145,8 @@ const METADATA = answered('200', '405', '429', '503');
 const NO_ROUTE = answered('400', '404', '408', '429', '431', '503');
 
 /**
- * Lists how exchanges end on routes without a required token, with one, and with one that must grant something. Called once, because
- * there may be ten thousand routes.
+ * Returns how exchanges end on routes without a required token, with one, and with one that has to meet requirements. Called
+ * once, because there may be ten thousand routes.
  */
 function endings(
   own: readonly Ending[],
@@ -195,7 +195,7 @@ function rulesInShadow({ invalidRequests, webhookNotFound, ignoredRefusals }: mo
   return Object.entries(rules).flatMap(([reason, rule]) => (rule?.shadow === true ? [reason] : []));
 }
 
-/** Lists the limits that can refuse. Exempt routes lack the global one. */
+/** Returns the limits that can refuse. Exempt routes have no global one. */
 function rolesIn(limits: LimitsByRole | null): readonly string[] {
   return limits === null ? [] : LIMIT_ROLES.filter(role => limits[role] !== null);
 }

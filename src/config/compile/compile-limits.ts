@@ -16,13 +16,13 @@ import { compileBucket, compileGlobal, withGlobal } from './compile-bucket.ts';
 import { type CallerClaims, DEFAULT_CLAIMS, principalsOf } from './compile-identity.ts';
 import { claimsInLimits } from './named-claims.ts';
 
-/** The compiled limits, and their routes in file order, which a route table cannot list. */
+/** The compiled limits, and their routes in file order, which a route table does not keep. */
 interface CompiledLimits {
   readonly model: model.LimitsModel;
   readonly routes: readonly RouteEntry<model.LimitRouteModel>[];
 }
 
-/** Compiles valid limits for the data plane. `classes` says how callers are identified. */
+/** Compiles valid limits for the data plane. `classes` defines how callers are identified. */
 export function compileLimits(
   config: LimitsConfig,
   classes: readonly CallerClaims[] = DEFAULT_CLAIMS,
@@ -78,7 +78,7 @@ export function compileLimits(
   };
 }
 
-/** Says which addresses count as one. */
+/** Returns which addresses count as one. */
 export function keyingOf(config: Pick<LimitsConfig, 'ipv6_prefix' | 'nat64_prefixes'>): AddressKeying {
   const { ipv6_prefix: ipv6Prefix, nat64_prefixes: prefixes } = config;
   if (ipv6Prefix === DEFAULT_KEYING.ipv6Prefix && prefixes.length === 0) return DEFAULT_KEYING;
@@ -136,10 +136,10 @@ function listedIn(entries: readonly Entry[], prefix: number, classes: readonly C
 const GLOBAL = 'global';
 const ROLES: readonly LimitRole[] = ['caller', 'resource', 'global'];
 
-/** Writes once what responses say about each set of limits, so that no request has to. */
+/** Formats the response fields for each set of limits once, so that no request has to. */
 class SetPolicies implements model.LimitPolicies {
   readonly #config: LimitsConfig;
-  /** Weak, because claims in tokens lead to further sets, which come and go. */
+  /** Weak, because claims in tokens create further sets, which come and go. */
   readonly #known = new WeakMap<LimitSet, model.LimitPolicyModel>();
 
   constructor(config: LimitsConfig) {
@@ -159,7 +159,7 @@ class SetPolicies implements model.LimitPolicies {
   }
 }
 
-/** Describes the limits that can refuse. Clients are told nothing about limits in shadow. */
+/** Describes the limits that can refuse. Limits in shadow are not shown to clients. */
 function policyOf(set: LimitSet, bucket: string, isPartitioned: boolean): model.LimitPolicyModel {
   const names = { caller: bucket, group: `${bucket}/group`, resource: `${bucket}/resource`, global: GLOBAL };
   const listOf = (roles: readonly LimitRole[]) =>

@@ -18,7 +18,7 @@ import { compileAnswer, compilePolicies, partsOf } from '../policies/index.ts';
 import type { GatewayConfig, RouteConfig, SignInConfig } from '../schema/index.ts';
 import { metadataRoutes, ownRoute } from './protected-resource.ts';
 
-/** Where routes lead, and what they require. */
+/** Targets and requirements of routes. */
 interface RouteContext {
   readonly config: GatewayConfig;
   readonly upstreams: ReadonlyMap<string, model.UpstreamModel>;
@@ -26,7 +26,7 @@ interface RouteContext {
 }
 
 /**
- * Compiles a route, with a pattern for each of its hosts. Throws if the checks did not run: they report every route that cannot be
+ * Compiles a route, with a pattern for each of its hosts. Throws if the checks did not run: they report all routes that cannot be
  * compiled.
  */
 export function compileRoute(
@@ -59,8 +59,8 @@ function compileTarget(config: RouteConfig, name: RouteName, context: RouteConte
 }
 
 /**
- * Draws by the names of all upstreams, so that a caller gets the same upstream on every route that has the same ones. Names with 0 are
- * among them: if one gets a share later, the others keep most of their callers.
+ * Selects by the names of all upstreams, so that a caller gets the same upstream on all routes with the same ones. Includes those
+ * with share 0: if one gets a share later, the others keep most of their callers.
  */
 function sharesOf(
   routes: readonly { readonly percent: number; readonly route: model.ForwardRoute }[],
@@ -123,14 +123,14 @@ function compileAnswered(
 }
 
 /**
- * Names a route by the first of its hosts, which no other route has with the same path and method, and by the number of the others: a
- * route may have a thousand, and its name stands in every metric of it.
+ * Names a route by the first of its hosts, which no other route has with the same path and method, and by the number of the
+ * others: a route may have a thousand, and its name is in all its metrics.
  */
 function idOf(first: RoutePattern, others: number): string {
   return nameOf(others === 0 ? first : { ...first, host: `${first.host},+${others}` });
 }
 
-/** Returns the patterns of a route, one for each host; none for a route that was not checked. */
+/** Returns the patterns of a route, one per host; none for a route that was not checked. */
 export function patternsOfRoute({
   path,
   grpc,
@@ -152,9 +152,9 @@ function timeoutsOf(own: RouteConfig['timeouts'], ofUpstream: RouteTimeouts): Ro
 }
 
 /**
- * Makes the route table for preflights that are left to upstreams, keyed by the method that the browser asks for. On each path
- * one route also takes the methods that no route there names. If a route names OPTIONS, its service expects preflights and gets
- * all of them for the path.
+ * Makes the route table for preflights that are left to upstreams, keyed by the requested method. On each path one route also
+ * matches the methods that no route there names. If a route names OPTIONS, its service expects preflights and gets all those for
+ * the path.
  */
 export function preflightRoutes(
   routes: readonly RouteEntry<model.RouteOfFile>[],
@@ -176,7 +176,7 @@ function forEveryMethod({ pattern, value }: RouteEntry<model.RouteOfFile>): Rout
 }
 
 /**
- * Names paths in the log by the literals of all routes, those of limits.yaml included. A segment is named by the value that a
+ * Names paths in the log by the literals of all routes, including those of limits.yaml. A segment is named by the value that a
  * main parameter would have there, so that a replay can count by another parameter.
  */
 export function pathNaming(routes: readonly { readonly pattern: RoutePattern }[]): PathNaming {
@@ -187,7 +187,7 @@ export function pathNaming(routes: readonly { readonly pattern: RoutePattern }[]
   };
 }
 
-/** The gateway's own routes: those of sign-in, and those on which providers send notices. */
+/** The gateway's own routes: for sign-in, and for notices from providers. */
 export function ownRoutesOf(
   { sign_in, protected_resource: resource, access_tokens: tokens }: GatewayConfig,
   identity: model.IdentityModel | null,
@@ -208,8 +208,8 @@ export function ownRoutesOf(
 }
 
 /**
- * The anonymous endpoints (docs/contract.md, 1). They take every method in every configuration, so that no operator's route
- * ever receives the codes that clients send there.
+ * The anonymous endpoints (docs/contract.md, 1). They match every method in every configuration, so that no operator's route ever
+ * receives the codes that clients send there.
  */
 const ANONYMOUS_ROUTES: readonly RouteEntry<model.SignInRoute>[] = [
   signInRoute('/v1/anonymous/authorize-url', 'authorize-url', ['GET', 'HEAD']),
@@ -217,12 +217,12 @@ const ANONYMOUS_ROUTES: readonly RouteEntry<model.SignInRoute>[] = [
 ];
 
 /**
- * Only routes that name this prefix literally serve other paths under it: a mistyped path (`/v1/anonymous/auth%20`) must not
+ * Only routes that name this prefix literally match other paths under it: a mistyped path (`/v1/anonymous/auth%20`) must not
  * carry a code to the service behind `/**`.
  */
 export const SIGN_IN_PREFIX = parseRoutePattern('/v1/anonymous/**', null);
 
-/** The routes of sign-in: the anonymous ones and those of `sign_in`, which take every method, too. */
+/** The routes of sign-in: the anonymous ones and those of `sign_in`, which also match every method. */
 export function signInRoutes(config: SignInPaths | undefined): readonly RouteEntry<model.SignInRoute>[] {
   const { refresh, sign_out: signOut } = config ?? {};
   return [
@@ -250,7 +250,7 @@ export function noticeRoutes(all: readonly model.NoticePlaces[]): readonly Route
     for (const notice of NOTICE_KINDS) {
       const place = places[notice];
       if (place === null || place === 'admin') continue;
-      // Every method, so that no operator's route ever receives what a provider sends there.
+      // Matches every method, so that no operator's route ever receives what a provider sends there.
       const how = { methods: ['POST'], authentication: 'none' } as const;
       const route = ownRoute(place, { kind: 'notice' as const, notice, ...how });
       const twin = routes.some(

@@ -25,7 +25,7 @@ import type { ListenerTls } from './read-tls.ts';
 import type { TlsFiles } from './secret-files.ts';
 import type { SecretParts } from './secrets.ts';
 
-/** Everything that was read and found valid. */
+/** Everything that was read and is valid. */
 interface Sources extends SecretParts {
   readonly gateway: GatewayConfig;
   readonly limits: LimitsConfig;
@@ -156,7 +156,7 @@ function stateOf(
 ): model.Snapshot['state'] {
   if (state === undefined) return null;
   const { folder, counters } = typeof state === 'string' ? { folder: state } : state;
-  // With Redis, the counters are kept there.
+  // With Redis, counters are stored there.
   const countersMs = store === 'memory' ? (counters ?? null) : null;
   return { folder: resolve(dirname(gatewayFile), folder), countersMs };
 }
@@ -245,7 +245,7 @@ function certificateFields({ http, grpc }: ListenerTls): readonly string[] {
 /**
  * Compiles an upstream.
  *
- * @param files what it names under `tls`
+ * @param files the files named under `tls`
  */
 function compileUpstream(
   name: string,
@@ -270,8 +270,8 @@ function compileUpstream(
 }
 
 /**
- * Leaves out the default port, as a client with this URL would (RFC 9110, 4.2.1 and 7.2). Of an SRV name it is the
- * host behind the service and its protocol.
+ * Omits the default port, as a client with this URL would (RFC 9110, 4.2.1 and 7.2). For an SRV name, it is the host after the
+ * service and protocol labels.
  */
 function authorityOf(url: NonNullable<UpstreamConfig['url']>): string {
   if (url.lookup === 'srv') return serviceHost(url.host);

@@ -10,14 +10,14 @@ import { countWorkers } from './worker-count.ts';
 
 const { connections, requests, webSockets, limitKeys, tokens } = model.CAP_COSTS;
 
-/** The most requests or calls in flight to an upstream by default. */
+/** Default maximum of requests or calls in flight to an upstream. */
 const MOST_TO_UPSTREAM = 1_024;
-/** The most connections or requests of an address by default. */
+/** Default maximum of connections or requests of an address. */
 const MOST_OF_ADDRESS = 1_000;
 
 /**
- * Fills in the caps that a file leaves to the memory of the machine. Runs before the file is validated, so that all that reads it
- * sees the same numbers.
+ * Fills in caps that default to a share of the machine's memory. Runs before validation, so that all readers see the same
+ * numbers.
  */
 export function fillMemoryDefaults(file: ConfigFile, machine: Machine): void {
   const { value } = file;
@@ -46,20 +46,20 @@ export function fillMemoryDefaults(file: ConfigFile, machine: Machine): void {
   }
 }
 
-/** Adds the keys that a map lacks. In place, since the file fills in the values of variables later. */
+/** Adds missing keys to a map. In place, since the file fills in the values of variables later. */
 function fill(map: unknown, defaults: RawMap): void {
   if (!isMap(map)) return;
   for (const [key, value] of Object.entries(defaults))
     if (map[key] === undefined) Object.assign(map, { [key]: value });
 }
 
-/** How many workers a file asks for, which may be a variable's text; 1 if that is not valid. */
+/** How many workers a file requests, which may be a variable's text; 1 if that is invalid. */
 function workersIn({ workers = 1 }: RawMap, machine: Machine): number {
   const read = workersSchema.safeParse(workers === 'auto' ? workers : Number(workers));
   return read.success ? countWorkers(read.data, machine).count : 1;
 }
 
-/** Each provider has tables of tokens of its own. */
+/** Each provider has its own tables of tokens. */
 function countProviders({ identity_providers: several }: RawMap): number {
   return Array.isArray(several) ? Math.max(1, several.length) : 1;
 }
@@ -72,7 +72,7 @@ function countWithWebSockets({ routes }: RawMap): number {
   return new Set(serving.flatMap(route => upstreamsNamed(route, []).map(({ name }) => name))).size;
 }
 
-/** Adds up what the caps of a configuration let clients take, beside what the process may use. */
+/** Adds up what clients may take under the caps of a configuration, and compares it with what the process may use. */
 export function memoryOf(
   { caps, workers, upstreams, routes, maxTokens }: MemoryParts,
   usableBytes: number,
@@ -101,7 +101,7 @@ export function memoryOf(
 
 type MemoryParts = Pick<Snapshot, 'caps' | 'workers' | 'upstreams'> & {
   readonly routes: readonly model.RouteOfFile[];
-  /** The most known tokens, those of all providers together. */
+  /** Maximum known tokens of all providers together. */
   readonly maxTokens: number;
 };
 
@@ -116,7 +116,7 @@ function need({ key, bytes }: model.CapCost, count: number, workers: number): Me
 
 type Place = Pick<Diagnostic, 'file' | 'line' | 'column'>;
 
-/** Where the numbers of a file that let clients take memory are written, by their keys. Those by default are not among them. */
+/** Where the numbers that let clients take memory are written, by key. Excludes defaults. */
 export function writtenCaps(file: ConfigFile): ReadonlyMap<string, Place> {
   const { upstreams } = asMap(file.value);
   const paths = [
@@ -130,8 +130,8 @@ export function writtenCaps(file: ConfigFile): ReadonlyMap<string, Place> {
 }
 
 /**
- * Finds what lets clients take more than there is: a warning about the largest number that is written, or a hint if all are defaults,
- * which have a lower end.
+ * Reports if clients may take more memory than there is: as a warning about the largest written number, or a hint if all are
+ * defaults, which have a lower bound.
  */
 export function memoryFinding(
   { memory, files: [file = ''] }: Pick<Snapshot, 'memory' | 'files'>,

@@ -2,7 +2,7 @@ import { isClaimed, type Quota } from '../../limits/index.ts';
 import { claimsIn } from '../policies/index.ts';
 import type { BucketConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
 
-/** Lists the claims that one feature reads of a verified token, besides those that `access_tokens` names. */
+/** Returns the claims that one feature reads from a verified token, in addition to those that `access_tokens` names. */
 type ClaimNaming = (config: GatewayConfig, limits: LimitsConfig) => readonly string[];
 
 const NAMINGS: readonly ClaimNaming[] = [
@@ -13,12 +13,12 @@ const NAMINGS: readonly ClaimNaming[] = [
   },
 ];
 
-/** Lists the claims that the configuration names, each once and in order. Callers keep these of their tokens. */
+/** Returns the claims that the configuration names, each once and in order. Callers keep these of their tokens. */
 export function namedClaims(config: GatewayConfig, limits: LimitsConfig): readonly string[] {
   return [...new Set(NAMINGS.flatMap(naming => naming(config, limits)))].sort();
 }
 
-/** The claims that limits follow: those that tell groups apart, and those that say numbers. Each once, in order. */
+/** The claims that limits depend on: those that distinguish groups, and those that set numbers. Each once, in order. */
 export function claimsInLimits({ buckets }: Pick<LimitsConfig, 'buckets'>): {
   readonly groups: readonly string[];
   readonly numbers: readonly string[];

@@ -4,24 +4,26 @@ import type { MetadataRoute } from '../model/index.ts';
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
-/** What the document of a protected resource says (RFC 9728, 2). */
+/** The content of a protected resource's metadata (RFC 9728, 2). */
 export interface ResourceFacts {
-  /** The identifier of the resource, as it is written. */
+  /** The identifier of the resource, as written. */
   readonly resource: string;
   /** The issuers of accepted tokens, in the order of the file. */
   readonly issuers: readonly string[];
   /** The scopes that any route requires. */
   readonly scopes: readonly string[];
-  /** Whether clients can show a certificate that their token is bound to (RFC 8705). */
+  /** Whether clients can present a certificate that their token is bound to (RFC 8705). */
   readonly certificates: boolean;
 }
 
-/** Where clients find the document: the well-known path stands before the path of the resource (RFC 9728, 3.1). */
+/** Where clients find the document: the well-known path goes before the path of the resource (RFC 9728, 3.1). */
 export function metadataUrlOf(resource: string): string {
   return `${new URL(resource).origin}${WELL_KNOWN}${pathOf(resource)}`;
 }
 
-/** Makes the routes of the document: at the path that RFC 9728 says, and at the well-known path alone, where some clients look. */
+/**
+ * Makes the routes of the document: at the path required by RFC 9728, and at the well-known path alone, where some clients look.
+ */
 export function metadataRoutes(facts: ResourceFacts): readonly RouteEntry<MetadataRoute>[] {
   const document = asciiJson({
     resource: facts.resource,
@@ -35,12 +37,12 @@ export function metadataRoutes(facts: ResourceFacts): readonly RouteEntry<Metada
   return [...paths].map(path => ownRoute(path, { kind: 'metadata' as const, document, ...how }));
 }
 
-/** The path of a resource without the slash at its end; empty for the root. */
+/** The path of a resource without its trailing slash; empty for the root. */
 function pathOf(resource: string): string {
   return new URL(resource).pathname.replace(/\/$/, '');
 }
 
-/** Makes a route of the gateway's own: it takes every method, on every host. */
+/** Makes one of the gateway's own routes: for every method, on every host. */
 export function ownRoute<Route extends object>(path: string, route: Route) {
   const value = { id: path, semicolons: 'refuse' as const, parameters: [], ...route };
   return { pattern: parseRoutePattern(path, null, EVERY_HOST), value };

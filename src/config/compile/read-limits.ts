@@ -4,7 +4,7 @@ import type { LimitsConfig } from '../schema/index.ts';
 import { limitsJsonSchema, limitsSchema, limitsSecrecy, validate } from '../schema/index.ts';
 
 export interface ReadLimits {
-  /** The limits; `undefined` if the files are invalid or cannot be read. */
+  /** The limits; `undefined` if the files are invalid or unreadable. */
   readonly limits: LimitsConfig | undefined;
   /** The files; `null` if gateway.yaml names none, so that the defaults apply, or if none can be read. */
   readonly files: LimitsFiles | null;
@@ -13,7 +13,7 @@ export interface ReadLimits {
 const NOTHING: ReadLimits = { limits: undefined, files: null };
 
 /**
- * Reads what `limits` of gateway.yaml names: a file, or every `*.yaml` of a folder. Reports a missing file as an error in
+ * Reads the file that `limits` of gateway.yaml names, or all `*.yaml` of that folder. Reports a missing file as an error in
  * gateway.yaml.
  */
 export async function readLimits(gateway: ConfigFile, environment: Environment): Promise<ReadLimits> {
@@ -63,7 +63,7 @@ async function readFolder(
   );
 }
 
-/** Reads limits without the gateway.yaml that names them: a file, or every `*.yaml` of a folder. */
+/** Reads limits without the gateway.yaml that names them: a file, or all `*.yaml` of a folder. */
 export async function readLimitsAlone(path: string, environment: Environment): Promise<ReadLimits> {
   const readings = new Readings();
   const names = await listYamlFiles(path, readings.files);
@@ -81,14 +81,14 @@ async function readAll(
   return limitsIn(files);
 }
 
-/** Validates the files, which were read before. */
+/** Validates files that were already read. */
 export function limitsIn(files: readonly ConfigFile[]): ReadLimits {
   const [only, ...others] = files;
   if (only !== undefined && others.length === 0 && holdsGateway(only)) {
     only.add([], `this is a gateway.yaml: ${limitsNamedIn(only)}`);
     return { limits: undefined, files: new LimitsFiles([only]) };
   }
-  // Validates each file alone, so that errors have its own lines.
+  // Validates each file on its own, so that errors have its line numbers.
   for (const file of files) validate(file, limitsSchema, limitsJsonSchema);
   const together = new LimitsFiles(files);
   const limits =
@@ -96,7 +96,7 @@ export function limitsIn(files: readonly ConfigFile[]): ReadLimits {
   return { limits, files: together };
 }
 
-/** Whether a file is a gateway.yaml, not a limits.yaml with a key of the other: its routes are a list, and there are upstreams. */
+/** Whether a file is a gateway.yaml, not a limits.yaml with a key of the other: its routes are a list, and it has upstreams. */
 function holdsGateway({ value }: ConfigFile): boolean {
   const { routes, upstreams, buckets } = asMap(value);
   return upstreams !== undefined && buckets === undefined && Array.isArray(routes);

@@ -14,28 +14,28 @@ import type { IdentityProviderConfig } from '../schema/index.ts';
 import { identityProviderSchema, providerEntrySchema } from '../schema/index.ts';
 import { chooseSecret, type FileText, SecretFiles, type TlsFiles } from './secret-files.ts';
 
-/** What a provider's section says about signing in. */
+/** The sign-in part of a provider's section. */
 type SignInHere = Omit<SignInOptions, 'signOutEnds'>;
 
-/** A provider and the gateway's part as its client, with secrets and keys read. */
+/** A provider and the gateway's settings as its client, with secrets and keys read. */
 export interface ProviderConfigOptions {
   readonly provider: ProviderOptions;
-  /** The gateway as its client; `null` if it is none. */
+  /** The gateway's client settings; `null` if it is not a client. */
   readonly client: ClientOptions | null;
-  /** The most requests in flight to it. */
+  /** Maximum requests in flight to it. */
   readonly maxInFlight: number;
-  /** How users sign in there; `null` if nobody does. */
+  /** How users sign in; `null` if they do not. */
   readonly signIn: SignInHere | null;
   readonly notices: NoticePlaces;
 }
 
-/** A provider as it is written. */
+/** A provider as written. */
 export interface WrittenProvider {
   readonly path: Path;
   readonly raw: RawMap;
 }
 
-/** Lists the provider of `identity_provider`, and those of `identity_providers`. */
+/** Returns the provider of `identity_provider`, or those of `identity_providers`. */
 export function writtenProviders(file: ConfigFile): readonly WrittenProvider[] {
   const { identity_provider: one, identity_providers: several } = asMap(file.value);
   const entries: readonly unknown[] = Array.isArray(several) ? several : [];
@@ -85,7 +85,7 @@ async function readProvider(
       ? ({ kind: 'none' } as const)
       : clientAuthentication(file, path, config, { clientSecret, privateKey });
   const provider = providerOptions(config, tls);
-  // A missing part was reported already; checks the rest as if that part were not configured.
+  // A missing part was already reported; checks the rest as if that part were not configured.
   const stand = tls === null || authentication === null ? ({ kind: 'none' } as const) : authentication;
   const client =
     config.client_id === undefined ? null : { clientId: config.client_id, clientAuthentication: stand };
@@ -109,7 +109,7 @@ function partsOf(
   };
 }
 
-/** Reads a provider without its secrets and certificates, for commands that do not ask it anything. */
+/** Reads a provider without its secrets and certificates, for commands that send it no requests. */
 export function providerWithoutSecrets(
   config: IdentityProviderConfig,
   clientAuthentication: ClientAuthentication,
@@ -119,7 +119,7 @@ export function providerWithoutSecrets(
   return partsOf(config, providerOptions(config, null), client);
 }
 
-/** Checks the addresses that are valid in themselves, so that another error does not hide theirs. */
+/** Checks the valid addresses, so that another error does not hide their problems. */
 function checkSoundPart(
   file: ConfigFile,
   path: Path,
@@ -138,7 +138,7 @@ function checkSoundPart(
   addOptionErrors(file, path, { provider, client: null, redirectUri: config.redirect_uri ?? null });
 }
 
-/** Valid values in place of required keys. */
+/** Valid values that stand in for missing required keys. */
 const STAND_INS = { issuer: 'https://id.invalid' };
 const STAND_INS_OF_ENTRY = { name: 'main', audience: 'any' };
 
@@ -173,7 +173,7 @@ function providerOptions(config: IdentityProviderConfig, tls: ProviderTls | null
   };
 }
 
-/** Returns null if a file cannot be used, which was reported. */
+/** Returns null if a file is unusable, which was reported. */
 function tlsOf({ ca, certificate, key }: TlsFiles): ProviderTls | null {
   if (ca === null || certificate === null || key === null) return null;
   return { ca: ca ?? null, certificate: certificate ?? null, key: key ?? null };
@@ -186,7 +186,7 @@ interface Options {
   readonly redirectUri: string | null;
 }
 
-/** Adds what is wrong with the options of a provider to the file, at the keys that they come from. */
+/** Adds the problems with a provider's options to the file, at the keys that they come from. */
 function addOptionErrors(file: ConfigFile, section: Path, options: Options): void {
   const { provider, client, redirectUri } = options;
   for (const { option, message } of optionErrors(provider, client, redirectUri)) {
@@ -212,7 +212,7 @@ const KEYS: Readonly<Record<OptionError['option'], readonly string[]>> = {
   redirectUri: ['redirect_uri'],
 };
 
-/** The keys that need a client: a sign-in and notices name it, the others say how the gateway authenticates as it. */
+/** The keys that need a client: sign-in and notices refer to it, the others set how the gateway authenticates as it. */
 const NEED_CLIENT = [
   'redirect_uri',
   'client_authentication',
@@ -223,10 +223,10 @@ const NEED_CLIENT = [
   'notices',
 ] as const;
 
-/** The keys about the requests of a client. */
+/** Keys for a client's requests. */
 const OF_CLIENT: readonly Path[] = [['max_in_flight'], ['endpoints', 'introspection']];
 
-/** The keys that say how users sign in. */
+/** The keys that set how users sign in. */
 const OF_SIGN_IN: readonly Path[] = [
   ['redirect_uris'],
   ['scope'],
@@ -236,7 +236,7 @@ const OF_SIGN_IN: readonly Path[] = [
   ['endpoints', 'end_session'],
 ];
 
-/** Checks that a provider whose tokens are only checked does not look as if users could sign in there. */
+/** Checks that a provider whose tokens are only verified does not look as if users could sign in there. */
 function checkRoles(file: ConfigFile, section: Path, config: IdentityProviderConfig): void {
   const addWithout = (keys: readonly Path[], lacking: string) => {
     for (const key of keys) {
@@ -266,7 +266,7 @@ function warnOfScope(file: ConfigFile, section: Path, { scope }: IdentityProvide
   if (!scope.split(' ').includes('openid')) file.add([...section, 'scope'], message, { severity: 'warning' });
 }
 
-/** The part of a provider's section that says how the gateway authenticates. */
+/** The part of a provider's section for the gateway's authentication. */
 type Config = Pick<
   IdentityProviderConfig,
   'client_authentication' | 'client_secret' | (typeof AUTHENTICATION_KEYS)[number]
@@ -291,7 +291,7 @@ const USES: Readonly<Record<ClientAuthentication['kind'], readonly string[]>> = 
 /**
  * Builds the client authentication. Returns null, and adds an error to the file, if something is missing.
  *
- * @param section where the provider is in the file
+ * @param section the provider's path in the file
  */
 function clientAuthentication(
   file: ConfigFile,
@@ -321,7 +321,7 @@ function clientAuthentication(
   }
 }
 
-/** Makes a client authentication of the same kind with an empty secret or key, which no provider takes. */
+/** Makes a client authentication of the same kind with an empty secret or key, which no provider accepts. */
 export function authenticationWithoutSecrets({
   client_authentication: kind,
   private_key_id: keyId,

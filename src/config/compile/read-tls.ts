@@ -4,7 +4,7 @@ import { asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/i
 import { firstWrittenUrl, listenerTlsSchema } from '../schema/index.ts';
 import { type FileText, type KeyPair, SecretFiles, type TlsFiles } from './secret-files.ts';
 
-/** The TLS options of each listener; `null` for cleartext, or without such a listener. */
+/** The TLS options of each listener; `null` for cleartext, or if there is no such listener. */
 export interface ListenerTls {
   readonly http: TlsOptions | null;
   readonly grpc: TlsOptions | null;
@@ -12,8 +12,8 @@ export interface ListenerTls {
 }
 
 /**
- * Reads `tls` of each listener, and the files that it names. If that is not possible, adds diagnostics to the file and leaves
- * `null` for the listener.
+ * Reads `tls` of each listener, and the files that it names. If that fails, adds diagnostics to the file and leaves `null` for
+ * the listener.
  */
 export async function readListenerTls(file: ConfigFile, clock: Clock): Promise<ListenerTls> {
   const admin = await readTls(file, 'admin', clock);
@@ -47,13 +47,13 @@ async function readTls(file: ConfigFile, listener: string, clock: Clock): Promis
 
 async function readPairs(files: SecretFiles, certificates: unknown): Promise<readonly KeyPair[]> {
   const pairs: KeyPair[] = [];
-  // Reads one after the other, so that problems are found in the same order each time.
+  // Reads one after the other, so that problems are found in a fixed order.
   for (const index of Array.isArray(certificates) ? certificates.keys() : [])
     pairs.push(await files.keyPair('certificates', index));
   return pairs;
 }
 
-/** Returns none if a file cannot be used, which was reported. */
+/** Returns none if a file is unusable, which was reported. */
 function certificateOptions(name: string, pair: KeyPair | undefined): readonly CertificateOptions[] {
   if (typeof pair?.certificate !== 'string' || typeof pair.key !== 'string') return [];
   const { serverNames, notAfterMs } = readCertificate(pair.certificate);
@@ -64,7 +64,7 @@ function clientCertificates(ca: FileText, required = true): TlsOptions['clientCe
   return typeof ca === 'string' ? { ca, required } : null;
 }
 
-/** Warns about certificates that no client is served: clients find all but the first by their names. */
+/** Warns about certificates that are never used: clients select all but the first by name. */
 function warnOfUnused(file: ConfigFile, path: Path, certificates: readonly CertificateOptions[]): void {
   const taken = new Set<string>();
   for (const [index, { serverNames }] of certificates.entries()) {
@@ -82,8 +82,7 @@ function warnOfUnused(file: ConfigFile, path: Path, certificates: readonly Certi
 }
 
 /**
- * Reads the files that upstreams name under `tls`, and checks them against the scheme of their URL. Adds diagnostics
- * to the file.
+ * Reads the files that upstreams name under `tls`, and checks them against the scheme of the URL. Adds diagnostics to the file.
  */
 export async function readUpstreamTls(
   file: ConfigFile,

@@ -3,13 +3,13 @@ import type { Clock } from '../../core/index.ts';
 import { type CertificateFacts, pairError, readCertificate } from '../../tls/index.ts';
 import { type ConfigFile, type Path, readNamedText } from '../file/index.ts';
 
-/** The content of a file; `undefined` if none is named, `null` if it cannot be used, which was reported. */
+/** The content of a file; `undefined` if none is named, `null` if it is unusable, which was reported. */
 export type FileText = string | null | undefined;
 
-/** Returns what is wrong with a text; `undefined` if nothing is. */
+/** Returns what is wrong with a text, or `undefined`. */
 type Check = (text: string) => string | undefined;
 
-/** The texts of a certificate of the gateway and its key; `null` if missing or unusable, which was reported. */
+/** The texts of one of the gateway's certificates and its key; `null` if missing or unusable, which was reported. */
 export interface KeyPair {
   readonly certificate: FileText;
   readonly key: FileText;
@@ -20,7 +20,7 @@ export interface TlsFiles extends KeyPair {
   readonly ca: FileText;
 }
 
-/** How long before its end a certificate is reported: time enough to renew it by hand. */
+/** How long before its expiry a certificate is reported: time enough to renew it by hand. */
 const WARN_BEFORE_MS = 14 * 86_400_000;
 
 /**
@@ -46,17 +46,17 @@ export class SecretFiles {
     return this.#read([key], keyError);
   }
 
-  /** The certificates to trust. */
+  /** The certificate authorities to trust. */
   authorities(...keys: Path): Promise<FileText> {
     return this.#read(keys, certificateError);
   }
 
-  /** The files named under `tls`; each may be missing. */
+  /** The files named under `tls`; each may be absent. */
   async tls(): Promise<TlsFiles> {
     return { ca: await this.authorities('tls', 'ca_file'), ...(await this.keyPair('tls')) };
   }
 
-  /** Reads a certificate with its key. Reports one without the other, a pair that cannot serve, and an end that is near. */
+  /** Reads a certificate with its key. Reports one without the other, an unusable pair, and an expiry that is near. */
   async keyPair(...keys: Path): Promise<KeyPair> {
     const [certificateAt, keyAt] = [
       [...keys, 'certificate_file'],
@@ -81,8 +81,8 @@ export class SecretFiles {
   }
 
   /**
-   * Warns about a certificate that has expired, soon will, or is not valid yet. None of that is an error: the gateway must still start,
-   * and follow its files.
+   * Warns about a certificate that has expired, will soon, or is not valid yet. None of these is an error: the gateway must still
+   * start, and follow its files.
    */
   #warnOfDates(path: Path, { notBeforeMs, notAfterMs }: CertificateFacts): void {
     const nowMs = this.#clock.epochMs();
@@ -115,7 +115,7 @@ function day(epochMs: number): string {
 }
 
 /**
- * Chooses between a secret from a variable and one from a file. Reports if both are given, or if the variable's value is not a
+ * Chooses between a secret from a variable and one from a file. Reports if both are given, or if the variable's value cannot be a
  * secret.
  */
 export function chooseSecret(
@@ -129,12 +129,12 @@ export function chooseSecret(
   if (file.has(named)) file.add(named, `"${key}" is given as well: remove one of the two`, { about: 'key' });
   const secret = variable.replace(/[\r\n]+$/, '');
   const error = secretError(secret);
-  // Anything other than a variable was reported already.
+  // Other problems were already reported.
   if (error !== undefined && file.isVariable(path)) file.add(path, error);
   return error === undefined ? secret : null;
 }
 
-/** Finds a wrong file before the provider or Redis rejects its secret. */
+/** Detects a wrong file before the provider or Redis rejects its secret. */
 function secretError(text: string): string | undefined {
   if (text === '') return 'the secret is empty';
   return /[\x00-\x1f\x7f]/.test(text) ? 'a secret must be one line without control characters' : undefined;

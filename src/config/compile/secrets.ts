@@ -10,18 +10,18 @@ import { type ProviderConfigOptions, providerWithoutSecrets, readProviders } fro
 import { type ListenerTls, readListenerTls, readUpstreamTls } from './read-tls.ts';
 import { chooseSecret, SecretFiles, type TlsFiles } from './secret-files.ts';
 
-/** The parts of gateway.yaml that take secrets, keys or certificates. */
+/** The parts of gateway.yaml with secrets, keys or certificates. */
 export interface SecretParts {
   readonly listenerTls: ListenerTls;
   /** The files that upstreams name under `tls`. */
   readonly upstreamTls: ReadonlyMap<string, TlsFiles>;
   /** The providers in the order of the file; empty if none is configured. */
   readonly providers: readonly ProviderConfigOptions[];
-  /** The key of pseudonyms; `null` if none is configured. */
+  /** The key for pseudonyms; `null` if none is configured. */
   readonly pseudonymKey: Buffer | null;
-  /** SHA-256 of the token of the admin API; `null` if none is configured. */
+  /** SHA-256 of the admin API's token; `null` if none is configured. */
   readonly adminTokenHash: Buffer | null;
-  /** `null` if it cannot be used, which was reported. */
+  /** `null` if unusable, which was reported. */
   readonly store: StoreModel | null;
 }
 
@@ -38,7 +38,7 @@ export async function readSecrets(file: ConfigFile, clock: Clock): Promise<Secre
 }
 
 /**
- * Replaces the secrets where a command only looks at the configuration: the providers as written, without any file.
+ * Replaces the secrets if a command only inspects the configuration: the providers as written, without any file.
  *
  * @param authenticationOf how the gateway authenticates at a provider
  */
@@ -62,13 +62,13 @@ export function withoutSecrets(
 const PATH = ['listen', 'admin', 'token_file'];
 
 /**
- * Reads the token of the admin API that `listen.admin.token_file` of gateway.yaml names. Returns its SHA-256, which is all that a
- * comparison needs; `null` if none is named, or if it cannot be used, which was reported.
+ * Reads the admin API's token from the file that `listen.admin.token_file` names. Returns its SHA-256, which is enough for a
+ * comparison; `null` if none is named, or if it is unusable, which was reported.
  */
 async function readAdminToken(file: ConfigFile): Promise<Buffer | null> {
   const token = await readKeyFile(file, PATH, 'token');
   if (token === null) return null;
-  // RFC 6750, 2.1: what a client can send after "Bearer".
+  // RFC 6750, 2.1: the text that a client can send after "Bearer".
   if (/^[A-Za-z0-9._~+/-]+=*$/.test(token)) return createHash('sha256').update(token).digest();
   file.add(
     PATH,
@@ -79,8 +79,8 @@ async function readAdminToken(file: ConfigFile): Promise<Buffer | null> {
 }
 
 /**
- * Reads the key that `log.pseudonym_key_file` of gateway.yaml names; a guessed one would reveal the callers behind the names.
- * Returns `null` if none is named, or if it cannot be used, which was reported.
+ * Reads the key from the file that `log.pseudonym_key_file` names; a guessed key would reveal the callers behind the pseudonyms.
+ * Returns `null` if none is named, or if it is unusable, which was reported.
  */
 export async function readPseudonymKey(file: ConfigFile): Promise<Buffer | null> {
   const text = await readKeyFile(file, ['log', 'pseudonym_key_file'], 'key');
@@ -90,8 +90,8 @@ export async function readPseudonymKey(file: ConfigFile): Promise<Buffer | null>
 const MIN_CHARACTERS = 32;
 
 /**
- * Reads a secret that must not be guessed from the file that a key of gateway.yaml names. Returns null if none is named or, after
- * adding an error to the file, if it cannot be used.
+ * Reads an unguessable secret from the file that a key of gateway.yaml names. Returns null if none is named or, after adding an
+ * error to the file, if it is unusable.
  *
  * @param what for messages: `key`, `token`
  */
@@ -112,8 +112,7 @@ async function readKeyFile(file: ConfigFile, path: Path, what: string): Promise<
 const SECTION = 'store';
 
 /**
- * Reads `store` of gateway.yaml and the files it names. Returns null, after adding diagnostics to the file, if it cannot be
- * used.
+ * Reads `store` of gateway.yaml and the files it names. Returns null, after adding diagnostics to the file, if it is unusable.
  */
 async function readStore(file: ConfigFile, clock: Clock): Promise<StoreModel | null> {
   const raw = asMap(file.value)[SECTION];

@@ -3,16 +3,16 @@ import type { WorkersModel } from '../model/index.ts';
 import { type GatewayConfig, MOST_WORKERS } from '../schema/index.ts';
 
 const MIB = 1024 ** 2;
-/** What a gateway takes without its workers, and what each takes: docs/more-cores.md has the measurement. */
+/** Memory of a gateway without its workers, and of each worker: measured in docs/more-cores.md. */
 const BASE_BYTES = 150 * MIB;
 const WORKER_BYTES = 60 * MIB;
 
-/** Says how many workers there are. With `auto`, it depends on the machine. */
+/** Returns the number of workers. With `auto`, it depends on the machine. */
 export function countWorkers(workers: GatewayConfig['workers'], machine: Machine): WorkersModel {
   return workers === 'auto' ? workersOf(machine) : { count: workers, why: null };
 }
 
-/** Counts as many workers as the processors serve and the memory holds, at least one. What allows the fewest decides. */
+/** Returns as many workers as the processors and the memory allow, at least one. The smaller number counts. */
 function workersOf(machine: Machine): WorkersModel {
   const { processors, sharesPorts, processorLimit, memoryBytes, memoryLimitBytes } = machine;
   const fitting = (bytes: number) => Math.max(1, Math.floor((bytes - BASE_BYTES) / WORKER_BYTES));

@@ -3,7 +3,7 @@ import { type Document, isAlias, isMap, isScalar, isSeq, type Node, parseDocumen
 import { formatDuration, thisMachine } from '../../core/index.ts';
 import { formatDiagnostic, listYamlFiles, readConfigFile } from '../file/index.ts';
 
-/** A quota of limits.yaml with another number. */
+/** A quota of limits.yaml with a new number. */
 export interface QuotaChange {
   /** The path of the quota, such as `['buckets', 'messages', 'user']`. */
   readonly path: readonly string[];
@@ -23,9 +23,7 @@ interface Edit {
 const MARK = '# weir suggest: ';
 const OUR_LINES = /^[ \t]*# weir suggest: .*\n/gm;
 
-/**
- * The text of limits.yaml, or of the files of a limits folder. Changes numbers in it and leaves everything else as it was written.
- */
+/** The text of limits.yaml, or of the files of a limits folder. Changes numbers in it and leaves everything else as written. */
 export class LimitsText {
   readonly #files: readonly LimitsFileText[];
 
@@ -50,7 +48,7 @@ export class LimitsText {
     return this.#files.some(file => file.has(path));
   }
 
-  /** The files with these numbers, by their names in the folder; a single file has the name ''. */
+  /** The files with the new numbers, by name in the folder; a single file has the name ''. */
   with(
     changes: readonly QuotaChange[],
     heading: readonly string[],
@@ -110,18 +108,18 @@ class LimitsFileText {
   }
 }
 
-/** Changes only the number where it is written so; a variable or an alias gives way to the quota. */
+/** Changes only the number if it is written as a literal; replaces a variable or alias by the quota. */
 function quotaLike(written: string, { units, periodMs }: QuotaChange): string {
   const parts = /^(["']?)\d+(\/\d+[smh]["']?)$/.exec(written);
   return parts === null ? `${units}/${formatDuration(periodMs)}` : `${parts[1]}${units}${parts[2]}`;
 }
 
-/** Where a value is written: as itself, or as an alias. */
+/** Where a value is written: directly, or as an alias. */
 interface WrittenNode {
   readonly range: readonly [number, number, number];
 }
 
-/** Finds the scalar or alias at a path, through aliases and merge keys; null: nothing is there. */
+/** Finds the scalar or alias at a path, through aliases and merge keys; null if there is none. */
 function nodeWritten(document: Document.Parsed, path: readonly string[]): WrittenNode | null {
   let node: unknown = document.contents;
   for (const key of path) node = member(document, resolved(document, node), key);

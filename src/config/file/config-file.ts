@@ -6,7 +6,7 @@ import { SecretLines } from './secret-lines.ts';
 import { parseYamlText } from './yaml-text.ts';
 import { buildYamlTree, type Environment, fillScalar, nodeAt, type YamlNode } from './yaml-tree.ts';
 
-/** The most diagnostics of a severity. More would only fill the log and the status page. */
+/** Maximum diagnostics per severity. More would only fill the log and the status page. */
 const MAX_DIAGNOSTICS = 200;
 
 /** Whether a diagnostic is about the value at a path, or about the path's last key, which is then part of the message. */
@@ -18,9 +18,9 @@ export type About = 'value' | 'key';
  */
 export class ConfigFile {
   readonly name: string;
-  /** Notes what was read of this file and of the files that it names. */
+  /** What was read of this file and of the files that it names. */
   readonly readings: Readings;
-  /** Says why the file could not be read, with and without its name, as one of the diagnostics does; `null` if it could. */
+  /** Why the file could not be read, with and without its name, as one of the diagnostics says; `null` if it could. */
   readonly unreadable: { readonly message: string; readonly reason: string } | null;
   readonly #root: YamlNode | null;
   readonly #diagnostics: Diagnostic[];
@@ -79,7 +79,7 @@ export class ConfigFile {
     return this.#root === null || this.#root.broken ? undefined : this.#root.value;
   }
 
-  /** The findings in file order. If a severity has very many, the first ones and the number of the rest. */
+  /** The findings in file order. If there are very many of a severity, the first ones and the number of the rest. */
   get diagnostics(): Diagnostic[] {
     const kinds = Object.values(
       Object.groupBy(sortDiagnostics(this.#diagnostics), ({ severity }) => severity),
@@ -132,7 +132,7 @@ export class ConfigFile {
     return found?.node.written?.includes('${') === true;
   }
 
-  /** The text at `path` as it is written, if it contains a variable; else null. */
+  /** The text at `path` as written, if it contains a variable; else null. */
   variableText(path: Path): string | null {
     const found = this.#find(path);
     return found?.exact === true && found.node.written?.includes('${') === true ? found.node.written : null;
@@ -144,13 +144,13 @@ export class ConfigFile {
     return quoted ?? 'in a line with a secret, which is not shown';
   }
 
-  /** The value at `path` with variables resolved; undefined: none. Never put it into a message. */
+  /** The value at `path` with variables resolved, or undefined. Never put it into a message. */
   valueAt(path: Path): unknown {
     const found = this.#find(path);
     return found?.exact === true ? found.node.value : undefined;
   }
 
-  /** Replaces the value at `path` by what it was read as. */
+  /** Replaces the value at `path` by the parsed one. */
   fill(path: Path, value: string | number | boolean): void {
     if (this.#root !== null) fillScalar(this.#root, path, value);
   }
@@ -194,8 +194,8 @@ export class ConfigFile {
 }
 
 /**
- * Reads a file that `file` names at `at`, such as a key or a secret, without trailing line ends. Returns null if that fails,
- * and adds an error that shows neither the content nor the name, since the name may be the secret itself, in the wrong place.
+ * Reads a file that `file` names at `at`, such as a key or a secret, without trailing line ends. Returns null if that fails, and
+ * adds an error that reveals neither the content nor the name, since the name may be the secret itself, in the wrong place.
  */
 export async function readNamedText(file: ConfigFile, at: Path, name: string): Promise<string | null> {
   if (/[\r\n]|-----BEGIN/.test(name)) {

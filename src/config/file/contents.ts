@@ -1,9 +1,9 @@
 import type { Files } from '../../core/index.ts';
 
-/** A configuration as bytes, in a form that can be handed to another thread. It holds its secrets. */
+/** A configuration as bytes, in a form that can be passed to another thread. Contains its secrets. */
 export interface ConfigBytes {
   readonly files: ReadonlyMap<string, Uint8Array>;
-  /** The names in each folder that was listed. */
+  /** The names in each listed folder. */
   readonly folders: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -14,7 +14,7 @@ export class ConfigContents implements ConfigBytes {
 
   /** If a load reads a file twice, the first result counts. */
   keepFile(path: string, bytes: Uint8Array): void {
-    // A copy of its own: small buffers are pieces of a larger one, which would be handed on as a whole.
+    // A separate copy: small buffers are slices of a larger one, which would be passed on as a whole.
     if (!this.files.has(path)) this.files.set(path, new Uint8Array(bytes));
   }
 
@@ -23,7 +23,7 @@ export class ConfigContents implements ConfigBytes {
   }
 }
 
-/** The files of a configuration that was read before. What it did not find is not there; nothing can be watched. */
+/** The files of a configuration that was already read. Files that the load did not find do not exist; nothing can be watched. */
 export function filesIn({ files, folders }: ConfigBytes): Files {
   const absent = async (path: string) => {
     throw Object.assign(new Error(`ENOENT: no such file or directory, '${path}'`), { code: 'ENOENT' });
@@ -50,7 +50,7 @@ const REGULAR = {
   isSymbolicLink: () => false,
 };
 
-/** A file whose bytes are known. */
+/** A file with known bytes. */
 class ReadBytes {
   readonly #bytes: Uint8Array;
   #at = 0;

@@ -1,6 +1,5 @@
 /**
- * An error keeps the configuration from being used. A warning points out a likely mistake; a hint points out what may well be
- * intended.
+ * An error prevents use of the configuration. A warning points out a likely mistake; a hint, something that may well be intended.
  */
 export type Severity = 'error' | 'warning' | 'hint';
 
@@ -8,14 +7,14 @@ export type Severity = 'error' | 'warning' | 'hint';
 export interface Diagnostic {
   /** The file as the operator named it. */
   readonly file: string;
-  /** The line, from 1; `null` if the file as a whole is meant (it does not exist, it is empty). */
+  /** The line, from 1; `null` if the diagnostic is about the file as a whole (missing, empty). */
   readonly line: number | null;
   /** The column, from 1, in UTF-16 units as editors count; `null` if `line` is. */
   readonly column: number | null;
   /** One line: what is wrong and what to write instead. Never contains the value of a variable. */
   readonly message: string;
   readonly severity: Severity;
-  /** Whether it is about a key, certificate or secret that the file names: its content, or that it is missing. Default: false. */
+  /** Whether it is about the content or absence of a key, certificate or secret file. Default: false. */
   readonly isContent?: boolean;
 }
 
@@ -47,7 +46,7 @@ export function formatPath(path: Path): string {
   }, '');
 }
 
-/** A map as it is written: its values may be invalid. */
+/** A map as written: its values may be invalid. */
 export type RawMap = Readonly<Record<string, unknown>>;
 
 /** Returns the value if it is a map, else an empty map. */

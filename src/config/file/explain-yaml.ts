@@ -1,6 +1,6 @@
 import { type Broken, type PlacedError, type Position, UNREADABLE, type YamlExplanation } from './place.ts';
 
-/** Explains what the operator did wrong and what to write instead; the parser only says what it found. */
+/** Explains what the operator did wrong and what to write instead; the parser only reports what it found. */
 export function explainYaml(broken: Broken): YamlExplanation {
   const { error, at, line } = broken;
   if (/^ *\t/.test(line)) return { line: at.line, column: line.indexOf('\t') + 1, message: TAB };
@@ -66,7 +66,7 @@ function starredLine({ line, at }: Broken): YamlExplanation | null {
 const TEMPLATE =
   '"{{" belongs to a template that nothing has filled in: fill it in first, or put the value in quotes';
 
-/** Explains a line that should be `key: value` and is not. */
+/** Explains a line that should be `key: value` but is not. */
 function explainNoKey({ line, at }: Broken): YamlExplanation {
   const blank = falseBlankIn(line);
   if (blank !== null) return { line: at.line, column: blank.index + 1, message: blank.message };
@@ -81,7 +81,7 @@ function explainNoKey({ line, at }: Broken): YamlExplanation {
   };
 }
 
-/** A key such as `orders:{ user` that YAML reads where a space is missing. */
+/** A key such as `orders:{ user`, which results from a missing space. */
 const GLUED = /^[\w.-]+:(?=[{["'])/;
 
 /** Explains a line in which a value follows its key without a space; `null` for any other line. */
@@ -92,7 +92,7 @@ export function explainGlued({ line, at }: Pick<Broken, 'line' | 'at'>): PlacedE
   return { line: at.line, column: before.length + key.length, message: SPACE };
 }
 
-/** Whether YAML takes a key and the beginning of its value for one key, because there is no space between them. */
+/** Whether YAML reads a key and the beginning of its value as one key, because there is no space between them. */
 export function isGlued(key: string): boolean {
   return GLUED.test(key);
 }
@@ -218,7 +218,7 @@ function whyUnexpected(said: string, mark: string): { message: string; outOfStep
   return { message: UNREADABLE, outOfStep: true };
 }
 
-/** Explains text after a value that has already ended. */
+/** Explains text after the end of a value. */
 function explainBehindValue(broken: Broken, mark: string): YamlExplanation {
   const { error, text, at, line } = broken;
   const startsLine = line.slice(0, at.column - 1).trim() === '';
@@ -236,7 +236,7 @@ function explainBehindValue(broken: Broken, mark: string): YamlExplanation {
   return startsLine ? explainTopIndent(broken) : stray(at, UNREADABLE);
 }
 
-/** A mistake after which the lines that follow cannot be read as they were meant. */
+/** A mistake after which the following lines cannot be read as intended. */
 function stray(place: Position, message: string): YamlExplanation {
   return { ...place, message, outOfStep: true };
 }

@@ -1,16 +1,16 @@
 import type { About, ConfigFile } from './config-file.ts';
 import { asMap, isMap, type Path, type RawMap, type Severity } from './diagnostic.ts';
 
-/** Maps whose entries may be spread over several files. Any other key must be in one file. */
+/** Maps whose entries may be spread over several files. All other keys must be in one file. */
 const SHARED_MAPS = ['buckets', 'routes'] as const;
 
 /**
- * Presents the files of a limits folder, or the single limits.yaml, as one file. A diagnostic about a path goes to the file in
- * which the path is written.
+ * Presents the files of a limits folder, or the single limits.yaml, as one file. A diagnostic about a path goes to the file that
+ * contains the path.
  */
 export class LimitsFiles {
   readonly files: readonly ConfigFile[];
-  /** The merged value; undefined: the value of one file is unknown. */
+  /** The merged value; undefined if the value of one file is unknown. */
   readonly value: unknown;
   /** The file of each key, and of each entry of a shared map. */
   readonly #owners = new Map<string, ConfigFile>();
@@ -34,7 +34,7 @@ export class LimitsFiles {
     return this.#fileOf(path)?.shown(path) ?? 'nothing';
   }
 
-  /** The text at a path as it is written, if it contains a variable; else null. */
+  /** The text at a path as written, if it contains a variable; else null. */
   variableText(path: Path): string | null {
     return this.#fileOf(path)?.variableText(path) ?? null;
   }
@@ -90,7 +90,7 @@ export class LimitsFiles {
     return all;
   }
 
-  /** Claims a path for a file. Returns false, and adds an error to the file, if another one has claimed it. */
+  /** Assigns a path to a file. Returns false, and adds an error to the file, if it is already in another one. */
   #claim(file: ConfigFile, path: readonly [string, string?]): boolean {
     const [key, entry = ''] = path;
     const owner = this.#owners.get(keyOf(key, entry));
@@ -119,7 +119,7 @@ export interface FilePlace {
   readonly line: number;
 }
 
-/** A place, or that of a map and of its keys. */
+/** A place, or that of a map and its keys. */
 type Branch = FilePlace | { readonly place: FilePlace; readonly keys: ReadonlyMap<string, Branch> };
 
 /** The places of all keys in the limits files, kept after the files themselves are dropped. */
@@ -130,7 +130,7 @@ export class KeyPlaces {
     this.#keys = files === null ? new Map() : branchesOf(files, [], files.value);
   }
 
-  /** Where a key is written; `null` if it is not, so that its default applies. */
+  /** Where a key is written; `null` if it is absent, so that its default applies. */
   of(path: readonly string[]): FilePlace | null {
     let keys: ReadonlyMap<string, Branch> | null = this.#keys;
     let place: FilePlace | null = null;

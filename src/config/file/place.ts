@@ -25,9 +25,9 @@ export interface Broken {
   quoteAt(offset: number): number | null;
 }
 
-/** An explanation for the operator. Repeats nothing of the text except single marks, since any line may hold a secret. */
+/** An explanation for the operator. Repeats none of the text except single marks, since any line may contain a secret. */
 export interface YamlExplanation extends PlacedError {
-  /** Whether the parser's errors about the rest of the file would mislead. */
+  /** Whether the parser's errors about the rest of the file would be misleading. */
   readonly outOfStep?: boolean;
 }
 

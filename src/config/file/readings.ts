@@ -6,7 +6,7 @@ import { errorText, type Files, thisMachine } from '../../core/index.ts';
 import type { ConfigContents } from './contents.ts';
 import type { Diagnostic, Path } from './diagnostic.ts';
 
-/** What was read: a file anyone may see, one with a secret or key, or the list of files in a folder. */
+/** What was read: a public file, one with a secret or key, or the list of files in a folder. */
 type Kind = 'text' | 'secret' | 'folder';
 
 interface Reading {
@@ -20,8 +20,8 @@ const TEXT_DIGITS = 14;
 const SECRET_DIGITS = 2;
 
 /**
- * Digests of everything that one load of the configuration read: loads with equal readings mean the same. Files that could
- * not be read are included, so that a file that appears later is noticed as a change.
+ * Digests of everything that one load of the configuration read: loads with equal readings give the same result. Includes files
+ * that could not be read, so that a file that appears later is noticed as a change.
  */
 export class Readings {
   /** The file system that they were read from. */
@@ -36,7 +36,7 @@ export class Readings {
     this.#contents = contents;
   }
 
-  /** Notes the result of reading a file. If a load reads a file twice, the first result counts. */
+  /** Records the result of reading a file. If a load reads a file twice, the first result counts. */
   note(path: string, kind: 'text' | 'secret', read: ReadResult): void {
     if (read.ok && !read.regular) this.#repeatable = false;
     if (read.ok) this.#contents?.keepFile(path, read.bytes);
@@ -57,7 +57,7 @@ export class Readings {
     };
   }
 
-  /** Keeps no contents from now on: they may be large, and the digests live longer. */
+  /** Stops keeping contents: they may be large, and the digests live longer. */
   release(): void {
     this.#contents = null;
   }
@@ -86,7 +86,7 @@ export class Readings {
     );
   }
 
-  /** Whether everything that both have read is equal. */
+  /** Whether everything read by both is equal. */
   agreesWith(other: Readings): boolean {
     for (const [path, { digest }] of this.#readings) {
       const theirs = other.#readings.get(path);
@@ -96,15 +96,15 @@ export class Readings {
   }
 
   /**
-   * 16 hex digits by which people compare replicas: equal content, equal hash. Secrets affect only two of them: a new secret
-   * usually shows, yet the hash reveals no more than 8 bits about all secrets together.
+   * 16 hex digits to compare replicas by: equal content, equal hash. Secrets affect only two of them: a new secret usually shows,
+   * yet the hash reveals no more than 8 bits about all secrets together.
    */
   get hash(): string {
     return this.#hashOf('text').slice(0, TEXT_DIGITS) + this.#hashOf('secret').slice(0, SECRET_DIGITS);
   }
 
   #hashOf(wanted: Kind): string {
-    // Hashes digests, so that bytes cannot move from one file to the next unnoticed. Leaves out paths, which may differ between
+    // Hashes digests, so that bytes cannot move from one file to the next unnoticed. Omits paths, which may differ between
     // replicas.
     const hash = createHash('sha256');
     for (const { kind, digest } of this.#readings.values()) if (kind === wanted) hash.update(digest);
@@ -117,7 +117,7 @@ export class Readings {
   }
 }
 
-/** Says what messages about a file must not repeat. */
+/** Knows what messages about a file must not repeat. */
 export interface Secrecy {
   /** The names of keys whose values are secrets. */
   readonly keys: readonly string[];
@@ -126,7 +126,7 @@ export interface Secrecy {
 }
 
 /**
- * Lists the `*.yaml` files of a folder, sorted by name; `null` if there is no such folder. Skips hidden entries: leftovers of
+ * Returns the `*.yaml` files of a folder, sorted by name; `null` if there is no such folder. Skips hidden entries: leftovers of
  * editors, and Kubernetes' `..data`, which contains every file of a mounted ConfigMap again.
  */
 export async function listYamlFiles(folder: string, files: Files): Promise<string[] | null> {
@@ -134,12 +134,12 @@ export async function listYamlFiles(folder: string, files: Files): Promise<strin
     const names = await files.readdir(folder);
     return names.filter(name => name.endsWith('.yaml') && !name.startsWith('.')).sort();
   } catch {
-    // Reading the path as a file reports what is wrong.
+    // Reading the path as a file reports the problem.
     return null;
   }
 }
 
-/** Far beyond any hand-written configuration; keeps a wrong path (a log, a device) from filling the memory. */
+/** Far beyond any hand-written configuration; a wrong path (a log, a device) must not fill the memory. */
 const MAX_FILE_BYTES = 1024 * 1024;
 const PIECE_BYTES = 16 * 1024;
 
@@ -226,7 +226,7 @@ function whyNotUtf8(bytes: Buffer): string {
 
 function firstLineThatIsNotUtf8(bytes: Buffer): number | null {
   if (isUtf8(bytes)) return null;
-  // No longer sequence contains a line feed, so each line can be checked alone.
+  // No longer sequence contains a line feed, so each line can be checked on its own.
   let line = 1;
   for (let start = 0; start < bytes.length; line++) {
     const end = bytes.indexOf(0x0a, start);
@@ -252,9 +252,9 @@ function failed(
 let users = 0;
 
 /**
- * Runs `run`, which makes much garbage, and has V8 collect it early instead of growing the heap, since V8 returns heap memory
- * late or never. Reading 10,000 routes took 180 MiB to keep 5; with this it takes 31 MiB, and 3.3 s of processor time instead
- * of 2.2.
+ * Runs `run`, which creates much garbage, and makes V8 collect it early instead of growing the heap, since V8 returns heap memory
+ * late or never. Reading 10,000 routes took 180 MiB to keep 5; with this it takes 31 MiB, and 3.3 s of processor time instead of
+ * 2.2.
  *
  * The flag only tunes when to collect, and V8 reads it at each such decision (`Heap::ShouldOptimizeForMemoryUsage`). A
  * configuration of normal size is read before the first collection either way.

@@ -2,7 +2,7 @@ import type { PlacedError } from './place.ts';
 
 /**
  * Knows which lines of a file contain a secret (none should), and how much of a line messages may repeat. The characters of a
- * secret may break the file, or turn a part of the secret into a key.
+ * secret may break the file, or turn a part of it into a key.
  */
 export class SecretLines {
   /** The key of the secret by its line. */
@@ -21,7 +21,7 @@ export class SecretLines {
   /** Quotes a key, shortened to what a message may repeat; `null` if it may be part of a secret. */
   quoteKey(key: string, line: number): string | null {
     if (this.#lines.has(line) && this.#key?.test(key) !== true) return null;
-    // What follows a ":" or "=" without a space is the value, which may be a secret.
+    // The part after a ":" or "=" without a space is the value, which may be a secret.
     const [, name = '', rest = ''] = /^([^:=]*)(.*)$/s.exec(key) ?? [];
     return `"${this.quotable(rest.length > 1 ? `${name}${rest[0]}...` : key)}"`;
   }
@@ -33,7 +33,7 @@ export class SecretLines {
     return masked.length > 60 ? `${masked.slice(0, 60)}...` : masked;
   }
 
-  /** Replaces the advice to quote a value if that value is a secret: it would be rejected in quotes, too. */
+  /** Replaces the advice to quote a value if it is a secret: that would be rejected in quotes as well. */
   advise(error: PlacedError): PlacedError {
     const key = this.#lines.get(error.line);
     if (key === undefined || !/must be in quotes|in quotes$/.test(error.message)) return error;

@@ -1,6 +1,6 @@
 /**
- * Finds the candidate that `word` was probably meant to be; `undefined` if none is near. Near means at most one typo per three
- * characters (missing, added, wrong or swapped), ignoring case, or that one begins with the other (`warning` and `warn`).
+ * Finds the candidate that `word` was probably meant to be; `undefined` if none is similar. Similar means at most one typo per
+ * three characters (missing, added, wrong or swapped), ignoring case, or that one begins with the other (`warning` and `warn`).
  */
 export function nearestWord(word: string, candidates: readonly string[]): string | undefined {
   const lower = word.toLowerCase();

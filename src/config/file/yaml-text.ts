@@ -4,10 +4,10 @@ import type { Broken, PlacedError, Position } from './place.ts';
 import { SecretLines } from './secret-lines.ts';
 
 export interface YamlText {
-  /** The parsed text; `null` if it is too broken to build on, so that further messages would mislead. */
+  /** The parsed text; `null` if it is so broken that further messages would be misleading. */
   readonly document: Document.Parsed | null;
   readonly errors: readonly PlacedError[];
-  /** Says what messages may repeat of the text. */
+  /** What messages may repeat of the text. */
   readonly secrets: SecretLines;
   placeOf(offset: number): Position;
 }
@@ -42,7 +42,7 @@ export function parseYamlText(text: string, secretKeys: readonly string[] = []):
   return { document: document.errors.length === 0 ? document : null, errors, secrets, placeOf };
 }
 
-/** Collects the errors in a document. The parser's warnings count: each means that something is not what it seems. */
+/** Collects the errors in a document, including the parser's warnings: each means that something is not what it seems. */
 function yamlErrors(
   document: Document.Parsed,
   text: string,
@@ -61,7 +61,7 @@ function yamlErrors(
   return conflicts.length > 0 ? conflicts : explainBroken(document, broken, { text, lines, placeOf });
 }
 
-/** Errors that mostly cause the later ones. */
+/** Errors that usually cause later ones. */
 const MAX_EXPLAINED = 50;
 
 /** Explains the first error of each line: after one, the parser is out of step for the line, sometimes for the file. */
@@ -83,7 +83,7 @@ function explainBroken(
     if (outOfStep || errors.length === MAX_EXPLAINED) break;
   }
   const tab = errors.findIndex(({ message }) => message.startsWith('a tab '));
-  // A file indented by tabs is so throughout, and the other errors follow from that.
+  // A file indented by tabs is so throughout, and the other errors result from that.
   return tab === -1
     ? errors
     : errors.filter(({ message }, index) => index < tab || message.startsWith('a tab '));

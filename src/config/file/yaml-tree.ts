@@ -17,7 +17,7 @@ export interface YamlNode {
   readonly written: string | null;
   /** The members of a map by key, or of a list by index (`"0"`, `"1"`, ...). */
   readonly children: ReadonlyMap<string, YamlNode>;
-  /** The number of values from here down, each as often as aliases repeat it. */
+  /** The number of values in this subtree, each as often as aliases repeat it. */
   readonly count: number;
   /** Whether an error in this value was already reported, so that no other message is needed. */
   readonly broken: boolean;
@@ -72,8 +72,8 @@ class TreeBuilder {
   readonly #placeOf: YamlText['placeOf'];
   readonly #environment: Environment;
   /**
-   * The node of each anchor so far; null while that node is being built. An alias reuses the node, so the work stays
-   * proportional to the size of the file, however much aliases multiply it.
+   * The node of each anchor so far; null while that node is being built. An alias reuses the node, so the work stays proportional
+   * to the size of the file, however much aliases multiply it.
    */
   readonly #anchors = new Map<string, YamlNode | null>();
   #mergedKeys = 0;
@@ -154,7 +154,7 @@ class TreeBuilder {
       else if (key.value === '__proto__') this.error(keyPlace, 'unknown key "__proto__"');
       else if (!children.has(String(key.value))) children.set(String(key.value), node);
     }
-    // Merges last, because the map's own keys win.
+    // Merge last, because the map's own keys take precedence.
     return merges.map(node => this.#merge(node, children)).every(Boolean);
   }
 
@@ -234,7 +234,7 @@ export function resolveVariables(text: string, environment: Environment): Resolv
   return errors.length === 0 ? { ok: true, text: resolved } : { ok: false, errors };
 }
 
-/** Writes the host that an alias was meant to be: YAML reads the star of `*.example.com` as one. */
+/** Quotes the host that was read as an alias: in YAML, the star of `*.example.com` begins one. */
 function inQuotes(name: string): string {
   return /^\.[\w-]/.test(name) ? `: write "*${name}"` : '';
 }

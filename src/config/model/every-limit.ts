@@ -1,7 +1,7 @@
 import { LIMIT_ROLES, type Limit, type LimitSet } from '../../limits/index.ts';
 import type { BucketLimits, LimitsModel } from './limits-model.ts';
 
-/** Yields every limit that requests may consume, limits in shadow included. Some come more than once. */
+/** Yields every limit that requests may consume, including those in shadow. Some are repeated. */
 export function* everyLimit({ global, buckets }: Pick<LimitsModel, 'global' | 'buckets'>): Generator<Limit> {
   for (const set of global.all) yield* limitsOfSet(set);
   for (const bucket of buckets) {

@@ -11,26 +11,26 @@ import type {
 export interface IdentityModel {
   /** At least one, in the order of the file. At most one signs users in. */
   readonly providers: readonly ProviderModel[];
-  /** Words that stand for a bearer token, in lower case; the upstream always gets `Bearer`. */
+  /** Scheme names accepted for a bearer token, in lower case; the upstream always gets `Bearer`. */
   readonly schemes: readonly string[];
-  /** The field in which trusted proxies tell the certificates that tokens may be bound to; `null` if they tell none. */
+  /** The field in which trusted proxies report the certificates that tokens may be bound to; `null` if they do not. */
   readonly certificateField: string | null;
-  /** The budget of failed verifications of an address, whatever the issuer of its tokens; `null` if off. */
+  /** The budget of failed verifications per address, for tokens of any issuer; `null` if off. */
   readonly failedVerifications: BudgetOptions | null;
 }
 
-/** A provider, and what holds for its tokens. */
+/** A provider and the rules for its tokens. */
 export interface ProviderModel {
   /** Its name in the file; `null` for the one of `identity_provider`. */
   readonly name: string | null;
   /** Its name in metrics and logs; `null` if there is only one provider, which they do not name. */
   readonly label: string | null;
   readonly provider: ProviderOptions;
-  /** The gateway as its client; `null` if the gateway only verifies its tokens. */
+  /** The gateway's client settings; `null` if the gateway only verifies its tokens. */
   readonly client: ClientOptions | null;
   /** How the gateway asks it about tokens; `null` if it cannot, because it does not authenticate there. */
   readonly introspection: IntrospectionOptions | null;
-  /** How users sign in there; `null` if they do not. */
+  /** How users sign in; `null` if they do not. */
   readonly signIn: SignInOptions | null;
   readonly notices: NoticePlaces;
   readonly accessTokens: AccessTokenOptions;
@@ -60,16 +60,16 @@ export function classNames(identity: IdentityModel | null): readonly string[] {
   return [...new Set(rules.map(({ name }) => name))];
 }
 
-/** The class that lists this caller by its principal; `null` if none does. Its token may put it into another. */
+/** The class that lists this caller by its principal; `null` if none does. Its token may assign it to another. */
 export function listedClass(principal: string, identity: IdentityModel | null): string | null {
   const rules = (identity?.providers ?? []).flatMap(({ accessTokens }) => accessTokens.classes);
   return rules.find(({ callers }) => callers.has(principal))?.name ?? null;
 }
 
-/** Where a provider's notices are taken, by their kind: on the admin listener, or on a public path. `null` if they are not. */
+/** Where a provider's notices are received, by kind: on the admin listener, or at a public path. `null` if they are not. */
 export type NoticePlaces = Readonly<Record<NoticeKind, string | null>>;
 
-/** Lists the kinds of notices that are taken anywhere. */
+/** Returns the kinds of notices that are received anywhere. */
 export function noticeKindsIn(...all: readonly NoticePlaces[]): readonly NoticeKind[] {
   return NOTICE_KINDS.filter(kind => all.some(places => places[kind] !== null));
 }

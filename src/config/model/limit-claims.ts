@@ -1,31 +1,31 @@
 import { type Caller, claimOf } from '../../auth/index.ts';
 import type { ClaimedValues } from '../../core/index.ts';
 
-/** The claims that limits follow, by what they say. */
+/** The claims that limits depend on, by purpose. */
 interface ClaimNames {
-  /** Which group a caller belongs to. */
+  /** Claims that name a caller's group. */
   readonly groups: readonly string[];
-  /** How many requests a caller may send. */
+  /** Claims that set how many requests a caller may send. */
   readonly numbers: readonly string[];
 }
 
-/** Maximum bytes of the name of a group: it is a part of the key of counters. A longer one counts as no group. */
+/** Maximum bytes of a group's name, which is a part of the keys of counters. A longer one counts as no group. */
 const MAX_GROUP = 256;
 
-/** Reads what the tokens of callers say about their limits: once for each token that is remembered. */
+/** Reads the limit claims in callers' tokens, once per remembered token. */
 export class LimitClaims {
   readonly names: ClaimNames;
   readonly #hasIssuers: boolean;
-  /** Weak, so that entries go with the callers. */
+  /** Weak, so that entries disappear with the callers. */
   readonly #known = new WeakMap<object, ClaimedValues | null>();
 
-  /** @param hasIssuers true if there are several providers: the same name is then another group for each */
+  /** @param hasIssuers true if there are several providers: the same name is then a different group for each */
   constructor(names: ClaimNames, hasIssuers: boolean) {
     this.names = names;
     this.#hasIssuers = hasIssuers;
   }
 
-  /** Returns `null` if the token says nothing about limits. */
+  /** Returns `null` if the token has no limit claims. */
   of(caller: Pick<Caller, 'claims' | 'issuer'>): ClaimedValues | null {
     let values = this.#known.get(caller);
     if (values === undefined) {
@@ -35,11 +35,11 @@ export class LimitClaims {
     return values;
   }
 
-  /** The name that a group is counted by; `null` if the value of the claim names none. */
+  /** The name under which a group is counted; `null` if the value of the claim is not a name. */
   groupOf(value: unknown, issuer: string): string | null {
     const isScalar = typeof value === 'string' || typeof value === 'number' || value === true;
     const text = String(value);
-    // A lone surrogate has no UTF-8 form, so two of them would be one group in Redis.
+    // A lone surrogate has no UTF-8 form, so two different ones would be one group in Redis.
     if (!isScalar || text === '' || !text.isWellFormed()) return null;
     if (Buffer.byteLength(text) > MAX_GROUP) return null;
     return groupName(text, this.#hasIssuers ? issuer : null);
@@ -65,12 +65,12 @@ function numberIn(value: unknown): number | null {
   const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
   if (typeof number !== 'number' || number < 1) return null;
   if (Number.isInteger(number)) return Math.min(number, Number.MAX_SAFE_INTEGER);
-  // More digits than a number can hold: the largest number stands for them.
+  // With more digits than a number can hold, use the largest number.
   return number === Number.POSITIVE_INFINITY && typeof value === 'string' ? Number.MAX_SAFE_INTEGER : null;
 }
 
-/** The name that a group is counted by, and that has a pseudonym in the log. `issuer`: null if there is only one. */
+/** The name under which a group is counted, and which has a pseudonym in the log. `issuer`: null if there is only one. */
 export function groupName(value: string, issuer: string | null): string {
-  // An issuer is a URL, so it holds no blank.
+  // An issuer is a URL, so it contains no space.
   return issuer === null ? value : `${issuer} ${value}`;
 }

@@ -8,9 +8,9 @@ import type { LimitClaims } from './limit-claims.ts';
 
 /** limits.yaml, compiled. */
 export interface LimitsModel {
-  /** For requests without a bucket: only the global limit. */
+  /** For requests without a bucket: the global limit only. */
   readonly global: limits.ByClass<limits.LimitSet>;
-  /** Reads what tokens say about limits; `null` if no limit follows a claim. */
+  /** Reads the limit claims in tokens; `null` if no limit depends on a claim. */
   readonly claims: LimitClaims | null;
   readonly routes: Routes<LimitRouteModel>;
   /** The buckets that routes use, in the order of the file. */
@@ -21,34 +21,34 @@ export interface LimitsModel {
   readonly ignoredRefusals: limits.IgnoredRefusalsRule | null;
   /** The clients that are never restricted or blocked. */
   readonly neverRestrict: Listed;
-  /** The clients that are refused as long as this configuration serves; `null` if there are none. */
+  /** The clients that are refused while this configuration is in use; `null` if there are none. */
   readonly blocked: Listed | null;
-  /** Requests that would have to wait no longer than this are held instead of refused; `null` if off. */
+  /** Requests with a wait of at most this are held instead of refused; `null` if off. */
   readonly patienceMs: number | null;
-  /** Which addresses count as one, as long as this process runs. */
+  /** Which addresses count as one, until this process ends. */
   readonly keying: AddressKeying;
-  /** What the file says of that, for the next start. */
+  /** Which addresses count as one according to the file, for the next start. */
   readonly writtenKeying: AddressKeying;
-  /** The most bucket keys that one caller may hold. */
+  /** Maximum bucket keys that one caller may hold. */
   readonly keysPerCaller: number;
-  /** What `RateLimit` and `RateLimit-Policy` say about each set of limits; `null` if responses do not carry them. */
+  /** The content of `RateLimit` and `RateLimit-Policy` for each set of limits; `null` if responses do not carry them. */
   readonly policies: LimitPolicies | null;
 }
 
-/** What responses say about each set of limits. */
+/** The policy fields of responses for each set of limits. */
 export interface LimitPolicies {
   get(set: limits.LimitSet): LimitPolicyModel;
 }
 
-/** What responses say about a set of limits (docs/contract.md, 4.10). */
+/** The policy fields of responses for a set of limits (docs/contract.md, 4.10). */
 export interface LimitPolicyModel {
-  /** The value of `RateLimit-Policy`: all limits of the set but that of the group. */
+  /** The value of `RateLimit-Policy`: all limits of the set except that of the group. */
   readonly list: string;
-  /** The value where the limit of the group refused. */
+  /** The value if the limit of the group refused. */
   readonly listWithGroup: string;
   /** The name of each limit in `RateLimit`. */
   readonly names: Readonly<Record<limits.LimitRole, string>>;
-  /** Whether each main value of the bucket has a quota of its own. */
+  /** Whether each main value of the bucket has its own quota. */
   readonly isPartitioned: boolean;
 }
 
@@ -60,21 +60,21 @@ export interface Listed {
 
 /** A line of `routes:` in limits.yaml. */
 export interface LimitRouteModel {
-  /** The line as it is written. */
+  /** The line as written. */
   readonly line: string;
   readonly bucket: BucketModel;
   /** The index of the bucket's main parameter among the path's; `null` if the bucket has none. */
   readonly mainAt: number | null;
-  /** The units of each limit of the bucket that one request consumes. */
+  /** How many units one request consumes of each limit of the bucket. */
   readonly cost: number;
 }
 
 /** The limits on requests to a bucket. */
 export interface BucketLimits {
-  /** The sets of limits of each class: with the global limit, and without it for exempt routes. */
+  /** The sets of limits for each class: with the global limit, and without it for exempt routes. */
   readonly sets: limits.ByClass<limits.LimitSet>;
   readonly exemptSets: limits.ByClass<limits.LimitSet>;
-  /** Chooses among the limits of one of these sets by what the caller's token says; `null` if they are the same for all. */
+  /** Chooses among the limits of one of these sets by the claims in the caller's token; `null` if they are the same for all. */
   readonly claimed: limits.ClaimedLimits | null;
 }
 
@@ -84,26 +84,26 @@ export interface BucketModel extends BucketLimits, BucketSettingModels {
   /** The name of its main parameter; `null` if it has none. */
   readonly main: string | null;
   readonly hash: limits.BucketHash;
-  /** The share of callers that it limits differently; `null` if all callers of a class have the same limits. */
+  /** The share of callers with different limits; `null` if all callers of a class have the same limits. */
   readonly rollout: Rollout | null;
 }
 
 /** A roll-out: the bucket limits only a share of callers, or has other numbers for them. */
 export interface Rollout {
   readonly share: limits.CallerShare;
-  /** The limits of callers outside the share: in shadow, or with the numbers that hold while others are tried on the share. */
+  /** The limits of callers outside the share: in shadow, or with the numbers in force while others are tested on the share. */
   readonly others: BucketLimits;
-  /** Whether the numbers under `shadow` are in force for the share. */
+  /** Whether the numbers under `shadow` are enforced for the share. */
   readonly triesNumbers: boolean;
 }
 
-/** Where limits are counted: in each gateway alone, or in a Redis for all of them. */
+/** Where limits are counted: in each gateway, or in a Redis for all of them. */
 export type StoreModel =
   | { readonly kind: 'memory' }
   | {
       readonly kind: 'redis';
       readonly options: RedisOptions;
-      /** What decides while Redis is unavailable. */
+      /** What happens while Redis is unavailable. */
       readonly policy: FailurePolicy;
       /** The assumed number of gateways until they have counted each other. */
       readonly replicas: number;

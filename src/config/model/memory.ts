@@ -1,25 +1,25 @@
-// What clients may hold of the memory, by the caps that bound it. docs/memory.md has the measurements (`npm run caps`).
+// How much memory clients may take, by the caps that bound it. docs/memory.md has the measurements (`npm run caps`).
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** The process, and what each worker adds: at rest, with the young objects of some load. */
+/** The process, and what each worker adds: idle, with the young objects of some load. */
 const PROCESS_BYTES = 80 * MIB;
 const WORKER_BYTES = 40 * MIB;
 
-/** A cap on how many of something there are, each of which takes as much. */
+/** A cap on the number of something, with the memory that each takes. */
 export interface CapCost {
   /** Its key in gateway.yaml. */
   readonly key: string;
-  /** What one is, for people. */
+  /** The name of one, for messages. */
   readonly one: string;
-  /** Its default where memory is enough. */
+  /** Its default if memory is sufficient. */
   readonly most: number;
-  /** What one takes, without the bytes that wait for its client: `caps.buffered` bounds those. */
+  /** What one takes, without the bytes waiting for its client: `caps.buffered` bounds those. */
   bytes(workers: number): number;
 }
 
-/** The caps whose defaults follow the memory, with what each lets in. */
+/** The caps whose defaults depend on the memory, and what each allows. */
 export const CAP_COSTS = {
   connections: {
     key: 'caps.connections',
@@ -43,7 +43,7 @@ export const CAP_COSTS = {
     key: 'caps.limit_keys',
     one: 'a counter, with its part of the tables beside it',
     most: 1_000_000,
-    // Counters and offences are shared. Restrictions, and names in the log, are in each thread.
+    // Counters and offences are shared. Restrictions, and names in the log, exist per thread.
     bytes: workers => 160 + 140 * threadsOf(workers),
   },
   tokens: {
@@ -54,21 +54,21 @@ export const CAP_COSTS = {
   },
 } as const satisfies Readonly<Record<string, CapCost>>;
 
-/** The main thread of several workers serves nobody, but knows who is restricted. */
+/** With several workers, the main thread serves nobody, but it holds restrictions as well. */
 function threadsOf(workers: number): number {
   return workers === 1 ? 1 : workers + 1;
 }
 
-/** The rest is for garbage that was not collected yet, and for what the allocator keeps. */
+/** The rest is for garbage that was not collected yet, and for what the allocator retains. */
 const PART_FOR_CAPS = 0.9;
 
-/** The least part of its full number that a cap has by default, however little memory there is. */
+/** The smallest fraction of its full number that a cap has by default, however little memory there is. */
 const LEAST_PART = 1 / 100;
 
 const LEAST_BUFFERED = 64 * MIB;
 const MOST_BUFFERED = 1024 * MIB;
 
-/** What the process takes with nobody connected. */
+/** The memory of the process without connections. */
 export function processBytes(workers: number): number {
   return PROCESS_BYTES + workers * WORKER_BYTES;
 }
@@ -79,27 +79,27 @@ export function defaultBufferedBytes(usableBytes: number): number {
   return Math.min(Math.max(quarter, LEAST_BUFFERED), MOST_BUFFERED);
 }
 
-/** What all of these caps let in at their full numbers, with one upstream that serves WebSockets. */
+/** What all of these caps allow at their full numbers, with one upstream that serves WebSockets. */
 export function fullBytes(workers: number): number {
   return Object.values(CAP_COSTS).reduce((sum, { most, bytes }) => sum + most * bytes(workers), 0);
 }
 
 /**
- * Returns how many times the full numbers fit into what nine tenths of the memory leave beside the process and `caps.buffered`. Below 1,
- * it is the part of them that caps have by default.
+ * Returns how many times the full numbers fit into nine tenths of the memory, less the process and `caps.buffered`. Below 1, it
+ * is the fraction that caps have by default.
  */
 export function roomForCaps(usableBytes: number, workers: number): number {
   const left = PART_FOR_CAPS * usableBytes - processBytes(workers) - defaultBufferedBytes(usableBytes);
   return Math.max(LEAST_PART, left / fullBytes(workers));
 }
 
-/** What clients may take, by the caps of one configuration, beside the memory there is. Bytes. */
+/** What clients may take under the caps of one configuration, and the memory available. In bytes. */
 export interface MemoryModel {
   /** What the process may use. */
   readonly usableBytes: number;
-  /** What the process and all that its caps let in take together. */
+  /** The process and everything that its caps allow. */
   readonly totalBytes: number;
-  /** What that is made of, the largest first. */
+  /** The parts of the total, the largest first. */
   readonly needs: readonly MemoryNeed[];
 }
 
@@ -114,7 +114,7 @@ export function exceedsMemory({ totalBytes, usableBytes }: MemoryModel): boolean
   return totalBytes > usableBytes;
 }
 
-/** `480 MiB of 512 MiB`, and what allows most if that is too much. */
+/** `480 MiB of 512 MiB`, and the caps that allow most if that is too much. */
 export function memoryInWords(memory: MemoryModel): string {
   const { totalBytes, usableBytes, needs } = memory;
   const [most] = needs.filter(({ key }) => key !== 'workers');

@@ -1,7 +1,7 @@
 import { addressKey, restrictionKey } from '../../http/index.ts';
 import type { LimitsModel } from './limits-model.ts';
 
-/** What limits.yaml says about the keys of addresses. */
+/** The parts of limits.yaml that determine the keys of addresses. */
 export type AddressLimits = Pick<LimitsModel, 'keying' | 'neverRestrict'>;
 
 /** The key under which a client at this address is restricted. */

@@ -12,7 +12,7 @@ export type RouteModel = RouteOfFile | OwnRoute;
 /** A match rule of gateway.yaml. */
 export type RouteOfFile = ForwardRoute | AnswerRoute;
 
-/** One of the gateway's own match rules. It takes every method, and answers 405 to most. */
+/** One of the gateway's own match rules. It matches every method, and answers 405 to most. */
 export type OwnRoute = SignInRoute | NoticeRoute | MetadataRoute;
 
 /** What the match rules of gateway.yaml have in common. */
@@ -29,39 +29,42 @@ export interface ForwardRoute extends RouteWithPolicies {
   readonly upstream: UpstreamModel;
   /** The pool of its upstream that its exchanges take their permits from. */
   readonly pool: core.PoolModel;
-  /** Where its requests really go, if several upstreams share its callers: then the rest is that of the largest share. Else `null`. */
+  /**
+   * The routes to use if several upstreams split its callers: then this one's other members are those of the largest share. Else
+   * `null`.
+   */
   readonly shares: readonly UpstreamShare[] | null;
 }
 
-/** Callers of a route that go to one of its upstreams. */
+/** The callers of a route that go to one of its upstreams. */
 export interface UpstreamShare {
   readonly percent: number;
-  /** These callers and those of all shares before. */
+  /** These callers and those of all previous shares. */
   readonly upTo: CallerShare;
-  /** The same route with this upstream, its pools and its timeouts. */
+  /** The same route with this upstream, its pools and timeouts. */
   readonly route: ForwardRoute;
 }
 
-/** A match rule that the gateway answers, always alike. */
+/** A match rule that the gateway always gives the same answer to. */
 export interface AnswerRoute extends RouteWithPolicies {
   readonly kind: 'answer';
   readonly upstream: null;
   readonly answer: AnswerModel;
 }
 
-/** Whether a route is one of gateway.yaml, with policies. */
+/** Whether a route is from gateway.yaml, with policies. */
 export function isOfFile(route: RouteModel | null): route is RouteOfFile {
   return route !== null && (route.kind === 'forward' || route.kind === 'answer');
 }
 
-/** The route that a caller takes. */
+/** The route that applies to a caller. */
 export function routeOfCaller(route: ForwardRoute, caller: string): ForwardRoute {
   const { shares } = route;
   if (shares === null) return route;
   return shares.find(({ upTo }) => upTo.includes(caller))?.route ?? route;
 }
 
-/** The endpoints for sign-in. The first two are always there, the others if the configuration names them. */
+/** The endpoints for sign-in. The first two always exist, the others if the configuration names them. */
 export type SignInEndpoint = 'authorize-url' | 'auth' | 'refresh' | 'sign-out';
 
 /** What the gateway's own match rules have in common. */
@@ -78,18 +81,18 @@ interface OwnMatchRule {
 export interface SignInRoute extends OwnMatchRule {
   readonly kind: 'sign-in';
   readonly endpoint: SignInEndpoint;
-  /** Whether it takes a token: only signing out does. */
+  /** Whether it needs a token: only signing out does. */
   readonly authentication: 'none' | 'required';
 }
 
-/** A public path on which a provider sends notices. */
+/** A public path to which a provider sends notices. */
 export interface NoticeRoute extends OwnMatchRule {
   readonly kind: 'notice';
   readonly notice: core.NoticeKind;
   readonly authentication: 'none';
 }
 
-/** A path on which clients find out whose tokens are accepted (RFC 9728). */
+/** A path where clients learn whose tokens are accepted (RFC 9728). */
 export interface MetadataRoute extends OwnMatchRule {
   readonly kind: 'metadata';
   readonly authentication: 'none';
@@ -97,9 +100,9 @@ export interface MetadataRoute extends OwnMatchRule {
   readonly document: string;
 }
 
-// What the policies of a route mean for one request. The gates decide by them, `weir check` and `weir explain` report them.
+// What the policies of a route mean for one request. Used by the gates, `weir check` and `weir explain`.
 
-/** Whether a semicolon in a path is refused: always, unless the route of the request lets it pass. */
+/** Whether a semicolon in a path is refused: always, unless the route allows it. */
 export function refusesSemicolons(route: RouteModel | null): boolean {
   return route?.semicolons !== 'pass';
 }
@@ -120,7 +123,7 @@ export function callerClassesOf(
   }
 }
 
-/** The classes that callers of a route may have, with those of gateway.yaml. */
+/** The classes that callers of a route may have, including those of gateway.yaml. */
 export function classesOn(
   authentication: RouteModel['authentication'],
   identity: IdentityModel | null,
@@ -135,8 +138,8 @@ export function classesOn(
 }
 
 /**
- * Whether requests of a class consume units of buckets. A request without the token that its route requires consumes only the global
- * limit of its address.
+ * Whether requests of a class consume units of buckets. A request without the token that its route requires consumes only its
+ * address's global limit.
  */
 export function consumesBuckets(
   authentication: RouteModel['authentication'],
@@ -145,7 +148,7 @@ export function consumesBuckets(
   return authentication !== 'required' || callerClass !== 'address';
 }
 
-/** The limits of this caller in the bucket: during a roll-out they differ from caller to caller. */
+/** The bucket's limits for this caller: during a roll-out they differ from caller to caller. */
 export function limitsFor(bucket: BucketModel, caller: string): BucketLimits {
   const { rollout } = bucket;
   return rollout === null || rollout.share.includes(caller) ? bucket : rollout.others;
@@ -153,21 +156,21 @@ export function limitsFor(bucket: BucketModel, caller: string): BucketLimits {
 
 /** A request as the limits see it. */
 export interface LimitedRequest {
-  /** The method to look its route up by: `GRPC` for a gRPC call. */
+  /** The method used in the route lookup: `GRPC` for a gRPC call. */
   readonly method: string;
-  /** The host in its canonical form; '' if it is not known. */
+  /** The host in its canonical form; '' if unknown. */
   readonly host: string;
   /** The path in its canonical form. */
   readonly path: string;
   readonly callerClass: core.ClassName;
-  /** The key that the caller is counted under. */
+  /** The key under which the caller is counted. */
   readonly caller: string;
-  /** What its token says about limits; `null` if it says nothing. */
+  /** The limit claims of its token; `null` if there are none. */
   readonly claimed: core.ClaimedValues | null;
   readonly consumes: core.ConsumedLimits;
 }
 
-/** The limits of which a request consumes a unit each, and its caller. */
+/** The limits that a request consumes units of, and its caller. */
 export interface LimitRequest {
   readonly set: LimitSet;
   readonly bucket: BucketModel | null;
@@ -175,9 +178,9 @@ export interface LimitRequest {
   readonly caller: string;
   /** The value of the bucket's main parameter; empty if it has none. */
   readonly main: string;
-  /** The group of the caller in the bucket; empty if it has none. */
+  /** The caller's group in the bucket; empty if it has none. */
   readonly group: string;
-  /** The units that it consumes of each limit but the global one. */
+  /** The units that it consumes of each limit except the global one. */
   readonly cost: number;
   readonly consumes: core.ConsumedLimits;
 }
@@ -192,7 +195,7 @@ export function limitsOf(
   return exempt ? 'none' : 'global';
 }
 
-/** The limits of a request that no route serves: the global limit alone. */
+/** The limits of a request that no route serves: only the global limit. */
 export function globalLimitRequest(
   limits: LimitsModel,
   callerClass: core.ClassName,
@@ -234,8 +237,8 @@ export function limitRequestFor(limits: LimitsModel, request: LimitedRequest): L
 export type LimitedBy = 'user' | 'shared' | 'global' | 'restriction';
 
 /**
- * Whether a request counts as invalid: its status is 401, 403 or 429. A 429 by a restriction, or for which others share the blame,
- * does not count (docs/contract.md, 5.1).
+ * Whether a request counts as invalid: its status is 401, 403 or 429. A 429 due to a restriction, or for which others share the
+ * blame, does not count (docs/contract.md, 5.1).
  */
 export function isInvalid(status: number, limitedBy: LimitedBy | null, isPreflight: boolean): boolean {
   if (isPreflight) return false;
@@ -243,10 +246,10 @@ export function isInvalid(status: number, limitedBy: LimitedBy | null, isPreflig
   return status === 429 && limitedBy !== 'shared' && limitedBy !== 'restriction';
 }
 
-/** What a request consumed of the limit of a group or a resource. It can be returned. */
+/** What a request consumed of a group's or resource's limit. It can be returned. */
 export interface SharedUnit {
   readonly limit: Limit;
-  /** The counter that it came from, by the name that `refund` takes. */
+  /** The counter it came from, in the form that `refund` takes. */
   readonly part: string;
   readonly window: number;
   /** How many units. */
@@ -255,7 +258,7 @@ export interface SharedUnit {
 
 const NO_UNITS: readonly SharedUnit[] = [];
 
-/** What a request consumed of shared limits, those in shadow included. */
+/** What a request consumed of shared limits, including those in shadow. */
 export function sharedUnitsOf(
   { set, main, group, cost }: LimitRequest,
   { groupWindow, resourceWindow, shadow }: Decision,
@@ -271,7 +274,7 @@ export function sharedUnitsOf(
   ];
 }
 
-/** @param window in which units were consumed; 0 if none were */
+/** @param window the window whose units were consumed; 0 if none were */
 function unitOf(limit: Limit | null | undefined, part: string, window: number, cost: number): SharedUnit[] {
   return limit === null || limit === undefined || window === 0 ? [] : [{ limit, part, window, cost }];
 }

@@ -12,8 +12,8 @@ import type { MemoryModel } from './memory.ts';
 import type { OwnRoute, RouteModel, RouteOfFile } from './route-model.ts';
 
 /**
- * One compiled, immutable configuration. An exchange keeps the snapshot it began with; a reload replaces it as a whole. Times
- * are milliseconds, sizes bytes.
+ * One compiled, immutable configuration. An exchange keeps the snapshot it began with; a reload replaces it completely. Times are
+ * in milliseconds, sizes in bytes.
  */
 export interface Snapshot {
   /** The number of this configuration in the process, from 1. */
@@ -33,34 +33,34 @@ export interface Snapshot {
   readonly preflightRoutes: RouteTable<RouteOfFile>;
   readonly limits: LimitsModel;
   readonly store: StoreModel;
-  /** What is kept over a restart; `null` if nothing is. */
+  /** What is kept across a restart; `null` if nothing is. */
   readonly state: StateModel | null;
   /** How preflights are answered; `null` if they are ordinary requests. */
   readonly cors: CorsRules | null;
-  /** `null` without an identity provider; then every route says `authentication: none`. */
+  /** `null` without an identity provider; then every route has `authentication: none`. */
   readonly identity: IdentityModel | null;
-  /** Where clients learn whose tokens are accepted (RFC 9728), which every challenge names; `null` if nowhere. */
+  /** Where clients learn whose tokens are accepted (RFC 9728), as named in challenges; `null` if nowhere. */
   readonly resourceMetadata: string | null;
   readonly timeouts: TimeoutsModel;
   /**
-   * The slowest that a client may take the gateway's own answers, on the average of `timeouts.clientReadMs`, in bytes a second;
-   * `null`: any rate. Routes have their own.
+   * The minimum rate at which a client must read the gateway's own answers, averaged over `timeouts.clientReadMs`, in bytes per
+   * second; `null` for no minimum. Routes have their own.
    */
   readonly minReadRate: number | null;
   readonly caps: CapsModel;
-  /** What clients may take by all caps, beside what there is. */
+  /** What clients may take under all caps, and the memory available. */
   readonly memory: MemoryModel;
   readonly http2: Http2Model;
   readonly shutdown: ShutdownModel;
   readonly log: LogModel;
-  /** `null` if the gateway takes part in no traces. */
+  /** `null` if the gateway does not take part in traces. */
   readonly tracing: TracingModel | null;
   readonly labels: LabelModel;
-  /** The part that a later configuration is compared with, to say what it changes. */
+  /** The part that a later configuration is compared with, to report changes. */
   readonly outline: Outline;
 }
 
-/** What is kept over a restart. */
+/** What is kept across a restart. */
 export interface StateModel {
   readonly folder: string;
   /** The shortest window whose counters are kept; `null` if none are. */
@@ -71,11 +71,11 @@ export interface StateModel {
 export interface WorkersModel {
   /** How many workers serve clients. 1: the main thread serves them itself. */
   readonly count: number;
-  /** What decided with `auto`, such as `processor limit: 1.5`; `null` if the file says the number. */
+  /** Why `auto` chose this number, such as `processor limit: 1.5`; `null` if the file gives the number. */
   readonly why: string | null;
 }
 
-/** Whether there is something to tell: several workers, or how `auto` was understood. */
+/** Whether the workers should be mentioned: there are several, or `auto` was used. */
 export function areWorkersTold({ count, why }: WorkersModel): boolean {
   return count > 1 || why !== null;
 }
@@ -87,7 +87,7 @@ export function workersInWords({ count, why }: WorkersModel): string {
 
 /** How the gateway takes part in traces. */
 interface TracingModel {
-  /** The share of new traces that are recorded, 0 to 1. */
+  /** The fraction of new traces that are recorded, 0 to 1. */
   readonly share: number;
   /** Where spans are sent; `null` if nowhere. */
   readonly export: SpanExportOptions | null;
@@ -105,7 +105,7 @@ export interface Outline {
   readonly limits: LimitsConfig;
   /** Where the keys of limits.yaml are written. */
   readonly places: KeyPlaces;
-  /** Both files with all defaults, for people to read. */
+  /** Both files with all defaults, for display. */
   readonly effective: EffectiveConfig;
 }
 
@@ -115,13 +115,13 @@ export interface WrittenRoute extends RouteEntry<RouteOfFile> {
 }
 
 export interface OutlineSetting {
-  /** The keys that lead to it, with the name of a provider in place of its number. */
+  /** The keys that lead to it, with a provider's name instead of its index. */
   readonly path: readonly (string | number)[];
-  /** The value as it is written; `null` if it may be a secret. */
+  /** The value as written; `null` if it may be a secret. */
   readonly shown: string | null;
-  /** A digest that is equal for equal values. Reveals nothing of a secret. */
+  /** A digest that is equal for equal values. Reveals nothing about a secret. */
   readonly digest: string;
-  /** The number in the unit of its key; `null` if it is no number. */
+  /** The number in the unit of its key; `null` if it is not a number. */
   readonly size: number | null;
 }
 
@@ -132,45 +132,45 @@ export interface TimeoutsModel {
   readonly clientHeaderMs: number;
   /** Between two bytes of a request's body. */
   readonly clientBodyIdleMs: number;
-  /** The time for a client to read what was written to it. */
+  /** The time a client may take to read what was written to it. */
   readonly clientReadMs: number;
   /** An idle client connection is kept at least this long. */
   readonly keepAliveMs: number;
-  /** Age of a connection at which its client is asked to reconnect; `null` if never. */
+  /** Age of a connection at which its client is asked to reconnect; `null` for never. */
   readonly maxConnectionAgeMs: number | null;
 }
 
-/** Beyond any of these a request gets a 503 with `Retry-After`. */
+/** Caps. Beyond any of them a request gets a 503 with `Retry-After`. */
 export interface CapsModel {
   readonly connections: number;
   readonly connectionsPerAddress: number;
-  /** TLS handshakes under way. */
+  /** TLS handshakes in progress. */
   readonly tlsHandshakes: number;
   readonly requests: number;
   readonly requestsPerAddress: number;
-  /** Mean delay of the event loop; `null` if any will do. */
+  /** Mean delay of the event loop; `null` for no cap. */
   readonly eventLoopDelayMs: number | null;
   /** Header section of a request, in bytes (431 beyond). */
   readonly headBytes: number;
   /** Header fields of a request (431 beyond). */
   readonly fields: number;
-  /** The most limit counters in memory; a further one takes the place of another. */
+  /** Maximum limit counters in memory; further ones replace others. */
   readonly limitKeys: number;
-  /** The most bytes that wait for clients, or are kept of their bodies, in all threads together. */
+  /** Maximum bytes that wait for clients, or are buffered of their bodies, in all threads together. */
   readonly bufferedBytes: number;
 }
 
-/** What a connection over HTTP/2 may take. */
+/** The limits of an HTTP/2 connection. */
 export interface Http2Model {
-  /** Streams of one connection that a client may have open at a time. */
+  /** Maximum concurrent streams of one connection. */
   readonly maxStreams: number;
-  /** What a client may send of one body before that is read. */
+  /** How much of one body a client may send before it is read. */
   readonly streamWindowBytes: number;
   /** How much of all bodies on a connection a client may send before the gateway acknowledges it. */
   readonly connectionWindowBytes: number;
-  /** Most bytes of responses that wait on one connection; beyond it no further stream is accepted. */
+  /** Maximum bytes of responses waiting on one connection; beyond it no further streams are accepted. */
   readonly sessionMemoryBytes: number;
-  /** True if a route serves WebSockets, so that clients are told that they may ask for one (RFC 8441). */
+  /** True if a route serves WebSockets, so that clients are told that they may request one (RFC 8441). */
   readonly webSockets: boolean;
 }
 
@@ -187,11 +187,11 @@ interface LogModel {
   readonly access: boolean;
   /** Key of the pseudonyms of callers and main values; `null` if this process makes a random one. */
   readonly pseudonymKey: Buffer | null;
-  /** Whether access lines have the client's `User-Agent`. */
+  /** Whether access lines include the client's `User-Agent`. */
   readonly userAgent: boolean;
-  /** How paths are named in the log: by the words that the configuration has in paths. */
+  /** How paths are named in the log: by the words in the configuration's paths. */
   readonly paths: PathNaming;
-  /** The hosts that routes and limits name; `null` if they name none. */
+  /** The hosts named by routes and limits; `null` if there are none. */
   readonly hosts: HostNames | null;
 }
 
@@ -199,36 +199,36 @@ export interface ListenModel {
   readonly http: ListenerModel;
   /** The listener that redirects to https; `null` if there is none. */
   readonly redirect: RedirectModel | null;
-  /** The listener for gRPC alone; `null` if there is none. */
+  /** The listener for gRPC only; `null` if there is none. */
   readonly grpc: ListenerModel | null;
   /** The admin listener; `null` if there is none. */
   readonly admin: AdminListenerModel | null;
 }
 
-/** Where a listener listens, and what it speaks there. */
+/** A listener's address and protocols. */
 export interface ListenerModel {
   readonly address: HostPort;
-  /** What it serves. `grpc`: gRPC calls and nothing else, over HTTP/2 alone. */
+  /** What it serves. `grpc`: only gRPC calls, only over HTTP/2. */
   readonly serves: 'every protocol' | 'grpc';
   /** Its certificates; `null` if it speaks cleartext. */
   readonly tls: TlsOptions | null;
   /** Whether cleartext clients may speak HTTP/2 as well, by prior knowledge (RFC 9113, 3.3). */
   readonly h2c: boolean;
-  /** Whether each connection comes from a trusted proxy and begins with a header of the PROXY protocol. */
+  /** Whether each connection comes from a trusted proxy and begins with a PROXY protocol header. */
   readonly proxyProtocol: boolean;
 }
 
-/** A listener that sends clients on to https. */
+/** A listener that redirects clients to https. */
 export interface RedirectModel extends ListenerModel {
-  /** The port of https that clients are sent to. */
+  /** The https port in redirects. */
   readonly httpsPort: number;
-  /** The hosts that certificates of `listen.http` are for. */
+  /** The hosts covered by certificates of `listen.http`. */
   readonly hosts: ServerNames<true>;
 }
 
 export interface AdminListenerModel {
   readonly address: HostPort;
-  /** SHA-256 of the token of the admin API; `null` if none is configured. */
+  /** SHA-256 of the admin API's token; `null` if none is configured. */
   readonly tokenHash: Buffer | null;
   /** Its certificates; `null` if it speaks cleartext. */
   readonly tls: TlsOptions | null;

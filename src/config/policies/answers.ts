@@ -15,7 +15,7 @@ const MAX_BODY = 16_384;
 /** The statuses of responses that have no body (RFC 9110, 15.3.5, 15.3.6, 15.4.5). */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** An address that is sent as it is written: visible ASCII, without characters that browsers change. */
+/** An address sent as written: visible ASCII, without characters that browsers change. */
 function target() {
   return z
     .string({ error: TO })
@@ -28,7 +28,7 @@ function target() {
     .refine(to => !/[\\"<>^`|]/.test(to) && (isPath(to) || isHttpUrl(to)), { error: TO });
 }
 
-/** Two slashes would begin a host. */
+/** Excludes `//`, which would begin a host. */
 function isPath(to: string): boolean {
   return /^\/(?!\/)/.test(to);
 }
@@ -87,26 +87,26 @@ export const respondSchema = shown(
 type RedirectConfig = NonNullable<z.output<typeof redirectSchema>>;
 type RespondConfig = NonNullable<z.output<typeof respondSchema>>;
 
-/** The answer of a route that no upstream serves, ready to be sent. */
+/** The answer of a route without an upstream, ready to be sent. */
 export interface AnswerModel {
   readonly status: number;
   readonly reason: string;
-  /** All fields but a Location. */
+  /** All fields except Location. */
   readonly fields: Fields;
-  /** Where clients are sent; `null` if the answer is no redirect. */
+  /** Where clients are redirected; `null` if the answer is not a redirect. */
   readonly location: LocationModel | null;
   /** Each character is one byte. */
   readonly body: string;
 }
 
-/** An address, in two parts if the query of a request goes between them. */
+/** An address, in two parts if the request's query goes between them. */
 interface LocationModel {
   readonly beforeQuery: string;
-  /** The fragment; `null` if the query of a request does not go along. */
+  /** The fragment; `null` if the request's query is not appended. */
   readonly afterQuery: string | null;
 }
 
-/** Compiles what a route answers; `null` for a route that an upstream serves. */
+/** Compiles the answer of a route; `null` for a route with an upstream. */
 export function compileAnswer(config: {
   readonly redirect?: RedirectConfig | undefined;
   readonly respond?: RespondConfig | undefined;
@@ -147,7 +147,7 @@ function compileRespond({ status, body, headers }: RespondConfig): AnswerModel {
   };
 }
 
-/** The address that a redirect sends a client to, whose query begins with its `?`. */
+/** The target of a redirect. `query` begins with its `?`. */
 export function locationFor({ beforeQuery, afterQuery }: LocationModel, query: string): string {
   return afterQuery === null ? beforeQuery : `${beforeQuery}${query}${afterQuery}`;
 }
@@ -160,24 +160,24 @@ export function describeAnswer({ status, location, body }: AnswerModel): string 
   return `${status} to ${locationFor(location, '')}${afterQuery === null || beforeQuery.includes('?') ? '' : ', with the query of the request'}`;
 }
 
-/** Says what a change of an answer means to callers. */
+/** Returns what a change of an answer means to callers. */
 export function compareAnswers(now: AnswerModel, before: AnswerModel): Difference | null {
   const difference = compareNeutral('answer', describeAnswer(now), describeAnswer(before));
   if (difference !== null || JSON.stringify(now) === JSON.stringify(before)) return difference;
   return compareNeutral('answer', 'with other fields or another body', 'its own');
 }
 
-/** The ways to serve a route, of which each has one. */
+/** The ways to serve a route; each route has exactly one. */
 export const SERVED_BY = ['upstream', 'redirect', 'respond'] as const;
 
-/** Whether a route, as it is written, is answered without an upstream. */
+/** Whether a route, as written, is answered without an upstream. */
 export function isAnswered(route: RawMap): boolean {
   return route.upstream === undefined && (route.redirect !== undefined || route.respond !== undefined);
 }
 
 /**
- * Fills in what routes without an upstream leave out: they need no token unless they say so. Runs before all checks, so that these see
- * the same route.
+ * Fills in defaults of routes without an upstream: they need no token unless they say so. Runs before all checks, so that these
+ * see the same route.
  */
 export function fillAnsweredRoutes(file: ConfigFile): void {
   const { routes } = asMap(file.value);
@@ -187,7 +187,10 @@ export function fillAnsweredRoutes(file: ConfigFile): void {
       Object.assign(route, { authentication: 'none' });
 }
 
-/** Checks how a route is served: exactly one way, a body only where the status allows one, and no fields that the gateway writes itself. */
+/**
+ * Checks how a route is served: in exactly one way, with a body only where the status allows one, and without fields that the
+ * gateway writes itself.
+ */
 export function checkServed(file: ConfigFile, path: Path, route: RawMap): void {
   const [first, ...others] = SERVED_BY.filter(key => route[key] !== undefined);
   for (const key of others) {

@@ -14,13 +14,13 @@ interface AuthenticationModel {
    * - `none`: the header is ignored and passed on unchanged
    */
   readonly authentication: (typeof LEVELS)[number];
-  /** Whether an exchange is cut off when its token expires. */
+  /** Whether an exchange is aborted when its token expires. */
   readonly closeAtExpiry: boolean;
-  /** How old the provider's answer about its tokens may be; `null` if the provider is not asked. */
+  /** How old the provider's answer about a token may be; `null` if the provider is not asked. */
   readonly introspectionMs: number | null;
 }
 
-/** `authentication`, `close_at_expiry` and `introspection`: what the route asks of tokens. */
+/** `authentication`, `close_at_expiry` and `introspection`: how the route treats tokens. */
 export const authentication = routePolicy({
   keys: {
     authentication: choice(['required', 'optional', 'none'])

@@ -4,13 +4,13 @@ import { formatRate, formatSize, rateOrOff, sizeOrNone } from '../values/index.t
 import { routePolicy } from './policy.ts';
 
 interface BodyModel {
-  /** The terms for its request bodies. */
+  /** The terms for request bodies. */
   readonly body: BodyTerms;
 }
 
-/** The slowest that the body of a request may arrive, in bytes a second, unless its route says otherwise. */
+/** The default minimum rate of request bodies, in bytes per second. */
 export const LEAST_BODY_RATE = 240;
-/** The terms by default, which ten thousand routes share. */
+/** The default terms, which ten thousand routes may share. */
 const USUAL: BodyTerms = { maxBytes: null, minBytesPerS: LEAST_BODY_RATE, deadlineMs: null };
 
 /** `max_body` and `min_body_rate`: the terms for request bodies. */

@@ -3,10 +3,10 @@ import { compareMaxima, type Difference, differ } from '../difference.ts';
 import { choice, count } from '../values/index.ts';
 import { keysOf, type ModelsOf, type PolicyConfig, type PolicyKeys } from './keys.ts';
 
-// The keys of a bucket, except quotas and the keys that say for whom quotas are in force. Everything about them derives from the list at
-// the end: schema, model, and what `weir explain` and `weir diff` say.
+// The keys of a bucket, except quotas and the keys that select whom they apply to. Everything about them derives from the list at
+// the end: schema, model, and the output of `weir explain` and `weir diff`.
 
-/** The lines of limits.yaml that lead to a bucket. */
+/** The lines of limits.yaml that use a bucket. */
 type Lines = readonly RoutePattern[];
 
 /** A setting of buckets: everything about one key in limits.yaml. */
@@ -14,19 +14,19 @@ interface BucketSetting<Keys extends PolicyKeys, Model extends object> {
   readonly keys: Keys;
   compile(config: PolicyConfig<Keys>, lines: Lines): Model;
   /**
-   * Describes what the setting does, for `weir explain`: what each fact is about, and the fact in words.
+   * Describes what the setting does, for `weir explain`: the subject of each fact, and the fact in words.
    *
-   * @param placeOf where a key of the bucket is written; `null`: nowhere
+   * @param placeOf where a key of the bucket is written, or `null`
    */
   describe?(
     bucket: NoInfer<Model>,
     placeOf: (key: keyof Keys & string) => string | null,
   ): readonly (readonly [about: string, fact: string])[];
-  /** Says what a change means to callers, for `weir diff`. `null` stands for no difference. */
+  /** Returns what a change means to callers, for `weir diff`; `null` if nothing. */
   compare(now: BucketToCompare<Keys>, before: BucketToCompare<Keys>): Difference | null;
 }
 
-/** A bucket of one of two files, with the lines that lead to it there. */
+/** A bucket of one of two files, with the lines that use it there. */
 interface BucketToCompare<Keys extends PolicyKeys> {
   readonly config: PolicyConfig<Keys>;
   readonly lines: Lines;
@@ -39,7 +39,7 @@ function bucketSetting<Keys extends PolicyKeys, Model extends object>(
 }
 
 interface AlgorithmModel {
-  /** How its quotas count. */
+  /** The counting rule of its quotas. */
   readonly algorithm: 'window' | 'smooth';
 }
 
@@ -63,8 +63,7 @@ const algorithm = bucketSetting({
 });
 
 /**
- * Which lines of limits.yaml lead to a bucket: one line for one route, one line with a wildcard that covers several routes, or
- * several lines.
+ * Which lines of limits.yaml use a bucket: one line for one route, one line with a wildcard for several routes, or several lines.
  */
 type ScopeReason = 'one_line' | 'wildcard' | 'several_lines';
 
@@ -116,9 +115,9 @@ function scopeOf(written: ScopeModel['scope'] | undefined, lines: Lines): ScopeM
 }
 
 /**
- * Says why a bucket has its scope, unless the file sets it: how many routes its lines of limits.yaml cover. A parameter belongs
- * to one route, whatever its value. A wildcard covers many routes: `/v1/**` covers paths, and `package.Service/*` covers the
- * methods of a service.
+ * Returns why a bucket has its scope, unless the file sets it: how many routes its lines of limits.yaml cover. A parameter
+ * belongs to one route, whatever its value. A wildcard covers many: `/v1/**` covers paths, and `package.Service/*` the methods of
+ * a service.
  */
 export function scopeReason(lines: Lines): ScopeReason {
   if (lines.length > 1) return 'several_lines';
@@ -131,7 +130,7 @@ function coversSeveral({ methods, segments }: RoutePattern): boolean {
 }
 
 interface ConcurrentModel {
-  /** How many requests of one caller may be in flight at once; `null` if any number. */
+  /** How many requests of one caller may be in flight at once; `null` for no limit. */
   readonly concurrent: number | null;
 }
 
@@ -152,7 +151,7 @@ const concurrent = bucketSetting({
   compare: ({ config: now }, { config: before }) => compareConcurrent(now, before),
 });
 
-/** Compares how many requests of one caller two buckets let in at once; `undefined` is no bucket. */
+/** Compares how many concurrent requests of one caller two buckets allow; `undefined` is no bucket. */
 export function compareConcurrent(
   now: { readonly concurrent?: number | undefined } | undefined,
   before: { readonly concurrent?: number | undefined } | undefined,
@@ -180,7 +179,7 @@ export function compileBucketSettings(config: Config, lines: Lines): BucketSetti
   return Object.assign({}, ...SETTINGS.map((setting: Setting) => setting.compile(config, lines)));
 }
 
-/** Describes the settings of a bucket in what `weir explain` says about a request. */
+/** Describes the settings of a bucket in the output of `weir explain`. */
 export function describeBucketSettings(
   bucket: BucketSettingModels,
   placeOf: (key: keyof Config) => string | null,
@@ -188,7 +187,7 @@ export function describeBucketSettings(
   return SETTINGS.flatMap((setting: Setting) => setting.describe?.(bucket, placeOf) ?? []);
 }
 
-/** Says what changes of a bucket's settings mean to callers. */
+/** Returns what changes of a bucket's settings mean to callers. */
 export function compareBucketSettings(
   now: BucketToCompare<typeof bucketSettingKeys>,
   before: BucketToCompare<typeof bucketSettingKeys>,

@@ -5,13 +5,13 @@ import { type RouteInFile, routePolicy } from './policy.ts';
 interface CorsModel {
   /** Whether the gateway answers preflights and writes the CORS fields; otherwise its upstream does. */
   readonly cors: boolean;
-  /** Whether gRPC calls may come as gRPC-Web. */
+  /** Whether gRPC calls may also be sent as gRPC-Web. */
   readonly grpcWeb: boolean;
 }
 
 /**
- * `cors` and `grpc_web`: whether pages may use the route. `cors` of gateway.yaml applies to gRPC calls only if browsers can make them;
- * `weir explain` describes it there.
+ * `cors` and `grpc_web`: whether web pages may use the route. `cors` of gateway.yaml applies to gRPC calls only if browsers can
+ * make them; `weir explain` describes it there.
  */
 export const cors = routePolicy({
   keys: {

@@ -1,20 +1,20 @@
 import { type Caller, claimOf, fieldValueOf, percentEncode } from '../../auth/index.ts';
 
-/** A part of a value: text as it is written, or a placeholder. */
+/** A part of a value: literal text, or a placeholder. */
 type Part = string | Placeholder;
 
 type Placeholder =
   | { readonly kind: 'request_id' | 'client_address' | 'route' }
   | { readonly kind: 'claim'; readonly claim: string };
 
-/** What the placeholders of a request stand for. */
+/** The values of placeholders for a request. */
 export interface FieldValues {
   readonly requestId: string;
   readonly arrival: { readonly client: { readonly address: string } };
   readonly caller: Caller | null;
 }
 
-/** A value holds an unknown placeholder. */
+/** Thrown if a value contains an unknown placeholder. */
 export class TemplateError extends Error {}
 
 const PLACEHOLDERS = '{request_id}, {client_address}, {route} or {claim.NAME}';
@@ -24,7 +24,7 @@ const KINDS = ['request_id', 'client_address', 'route'] as const;
 export class FieldTemplate {
   readonly #parts: readonly Part[];
 
-  /** @param text throws a TemplateError if it holds a brace that belongs to no placeholder */
+  /** @param text throws a TemplateError if it contains a brace that is not part of a placeholder */
   constructor(text: string) {
     this.#parts = text
       .split(/(\{[^{}]*\})/)
@@ -32,21 +32,21 @@ export class FieldTemplate {
       .map(partOf);
   }
 
-  /** The claims that it names. */
+  /** The claims it refers to. */
   get claims(): readonly string[] {
     return this.#parts.flatMap(part =>
       typeof part === 'object' && part.kind === 'claim' ? [part.claim] : [],
     );
   }
 
-  /** How long its value holds: always, for one caller, or for one request. */
+  /** How long its value stays the same: always, for one caller, or for one request. */
   get holdsFor(): 'always' | 'caller' | 'request' {
     const kinds = new Set(this.#parts.map(part => (typeof part === 'string' ? 'text' : part.kind)));
     if (kinds.has('request_id') || kinds.has('client_address')) return 'request';
     return kinds.has('claim') ? 'caller' : 'always';
   }
 
-  /** Its placeholders as they are written. */
+  /** Its placeholders as written. */
   get placeholders(): readonly string[] {
     return this.#parts.flatMap(part => (typeof part === 'string' ? [] : [written(part)]));
   }

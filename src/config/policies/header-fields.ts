@@ -5,16 +5,16 @@ import { FoldedNames } from '../../http/index.ts';
 import { httpToken, mapExpected, shown, unshown } from '../values/index.ts';
 import { FieldTemplate, type FieldValues, TemplateError } from './field-templates.ts';
 
-// What a route does to the header fields of its requests and of its responses.
+// What a route does to the header fields of its requests and responses.
 
 const NAME = 'is not a header field name: use letters, digits and "-", such as X-Plan';
 const MAX_LENGTH = 4_096;
 const VALUE = 'expected text, in quotes if it is a number, true or false';
 const EMPTY = 'an empty value sets nothing: to take the field away, list its name under "remove"';
-/** Visible characters of ASCII, with blanks between them (RFC 9110, 5.5). */
+/** Visible ASCII characters, with blanks between them (RFC 9110, 5.5). */
 const VISIBLE = /^[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?$/;
 
-/** The value of a header field, fixed. Values may come from variables that hold secrets, so no message repeats them. */
+/** A literal header field value. It may come from a variable with a secret, so no message repeats it. */
 export function fieldValue() {
   return unshown(
     z
@@ -72,7 +72,7 @@ export const responseEditsSchema = edits(
 
 type EditsConfig = NonNullable<z.output<typeof requestEditsSchema>>;
 
-/** The claims that the fields of requests are made of. */
+/** The claims used in request fields. */
 export function claimsIn(edits: EditsConfig | undefined): readonly string[] {
   return Object.values(edits?.set ?? {}).flatMap(text => new FieldTemplate(text).claims);
 }
@@ -94,7 +94,7 @@ const NO_FIELDS: Fields = [];
 
 /** What a route does to the fields of its requests. */
 export class RequestEdits {
-  /** What it sets, as it is written: name, value, ... */
+  /** The fields it sets, as written: name, value, ... */
   readonly set: Fields;
   readonly remove: readonly string[];
   /** For `weir explain`: each name with the placeholders of its value. */
@@ -104,7 +104,7 @@ export class RequestEdits {
   readonly #fixed: Fields;
   readonly #ofCaller: readonly SetField[];
   readonly #ofRequest: readonly SetField[];
-  /** Kept for each caller, since it sends many requests. */
+  /** Cached per caller, since it sends many requests. */
   readonly #rendered = new WeakMap<Caller, Fields>();
 
   /** @param route the name of the route, for {route} */
@@ -122,7 +122,7 @@ export class RequestEdits {
     this.#ofRequest = holding('request');
   }
 
-  /** Returns the fields that the upstream gets. No field that the gateway writes by itself can be set or removed. */
+  /** Returns the fields for the upstream. Fields that the gateway itself writes can be neither set nor removed. */
   apply(fields: Fields, values: FieldValues): Fields {
     const edited = this.#dropped.without(fields);
     for (const part of this.#fixed) edited.push(part);
@@ -166,26 +166,26 @@ export class ResponseEdits {
     this.#dropped = new Set([...Object.keys(set), ...remove].map(name => name.toLowerCase()));
   }
 
-  /** Returns the fields of a service's response that go to the client, with those that are set. */
+  /** Returns the fields of a service's response for the client, including those that are set. */
   applyToService(fields: Fields): string[] {
     const edited = this.removeFrom(fields);
     for (const part of this.set) edited.push(part);
     return edited;
   }
 
-  /** Returns the fields without those that are set or removed, in a new array. For heads and trailers that nothing is added to. */
+  /** Returns a new array without the fields that are set or removed. For heads and trailers to which nothing is added. */
   removeFrom(fields: Fields): string[] {
     return withoutFields(fields, name => this.#dropped.has(name.toLowerCase()));
   }
 
-  /** Adds the fields that are set to an answer that the operator wrote, except those that the answer already has. */
+  /** Adds the set fields to a fixed answer, except those that it already has. */
   addToAnswer(fields: string[]): void {
     addMissing(fields, this.set);
   }
 
   /**
-   * Adds the fields that are set to an error, or to another answer of the gateway's own: only those that do not describe the
-   * response of a service.
+   * Adds the set fields to an error, or to another of the gateway's own answers: only those that do not describe a service's
+   * response.
    */
   addToOwn(fields: string[]): void {
     addMissing(fields, this.#setOnOwn);
@@ -193,8 +193,8 @@ export class ResponseEdits {
 }
 
 /**
- * Fields that describe a body or say how long to keep it. Set for the responses of a service, they would have caches keep an
- * error of the gateway, or browsers show its JSON as something else.
+ * Fields that describe a body or its caching. Set for a service's responses, they would make caches keep an error of the gateway,
+ * or browsers show its JSON as something else.
  */
 const OF_BODIES: ReadonlySet<string> = new Set([
   ...['content-type', 'content-encoding', 'content-language', 'content-location', 'content-range'],

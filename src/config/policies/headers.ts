@@ -12,11 +12,11 @@ import { RequestEdits, ResponseEdits, requestEditsSchema, responseEditsSchema } 
 import { type RouteInFile, routePolicy } from './policy.ts';
 
 interface RequestHeadersModel {
-  /** What happens to the fields of its requests; `null` if nothing. */
+  /** The changes to request fields; `null` if there are none. */
   readonly requestEdits: RequestEdits | null;
 }
 
-/** `request_headers`: fields that the upstream gets, or does not get. */
+/** `request_headers`: fields that the upstream receives, or does not receive. */
 export const requestHeaders = routePolicy({
   keys: { request_headers: requestEditsSchema },
   otherWords: {
@@ -54,7 +54,7 @@ export const requestHeaders = routePolicy({
 });
 
 interface ResponseHeadersModel {
-  /** What happens to the fields of its responses; `null` if nothing. */
+  /** The changes to response fields; `null` if there are none. */
   readonly responseEdits: ResponseEdits | null;
 }
 
@@ -79,7 +79,7 @@ export const responseHeaders = routePolicy({
     compareEdits('response_headers', now, before),
 });
 
-/** Values are not shown: they may come from variables. */
+/** Omits values: they may come from variables. */
 function describeSource(name: string, placeholders: readonly string[]): string {
   const from = placeholders.length === 0 ? '' : ` from ${placeholders.join(' and ')}`;
   return `${name} is set${from}; a client's is removed`;
@@ -92,7 +92,7 @@ function namesOf(fields: readonly string[]): readonly string[] {
 type Edits = Pick<ResponseEdits, 'set' | 'remove'>;
 const NONE: Edits = { set: [], remove: [] };
 
-/** Compares edits, none of which refuses requests. Values are not shown: they may come from variables. */
+/** Compares edits, none of which refuses requests. Omits values: they may come from variables. */
 function compareEdits(key: string, now: Edits | null, before: Edits | null): (Difference | null)[] {
   const inWords = ({ set, remove }: Edits) =>
     [...namesOf(set).map(name => `set ${name}`), ...remove.map(name => `remove ${name}`)].join(', ') ||
@@ -110,7 +110,7 @@ function pairsOf(fields: readonly string[]): (readonly [string, string])[] {
   return namesOf(fields).map((name, index) => [name, fields[2 * index + 1] ?? ''] as const);
 }
 
-/** The rules for fields of requests that hold in every configuration. */
+/** The rules for request fields that apply in every configuration. */
 const RULES = new ForwardingRules().table;
 
 const OWNERS: Readonly<Record<FieldOwner, string>> = {
@@ -192,7 +192,7 @@ function checkEdits(written: RouteInFile, key: string, whyNot: WhyNot): void {
   }
 }
 
-/** Reports maps that change nothing, unless they hold something that validation reports. */
+/** Reports maps that change nothing, unless they contain something that validation reports. */
 function addEmpty(file: ConfigFile, path: Path, edits: RawMap): void {
   const isSound = Object.entries(edits).every(
     ([key, value]) =>
@@ -201,7 +201,7 @@ function addEmpty(file: ConfigFile, path: Path, edits: RawMap): void {
   if (isSound) file.add(path, 'changes nothing: write set or remove, or leave it out');
 }
 
-/** Reports claims of tokens that the route does not look at. */
+/** Reports claims of tokens that the route does not verify. */
 function checkClaims({ file, path, route }: RouteInFile): void {
   if (route.authentication !== 'none') return;
   for (const [name, value] of Object.entries(asMap(asMap(route.request_headers).set))) {

@@ -13,25 +13,22 @@ export function keysOf<Part extends { readonly keys: PolicyKeys }>(
   return Object.assign({}, ...parts.map(({ keys }) => keys));
 }
 
-/** What several parts become, all in one. */
+/** The combined models of several parts. */
 export type ModelsOf<Part extends { compile(...args: never): object }> = Intersection<
   ReturnType<Part['compile']>
 >;
 
-/** Turns a union of types into a type that is all of them. */
+/** Turns a union of types into their intersection. */
 type Intersection<Union> = (Union extends unknown ? (part: Union) => void : never) extends (
   all: infer All,
 ) => void
   ? All
   : never;
 
-/**
- * What other gateways call a key: lists of their words, each under the advice for somebody who writes one: `{ 'write cors:
- * false': ['no_cors'] }`.
- */
+/** Other gateways' words for a key, grouped by the advice for someone who writes one: `{ 'write cors: false': ['no_cors'] }`. */
 export type OtherWords = Readonly<Record<string, readonly string[]>>;
 
-/** Returns the advice for each word of other gateways. */
+/** Returns the advice for each of other gateways' words. */
 export function otherWordsOf(
   parts: readonly { readonly otherWords?: OtherWords }[],
 ): Readonly<Record<string, string>> {

@@ -4,66 +4,65 @@ import type { OtherWords, PolicyConfig, PolicyKeys } from './keys.ts';
 import type { Requirements } from './requirements.ts';
 import type { UpstreamModel } from './upstream-settings.ts';
 
-/** Timeouts of a route in milliseconds: its own, or else those of its upstream. */
+/** Timeouts of a route in milliseconds: its own, or those of its upstream. */
 export interface RouteTimeouts {
   readonly first_byte: number;
   readonly idle: number;
   readonly websocket_idle: number;
 }
 
-/** What a policy may need to know of its route to compile. */
+/** What a policy may need to know about its route to compile. */
 export interface PolicyContext {
   /** The name of the route in metrics and logs. */
   readonly id: string;
-  /** `null` if the route is answered without one. */
+  /** `null` if the route has no upstream. */
   readonly upstream: UpstreamModel | null;
   readonly timeouts: RouteTimeouts;
-  /** The slowest that clients may read where a route does not say so, in bytes a second; `null`: any rate. */
+  /** The default minimum rate at which clients must read, in bytes per second; `null` for no minimum. */
   readonly minReadRate: number | null;
-  /** What all routes require. */
+  /** The requirements of all routes. */
   readonly requirements: Requirements;
 }
 
-/** A route as it is written, for checks. Other keys may be invalid in themselves. */
+/** A route as written, for checks. Other keys may be invalid. */
 export interface RouteInFile {
   readonly file: ConfigFile;
   readonly path: Path;
   readonly route: RawMap;
-  /** The upstream that the route names, as it is written; empty if there is none. */
+  /** The upstream that the route names, as written; empty if there is none. */
   readonly upstream: RawMap;
 }
 
 /**
- * A policy of a route: everything about one key of a route in gateway.yaml, or about a few keys that make one part of its model.
- *
+ * A policy of a route: everything about one key of a route in gateway.yaml, or about a few keys that form one part of its model.
  * @typeParam Model the part of the compiled route
  */
 export interface RoutePolicy<Keys extends PolicyKeys, Model extends object> {
   readonly keys: Keys;
   readonly otherWords?: OtherWords;
-  /** The keys that mean nothing for gRPC calls, so that they are errors beside `grpc`. */
+  /** The keys that do not apply to gRPC calls, so that they are errors next to `grpc`. */
   readonly pathOnly: readonly NoInfer<keyof Keys & string>[];
-  /** The keys that mean nothing on a route that is answered without an upstream. Default: none. */
+  /** The keys that do not apply to a route without an upstream. Default: none. */
   readonly forwardOnly?: readonly NoInfer<keyof Keys & string>[];
   compile(config: PolicyConfig<Keys>, context: PolicyContext): Model;
-  /** Compiles the policy of a route of gRPC calls. Left out if `compile` does. */
+  /** Compiles the policy of a gRPC route. Omitted if `compile` does. */
   compileCall?(config: PolicyConfig<Keys>): NoInfer<Model>;
-  /** Reports what does not fit to the route's other keys or to its upstream. */
+  /** Reports conflicts with the route's other keys or with its upstream. */
   check?(route: RouteInFile): void;
   /** Where `weir explain` describes it. Default: `request`. */
   readonly section?: ExplainedSection;
-  /** Describes what the policy does, for `weir explain`: what each fact is about, and the fact in words. */
+  /** Describes what the policy does, for `weir explain`: the subject of each fact, and the fact in words. */
   describe?(
     route: NoInfer<Model> & { readonly upstream: UpstreamModel | null },
   ): readonly (readonly [about: string, fact: string])[];
-  /** Says what a change means to callers, for `weir diff`. `null` stands for no difference. */
+  /** Returns what a change means to callers, for `weir diff`; `null` if nothing. */
   compare(now: NoInfer<Model>, before: NoInfer<Model>): readonly (Difference | null)[];
 }
 
-/** A part of what `weir explain` says about a route: who may use it, what happens to a request, and to a WebSocket. */
+/** A section of the output of `weir explain` about a route: who may use it, what happens to a request, and to a WebSocket. */
 export type ExplainedSection = 'caller' | 'request' | 'websocket';
 
-/** Declares a policy, with types read from its keys and its `compile`. */
+/** Declares a policy, with types inferred from its keys and its `compile`. */
 export function routePolicy<Keys extends PolicyKeys, Model extends object>(
   policy: RoutePolicy<Keys, Model>,
 ): RoutePolicy<Keys, Model> {

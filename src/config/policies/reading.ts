@@ -3,7 +3,10 @@ import { formatRate, rateOrOff } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
 
 interface ReadingModel {
-  /** The slowest that a client may take what waits for it, on the average of `timeouts.client_read`, in bytes a second; `null`: any. */
+  /**
+   * The minimum rate at which a client must read, averaged over `timeouts.client_read`, in bytes per second; `null` for no
+   * minimum.
+   */
   readonly minReadRate: number | null;
 }
 

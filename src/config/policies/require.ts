@@ -5,11 +5,11 @@ import { routePolicy } from './policy.ts';
 import { describeRequirement, NOTHING, requireSchema } from './requirements.ts';
 
 interface RequireModel {
-  /** What tokens must have beside being valid: else 403. `null` if any valid token will do. */
+  /** What tokens must contain in addition to being valid: else 403. `null` if any valid token will do. */
   readonly requirement: Requirement | null;
 }
 
-/** `require`: what the tokens of its callers must have. */
+/** `require`: what its callers' tokens must contain. */
 export const requires = routePolicy({
   keys: { require: requireSchema },
   otherWords: {
@@ -49,7 +49,7 @@ function compareRequirements(to: Requirement | null, from: Requirement | null): 
   const inBoth = new Set(now.claims.map(({ claim }) => claim).filter(claim => names.has(claim)));
   const demandsOf = ({ claims, ...others }: Requirement) =>
     describeRequirement({ ...others, claims: claims.filter(({ claim }) => !inBoth.has(claim)) });
-  // Requiring less admits more callers, so it is the looser one.
+  // Requiring less admits more callers, so it is looser.
   const verbs = { removed: 'requires', added: 'no longer requires' };
   return [
     ...compareLists(demandsOf(before), demandsOf(now), verbs),

@@ -8,7 +8,7 @@ const VALUE = 'expected text, a number, true or false, or a list of them, of whi
 /** The message for an empty map. */
 export const NOTHING = 'requires nothing: write scopes, roles or claims, or leave it out';
 
-/** Scopes hold no blanks, quotes or backslashes (RFC 6749, 3.3), so that a challenge can name them as they are. */
+/** Scopes contain no blanks, quotes or backslashes (RFC 6749, 3.3), so that a challenge can include them unchanged. */
 const scope = () => z.string({ error: SCOPE }).regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, { error: SCOPE });
 
 const role = z.union(
@@ -32,7 +32,7 @@ const role = z.union(
 const scalar = z.union([z.string(), z.number(), z.boolean()], { error: VALUE }).transform(String);
 const values = z.union([scalar, listOf(scalar, VALUE)], { error: VALUE });
 
-/** A list that is not empty and has no entry twice. */
+/** A non-empty list without duplicates. */
 function listOf<Entry extends z.ZodType>(entry: Entry, error: string) {
   return z
     .array(entry, { error })
@@ -69,10 +69,10 @@ export const requireSchema = z
     'What a valid token must have for this route; a caller whose token lacks any of it gets 403. Left out: any valid token will do.',
   );
 
-/** What `require` says of a route. */
+/** The value of `require` on a route. */
 export type RequireConfig = NonNullable<z.output<typeof requireSchema>>;
 
-/** All requirements of a configuration: routes that require the same share one. */
+/** All requirements of a configuration: routes with equal requirements share one. */
 export class Requirements {
   readonly #all = new Map<string, Requirement>();
 
@@ -81,7 +81,7 @@ export class Requirements {
     for (const { require } of routes) if (require !== undefined) this.#add(require);
   }
 
-  /** Every requirement once, in the order of the indexes. */
+  /** Every requirement once, in the order of indexes. */
   get all(): readonly Requirement[] {
     return [...this.#all.values()];
   }
@@ -108,7 +108,7 @@ function keyOf(config: RequireConfig): string {
   return JSON.stringify(partsOf(config));
 }
 
-/** Sorted, so that the order of the file makes no difference. */
+/** Sorted, so that the order in the file does not matter. */
 function partsOf({ scopes = [], roles = [], claims = {} }: RequireConfig): Omit<Requirement, 'index'> {
   const named = Object.entries(claims).map(
     ([claim, listed]): ClaimRule => ({

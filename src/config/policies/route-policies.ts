@@ -13,8 +13,8 @@ import { timeouts } from './timeouts.ts';
 import type { UpstreamModel } from './upstream-settings.ts';
 import { websocket } from './websocket.ts';
 
-// Everything about the policies of routes derives from this list: their schema and model, what is an error beside `grpc`, and what
-// `weir explain` and `weir diff` say.
+// Everything about the policies of routes derives from this list: their schema and model, which keys are errors next to `grpc`,
+// and the output of `weir explain` and `weir diff`.
 
 /** Every policy, in the order of the keys in the JSON Schema and in the effective configuration. */
 const POLICIES = [
@@ -35,7 +35,7 @@ const POLICIES = [
   responseHeaders,
 ] as const;
 
-/** The order of `weir explain` and `weir diff`, where it matters to people; policies that are not named here follow. */
+/** The order in `weir explain` and `weir diff`, where it matters to readers; policies not named here follow. */
 const EXPLAINED = beginningWith([
   authentication,
   requires,
@@ -71,13 +71,13 @@ export const policyKeys = keysOf(POLICIES);
 
 export const policyOtherWords = otherWordsOf(POLICIES);
 
-/** What all policies become in a compiled route. */
+/** The combined models of all policies in a compiled route. */
 export type PolicyModels = ModelsOf<Policy>;
 
-/** The keys that mean nothing for gRPC calls, in the order of the schema. */
+/** The keys that do not apply to gRPC calls, in the order of the schema. */
 export const PATH_ONLY: readonly string[] = POLICIES.flatMap((policy): readonly string[] => policy.pathOnly);
 
-/** The keys that mean nothing on a route that is answered without an upstream, in the order of the schema. */
+/** The keys that do not apply to a route without an upstream, in the order of the schema. */
 export const FORWARD_ONLY: readonly string[] = POLICIES.flatMap(
   ({ forwardOnly }: Policy): readonly string[] => forwardOnly ?? [],
 );
@@ -94,18 +94,18 @@ export function compilePolicies(
       : policy.compile(config, context),
   );
   const models: PolicyModels = Object.assign({}, ...parts);
-  // Nobody meets a requirement without a token, so that `optional` means no less than `required`.
+  // Nobody meets a requirement without a token, so `optional` is equivalent to `required`.
   return models.requirement === null ? models : { ...models, authentication: 'required' };
 }
 
-/** Reports policies that do not fit to each other, or to the upstream of their route. */
+/** Reports policies that conflict with each other, or with the upstream of their route. */
 export function checkPolicies(route: RouteInFile): void {
   for (const policy of POLICIES) policy.check?.(route);
 }
 
 type PoliciesInUse = PolicyModels & { readonly upstream: UpstreamModel | null };
 
-/** Describes the policies in one section of what `weir explain` says about a route. */
+/** Describes the policies in one section of the output of `weir explain` about a route. */
 export function describePolicies(route: PoliciesInUse, serves: 'paths' | 'calls', section: ExplainedSection) {
   return EXPLAINED.filter(policy => (policy.section ?? 'request') === section)
     .filter(policy => route.upstream !== null || !isForwardOnly(policy))
@@ -114,7 +114,7 @@ export function describePolicies(route: PoliciesInUse, serves: 'paths' | 'calls'
 }
 
 /**
- * Says what changes of policies mean to callers.
+ * Returns what changes of policies mean to callers.
  *
  * @param areServed whether upstreams serve the requests, now and before
  */

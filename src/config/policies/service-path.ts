@@ -10,7 +10,7 @@ const NONE = '';
 const PREFIX = literalPath('a prefix');
 const PATTERN = routePath();
 
-/** `strip_prefix`: the first segments of the path, which the service does not get. */
+/** `strip_prefix`: the first segments of the path, which the service does not receive. */
 export const stripPrefix = routePolicy({
   keys: {
     strip_prefix: literalPath('a prefix')
@@ -46,7 +46,7 @@ export const stripPrefix = routePolicy({
   ],
 });
 
-/** Only literal segments are taken away: then every path of the route has them. */
+/** Only literal segments can be stripped: then every path of the route has them. */
 function checkPrefix(file: ConfigFile, path: Path, prefix: string, ofRoute: string): void {
   const [stripped, literals] = [literalsOf(prefix), literalsOf(ofRoute)];
   if (stripped.every((folded, index) => folded === literals[index])) return;
@@ -60,7 +60,7 @@ function checkPrefix(file: ConfigFile, path: Path, prefix: string, ofRoute: stri
   file.add(at, file.holdsVariable(pathAt) ? begins : `${begins}: ${advice}`);
 }
 
-/** The literal segments that a path begins with, in the form in which they are compared. */
+/** The literal segments that a path begins with, in the form used for comparison. */
 function literalsOf(path: string): string[] {
   const folded: string[] = [];
   for (const segment of parseRoutePattern(path, null).segments) {
@@ -71,11 +71,11 @@ function literalsOf(path: string): string[] {
 }
 
 interface LocationModel {
-  /** Whether a `Location` of the service is turned into the client's address. */
+  /** Whether a `Location` from the service is translated to the client's address. */
   readonly rewritesLocation: boolean;
 }
 
-/** `rewrite_location`: whether redirects of the service to itself lead clients through the gateway. */
+/** `rewrite_location`: whether the service's redirects to itself lead clients through the gateway. */
 export const rewriteLocation = routePolicy({
   keys: {
     rewrite_location: yesOrNo()

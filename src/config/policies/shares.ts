@@ -5,7 +5,7 @@ import { mapExpected, wholeNumber } from '../values/index.ts';
 const UPSTREAM = 'expected the name of an upstream';
 const WHOLE = 100;
 
-/** The value of `upstream` of a route: a name, or names with their percentages of callers. */
+/** The value of a route's `upstream`: a name, or names with their percentages of callers. */
 export const routeUpstreamSchema = z.union(
   [
     z.string({ error: UPSTREAM }),
@@ -25,8 +25,8 @@ export interface UpstreamPart {
 }
 
 /**
- * The upstreams that a route leads to. Sorted by name, so that the order of the file makes no difference, and a larger share keeps the
- * callers of a smaller one.
+ * The upstreams of a route. Sorted by name, so that the order in the file does not matter, and a larger share keeps the callers
+ * of a smaller one.
  */
 export function partsOf(upstream: z.output<typeof routeUpstreamSchema>): readonly UpstreamPart[] {
   if (typeof upstream === 'string') return [{ name: upstream, percent: WHOLE }];
@@ -35,7 +35,7 @@ export function partsOf(upstream: z.output<typeof routeUpstreamSchema>): readonl
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** The names of the upstreams of a route as it is written, each with its place. */
+/** The names of the upstreams of a route as written, each with its place. */
 export function upstreamsNamed(
   { upstream }: RawMap,
   path: Path,

@@ -2,14 +2,14 @@ import { compareNeutral, compareStrictness } from '../difference.ts';
 import { choice, yesOrNo } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
 
-// Policies that are one choice each.
+// Policies with a single choice each.
 
 interface SemicolonsModel {
   /** Whether a path with `;` or `%3b` passes. */
   readonly semicolons: 'refuse' | 'pass';
 }
 
-/** `semicolons`: what happens to a path with one. */
+/** `semicolons`: how a path with one is treated. */
 export const semicolons = routePolicy({
   keys: {
     semicolons: choice(['refuse', 'pass'])
@@ -27,11 +27,11 @@ export const semicolons = routePolicy({
 });
 
 interface WebhookModel {
-  /** Whether its 404s are counted for each address and webhook. */
+  /** Whether its 404s are counted per address and webhook. */
   readonly webhook: boolean;
 }
 
-/** `webhook`: whether the parameters of its path name one. `weir explain` describes it among the restrictions. */
+/** `webhook`: whether the parameters of its path identify one. `weir explain` describes it with the restrictions. */
 export const webhook = routePolicy({
   keys: {
     webhook: yesOrNo()
@@ -53,7 +53,7 @@ interface GlobalLimitModel {
   readonly globalLimitExempt: boolean;
 }
 
-/** `global_limit`: whether it applies. `weir explain` describes it among the limits. */
+/** `global_limit`: whether it applies. `weir explain` describes it with the limits. */
 export const globalLimit = routePolicy({
   keys: {
     global_limit: choice(['apply', 'exempt'])
@@ -74,7 +74,7 @@ interface Upstream429Model {
   readonly upstream429: 'rewrite' | 'pass';
 }
 
-/** `upstream_429`: what happens to a 429 of the upstream's own. */
+/** `upstream_429`: how an upstream's own 429 is handled. */
 export const upstream429 = routePolicy({
   keys: {
     upstream_429: choice(['rewrite', 'pass'])

@@ -5,9 +5,9 @@ import { duration } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
 
 interface TimeoutsModel {
-  /** From the last byte of a request to the first of its response; `null` if any time will do. */
+  /** From the last byte of a request to the first of its response; `null` for no limit. */
   readonly firstByteTimeoutMs: number | null;
-  /** Between two bytes of a response's body; `null` if any time will do. */
+  /** Between two bytes of a response's body; `null` for no limit. */
   readonly idleTimeoutMs: number | null;
 }
 
@@ -29,7 +29,7 @@ export const timeouts = routePolicy({
     firstByteTimeoutMs: first_byte,
     idleTimeoutMs: idle,
   }),
-  // A call may rightly be silent for hours: its own deadline bounds it, and PINGs tell whether its connection lives.
+  // A call may legitimately be silent for hours: its own deadline bounds it, and PINGs show whether its connection is alive.
   compileCall: () => ({ firstByteTimeoutMs: null, idleTimeoutMs: null }),
   describe({ upstream, firstByteTimeoutMs, idleTimeoutMs }) {
     const times = [

@@ -23,28 +23,28 @@ import {
   type PolicyKeys,
 } from './keys.ts';
 
-// The keys of an upstream, except those that say where it is. Everything about them derives from the list at the end: their schema
-// and model, and what `weir explain` and `weir diff` say.
+// The keys of an upstream, except those with its address. Everything about them derives from the list at the end: schema, model,
+// and the output of `weir explain` and `weir diff`.
 
-/** What a setting may need to know of its upstream to compile. */
+/** What a setting may need to know about its upstream to compile. */
 interface UpstreamContext {
   readonly name: string;
-  /** The host of its URL, with the port if it is not the default one. */
+  /** The host of its URL, with the port if it is not the default. */
   readonly authority: string;
   /** True if its URLs have different hosts. */
   readonly hasOthers: boolean;
   readonly protocol: upstream.UpstreamProtocol;
 }
 
-/** A setting of upstreams: everything about one key in gateway.yaml, or about a few keys that make one part of the model. */
+/** A setting of upstreams: everything about one key in gateway.yaml, or about a few keys that form one part of the model. */
 interface UpstreamSetting<Keys extends PolicyKeys, Model extends object> {
   readonly keys: Keys;
   readonly otherWords?: OtherWords;
-  /** How `weir diff` compares the keys, where a change means something to callers. */
+  /** How `weir diff` compares the keys, if a change affects callers. */
   readonly meaning?: Meaning;
-  /** Makes a part of the model. Connections are opened with what its `options` hold. */
+  /** Makes a part of the model. Connections are opened with its `options`. */
   compile(config: PolicyConfig<Keys>, context: UpstreamContext): Model;
-  /** Describes what the setting does, for `weir explain`: what each fact is about, and the fact in words. */
+  /** Describes what the setting does, for `weir explain`: the subject of each fact, and the fact in words. */
   describe?(model: NoInfer<Model>): readonly (readonly [about: string, fact: string])[];
 }
 
@@ -57,7 +57,7 @@ function upstreamSetting<Keys extends PolicyKeys, Model extends object>(
 }
 
 interface HostModel {
-  /** The `Host` that the upstream gets; `null`: the client's. If each address gets its own, that of the first. */
+  /** The `Host` sent to the upstream; `null`: the client's. If each address gets its own, that of the first. */
   readonly hostHeader: string | null;
 }
 
@@ -85,7 +85,7 @@ function hostFor(choice: string, authority: string): string | null {
 }
 
 interface AuthorizationModel {
-  /** Whether it is sent the client's `Authorization`. The policy `authentication` of a route describes what that means there. */
+  /** Whether it receives the client's `Authorization`. A route's policy `authentication` describes the effect. */
   readonly passAuthorization: boolean;
 }
 
@@ -374,16 +374,18 @@ const SETTINGS = [
 
 type Setting = (typeof SETTINGS)[number];
 
-/** What all settings become in a compiled upstream. */
+/** The combined models of all settings in a compiled upstream. */
 type SettingModels = ModelsOf<Setting>;
 
 /** A named service behind the gateway. */
 export interface UpstreamModel extends SettingModels {
   readonly name: string;
   readonly protocol: upstream.UpstreamProtocol;
-  /** The path of its URL, which goes before every path that it is sent: canonical, without a slash at its end; '' if it has none. */
+  /**
+   * The path of its URL, which is prepended to every path sent to it: canonical, without a trailing slash; '' if there is none.
+   */
   readonly base: string;
-  /** Its addresses as they are configured: at least one. */
+  /** Its configured addresses: at least one. */
   readonly endpoints: readonly upstream.EndpointOptions[];
   readonly options: upstream.ConnectionOptions;
 }
@@ -403,7 +405,7 @@ export function compileUpstreamSettings(
   return Object.assign({}, ...parts, { options: Object.assign({}, ...options) });
 }
 
-/** Describes the settings in what `weir explain` says about a route. */
+/** Describes the settings in the output of `weir explain` about a route. */
 export function describeUpstreamSettings(upstream: UpstreamModel) {
   return SETTINGS.flatMap((setting: Setting) => setting.describe?.(upstream) ?? []);
 }

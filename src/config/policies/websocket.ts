@@ -7,7 +7,7 @@ import { type RouteInFile, routePolicy } from './policy.ts';
 interface WebSocketModel {
   /** `null` if the route serves no WebSockets. */
   readonly websocket: {
-    /** The pool that its WebSockets take their permits from, in place of that of its requests. */
+    /** The pool that its WebSockets take their permits from, instead of that of its requests. */
     readonly pool: PoolModel;
     /** A WebSocket is closed after this time without a byte in either direction. */
     readonly idleMs: number;
@@ -55,7 +55,7 @@ export const websocket = routePolicy({
 function checkServed({ file, path, route: { methods, upstream: name }, upstream }: RouteInFile): void {
   if (Array.isArray(methods) && !methods.includes('GET'))
     file.add([...path, 'methods'], 'a WebSocket begins with a GET: add GET, or remove "websocket"');
-  // The checks of gRPC report an upstream that speaks gRPC, which serves no paths at all.
+  // The checks for gRPC report an upstream that speaks gRPC, which serves no paths.
   if (upstream.protocol === 'h2')
     file.add([...path, 'websocket'], `WebSockets need HTTP/1.1: the upstream "${name}" speaks h2`);
 }

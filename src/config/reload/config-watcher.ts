@@ -3,15 +3,15 @@ import type { Diagnostic, Environment, Readings } from '../file/index.ts';
 import { type LoadedConfig, loadConfig } from '../load.ts';
 import { FolderWatch } from './folder-watch.ts';
 
-/** The listener that hears what became of changed files while a gateway serves. */
+/** Is notified of the outcome of changed files while a gateway serves. */
 export interface ReloadSink {
-  /** Takes a new valid configuration. Throws or rejects, and changes nothing, if it cannot be used. */
+  /** Takes a new valid configuration. Throws or rejects, changing nothing, if it cannot be used. */
   take(loaded: LoadedConfig): void | Promise<void>;
-  /** Told that the files have errors, once for each state of the files. */
+  /** Called if the files have errors, once for each state of the files. */
   refuse(diagnostics: readonly Diagnostic[]): void;
-  /** Told that the files contain the configuration in use: again after a refusal, or still, at a requested reload. */
+  /** Called if the files contain the configuration in use: again after a refusal, or still, at a requested reload. */
   unchanged(): void;
-  /** Told that events no longer report changes; only polling does. */
+  /** Called if events can no longer report changes, so that only polling does. */
   unwatched(cause: unknown): void;
 }
 
@@ -19,7 +19,7 @@ export interface ConfigWatcherOptions {
   /** The path of gateway.yaml. */
   readonly path: string;
   readonly env: Environment;
-  /** The configuration in use at the start. */
+  /** The configuration in use at startup. */
   readonly loaded: LoadedConfig;
   readonly sink: ReloadSink;
   readonly clock: TimerClock;
@@ -30,36 +30,36 @@ export interface ConfigWatcherOptions {
   readonly pollMs?: number;
 }
 
-/** Bounds how long a stream of events can delay a look, in multiples of `settleMs`. */
+/** Bounds how long a series of events can delay a check, in multiples of `settleMs`. */
 const MAX_WAIT = 10;
 
 /**
- * Notices changed configuration files and loads them. A change counts once two looks, some time apart, and the load after them
+ * Notices changed configuration files and loads them. A change counts once two checks, some time apart, and the load after them
  * read the same content: this waits for half-written files and for folders in the middle of a swap. Equal content is not a
  * change, whatever happened to the files.
  */
 export class ConfigWatcher {
-  /** The options without `loaded`, which is large and lives elsewhere. */
+  /** The options without `loaded`, which is large and kept elsewhere. */
   readonly #options: Omit<ConfigWatcherOptions, 'loaded'>;
   readonly #settleMs: number;
   readonly #folders: FolderWatch;
-  /** What the last load read, valid or not; a look compares with it. */
+  /** What the last load read, valid or not, to compare later checks with. */
   #known: Readings;
-  /** The configuration in use, or waiting to be. */
+  /** The configuration in use, or about to be. */
   #taken: Readings;
   #generation: number;
   /** The room for counters, which a reload cannot change. */
   readonly #limitKeys: number;
-  /** What the process may use: V8 and the tables were given their parts of it when it started. */
+  /** What the process may use: V8 and the tables got their parts of it at startup. */
   readonly #machine: LoadedConfig['machine'];
-  /** The readings of the last look, if they were new. */
+  /** The readings of the last check, if they were new. */
   #seen: Readings | null = null;
   #watches = true;
   #timer: Timer | null = null;
   #firstNoticeMs = 0;
   #poll: Timer | null = null;
   #turn: Promise<void> = Promise.resolve();
-  /** How many steps are enqueued and not done. */
+  /** How many steps are queued or running. */
   #steps = 0;
   #stopped = false;
 
@@ -90,7 +90,7 @@ export class ConfigWatcher {
     this.#enqueue(() => this.#look());
     const { clock, pollMs = 5_000 } = this.#options;
     this.#poll = clock.every(pollMs, () => {
-      // Skips a look while another step runs: it would follow that at once, and see the same half-written file.
+      // Skips a check while another step runs: it would follow immediately, and see the same half-written file.
       if (this.#timer === null && this.#steps === 0) this.#enqueue(() => this.#look());
     });
     return this.#turn;
@@ -111,7 +111,7 @@ export class ConfigWatcher {
     return this.#turn;
   }
 
-  /** Each event delays the look, since more usually follow, but only up to a bound. */
+  /** Each event delays the check, since more usually follow, but only up to a bound. */
   #lookSoon(): void {
     if (this.#stopped) return;
     const { clock } = this.#options;
@@ -135,7 +135,7 @@ export class ConfigWatcher {
   }
 
   async #look(): Promise<void> {
-    // Watches first, so that a change after the look is an event.
+    // Watches first, so that a change after the check is an event.
     await this.#followFolders();
     const now = await this.#known.again();
     const before = this.#seen;
@@ -146,7 +146,7 @@ export class ConfigWatcher {
     this.#lookSoon();
   }
 
-  /** @param seen the readings of two looks; `null` for a requested reload, whose sender knows that the files are finished */
+  /** @param seen the readings of two checks; `null` for a requested reload, whose sender knows that the files are finished */
   async #load(seen: Readings | null): Promise<void> {
     const { path, env, clock, files, sink } = this.#options;
     try {
@@ -167,11 +167,11 @@ export class ConfigWatcher {
         else sink.refuse(result.diagnostics);
       }
     } catch (fault) {
-      // Whatever a file contains, it must not end the process.
+      // No file content may end the process.
       this.#known = seen ?? this.#known;
       sink.refuse([this.#diagnostic(`the configuration cannot be used: ${errorText(fault)}`)]);
     }
-    // Files may have changed in between, and new ones may be in other folders.
+    // Files may have changed meanwhile, and new ones may be in other folders.
     this.#lookSoon();
   }
 

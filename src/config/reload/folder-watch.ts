@@ -2,12 +2,12 @@ import type { FSWatcher } from 'node:fs';
 import { basename, dirname, parse, resolve } from 'node:path';
 import type { Files } from '../../core/index.ts';
 
-/** The most symbolic links in one path; more count as a loop, as in Linux. */
+/** Maximum symbolic links in one path; more count as a loop, as in Linux. */
 const MAX_LINKS = 40;
 
 interface Watched {
   readonly watcher: FSWatcher;
-  /** Tells a folder from one that replaced it. */
+  /** Distinguishes a folder from one that replaced it. */
   readonly identity: string;
   /** The entries to report, since others may change all the time; null: every entry. */
   names: ReadonlySet<string> | null;
@@ -16,7 +16,7 @@ interface Watched {
 /**
  * Reports that something may have happened to some paths. Watches their folders and those of every symbolic link on the way:
  * renaming a file over another, or replacing a link (as Kubernetes does with `..data`), is an event of the folder, not of the
- * file. Events may be missing or superfluous; they are only a reason to look.
+ * file. Events may be missing or superfluous; they only cause a check.
  */
 export class FolderWatch {
   readonly #files: Files;
@@ -75,7 +75,7 @@ export class FolderWatch {
     try {
       return this.#watch(folder, identity, names);
     } catch (cause) {
-      // The folder was removed in between, as if it were missing.
+      // The folder was removed meanwhile, as if it were missing.
       if (!(cause instanceof Error && 'code' in cause && cause.code === 'ENOENT')) this.#onFailed(cause);
       return null;
     }
@@ -85,7 +85,7 @@ export class FolderWatch {
     const watcher = this.#files.watch(folder);
     const watched: Watched = { watcher, identity, names };
     watcher.on('change', (_type, name) => {
-      // Its own name means that the folder itself is gone or moved; the next `follow` watches what is there then.
+      // Its own name means that the folder itself was removed or moved; the next `follow` watches what is there then.
       if (name === basename(folder)) this.#drop(folder, watched);
       const matters = typeof name !== 'string' || name === basename(folder) || watched.names?.has(name);
       if (watched.names === null || matters) this.#onEvent();
@@ -105,7 +105,7 @@ export class FolderWatch {
 
 async function identityOf(folder: string, files: Files): Promise<string | null> {
   try {
-    // Inode numbers are reused, sometimes immediately; the birth time tells folders apart.
+    // Inode numbers are reused, sometimes immediately; the birth time distinguishes folders.
     const { dev, ino, birthtimeMs } = await files.stat(folder);
     return `${dev}:${ino}:${birthtimeMs}`;
   } catch {
@@ -113,7 +113,7 @@ async function identityOf(folder: string, files: Files): Promise<string | null> 
   }
 }
 
-/** Lists the folder entries on the way to a file: each symbolic link, and the file itself. */
+/** Returns the folder entries on the way to a file: each symbolic link, and the file itself. */
 async function entriesTo(path: string, files: Files): Promise<string[]> {
   const entries: string[] = [];
   let links = 0;

@@ -5,12 +5,12 @@ export interface RunningConfig extends ConfigEvent {
   readonly sinceMs: number;
 }
 
-/** The most reloads remembered, changes of each, and characters of a change or error: 50 KB together. */
+/** Maximum reloads remembered, changes of each, and characters per change or error: 50 KB together. */
 const MAX_RELOADS = 20;
 const MAX_CHANGES = 8;
 const MAX_TEXT = 300;
 
-/** Remembers how reloads ended, for the status page. Moments are milliseconds since the epoch. */
+/** Remembers how reloads ended, for the status page. Times are milliseconds since the epoch. */
 export class ReloadRecord implements Partial<ReloadListener> {
   readonly #clock: Clock;
   #running: RunningConfig = { generation: 0, hash: '', sinceMs: 0 };

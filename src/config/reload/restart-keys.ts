@@ -9,10 +9,10 @@ import {
   workersInWords,
 } from '../model/index.ts';
 
-/** A changed key of gateway.yaml, or of limits.yaml, that takes effect after a restart. */
+/** A changed key of gateway.yaml or limits.yaml that takes effect after a restart. */
 export interface RestartKey {
   readonly key: string;
-  /** The value in effect and the value in the file, as the operator would write them. */
+  /** The values in effect and in the file, as the operator would write them. */
   readonly running: string;
   readonly wanted: string;
 }
@@ -76,8 +76,8 @@ function prefixesIn({ writtenKeying: { translators } }: FixedParts['limits']): s
 }
 
 /**
- * The keys of gateway.yaml whose changes take effect only after a restart. All other changes take effect at once, except those of
- * `ipv6_prefix` and `nat64_prefixes` in limits.yaml.
+ * The keys of gateway.yaml whose changes take effect only after a restart. All other changes apply at once, except `ipv6_prefix`
+ * and `nat64_prefixes` in limits.yaml.
  */
 export const RESTART_KEYS: readonly string[] = FIXED.map(({ key }) => key);
 
@@ -99,7 +99,7 @@ function addressOrOff(address: HostPort | null): string {
   return address === null ? 'off' : formatHostPort(address);
 }
 
-/** Describes a store: `memory`, or where Redis is and what happens without it. */
+/** Describes where state is kept and for how long. */
 function stateInWords({ folder, countersMs }: StateModel): string {
   return countersMs === null ? folder : `${folder}, counters: ${formatDuration(countersMs)}`;
 }

@@ -8,7 +8,7 @@ import { limitsSchema } from './limits-schema.ts';
 
 const inflate = promisify(inflateRaw);
 
-/** Both files with all defaults, and without secrets. Compressed: ten thousand routes would take megabytes. */
+/** Both files with all defaults, without secrets. Compressed: ten thousand routes would take megabytes. */
 export class EffectiveConfig {
   readonly #deflated: Buffer;
 
@@ -34,15 +34,15 @@ const WITHOUT_TEXT = { variableText: () => null };
 
 /** The files that a value was read from. */
 interface WrittenText {
-  /** The text at a path as it is written, if it holds a variable; else null. */
+  /** The text at a path as written, if it contains a variable; else null. */
   variableText(path: Path): string | null;
 }
 
 const HIDDEN = '***';
 
 /**
- * Fills the defaults into a valid value, in the words of its writer: `30s`, not 30000. Secrets are replaced, variables stay
- * unresolved, and addresses that may carry credentials by mistake lose them.
+ * Fills the defaults into a valid value, in the notation of the files: `30s`, not 30000. Secrets are replaced, variables stay
+ * unresolved, and addresses that may contain credentials by mistake lose them.
  */
 function effectiveValue(
   schema: z.core.$ZodType,
@@ -90,7 +90,7 @@ function partsOf(def: Composite, value: unknown, files: WrittenText, path: Path)
   return Object.fromEntries(parts.filter(([, part]) => part !== undefined));
 }
 
-/** Finds the alternative that a value was written for: of several maps, the one that takes it. */
+/** Finds the alternative that a value was written for: among several maps, the one that accepts it. */
 function wayOf(options: readonly z.core.$ZodType[], value: unknown): z.core.$ZodType {
   const ways = isMap(value) || Array.isArray(value) ? options.filter(isComposite) : options;
   const [only = z.unknown(), ...others] = ways;

@@ -26,12 +26,12 @@ export function testJsonSchema(): JsonSchema {
   return draft7('test', testSchema);
 }
 
-/** Names the schema after the file beside the configuration in which editors find it. */
+/** Names the schema after the file next to the configuration in which editors find it. */
 function draft7(name: string, schema: z.ZodType): JsonSchema {
   const made = z.toJSONSchema(schema, {
     io: 'input',
     target: 'draft-7',
-    // A default that follows the machine is told in words.
+    // A default that depends on the machine is described in words.
     override: ({ zodSchema, jsonSchema }) => {
       if (isByMemory(zodSchema)) delete jsonSchema.default;
     },
@@ -42,7 +42,7 @@ function draft7(name: string, schema: z.ZodType): JsonSchema {
 
 const VARIABLE = '\\$\\{';
 
-/** Lets a variable stand for any value; keys cannot be variables. */
+/** Allows a variable for any value; keys cannot be variables. */
 function allowVariables(schema: JsonSchema): void {
   const within = [
     ...Object.values(schema.properties ?? {}),
@@ -70,7 +70,7 @@ function allowVariable(schema: JsonSchema): void {
 const SCALARS: ReadonlySet<string> = new Set(['string', 'integer', 'number', 'boolean']);
 const CONSTRAINTS = ['type', 'enum', 'const', 'minimum', 'maximum'] as const;
 
-/** Lists the keys that a map at `path` may have. */
+/** Returns the keys that a map at `path` may have. */
 export function keysAt(schema: JsonSchema, path: readonly PropertyKey[]): string[] {
   return waysAt(schema, path).flatMap(way => Object.keys(way.properties ?? {}));
 }

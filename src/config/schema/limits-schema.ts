@@ -28,7 +28,7 @@ import { gatewaySecrecy } from './gateway/gateway-schema.ts';
 
 /** The largest `Retry-After`: clients keep it in 16 bits. */
 const MAX_WAIT = '65535s';
-/** The quota of each caller if limits.yaml says none. */
+/** The quota of each caller if limits.yaml sets none. */
 const DEFAULT_QUOTA = '50/1s';
 const HEADERS = '[x-ratelimit] or [x-ratelimit, ratelimit]';
 
@@ -243,7 +243,7 @@ export type BucketConfig = z.output<typeof bucket>;
 /** The rule of an offence, or `off`. */
 export type OffenceConfig = LimitsConfig['invalid_requests'];
 
-/** What a line of `routes:` says: the name of a bucket, or a map with more than that. */
+/** The value of a line of `routes:`: the name of a bucket, or a map with more. */
 function limitLine() {
   const bucket = z.string({ error: 'expected the name of a bucket' });
   const map = z.strictObject({
@@ -279,7 +279,7 @@ function group() {
   );
 }
 
-/** Whether a limit is in shadow, or the numbers that are tried beside it. */
+/** Whether a limit is in shadow, or the trial numbers to count in parallel. */
 function shadow<Quotas extends z.ZodRawShape>(quotas: Quotas, example: string) {
   return z
     .union([z.boolean(), z.strictObject(quotas)], {

@@ -4,7 +4,7 @@ import { formatSize, parseHostPort } from '../values/index.ts';
 /**
  * Guesses what the operator meant, as the end of a message; empty without a guess.
  *
- * @param expected the message, which says what the value should have been
+ * @param expected the message, which describes the expected value
  */
 export function whatWasMeant(expected: string, value: unknown): string {
   if (typeof value === 'object' || value === undefined) return '';
@@ -105,7 +105,7 @@ function meantNumber(text: string, expected: string, isText: boolean): string | 
 
 const MAX_PORT = 65_535;
 
-/** Names the highest port if the text has a higher one, perhaps by a digit too many. */
+/** Names the highest port if the text has a higher one, perhaps with a digit too many. */
 function portTooHigh(text: string): string | undefined {
   const port = /(?:^|:)(\d+)\/?$/.exec(text)?.[1];
   return port !== undefined && Number(port) > MAX_PORT ? `: the highest port is ${MAX_PORT}` : undefined;

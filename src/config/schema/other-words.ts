@@ -1,13 +1,13 @@
 import type { Path } from '../file/index.ts';
 import { policyOtherWords, settingOtherWords } from '../policies/index.ts';
 
-// Words of other gateways for what is a key here by another name, or for what is not there yet. Delete a word when its key comes.
-// The words for policies of routes and settings of upstreams stand with them.
+// Words of other gateways for a key that has another name here, or that is not there yet. Delete a word when its key is added.
+// Words for policies of routes and settings of upstreams are defined there.
 
-/** Where the documents list what is missing, and what to do meanwhile. */
+/** Where the docs list what is missing, and what to do meanwhile. */
 const NOT_THERE_YET = 'not there yet, see docs/configuration.md#not-there-yet';
 
-/** Where the documents say what stays missing, and where it belongs instead. */
+/** Where the docs say what will not be added, and where it belongs instead. */
 const OTHERS = 'left to others, see docs/configuration.md#what-weir-leaves-to-others';
 
 type Words = Readonly<Record<string, string>>;
@@ -188,7 +188,7 @@ const OF_BUCKET: Words = {
   ...yet('keys of your choice are', 'key', 'by', 'keys'),
 };
 
-/** Says what another gateway's word for a key is called here; `undefined` if the word is not known at this place. */
+/** Returns what another gateway's word for a key is called here; `undefined` if the word is unknown at this place. */
 export function otherWord(key: string, path: Path, isLimits: boolean): string | undefined {
   const words = wordsAt(path, isLimits);
   return Object.hasOwn(words, key) ? words[key] : undefined;

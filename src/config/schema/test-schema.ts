@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { normalizeAddress } from '../../http/index.ts';
 import { choice, count, duration, mapExpected, secrecyOf, text, wholeNumber } from '../values/index.ts';
 
-// The one definition of the files of `weir test`, built like that of limits.yaml.
+// The one definition of `weir test` files, built like that of limits.yaml.
 
 const CLAIMS = 'expected the values of the claims that identify the caller, such as [web, alice]';
 const claims = () => z.array(text(CLAIMS), { error: CLAIMS }).min(1, { error: CLAIMS });

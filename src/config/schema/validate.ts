@@ -10,8 +10,8 @@ import { otherWord } from './other-words.ts';
  * Validates a file against its schema and adds every error to the file.
  *
  * @param jsonSchema makes the JSON Schema of the same schema, which lists the known keys. Only called for an unknown key, because
- *   making it costs more than everything else.
- * @returns the value with all defaults; undefined: the file is invalid or unreadable
+ *   making it costs more than everything else. @returns the value with all defaults; undefined if the file is invalid or
+ *   unreadable
  */
 export function validate<Schema extends z.ZodType>(
   file: ConfigFile,
@@ -40,8 +40,8 @@ function placedIssues(file: ConfigFile, { issues }: z.ZodError): PlacedIssue[] {
 }
 
 /**
- * Places an issue. For a union it returns the issues of the intended alternative, the only one that accepts the value's type and knows
- * any of its keys; if that is not exactly one, the issue of the union itself, which lists the alternatives.
+ * Locates an issue. For a union it returns the issues of the intended alternative, the only one that accepts the value's type and
+ * knows any of its keys; if there is not exactly one, the issue of the union itself, which lists the alternatives.
  */
 function placed(file: ConfigFile, issue: z.core.$ZodIssue, above: Path): PlacedIssue[] {
   const path = [...above, ...issue.path.map(step => (typeof step === 'symbol' ? String(step) : step))];
@@ -52,7 +52,7 @@ function placed(file: ConfigFile, issue: z.core.$ZodIssue, above: Path): PlacedI
     : meant.flatMap(inner => placed(file, inner, path));
 }
 
-/** Whether a map has only unknown keys, none of which is a misspelt one of those that it lacks. */
+/** Whether a map has only unknown keys, none of which is a misspelling of a missing one. */
 function isOfOtherKeys(issues: readonly z.core.$ZodIssue[], value: unknown): boolean {
   const unknown = issues.flatMap(issue =>
     issue.code === 'unrecognized_keys' && issue.path.length === 0 ? issue.keys : [],
@@ -88,7 +88,7 @@ function addIssue(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): void {
   }
 }
 
-/** Shows what was found. In place of a map, a text may be the intended content of the map, secrets included. */
+/** Shows what was found. Instead of a map, a text may be the intended content of the map, secrets included. */
 function found(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): string {
   const isForMap = issue.code === 'invalid_type' && /^(object|record)$/.test(issue.expected);
   return isForMap && typeof file.valueAt(path) === 'string' ? 'text' : file.shown(path);
@@ -108,7 +108,7 @@ function isQuoting(issue: z.core.$ZodIssue): boolean {
   return issue.code === 'custom' && issue.params?.expected !== undefined;
 }
 
-/** Says what was expected without repeating the value; `null` if the message does not repeat it anyway. */
+/** Returns what was expected without repeating the value; `null` if the message does not repeat it anyway. */
 function expectedOf(issue: z.core.$ZodIssue): string | null {
   const expected: unknown = issue.code === 'custom' ? issue.params?.expected : undefined;
   if (typeof expected === 'string') return `expected ${expected}`;
@@ -187,13 +187,13 @@ function guess(key: string, known: readonly string[], places: Places): { word: s
   return { word: null, why: elsewhere.length === 0 ? '' : `: it belongs ${elsewhere.join(' or ')}` };
 }
 
-/** Keys whose names are too common to hint at another place that has them. */
+/** Keys whose names are too common to suggest another place that has them. */
 const TOO_COMMON: ReadonlySet<string> = new Set([
   ...['address', 'cache', 'headers', 'host', 'limit', 'methods', 'name', 'path', 'period', 'port', 'prefix'],
   ...['scope', 'service', 'timeout', 'timeouts', 'value'],
 ]);
 
-/** Where each key belongs, as messages say it. */
+/** Where each key belongs, as worded in messages. */
 type Places = ReadonlyMap<string, readonly string[]>;
 
 /** Collects the places of both files' keys, this file's first. */

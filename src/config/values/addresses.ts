@@ -9,13 +9,13 @@ import { messageOf, refuse, refuseQuoting, textOfForm } from './refuse.ts';
 export const HOST_PORT_EXPECTED = 'expected host:port such as 0.0.0.0:8080, 127.0.0.1:8080 or "[::]:8080"';
 export const HOST_PORT_OR_OFF_EXPECTED = 'expected off, or host:port such as 127.0.0.1:9090 or "[::1]:9090"';
 
-/** Where a listener listens, `0.0.0.0:8080`. */
+/** A listener's address, `0.0.0.0:8080`. */
 export function hostPort() {
   const error = HOST_PORT_EXPECTED;
   return textOfForm(error, HOST_PORT, (text, context) => parseHostPort(text) ?? refuse(context, error));
 }
 
-/** `off`, read as null, or where a listener listens. */
+/** `off`, read as null, or a listener's address. */
 export function hostPortOrOff() {
   const error = HOST_PORT_OR_OFF_EXPECTED;
   const form = new RegExp(`^off$|${HOST_PORT.source}`);
@@ -27,16 +27,16 @@ export function hostPortOrOff() {
 
 const HOST_PORT = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/;
 
-/** Where an upstream is. */
+/** The address of an upstream. */
 interface UpstreamUrl extends HostPort {
   readonly tls: boolean;
-  /** The path in front of what is forwarded: canonical, without a slash at its end; '' if there is none. */
+  /** The path prepended to what is forwarded: canonical, without a trailing slash; '' if there is none. */
   readonly base: string;
-  /** How its addresses are found: as the system does, or by SRV records of DNS, which name hosts and ports. */
+  /** How its addresses are looked up: by the system, or by DNS SRV records, which name hosts and ports. */
   readonly lookup: 'system' | 'srv';
 }
 
-/** An upstream's `http://host:port/base` or `https://host:port/base`; or `srv+http://name/base`, whose port means nothing. */
+/** An upstream's `http://host:port/base` or `https://host:port/base`; or `srv+http://name/base`, without a port. */
 export function upstreamUrl() {
   const error = 'expected a URL such as http://api.internal:3000';
   return z
@@ -64,7 +64,7 @@ const URL_PARTS = /^(srv\+)?(https?):\/\/([^/]*)(.*)$/;
 const NO_SRV_NAME =
   'SRV records belong to a name, such as srv+http://_http._tcp.api.internal: write an address with http:// alone';
 
-/** Says what to write instead of a base that is not the one spelling of its path. */
+/** Returns what to write instead of a base that is not canonical. */
 function whyNoBase(url: string, base: string): string | null {
   if (base === '') return null;
   if (base.endsWith('/'))
@@ -95,10 +95,7 @@ function whyNoUpstreamUrl({ input }: { readonly input?: unknown }): string {
 
 const HOST_EXPECTED = 'expected client, upstream, or a name such as api.internal';
 
-/**
- * What `Host` says to an upstream: the client's (`client`), that of the URL (`upstream`), or this name, with a port if it needs
- * one.
- */
+/** The `Host` for an upstream: the client's (`client`), that of the URL (`upstream`), or this name, with a port if needed. */
 export function hostChoice() {
   return z
     .string({ error: HOST_EXPECTED })
@@ -118,7 +115,7 @@ function notAHost(text: string): string {
     : `a host has no scheme: write ${authority}`;
 }
 
-/** Catches a misspelt `client` or `upstream`, which would be taken for the name of a host. */
+/** Detects a misspelt `client` or `upstream`, which would be taken for a host name. */
 function misspeltChoice(text: string): string | null {
   const choices = ['client', 'upstream'];
   const near = nearestWord(text, choices);
@@ -127,7 +124,7 @@ function misspeltChoice(text: string): string | null {
   return `write ${near}, or "${text}:80" for a host of this name`;
 }
 
-/** Why an http or https URL may not be used that `hasOddIpv4`. */
+/** Why an http or https URL for which `hasOddIpv4` is true may not be used. */
 export const ODD_IPV4 =
   'the host is an IPv4 address in an unusual form: write four decimal numbers, such as 127.0.0.1';
 
@@ -156,7 +153,7 @@ export function networkOrCaller() {
   return z.union([network(), callerEntry()], { error });
 }
 
-/** A network in which a translator writes IPv4 addresses. */
+/** A network in which a translator embeds IPv4 addresses. */
 export function translatorPrefix() {
   const error = 'expected an IPv6 network such as 2001:db8:64::/96';
   return z
@@ -176,8 +173,8 @@ export interface HostPort {
 /**
  * Parses `host:port`: a name, an IPv4 address or a bracketed IPv6 address, and a port from 0 to 65535.
  *
- * @param defaultPort used if `:port` is missing; undefined: the port is required
- * @returns the host without brackets; undefined: the text is not `host:port`
+ * @param defaultPort used if `:port` is missing; if undefined, the port is required @returns the host without brackets; undefined
+ *   if the text is not `host:port`
  */
 export function parseHostPort(text: string, defaultPort?: number): HostPort | undefined {
   const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::(\d{1,5}))?$/.exec(text);

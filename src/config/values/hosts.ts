@@ -22,7 +22,7 @@ function host() {
   return parsedText(EXPECTED, `^${HOST_PATTERN}$`, parseHost).transform(parseHost);
 }
 
-// For the JSON Schema, where editors have no parser. Accepts what `parseHost` accepts, and more.
+// For the JSON Schema, since editors have no parser. Accepts everything that `parseHost` accepts, and more.
 const LABEL = '[A-Za-z0-9_-]+';
 const ADDRESS = '\\[[0-9A-Fa-f:.]+\\]';
 const HOST_PATTERN = `(?:(?:\\*\\.)?${LABEL}(?:\\.${LABEL})*\\.?|${ADDRESS})`;
@@ -30,8 +30,7 @@ const HOST_PATTERN = `(?:(?:\\*\\.)?${LABEL}(?:\\.${LABEL})*\\.?|${ADDRESS})`;
 export const HOST_OF_LINE_PATTERN = `(?:(?:\\*\\.)?(?:${LABEL}\\.)+(?:${LABEL})?|\\*\\.${LABEL}|localhost|${ADDRESS})`;
 
 /**
- * Returns the canonical form of a host, or of a star and the domain that follows. Throws a PatternError that says what to write
- * instead.
+ * Returns the canonical form of a host, or of a star followed by a domain. Throws a PatternError that says what to write instead.
  */
 export function parseHost(text: string): string {
   const [, star = '', name = text] = /^(\*\.)(.*)$/s.exec(text) ?? [];
@@ -42,7 +41,7 @@ export function parseHost(text: string): string {
   return star + read;
 }
 
-/** Says why this is no host, and never suggests one that would be refused in turn. */
+/** Returns why this is not a host, without suggesting one that would also be refused. */
 function whyNoHost(text: string): string {
   const { why, instead } = mistakeIn(text);
   const isSound = instead !== text && messageOf(PatternError, () => parseHost(instead)) === null;

@@ -1,5 +1,5 @@
-// The types of values that keys take. A string with a grammar has two checks: a lenient regular expression for editors, and a parser
-// that decides. A message that begins with "expected" gets the written value added, unless the schema hides it (secrecy.ts).
+// The value types of keys. A string with a grammar has two checks: a lenient regular expression for editors, and a parser that
+// decides. A message that begins with "expected" gets the written value added, unless the schema hides it (secrecy.ts).
 
 export * from './addresses.ts';
 export * from './by-memory.ts';

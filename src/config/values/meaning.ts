@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { alternativesOf } from './secrecy.ts';
 
 /**
- * What a change of a key means to callers. Without a mark it means nothing to them.
+ * What a change of a key means to callers; without a mark, nothing.
  * - `maximum`: a lower number refuses earlier
  * - `door`: decides whose tokens, codes and pages are accepted, so any change may turn someone away
- * - `byRoute`: compared with each route that it holds for, and not by itself
+ * - `byRoute`: compared for each route that it applies to, and not by itself
  */
 export type Meaning = 'maximum' | 'door' | 'byRoute';
 

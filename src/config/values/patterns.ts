@@ -24,7 +24,7 @@ export function routePath() {
     });
 }
 
-/** Says where to write the host that a path begins with; `null` if it begins with none. */
+/** Returns where to write the host that a path begins with; `null` if it begins with none. */
 function adviceOnHost(path: string): string | null {
   const { host, rest } = splitHost(path);
   if (host === null) return null;
@@ -33,14 +33,14 @@ function adviceOnHost(path: string): string | null {
   return `a path has no host: write path: ${rest}, hosts: [${written}]`;
 }
 
-/** A path with a host in front, as lines of limits.yaml have it. */
+/** A path with an optional host before it, as in lines of limits.yaml. */
 interface Placed {
-  /** The host in the form that was written; `null` for a path alone. */
+  /** The host as written; `null` for a path without one. */
   readonly host: string | null;
   readonly rest: string;
 }
 
-/** Takes a path apart. A host of one label has the dot of the root, except localhost: `v1/things` lacks its slash. */
+/** Splits a host from a path. A single-label host has the dot of the root, except localhost: `v1/things` lacks its slash. */
 function splitHost(text: string): Placed {
   const [, host, rest] = /^([^/\s]*[.*\]:@][^/\s]*|localhost)(\/.*)$/s.exec(text) ?? [];
   return host === undefined || rest === undefined || /^https?:$/i.test(host)
@@ -86,10 +86,7 @@ export function ownPath() {
   });
 }
 
-/**
- * Whole segments of a path without parameters, such as `/api`; `name` says what they are in messages. `/` alone is refused, and so
- * is a slash at the end.
- */
+/** Complete path segments without parameters, such as `/api`; `name` names them in messages. Refuses `/` and trailing slashes. */
 export function literalPath(name: string) {
   return routePath().superRefine((path, context) => {
     const message = whyNotLiteral(path);
@@ -103,8 +100,8 @@ function whyNotLiteral(path: string): string | null {
   return path.endsWith('/') ? `ends without a slash: write "${path.slice(0, -1)}"` : null;
 }
 
-// Regular expressions for the JSON Schema, where a parser decides in the gateway. Editors and other validators have only these.
-// They may accept what the parser rejects (a repeated parameter), never the reverse.
+// Regular expressions for the JSON Schema, where the gateway uses a parser. Editors and other validators have only these. They
+// may accept what the parser rejects (a repeated parameter), never the reverse.
 
 /** 1 to 65535 in a period of 1s to 18h: `parseQuota`. */
 const UNITS = oneOf(
@@ -120,7 +117,7 @@ const MINUTES = oneOf('[1-9]\\d{0,2}', '10[0-7]\\d', '1080');
 const HOURS = oneOf('[1-9]', '1[0-8]');
 const QUOTA = `${UNITS}/${oneOf(`${SECONDS}s`, `${MINUTES}m`, `${HOURS}h`)}`;
 
-/** `parseRoutePattern`: segments that are literal or one parameter, and "**" at the end. */
+/** `parseRoutePattern`: segments that are literals or one parameter, and "**" at the end. */
 const LITERAL = `(?!\\.{1,2}(?:/|$)|:)${oneOf("[A-Za-z0-9._~!$&'()+,=:@-]", '%[0-9A-F]{2}')}+`;
 const IDENTIFIER = '[A-Za-z_][A-Za-z0-9_]*';
 const PARAMETER = `\\{${IDENTIFIER}\\}`;
@@ -144,8 +141,8 @@ function oneOf(...ways: readonly string[]): string {
 }
 
 /**
- * Parses a line of `routes:` in limits.yaml: `GET /v1/things/{id}`, a path alone for every method, or
- * `GRPC package.Service/Method`, each perhaps with a host before the path. Throws a PatternError that says what to write instead.
+ * Parses a line of `routes:` in limits.yaml: `GET /v1/things/{id}`, a path for every method, or `GRPC package.Service/Method`,
+ * each with an optional host before the path. Throws a PatternError that says what to write instead.
  */
 export function parseLimitRoute(line: string): RoutePattern {
   const [, method, path] = /^(?:([^\s/]*)\s+)?(.*)$/s.exec(line) ?? [];
@@ -162,14 +159,14 @@ export function parseLimitRoute(line: string): RoutePattern {
   return readPath(path, [method]);
 }
 
-/** A line with two slashes names a host: a service and a method have one between them. */
+/** A line with two slashes contains a host: a service and a method have one between them. */
 function readCalls(text: string): RoutePattern {
   const [, host, calls] = /^([^/\s]+)\/([^/]*\/[^/]*)$/.exec(text) ?? [];
   if (host === undefined || calls === undefined || /^https?:$/i.test(host)) return parseGrpcPattern(text);
   return parseGrpcPattern(calls, hostOf(host));
 }
 
-/** Leaves the path out of messages: they name the whole line. */
+/** Omits the path from messages: they name the whole line. */
 function readPath(text: string, methods: readonly string[] | null): RoutePattern {
   const { host, rest } = splitHost(text);
   try {

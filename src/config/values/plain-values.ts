@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ConfigFile, Path } from '../file/index.ts';
 import { unshown } from './secrecy.ts';
 
-// Values without a grammar of their own: choices, numbers, text.
+// Values without a special grammar: choices, numbers, text.
 
 /** One of a few words. */
 export function choice<const Words extends readonly [string, ...string[]]>(words: Words) {
@@ -56,10 +56,9 @@ export interface PlacedIssue {
 }
 
 /**
- * Reads variables as numbers and booleans where the schema expects one: variables contain text, and only the schema knows
- * better. Reads false as "off" where that is expected: tools that speak YAML 1.1, such as Helm, turn off into false.
- *
- * @returns whether anything changed, so that validation is worth repeating
+ * Reads variables as numbers and booleans where the schema expects them: variables contain text, and only the schema knows the
+ * type. Reads false as "off" where that is expected: tools that use YAML 1.1, such as Helm, turn off into false. @returns whether
+ * anything changed, so that validation should be repeated
  */
 export function fillTyped(file: ConfigFile, issues: readonly PlacedIssue[]): boolean {
   const filled = issues.map(({ issue, path }) => {
@@ -76,7 +75,7 @@ export function fillTyped(file: ConfigFile, issues: readonly PlacedIssue[]): boo
   return filled.includes(true);
 }
 
-/** Reads a value as the type that is expected, or as one of several that are. */
+/** Reads a value as the expected type, or as one of several. */
 function readTyped(issue: z.core.$ZodIssue, text: string): number | boolean | undefined {
   if (issue.code === 'invalid_union')
     return issue.errors
@@ -95,7 +94,7 @@ const BOOLEANS: Readonly<Record<string, boolean>> = {
   FALSE: false,
 };
 
-/** Spellings of YAML 1.2 (10.3.2). Only decimal integers, since no key takes other numbers. */
+/** Spellings of YAML 1.2 (10.3.2). Only decimal integers, since no key accepts other numbers. */
 const READERS: Readonly<Record<string, (text: string) => number | boolean | undefined>> = {
   number: text => (/^[+-]?\d{1,15}$/.test(text) ? Number(text) : undefined),
   boolean: text => BOOLEANS[text],

@@ -3,7 +3,7 @@ import type { UpstreamProtocol } from '../../upstream/index.ts';
 
 const MARKS = z.registry<{ readonly protocols: readonly UpstreamProtocol[] }>();
 
-/** Marks a key of an upstream that only some protocols have a use for. */
+/** Marks a key of an upstream that applies only to some protocols. */
 export function onlyFor<Schema extends z.ZodType>(
   protocols: readonly UpstreamProtocol[],
   schema: Schema,
@@ -12,13 +12,13 @@ export function onlyFor<Schema extends z.ZodType>(
   return schema;
 }
 
-/** A key of an upstream, by its path there, with the protocols that have a use for it. */
+/** A key of an upstream, by its path there, with the protocols that it applies to. */
 export interface ProtocolKey {
   readonly path: readonly string[];
   readonly protocols: readonly UpstreamProtocol[];
 }
 
-/** Lists the marked keys of a map, and of the maps in it. */
+/** Returns the marked keys of a map, and of the maps in it. */
 export function protocolKeysIn(keys: Readonly<Record<string, z.core.$ZodType>>): ProtocolKey[] {
   return Object.entries(keys).flatMap(([key, schema]) => {
     const mark = MARKS.get(schema as z.ZodType);

@@ -36,7 +36,7 @@ export function size({ min, max }: { readonly min: string; readonly max: string 
   );
 }
 
-/** Reads a value between two others; `undefined` for any other. */
+/** Parses a value and checks its range; `undefined` if it is invalid or out of range. */
 function within(
   parse: (text: string) => number | undefined,
   text: string,
@@ -69,7 +69,7 @@ export function shareOfCallers() {
   return textOfForm(error, form, text => Number(text.slice(0, -1)) / 100);
 }
 
-/** `off`, read as null, or a rate such as `240B/s`, read as bytes a second. */
+/** `off`, read as null, or a rate such as `240B/s`, read as bytes per second. */
 export function rateOrOff() {
   const error = 'expected off, or a rate such as 240B/s or 4KiB/s';
   return textOfForm(error, /^(off|\d{1,9}(B|KiB|MiB|GiB)\/s)$/, (text, context) => {
@@ -81,7 +81,7 @@ export function rateOrOff() {
 
 const SIZE_EXPECTED = 'expected a size such as 512B, 64KiB or 10MiB';
 
-/** `none`, read as 0, or a moment read as seconds since the epoch. Unix seconds may be a number as well. */
+/** `none`, read as 0, or a date and time read as seconds since the epoch. Unix seconds may also be a number. */
 export function momentOrNone() {
   const error = 'expected none, a moment such as 2026-01-31T12:00:00Z, or Unix seconds';
   const written = z
@@ -114,7 +114,7 @@ export function formatSize(bytes: number): string {
   return `${bytes}${units[unit]}`;
 }
 
-/** Formats bytes a second as `rateOrOff` reads them: `240B/s`, or `off`. */
+/** Formats bytes per second as `rateOrOff` reads them: `240B/s`, or `off`. */
 export function formatRate(bytesPerS: number | null): string {
   return bytesPerS === null ? 'off' : `${formatSize(bytesPerS)}/s`;
 }
@@ -135,7 +135,7 @@ export function quotaOrOff() {
     .transform((text, context) => (text === 'off' ? null : readQuota(text, context)));
 }
 
-/** A quota such as `20/5s`, or a map with the claim that says its number. */
+/** A quota such as `20/5s`, or a map with the claim that sets its number. */
 export function claimedQuota() {
   const map = z
     .strictObject({
@@ -179,7 +179,7 @@ function readQuota(text: string, context: z.RefinementCtx): Quota {
 const MAX_SECONDS = 253_402_300_799;
 
 /**
- * Parses a moment into seconds since the epoch: RFC 3339 with whole seconds (`2026-01-31T12:00:00Z`, `...+01:00`), or Unix
+ * Parses a date and time into seconds since the epoch: RFC 3339 with whole seconds (`2026-01-31T12:00:00Z`, `...+01:00`), or Unix
  * seconds. Returns undefined for anything else.
  */
 export function parseMomentS(text: string): number | undefined {
@@ -187,7 +187,7 @@ export function parseMomentS(text: string): number | undefined {
   const match = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(Z|[+-]\d\d:\d\d)$/.exec(text);
   if (match === null) return undefined;
   const [, date = '', time = '', zone = ''] = match;
-  // Date.parse reads February 30 as March 2: only text that survives the round trip is a date.
+  // Date.parse reads February 30 as March 2: only text that survives the round trip is a valid date.
   const asUtc = Date.parse(`${date}T${time}Z`);
   if (Number.isNaN(asUtc) || new Date(asUtc).toISOString() !== `${date}T${time}.000Z`) return undefined;
   const seconds = Date.parse(`${date}T${time}${zone}`) / 1_000;

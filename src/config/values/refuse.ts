@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PatternError } from '../../routing/index.ts';
 
-/** Returns the message of the error that `read` throws; `null` if it throws none. */
+/** Returns the message of the error that `read` throws; `null` if it does not throw. */
 export function messageOf(kind: new (message: string) => Error, read: () => unknown): string | null {
   try {
     read();
@@ -13,10 +13,10 @@ export function messageOf(kind: new (message: string) => Error, read: () => unkn
 }
 
 /**
- * Text of a certain form, read as something else.
+ * Text with a given grammar, parsed.
  *
  * @param error the message for any other text
- * @param read may refuse a text of this form
+ * @param read may reject text of this form
  */
 export function textOfForm<Value>(
   error: string,
@@ -26,7 +26,9 @@ export function textOfForm<Value>(
   return z.string({ error }).regex(form, { error, abort: true }).transform(read);
 }
 
-/** Text that a parser decides about; its JSON Schema has a pattern for editors. `expected`: without that word in front. */
+/**
+ * Text that a parser decides about; its JSON Schema has a pattern for editors. `expected`: without this word at the beginning.
+ */
 export function parsedText(expected: string, pattern: string, parse: (text: string) => unknown) {
   return z
     .string({ error: `expected ${expected}` })

@@ -3,8 +3,8 @@ import type { Path, Secrecy } from '../file/index.ts';
 
 /**
  * - `secret`: must come from an environment variable
- * - `unshown`: not a secret, but often replaced by one by mistake
- * - `shown`: a map in whose place a text is not a secret, although the map holds `unshown` values
+ * - `unshown`: not a secret, but people often put one there by mistake
+ * - `shown`: a map; a text written instead of it is not a secret, although the map contains `unshown` values
  */
 const MARKS = z.registry<{ readonly kind: 'secret' | 'unshown' | 'shown' }>();
 
@@ -18,18 +18,18 @@ export function secret(key: string) {
     .register(MARKS, { kind: 'secret' });
 }
 
-/** Says what to write in place of a secret. Every secret has a sibling key that names a file. */
+/** Returns what to write instead of a secret. Every secret has a sibling key that names a file. */
 export function secretInFile(key: string): string {
   return `this file must not contain secrets: write "\${NAME}" to read an environment variable, or name a file with ${key}_file`;
 }
 
-/** Marks a path or an address, which people replace by a secret or put a password into. No message repeats its value. */
+/** Marks a path or an address, where people may put a secret or a password by mistake. No message repeats its value. */
 export function unshown<Schema extends z.ZodType>(schema: Schema): Schema {
   MARKS.add(schema, { kind: 'unshown' });
   return schema;
 }
 
-/** Marks a map that people write as a text by mistake, so that messages can say what was meant. */
+/** Marks a map for which people write a text by mistake, so that messages can say what was meant. */
 export function shown<Schema extends z.ZodType>(schema: Schema): Schema {
   MARKS.add(schema, { kind: 'shown' });
   return schema;
@@ -45,10 +45,12 @@ export function secrecyOf(schema: z.ZodType): Secrecy {
   return { keys: secretPaths(schema).map(path => String(path.at(-1))), hides: path => hides(schema, path) };
 }
 
-/** Stands in a path for every index of a list. */
+/** Represents every index of a list in a path. */
 export const EACH = '*';
 
-/** Lists the paths of all secrets, with `EACH` for the entries of a list. No secret is in a map whose keys the operator chooses. */
+/**
+ * Returns the paths of all secrets, with `EACH` for the entries of a list. No secret is in a map whose keys the operator chooses.
+ */
 export function secretPaths(schema: z.core.$ZodType, path: Path = []): Path[] {
   if (MARKS.get(schema as z.ZodType)?.kind === 'secret') return [path];
   const { def } = (schema as z.core.$ZodTypes)._zod;
@@ -57,7 +59,7 @@ export function secretPaths(schema: z.core.$ZodType, path: Path = []): Path[] {
   return Object.entries(def.shape).flatMap(([key, part]) => secretPaths(part, [...path, key]));
 }
 
-/** Whether the value at a path is hidden. A text in place of a map may be the map's intended content. */
+/** Whether the value at a path is hidden. A text written instead of a map may be the map's intended content. */
 function hides(schema: z.core.$ZodType, path: Path): boolean {
   const kind = MARKS.get(schema as z.ZodType)?.kind;
   const { def } = (schema as z.core.$ZodTypes)._zod;
@@ -76,7 +78,7 @@ function hides(schema: z.core.$ZodType, path: Path): boolean {
       return hides(def.element, rest);
     default: {
       const ways = alternativesOf(schema);
-      // If the value may also be written as a text, a text was meant as such, and not as a map.
+      // If the value may also be a text, a text was meant as such, and not as a map.
       const texts = key === undefined ? ways.filter(takesText) : [];
       return (texts.length > 0 ? texts : ways).some(way => hides(way, path));
     }

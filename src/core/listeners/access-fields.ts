@@ -220,7 +220,7 @@ export function accessWords<Field extends AccessField>(
   return Object.fromEntries(rendered) as Record<AccessValue<Field> & string, string>;
 }
 
-/** Tells whether the value may stand in this field of a line. */
+/** Returns whether the value may stand in this field of a line. */
 export function isAccessValue<Field extends AccessField>(
   field: Field,
   value: unknown,

@@ -98,7 +98,7 @@ export interface TraceRecord {
   readonly sampled: boolean;
 }
 
-/** What is known of an exchange after its last byte, for metrics and the access log. */
+/** What is known about an exchange after its last byte, for metrics and the access log. */
 export interface ExchangeRecord {
   readonly requestId: string;
   /** When the request's head had arrived, milliseconds since the epoch. */
@@ -184,7 +184,7 @@ export interface ExchangeRecord {
 export interface ExchangeListener {
   /** A request to this upstream was answered 101, and became a WebSocket. `finished` is called when that ends. */
   switched(upstream: string): void;
-  /** An admitted exchange is still under way: a stream, a WebSocket, a slow one. Called once, before `finished`. */
+  /** An admitted exchange is still in progress: a stream, a WebSocket, a slow one. Called once, before `finished`. */
   lasting(record: ExchangeRecord): void;
   finished(record: ExchangeRecord): void;
   /** A peer that is not a trusted proxy sent forwarding headers; they were ignored. */
@@ -212,7 +212,7 @@ export const HANDSHAKE_OUTCOMES = [
   'resumed',
   /** It took too long. */
   'timeout',
-  /** There was no room for the connection, or more handshakes than `caps.tls_handshakes` were under way. */
+  /** There was no room for the connection, or more handshakes than `caps.tls_handshakes` were in progress. */
   'capacity',
   /** The client did not speak TLS. */
   'cleartext',
@@ -263,7 +263,7 @@ export interface ConnectionListener {
   http2Closed(fault: Http2FaultReason): void;
   /** A client took too little of what was sent to it, so that its connection or stream ended. */
   readTooSlowly(): void;
-  /** More was held for clients than `caps.buffered` lets, so that connections ended, which held so many bytes. */
+  /** More was held for clients than `caps.buffered` lets, so that connections ended, which held this many bytes. */
   buffersFull(connections: number, bytes: number): void;
 }
 

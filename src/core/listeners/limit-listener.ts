@@ -80,9 +80,9 @@ export interface EvictionEvent extends Omit<RestrictionEvent, 'key'> {
 
 /** How holding a request ended. */
 export const HELD_OUTCOMES = [
-  /** It was decided anew, and served. */
+  /** It was decided again, and served. */
   'admitted',
-  /** It was decided anew, and refused. */
+  /** It was decided again, and refused. */
   'refused',
   /** Its client went away. */
   'abandoned',

@@ -3,18 +3,20 @@ import type { AddressKeying, AddressSet } from '../../http/index.ts';
 import { addressKey, ownersOf, restrictionKey } from '../../http/index.ts';
 import { KnownClient } from '../../limits/index.ts';
 
-/** The address of a client, and what it is counted and restricted under. Made once while the requests of a connection have it. */
+/**
+ * A client's address, with the keys that it is counted and restricted under. Kept while the requests of a connection share it.
+ */
 export class ClientAddress {
-  /** The address as it came. Logs and services are told this one. */
+  /** The address as received. This is the form in logs and in what upstreams get. */
   readonly address: string;
   /** The key for its permits and limits. */
   readonly key: string;
-  /** The owners of the key, who share in its permits. */
+  /** The owners of the key, who share its permits. */
   readonly owners: readonly Owner[];
   /** The client in the form that restrictions look up. */
   readonly restricted: KnownClient;
 
-  /** @param spared the addresses that are never restricted */
+  /** @param spared addresses that are never restricted */
   constructor(address: string, keying: AddressKeying, spared: AddressSet) {
     this.address = address;
     this.key = addressKey(address, keying);

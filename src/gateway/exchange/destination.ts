@@ -3,7 +3,7 @@ import type * as config from '../../config/index.ts';
 import type { GatewayError, PoolModel } from '../../core/index.ts';
 import type { CorsRules } from '../../http/index.ts';
 
-/** Where a request leads, as the gate `findRoute` finds it; `kind` names the terminal that serves it. */
+/** Where a request goes, as decided by the gate `findRoute`; `kind` names the terminal that serves it. */
 export type Destination =
   | Nowhere
   | Redirected
@@ -21,37 +21,37 @@ export type Nowhere = DestinationOf<'nowhere', null>;
 /** A redirect to https. Only the host, path and query of the request matter. */
 export type Redirected = DestinationOf<'redirect', null>;
 
-/** An OPTIONS that goes no further: about the gateway itself (`*`, without a route), or with `Max-Forwards: 0`. */
+/** An OPTIONS request that is not forwarded: about the gateway itself (`*`, without a route), or with `Max-Forwards: 0`. */
 export type OptionsHere = DestinationOf<'options', config.RouteModel | null>;
 
-/** A browser's preflight that the gateway answers by these rules. */
+/** A browser's preflight, which the gateway answers by these rules. */
 export type PreflightHere = DestinationOf<'preflight', config.RouteModel, CorsRules>;
 
 export type SignInHere = DestinationOf<'sign-in', config.SignInRoute>;
 
 export type NoticeHere = DestinationOf<'notice', config.NoticeRoute>;
 
-/** Where clients find out whose tokens are accepted. */
+/** The metadata that says whose tokens are accepted (RFC 9728). */
 export type MetadataHere = DestinationOf<'metadata', config.MetadataRoute>;
 
-/** An answer that the operator wrote. */
+/** A fixed answer from the configuration. */
 export type AnsweredHere = DestinationOf<'answer', config.AnswerRoute>;
 
 export type Forwarded = DestinationOf<'forward', config.ForwardRoute, null, PoolModel>;
 
 /** The part of a destination that does not depend on its kind. */
 export interface DestinationTarget {
-  /** Values of the path's parameters in order, as they stand in the canonical path. */
+  /** Values of the path's parameters in order, as they appear in the canonical path. */
   readonly params: readonly string[];
   /** The path in its canonical form. */
   readonly path: string;
-  /** The query with its `?`; empty without one. */
+  /** The query including its `?`; empty if there is none. */
   readonly query: string;
-  /** What the route requires of this request. It requires nothing of a preflight, which carries no token. */
+  /** What the route requires of this request. Nothing for a preflight, which carries no token. */
   readonly authentication: config.RouteModel['authentication'];
-  /** Whether this is a browser's preflight. It never counts as an invalid request, whether the gateway or a service answers it. */
+  /** True for a browser's preflight. It never counts as an invalid request, whether the gateway or a service answers it. */
   readonly isPreflight: boolean;
-  /** Why the request may not go there, which the gate `findRoute` answers; `null` if it may. */
+  /** The error to answer with if the request may not go there; `null` if it may. */
   readonly refusal: GatewayError | null;
 }
 
@@ -65,7 +65,7 @@ export interface DestinationOf<
   readonly kind: Kind;
   readonly route: Route;
   readonly cors: Cors;
-  /** The pool that it takes a permit from, which is another one for WebSockets; `null` if no upstream serves it. */
+  /** The pool that the permit comes from; WebSockets have their own. `null` if no upstream serves the destination. */
   readonly pool: Pool;
 }
 
@@ -83,7 +83,7 @@ export const NOWHERE: Nowhere = {
   pool: null,
 };
 
-/** Identifies a webhook without revealing its parameters, which are the credentials to call it. */
+/** Identifies a webhook without revealing its parameters, which are its credentials. */
 export function webhookOf(route: config.ForwardRoute, params: readonly string[]): string {
   return hash('sha256', `${route.id}\0${params.join('\0')}`, 'base64url');
 }

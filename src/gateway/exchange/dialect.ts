@@ -9,46 +9,48 @@ import * as responses from '../responses/index.ts';
 import type { Downstream } from './downstream.ts';
 
 /**
- * What differs between plain HTTP requests and calls of a protocol on top of HTTP. Chosen once, when a request arrives; no gate
- * and no terminal asks which one it is.
+ * What differs between plain HTTP requests and calls of a protocol on top of HTTP. Chosen once per request, so that gates and
+ * terminals need no cases.
  */
 export interface Dialect {
-  /** The protocol for the record; `null` for the one that the connection speaks. */
+  /** The protocol to record; `null` for that of the connection. */
   readonly protocol: Protocol | null;
-  /** Whether clients must send and take bytes in time. Otherwise a stream may be silent for as long as its connection lives. */
+  /**
+   * True if clients must send and receive bytes in time. If false, a stream may be silent for as long as its connection lives.
+   */
   readonly isPaced: boolean;
-  /** The method to look up routes by. */
+  /** The method used in the route lookup. */
   routedMethod(downstream: Downstream): string;
   /** The client's deadline for the whole exchange, in milliseconds; `null` if it gives none. */
   timeoutMs(fields: Fields): number | null | Rejection;
   /** The error for an upstream that fails. */
   upstreamFailed(failure: UpstreamFailure): GatewayError;
-  /** The response to an error of the gateway. `anonymous`: at one of its own endpoints. */
+  /** The response to an error of the gateway. `anonymous`: at one of the gateway's own endpoints. */
   render(error: GatewayError, anonymous: boolean): responses.RenderedResponse;
-  /** The status of a call that ends with an error of the gateway; `null` if this is no call. */
+  /** The status of a call that ends with this error; `null` if the request is not a call. */
   codeOf(error: GatewayError): RpcCode | null;
-  /** The trailers that end a response that cannot go on; `null` if it can only be broken off. */
+  /** The trailers to end an incomplete response with; `null` if it can only be aborted. */
   trailersFor(error: GatewayError): Fields | null;
   /** The upstream's trailers that go to the client. */
   keepTrailers(trailers: Fields): Fields;
-  /** Translates the exchange for an upstream that speaks otherwise; `null` if it need not be. */
+  /** A translation of the exchange for an upstream of another protocol; `null` if none is needed. */
   translation(fields: Fields): WebCall | null;
   /** Records what the upstream's last fields say about the outcome. */
   noteEnd(response: CallEnd, fields: Fields): void;
 }
 
-/** What a response says about how its call ended. */
+/** How a call ended, as its response says. */
 interface CallEnd {
   grpcStatus: RpcCode | null;
   limitedBy: LimitedBy | null;
 }
 
-/** What tells the dialect of a request. */
+/** The parts of a request that decide its dialect. */
 type Asked = Pick<Downstream, 'protocol' | 'method' | 'target' | 'fields' | 'onlyCalls'>;
 
 /**
- * Returns the dialect of a request. gRPC needs HTTP/2, and a request that says it is gRPC can only take routes of gRPC. One that says it
- * is gRPC-Web takes them where they allow it; any other route leads to a service that speaks gRPC-Web by itself.
+ * Returns the dialect of a request. gRPC needs HTTP/2, and a request declared as gRPC matches only gRPC routes. One declared as
+ * gRPC-Web matches those that allow it; behind any other route, the service speaks gRPC-Web itself.
  */
 export function dialectOf(downstream: Asked, host: string | null, routes: Routes<RouteModel>): Dialect {
   const { protocol, method, fields, onlyCalls } = downstream;
@@ -103,8 +105,7 @@ export const GRPC_DIALECT: Dialect = {
 };
 
 /**
- * gRPC calls in a form that browsers can speak. Its client cannot stream: a request is one message, which has to come in time, as has any
- * other request.
+ * gRPC calls in a form that browsers can send. Clients cannot stream: the request is one message, subject to the usual timeouts.
  */
 const grpcWebDialect = (isText: boolean): Dialect => ({
   ...GRPC_DIALECT,
@@ -126,10 +127,10 @@ const UNITS_MS: ReadonlyMap<string, number> = new Map([
   ['n', 1e-6],
 ]);
 
-/** Node's timers cannot run longer (24 days). A later deadline has no effect worth a timer. */
+/** The limit of Node's timers (24 days). A later deadline needs no timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** The deadline of a call: at most 8 digits and a unit. Two of them are rejected, since the upstream might use the other one. */
+/** The deadline of a call: at most 8 digits and a unit. Rejects duplicates, since the upstream might use the other one. */
 export function readGrpcTimeout(fields: Fields): number | null | Rejection {
   let text: string | null = null;
   for (let i = 0; i + 1 < fields.length; i += 2) {

@@ -34,13 +34,13 @@ interface NoRoom {
   readonly error: GatewayError;
 }
 
-/** One request with its response. The request is known from the start; each later part is set by the gate named beside it. */
+/** One request and its response. The request is known from the start; later parts name the gate that sets them. */
 export class Exchange {
   readonly downstream: Downstream;
   readonly dialect: Dialect;
   /** Translates between the client's protocol and the upstream's; `null` if both are the same. */
   readonly translation: WebCall | null;
-  /** The configuration that it began with, and the live parts that serve it, to its end. */
+  /** The configuration it began with and the live parts that serve it. Kept to the end. */
   readonly generation: RequestGeneration;
   readonly snapshot: Snapshot;
   readonly clock: core.TimerClock;
@@ -58,51 +58,59 @@ export class Exchange {
 
   /** The protocol for the record: the dialect's or the connection's, or `websocket` once an upgrade is asked for. */
   protocol: core.Protocol;
-  /** Set by `capacity`: it counts among all requests in flight, and among those of its address. */
+  /** Set by `capacity`: counts among all requests in flight, and among those of its address. */
   hasPermit = false;
   /** Set by `readOptions`: how many more times an OPTIONS may be forwarded; null without `Max-Forwards`. */
   maxForwards: number | null = null;
-  /** Where it leads. Set by `findRoute`. */
+  /** Set by `findRoute`. */
   destination: Destination = NOWHERE;
-  /** Set when a gate before `findRoute` refuses it: its route, whose fields the answer carries. Nothing else of the route holds for it. */
+  /**
+   * Set when a gate before `findRoute` refuses the request: the route, whose fields the answer carries. The route's other
+   * policies do not apply.
+   */
   refusedOn: RouteModel | null = null;
-  /** Set by `restrictWebhook`: the hash of the webhook that it calls; '' if it calls none. */
+  /** Set by `restrictWebhook`: the hash of the webhook called; '' if none. */
   webhook = '';
-  /** When a restriction or a block refused it before its limits were asked, by the clock of decisions; 0 if none did. */
+  /**
+   * When a restriction or a block refused the request before its limits were checked, by the clock of decisions; 0 if none did.
+   */
   restrictedAtMs = 0;
-  /** Set once its status is known, if it counts towards a restriction. */
+  /** Set once the status is known, if the exchange counts towards a restriction. */
   offence: core.MomentRecord | null = null;
-  /** Set once its status is known, if it gave a unit back to a resource limit because the upstream denied its caller access. */
+  /** Set once the status is known, if a unit was returned to a resource limit because the upstream denied access. */
   returned: core.MomentRecord | null = null;
   /** Set by `startDeadline`: ends the exchange when the client's deadline passes. */
   deadline: core.Timer | null = null;
   /** Set by `identify`: the caller's token; null if only the address is known. */
   token: ValidToken | null = null;
-  /** Set by `identify`: why the token was refused; null if it is valid, was not needed, or none came. */
+  /** Set by `identify`: why the token was refused; null if it is valid, not needed, or missing. */
   refusedToken: Invalid | null = null;
-  /** Set by `judge`: what its token lacks for the route; `null` if nothing. */
+  /** Set by `judge`: what the token lacks for the route; `null` if nothing. */
   shortfall: Shortfall | null = null;
-  /** Set by `upstreamCapacity`: its place among the requests to its upstream. */
+  /** Set by `upstreamCapacity`: the place among the requests to the upstream. */
   upstreamPermit: core.UpstreamPermit | null = null;
-  /** Set by `upstreamCapacity` if the upstream has no room for it, so that its limits are checked but not consumed. */
+  /** Set by `upstreamCapacity` if the upstream is full, so that limits are checked but not consumed. */
   noRoom: NoRoom | null = null;
   /** Set by `limit`; null if limits were only checked. */
   ruling: Ruling | null = null;
-  /** Set by `limit`: its place among the requests in flight of its caller; `null` if its bucket limits none, or once another has taken it over. */
+  /**
+   * Set by `limit`: the place among the caller's concurrent requests; `null` if the bucket does not limit them, or once another
+   * owner has taken it over.
+   */
   place: Place | null = null;
-  /** Set by `limit`: the limits in shadow that would have refused it. */
+  /** Set by `limit`: the shadow limits that would have refused the request. */
   shadowRefusals: readonly core.ShadowRefuser[] = NOTHING;
-  /** True once its admission has been recorded early, because it takes long. */
+  /** True once the admission has been recorded early, because the exchange takes long. */
   lasted = false;
-  /** Set by `limit` while it is held: takes it out of the line. */
+  /** Set by `limit` while the request is held: removes it from the line. */
   leaveLine: (() => void) | null = null;
-  /** Set by `limit`: how long it was held. */
+  /** Set by `limit`: how long the request was held. */
   heldMs = 0;
   /** Set by the terminal `forward`. */
   upstreamLeg: UpstreamLeg | null = null;
   #standing: Standing | null = null;
 
-  // Step 1. The configuration that serves now is taken once: a reload changes nothing for this exchange.
+  // Step 1. Takes the current configuration once: a reload does not affect this exchange.
   constructor(downstream: Downstream, state: GatewayState, settler: Settler) {
     const { generation, clock } = state;
     this.downstream = downstream;
@@ -127,7 +135,7 @@ export class Exchange {
     return this.arrival.head;
   }
 
-  /** The host that routes are chosen by; '' if the request has none, which is refused. No forwarding header names it. */
+  /** The host used to choose routes; '' if missing, which is refused. Forwarding headers never change it. */
   get host(): string {
     return this.arrival.host ?? '';
   }
@@ -136,7 +144,7 @@ export class Exchange {
     return this.arrival.client.key;
   }
 
-  /** The key under which its address is restricted. */
+  /** The key under which the address is restricted. */
   get restrictedKey(): string {
     return this.arrival.client.restricted.key;
   }
@@ -145,7 +153,7 @@ export class Exchange {
     return this.token === null ? null : this.token.caller;
   }
 
-  /** The class that decides the limits of its sender. */
+  /** The class that decides the sender's limits. */
   get callerClass(): core.ClassName {
     return this.token === null ? 'address' : this.token.caller.class;
   }
@@ -155,28 +163,28 @@ export class Exchange {
     return this.token === null ? this.arrival.client.key : this.token.caller.principal;
   }
 
-  /** The owners of that key, who have a few shares for all of theirs. */
+  /** The owners of that key, who may have only a few shares between them. */
   get callerOwners(): readonly core.Owner[] {
     return this.token === null ? this.arrival.client.owners : NO_OWNERS;
   }
 
-  /** The state of its bucket, for the client. */
+  /** The state of the bucket, for the client. */
   get rate(): RateReport | null {
     return this.ruling === null ? null : this.ruling.rate;
   }
 
-  /** Whether responses carry `RateLimit` and `RateLimit-Policy`, so that an upstream's own would contradict them. */
+  /** True if responses carry `RateLimit` and `RateLimit-Policy`, which an upstream's own would contradict. */
   get sendsPolicies(): boolean {
     return this.snapshot.limits.policies !== null;
   }
 
-  /** The length of the body. 0 as well if that is ambiguous, which the gate `readHead` rejects. */
+  /** The length of the body; 0 if it is ambiguous, which the gate `readHead` rejects. */
   get bodyLength(): core.BodyLength {
     const { bodyLength } = this.downstream.framing;
     return typeof bodyLength === 'object' ? 0 : bodyLength;
   }
 
-  /** Whether it came with the certificate that this caller's token is bound to, if it is bound to one (RFC 8705, 3). */
+  /** True unless the caller's token is bound to a certificate and the request came with another or none (RFC 8705, 3). */
   holdsCertificate({ certificate }: Caller): boolean {
     if (certificate === null) return true;
     const { downstream, head } = this;
@@ -184,18 +192,18 @@ export class Exchange {
     return shown !== null && downstream.memory.thumbprintOf(shown) === certificate;
   }
 
-  /** The fewest bytes a second that its client has to take of the response, on average; `null` for no limit. */
+  /** The minimum average rate, in bytes per second, at which the client must read the response; `null` for no minimum. */
   get minReadRate(): number | null {
     const { route } = this.destination;
     return route?.kind === 'forward' ? route.minReadRate : this.snapshot.minReadRate;
   }
 
-  /** True if it was refused because the process is too far behind. */
+  /** True if it was refused because the process is overloaded. */
   get isShed(): boolean {
     return this.response.error !== null && this.response.error.cap === 'event_loop_delay';
   }
 
-  /** The verdicts that let it go on. Made at the first sweep that asks: most exchanges are over before that. */
+  /** The verdicts that allow it to continue. Created by the first sweep that needs them: most exchanges end before that. */
   get standing(): Standing {
     const { token, destination, arrival } = this;
     const isMade = this.#standing?.sender?.caller === token?.caller;
@@ -205,7 +213,7 @@ export class Exchange {
     return this.#standing;
   }
 
-  /** Called when the client has room again. */
+  /** Called when the client can take more. */
   drained(): void {
     this.upstreamLeg?.drained();
   }
@@ -216,8 +224,8 @@ export class Exchange {
   }
 
   /**
-   * Ends the exchange with an error while it runs: stops its work, then answers. An error that is not meant for clients is logged,
-   * and the client only learns that the gateway failed. Never throws: nothing above its callers would catch it.
+   * Ends a running exchange with an error: stops its work, then answers. An error not meant for clients is logged, and the client
+   * only learns that the gateway failed. Never throws: no caller would catch it.
    */
   fault(fault: unknown): void {
     const error = fault instanceof GatewayError ? fault : errors.internalFault(fault);
@@ -231,7 +239,7 @@ export class Exchange {
     }
   }
 
-  /** Runs something that nothing above it would catch, such as what a timer does, and ends the exchange if it throws. */
+  /** Runs a function that no caller would catch, such as a timer's, and ends the exchange if it throws. */
   contain(act: () => void): void {
     try {
       act();
@@ -240,21 +248,21 @@ export class Exchange {
     }
   }
 
-  /** Stops what waits or runs for it, and gives up its place among the requests to its upstream. May be called again. */
+  /** Stops all waits and work, and releases the place at the upstream. Idempotent. */
   stop(): void {
     this.leaveLine?.();
     this.upstreamLeg?.abandoned();
     this.upstreamPermit?.giveBack();
   }
 
-  /** Notes that the head of a response is about to be sent. The status of a call is told at its end. */
+  /** Called when the head of a response is about to be sent. A call only gets its status at the end. */
   begun(): void {
     if (this.dialect.protocol === null) this.settle();
   }
 
   /**
-   * Notes that the whole response is here. What is left is to deliver it, which only its client can delay: so it gives up its places
-   * among the requests in flight, and to its upstream.
+   * Called when the complete response has arrived. Only the client can delay its delivery, so the exchange gives up its places
+   * among the requests in flight and at the upstream.
    */
   whole(): void {
     this.settle();
@@ -262,14 +270,14 @@ export class Exchange {
     this.#settler.leave(this);
   }
 
-  /** Applies its outcome, once: as soon as its status is known, or at its end if it never gets one. */
+  /** Applies the outcome once: when the status is known, or at the end if there never is one. */
   settle(): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
     this.#settler.settle(this);
   }
 
-  /** Counts it as in flight no more. May be called again. */
+  /** Stops counting it as in flight. Idempotent. */
   leave(state: GatewayState): void {
     if (this.#hasLeft) return;
     this.#hasLeft = true;
@@ -303,16 +311,16 @@ function acceptableRequestId(id: string | null): string | null {
 }
 
 /**
- * Which limits a request of a caller of this class consumes, by the policies of its route.
+ * The limits that a request of this class consumes, by the policies of its route.
  *
- * @param shortfall what the caller's token lacks there: then it consumes units of no bucket, as without a token
+ * @param shortfall what the caller's token lacks there: then no bucket is consumed, as without a token
  */
 export function limitsConsumedBy(
   callerClass: core.ClassName,
   { kind, route, authentication, isPreflight }: Destination,
   shortfall: Shortfall | null,
 ): core.ConsumedLimits {
-  // An OPTIONS about the gateway itself asks for nothing, and costs next to nothing.
+  // An OPTIONS request about the gateway itself costs next to nothing.
   if (kind === 'options' && route === null) return 'none';
   // A preflight carries no token, so its route's policies do not apply to it.
   if (isPreflight || route === null) return 'global';
@@ -329,37 +337,37 @@ export function requirementAt({ route, isPreflight }: Destination): Requirement 
 export interface UpstreamLeg {
   readonly upstream: string;
   readonly sentAtMs: number;
-  /** When the head of the upstream's response came; `null` until then. */
+  /** When the head of the upstream's response arrived; `null` before. */
   readonly answeredAtMs: number | null;
-  /** The address that it was sent to last, as `host:port`; `null` if the upstream has only one. */
+  /** The address of the last attempt, as `host:port`; `null` if the upstream has only one. */
   readonly endpoint: string | null;
   /** True if the request was sent a second time. */
   readonly repeated: boolean;
-  /** The memory for bytes of the response that came and wait for the client. */
+  /** Bytes of memory that hold parts of the response for the client. */
   readonly heldBytes: number;
-  /** Called when the client has room again. */
+  /** Called when the client can take more. */
   drained(): void;
-  /** Stops all work for the client. May be called again. */
+  /** Stops all work for the client. Idempotent. */
   abandoned(): void;
 }
 
-/** Does what follows from a response, whatever its client does with it. Must not throw. */
+/** Applies the consequences of a response, independent of its delivery. Must not throw. */
 export interface Settler {
   /** Applies the outcome to limits: returns units, and counts offences. */
   settle(exchange: Exchange): void;
-  /** Counts it as in flight no more, so that others take its place. May be called again. */
+  /** Stops counting it as in flight, which makes room for others. Idempotent. */
   leave(exchange: Exchange): void;
 }
 
-/** What the limits decided about a request: for its response, its record, and the unit to return once its status is known. */
+/** What the limits decided: for the response, the record, and the unit to return once the status is known. */
 interface Ruling extends core.DecisionRecord {
-  /** The state of its bucket, for the client; `null` if no bucket took part. */
+  /** The state of the bucket, for the client; `null` if no bucket applied. */
   readonly rate: RateReport | null;
-  /** The consumed units of shared limits, to return if the upstream denies the caller access. */
+  /** Consumed units of shared limits, to return if the upstream denies the caller access. */
   readonly units: readonly SharedUnit[];
 }
 
-/** Reads the header fields, unless they are those of the connection's last request. */
+/** Reads the header fields, unless they equal those of the connection's last request. */
 function readArrival(downstream: Downstream, snapshot: Snapshot, state: GatewayState): Arrival {
   const { memory, fields, framing, peer } = downstream;
   const rules = snapshot.forwarding;
@@ -378,7 +386,7 @@ function readArrival(downstream: Downstream, snapshot: Snapshot, state: GatewayS
   return { head, host, hostAndPort, client, rules, fields };
 }
 
-/** Ignores what an untrusted peer claims, but notes the peer: it may be a proxy missing from `trusted_proxies`. */
+/** Ignores the claims of an untrusted peer, but notes the peer: it may be a proxy missing from `trusted_proxies`. */
 function noteClaims(head: RequestHead, peer: string, { listener, unlistedProxies }: GatewayState): void {
   listener.untrustedForwarding();
   if (head.claimedFor !== null) unlistedProxies.saw(peer, 'X-Forwarded-For', head.claimedFor);
@@ -400,20 +408,20 @@ function readForwardedFor(
 }
 
 /**
- * The response of an exchange: what was sent, and how it ended. Each step updates the record before it writes, so the record is
- * right whenever the last byte leaves.
+ * The response of an exchange: what was sent, and how it ended. Updates the record before each write, so it is complete whenever
+ * the last byte leaves.
  */
 export class ExchangeResponse {
-  /** The status; 0 until a response begins. For a gRPC call that the gateway refused, the equivalent HTTP status. */
+  /** The status; 0 until a response begins. For a gRPC call refused by the gateway, the equivalent HTTP status. */
   status = 0;
-  /** How a gRPC call ended; `null` if it was broken off, and for other requests. */
+  /** How a gRPC call ended; `null` if it was aborted, and for other requests. */
   grpcStatus: core.RpcCode | null = null;
   outcome: core.Outcome = 'abandoned';
-  /** Why the gateway answered by itself; `null` if it did not, or if the answer is no error. */
+  /** Why the gateway answered itself; `null` if it did not, or if the answer is not an error. */
   error: GatewayError | null = null;
   bytesSent = 0;
   limitedBy: LimitedBy | null = null;
-  /** True once the last byte was sent or the client has disconnected: nothing more can be sent. */
+  /** True once the last byte was sent or the client disconnected: nothing more can be sent. */
   isOver = false;
   readonly #downstream: Downstream;
   readonly #translation: WebCall | null;
@@ -425,22 +433,25 @@ export class ExchangeResponse {
     this.#owner = owner;
   }
 
-  /** The client still waits for a response: none has begun, and it has not gone. Otherwise stop working for the exchange. */
+  /**
+   * True while the client waits for a response: none has begun, and it is still connected. If false, stop working for the
+   * exchange.
+   */
   get isAwaited(): boolean {
     return this.status === 0 && !this.isOver;
   }
 
-  /** True once all of the response was handed to the listener; bytes may still be on their way. */
+  /** True once the complete response was passed to the listener; bytes may still be in transit. */
   get isWhole(): boolean {
     return this.outcome === 'answered' || this.outcome === 'forwarded';
   }
 
-  /** The equivalent HTTP status, also of an upstream's refusal of a gRPC call, which has status 200 on the wire. */
+  /** The equivalent HTTP status: also for an upstream's refusal of a gRPC call, which is 200 on the wire. */
   get meaning(): number {
     return this.grpcStatus === null || this.error !== null ? this.status : httpStatusOf(this.grpcStatus);
   }
 
-  /** Sends the gateway's own response to an error of that status, rendered in the dialect of the client. */
+  /** Sends the gateway's own error response, rendered in the client's dialect. */
   refuse(status: number, rendered: RenderedResponse): Served {
     const { fields, body, close } = rendered;
     this.outcome = 'answered';
@@ -451,7 +462,7 @@ export class ExchangeResponse {
     return SERVED;
   }
 
-  /** Sends a whole response. */
+  /** Sends a complete response. */
   finish(
     outcome: 'answered' | 'forwarded',
     status: number,
@@ -468,7 +479,7 @@ export class ExchangeResponse {
     return SERVED;
   }
 
-  /** Begins a response whose body follows. */
+  /** Begins a response with a body to follow. */
   begin(status: number, reason: string, fields: core.Fields): void {
     this.status = status;
     this.#owner.begun();
@@ -493,13 +504,13 @@ export class ExchangeResponse {
     return this.#downstream.write(bytes, null);
   }
 
-  /** Ends a response that was begun. */
+  /** Ends a response that has begun. */
   end(trailers: core.Fields): void {
     if (!this.#endWith(trailers, 'forwarded'))
       throw errors.upstreamFailed('the response ends within a message');
   }
 
-  /** Ends the response with these trailers, unless a message is incomplete that would swallow them. Returns whether it did. */
+  /** Ends the response with these trailers, unless an incomplete message would swallow them. Returns whether it did. */
   #endWith(trailers: core.Fields, outcome: core.Outcome): boolean {
     if (this.#translation === null) {
       this.outcome = outcome;
@@ -518,8 +529,8 @@ export class ExchangeResponse {
   }
 
   /**
-   * Cuts short a response that has begun, so that the client cannot take it for complete. Ends it with these trailers, which say
-   * so, or without trailers breaks it off.
+   * Cuts short a response that has begun, so that the client cannot take it for complete: ends it with these trailers, or aborts
+   * it if there are none.
    */
   cutShort(trailers: core.Fields | null): Served {
     const { isWhole } = this;
@@ -535,15 +546,14 @@ export class ExchangeResponse {
 declare const served: unique symbol;
 
 /**
- * Proof that an exchange was answered, or that something was started that will answer it. Every terminal returns it, so the
- * compiler refuses one that forgets to answer.
+ * Proof that an exchange was answered, or that something was started that will answer it. Every terminal returns one, so one that
+ * forgets to answer does not compile.
  */
 export interface Served {
   readonly [served]: true;
 }
 
 /**
- * The proof itself: for code that writes a response, and for code that hands the exchange to something that answers it later. Say
- * beside each use what that is.
+ * The proof itself: for code that writes a response, or hands the exchange to something that will. Say at each use what that is.
  */
 export const SERVED = {} as Served;

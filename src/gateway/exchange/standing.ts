@@ -12,31 +12,32 @@ import {
 import type { ClientAddress } from './client-address.ts';
 import type { ValidToken } from './downstream.ts';
 
-/** The refusal of a token that has expired or was revoked since it was verified. */
+/** The refusal of a token that expired or was revoked after it was verified. */
 interface EndedToken extends Invalid {
   readonly reason: TokenEnd;
 }
 
-/** Why an exchange may not go on, and what its client is told. */
+/** Why an exchange must end, and what its client is told. */
 export interface EndedBy {
   readonly error: GatewayError;
-  /** The refusal of its token; `null` if its sender is restricted or blocked. */
+  /** The refusal of the token; `null` if the sender is restricted or blocked. */
   readonly refusedToken: EndedToken | null;
 }
 
 /**
- * The verdicts that let an exchange go on: about its address, its caller and its token. A WebSocket takes over those of the exchange
- * that opened it. Holds no token, since a WebSocket may last for days.
+ * The verdicts that allow an exchange to continue: about its address, caller and token. A WebSocket takes over those of the
+ * exchange that opened it. Does not keep the token itself, since a WebSocket may last for days.
  */
 export class Standing {
-  /** The caller, and the verifier that judged its token: after a reload, a new one may not know that provider. `null` without a token. */
+  /**
+   * The caller, and the verifier that checked its token: after a reload, a new verifier may not know that provider. `null`
+   * without a token.
+   */
   readonly sender: Pick<ValidToken, 'caller' | 'client' | 'verifier'> | null;
   readonly #address: ClientAddress;
   readonly #closeAtExpiry: boolean | null;
 
-  /**
-   * @param closeAtExpiry `null` if the gateway answers by itself: such an exchange is over soon, and its token is not looked at again
-   */
+  /** @param closeAtExpiry `null` if the gateway answers itself: such an exchange is short, so its token is not checked again */
   constructor(address: ClientAddress, token: ValidToken | null, closeAtExpiry: boolean | null) {
     this.#address = address;
     this.sender =
@@ -44,7 +45,10 @@ export class Standing {
     this.#closeAtExpiry = closeAtExpiry;
   }
 
-  /** Ends it if its sender was restricted or blocked, or if its token was revoked or has expired; `null` if it may go on. */
+  /**
+   * Returns why the exchange must end: its sender was restricted or blocked, or its token was revoked or has expired. `null` if
+   * it may continue.
+   */
   review(limiting: Limiting, clock: Clock): EndedBy | null {
     const { sender } = this;
     const restricted = restrictionOf(this.#address, sender === null ? null : sender.client, limiting);
@@ -60,7 +64,7 @@ export class Standing {
   }
 }
 
-/** The block or the restriction that a sender is under, by its address or as a caller; `null` if there is none. */
+/** The block or restriction that applies to a sender, by address or caller; `null` if there is none. */
 function restrictionOf(
   { address, key, restricted }: ClientAddress,
   caller: KnownClient | null,

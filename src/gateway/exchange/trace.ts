@@ -1,25 +1,25 @@
 import type { TraceRecord } from '../../core/index.ts';
 import { type RequestHead, readTraceParent } from '../../http/index.ts';
 
-/** The place of an exchange in a trace. */
+/** An exchange's place in a trace. */
 export interface Trace extends TraceRecord {
-  /** The value of `tracestate` that came with it; `null` if there was none. */
+  /** The received `tracestate`; `null` if there was none. */
   readonly state: string | null;
 }
 
 const TRACE_DIGITS = 32;
 const SPAN_DIGITS = 16;
-/** Bits of a trace id that fit a number. They begin with the highest of its random part (OpenTelemetry, probability sampling). */
+/** Hexadecimal digits of a trace id's random part that fit a number (OpenTelemetry, probability sampling). */
 const SAMPLING_DIGITS = 13;
 const SAMPLING_AT = TRACE_DIGITS - 14;
 const SAMPLING_RANGE = 16 ** SAMPLING_DIGITS;
 
 /**
- * Continues the trace that a trusted proxy reports, with its decision whether to record it, or begins one. The head holds no trace
- * from anyone else.
+ * Continues the trace of a trusted proxy, including its sampling decision, or begins one. The head has no trace from other
+ * senders.
  *
  * @param share of new traces that are recorded, 0 to 1
- * @param hex makes so many random bytes, as hexadecimal digits
+ * @param hex returns that many random bytes in hexadecimal
  */
 export function beginTrace(head: RequestHead, share: number, hex: (bytes: number) => string): Trace {
   const parent = head.traceParent === null ? null : readTraceParent(head.traceParent);
@@ -35,7 +35,7 @@ export function beginTrace(head: RequestHead, share: number, hex: (bytes: number
   };
 }
 
-/** Decides by the id, so that all services that sample the same share agree. */
+/** Derives the decision from the id, so that all services with the same share agree. */
 function isSampled(traceId: string, share: number): boolean {
   const random = Number.parseInt(traceId.slice(SAMPLING_AT, SAMPLING_AT + SAMPLING_DIGITS), 16);
   return random >= (1 - share) * SAMPLING_RANGE;

@@ -6,7 +6,7 @@ import type { GatewayState } from '../gateway-state.ts';
 export type GateResult = GatewayError | null;
 
 /**
- * A step that lets an exchange pass or refuses it. Decides at once unless it has to wait for something outside, such as keys or a
- * store: only then it returns a promise.
+ * A step that passes or refuses an exchange. Returns a promise only if it has to wait for something outside, such as keys or a
+ * store.
  */
 export type Gate = (exchange: Exchange, state: GatewayState) => GateResult | Promise<GateResult>;

@@ -16,15 +16,15 @@ import {
 } from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
 
-/** A token as it came, and what it is judged by. */
+/** A token as received, and what it is checked with. */
 type Submitted = Omit<ValidToken, 'caller' | 'client' | 'token'>;
 
 /**
- * Step 6: makes a caller of the token if the route wants to know. Does not refuse requests without a valid one: `authorise` does,
+ * Step 6: finds the token's caller if the route needs one. Does not refuse requests without a valid token: `authorise` does,
  * after they have consumed their address's limits.
  */
 export function identify(exchange: Exchange): GateResult | Promise<GateResult> {
-  // The client is only redirected, so nothing is verified for it.
+  // The client is only redirected, so no token is verified.
   if (exchange.destination.kind === 'redirect') {
     recallToken(exchange);
     return null;
@@ -44,7 +44,7 @@ export function identify(exchange: Exchange): GateResult | Promise<GateResult> {
   return conclude(exchange, submitted, token, verdict);
 }
 
-/** Finds the caller of a token that is remembered, and verifies none. For requests that reach no service. */
+/** Finds the caller of a remembered token, without verifying any. For requests that never reach a service. */
 export function recallToken(exchange: Exchange): void {
   const submitted = submittedIn(exchange);
   if (submitted === null || recallLast(exchange, submitted)) return;
@@ -54,7 +54,7 @@ export function recallToken(exchange: Exchange): void {
     exchange.token = { ...submitted, caller, client: clientOf(caller), token };
 }
 
-/** Takes the caller of a valid token, unless the token is bound to a certificate that the request did not come with. */
+/** Sets the caller of a valid token, unless the token is bound to a certificate that the request did not present. */
 function accept(exchange: Exchange, token: ValidToken): void {
   const { caller, verifier } = token;
   if (exchange.holdsCertificate(caller)) exchange.token = token;
@@ -70,8 +70,7 @@ function clientOf({ principal }: Caller): KnownClient {
 }
 
 /**
- * The token as it came; `null` if none came or there is no provider to judge it, so that `authorise` refuses requests that need
- * one.
+ * The token as received; `null` if there is none, or no provider to check it. Then `authorise` refuses requests that need one.
  */
 function submittedIn({ head, generation, snapshot }: Exchange): Submitted | null {
   const { authorization } = head;
@@ -80,7 +79,7 @@ function submittedIn({ head, generation, snapshot }: Exchange): Submitted | null
   return { authorization, verifier: identity.verifier, schemes: snapshot.identity.schemes };
 }
 
-/** Takes the caller of the connection's last request, and returns true, if this one has the same token and it still counts. */
+/** Takes the caller of the connection's last request if the token is the same and still valid. Returns whether it did. */
 function recallLast(exchange: Exchange, { authorization, verifier, schemes }: Submitted): boolean {
   const known = exchange.downstream.memory.token;
   if (known === null || known.authorization !== authorization) return false;
@@ -115,7 +114,7 @@ function conclude(
       exchange.refusedToken = verdict;
       return null;
     case 'unavailable':
-      // Never 401: clients discard a token that they are told is invalid, and this one may be valid.
+      // Never 401: clients discard a token once told that it is invalid, and this one may be valid.
       return errors.keysUnreachable(verdict.retryAfterMs);
     case 'spent':
       return globallyRefused(verdict.retryAfterMs);
@@ -123,8 +122,8 @@ function conclude(
 }
 
 /**
- * Step 6: finds out what the token lacks of what the route requires. Does not refuse the request: `authorise` does, after it has
- * consumed its caller's global limit.
+ * Step 6: determines what the token lacks for the route. Does not refuse the request: `authorise` does, after it has consumed the
+ * caller's global limit.
  */
 export function judge(exchange: Exchange): GateResult {
   const requirement = requirementAt(exchange.destination);
@@ -133,7 +132,9 @@ export function judge(exchange: Exchange): GateResult {
   return null;
 }
 
-/** Step 9: refuses requests without a valid token, or whose token lacks something that the route requires (docs/contract.md, 2.1). */
+/**
+ * Step 9: refuses requests without a valid token or with one that does not meet the route's requirements (docs/contract.md, 2.1).
+ */
 export function authorise({ destination, token, refusedToken, shortfall }: Exchange): GateResult {
   if (destination.authentication === 'required' && token === null)
     return errors.unauthenticated(refusedToken);
@@ -142,7 +143,7 @@ export function authorise({ destination, token, refusedToken, shortfall }: Excha
 }
 
 /**
- * Step 6: asks the provider whether the token is still valid there, if the route says so. Does not refuse a request without a valid
+ * Step 6: asks the provider whether the token is still valid, on routes that want this. Does not refuse a request with an invalid
  * one: `authorise` does, after it has consumed its address's limits.
  */
 export function introspect(exchange: Exchange): GateResult | Promise<GateResult> {
@@ -179,7 +180,7 @@ export function restrictAddress(exchange: Exchange, state: GatewayState): GateRe
   return state.restrictionResponses.forAddress(key, waitMs, reason, startedAtMs);
 }
 
-/** Step 5: refuses an address that called this webhook too often after it was deleted. */
+/** Step 5: refuses an address that kept calling this webhook after it was deleted. */
 export function restrictWebhook(exchange: Exchange, state: GatewayState): GateResult {
   const { destination, restrictedKey } = exchange;
   const { route, params } = destination;

@@ -17,8 +17,8 @@ import {
 import type { GateResult } from './gate.ts';
 
 /**
- * Step 8: consumes a unit of every limit of the request, or refuses it and consumes none. Only checks them if the upstream has no
- * room for it.
+ * Step 8: consumes a unit of every limit of the request, or refuses it and consumes none. If the upstream is full, only checks
+ * them.
  */
 export function limit(exchange: Exchange, state: GatewayState): GateResult | Promise<GateResult> {
   const limitRequest = limitRequestOf(exchange);
@@ -27,7 +27,7 @@ export function limit(exchange: Exchange, state: GatewayState): GateResult | Pro
     : consume(exchange, limitRequest, state);
 }
 
-/** Consumes a unit of each of these limits, or refuses and consumes none. */
+/** Consumes a unit of each limit, or refuses and consumes none. */
 export function consume(
   exchange: Exchange,
   limitRequest: LimitRequest,
@@ -56,7 +56,7 @@ function conclude(
 ): GateResult {
   const { bucket, callerClass, caller, main, consumes } = limitRequest;
   const { admitted, atOnce, role, limit: units, remaining, retryAfterMs, place } = decision;
-  // Its client may have gone while the store decided.
+  // The client may have disconnected while the store decided.
   if (exchange.response.isOver) place?.leave();
   else exchange.place ??= place;
   if (!admitted && role === null && !atOnce) return errors.storeUnreachable(retryAfterMs);
@@ -99,15 +99,15 @@ function rateOf(
   nowMs: number,
 ): RateReport {
   const hash = bucket.hash.of(main);
-  // Several main values or callers share this counter, so this caller may have consumed nothing of it.
-  // And a client that reads `user` beside units that are left would send again at once.
+  // Several main values or callers share this counter, so this caller may have consumed nothing of it. And a client that sees
+  // `user` while units are left would send again at once.
   const isShared = decision.sharedKey || decision.otherParts || decision.atOnce;
   const scope = isShared ? 'shared' : bucket.scope;
   const policy = policies === null ? null : policyReportOf(decision, set, policies, hash, nowMs);
   return rateReport(decision, hash, scope, nowMs, policy);
 }
 
-/** Notes which limits and restrictions in shadow would have refused the request. */
+/** Records which shadow limits and restrictions would have refused the request. */
 function noteShadow(
   exchange: Exchange,
   { bucket, callerClass }: LimitRequest,
@@ -122,7 +122,7 @@ function noteShadow(
     limiting.listener.shadowRefused({ bucket: name, callerClass, by });
 }
 
-/** The limits of which the exchange consumes a unit; `null` if the value of the main parameter is ambiguous. */
+/** The limits that the exchange consumes a unit of; `null` if the value of the main parameter is ambiguous. */
 function limitRequestOf(exchange: Exchange): LimitRequest | null {
   const { destination, dialect, token, shortfall, snapshot, downstream, host, callerKey: caller } = exchange;
   const { path } = destination;
@@ -136,7 +136,7 @@ function limitRequestOf(exchange: Exchange): LimitRequest | null {
 
 type Conclude = (decision: Decision) => GateResult;
 
-/** Decides in the usual way, but holds a request that would be refused with a wait of at most `patienceMs`. */
+/** Decides as usual, but holds a request that would be refused with a wait of at most `patienceMs`. */
 function decidePatiently(
   exchange: Exchange,
   limitRequest: LimitRequest,
@@ -158,7 +158,7 @@ function decidePatiently(
 }
 
 function waitFor(exchange: Exchange, hold: Hold<GateResult>): Promise<GateResult> {
-  // It may have ended while the store decided.
+  // The exchange may have ended while the store decided.
   if (!exchange.response.isAwaited) hold.leave();
   const heldAtMs = exchange.clock.monotonicMs();
   exchange.leaveLine = () => {
@@ -169,12 +169,12 @@ function waitFor(exchange: Exchange, hold: Hold<GateResult>): Promise<GateResult
   return hold.result.finally(() => exchange.leaveLine?.());
 }
 
-/** Step 3: refuses requests while the process is too far behind to serve them in time. */
+/** Step 3: refuses requests while the process is too overloaded to serve them in time. */
 export function pressure(_exchange: Exchange, { overload }: GatewayState): GateResult {
   return overload.admits() ? null : errors.fallenBehind();
 }
 
-/** Step 3: keeps the caps on everything in flight, and on what is of one address. */
+/** Step 3: enforces the caps on requests in flight, in total and per address. */
 export function capacity(exchange: Exchange, { permits }: GatewayState): GateResult {
   const { requests, requestsPerAddress } = exchange.snapshot.caps;
   const none = permits.take(
@@ -189,13 +189,13 @@ export function capacity(exchange: Exchange, { permits }: GatewayState): GateRes
 }
 
 /**
- * Step 7: keeps two caps of an upstream on its exchanges of one kind: for all callers together, and for each. A request over a cap is refused only
- * after its limits and its token are checked (see `requirePermit`): if those refuse it as well, they come first.
+ * Step 7: enforces two caps on an upstream's exchanges of one kind: for all callers together, and for each. A request over a cap
+ * is refused only after its limits and token are checked (see `requirePermit`): their refusals take precedence.
  */
 export function upstreamCapacity(exchange: Exchange, state: GatewayState): GateResult {
   const { destination, token, shortfall } = exchange;
   const { pool, authentication } = destination;
-  // Without the token that is required, or with one that does not suffice, it will be refused in any case.
+  // Missing or insufficient tokens are refused in any case.
   const isRefused = (authentication === 'required' && token === null) || shortfall !== null;
   if (pool === null || isRefused) return null;
   const permit = state.upstreamPermits.take(pool, exchange.callerKey, exchange.callerOwners);
@@ -208,7 +208,7 @@ export function upstreamCapacity(exchange: Exchange, state: GatewayState): GateR
   return null;
 }
 
-/** Step 9: refuses a request that the upstream has no room for. It has consumed no limit. */
+/** Step 9: refuses a request if the upstream is full. It has consumed no limit. */
 export function requirePermit({ noRoom }: Exchange): GateResult {
   return noRoom === null ? null : noRoom.error;
 }

@@ -14,7 +14,7 @@ import type { Gate, GateResult } from './gate.ts';
 import { recallToken, restrictCaller } from './identify.ts';
 import { consume } from './limit.ts';
 
-/** Step 2: rejects a head that is too large, not for this gateway, or open to more than one reading. */
+/** Step 2: rejects a head that is too large, not meant for this gateway, or ambiguous. */
 export function readHead(exchange: Exchange): GateResult {
   const { fields, framing, memory } = exchange.downstream;
   if (fields.length > exchange.snapshot.caps.fields * 2) return errors.headTooLarge();
@@ -31,10 +31,10 @@ function judgeFields({ head, arrival }: Exchange): GateResult {
   return errors.badRequest('the Host header is missing or not a plain host');
 }
 
-/** Reads how far an OPTIONS may go (RFC 9110, 7.6.2). With other methods the field is ignored and passed on unchanged. */
+/** Reads how far an OPTIONS may be forwarded (RFC 9110, 7.6.2). With other methods the field is passed on unchanged. */
 export function readOptions(exchange: Exchange): GateResult {
   if (exchange.downstream.method !== 'OPTIONS') return null;
-  // Reads all fields, not only those kept: a client could hide `Max-Forwards` by naming it in `Connection` (RFC 9110, 7.6.1).
+  // Reads all fields, not only those that remain: `Connection` must not hide `Max-Forwards` (RFC 9110, 7.6.1).
   const maxForwards = readMaxForwards(exchange.downstream.fields);
   if (typeof maxForwards === 'object' && maxForwards !== null) return errors.badRequest(maxForwards.rejected);
   exchange.maxForwards = maxForwards;
@@ -42,17 +42,17 @@ export function readOptions(exchange: Exchange): GateResult {
 }
 
 /**
- * Refuses TRACE, which would show a client what the gateway adds, CONNECT, which would make it a tunnel, and methods that Node
- * does not know.
+ * Refuses TRACE, which would reveal what the gateway adds; CONNECT, which would turn it into a tunnel; and methods unknown to
+ * Node.
  */
 export function refuseMethod(exchange: Exchange): GateResult {
   if (isRoutable(exchange.downstream.method)) return null;
-  // Only tells which methods there are, since the gateway's own endpoints have others. No route serves the request.
+  // Used only to list the methods, since the gateway's own endpoints have others. No route serves the request.
   const { route } = whereTo(exchange);
   return errors.methodNotSupported(route === null || isOfFile(route) ? USUAL_METHODS : route.methods);
 }
 
-/** Starts the time that the client gives the exchange, where its protocol has a way to say so. */
+/** Starts the client's deadline for the exchange, if its protocol has one. */
 export function startDeadline(exchange: Exchange): GateResult {
   const timeoutMs = exchange.dialect.timeoutMs(exchange.head.kept);
   if (timeoutMs === null) return null;
@@ -81,16 +81,16 @@ export function judgeUpgrade(exchange: Exchange): GateResult {
  */
 function mayUse({ snapshot, head, downstream }: Exchange, route: ForwardRoute): boolean {
   if (snapshot.cors === null || !route.cors) return true;
-  // Reads all fields, not only those kept: naming Origin in `Connection` must not hide it (RFC 9110, 7.6.1).
+  // Reads all fields, not only those that remain: `Connection` must not hide `Origin` (RFC 9110, 7.6.1).
   return mayOpenWebSocket(snapshot.cors, downstream.fields, head.forwardedHost ?? head.host ?? '');
 }
 
-/** The request cannot be read with certainty, so nothing is counted for it. */
+/** The status for requests that are ambiguous, so nothing is counted for them. */
 const BAD_REQUEST = 400;
 
 /**
- * Makes a request that a gate before the limits refuses consume a unit of its sender's global limit: scans for paths and methods
- * count as any other request, and get 429 beyond the limit.
+ * Makes a request refused before the limits consume a unit of its sender's global limit: scans for paths and methods count like
+ * other requests, and get 429 beyond the limit.
  */
 export function consumeIfRefused(gate: (exchange: Exchange, state: GatewayState) => GateResult): Gate {
   return (exchange, state) => {
@@ -125,13 +125,13 @@ export function refuseForeign({ downstream, protocol }: Exchange): GateResult {
   return downstream.onlyCalls && protocol !== 'grpc' ? notGrpc() : null;
 }
 
-/** Step 5: finds out where the request leads. Only this and `chooseUpstream` set the destination of an exchange. */
+/** Step 5: determines where the request goes. Only this and `chooseUpstream` set the destination of an exchange. */
 export function findRoute(exchange: Exchange): GateResult {
   exchange.destination = whereTo(exchange);
   return exchange.destination.refusal;
 }
 
-/** Step 7: chooses among the upstreams that share the callers of a route. The same caller goes to the same one on every gateway. */
+/** Step 7: chooses among upstreams that split the callers of a route. The same caller gets the same upstream on every gateway. */
 export function chooseUpstream(exchange: Exchange): GateResult {
   const { destination, downstream } = exchange;
   if (destination.kind !== 'forward' || destination.route.shares === null) return null;
@@ -142,8 +142,8 @@ export function chooseUpstream(exchange: Exchange): GateResult {
 }
 
 /**
- * Finds the route of a request that a gate before `findRoute` refuses. The route decides the form of the refusal: an anonymous
- * endpoint has an error object and its own `cors`.
+ * Finds the route of a request that is refused before `findRoute`. It decides the form of the refusal: an anonymous endpoint has
+ * an error object and its own `cors`.
  */
 export function refusingByRoute(gate: (exchange: Exchange, state: GatewayState) => GateResult) {
   return (exchange: Exchange, state: GatewayState): GateResult => {
@@ -153,7 +153,7 @@ export function refusingByRoute(gate: (exchange: Exchange, state: GatewayState) 
   };
 }
 
-/** Adds the fields that the operator sets on the route to a refusal by a gate before `findRoute`. */
+/** Adds the fields configured on the route to a refusal by a gate before `findRoute`. */
 export function withFieldsOfRoute(gate: (exchange: Exchange) => GateResult) {
   return (exchange: Exchange): GateResult => {
     const refusal = gate(exchange);
@@ -162,7 +162,7 @@ export function withFieldsOfRoute(gate: (exchange: Exchange) => GateResult) {
   };
 }
 
-/** On a listener of gRPC alone: the route that calls to the path take. */
+/** The route that gRPC calls to this path match, on a listener for gRPC only. */
 function routeOfCalls({ downstream, head, host, snapshot }: Exchange): RouteModel | null {
   const target = downstream.onlyCalls ? parseTarget(downstream.target, head.host ?? '') : null;
   return target === null || 'rejected' in target
@@ -170,7 +170,7 @@ function routeOfCalls({ downstream, head, host, snapshot }: Exchange): RouteMode
     : (snapshot.routes.find(GRPC_METHOD, host, target.path)?.value ?? null);
 }
 
-/** Brings the target into canonical form and looks up its route. Changes nothing. */
+/** Canonicalises the target and looks up its route. Changes nothing. */
 function whereTo(exchange: Exchange): Destination {
   const { downstream, dialect, head, host, snapshot } = exchange;
   const target = parseTarget(downstream.target, head.host ?? '', downstream.method);
@@ -192,7 +192,7 @@ function whereTo(exchange: Exchange): Destination {
   return { ...NOWHERE, isPreflight: asked !== null, refusal };
 }
 
-/** The refusal of a request that no route takes: a call of gRPC-Web may have met a route that takes only gRPC. */
+/** The refusal of a request that no route matches: a gRPC-Web call may have met a route for plain gRPC only. */
 function noRouteFor({ downstream, host, snapshot }: Exchange, { path }: Target): GatewayError {
   const isWebCall =
     downstream.method === 'POST' && isGrpcWeb(firstValue(downstream.fields, 'content-type') ?? '');
@@ -206,7 +206,7 @@ const SEMICOLON = 'the path holds a semicolon';
 /** The destination of an `OPTIONS *`, which asks about the gateway itself (RFC 9110, 9.3.7). */
 const THE_GATEWAY: Destination = { ...NOWHERE, kind: 'options', path: '*' };
 
-/** @param cors the rules for preflights if this is one, else null */
+/** @param cors the rules if this is a preflight, else null */
 function destinationOf(
   { maxForwards, downstream }: Exchange,
   { path, query, semicolon }: Target,
@@ -227,7 +227,7 @@ function destinationOf(
   return makeDestination('forward', place, route, null, poolOf(route, downstream.framing.upgrade));
 }
 
-/** WebSockets have a pool of their own because they last long. */
+/** WebSockets have their own pool because they last long. */
 function poolOf(
   { websocket, pool }: ForwardRoute,
   upgrade: Exchange['downstream']['framing']['upgrade'],
@@ -235,7 +235,7 @@ function poolOf(
   return upgrade === 'none' || websocket === null ? pool : websocket.pool;
 }
 
-/** Makes a destination. All kinds have the same members in the same order, which keeps access to them fast. */
+/** Makes a destination. All kinds have the same members in the same order, which keeps property access fast. */
 function makeDestination<
   Kind extends string,
   Route extends RouteModel,
@@ -252,8 +252,8 @@ function makeDestination<
 }
 
 /**
- * The route of a preflight: a browser that wants to send a PUT asks about the PUT's route. Either the gateway answers it, or it
- * goes upstream by a route whose service answers preflights for all methods. Otherwise it is routed as OPTIONS, so that no other
+ * The route of a preflight: for a PUT, the browser asks about the PUT's route. Either the gateway answers, or the preflight goes
+ * upstream by a route whose service answers preflights for all methods. Otherwise it is routed as OPTIONS, so that no other
  * request goes upstream under another method's route.
  */
 function routeOfPreflight(
@@ -262,7 +262,7 @@ function routeOfPreflight(
   path: string,
   asked: string,
 ): RouteMatch<RouteModel> | null {
-  // On the path of a gRPC call, pages send gRPC-Web and nothing else.
+  // On the path of a gRPC call, web pages send only gRPC-Web.
   const call = asked === 'POST' ? routes.find(GRPC_METHOD, host, path) : null;
   if (call !== null && answersPreflights(call.value)) return call;
   const match = routes.find(asked, host, path);
@@ -270,7 +270,7 @@ function routeOfPreflight(
   return preflightRoutes.find(asked, host, path) ?? routes.find('OPTIONS', host, path);
 }
 
-/** Whether the gateway answers preflights for this route by itself. */
+/** Whether the gateway itself answers preflights for this route. */
 function answersPreflights(route: RouteModel): boolean {
   return !isOfFile(route) || route.cors;
 }

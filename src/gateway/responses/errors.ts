@@ -2,7 +2,7 @@ import type { Invalid, Requirement, Shortfall } from '../../auth/index.ts';
 import { type Cap, type Fields, GatewayError, type PoolName, retryAfterField } from '../../core/index.ts';
 import { isOwnLack } from '../../upstream/index.ts';
 
-// Every error that the gateway answers with itself, except the 429s. Messages are ASCII, never repeat what the client sent, and
+// Every error that the gateway itself answers with, except the 429s. Messages are ASCII, never repeat what the client sent, and
 // say what to do if anything can be done.
 
 /** The methods that routes can serve. */
@@ -10,7 +10,7 @@ export const USUAL_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', '
 const CHALLENGE: Fields = ['WWW-Authenticate', 'Bearer'];
 const INVALID_TOKEN: Fields = ['WWW-Authenticate', 'Bearer error="invalid_token"'];
 
-/** For an ambiguous request. Nothing after it on this connection can be trusted. */
+/** For an ambiguous request. Nothing after it on the connection can be trusted. */
 export function badRequest(why: string): GatewayError {
   return new GatewayError({ status: 400, message: `Bad request: ${why}.`, close: true });
 }
@@ -31,7 +31,7 @@ export function wrongMethod(allow: string): GatewayError {
 
 /**
  * For a request without a valid token. A client that sent one is told that it is invalid; one that sent none, or used another
- * scheme, gets no error code (RFC 6750, 3.1). Only the log says why.
+ * scheme, gets no error code (RFC 6750, 3.1). The reason is only logged.
  */
 export function unauthenticated(refused: Invalid | null): GatewayError {
   const sentNone = refused === null || refused.reason === 'scheme' || refused.reason === 'credentials';
@@ -43,8 +43,8 @@ export function unauthenticated(refused: Invalid | null): GatewayError {
 }
 
 /**
- * For a valid token that lacks what the route requires. Names the scopes, which a client can ask for (RFC 6750, 3.1); roles and claims
- * only the log names.
+ * For a valid token that does not meet the route's requirements. Names missing scopes, which a client can request (RFC 6750,
+ * 3.1); missing roles and claims are only logged.
  */
 export function insufficient(requirement: Requirement, shortfall: Shortfall): GatewayError {
   const scopes = requirement.scopes.join(' ');
@@ -59,7 +59,7 @@ export function insufficient(requirement: Requirement, shortfall: Shortfall): Ga
   });
 }
 
-/** What a requirement demands, for the log, in the words of the configuration. */
+/** What a requirement demands, for the log, in the configuration's terms. */
 function demandedOf({ scopes, roles, claims }: Requirement): Readonly<Record<Shortfall, string>> {
   return {
     scopes: scopes.join(', '),
@@ -69,8 +69,8 @@ function demandedOf({ scopes, roles, claims }: Requirement): Readonly<Record<Sho
 }
 
 /**
- * For a sign-out with a token of a provider where the gateway signs no users in: the session has ended, but its refresh token
- * stays valid.
+ * For a sign-out with a token of a provider that the gateway does not sign users in with: the session has ended, but the refresh
+ * token stays valid.
  */
 export function signedInElsewhere(): GatewayError {
   return new GatewayError({
@@ -80,7 +80,7 @@ export function signedInElsewhere(): GatewayError {
   });
 }
 
-/** For a token that one of the issuer's keys may have signed, while they cannot be fetched. */
+/** For a token whose signing keys cannot be fetched from the issuer at the moment. */
 export function keysUnreachable(retryAfterMs: number): GatewayError {
   return new GatewayError({
     status: 503,
@@ -90,7 +90,7 @@ export function keysUnreachable(retryAfterMs: number): GatewayError {
   });
 }
 
-/** For a request that comes while Redis is unreachable and `on_failure` is `closed`. */
+/** For a request while Redis is unreachable and `on_failure` is `closed`. */
 export function storeUnreachable(retryAfterMs: number): GatewayError {
   return new GatewayError({
     status: 503,
@@ -132,7 +132,7 @@ export function headTooLarge(): GatewayError {
   });
 }
 
-/** @param isHttp2 whether the client speaks HTTP/2 on a connection that the gateway serves as HTTP/1.1 */
+/** @param isHttp2 whether the client speaks HTTP/2 on a connection that is served as HTTP/1.1 */
 export function versionNotSupported(isHttp2: boolean): GatewayError {
   return new GatewayError({
     status: 505,
@@ -152,7 +152,7 @@ export function upgradeNotServed(): GatewayError {
   return new GatewayError({ status: 501, message: 'There are no WebSockets at this path.' });
 }
 
-/** For another version of WebSocket. Names the one that is supported (RFC 6455, 4.4; RFC 9110, 15.5.22). */
+/** For another version of WebSocket. Names the supported one (RFC 6455, 4.4; RFC 9110, 15.5.22). */
 export function otherVersion(): GatewayError {
   return new GatewayError({
     status: 426,
@@ -161,7 +161,7 @@ export function otherVersion(): GatewayError {
   });
 }
 
-/** For a WebSocket that a page of an origin opens which `cors` does not list. */
+/** For a WebSocket opened by a page of an origin that `cors` does not list. */
 export function foreignOrigin(): GatewayError {
   return new GatewayError({ status: 403, message: 'Pages of this origin may not open WebSockets here.' });
 }
@@ -199,7 +199,7 @@ export function upstreamTooSlow(cause: unknown): GatewayError {
 
 const RETRY_SOON: Fields = retryAfterField(1_000);
 
-/** For a request beyond this cap of the gateway. */
+/** For a request beyond one of the gateway's caps. */
 export function overloaded(cap: Cap): GatewayError {
   return new GatewayError({
     status: 503,
@@ -210,7 +210,7 @@ export function overloaded(cap: Cap): GatewayError {
   });
 }
 
-/** For a request that comes while the process is too far behind to serve it in time. */
+/** For a request while the process is too overloaded to serve it in time. */
 export function fallenBehind(): GatewayError {
   return new GatewayError({
     status: 503,
@@ -232,7 +232,7 @@ export function poolFull(pool: PoolName): GatewayError {
   });
 }
 
-/** For a caller that has used up its share of an upstream, where others still have room. */
+/** For a caller that has used up its share of an upstream that still has room. */
 export function shareTaken(pool: PoolName): GatewayError {
   return new GatewayError({
     status: 503,
@@ -242,7 +242,7 @@ export function shareTaken(pool: PoolName): GatewayError {
   });
 }
 
-/** What is in flight, for messages. */
+/** What the requests in flight are called in messages. */
 const IN_FLIGHT: Readonly<Record<PoolName, string>> = {
   requests: 'requests are in flight',
   websockets: 'WebSockets are open',

@@ -4,7 +4,7 @@ import type { HttpVersion, RequestHead } from '../../http/index.ts';
 import { addRequestId, addTrace, corsFields, serviceLimitItem } from '../../http/index.ts';
 import type { Decision, LimitSet } from '../../limits/index.ts';
 
-/** What is known of the request being answered. */
+/** The facts about a request that its answer depends on. */
 interface Answered {
   readonly clock: Clock;
   readonly requestId: string;
@@ -16,9 +16,9 @@ interface Answered {
 /**
  * Adds the gateway's own fields to a response, whether the gateway or the upstream made it.
  *
- * @param rate the state of the bucket to report; null if absent (see `reportsRate`)
- * @param via the version of the response that is passed on; null for restricted addresses: clients take a 429 without `Via` as sent
- *   by something in front of the service
+ * @param rate the state of the bucket to report; null if there is none (see `reportsRate`)
+ * @param via the HTTP version of the forwarded response; null for restricted addresses: to clients, a 429 without `Via` comes
+ *   from something in front of the service
  */
 export function addOwnFields(
   fields: string[],
@@ -32,7 +32,7 @@ export function addOwnFields(
   else addRequestId(fields, answered.requestId);
 }
 
-/** Adds the fields that the operator sets on the route to an answer of the gateway's own. */
+/** Adds the fields configured on the route to one of the gateway's own answers. */
 export function addSetFields(fields: string[], { route }: Answered['destination']): void {
   if (isOfFile(route)) route.responseEdits?.addToOwn(fields);
 }
@@ -45,23 +45,23 @@ function addCorsFields(fields: string[], { snapshot, destination, head }: Answer
   for (const part of corsFields(snapshot.cors, origin, isOfCalls)) fields.push(part);
 }
 
-/** A response may go out after its window has closed, and a client library that divides by `Reset-After` hangs on 0. */
+/** A response may leave after its window has closed, and a client library that divides by `Reset-After` hangs on 0. */
 const MIN_RESET_AFTER_MS = 1;
 
-/** The state of a bucket as a decision reports it to the client, kept until the response goes out. */
+/** The state of a bucket as reported to the client, kept until the response is sent. */
 export interface RateReport {
   readonly limit: number;
   readonly remaining: number;
-  /** Milliseconds since the epoch; the same in every response of a window. */
+  /** Milliseconds since the epoch; the same in all responses of a window. */
   readonly resetAtMs: number;
   /** The same moment on the monotonic clock. */
   readonly resetsAtMs: number;
-  /** The wait until that moment, if the body of a refusal says it too; `null` to count it down until the response goes out. */
+  /** The wait until then, if the body of a refusal states it too; `null` to count down until the response is sent. */
   readonly toldMs: number | null;
   /** Hash of the bucket. */
   readonly bucket: string;
   readonly scope: 'user' | 'shared';
-  /** What `RateLimit` and `RateLimit-Policy` say; `null` if the response does not carry them. */
+  /** The content of `RateLimit` and `RateLimit-Policy`; `null` if the response does not carry them. */
   readonly policy: PolicyReport | null;
 }
 
@@ -78,7 +78,7 @@ export function rateReport(
   return { limit, remaining, resetAtMs, resetsAtMs: nowMs + resetAfterMs, toldMs, bucket, scope, policy };
 }
 
-/** Adds the six header fields of a bucket, in the forms that clients need (docs/contract.md, 4.5). */
+/** Adds the six header fields of a bucket in the forms that clients expect (docs/contract.md, 4.5). */
 export function addRateFields(fields: string[], report: RateReport, nowMs: number): void {
   fields.push(
     'X-RateLimit-Limit',
@@ -108,16 +108,16 @@ export function seconds(ms: number): string {
 interface PolicyReport {
   /** The value of `RateLimit-Policy`. */
   readonly list: string;
-  /** Which of its limits the decision describes. */
+  /** Which of the limits the decision describes. */
   readonly name: string;
   readonly remaining: number;
-  /** Until then the client can use no more than that; monotonic milliseconds. */
+  /** Until then the client has no more than `remaining`; monotonic milliseconds. */
   readonly endsAtMs: number;
   readonly partition: string | null;
 }
 
 /**
- * Makes the report of a decision. Returns `null` if that describes no limit.
+ * Makes the report of a decision; `null` if it describes no limit.
  *
  * @param bucket the hash of the bucket; `null` if the global limit refused
  */
@@ -138,8 +138,8 @@ export function policyReportOf(
 }
 
 /**
- * How long the client can use no more than `remaining`. For a refusal that is the wait, which `Retry-After` says too. A smooth
- * limit gives the next unit back long before all of them.
+ * How long the client has no more than `remaining`. For a refusal that is the wait, as in `Retry-After`. A smooth limit returns
+ * the next unit long before all of them.
  */
 function windowMs(
   { role, limit, remaining, resetAfterMs, retryAfterMs, admitted, atOnce }: Decision,
@@ -151,7 +151,7 @@ function windowMs(
   return resetAfterMs - ((limit - remaining - 1) * described.periodMs) / limit;
 }
 
-/** Makes `RateLimit-Policy` and `RateLimit`. The window is the time that is left when the response goes out. */
+/** Makes `RateLimit-Policy` and `RateLimit`, with the time that is left when the response is sent. */
 export function policyFields(report: PolicyReport, nowMs: number): [string, string, string, string] {
   const { list, name, remaining, endsAtMs, partition } = report;
   const item = serviceLimitItem({ name, remaining, windowMs: endsAtMs - nowMs, partition });

@@ -2,24 +2,26 @@ import type { Fields, RestrictedBy, RestrictionReason } from '../../core/index.t
 import { GatewayError, MAX_RETRY_AFTER_MS, RpcCode, retryAfterField } from '../../core/index.ts';
 
 interface RateLimitErrorOptions {
-  /** ASCII, without characters that JSON would escape. */
+  /** ASCII, without characters that need escaping in JSON. */
   readonly message: string;
   readonly retryAfterMs: number;
-  /** Everything from this sender is refused, not just one bucket. */
+  /** True if everything from this sender is refused, not just one bucket. */
   readonly global: boolean;
   /** The value of `X-RateLimit-Scope`. Decides, with `restrictedBy`, whether the response counts as an invalid request. */
   readonly scope: 'user' | 'shared' | 'global';
-  /** The sender is restricted, or blocked by the operator: these responses do not count against it. */
+  /** Set if the sender is restricted or blocked: these responses do not count against it. */
   readonly restrictedBy?: RestrictedBy;
-  /** Others share the blame, whatever the scope says: the response does not count as an invalid request. Default false. */
+  /**
+   * True if others share the blame, whatever the scope says: the response does not count as an invalid request. Default false.
+   */
   readonly isShared?: boolean;
   /** Why `restrictedBy` refused. */
   readonly why?: RestrictionReason | 'blocked';
-  /** Whether the body carries the numeric code, which sets a restriction apart from ordinary limits. */
+  /** True if the body has the numeric code that distinguishes a restriction from ordinary limits. */
   readonly code?: boolean;
-  /** False to leave `Via` out, so that clients know that the service never saw the request. Default true. */
+  /** False to omit `Via`, so that clients know that the service never saw the request. Default true. */
   readonly via?: boolean;
-  /** Further fields of the response. */
+  /** Additional response fields. */
   readonly fields?: Fields;
 }
 
@@ -69,7 +71,8 @@ export class RateLimitError extends GatewayError {
 }
 
 /**
- * Adds no scope to a bucket's refusal, which has it among its bucket headers. Clients only test if `X-RateLimit-Global` is there.
+ * Omits the scope from a bucket's refusal, whose bucket headers include it. Clients only test for the presence of
+ * `X-RateLimit-Global`.
  */
 function scopeFields({ global, scope, restrictedBy }: RateLimitErrorOptions): string[] {
   if (global) return ['X-RateLimit-Global', 'true', 'X-RateLimit-Scope', 'global'];
@@ -81,8 +84,8 @@ const LIMITED = 'You are being rate limited.';
 /**
  * The caller's global limit refused. Carries only three fields of the rate-limit family (docs/contract.md, 4.6).
  *
- * @param fields what else it carries: `RateLimit` and `RateLimit-Policy`, where they are sent
- * @param isShared whether the counter that refused is shared by all callers for which there is no room
+ * @param fields `RateLimit` and `RateLimit-Policy`, where they are sent
+ * @param isShared whether the counter that refused is the one shared by all callers that found no room in the table
  */
 export function globallyRefused(retryAfterMs: number, fields: Fields = [], isShared = false): RateLimitError {
   return new RateLimitError({
@@ -96,13 +99,13 @@ export function bucketRefused(retryAfterMs: number, scope: 'user' | 'shared'): R
   return new RateLimitError({ message: LIMITED, retryAfterMs, global: false, scope });
 }
 
-/** For a caller that has as many requests in flight as it may, in a bucket without other limits to report. */
+/** For a caller with too many concurrent requests in a bucket that has no other limits to report. */
 export function refusedAtOnce(retryAfterMs: number): RateLimitError {
   const fields = ['X-RateLimit-Scope', 'shared'];
   return new RateLimitError({ message: LIMITED, retryAfterMs, global: false, scope: 'shared', fields });
 }
 
-/** Does not reveal the operator's reasons, which may be no fault of the client's. */
+/** Does not reveal the operator's reasons, which may not be the client's fault. */
 const BY_OPERATOR = 'This client is restricted for a time. Try again after the wait.';
 const ADDRESS_MESSAGES: Readonly<Record<RestrictionReason, string>> = {
   invalid_requests: 'Your address is temporarily restricted: too many requests from it were refused.',
@@ -122,7 +125,7 @@ export function addressRestricted(retryAfterMs: number, reason: RestrictionReaso
   });
 }
 
-/** For a caller that ignored the wait it was given, or that an operator restricted. */
+/** For a caller that ignored its wait, or that an operator restricted. */
 export function callerRestricted(retryAfterMs: number, reason: RestrictionReason): RateLimitError {
   const message =
     reason === 'operator'
@@ -135,7 +138,7 @@ export function callerRestricted(retryAfterMs: number, reason: RestrictionReason
   });
 }
 
-/** For addresses that the operator lists under `blocked`. Tells the longest wait that clients can keep. */
+/** For addresses listed under `blocked`. Gives the longest wait that clients can handle. */
 export const ADDRESS_BLOCKED = new RateLimitError({
   restrictedBy: 'blocked_address',
   why: 'blocked',
@@ -166,7 +169,7 @@ export function webhookRestricted(retryAfterMs: number): RateLimitError {
   });
 }
 
-/** Responses kept at a time; a flood may come from many addresses. */
+/** Maximum responses kept at a time; a flood may come from many addresses. */
 const MAX_KEPT = 10_000;
 const FRESH_MS = 1_000;
 
@@ -191,7 +194,7 @@ interface Kept {
   readonly error: RateLimitError;
 }
 
-/** Also false once another restriction of the same address is reported, or once the same one was prolonged. */
+/** False also if the address is now under another restriction, or the same one was prolonged. */
 function isFresh(kept: Kept, waitMs: number, reason: RestrictionReason, nowMs: number): boolean {
   const isYoung = nowMs >= kept.madeAtMs && nowMs - kept.madeAtMs < FRESH_MS;
   return isYoung && kept.reason === reason && waitMs <= kept.waitMs;

@@ -4,10 +4,10 @@ import { trailersOnly } from '../../grpc-web/index.ts';
 import { ErrorCode } from '../../http2/index.ts';
 import { RateLimitError } from './rate-limit-error.ts';
 
-/** The name of the field with a challenge, as errors write it. */
+/** The name of the challenge field, as errors spell it. */
 const CHALLENGE = 'WWW-Authenticate';
 
-/** A response made by the gateway, without the fields that every response carries. */
+/** A response made by the gateway, without the fields common to all responses. */
 export interface RenderedResponse {
   readonly status: number;
   readonly reason: string;
@@ -18,7 +18,7 @@ export interface RenderedResponse {
 }
 
 /**
- * Renders the error object (docs/contract.md, 7.1) or the rate-limit body, which on an anonymous endpoint is an error object as
+ * Renders the error object (docs/contract.md, 7.1) or the rate-limit body, which at an anonymous endpoint is an error object as
  * well.
  */
 export function renderError(error: GatewayError, anonymous = false): RenderedResponse {
@@ -33,15 +33,18 @@ function bodyOf(error: GatewayError, anonymous: boolean): string {
 }
 
 /**
- * Renders an error as the end of a gRPC call: trailers alone, which HTTP calls a response without a body. The HTTP status is 200
- * whatever the error, since it says only that gRPC is spoken.
+ * Renders an error as the end of a gRPC call: a trailers-only response, to HTTP one without a body. The HTTP status is always
+ * 200, since it only says that gRPC is spoken.
  */
 export function renderGrpcError(error: GatewayError): RenderedResponse {
   const fields = ['Content-Type', 'application/grpc', ...grpcStatusFields(error), ...error.fields];
   return { status: 200, reason: '', fields, body: '', close: error.close };
 }
 
-/** Renders an error as the end of a call of gRPC-Web, whose trailers are the body. The head has what scripts read of limits. */
+/**
+ * Renders an error as the end of a gRPC-Web call, whose trailers are the body. The head has the rate-limit fields that scripts
+ * read.
+ */
 export function renderGrpcWebError(error: GatewayError, isText: boolean): RenderedResponse {
   const { contentType, body } = trailersOnly(grpcStatusFields(error), isText);
   const fields = ['Content-Type', contentType, 'Content-Length', String(body.length), ...error.fields];
@@ -49,20 +52,20 @@ export function renderGrpcWebError(error: GatewayError, isText: boolean): Render
 }
 
 /**
- * Whether an error response reports the state of the request's bucket: yes for the bucket's own refusal and for errors after the
- * request was admitted, no for other refusals, which consumed no bucket.
+ * Whether an error response reports the state of the request's bucket: yes for refusals by the bucket and errors after admission;
+ * no for other refusals, which consumed no bucket.
  */
 export function reportsRate(error: GatewayError): boolean {
   if (error instanceof RateLimitError) return error.scope !== 'global' && error.restrictedBy === null;
   return error.status !== 401 && error.status !== 404 && error.status !== 503;
 }
 
-/** Adds to a challenge where the client learns whose tokens are accepted (RFC 9728, 5.1). */
+/** Adds to a challenge the URL where clients learn whose tokens are accepted (RFC 9728, 5.1). */
 export function nameResource(fields: string[], url: string): void {
   const at = fields.indexOf(CHALLENGE) + 1;
   const challenge = at === 0 ? undefined : fields[at];
   if (challenge === undefined) return;
-  // A challenge without parameters is the scheme alone.
+  // A challenge without parameters is only the scheme.
   const separator = challenge.includes(' ') ? ', ' : ' ';
   fields[at] = `${challenge}${separator}resource_metadata="${url}"`;
 }
@@ -76,19 +79,19 @@ function errorObject({ rpcCode, message, details }: GatewayError): string {
   return asciiJson({ code: rpcCode, message, details });
 }
 
-/** The status of a call, by HTTP status, where it differs from the code of the error object. */
+/** gRPC statuses by HTTP status, where they differ from the code of the error object. */
 const CODES: ReadonlyMap<number, RpcCode> = new Map([
   // To a gRPC client, NOT_FOUND means that the method exists but did not find something.
   [404, RpcCode.unimplemented],
   [405, RpcCode.unimplemented],
-  // What every gRPC implementation returns for a message that is too large.
+  // All gRPC implementations return this for a message that is too large.
   [413, RpcCode.resourceExhausted],
   [431, RpcCode.resourceExhausted],
 ]);
 
 /**
  * The fields that end a call with this error (gRPC over HTTP/2, "Responses"). `google.rpc.RetryInfo`, which libraries understand,
- * says when to try again, in addition to `Retry-After`.
+ * says when to try again, as does `Retry-After`.
  */
 export function grpcStatusFields(error: GatewayError): string[] {
   const code = grpcCodeOf(error);
@@ -101,15 +104,11 @@ export function grpcStatusFields(error: GatewayError): string[] {
   return fields;
 }
 
-/** Returns the status of a call that ends with this error. */
 export function grpcCodeOf({ status, rpcCode }: GatewayError): RpcCode {
   return CODES.get(status) ?? rpcCode;
 }
 
-/**
- * The gRPC status in the last fields of a response, or null. Treats a number that gRPC does not define as UNKNOWN, as
- * clients do.
- */
+/** The gRPC status in a response's trailers, or null. Treats numbers unknown to gRPC as UNKNOWN, as clients do. */
 export function grpcStatusIn(fields: Fields): RpcCode | null {
   const text = firstValue(fields, 'grpc-status');
   if (text === undefined) return null;
@@ -118,7 +117,7 @@ export function grpcStatusIn(fields: Fields): RpcCode | null {
 
 const DEFINED = Object.values(RpcCode);
 
-/** The equivalent HTTP status; 200 for codes that no counter of the gateway cares about. */
+/** The equivalent HTTP status; 200 for codes that nothing in the gateway counts. */
 export function httpStatusOf(code: RpcCode): number {
   return HTTP_STATUS.get(code) ?? 200;
 }
@@ -164,7 +163,7 @@ function retryInfo(delayMs: number): Buffer {
   ]);
 }
 
-// The wire of protocol buffers: https://protobuf.dev/programming-guides/encoding/. Two kinds of fields are all that is needed.
+// The wire format of protocol buffers: https://protobuf.dev/programming-guides/encoding/. Two kinds of fields are enough here.
 
 function varintField(number: number, value: number): Buffer {
   return Buffer.from([...varint(number << 3), ...varint(value)]);
@@ -179,7 +178,7 @@ function varint(value: number): number[] {
   return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >>> 7)];
 }
 
-/** For a request that is no gRPC call, on a listener that serves only calls. */
+/** For a request that is not a gRPC call, on a listener for gRPC only. */
 export function notGrpc(): GatewayError {
   return new GatewayError({
     status: 415,
@@ -187,7 +186,7 @@ export function notGrpc(): GatewayError {
   });
 }
 
-/** For a call of gRPC-Web to a route that takes only gRPC. */
+/** For a gRPC-Web call to a route for plain gRPC only. */
 export function notGrpcWeb(): GatewayError {
   return new GatewayError({
     status: 415,
@@ -203,21 +202,19 @@ export function deadlineExceeded(): GatewayError {
   });
 }
 
-/** For a call whose deadline or body is malformed. The connection can be kept. */
+/** For a call with a malformed deadline or body. The connection can be kept. */
 export function badCall(why: string): GatewayError {
   return new GatewayError({ status: 400, message: `Bad request: ${why}.` });
 }
 
-/**
- * The statuses of calls that a service resets, by the code of the reset (gRPC over HTTP/2, "HTTP2 Transport Mapping", "Errors").
- */
+/** The statuses of calls that a service resets, by reset code (gRPC over HTTP/2, "HTTP2 Transport Mapping", "Errors"). */
 const STATUSES_OF_RESETS: ReadonlyMap<number, readonly [name: string, code: RpcCode]> = new Map([
   [ErrorCode.CANCEL, ['CANCEL', RpcCode.cancelled]],
   [ErrorCode.ENHANCE_YOUR_CALM, ['ENHANCE_YOUR_CALM', RpcCode.resourceExhausted]],
   [ErrorCode.INADEQUATE_SECURITY, ['INADEQUATE_SECURITY', RpcCode.permissionDenied]],
 ]);
 
-/** For a call that the service ended by RST_STREAM with this code, before it had a status. */
+/** For a call that the service reset with this code before it had a status. */
 export function callReset(code: number, cause: unknown): GatewayError {
   const [name, rpcCode] = STATUSES_OF_RESETS.get(code) ?? [`code ${code}`, RpcCode.internal];
   return new GatewayError({
@@ -229,7 +226,7 @@ export function callReset(code: number, cause: unknown): GatewayError {
   });
 }
 
-/** What a response that is not gRPC means to a call (https://github.com/grpc/grpc/blob/master/doc/http-grpc-status-mapping.md). */
+/** What a non-gRPC response means to a call (https://github.com/grpc/grpc/blob/master/doc/http-grpc-status-mapping.md). */
 const STATUSES_OF_HTTP: ReadonlyMap<number, RpcCode> = new Map([
   [400, RpcCode.internal],
   [401, RpcCode.unauthenticated],
@@ -241,7 +238,7 @@ const STATUSES_OF_HTTP: ReadonlyMap<number, RpcCode> = new Map([
   [504, RpcCode.unavailable],
 ]);
 
-/** For a call that the service, or what is in front of it, answered with something else than gRPC. */
+/** For a call that got a response other than gRPC, from the service or something in front of it. */
 export function answeredWithoutGrpc(status: number): GatewayError {
   return new GatewayError({
     status: 502,

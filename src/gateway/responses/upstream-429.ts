@@ -4,7 +4,7 @@ import { foldName } from '../../http/index.ts';
 import type { RateReport } from './own-fields.ts';
 import { RateLimitError } from './rate-limit-error.ts';
 
-/** The `X-RateLimit-*` of an upstream's response, by lower-case name, each in the form that clients of the family rely on. */
+/** An upstream's `X-RateLimit-*` fields by lower-case name, each in the form that clients of the family rely on. */
 type RateFamily = ReadonlyMap<string, string>;
 
 const MAX_QUOTA = 65_535;
@@ -22,13 +22,13 @@ const FAMILY_FORMS: ReadonlyMap<string, RegExp> = new Map([
   ['x-ratelimit-bucket', /^[0-9a-fA-F]{32}$/],
 ]);
 
-/** Reads the family. Returns `null` if one of its fields has another form, comes twice, or is unknown. */
+/** Reads the family. Returns `null` if a field has another form, is repeated, or is unknown. */
 export function readFamily(fields: Fields): RateFamily | null {
   const said = new Map<string, string>();
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const name = (fields[i] as string).toLowerCase();
     const value = fields[i + 1] as string;
-    // Some servers read other spellings as the same name.
+    // Some servers treat other spellings as the same name.
     if (!FAMILY_FORMS.has(name) && !foldName(name).startsWith('x-ratelimit-')) continue;
     if (said.has(name) || FAMILY_FORMS.get(name)?.test(value) !== true) return null;
     said.set(name, value);
@@ -56,14 +56,14 @@ const SIX = [
   ...['x-ratelimit-bucket', 'x-ratelimit-scope'],
 ];
 
-/** Whether it describes a bucket completely: some clients take a 429 with fewer than the six for no limit at all. */
+/** Whether it describes a bucket completely: some clients treat a 429 with fewer than the six as no limit at all. */
 export function isWholeBucket(family: RateFamily): boolean {
   return family.get('x-ratelimit-scope') !== 'global' && SIX.every(name => family.has(name));
 }
 
 /**
- * Completes what an upstream's 429 says about its bucket. What it leaves out is taken from the bucket that admitted the request,
- * shown as used up until the wait of the 429 is over.
+ * Completes what an upstream's 429 says about its bucket. Takes missing fields from the bucket that admitted the request, shown
+ * as used up until the 429's wait is over.
  *
  * @param rate the bucket that admitted the request
  */
@@ -87,7 +87,7 @@ function completedReport(
   };
 }
 
-/** When the limit resets, if both fields say it. One field alone would contradict what the gateway writes for the other. */
+/** When the limit resets, if both fields are there. With one alone, the gateway's value for the other would contradict it. */
 function resetIn(
   family: RateFamily,
   nowMs: number,
@@ -107,7 +107,7 @@ const MIN_WAIT_S = 0.001;
 const SCOPES = ['user', 'shared', 'global'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** What the head of a 429 says, if it follows the contract. */
+/** The head of a 429 that follows the contract. */
 export interface ContractHead {
   readonly scope: Scope;
   readonly retryAfterS: number;
@@ -115,7 +115,7 @@ export interface ContractHead {
 }
 
 /**
- * The forms that clients of this header family rely on (docs/contract.md, 4.5): other forms, or the same field twice, break them.
+ * The forms that clients of this header family rely on (docs/contract.md, 4.5): other forms or repeated fields break them.
  * `identity`, because an encoded body cannot be checked.
  */
 const FORMS: ReadonlyMap<string, RegExp> = new Map([
@@ -139,16 +139,16 @@ export function isWhole({ scope, family }: ContractHead): boolean {
   return scope === 'global' || isWholeBucket(family);
 }
 
-/** A 429 as it passes: its fields without the ones of its bucket, and the report of the bucket in their place. */
+/** A forwarded 429: its fields without those of the bucket, and the report of the bucket that replaces them. */
 interface Completion {
   readonly fields: string[];
   readonly report: RateReport;
 }
 
 /**
- * Completes a 429 that passes. Returns `null` if it lacks nothing.
+ * Completes a forwarded 429. Returns `null` if nothing is missing.
  *
- * @param fields all that pass, from which the head was read
+ * @param fields all forwarded fields, from which the head was read
  * @param rate the bucket that admitted the request
  */
 export function completionOf(
@@ -166,7 +166,7 @@ export function completionOf(
   };
 }
 
-/** The fields beside the family that have a required form; null if one has another form or comes twice. */
+/** The fields outside the family that have a required form; null if one has another form or is repeated. */
 function contractFields(fields: Fields): ReadonlyMap<string, string> | null {
   const said = new Map<string, string>();
   for (let i = 0; i + 1 < fields.length; i += 2) {
@@ -208,8 +208,8 @@ function membersOf(body: string): ReadonlyMap<string, unknown> {
 }
 
 /**
- * Whose limit the upstream meant: what it says, else `shared`, which does not blame the sender. Decides whether the response counts
- * as an invalid request; what clients see may differ.
+ * Whose limit the upstream meant: what it says, or else `shared`, which does not blame the sender. Decides whether the response
+ * counts as an invalid request; what clients see may differ.
  */
 export function meantScope(fields: Fields): Scope {
   const said = firstValue(fields, 'x-ratelimit-scope');
@@ -218,8 +218,8 @@ export function meantScope(fields: Fields): Scope {
 
 /**
  * Makes the contract's 429 from an upstream's own, which clients of the family would not understand. The wait is the upstream's
- * `Retry-After` (seconds or a date, RFC 9110, 10.2.3); one second by default. The scope is `shared`, which every client obeys:
- * under `user`, some keep sending while their bucket has room.
+ * `Retry-After` (seconds or a date, RFC 9110, 10.2.3), one second by default. The scope is `shared`, which every client obeys:
+ * with `user`, some keep sending while their bucket has units left.
  */
 export function rewritten429(fields: Fields, nowMs: number): RateLimitError {
   return new RateLimitError({
@@ -236,14 +236,14 @@ function waitSeconds(fields: Fields, nowMs: number): number {
   return Number.isNaN(waitMs) ? 1 : wholeSeconds(waitMs);
 }
 
-/** Fields that describe the body (RFC 9110, 8), and fields that the rewritten response has of its own. */
+/** Fields that describe the body (RFC 9110, 8), and fields that the rewritten response has itself. */
 const REWRITTEN: ReadonlySet<string> = new Set([
   ...['content-type', 'content-length', 'content-encoding', 'content-language', 'content-location'],
   ...['content-range', 'content-disposition', 'content-md5', 'content-digest', 'repr-digest', 'digest'],
   ...['etag', 'last-modified', 'expires', 'cache-control', 'retry-after'],
 ]);
 
-/** Returns the fields of an upstream's 429 that stay when it is rewritten, out of the fields that may pass. */
+/** The upstream's forwarded fields that remain when its 429 is rewritten. */
 export function fieldsBeside(fields: Fields): string[] {
   return withoutFields(fields, name => REWRITTEN.has(name.toLowerCase()));
 }

@@ -22,7 +22,7 @@ import { openWebSocket } from './web-socket.ts';
 
 const NO_FIELDS: Fields = [];
 
-/** Step 10: forwards the request to its upstream. The response is streamed back as it comes. */
+/** Step 10: forwards the request to its upstream, and streams the response back. */
 export function forward(exchange: Exchange, destination: Forwarded, state: GatewayState): Served {
   const { downstream, bodyLength, translation } = exchange;
   const { route, isPreflight } = destination;
@@ -47,7 +47,7 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
   return forwarding.send();
 }
 
-/** Makes the body that the upstream gets. */
+/** Makes the body for the upstream. */
 function bodyFor(exchange: Exchange, { body: terms }: ForwardRoute): BodySource {
   const { downstream, translation } = exchange;
   if (translation === null) return downstream.body(terms);
@@ -55,7 +55,7 @@ function bodyFor(exchange: Exchange, { body: terms }: ForwardRoute): BodySource 
   return translation.requestBody(body, why => exchange.fault(badCall(why)));
 }
 
-/** Makes the header fields that the upstream gets. */
+/** Makes the header fields for the upstream. */
 function fieldsFor(exchange: Exchange, destination: Forwarded): Fields {
   const { downstream, head, maxForwards, translation } = exchange;
   const { hostAndPort } = exchange.arrival;
@@ -76,15 +76,15 @@ function fieldsFor(exchange: Exchange, destination: Forwarded): Fields {
   return requestEdits === null ? fields : requestEdits.apply(fields, exchange);
 }
 
-/** The trace context for the upstream, with a span of its own; none if the gateway takes no part in traces. */
+/** The trace context for the upstream, with a new span; empty if tracing is off. */
 function traceFor({ trace }: Exchange): Fields {
   if (trace === null) return NO_FIELDS;
   return traceContextFields({ ...trace, spanId: trace.upstreamSpanId }, trace.state);
 }
 
 /**
- * The fields that identify the sender: the caller from the token, and the client certificate of the connection. If a proxy is
- * trusted to tell the certificate of its client, its own certificate is not sent.
+ * The fields that identify the sender: the caller from the token, and the connection's client certificate. A proxy that is
+ * trusted to report its client's certificate does not have its own sent.
  */
 function identityFor({ downstream, head, token }: Exchange): Fields {
   const caller = token === null ? [] : token.caller.identityFields;
@@ -94,8 +94,8 @@ function identityFor({ downstream, head, token }: Exchange): Fields {
 }
 
 /**
- * Returns the `Authorization` that the upstream gets. On routes that check tokens, it is the valid token in the standard scheme, or
- * nothing; on other routes, what the client sent. A preflight forwards none.
+ * The `Authorization` for the upstream. On routes that check tokens: the valid token in the standard scheme, or nothing. On other
+ * routes: what the client sent. A preflight forwards none.
  */
 function authorizationFor(
   { head, token }: Exchange,
@@ -113,15 +113,15 @@ function transportTo({ transports }: RequestGeneration, upstream: string): Trans
   return entry.transport;
 }
 
-/** Methods whose repetition changes nothing (RFC 9110, 9.2.2) and that are sent again when an old connection dies. */
+/** Methods that are safe to repeat (RFC 9110, 9.2.2) and are sent again when an old connection dies. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
-/** RFC 9110, 15.3.6: a 205 has no content. HTTP/2 has no room for one, while HTTP/1.1 would carry it. */
+/** RFC 9110, 15.3.6: a 205 has no content. HTTP/1.1 would send one, HTTP/2 cannot. */
 const RESET_CONTENT = 205;
 
 /**
- * One exchange under way between client and upstream. Each part of a response comes by a timer or an event of a socket, with
- * nothing above it that would catch a fault of the gateway, and a transport would blame the upstream's bytes for it. So every
- * method that a transport calls catches its own faults and ends the exchange.
+ * One exchange in progress between client and upstream. Parts of the response arrive by timers and socket events, where nothing
+ * catches a fault of the gateway, and a transport would blame the upstream for it. So every method called by a transport catches
+ * its own faults and ends the exchange.
  */
 class Forwarding implements CallSink, UpstreamLeg {
   sentAtMs = 0;
@@ -134,9 +134,9 @@ class Forwarding implements CallSink, UpstreamLeg {
   readonly #state: GatewayState;
   #call: TransportCall | null = null;
   #isAbandoned = false;
-  /** The client has as much as it can take for now. */
+  /** True while the client cannot take more. */
   #blocked = false;
-  /** Takes the response in place of this sink if it is a 429, which must not pass unread. */
+  /** Receives the response instead of this sink if it is a 429, which must be examined first. */
   #refusal: UpstreamRefusal | null = null;
 
   constructor(exchange: Exchange, { route }: Forwarded, state: GatewayState, request: OutgoingRequest) {
@@ -160,8 +160,8 @@ class Forwarding implements CallSink, UpstreamLeg {
   }
 
   /**
-   * Step 10: sends the request. The transport calls this sink until the end of the response, or calls `fail`. The exchange is
-   * answered in both cases.
+   * Step 10: sends the request. The transport then calls this sink until the end of the response, or calls `fail`. Either way the
+   * exchange is answered.
    */
   send(): Served {
     this.sentAtMs = this.#state.clock.monotonicMs();
@@ -170,15 +170,15 @@ class Forwarding implements CallSink, UpstreamLeg {
   }
 
   /**
-   * Takes the call that carries the request. The exchange may have ended while the request was handed over: what has come of its body
-   * is read then, and may end too early or be malformed.
+   * Takes the call that carries the request. The exchange may have ended during the handover: buffered body bytes are read then,
+   * and may be incomplete or malformed.
    */
   #follow(call: TransportCall): void {
     this.#call = call;
     if (this.#isAbandoned) call.abort();
   }
 
-  // Step 11: from here to `fail`, the transport hands over the response: either `whole`, or `head`, `data` and `end`.
+  // Step 11: from here to `fail`, the transport delivers the response: either `whole`, or `head`, `data` and `end`.
 
   neverIndex(names: FieldNames): void {
     try {
@@ -288,7 +288,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     this.#exchange.response.finish('forwarded', status, reason, out, status === RESET_CONTENT ? '' : body);
   }
 
-  /** Passes on a whole response in parts: its end gets a trailers frame, even if the response was nothing but trailers. */
+  /** Forwards a complete response in parts: it ends with a trailers frame, even if it was nothing but trailers. */
   #translateWhole(status: number, reason: string, fields: Fields, body: string): void {
     const { dialect, response } = this.#exchange;
     dialect.noteEnd(response, fields);
@@ -307,7 +307,7 @@ class Forwarding implements CallSink, UpstreamLeg {
       return;
     }
     if (status === RESET_CONTENT) {
-      // The client gets no body, so it does not wait for its end.
+      // The client gets no body, so do not wait for its end.
       this.#call?.abort();
       this.#whole(status, reason, fields, '');
       return;
@@ -338,7 +338,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     dialect.noteEnd(response, trailers);
     const kept = dialect.keepTrailers(trailers);
     const { responseEdits } = this.#route;
-    // Only the head of a call is for the operator to change.
+    // Operators may change only the head of a call.
     const isCall = dialect.protocol !== null;
     response.end(responseEdits === null || isCall ? kept : responseEdits.removeFrom(kept));
   }
@@ -353,7 +353,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     }
   }
 
-  /** Sends the request once more, if that is safe: to another endpoint where there is one. Returns whether it did. */
+  /** Sends the request again, if that is safe: to another endpoint if there is one. Returns whether it did. */
   #repeat(failure: UpstreamFailure, resender: Resender | null): boolean {
     if (!this.#mayRepeat(failure, resender !== null)) return false;
     if (resender === null) {
@@ -375,7 +375,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     return this.#exchange.dialect.upstreamFailed(failure);
   }
 
-  /** The fields that go to the client with the upstream's response. */
+  /** The fields for the client with the upstream's response. */
   #fieldsBack(status: number, fields: Fields, chunked: boolean): string[] {
     this.answeredAtMs = this.#state.clock.monotonicMs();
     const { dialect, response, rate } = this.#exchange;
@@ -385,8 +385,8 @@ class Forwarding implements CallSink, UpstreamLeg {
       );
     dialect.noteEnd(response, fields);
     const out = this.#keep(status, fields, chunked, false);
-    // The service refuses this call by a limit of its own, while ours may have room left: as in a rewritten 429, do not blame the
-    // caller.
+    // The service refuses this call by a limit of its own, while ours may have units left: as in a rewritten 429, do not blame
+    // the caller.
     const report =
       rate === null || response.limitedBy === null ? rate : { ...rate, scope: 'shared' as const };
     addOwnFields(out, this.#exchange, report, this.#via);
@@ -425,7 +425,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     return new UpstreamRefusal({ exchange, reason, fields, cors: this.#passesCors(), via: this.#via, abort });
   }
 
-  /** The version of HTTP that the upstream speaks, for `Via`. */
+  /** The upstream's version of HTTP, for `Via`. */
   get #via(): HttpVersion {
     return this.#route.upstream.protocol === 'http1' ? '1.1' : '2';
   }
@@ -435,10 +435,10 @@ class Forwarding implements CallSink, UpstreamLeg {
   }
 
   /**
-   * Whether the request may be sent once more: only if the upstream cannot have acted on it, or if acting twice changes nothing. The
-   * former is so if no connection was made, or if the upstream says so. The latter is so for an idempotent request without a body.
-   * Where there is no other endpoint, it must have met the reset of a connection that had served others: that may have been closed as
-   * idle, while a service that resets a request at once would do so again.
+   * Whether the request may be sent again: only if the upstream cannot have acted on it, or if acting twice changes nothing. The
+   * former holds if no connection was made, or if the upstream says so; the latter, for an idempotent request without a body.
+   * Without another endpoint, the failure must be the reset of a reused connection: that may have been closed as idle, while a
+   * service that resets a request at once would do so again.
    */
   #mayRepeat({ kind, responseBegun, onReusedConnection }: UpstreamFailure, hasOthers: boolean): boolean {
     if (responseBegun) return false;

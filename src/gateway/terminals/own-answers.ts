@@ -38,18 +38,18 @@ export function serveSignIn(exchange: Exchange, { route }: SignInHere): Served {
   }
 }
 
-/** Signs out the caller whom the gates have identified, once the whole body has come. */
+/** Signs out the caller that the gates identified, once the complete body has arrived. */
 function serveSignOut(exchange: Exchange, signIn: SignIn): Served {
   const { caller, addressKey, refusedToken, generation } = exchange;
   if (caller === null) return exchange.answerError(errors.unauthenticated(refusedToken));
   const endSession = async () => generation.identity?.endSession(caller);
-  // Its refresh token belongs to another provider than the one that would get it.
+  // The refresh token belongs to another provider than the one it would be sent to.
   if (caller.issuer !== signIn.issuer)
     return answerLater(exchange, endSession(), () => exchange.answerError(errors.signedInElsewhere()));
   return serveBody(exchange, body => signIn.signOut(body, addressKey, endSession));
 }
 
-/** Makes the response from the body of a request. */
+/** Makes the response from a request's body. */
 type Use = (body: Buffer) => Promise<SignInResponse | GatewayError>;
 
 function serveBody(exchange: Exchange, use: Use): Served {
@@ -74,7 +74,7 @@ function reply(exchange: Exchange, response: SignInResponse | GatewayError): Ser
   return finishWith(exchange, { status, reason, fields, body: body.toString('latin1') });
 }
 
-/** Serves notices that the provider sends by itself, such as logouts, where the configuration gives them a public path. */
+/** Serves notices that the provider sends on its own, such as logouts, where the configuration gives them a public path. */
 export function serveNotice(exchange: Exchange, { route }: NoticeHere): Served {
   const notices = exchange.generation.identity?.notices;
   if (notices === undefined) return exchange.answerError(errors.noRoute());
@@ -95,7 +95,7 @@ function finishWith(exchange: Exchange, { status, reason, fields, body }: Notice
   return exchange.response.finish('answered', status, reason, all, body);
 }
 
-/** Gives the answer that the operator wrote for a route, or sends the client elsewhere. Its body is never read. */
+/** Serves the fixed answer or redirect of a route. The request's body is never read. */
 export function serveAnswer(exchange: Exchange, { route, query }: AnsweredHere): Served {
   const { status, reason, body, location, fields: own } = route.answer;
   const fields = location === null ? [...own] : ['Location', locationFor(location, query), ...own];
@@ -104,7 +104,7 @@ export function serveAnswer(exchange: Exchange, { route, query }: AnsweredHere):
   return exchange.response.finish('answered', status, reason, fields, body);
 }
 
-/** Serves the document that says whose tokens are accepted (RFC 9728). */
+/** Serves the metadata that says whose tokens are accepted (RFC 9728). */
 export function serveMetadata(exchange: Exchange, { route }: MetadataHere): Served {
   if (!route.methods.includes(exchange.downstream.method))
     return exchange.answerError(errors.wrongMethod(route.methods.join(', ')));
@@ -115,12 +115,12 @@ export function serveMetadata(exchange: Exchange, { route }: MetadataHere): Serv
 }
 
 /**
- * The body is small, so one deadline covers all of it. `readWhole` limits the size of the data but not of its framing, which a
- * client cannot control; the deadline limits that well enough.
+ * The body is small, so one deadline is enough. `readWhole` limits the size of the data but not of its framing, which the
+ * deadline bounds well enough.
  */
 const BODY_TERMS: BodyTerms = { maxBytes: null, minBytesPerS: null, deadlineMs: 10_000 };
 
-/** Reads the whole body, then answers. If the client disconnects before the end of the body, nothing is done for it. */
+/** Reads the complete body, then answers. If the client disconnects first, does nothing. */
 function readWhole(exchange: Exchange, maxBytes: number, then: (body: Buffer) => Served): Served {
   if (exchange.bodyLength === 0) return then(Buffer.alloc(0));
   if (exchange.bodyLength !== 'chunked' && exchange.bodyLength > maxBytes)
@@ -142,7 +142,7 @@ function readWhole(exchange: Exchange, maxBytes: number, then: (body: Buffer) =>
     },
     fail: () => {},
   });
-  // The body ends, breaks off with its connection, or misses the deadline above, which its listener answers.
+  // The body ends, breaks off with its connection, or misses the deadline above, which the listener answers.
   return SERVED;
 }
 
@@ -160,14 +160,14 @@ function answerLater<Outcome>(
       if (exchange.response.isAwaited) exchange.fault(fault);
     },
   );
-  // Either of these two answers.
+  // One of these two answers.
   return SERVED;
 }
 
-/** Answers an OPTIONS that is not forwarded: lists the methods. */
+/** Answers an OPTIONS request that is not forwarded: lists the methods. */
 export function serveOptions(exchange: Exchange, { route, path }: OptionsHere): Served {
   const { routes } = exchange.snapshot;
-  // OPTIONS is one of them, since this answers it.
+  // Includes OPTIONS, which this answers.
   const isServed = (method: string) =>
     route === null || method === 'OPTIONS' || routes.find(method, exchange.host, path) !== null;
   const fields = ['Allow', USUAL_METHODS.filter(isServed).join(', ')];
@@ -176,7 +176,7 @@ export function serveOptions(exchange: Exchange, { route, path }: OptionsHere): 
   return exchange.response.finish('answered', 204, 'No Content', fields, '');
 }
 
-/** Answers a preflight. Allows no method if it asks for one that the route does not serve. */
+/** Answers a preflight. Allows no method if the requested one is not served by the route. */
 export function servePreflight(exchange: Exchange, destination: PreflightHere): Served {
   const { kept } = exchange.head;
   const asked = askedMethod(kept);
@@ -198,8 +198,8 @@ function serves({ snapshot, host }: Exchange, { route, path }: PreflightHere, me
 const HTTPS_PORT = 443;
 
 /**
- * Redirects a client to https with 308, which keeps the method and body (RFC 9110, 15.4.9). Redirects only to hosts that a
- * certificate covers: other hosts have no https here, and an attacker must not be able to redirect clients to a host of choice.
+ * Redirects a client to https with 308, which keeps method and body (RFC 9110, 15.4.9). Only to hosts that a certificate covers:
+ * other hosts have no https here, and an attacker must not choose the target.
  */
 export function serveRedirect(exchange: Exchange, { path, query }: Redirected): Served {
   const { redirect } = exchange.snapshot.listen;

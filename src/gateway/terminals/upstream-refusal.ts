@@ -6,7 +6,7 @@ import * as responses from '../responses/index.ts';
 
 /** The contract's body is far shorter, so longer ones are not examined. */
 const HELD_MAX_BYTES = 16_384;
-/** The longest time from the head to the end of the body. After it, the client gets its response without the body. */
+/** Maximum time from the head to the end of the body. After it, the client gets its response without the body. */
 const BODY_MS = 2_000;
 export interface UpstreamRefusalDependencies {
   readonly exchange: Exchange;
@@ -14,21 +14,21 @@ export interface UpstreamRefusalDependencies {
   readonly fields: Fields;
   /** Whether the upstream handles CORS itself. */
   readonly cors: boolean;
-  /** The version of HTTP that the response came by. */
+  /** The HTTP version of the response. */
   readonly via: HttpVersion;
-  /** Gives up the upstream's response, and its connection. */
+  /** Aborts the upstream's response, and closes its connection. */
   readonly abort: () => void;
 }
 
 /**
- * An upstream's 429 on its way to the client (docs/contract.md, 4.8). It passes if its head and body follow the contract, completed
- * with the fields of its bucket that it lacks; otherwise it is rewritten. Holds the body, up to a size, to examine it. Once the
- * response is rewritten, does not wait for the end of the body: the upstream would still be busy with a request that no longer
- * counts as in flight.
+ * An upstream's 429 on its way to the client (docs/contract.md, 4.8). Forwarded if its head and body follow the contract, with
+ * missing bucket fields added; otherwise rewritten. Buffers the body, up to a size, to examine it. Once the response is
+ * rewritten, does not wait for the end of the body: the upstream would still be busy with a request that no longer counts as in
+ * flight.
  */
 export class UpstreamRefusal {
   readonly #parts: UpstreamRefusalDependencies;
-  /** Its fields as they go out if it passes. */
+  /** Its fields as forwarded, if it is. */
   readonly #passing: string[];
   /** What its head says; `null` if the response is rewritten whatever the body says. */
   readonly #spoken: responses.ContractHead | null;
@@ -43,12 +43,12 @@ export class UpstreamRefusal {
     this.#parts = parts;
     this.#passing = this.#keep(true);
     const spoken = responses.contractHead(this.#passing);
-    // Without a bucket, nothing could complete what the head leaves out.
+    // Without a bucket, nothing could supply what the head leaves out.
     const mayPass = spoken !== null && (responses.isWhole(spoken) || parts.exchange.rate !== null);
     this.#spoken = mayPass ? spoken : null;
   }
 
-  /** Takes the whole body, of which every character is one byte. A response to HEAD has none, so its head decides. */
+  /** Takes the complete body, one byte per character. A response to HEAD has none, so its head decides. */
   whole(body: string): void {
     const { method } = this.#parts.exchange.downstream;
     if (this.#spoken !== null && (method === 'HEAD' || responses.bodyFollowsContract(body, this.#spoken)))
@@ -56,7 +56,7 @@ export class UpstreamRefusal {
     else this.#rewrite();
   }
 
-  /** Called when a body follows: of that length, or of unknown length (`null`). */
+  /** Called when a body follows: of this length, or of unknown length (`null`). */
   head(bodyLength: number | null): void {
     if (this.#spoken === null || (bodyLength ?? 0) > HELD_MAX_BYTES) this.#rewriteEarly();
     else this.#timer = this.#parts.exchange.clock.after(BODY_MS, this.#onLate);
@@ -86,7 +86,7 @@ export class UpstreamRefusal {
     this.#timer = null;
   }
 
-  /** Rewrites before the end of the body, and closes the connection unless that comes in the same read. */
+  /** Rewrites before the end of the body, and closes the connection unless the end comes in the same read. */
   #rewriteEarly(): void {
     this.stop();
     this.#rewrite();
@@ -114,7 +114,8 @@ export class UpstreamRefusal {
       responses.rewritten429(theirs, exchange.clock.epochMs()),
     );
     const family = responses.readFamily(this.#passing);
-    // Six headers of their own describe their bucket; ours would have room left, which some clients believe more than the wait.
+    // Its own six headers describe the upstream's bucket; ours would have units left, which some clients trust more than the
+    // wait.
     const isTheirs = family !== null && responses.isWholeBucket(family);
     for (const part of responses.fieldsBeside(isTheirs ? this.#passing : this.#keep(false)))
       fields.push(part);
@@ -144,10 +145,10 @@ export class UpstreamRefusal {
 }
 
 /**
- * The fields of a 429 that passes as it is: its own of the rate-limit family, completed, if they speak the contract on their way
- * out. For routes with `upstream_429: pass`.
+ * The fields of a 429 that is forwarded unchanged: its own of the rate-limit family, completed, if they follow the contract. For
+ * routes with `upstream_429: pass`.
  *
- * @param keep the upstream's fields that pass, with or without those of the family
+ * @param keep the upstream's forwarded fields, with or without those of the family
  */
 export function fieldsOf429(
   exchange: Exchange,

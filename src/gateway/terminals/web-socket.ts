@@ -7,9 +7,9 @@ import type { GatewayState } from '../gateway-state.ts';
 import { recordOf, recordOfSocket } from '../ledger.ts';
 import { errors } from '../responses/index.ts';
 
-/** A WebSocket handshake that the upstream has accepted. */
+/** A WebSocket handshake that the upstream accepted. */
 interface AgreedHandshake {
-  /** The fields of the request that went upstream. */
+  /** The fields of the request to the upstream. */
   readonly asked: core.Fields;
   /** The fields of the upstream's response. */
   readonly answered: core.Fields;
@@ -19,7 +19,7 @@ interface AgreedHandshake {
   readonly stream: core.ByteStream;
 }
 
-/** Answers 101 and joins both connections. From then on the exchange is over, and a session has taken its place. */
+/** Answers 101 and joins both connections. The exchange then ends, and a session takes its place. */
 export function openWebSocket(exchange: Exchange, state: GatewayState, handshake: AgreedHandshake): void {
   const { asked, answered, out, stream } = handshake;
   const { route } = exchange.destination;
@@ -39,8 +39,8 @@ export function openWebSocket(exchange: Exchange, state: GatewayState, handshake
     stream.destroy();
     return;
   }
-  // The session takes over the permit at the upstream, the place of its caller and the verdicts. It may outlive many configurations, so the exchange ends
-  // here.
+  // The session takes over the upstream permit, the caller's place and the verdicts. It may outlive many configurations, so the
+  // exchange ends here.
   exchange.leave(state);
   state.listener.switched(route.upstream.name);
   exchange.lasted = exchange.ruling !== null;
@@ -51,7 +51,7 @@ export function openWebSocket(exchange: Exchange, state: GatewayState, handshake
 
 const MASK_BYTES = 4;
 
-/** The part of the handshake that a session keeps. */
+/** What a session keeps of the handshake. */
 interface SessionOptions {
   readonly idleMs: number;
   readonly extended: boolean;
@@ -92,9 +92,9 @@ export class WebSocketSession implements Successor {
   /**
    * Called once the client has its 101.
    *
-   * @param record what is known of the exchange so far
-   * @param permit the place at the upstream, which the session holds to its end
-   * @param place the place among the requests in flight of its caller, likewise
+   * @param record what is known about the exchange so far
+   * @param permit the place at the upstream, kept to the end of the session
+   * @param place the caller's place among its concurrent requests, kept likewise
    */
   begun(record: core.ExchangeRecord, permit: core.UpstreamPermit | null, place: Place | null): void {
     this.#record = record;
@@ -113,7 +113,7 @@ export class WebSocketSession implements Successor {
     this.#contain(() => this.#tunnel?.finish(CloseCode.goingAway, 'going away'));
   }
 
-  /** Runs what a timer asks for, and ends the session if it throws: nothing above a timer would catch it. */
+  /** Runs a timer's callback, and ends the session if it throws: nothing else would catch it. */
   #contain(act: () => void): void {
     try {
       act();
@@ -122,7 +122,7 @@ export class WebSocketSession implements Successor {
     }
   }
 
-  /** Ends it if its sender may not go on. */
+  /** Ends the session if its sender must not continue. */
   #review(): void {
     if (this.#error !== null) return;
     const { limiting, clock } = this.#state;
@@ -155,7 +155,7 @@ export class WebSocketSession implements Successor {
   }
 }
 
-/** What the Close frame tells the client. */
+/** The reason in the Close frame to the client. */
 function closeReason({ refusedToken }: EndedBy): string {
   return refusedToken === null ? 'restricted' : CLOSE_TEXTS[refusedToken.reason];
 }
@@ -170,7 +170,7 @@ const OUTCOMES: Readonly<Record<TunnelEnd, core.Outcome>> = {
   failure: 'truncated',
 };
 
-/** Returns the error for the log. The client was told by a Close frame. */
+/** The error to log. The client got a Close frame. */
 function faultOf({ toUpstream, toClient }: Tunnel): GatewayError | null {
   const cause = toUpstream.fault ?? toClient.fault;
   if (cause === null) return null;

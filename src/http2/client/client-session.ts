@@ -8,7 +8,7 @@ import { ClientStream } from './client-stream.ts';
 /** The client's side of an HTTP/2 connection (RFC 9113), without its socket: bytes in, bytes out. */
 export class ClientSession extends Session<ClientStream> {
   readonly #owner: ClientSessionOwner;
-  /** What is being read. */
+  /** The bytes being read. */
   #reading: LendingBytes | null = null;
   #nextId = 1;
   /** The last stream that a GOAWAY named. */
@@ -29,12 +29,14 @@ export class ClientSession extends Session<ClientStream> {
     return this.peer.maxStreams;
   }
 
-  /** Whether the server takes a header section of this size: names and values in turn. */
+  /** Whether the server accepts a header section of this size: names and values in turn. */
   accepts(fields: readonly string[]): boolean {
     return this.peer.accepts(fields);
   }
 
-  /** Reads a part of these bytes, which handlers may keep. Throws Http2Fault; only `goAway` and `lose` may be called then. */
+  /**
+   * Reads a part of these bytes, which handlers may keep. Throws Http2Fault; after that, only `goAway` and `lose` may be called.
+   */
   read(source: LendingBytes, from: number, to: number): void {
     this.#reading = source;
     this.reader.read(source.bytes, from, to);
@@ -63,7 +65,7 @@ export class ClientSession extends Session<ClientStream> {
   }
 
   override data(id: number, bytes: Buffer, flowBytes: number, ends: boolean): void {
-    // Reopen the window at once, so that a response that its client does not read blocks no other.
+    // Reopen the window at once, so that a response that its client does not read blocks no others.
     super.used(flowBytes);
     super.data(id, bytes, flowBytes, ends);
   }
@@ -71,11 +73,11 @@ export class ClientSession extends Session<ClientStream> {
   override used(): void {}
 
   goaway(lastStream: number, code: number): void {
-    // RFC 9113, 6.8: the last stream never goes up. Even numbers would be the server's own streams.
+    // RFC 9113, 6.8: the last stream never increases. Even numbers would be the server's own streams.
     if (lastStream > this.#lastStream || (lastStream > 0 && lastStream % 2 === 0))
       throw new Http2Fault(ErrorCode.PROTOCOL_ERROR, 'GOAWAY with a last stream that cannot be');
     this.#lastStream = lastStream;
-    // Tell the owner first, because calls that fail now may be sent again at once.
+    // Notify the owner first, because calls that fail now may be sent again at once.
     this.#owner.goaway(lastStream, code);
     for (const stream of this.streams.all())
       if (stream.id > lastStream) this.close(stream, { how: 'unprocessed', code });
@@ -101,12 +103,12 @@ export class ClientSession extends Session<ClientStream> {
   }
 }
 
-/** Holds the connection of a session. */
+/** The connection of a session. */
 export interface ClientSessionOwner {
-  /** Called when there is something to take and write by the end of this turn of the event loop. */
+  /** Called when there are bytes to take and write by the end of this turn of the event loop. */
   wake(): void;
-  /** Called when SETTINGS of the server have been read, the first ones or changes. */
+  /** Called when SETTINGS of the server were read, the first ones or changes. */
   settingsRead(): void;
-  /** Called when a GOAWAY has come: open no more streams. Those above its last one are about to be closed. */
+  /** Called when a GOAWAY arrives: open no more streams. Those above its last one are about to be closed. */
   goaway(lastStream: number, code: number): void;
 }

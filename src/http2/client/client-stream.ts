@@ -1,10 +1,10 @@
 import type { HeaderSection } from '../hpack/index.ts';
 import { Stream, type StreamEnd, type StreamHandler, type StreamHost } from '../session/index.ts';
 
-/** One request with its response, on a stream of HTTP/2. */
+/** One request with its response: a stream of HTTP/2. */
 export class ClientStream extends Stream {
   protected readonly handler: StreamHandler;
-  /** True once a header section has come. */
+  /** True once a header section has arrived. */
   #isBegun = false;
 
   /** @param endsAtOnce true if the request has no body */
@@ -19,7 +19,7 @@ export class ClientStream extends Stream {
   }
 
   override close(end: StreamEnd): void {
-    // A response that has come whole is still handed on, at the pace of the handler.
+    // A complete response is still passed on, at the pace of the handler.
     if (this.isReceived) this.isClosed = true;
     else super.close(end);
   }
@@ -37,7 +37,7 @@ export class ClientStream extends Stream {
   protected finishReceiving(): void {
     this.isDetached = true;
     this.handler.ended();
-    // The response is whole: what is left of the request is not wanted.
+    // The response is complete: the rest of the request is not needed.
     this.cancel();
   }
 }

@@ -13,31 +13,31 @@ import {
 } from './frame-type.ts';
 
 /**
- * Reads the frames that the other side sends, in whatever pieces they come, and hands them on. Checks each frame by itself and in
- * its order after others; only the sink knows which streams there are.
+ * Reads the frames that the peer sends, in whatever pieces they come, and hands them on. Checks each frame by itself and its
+ * order among others; only the sink knows the streams.
  */
 export class FrameReader {
   readonly #sink: FrameSink;
   readonly #data: DataFrame;
   readonly #block: HeaderBlock;
-  /** How many bytes of the preface have not come yet. */
+  /** Bytes of the preface still to come. */
   #prefaceLeft: number;
-  /** The beginning of a frame that has not come whole; empty if there is none. */
+  /** The beginning of an incomplete frame; empty if there is none. */
   #partial: Buffer = NO_BYTES;
   #partialBytes = 0;
-  /** True if the head below is that of the partial frame; false if not even its head has come whole. */
+  /** True if the fields below are the head of the partial frame; false if even its head is incomplete. */
   #hasHead = false;
   /** The head of the frame that is being read (RFC 9113, 4.1). */
   #length = 0;
   #type = 0;
   #flags = 0;
   #stream = 0;
-  /** True once the first frame has come. */
+  /** True once the first frame has arrived. */
   #begun = false;
   #isStopped = false;
 
   /**
-   * @param preface what the other side sends before its first frame
+   * @param preface what the peer sends before its first frame
    * @param maxBlockBytes the largest header block in several frames
    */
   constructor(sink: FrameSink, preface: Buffer = NO_BYTES, maxBlockBytes = MAX_BLOCK_BYTES) {
@@ -48,8 +48,8 @@ export class FrameReader {
   }
 
   /**
-   * Reads the bytes from `from` up to `end`, and may move them. Returns the position where it ended: before `end` if the sink called
-   * `stop`. Throws Http2Fault; do not call it again then.
+   * Reads the bytes from `from` to `end`, and may move them. Returns where it stopped: before `end` if the sink called `stop`.
+   * Throws Http2Fault; do not call it again after that.
    */
   read(bytes: Buffer, from: number, end: number): number {
     this.#isStopped = false;
@@ -63,7 +63,7 @@ export class FrameReader {
     return at;
   }
 
-  /** Ends the present `read` behind the frame that is being handed on. */
+  /** Ends the current `read` after the frame that is being passed on. */
   stop(): void {
     this.#isStopped = true;
   }
@@ -77,7 +77,7 @@ export class FrameReader {
     return from + taken;
   }
 
-  /** Reads a frame in place if enough of it has come, else keeps what has come. */
+  /** Reads a frame in place if enough of it is there, else stores the part that is. */
   #readFrame(bytes: Buffer, at: number, end: number): number {
     this.#hasHead = end - at >= HEAD_BYTES;
     if (this.#hasHead) this.#readHead(bytes, at);
@@ -88,7 +88,7 @@ export class FrameReader {
     return end;
   }
 
-  /** Continues with a frame that comes in pieces, first to the end of its head. */
+  /** Continues a frame that arrives in pieces, first to the end of its head. */
   #readPartial(bytes: Buffer, at: number, end: number): number {
     const taken = Math.min(end - at, this.#neededBytes() - this.#partialBytes);
     bytes.copy(this.#partial, this.#partialBytes, at, at + taken);
@@ -109,7 +109,7 @@ export class FrameReader {
     this.#partial = NO_BYTES;
     this.#partialBytes = 0;
     const next = this.#take(whole, HEAD_BYTES);
-    // The first byte of DATA may have been kept, and belong to the body.
+    // The first byte of DATA may have been stored, and belong to the body.
     if (this.#data.isOpen && next === HEAD_BYTES) {
       this.#data.read(whole, next, HEAD_BYTES + 1);
       this.#data.handOn();
@@ -117,13 +117,13 @@ export class FrameReader {
     return at + taken;
   }
 
-  /** How many bytes of the frame must have come before it can go on. */
+  /** How many bytes of the frame are needed to continue. */
   #neededBytes(): number {
     if (!this.#hasHead) return HEAD_BYTES;
     return HEAD_BYTES + (this.#type === FrameType.DATA ? Math.min(1, this.#length) : this.#length);
   }
 
-  /** Reads the head of a frame. Throws if the frame is wrong by its head alone. */
+  /** Reads the head of a frame. Throws if the head alone is invalid. */
   #readHead(bytes: Buffer, at: number): void {
     const length =
       ((bytes[at] as number) << 16) | ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number);
@@ -141,7 +141,7 @@ export class FrameReader {
       throw protocolFault('another frame inside a header block');
   }
 
-  /** Hands on a frame whose payload begins at `from`. Returns the position after what was read. */
+  /** Passes on a frame whose payload begins at `from`. Returns the position after it. */
   #take(bytes: Buffer, from: number): number {
     const type = this.#type;
     if (type === FrameType.DATA)
@@ -233,7 +233,7 @@ function checkDependency(stream: number, bytes: Buffer, at: number): void {
   if ((uint32(bytes, at) & MAX_31_BITS) === stream) throw protocolFault('a stream that depends on itself');
 }
 
-/** Most CONTINUATION frames of one block, as in nghttp2: more only make work (CVE-2024-27316). */
+/** Maximum CONTINUATION frames of one block, as in nghttp2: more only cause work (CVE-2024-27316). */
 const MAX_CONTINUATIONS = 8;
 const MAX_BLOCK_BYTES = (1 + MAX_CONTINUATIONS) * MAX_PAYLOAD;
 
@@ -244,14 +244,14 @@ class HeaderBlock {
   #parts: Buffer[] = [];
   /** Size of the parts. */
   #bytes = 0;
-  /** True if the HEADERS frame of the present block had END_STREAM. */
+  /** True if the HEADERS frame of the current block had END_STREAM. */
   ends = false;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
-  /** True if a block has begun and only its CONTINUATION may come. */
+  /** True if a block has begun and only its CONTINUATION may follow. */
   get isOpen(): boolean {
     return this.#stream !== 0;
   }
@@ -296,17 +296,17 @@ function fragmentOf(stream: number, payload: Buffer, flags: number): Buffer {
 }
 
 /**
- * The DATA frame that is being read. At the end of each read, hands on the part that has come, because a slow server may take long
- * for a frame. Hands on frames of one stream that come together as one piece: each piece would cost its client a write.
+ * The DATA frame being read. At the end of each read, passes on the available part, because a slow server may take long for a
+ * frame. Consecutive frames of one stream are passed on as one piece: each piece would cost its client a write.
  */
 class DataFrame {
   readonly #sink: FrameSink;
   #stream = 0;
   #ends = false;
-  /** How many bytes have not come yet, without padding. */
+  /** Bytes still to come, without padding. */
   #bytesLeft = 0;
   #paddingLeft = 0;
-  /** The buffer that holds the piece that is not handed on yet. */
+  /** The buffer of the piece that is not passed on yet. */
   #piece: Buffer = NO_BYTES;
   #pieceFrom = 0;
   #pieceTo = 0;
@@ -316,7 +316,7 @@ class DataFrame {
     this.#sink = sink;
   }
 
-  /** True if a part of the frame has not come yet. */
+  /** True if a part of the frame is still to come. */
   get isOpen(): boolean {
     return this.#bytesLeft > 0 || this.#paddingLeft > 0;
   }
@@ -338,13 +338,13 @@ class DataFrame {
     this.#ends = (flags & Flag.END_STREAM) !== 0;
     this.#paddingLeft = padding;
     this.#bytesLeft = length - lead - padding;
-    // RFC 9113, 6.1: padding counts for flow control. An empty frame is handed on, too.
+    // RFC 9113, 6.1: padding counts for flow control. An empty frame is passed on as well.
     if (isPadded || length === 0)
       this.#sink.data(stream, NO_BYTES, lead + padding, this.#ends && !this.isOpen);
     return lead;
   }
 
-  /** Reads on. Returns the position after the frame's bytes. */
+  /** Continues reading. Returns the position after the frame's bytes. */
   read(bytes: Buffer, at: number, end: number): number {
     const taken = Math.min(this.#bytesLeft, end - at);
     if (taken > 0) {
@@ -355,14 +355,14 @@ class DataFrame {
     const skipped = Math.min(this.#paddingLeft, end - at - taken);
     if (skipped > 0) {
       this.#paddingLeft -= skipped;
-      // A frame that breaks off inside its padding must not end the stream.
+      // A frame that is cut off inside its padding must not end the stream.
       if (!this.isOpen) this.handOn();
       if (this.#ends && !this.isOpen) this.#sink.data(this.#stream, NO_BYTES, 0, true);
     }
     return at + taken + skipped;
   }
 
-  /** Hands on what was read. Call it at the end of the bytes, and before a frame of another type. */
+  /** Passes on what was read. Call it at the end of the bytes, and before a frame of another type. */
   handOn(ends = false): void {
     if (this.#piece === NO_BYTES) return;
     const piece = this.#piece.subarray(this.#pieceFrom, this.#pieceTo);

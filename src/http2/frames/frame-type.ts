@@ -16,7 +16,7 @@ export const FrameType = {
   PRIORITY_UPDATE: 0x10,
 } as const;
 
-/** What a client sends before its first frame (RFC 9113, 3.4). */
+/** The first bytes of a client, before its first frame (RFC 9113, 3.4). */
 export const PREFACE: Buffer = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
 export const Flag = {
@@ -46,7 +46,7 @@ export const MAX_PAYLOAD = 16_384;
 /** The largest window, and the largest stream identifier. */
 export const MAX_31_BITS = 0x7fffffff;
 
-/** Makes the fault for a violation that has no error code of its own. */
+/** Makes the fault for a violation without an error code of its own. */
 export function protocolFault(message: string): Http2Fault {
   return new Http2Fault(ErrorCode.PROTOCOL_ERROR, message);
 }
@@ -55,11 +55,11 @@ export function frameSizeFault(message: string): Http2Fault {
   return new Http2Fault(ErrorCode.FRAME_SIZE_ERROR, message);
 }
 
-/** Takes the frames of a connection. Bytes are views that change after the call. */
+/** Receives the frames of a connection. Bytes are views that change after the call. */
 export interface FrameSink {
   /** Takes a part of a DATA frame. `flowBytes` counts padding as well. */
   data(stream: number, bytes: Buffer, flowBytes: number, ends: boolean): void;
-  /** Takes a whole header block. */
+  /** Takes a complete header block. */
   headers(stream: number, block: Buffer, ends: boolean): void;
   reset(stream: number, code: number): void;
   /** Takes the payload of SETTINGS: entries of 6 bytes. */
@@ -71,6 +71,6 @@ export interface FrameSink {
   windowUpdate(stream: number, increment: number): void;
   /** Takes a PRIORITY_UPDATE, with the value of its priority field. */
   priorityUpdate(stream: number, priority: string): void;
-  /** Called for a frame that says nothing: PRIORITY, which is deprecated, or one of an unknown type. */
+  /** Called for a frame without effect: PRIORITY, which is deprecated, or one of an unknown type. */
   ignored(): void;
 }

@@ -1,24 +1,24 @@
 import { NO_BYTES } from '../../core/index.ts';
 import { Flag, FrameType, HEAD_BYTES, MAX_PAYLOAD } from './frame-type.ts';
 
-/** Size of the buffer at the beginning. It grows with what is written within a turn of the event loop. */
+/** Initial size of the buffer. It grows with what is written within a turn of the event loop. */
 const FIRST_BYTES = 4_096;
 const MAX_KEPT_BYTES = 262_144;
-/** From this size on, no more DATA should be written before a `take`. */
+/** At this size, no more DATA should be written before a `take`. */
 const FULL_BYTES = 65_536;
-/** Stands for the stream of the last DATA frame while there is none. */
+/** The stream of the last DATA frame if there is none. */
 const NO_STREAM = 0;
 
-/** Writes frames one after the other into a buffer that is taken as a whole. */
+/** Writes frames one after the other into a buffer, which is taken as a whole. */
 export class FrameWriter {
   readonly #wake: () => void;
   #room = NO_BYTES;
-  /** The buffer that others still read; empty if there is none. */
+  /** The buffer that others are still reading; empty if there is none. */
   #lent = NO_BYTES;
   #at = 0;
-  /** How many bytes were taken last. */
+  /** How many bytes the last `take` returned. */
   #taken = 0;
-  /** Where the last DATA frame begins; its end and its stream follow. */
+  /** Where the last DATA frame begins, where it ends, and its stream. */
   #dataAt = 0;
   #dataEnd = 0;
   #dataStream = NO_STREAM;
@@ -37,36 +37,36 @@ export class FrameWriter {
     return this.#at >= FULL_BYTES;
   }
 
-  /** Returns what was written since the last time. The next frame overwrites it, unless `lend` is called before. */
+  /** Returns everything written since the last call. The next frame overwrites it, unless `lend` is called first. */
   take(): Buffer {
     const taken = this.#room.subarray(0, this.#at);
     this.#taken = this.#at;
     this.#at = 0;
     this.#dataStream = NO_STREAM;
-    // A burst must not keep its memory for good.
+    // A burst must not keep its memory forever.
     if (this.#room.length > MAX_KEPT_BYTES) this.#room = NO_BYTES;
     return taken;
   }
 
-  /** Leaves what was taken last to those who still read it, until `giveBack` is called. */
+  /** Leaves the bytes of the last `take` to those who are still reading them, until `giveBack` is called. */
   lend(): void {
     this.#lent = this.#room;
     this.#room = NO_BYTES;
   }
 
-  /** Notes that nobody reads what was lent any more: its buffer is used again. */
+  /** Called when nobody reads the lent buffer any more: it is reused. */
   giveBack(): void {
     if (this.#at === 0) this.#room = this.#lent;
     this.#lent = NO_BYTES;
   }
 
-  /** Frees the buffer if nothing has been written for some time. Call it now and then. */
+  /** Frees the buffer if nothing was written for some time. Call it periodically. */
   rest(): void {
     if (this.#at === 0 && this.#taken === 0) this.#room = NO_BYTES;
     this.#taken = 0;
   }
 
-  /** Writes bytes that are no frame: the preface. */
+  /** Writes bytes that are not a frame: the preface. */
   bytes(bytes: Uint8Array): void {
     this.#reserve(bytes.length);
     this.#room.set(bytes, this.#at);
@@ -89,8 +89,8 @@ export class FrameWriter {
   }
 
   /**
-   * Writes DATA, of at most MAX_PAYLOAD bytes. They go into the last frame if it has room, since small frames cost the other side
-   * much: the Rust crate h2 closes the connection when some hundred of them wait to be read.
+   * Writes DATA, of at most MAX_PAYLOAD bytes. They are appended to the last frame if it has room, since small frames are costly
+   * for the peer: the Rust crate h2 closes the connection when some hundred of them wait to be read.
    */
   data(stream: number, bytes: Buffer, from = 0, to: number = bytes.length): void {
     if (this.#extendData(stream, bytes, from, to)) return;
@@ -112,7 +112,7 @@ export class FrameWriter {
     return true;
   }
 
-  /** Ends a stream: by the last DATA frame if it is the stream's own and has not left, else by an empty one. */
+  /** Ends a stream: with the last DATA frame if that is the stream's and not sent yet, else with an empty one. */
   endData(stream: number): void {
     if (this.#dataStream === stream) this.#room[this.#dataAt + 4] = Flag.END_STREAM;
     else this.#head(0, FrameType.DATA, Flag.END_STREAM, stream);

@@ -1,10 +1,10 @@
-/** Most bytes of the other side's memory that we use. */
+/** Maximum bytes of the peer's memory that we use. */
 const MAX_BYTES = 4_096;
-/** Largest field that is indexed: longer ones would push out too many others. */
+/** Largest field that is indexed: longer ones would evict too many others. */
 const MAX_FIELD_BYTES = 1_024;
-/** How many values of a name may be indexed in a row without one being used again. */
+/** How many values of a name may be indexed in a row without one being reused. */
 const MAX_UNUSED_VALUES = 8;
-/** Most names that are remembered. */
+/** Maximum names that are remembered. */
 const MAX_NAMES = 256;
 
 /** A field in the table. */
@@ -12,22 +12,22 @@ export interface Entry {
   readonly name: string;
   readonly value: string;
   readonly bytes: number;
-  /** How many entries were added before this one. */
+  /** The number of entries added before this one. */
   readonly number: number;
   readonly state: NameState;
-  /** False once it has been pushed out. */
+  /** False once it has been evicted. */
   isHeld: boolean;
 }
 
-/** What is known of a name. */
+/** What is known about a name. */
 interface NameState {
-  /** Its entries, the newest last. */
+  /** Its entries, newest last. */
   entries: Entry[];
-  /** How many values were indexed since one was used again. */
+  /** Values indexed since one was reused. */
   unusedValues: number;
 }
 
-/** The dynamic table of our encoder. Chooses what it holds: fields whose values come again. */
+/** The dynamic table of our encoder. Indexes fields whose values recur. */
 export class EncodingTable {
   readonly #entries: Entry[] = [];
   /** Index of the oldest entry that is still in the table. */
@@ -42,7 +42,7 @@ export class EncodingTable {
     return this.#names.size;
   }
 
-  /** Follows the other side's limit. The next block tells it so (RFC 7541, 4.2). */
+  /** Applies the peer's limit. The next block announces it (RFC 7541, 4.2). */
   limit(bytes: number): void {
     const maxBytes = Math.min(bytes, MAX_BYTES);
     if (maxBytes === this.#maxBytes) return;
@@ -52,7 +52,7 @@ export class EncodingTable {
     this.#resizes = least < maxBytes ? [least, maxBytes] : [maxBytes];
   }
 
-  /** Removes and returns the changes of the table's size that have not been sent yet. */
+  /** Removes and returns the size changes that have not been sent yet. */
   takeResizes(): readonly number[] {
     if (this.#resizes.length === 0) return this.#resizes;
     const taken = this.#resizes;
@@ -71,7 +71,7 @@ export class EncodingTable {
     return this.#names.get(name)?.entries.findLast(entry => entry.value === value);
   }
 
-  /** Returns the index of an entry that is in the table, and notes that it is used. */
+  /** Returns the index of an entry in the table, and notes that it was used. */
   use(entry: Entry): number {
     entry.state.unusedValues = 0;
     return FIRST_DYNAMIC + this.#added - 1 - entry.number;
@@ -97,7 +97,7 @@ export class EncodingTable {
     this.#evict(this.#maxBytes - bytes);
     const state = this.#stateOf(name);
     const entry = { name, value, bytes, number: this.#added++, state, isHeld: true };
-    // Most names have one entry. An array that grows by a push has room for 17.
+    // Most names have one entry. An array that grows by `push` has room for 17.
     if (state.entries.length === 0) state.entries = [entry];
     else state.entries.push(entry);
     state.unusedValues++;
@@ -115,7 +115,7 @@ export class EncodingTable {
     return state;
   }
 
-  /** Forgets the names that have no entry left. */
+  /** Forgets names without entries. */
   #forgetNames(): void {
     for (const [name, { entries }] of this.#names) if (entries.length === 0) this.#names.delete(name);
   }
@@ -155,7 +155,7 @@ export const STATIC_NAMES: readonly string[] = ['', ...ENTRIES.filter((_, i) => 
 export const STATIC_VALUES: readonly string[] = ['', ...ENTRIES.filter((_, i) => i % 2 === 1)];
 /** The index of the first entry of the dynamic table. */
 export const FIRST_DYNAMIC = STATIC_NAMES.length;
-/** What an entry counts besides its bytes (RFC 7541, 4.1). */
+/** What an entry counts in addition to its bytes (RFC 7541, 4.1). */
 export const ENTRY_OVERHEAD = 32;
 
 /** Returns the size of a section of names and values in turn, as SETTINGS_MAX_HEADER_LIST_SIZE counts it (RFC 9113, 6.5.2). */

@@ -1,4 +1,4 @@
-/** What becomes of a field. Those of pseudo-fields are above 0, a bit each. */
+/** How a field is treated. Grades of pseudo-fields are above 0, one bit each. */
 export const FieldGrade = {
   /** The field is passed on. */
   FIELD: 0,
@@ -6,7 +6,7 @@ export const FieldGrade = {
   DROPPED: -1,
   /** The field makes the whole section malformed (RFC 9113, 8.1.1). */
   MALFORMED: -2,
-  /** It is passed on, and the codec needs its value: `content-length` and `priority` of a request. */
+  /** Passed on, and the codec needs its value: `content-length`, or `priority` of a request. */
   LENGTH: -3,
   PRIORITY: -4,
   METHOD: 0x1,
@@ -26,7 +26,7 @@ const VALUE = /^(?:[\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e\x80-
 const LENGTH = /^\d{1,15}$/;
 /** RFC 3986, 3.1. */
 const SCHEME = /^[a-z][a-z0-9+.-]*$/i;
-/** Fields that belong to a connection of HTTP/1.1 (RFC 9113, 8.2.2). */
+/** Fields that belong to an HTTP/1.1 connection (RFC 9113, 8.2.2). */
 const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
   ...['connection', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'],
 ]);
@@ -38,16 +38,16 @@ const REQUEST_PSEUDO: ReadonlyMap<string, FieldGrade> = new Map([
   [':protocol', FieldGrade.PROTOCOL],
 ]);
 
-/** Judges a field of a response by itself, as nghttp2 does. */
+/** Grades a field of a response on its own, as nghttp2 does. */
 export function gradeResponseField(name: string, value: string): FieldGrade {
   if (name.startsWith(':')) return name === ':status' ? FieldGrade.STATUS : MALFORMED;
   if (UPPER_CASE.test(name) || belongsToConnection(name, value)) return MALFORMED;
   if (NAME.test(name) && VALUE.test(value)) return FIELD;
-  // If content-length were dropped, a body of any length would count as whole.
+  // If content-length were dropped, a body of any length would count as complete.
   return name === 'content-length' ? MALFORMED : DROPPED;
 }
 
-/** Judges a field of a request by itself, as strictly as over HTTP/1.1: what that refuses is malformed. */
+/** Grades a field of a request on its own, as strictly as over HTTP/1.1: what is refused there is malformed. */
 export function gradeRequestField(name: string, value: string): FieldGrade {
   if (!VALUE.test(value)) return MALFORMED;
   if (name.startsWith(':')) {

@@ -4,42 +4,42 @@ import { ENTRY_OVERHEAD, FIRST_DYNAMIC, STATIC_NAMES, STATIC_VALUES } from './en
 import { FieldGrade } from './field-grade.ts';
 import { decodeHuffman } from './huffman.ts';
 
-/** Size of the table that an encoder may fill; we send no SETTINGS that change it (RFC 9113, 6.5.2). */
+/** Size of the table that an encoder may fill; our SETTINGS do not change it (RFC 9113, 6.5.2). */
 const TABLE_BYTES = 4_096;
-/** Largest shift of an integer's last byte: longer integers are of no use, and an error (RFC 7541, 5.1). */
+/** Largest shift of an integer's last byte: longer integers are useless, and an error (RFC 7541, 5.1). */
 const MAX_SHIFT = 21;
-/** Most bytes of a block that is remembered, and how many are. */
+/** Maximum bytes of a remembered block, and maximum number of blocks. */
 const MAX_REMEMBERED_BYTES = 4_096;
 const REMEMBERED = 2;
-/** The flaw of a section that is larger than its bounds. */
+/** The flaw of a section that exceeds its bounds. */
 export const TOO_LARGE = 'a head that is too large';
 
-/** A decoded header section. Blocks that repeat give the same object: nobody may change it. */
+/** A decoded header section. Repeated blocks give the same object: nobody may change it. */
 export interface HeaderSection {
   /** Names and values in turn. Pseudo-fields, if there are any, come first. */
   readonly fields: readonly string[];
   /** Why the section is malformed; `null` if it is not. */
   readonly flaw: string | null;
-  /** Its pseudo-fields: the bits of their grades. */
+  /** Its pseudo-fields, as the bits of their grades. */
   readonly pseudo: number;
-  /** The values of fields that the codec needs itself; `null` if they are absent or of no use. */
+  /** The values of fields that the codec itself needs; `null` if absent or unusable. */
   readonly length: string | null;
   readonly priority: string | null;
-  /** Names of fields that must be sent on as never indexed, as they came (RFC 7541, 6.2.3). */
+  /** Names of fields that must be forwarded as never indexed, as received (RFC 7541, 6.2.3). */
   readonly neverIndexed: FieldNames;
 }
 
 /** How large a header section may be. */
 export interface SectionBounds {
-  /** Most bytes, with 32 more for each field (RFC 9113, 6.5.2). */
+  /** Maximum bytes, with 32 more for each field (RFC 9113, 6.5.2). */
   readonly maxBytes: number;
   readonly maxFields: number;
 }
 
-/** Judges a field by itself. */
+/** Grades a field on its own. */
 type Grader = (name: string, value: string) => FieldGrade;
 
-/** Decodes the header blocks of a connection, one after the other (RFC 7541). */
+/** Decodes the header blocks of a connection, in order (RFC 7541). */
 export class HeaderDecoder {
   readonly #grade: Grader;
   readonly #bounds: SectionBounds;
@@ -49,11 +49,11 @@ export class HeaderDecoder {
   #at = 0;
   #end = 0;
   #fields: string[] = [];
-  /** Size of the section so far, with 32 bytes more for each field, dropped ones included. */
+  /** Size of the section so far, with 32 more bytes per field, dropped ones included. */
   #bytes = 0;
   #flaw: string | null = null;
   #pseudo = 0;
-  /** True once a field has come that is no pseudo-field. */
+  /** True after the first field that is not a pseudo-field. */
   #isBehindPseudo = false;
   #length: string | null = null;
   #priority: string | null = null;
@@ -68,7 +68,7 @@ export class HeaderDecoder {
     this.#static = staticFields(grade);
   }
 
-  /** Decodes a whole block. Throws Http2Fault; the tables of both sides differ from then on. */
+  /** Decodes a complete block. Throws Http2Fault; after that, the tables of both sides differ. */
   decode(block: Buffer, from = 0, to: number = block.length): HeaderSection {
     const { version } = this.#table;
     for (const known of this.#known) if (known.isLike(block, from, to, version)) return known.section;
@@ -78,7 +78,7 @@ export class HeaderDecoder {
     return section;
   }
 
-  /** Frees what only makes repeated blocks cheaper. */
+  /** Frees what only speeds up repeated blocks. */
   forget(): void {
     this.#known = [];
   }
@@ -103,7 +103,7 @@ export class HeaderDecoder {
     this.#neverIndexed = undefined;
     this.#readResizes();
     while (this.#at < to) this.#take(this.#readField(block[this.#at] as number));
-    // The bytes are overwritten soon.
+    // The bytes will be overwritten.
     this.#block = NO_BYTES;
     return {
       fields: this.#fields,
@@ -115,7 +115,7 @@ export class HeaderDecoder {
     };
   }
 
-  /** Reads changes of the table's size, which come first (RFC 7541, 4.2). */
+  /** Reads the table size changes, which come first (RFC 7541, 4.2). */
   #readResizes(): void {
     while (this.#at < this.#end && ((this.#block[this.#at] as number) & 0xe0) === 0x20) {
       const bytes = this.#integer(0x1f);
@@ -152,7 +152,7 @@ export class HeaderDecoder {
     return field;
   }
 
-  /** Adds a field to the section, or notes why it makes the section malformed. */
+  /** Adds a field to the section, or records why it makes the section malformed. */
   #take({ name, value, grade, bytes }: DecodedField): void {
     this.#bytes += bytes;
     const { maxBytes, maxFields } = this.#bounds;
@@ -226,7 +226,7 @@ function decodedField(name: string, value: string, grade: Grader): DecodedField 
 
 const staticTables = new Map<Grader, readonly DecodedField[]>();
 
-/** Returns the static table with grades, which all connections share. */
+/** Returns the static table with grades, shared by all connections. */
 function staticFields(grade: Grader): readonly DecodedField[] {
   const known = staticTables.get(grade);
   if (known !== undefined) return known;
@@ -235,7 +235,7 @@ function staticFields(grade: Grader): readonly DecodedField[] {
   return fields;
 }
 
-/** A block that left the table as it was, and its section. */
+/** A block that did not change the table, and its section. */
 class KnownBlock {
   #bytes = NO_BYTES;
   #length = 0;
@@ -254,7 +254,7 @@ class KnownBlock {
     this.#version = version;
   }
 
-  /** @param version the version of the table; entries of an older one may have other numbers now */
+  /** @param version the version of the table; entries of an older one may have different numbers now */
   isLike(block: Buffer, from: number, to: number, version: number): boolean {
     return (
       version === this.#version &&
@@ -264,16 +264,16 @@ class KnownBlock {
   }
 }
 
-/** The dynamic table of the other side's encoder (RFC 7541, 2.3.2). */
+/** The dynamic table of the peer's encoder (RFC 7541, 2.3.2). */
 export class DecodingTable {
-  /** A power of two of places, as many as were needed so far. */
+  /** A ring whose size is a power of two, as large as needed so far. */
   #ring: (DecodedField | undefined)[] = [];
-  /** How many entries were added since the ring grew; the newest is at this place less 1. */
+  /** Entries added since the ring last grew; the newest is one place before. */
   #added = 0;
   #length = 0;
   #bytes = 0;
   #maxBytes: number;
-  /** Changes with the table. */
+  /** Incremented whenever the table changes. */
   version = 0;
 
   constructor(maxBytes: number) {
@@ -284,12 +284,12 @@ export class DecodingTable {
     return this.#length;
   }
 
-  /** Returns the entry at this place, where 0 is the newest; undefined if there is none. */
+  /** Returns the entry at this place, 0 being the newest; undefined if there is none. */
   at(place: number): DecodedField | undefined {
     return place < this.#length ? this.#ring[(this.#added - 1 - place) & (this.#ring.length - 1)] : undefined;
   }
 
-  /** Adds a field. One that is larger than the table empties it (RFC 7541, 4.4). */
+  /** Adds a field. One larger than the table empties it (RFC 7541, 4.4). */
   add(field: DecodedField): void {
     this.version++;
     this.#evict(this.#maxBytes - field.bytes);

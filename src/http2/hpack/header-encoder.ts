@@ -1,17 +1,17 @@
 import { type FieldNames, NO_NAMES } from '../../core/index.ts';
 import { EncodingTable, type Entry, STATIC_NAMES, STATIC_VALUES } from './encoding-table.ts';
 
-/** Names of secrets: no table may keep them, neither ours nor that of an intermediary (RFC 7541, 7.1.3). */
+/** Names of secrets: no table may keep them, neither ours nor an intermediary's (RFC 7541, 7.1.3). */
 const SECRET: ReadonlySet<string> = new Set(['authorization', 'cookie', 'proxy-authorization']);
 
-/** Whether we never index fields of this name, which is in lower case. */
+/** Whether we never index fields of this lower-case name. */
 export function isSecret(name: string): boolean {
   return SECRET.has(name);
 }
 
-/** Strings up to this length are copied by a loop, which is faster than a call into native code. */
+/** Strings up to this length are copied in a loop, which is faster than a call into native code. */
 const SHORT = 24;
-/** Most bytes that the three integers of a field take. */
+/** Maximum bytes of the three integers of a field. */
 const INTEGERS = 18;
 
 const staticNames = new Map<string, number>();
@@ -23,15 +23,15 @@ for (let i = STATIC_NAMES.length - 1; i > 0; i--) {
   staticFields.set(name, values.set(STATIC_VALUES[i] as string, i));
 }
 
-/** Most fields of a section whose places in a table are remembered. */
+/** Maximum fields of a section whose places in a table are remembered. */
 const MAX_HINTS = 32;
 
 /**
- * Remembers where the tables hold one field of the last section. The field at the same place of the next section is mostly the
- * same.
+ * Remembers where the tables hold one field of the last section. The field at the same position of the next section is usually
+ * the same.
  */
 class Hint {
-  /** Its name as it was given, perhaps in capitals. */
+  /** Its name as given, possibly with capitals. */
   name = '';
   value = '';
   /** Its index in the static table, or its entry in the dynamic one. */
@@ -46,12 +46,12 @@ class Hint {
   }
 }
 
-/** The buffer of all encoders: a block is written to its connection before the next one is encoded. */
+/** The buffer of all encoders: each block is written to its connection before the next one is encoded. */
 let room: Buffer = Buffer.allocUnsafeSlow(4_096);
-/** A buffer that grew beyond this is not kept. */
+/** A buffer larger than this is not kept. */
 const MAX_KEPT_BYTES = 65_536;
 
-/** Encodes the header blocks of a connection, one after the other (RFC 7541). Without Huffman codes, which cost more than they save. */
+/** Encodes the header blocks of a connection, in order (RFC 7541). Without Huffman coding, which costs more than it saves. */
 export class HeaderEncoder {
   readonly #table = new EncodingTable();
   /** Hints for heads, and for trailers. */
@@ -59,22 +59,22 @@ export class HeaderEncoder {
   #tailHints: Hint[] = [];
   #at = 0;
 
-  /** Frees what only makes repeated sections cheaper. */
+  /** Frees what only speeds up repeated sections. */
   forget(): void {
     this.#headHints = [];
     this.#tailHints = [];
   }
 
-  /** Follows the SETTINGS_HEADER_TABLE_SIZE of the other side. */
+  /** Applies the peer's SETTINGS_HEADER_TABLE_SIZE. */
   limitTable(bytes: number): void {
     this.#table.limit(bytes);
   }
 
   /**
-   * Encodes a section of names and values in turn. The block is valid until any encoder encodes the next one. Names are written in
-   * lower case.
+   * Encodes a section of names and values in turn. The block is valid until any encoder encodes the next one. Names are written
+   * in lower case.
    *
-   * @param neverIndexed names of fields to keep out of every table, besides the secrets
+   * @param neverIndexed names of fields to keep out of all tables, in addition to the secrets
    * @param status comes first; 0 if there is none
    */
   encode(fields: readonly string[], neverIndexed: FieldNames = NO_NAMES, status = 0): Buffer {

@@ -1,8 +1,8 @@
 import { ErrorCode, Http2Fault } from '../http2-fault.ts';
 
 /**
- * The lengths in bits of the codes of the bytes 0 to 255 and of EOS (RFC 7541, B): a letter each, `A` for 5. The code is
- * canonical: in order of length, then of symbol, each code is the last one plus 1. So the lengths say it all.
+ * The lengths in bits of the codes of bytes 0 to 255 and EOS (RFC 7541, B): one letter each, `A` for 5. The code is canonical: in
+ * order of length, then of symbol, each code is the previous one plus 1. So the lengths define it.
  */
 const LENGTHS = [
   'ISXXXXXXXTZXXZXXXXXXXXZXXXXXXXXXBFFHIBDGFFDGDBBBAAABBBBBBBCDKBHF',
@@ -18,8 +18,8 @@ const EOS = 256;
 const NODE_ENTRIES = 256;
 
 /**
- * The tree, node after node. An entry above 0 ends a code: the symbol times 16, plus how many of the 8 bits belong to it. Below
- * 0, the code continues in the node of that number. No code begins like an entry of 0.
+ * The tree, node after node. An entry above 0 ends a code: the symbol times 16, plus how many of the 8 bits belong to it. An
+ * entry below 0 continues the code in the node of that number. 0 marks an invalid code.
  */
 const NODES: Int16Array = makeNodes();
 
@@ -29,7 +29,7 @@ function makeNodes(): Int16Array {
   for (let bits = LEAST_BITS; bits <= 30; bits++, code *= 2)
     for (let symbol = 0; symbol <= EOS; symbol++) {
       if (LENGTHS.charCodeAt(symbol) - 65 + LEAST_BITS !== bits) continue;
-      // RFC 7541, 5.2: a string in which EOS occurs is an error.
+      // RFC 7541, 5.2: a string that contains EOS is an error.
       if (symbol !== EOS) addCode(nodes, symbol, code, bits);
       code++;
     }
@@ -51,19 +51,19 @@ function addCode(nodes: number[], symbol: number, code: number, bits: number): v
   nodes.fill(symbol * 16 + left, first, first + (1 << (8 - left)));
 }
 
-/** The buffer that decodes all short strings. */
+/** The buffer for decoding short strings. */
 const room: Buffer = Buffer.allocUnsafeSlow(1_024);
 
-/** Decodes a Huffman code to text in which each character is one byte. Throws Http2Fault. */
+/** Decodes a Huffman-coded string to text of one byte per character. Throws Http2Fault. */
 export function decodeHuffman(bytes: Uint8Array, from: number, to: number): string {
   const most = Math.ceil(((to - from) * 8) / LEAST_BITS);
-  // A long string gets a buffer of its own, which is not kept.
+  // A long string gets its own buffer, which is not kept.
   const text = most <= room.length ? room : Buffer.allocUnsafeSlow(most);
   let length = 0;
   let node = 0;
   let window = 0;
   let bits = 0;
-  /** How many bits came since the last symbol. */
+  /** How many bits were read since the last symbol. */
   let open = 0;
   for (let at = from; at < to; at++) {
     window = ((window << 8) | (bytes[at] as number)) & 0xffff;
@@ -83,7 +83,7 @@ export function decodeHuffman(bytes: Uint8Array, from: number, to: number): stri
       }
     }
   }
-  // What is left may hold one more code or two, then padding.
+  // The remaining bits may contain one or two more codes, then padding.
   while (bits > 0) {
     const entry = NODES[node + ((window << (8 - bits)) & 0xff)] as number;
     if (entry <= 0 || (entry & 15) > bits) break;
@@ -92,7 +92,7 @@ export function decodeHuffman(bytes: Uint8Array, from: number, to: number): stri
     open = bits;
     node = 0;
   }
-  // RFC 7541, 5.2: padding is less than a byte, of ones.
+  // RFC 7541, 5.2: padding is shorter than a byte, and all ones.
   const ones = (1 << bits) - 1;
   if (open > 7 || (window & ones) !== ones) throw badCode();
   return text.toString('latin1', 0, length);

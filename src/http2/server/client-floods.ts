@@ -1,7 +1,7 @@
 import type { Http2FaultReason } from '../../core/index.ts';
 import { tooMany } from '../session/index.ts';
 
-/** How many events of a kind may come in a burst, and each second over time. */
+/** How many events of a kind are allowed in a burst, and per second over time. */
 interface RateBounds {
   readonly burst: number;
   readonly perS: number;
@@ -11,7 +11,7 @@ interface RateBounds {
 
 /**
  * Streams that were reset, by the client or by us: a client can provoke our resets. Each may have cost a request to an upstream
- * (CVE-2023-44487, CVE-2025-8671). A burst is as when a user leaves a page.
+ * (CVE-2023-44487, CVE-2025-8671). The burst is what happens when a user leaves a page.
  */
 const RESETS: RateBounds = {
   burst: 500,
@@ -23,7 +23,7 @@ const REFUSED: RateBounds = {
   ...{ burst: 100, perS: 10 },
   ...{ what: 'streams past the maximum', reason: 'refused_streams' },
 };
-/** Frames that are part of no request, and that no response explains. */
+/** Frames that belong to no request and that no response explains. */
 const OTHERS: RateBounds = { burst: 5_000, perS: 2_000, what: 'control', reason: 'control_frames' };
 
 /** Counts events of a kind. */
@@ -45,21 +45,24 @@ class Rate {
     if (this.#count > burst) throw tooMany(what, reason);
   }
 
-  /** Takes up to `count` off the count. It may become negative, by one burst at most: then so many are allowed in advance. */
+  /** Subtracts up to `count`. The count may become negative, by one burst at most: then that many are allowed in advance. */
   allow(count: number): void {
     this.#count = Math.max(this.#count - count, -this.#bounds.burst);
   }
 
-  /** Lets the count sink by as much as so many seconds allow. */
+  /** Reduces the count by what this many seconds allow. */
   pass(seconds: number): void {
     if (this.#count > 0) this.#count = Math.max(0, this.#count - this.#bounds.perS * seconds);
   }
 }
 
-/** How many frames a client may send because it opened a stream or got DATA: updates of two windows, PING and priorities. */
+/**
+ * How many frames a client may send for each stream that it opened and each DATA frame that it got: updates of two windows, PING
+ * and priorities.
+ */
 const FRAMES_PER_EVENT = 4;
 
-/** Notices clients that cost more than they ask for. */
+/** Detects clients that cause more work than they request. */
 export class ClientFloods {
   readonly #resets = new Rate(RESETS);
   readonly #refused = new Rate(REFUSED);
@@ -85,12 +88,12 @@ export class ClientFloods {
     this.#others.check();
   }
 
-  /** Notes that a stream was opened, or so many frames of DATA were sent: some control frames may follow. */
+  /** Called when a stream was opened, or this many DATA frames were sent: some control frames may follow. */
   explained(frames: number): void {
     this.#others.allow(FRAMES_PER_EVENT * frames);
   }
 
-  /** Lets the counts sink with time. */
+  /** Reduces the counts as time passes. */
   sweep(nowMs: number): void {
     const seconds = (nowMs - (this.#seenMs ?? nowMs)) / 1_000;
     this.#seenMs = nowMs;

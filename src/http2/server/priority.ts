@@ -8,10 +8,10 @@ export interface Priority {
 const URGENCY = /(?:^|[,;\s])u\s*=\s*([0-7])(?![\w.])/;
 const INCREMENTAL = /(?:^|[,;\s])i(?:\s*=\s*\?1)?\s*(?:[,;]|$)/;
 const DEFAULT_URGENCY = 3;
-/** A value holds two short members; of a longer one, no more is read. */
+/** A value has two short members; of a longer one, no more is read. */
 const MAX_LENGTH = 64;
 
-/** Reads the value of a `priority` field. What is not understood counts as absent. */
+/** Reads the value of a `priority` field. What cannot be parsed counts as absent. */
 export function readPriority(text: string): Priority {
   const value = text.slice(0, MAX_LENGTH);
   const urgency = URGENCY.exec(value)?.[1];
@@ -24,7 +24,7 @@ export function readPriority(text: string): Priority {
 /** Priorities of streams that have not been opened yet. */
 export class EarlyPriorities {
   readonly #most: number;
-  /** What was read, not the text, which may have 16 KiB each and would be kept for nothing. */
+  /** Keeps parsed priorities instead of text, which may have 16 KiB each. */
   readonly #values = new Map<number, Priority>();
 
   /** @param most how many are remembered; others are ignored */
@@ -37,7 +37,7 @@ export class EarlyPriorities {
       this.#values.set(stream, readPriority(priority));
   }
 
-  /** Returns the priority of a stream that is being opened, and forgets those of older ones; undefined if there is none. */
+  /** Returns the priority of a stream being opened, and forgets those of older streams; undefined if there is none. */
   take(stream: number): Priority | undefined {
     const priority = this.#values.get(stream);
     for (const id of this.#values.keys()) if (id <= stream) this.#values.delete(id);

@@ -3,7 +3,7 @@ import { FieldGrade, type HeaderSection } from '../hpack/index.ts';
 const { METHOD, SCHEME, PATH, AUTHORITY, PROTOCOL } = FieldGrade;
 const PLAIN = METHOD | SCHEME | PATH;
 
-/** Says why a section is no head of a request (RFC 9113, 8.3.1 and 8.5; RFC 8441, 4); `null` if it is one. */
+/** Returns why a section is not a request head (RFC 9113, 8.3.1 and 8.5; RFC 8441, 4); `null` if it is one. */
 export function headFlaw(
   { fields, flaw, pseudo, length }: HeaderSection,
   ends: boolean,
@@ -18,7 +18,7 @@ export function headFlaw(
   return ends && length !== null && Number(length) > 0 ? 'less than content-length says' : null;
 }
 
-/** Says why a section is no trailers (RFC 9113, 8.1; RFC 9110, 6.5.1); `null` if it is. */
+/** Returns why a section is not a trailer section (RFC 9113, 8.1; RFC 9110, 6.5.1); `null` if it is one. */
 export function trailerFlaw({ flaw, pseudo, length }: HeaderSection, ends: boolean): string | null {
   if (!ends) return 'a header section inside a body';
   if (pseudo > 0) return 'a pseudo-field in trailers';

@@ -8,14 +8,14 @@ import { EarlyPriorities, readPriority } from './priority.ts';
 import { headFlaw } from './request-rules.ts';
 import { ANY_LENGTH, type RequestHandler, ServerStream, type ServerStreamHost } from './server-stream.ts';
 
-/** Most streams that one read opens: what is behind them waits, so that other connections have their turn. */
+/** Maximum streams that one read opens: the bytes after them wait, so that other connections get their turn. */
 const MAX_OPENED = 64;
-/** A piece of at least so many bytes is copied if it is less than one part in `KEPT_PART` of its buffer. */
+/** A piece of at least this size is copied if it is less than one part in `KEPT_PART` of its buffer. */
 const COPIED_BYTES = 4_096;
 const KEPT_PART = 4;
-/** Changing the windows of so many streams takes about as long as opening one. */
+/** Changing this many windows takes about as long as opening one stream. */
 const CHANGED_WINDOWS = 16;
-/** How many streams that we reset are remembered, for each that may be open: their clients may not know it yet. */
+/** How many reset streams are remembered, per stream that may be open: their clients may not know of the reset yet. */
 const REMEMBERED_RESETS = 4;
 
 /**
@@ -37,31 +37,31 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
   readonly #options: ServerSessionOptions;
   readonly #owner: ServerSessionOwner;
   readonly #floods = new ClientFloods();
-  /** The last stream that the client opened, or passed over by opening a higher one. */
+  /** The last stream that the client opened, or skipped by opening a higher one. */
   #lastId = 0;
   /** The last stream that is served. A GOAWAY names it, and later streams are ignored. */
   #lastServed = 0;
-  /** The streams that the client passed over last, up to but without the second. */
+  /** The streams that the client skipped last; the end is exclusive. */
   #skippedFrom = 0;
   #skippedTo = 0;
-  /** The last streams that were reset before their requests had ended; by the client: below 0. */
+  /** The last streams that were reset before their requests had ended; negative if reset by the client. */
   readonly #resets: number[] = [];
   #resetAt = 0;
-  /** The last stream that was refused before the client could know how many there may be. */
+  /** The last stream that was refused before the client could know the maximum. */
   #unawareTo = 0;
   #phase: ServerSessionPhase = 'open';
   #early: EarlyPriorities | null = null;
-  /** How many streams were opened in this turn of the event loop, or what takes as long. */
+  /** Streams opened in this turn of the event loop, including the equivalent of other work. */
   #opened = 0;
-  /** Bytes that wait for their turn, and where they begin. */
+  /** Deferred bytes, and where they begin. */
   #rest: Buffer | null = null;
   #restAt = 0;
   #hasRead = false;
-  /** How many bytes of responses were written, without the frames around them. */
+  /** Bytes of responses written, without framing. */
   #responseBytes = 0;
-  /** How many bytes of bodies were used up, but not allowed again because the connection holds too much. */
+  /** Bytes of bodies that were consumed, but not granted again because the connection holds too much. */
   #withheld = 0;
-  /** True if handlers hold parts of the bytes that are being read. */
+  /** True if handlers hold parts of the bytes being read. */
   #areKept = false;
   readonly release = null;
 
@@ -76,19 +76,19 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
     this.#owner = owner;
   }
 
-  /** How many bytes of heads and bodies of responses were written. Nothing else that a client makes us write counts as taken by it. */
+  /** Bytes of response heads and bodies written. Nothing else that a client makes us write counts as taken by it. */
   get responseBytes(): number {
     return this.#responseBytes + this.sending.sentBytes;
   }
 
-  /** True if bytes were read that wait for their turn: read no more, and call `readOn` in the next turn of the event loop. */
+  /** True if bytes were deferred: read no more, and call `readOn` in the next turn of the event loop. */
   get isBehind(): boolean {
     return this.#rest !== null;
   }
 
   /**
-   * Reads the bytes up to `end`. Returns whether they may be overwritten, since nobody holds parts of them. Throws
-   * Http2Fault; only `goAway`, `take` and `lose` may be called then.
+   * Reads the bytes up to `end`. Returns whether they may be overwritten, since nobody holds parts of them. Throws Http2Fault;
+   * after that, only `goAway`, `take` and `lose` may be called.
    */
   read(bytes: Buffer, end: number): boolean {
     this.#hasRead = true;
@@ -106,7 +106,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
     this.#areKept = true;
   }
 
-  /** Reads on where a read stopped, to let other connections have their turn. Throws Http2Fault like `read`. */
+  /** Continues a read that stopped to give other connections their turn. Throws Http2Fault like `read`. */
   readOn(): void {
     const rest = this.#rest;
     if (rest === null) return;
@@ -125,22 +125,22 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
     this.#restAt = at;
   }
 
-  /** Says that the connection will close: streams that are already on their way are still served (RFC 9113, 6.8). */
+  /** Announces that the connection will close: streams already on their way are still served (RFC 9113, 6.8). */
   shutDown(): void {
     if (this.#phase !== 'open') return;
     this.#phase = 'shutting down';
     this.writer.goaway(MAX_31_BITS, ErrorCode.NO_ERROR);
-    // Its acknowledgement shows that the client knows.
+    // Its acknowledgement shows that the client has read the GOAWAY.
     this.sendPing();
   }
 
-  /** Sends the last GOAWAY: streams above the last one that was looked at are ignored. */
+  /** Sends the last GOAWAY: streams above the last one processed are ignored. */
   goAway(code: number): void {
     this.#phase = 'gone';
     this.writer.goaway(this.#lastServed, code);
   }
 
-  /** Lets counts of what floods sink with time, and frees what an idle connection does not need. Call it at each sweep. */
+  /** Reduces flood counts as time passes, and frees what an idle connection does not need. Call it at every sweep. */
   sweep(nowMs: number): void {
     this.#floods.sweep(nowMs);
     this.used(0);
@@ -164,7 +164,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
     this.writer.headers(stream.id, block, ends);
   }
 
-  /** Lets the client send as much again, unless its connection holds too much: what comes later is not read then. */
+  /** Allows the client to send as much again, unless its connection holds too much: then nothing further is read. */
   override used(bytes: number): void {
     this.#withheld += bytes;
     if (this.#withheld === 0 || this.#owner.isOverShare) return;
@@ -173,14 +173,14 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
   }
 
   override cancel(stream: ServerStream, code: number): void {
-    // A request that was answered before its end is no fault.
+    // Answering a request before its end is not an error.
     if (code !== ErrorCode.NO_ERROR && !stream.isSpared) this.#floods.reset();
     if (!stream.isReceived) this.#rememberReset(stream.id);
     super.cancel(stream, code);
   }
 
   override keep(bytes: Buffer): Buffer {
-    // Each read has a buffer of its own. A slow upload must not keep alive what was read for others.
+    // Each read has its own buffer. A slow upload must not keep alive what was read for others.
     const { length, buffer } = bytes;
     const isCopied = length >= COPIED_BYTES && KEPT_PART * length < buffer.byteLength;
     return isCopied ? Buffer.from(new Uint8Array(bytes).buffer) : super.keep(bytes);
@@ -198,7 +198,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
     this.#floods.controlFrame();
     const { pieces } = this.sending;
     super.settings(payload);
-    // DATA that a larger window releases must not count as sent: it would allow further control frames, and so endless SETTINGS.
+    // DATA released by a larger window must not count as sent: it would allow more control frames, and so endless SETTINGS.
     this.sending.pieces = pieces;
     this.#works(this.streams.size / CHANGED_WINDOWS);
   }
@@ -209,7 +209,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
   }
 
   override pingAcknowledged(): void {
-    // RFC 9113, 6.7 knows no error for an acknowledgement that was not asked for.
+    // RFC 9113, 6.7 defines no error for an acknowledgement of nothing.
     if (this.awaited.pings === 0) {
       this.#floods.controlFrame();
       return;
@@ -266,7 +266,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
     const stream = super.receiving(id);
     if (stream !== undefined) return stream;
     this.#floods.controlFrame();
-    // RFC 9113, 5.1: the stream alone is at fault. gRPC for Java on OkHttp sends what was under way.
+    // RFC 9113, 5.1: a stream error only. gRPC for Java on OkHttp sends what was in progress.
     if (this.#resets.includes(-id)) this.writer.reset(id, ErrorCode.STREAM_CLOSED);
     else if (id > this.#unawareTo && id <= this.#lastServed && !this.#resets.includes(id))
       throw closedFault();
@@ -298,7 +298,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
   }
 
   #refuse(id: number, code: number): void {
-    // RFC 9113, 6.5.3: until the client has acknowledged our SETTINGS, it may not know that there is a maximum.
+    // RFC 9113, 6.5.3: until the client has acknowledged our SETTINGS, it may not know the maximum.
     if (this.awaited.settings > 0 && code === ErrorCode.REFUSED_STREAM) {
       this.#floods.controlFrame();
       this.#unawareTo = id;
@@ -317,7 +317,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
     if (early !== undefined) Object.assign(stream, early);
     else if (section.priority !== null) Object.assign(stream, readPriority(section.priority));
     this.streams.add(stream);
-    // Keep the same object if nothing changes: it tells that the section repeats an earlier one.
+    // Keep the same object if nothing changes: it shows that the section repeats an earlier one.
     const judged = flaw === section.flaw ? section : { ...section, flaw };
     stream.begin(this.#owner.request(stream, judged, ends));
   }
@@ -329,30 +329,30 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
 
 /** The windows and bounds of a session. */
 export interface ServerSessionOptions extends SessionOptions {
-  /** Most streams at the same time. */
+  /** Maximum concurrent streams. */
   readonly maxStreams: number;
   /** Whether extended CONNECT is offered (RFC 8441). */
   readonly offersConnect: boolean;
-  /** Most bytes that wait to be sent. While there are more, new streams are refused. */
+  /** Maximum bytes waiting to be sent. While there are more, new streams are refused. */
   readonly maxUnsent: number;
 }
 
-/** Holds the connection of a session. */
+/** The connection of a session. */
 export interface ServerSessionOwner {
-  /** True while more is held for the connection's client than its share: no stream is opened, and no body is read on. */
+  /** True while more is held for the connection's client than its share: no streams are opened, and no body is read further. */
   readonly isOverShare: boolean;
-  /** Called when there is something to take and write by the end of this turn of the event loop. */
+  /** Called when there are bytes to take and write by the end of this turn of the event loop. */
   wake(): void;
   /**
-   * Called when a request has come. Its pseudo-fields come first. A section with a flaw belongs to a malformed request: answer it
-   * 400; its stream is then reset. Only one that is TOO_LARGE is not malformed. It may be answered within the call.
+   * Called when a request arrives, pseudo-fields first. A section with a flaw other than TOO_LARGE belongs to a malformed
+   * request: answer 400; its stream is then reset. It may be answered within the call.
    *
    * @param ends true if the request has no body
    */
   request(stream: ServerStream, section: HeaderSection, ends: boolean): RequestHandler;
-  /** Called when SETTINGS of the client have been read, the first ones or changes. */
+  /** Called when SETTINGS of the client were read, the first ones or changes. */
   settingsRead(): void;
-  /** Called when the client has seen that the connection will close: send the last GOAWAY. */
+  /** Called when the client knows that the connection will close: send the last GOAWAY. */
   shutDownSeen(): void;
   /** Called when the client has sent a GOAWAY with this code. */
   goaway(code: number): void;

@@ -4,7 +4,7 @@ import { ErrorCode } from '../http2-fault.ts';
 import { Stream, type StreamHandler, type StreamHost } from '../session/index.ts';
 import { trailerFlaw } from './request-rules.ts';
 
-/** The connection of a stream that a client has opened. */
+/** The connection of a stream opened by a client. */
 export interface ServerStreamHost extends StreamHost {
   /** Sends the head of a response, or trailers if the status is 0. */
   sendSection(
@@ -16,29 +16,29 @@ export interface ServerStreamHost extends StreamHost {
   ): void;
 }
 
-/** Takes what comes on a stream that a client has opened. */
+/** Receives what arrives on a stream opened by a client. */
 export interface RequestHandler extends StreamHandler {
-  /** Called if the body turns out malformed and nothing was answered: answer 400. The stream is then reset. */
+  /** Called if the body turns out to be malformed before anything was answered: answer 400. The stream is then reset. */
   malformed(why: string): void;
 }
 
-/** Stands for the length of a body that its head does not say. */
+/** The length of a body that its head does not state. */
 export const ANY_LENGTH = -1;
 const NO_TRAILERS: Fields = [];
 
-/** One request with its response, on a stream of HTTP/2. */
+/** One request with its response: a stream of HTTP/2. */
 export class ServerStream extends Stream {
   protected override readonly host: ServerStreamHost;
   protected handler: RequestHandler | null = null;
-  /** How many bytes of the body have not come yet, by `content-length`; ANY_LENGTH if it says nothing. */
+  /** Bytes of the body still to come, by `content-length`; ANY_LENGTH without one. */
   #bytesLeft: number;
-  /** True if the request is malformed: the stream is reset behind the response (RFC 9113, 8.1.1). */
+  /** True if the request is malformed: the stream is reset after the response (RFC 9113, 8.1.1). */
   #isMalformed: boolean;
   /** True once the final head has been sent. */
   isResponded = false;
-  /** True if it is reset through no doing of the client. */
+  /** True if the reset is not the client's doing. */
   isSpared = false;
-  /** True once the rest of the request is not wanted. */
+  /** True once the rest of the request is unwanted. */
   #isRestDropped = false;
   #trailers = NO_TRAILERS;
   #neverIndexed = NO_NAMES;
@@ -63,7 +63,7 @@ export class ServerStream extends Stream {
     return this.local === 'ended';
   }
 
-  /** Sets who takes what comes. */
+  /** Sets the receiver of what arrives. */
   begin(handler: RequestHandler): void {
     this.handler = handler;
     if (this.isClosed) this.#done();
@@ -84,7 +84,7 @@ export class ServerStream extends Stream {
     if (!this.isClosed && !this.isResponded) this.host.sendSection(this, status, fields, false, neverIndexed);
   }
 
-  /** Ends the response behind all that was written. */
+  /** Ends the response after everything written. */
   end(trailers: Fields = NO_TRAILERS, neverIndexed: FieldNames = NO_NAMES): void {
     if (this.isClosed || this.local !== 'open') return;
     this.#trailers = trailers;
@@ -92,13 +92,15 @@ export class ServerStream extends Stream {
     this.endLocal();
   }
 
-  /** Breaks the response off. `isProvoked`: the client brought it about, which counts against it. */
+  /** Aborts the response. `isProvoked`: the client caused it, which counts against it. */
   breakOff(isProvoked: boolean): void {
     this.isSpared = !isProvoked;
     this.cancel(ErrorCode.INTERNAL_ERROR);
   }
 
-  /** Takes no more of the request. The stream is reset with NO_ERROR as soon as the whole response has been sent (RFC 9113, 8.1). */
+  /**
+   * Stops reading the request. The stream is reset with NO_ERROR as soon as the complete response has been sent (RFC 9113, 8.1).
+   */
   dropRest(): void {
     if (this.isClosed || this.isReceived) return;
     this.#isRestDropped = true;
@@ -115,7 +117,7 @@ export class ServerStream extends Stream {
     const flaw = this.#isMalformed || this.#isRestDropped ? null : this.#lengthFlaw(bytes.length, ends);
     if (flaw !== null) this.#malformed(flaw);
     if (this.#isMalformed || this.#isRestDropped) {
-      // What a client sends until it learns of the reset stays within the window, which is not opened again.
+      // What a client sends until it learns of the reset stays within the window, which is not reopened.
       this.host.used(flowBytes);
       if (ends && !this.isClosed) this.endRemote();
     } else super.onData(bytes, flowBytes, ends);
@@ -156,7 +158,7 @@ export class ServerStream extends Stream {
     this.handler?.malformed(why);
   }
 
-  /** Closes the stream after its response; resets it if its request was malformed, or is still coming. */
+  /** Closes the stream after its response; resets it if its request was malformed, or is incomplete. */
   #finishResponse(): void {
     if (this.#isMalformed) this.#resetBehind(ErrorCode.PROTOCOL_ERROR);
     else if (this.#isRestDropped && !this.isReceived) this.#resetBehind(ErrorCode.NO_ERROR);

@@ -1,15 +1,15 @@
 import type { Http2FaultReason } from '../../core/index.ts';
 import { ErrorCode, Http2Fault } from '../http2-fault.ts';
 
-/** Most acknowledgements of SETTINGS and PING that may wait to be written, as in nghttp2 (CVE-2019-9512, CVE-2019-9515). */
+/** Maximum acknowledgements of SETTINGS and PING waiting to be written, as in nghttp2 (CVE-2019-9512, CVE-2019-9515). */
 const MAX_ACKNOWLEDGEMENTS = 1_000;
 /**
- * Most DATA frames in a row that are empty or only padding and do not end their stream (CVE-2019-9518). Some servers send one
- * when an application flushes nothing.
+ * Maximum consecutive DATA frames that are empty or only padding and do not end their stream (CVE-2019-9518). Some servers send
+ * one when an application flushes nothing.
  */
 const MAX_EMPTY_DATA = 100;
 
-/** Counts frames that make work and carry nothing. Throws Http2Fault if there are too many. */
+/** Counts frames that cause work without content. Throws Http2Fault if there are too many. */
 export class FloodCount {
   #acknowledgements = 0;
   #emptyData = 0;
@@ -19,12 +19,12 @@ export class FloodCount {
     if (++this.#acknowledgements > MAX_ACKNOWLEDGEMENTS) throw tooMany('SETTINGS or PING', 'control_frames');
   }
 
-  /** Notes that the acknowledgements have been handed to the socket. */
+  /** Called when the acknowledgements were passed to the socket. */
   acknowledgementsLeft(): void {
     this.#acknowledgements = 0;
   }
 
-  /** Notes a frame that carries content. */
+  /** Called for a frame with content. */
   content(): void {
     this.#emptyData = 0;
   }

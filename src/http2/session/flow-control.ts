@@ -2,61 +2,61 @@ import { GrowingBytes, NO_BYTES } from '../../core/index.ts';
 import { type FrameWriter, MAX_31_BITS, MAX_PAYLOAD } from '../frames/index.ts';
 import { ErrorCode, Http2Fault } from '../http2-fault.ts';
 
-/** Most bytes of a piece of DATA: 4 KiB. */
+/** Maximum size of a piece of DATA: 4 KiB. */
 const PIECE_BITS = 12;
-/** The window of a connection or stream at the beginning (RFC 9113, 6.9.2). */
+/** The initial window of a connection or stream (RFC 9113, 6.9.2). */
 export const FIRST_WINDOW = 65_535;
 
 /** The sending side of a stream. */
 export interface Sender {
   readonly id: number;
-  /** How many bytes the other side accepts on the stream. Below 0 if it has made its windows smaller. */
+  /** How many bytes the peer accepts on the stream. Negative if it has reduced its windows. */
   sendWindow: number;
-  /** How many bytes of DATA were sent on the stream. */
+  /** Bytes of DATA sent on the stream. */
   sentBytes: number;
-  /** What has to wait; `null` until something does. */
+  /** Bytes waiting to be sent; `null` until there are some. */
   outgoing: OutgoingBytes | null;
   /** From 0, the most urgent, to 7 (RFC 9218, 4.1). */
   readonly urgency: number;
-  /** False if it is best sent whole, before others that are as urgent (RFC 9218, 4.2). */
+  /** False if it is best sent completely, before others of the same urgency (RFC 9218, 4.2). */
   readonly isIncremental: boolean;
-  /** Called when all bytes have been sent, some of which had to wait. */
+  /** Called when all bytes were sent, after some had to wait. */
   sent(): void;
 }
 
-/** Sends DATA as fast as the windows of the other side and the socket allow. Where streams wait, the most urgent ones take turns. */
+/** Sends DATA as fast as the peer's windows and the socket allow. Where streams wait, the most urgent ones take turns. */
 export class Sending {
   readonly #writer: FrameWriter;
-  /** How many bytes the other side accepts on all streams together. */
+  /** How many bytes the peer accepts on all streams together. */
   #window = FIRST_WINDOW;
-  /** True while the socket takes more. */
+  /** True while the socket accepts more. */
   #open = true;
-  /** Streams whose own windows are open and that wait for the connection's window or the socket. */
+  /** Streams with open windows that wait for the connection's window or the socket. */
   readonly #ready = new ReadyStreams();
-  /** How many bytes wait on all streams. */
+  /** Bytes waiting on all streams. */
   waiting = 0;
-  /** How many bytes of DATA were sent on all streams. */
+  /** Bytes of DATA sent on all streams. */
   sentBytes = 0;
-  /** How many pieces of DATA were sent that the other side may acknowledge one by one: as its windows parted them, at most 4 KiB each. */
+  /** Pieces of DATA sent that the peer may acknowledge one by one: as split by its windows, at most 4 KiB each. */
   pieces = 0;
 
   constructor(writer: FrameWriter) {
     this.#writer = writer;
   }
 
-  /** Whether streams wait for the connection's window or the socket. */
+  /** True if streams wait for the connection's window or the socket. */
   get isBlocked(): boolean {
     return this.#ready.size > 0;
   }
 
-  /** Whether something waits that could be sent now. */
+  /** True if something waiting could be sent now. */
   get canGoOn(): boolean {
     return this.#ready.size > 0 && this.#isFree;
   }
 
   /** Sends bytes of a stream as far as possible, and keeps the rest. Returns whether all were sent. */
   send(stream: Sender, bytes: Buffer): boolean {
-    // If others wait, this stream waits for its turn.
+    // If others are waiting, this stream waits for its turn.
     const sent = this.#ready.size === 0 && isEmpty(stream) ? this.#sendAtOnce(stream, bytes) : 0;
     if (sent === bytes.length) return isEmpty(stream);
     stream.outgoing ??= new OutgoingBytes();
@@ -91,13 +91,13 @@ export class Sending {
     for (const stream of streams) this.retry(stream);
   }
 
-  /** Sets whether the socket takes more. */
+  /** Sets whether the socket accepts more. */
   set open(open: boolean) {
     this.#open = open;
     this.sendReady();
   }
 
-  /** Changes how urgent a stream is: `change` sets it. */
+  /** Changes the urgency of a stream: `change` sets it. */
   reorder(stream: Sender, change: () => void): void {
     const isReady = this.#ready.delete(stream);
     change();
@@ -111,7 +111,7 @@ export class Sending {
     stream.outgoing = null;
   }
 
-  /** Sends what can be sent now: of the most urgent streams, a frame each in turn. */
+  /** Sends what can be sent now: one frame each of the most urgent streams, in turn. */
   sendReady(): void {
     while (this.canGoOn) {
       const stream = this.#ready.first();
@@ -128,7 +128,7 @@ export class Sending {
     return this.#open && this.#window > 0 && !this.#writer.isFull;
   }
 
-  /** Lets a stream wait for its turn. One whose own window is shut need not: `retry` sends it. */
+  /** Queues a stream. One whose own window is closed is not queued: `retry` sends it. */
   #wait(stream: Sender): void {
     if (stream.sendWindow > 0) this.#ready.add(stream);
   }
@@ -170,7 +170,7 @@ function isEmpty({ outgoing }: Sender): boolean {
 
 /** Streams in the order in which they are sent: by urgency, then in turn. */
 class ReadyStreams {
-  /** A queue for each urgency, made as needed: on most connections nothing ever waits. */
+  /** One queue per urgency, created on demand: on most connections nothing ever waits. */
   readonly #queues: (Set<Sender> | undefined)[] = [];
   size = 0;
 
@@ -197,16 +197,16 @@ class ReadyStreams {
   }
 }
 
-/** Pieces below this size are copied and joined while they wait: each would keep alive the 64 KiB that it was cut of. */
+/** Waiting pieces below this size are copied and joined: each would keep alive the 64 KiB it is part of. */
 export const JOINED_BYTES = 16_384;
 
-/** The bytes that were written to a stream and have not been sent. */
+/** Bytes written to a stream and not sent yet. */
 export class OutgoingBytes {
   readonly #pieces: Buffer[] = [];
-  /** Holds the last piece if it is joined of small ones. */
+  /** The last piece if it was joined from small ones. */
   readonly #joined = new GrowingBytes();
   #isJoined = false;
-  /** How many bytes of the first piece were sent. */
+  /** Bytes of the first piece already sent. */
   #offset = 0;
   #length = 0;
 
@@ -241,13 +241,13 @@ export class OutgoingBytes {
   }
 }
 
-/** How much the other side may send on all streams before we allow more (RFC 9113, 6.9). */
+/** How much the peer may send on all streams before we grant more (RFC 9113, 6.9). */
 export class ReceiveWindow {
   readonly #max: number;
   #left: number;
-  /** How many bytes have been used up and are not allowed again yet. */
+  /** Bytes consumed and not granted again yet. */
   #used = 0;
-  /** How many bytes came and are not used up. */
+  /** Bytes received and not consumed yet. */
   held = 0;
 
   constructor(max: number) {
@@ -255,7 +255,7 @@ export class ReceiveWindow {
     this.#left = max;
   }
 
-  /** Counts bytes that came. Throws Http2Fault if they are more than was allowed. */
+  /** Counts received bytes. Throws Http2Fault if they are more than was granted. */
   take(bytes: number): void {
     this.#left -= bytes;
     this.held += bytes;
@@ -263,7 +263,7 @@ export class ReceiveWindow {
       throw new Http2Fault(ErrorCode.FLOW_CONTROL_ERROR, 'more than the window of the connection');
   }
 
-  /** Counts bytes that take no memory any more. Returns by how many bytes to open the window again: 0 until half of it is used up. */
+  /** Counts bytes that no longer take memory. Returns by how many bytes to reopen the window: 0 until half of it is consumed. */
   use(bytes: number): number {
     this.#used += bytes;
     this.held -= bytes;

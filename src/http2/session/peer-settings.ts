@@ -3,20 +3,20 @@ import { sectionBytes } from '../hpack/index.ts';
 import { ErrorCode, Http2Fault } from '../http2-fault.ts';
 import { FIRST_WINDOW } from './flow-control.ts';
 
-/** Most settings in a frame, as in nghttp2. */
+/** Maximum settings in a frame, as in nghttp2. */
 const MAX_ENTRIES = 32;
 const ENTRY_BYTES = 6;
 const MAX_FRAME_SIZE = 2 ** 24 - 1;
 
-/** The settings of the other side (RFC 9113, 6.5.2). */
+/** The settings of the peer (RFC 9113, 6.5.2). */
 export class PeerSettings {
-  /** Most streams at the same time. */
+  /** Maximum concurrent streams. */
   maxStreams = Number.POSITIVE_INFINITY;
   /** The window of each new stream, in bytes. */
   window = FIRST_WINDOW;
-  /** Size of the table with which it decodes headers, in bytes. */
+  /** Size of the peer's decoding table, in bytes. */
   tableBytes = 4_096;
-  /** Largest header section, in bytes with 32 more for each field. */
+  /** Largest header section, in bytes with 32 more per field. */
   maxSectionBytes = Number.POSITIVE_INFINITY;
   readonly #mayAllowPush: boolean;
   #takesConnect = 0;
@@ -38,7 +38,7 @@ export class PeerSettings {
     this.#isFirst = false;
   }
 
-  /** Whether the other side takes a header section of this size. */
+  /** Whether the peer accepts a header section of this size. */
   accepts(fields: readonly string[]): boolean {
     return this.maxSectionBytes === Number.POSITIVE_INFINITY || sectionBytes(fields) <= this.maxSectionBytes;
   }
@@ -59,7 +59,7 @@ export class PeerSettings {
         this.window = value;
         break;
       case Setting.MAX_FRAME_SIZE:
-        // Ours are no larger than the smallest that it may allow.
+        // Our frames are no larger than the smallest maximum that it may set.
         allow(value >= MAX_PAYLOAD && value <= MAX_FRAME_SIZE);
         break;
       case Setting.MAX_HEADER_LIST_SIZE:

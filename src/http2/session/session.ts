@@ -10,20 +10,23 @@ import { PeerSettings } from './peer-settings.ts';
 import type { Stream, StreamEnd, StreamHost } from './stream.ts';
 import { StreamTable } from './stream-table.ts';
 
-/** Pieces from this size on are handed on without a copy. Smaller ones are copied, or they would keep the large buffer around them. */
+/**
+ * Pieces from this size on are passed on without a copy. Smaller ones are copied, or they would keep alive the large buffer
+ * around them.
+ */
 const KEPT_BYTES = 4_096;
 const PING_PAYLOAD = Buffer.alloc(8);
 
-/** The windows in bytes, and the bounds of the other side's header sections. */
+/** The windows in bytes, and the bounds of the peer's header sections. */
 export interface SessionOptions extends SectionBounds {
   readonly streamWindow: number;
   readonly connectionWindow: number;
 }
 
-/** What the sides of a connection do differently. */
+/** The differences between the two sides of a connection. */
 interface SessionSide {
   readonly isServer: boolean;
-  /** Our SETTINGS besides those of every session. */
+  /** Our SETTINGS in addition to those of every session. */
   readonly settings: readonly (readonly [id: number, value: number])[];
   readonly grade: (name: string, value: string) => FieldGrade;
 }
@@ -44,10 +47,10 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
   readonly #window: ReceiveWindow;
   protected readonly awaited = new AwaitedAcknowledgements();
 
-  /** @param wake called when there is something to take and write by the end of this turn of the event loop */
+  /** @param wake called when there are bytes to take and write by the end of this turn of the event loop */
   constructor(options: SessionOptions, side: SessionSide, wake: () => void) {
     this.streamWindow = options.streamWindow;
-    // RFC 9113, 6.9.3: the other side may not know our SETTINGS yet.
+    // RFC 9113, 6.9.3: the peer may not know our SETTINGS yet.
     this.mostReceived = Math.max(options.streamWindow, FIRST_WINDOW);
     this.#wake = wake;
     this.#window = new ReceiveWindow(options.connectionWindow);
@@ -65,7 +68,7 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
     this.writer.windowUpdate(0, options.connectionWindow - FIRST_WINDOW);
   }
 
-  /** How many streams are open. */
+  /** The number of open streams. */
   get openStreams(): number {
     return this.streams.size;
   }
@@ -75,29 +78,27 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
     return this.writer.length;
   }
 
-  /** The number of bytes of bodies that wait for a window of the other side, or for the socket. */
+  /** Bytes of bodies that wait for one of the peer's windows, or for the socket. */
   get waiting(): number {
     return this.sending.waiting;
   }
 
-  /** Whether a body waits for something else than a window of its own stream. */
+  /** True if a body waits for something other than its own stream's window. */
   get isBlocked(): boolean {
     return this.sending.isBlocked;
   }
 
-  /** The number of bytes that came and whose windows are not opened again, since their handlers have not taken them yet. */
+  /** Bytes received whose windows are not reopened, since their handlers have not taken them yet. */
   get held(): number {
     return this.#window.held;
   }
 
-  /**
-   * Returns what is to be written. The next frame overwrites the bytes, unless `lend` was called: then they stay until `giveBack` is.
-   */
+  /** Returns the bytes to write. The next frame overwrites them, unless `lend` was called: then they remain until `giveBack`. */
   take(): Buffer {
     this.floods.acknowledgementsLeft();
     this.sending.sendReady();
     const bytes = this.writer.take();
-    // More was ready than one write should hold.
+    // More was ready than fits one write.
     if (this.sending.canGoOn) this.#wake();
     return bytes;
   }
@@ -110,7 +111,7 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
     this.writer.giveBack();
   }
 
-  /** Sets whether the socket takes more. While it does not, no DATA is sent. */
+  /** Sets whether the socket accepts more. While it does not, no DATA is sent. */
   set writable(writable: boolean) {
     this.sending.open = writable;
   }
@@ -120,7 +121,7 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
     this.writer.ping(PING_PAYLOAD, Flag.NONE);
   }
 
-  /** Closes all streams: the connection is gone. */
+  /** Closes all streams because the connection is lost. */
   lose(): void {
     for (const stream of this.streams.all()) this.close(stream, { how: 'lost' });
   }
@@ -153,7 +154,7 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
     return bytes;
   }
 
-  /** Keeps what is being read from being overwritten. */
+  /** Prevents the bytes being read from being overwritten. */
   protected abstract keepRead(): void;
   abstract readonly release: Release | null;
 
@@ -172,7 +173,7 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
   }
 
   headers(id: number, block: Buffer, ends: boolean): void {
-    // Decode it even if its stream is gone: the table follows every block.
+    // Decode it even if its stream is closed: every block may change the table.
     const section = this.decoder.decode(block);
     this.floods.content();
     this.section(id, section, ends);
@@ -225,7 +226,9 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
   abstract priorityUpdate(stream: number, priority: string): void;
   abstract ignored(): void;
 
-  /** Returns the stream of a frame; undefined if it is closed, so that its frames are ignored (RFC 9113, 5.1). Throws Http2Fault. */
+  /**
+   * Returns the stream of a frame; undefined if it is closed, so that its frames are ignored (RFC 9113, 5.1). Throws Http2Fault.
+   */
   protected abstract streamOf(id: number): S | undefined;
 
   /** Takes a header section. */
@@ -248,7 +251,7 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
 
 /** Counts our SETTINGS and PINGs that have not been acknowledged. Throws Http2Fault for an acknowledgement of nothing. */
 class AwaitedAcknowledgements {
-  /** One at the beginning: the SETTINGS of the preface. */
+  /** Initially one: the SETTINGS of the preface. */
   settings = 1;
   pings = 0;
 

@@ -7,8 +7,8 @@ interface Numbered {
 const FIRST_SLOTS = 8;
 
 /**
- * The open streams of a connection by their numbers. A hash table with open addressing: a Map replaces its table every few
- * changes, and a replaced table in old memory keeps alive streams that closed long ago.
+ * The open streams of a connection by number. A hash table with open addressing: a Map replaces its table every few changes, and
+ * a replaced table in old memory keeps alive streams that closed long ago.
  */
 export class StreamTable<T extends Numbered> {
   /** The slots: a power of two, at most half of them in use. */
@@ -37,7 +37,7 @@ export class StreamTable<T extends Numbered> {
     let gap = this.#find(id);
     if (slots[gap] === undefined) return;
     this.#size--;
-    // Move up the streams that would no longer be found across the gap.
+    // Move up streams that could no longer be found across the gap.
     for (let at = (gap + 1) & mask; ; at = (at + 1) & mask) {
       const next = slots[at];
       if (next === undefined) break;
@@ -48,7 +48,7 @@ export class StreamTable<T extends Numbered> {
     slots[gap] = undefined;
   }
 
-  /** Returns a copy, in no order. */
+  /** Returns a copy, unordered. */
   all(): T[] {
     return this.#slots.filter(stream => stream !== undefined);
   }

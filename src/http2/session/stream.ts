@@ -3,9 +3,9 @@ import type { HeaderSection } from '../hpack/index.ts';
 import { ErrorCode } from '../http2-fault.ts';
 import type { OutgoingBytes, Sender } from './flow-control.ts';
 
-/** The connection of a stream as the stream uses it. */
+/** The connection of a stream, as the stream uses it. */
 export interface StreamHost {
-  /** How many bytes of a body may come before its handler takes them, and how many may come at present. */
+  /** How many bytes of a body may arrive before its handler takes them, and how many may arrive now. */
   readonly streamWindow: number;
   readonly mostReceived: number;
   /** Sends bytes, and keeps those that have to wait. Returns whether all were sent. */
@@ -13,19 +13,19 @@ export interface StreamHost {
   endData(stream: Stream): void;
   /** Sends RST_STREAM, which closes the stream. */
   cancel(stream: Stream, code: number): void;
-  /** Lets the other side send this many bytes more on the stream. */
+  /** Allows the peer to send this many more bytes on the stream. */
   openWindow(stream: Stream, bytes: number): void;
-  /** Notes that so many bytes of a body take no memory here any more. */
+  /** Called when this many bytes of a body no longer take memory here. */
   used(bytes: number): void;
   /** Returns these bytes for a handler to keep, or a copy: they are not overwritten. */
   keep(bytes: Buffer): Buffer;
-  /** Gives back what `keep` has just returned as it was; `null` if nothing has to be given back. */
+  /** Releases the bytes that `keep` just returned uncopied; `null` if nothing has to be released. */
   readonly release: Release | null;
-  /** Called when both sides have ended the stream: it is closed. */
+  /** Called when both sides have ended the stream, which closes it. */
   over(stream: Stream): void;
 }
 
-/** What came while the handler wanted no more. */
+/** Data received while the handler was paused. */
 class HeldPart {
   bytes = NO_BYTES;
   readonly #room = new GrowingBytes();
@@ -35,13 +35,13 @@ class HeldPart {
     return this.#room.roomBytes;
   }
 
-  /** Joins bytes in one buffer, since they may come one by one. */
+  /** Joins bytes in one buffer, since they may arrive one by one. */
   join(bytes: Buffer): void {
     this.bytes = this.#room.join(this.bytes, bytes);
   }
 }
 
-/** A stream: an exchange of two messages, of which one comes in and the other goes out. */
+/** A stream: one incoming and one outgoing message. */
 export abstract class Stream implements Sender {
   readonly id: number;
   sendWindow: number;
@@ -50,17 +50,17 @@ export abstract class Stream implements Sender {
   urgency = 3;
   isIncremental = true;
   protected readonly host: StreamHost;
-  /** Our message; `ending` if its last bytes wait. */
+  /** Our message; `ending` if its last bytes are waiting. */
   protected local: 'open' | 'ending' | 'ended';
-  /** The message of the other side. */
+  /** The peer's message. */
   protected remote: 'open' | 'ended';
-  /** True once neither side sends anything more. */
+  /** True once neither side sends any more. */
   isClosed = false;
-  /** True once the handler is not called any more. */
+  /** True once the handler must not be called any more. */
   protected isDetached = false;
-  /** True while the handler wants no more. */
+  /** True while the handler is paused. */
   protected isPaused: boolean;
-  /** How many bytes of the window are used and not opened again. */
+  /** Bytes of the window that are used and not reopened. */
   #received = 0;
   #held: HeldPart | null = null;
 
@@ -79,27 +79,27 @@ export abstract class Stream implements Sender {
     this.isPaused = false;
   }
 
-  /** Takes what comes; `null` if the stream has none yet. */
+  /** Receives what arrives; `null` if the stream has no handler yet. */
   protected abstract readonly handler: StreamHandler | null;
 
-  /** How many bytes were written and could not be sent yet. */
+  /** Bytes written that could not be sent yet. */
   get unsent(): number {
     return this.outgoing?.length ?? 0;
   }
 
-  /** The memory for bytes that came and that the handler has not taken. */
+  /** Memory of received bytes that the handler has not taken. */
   get heldBytes(): number {
     return this.#held?.roomBytes ?? 0;
   }
 
-  /** True once the other side has ended its message. */
+  /** True once the peer has ended its message. */
   get isReceived(): boolean {
     return this.remote === 'ended';
   }
 
   /**
-   * Sends bytes, which must not change before they are sent. Returns true if all have been sent, and may change; else `drained`
-   * tells the handler.
+   * Sends bytes, which must not change before they are sent. Returns true if all were sent, so that they may change; else calls
+   * the handler's `drained` later.
    */
   write(bytes: Buffer): boolean {
     if (this.isClosed || this.local !== 'open') return false;
@@ -115,19 +115,19 @@ export abstract class Stream implements Sender {
     this.finishSending();
   }
 
-  /** Ends our message behind all that was written. */
+  /** Ends our message after everything written. */
   protected endLocal(): void {
     this.local = 'ending';
     if (this.unsent === 0) this.sent();
   }
 
-  /** Writes the end of our message: all before it has been sent. */
+  /** Writes the end of our message, once everything before it has been sent. */
   protected finishSending(): void {
     this.host.endData(this);
     this.closeIfOver();
   }
 
-  /** Lets what comes flow again. */
+  /** Resumes passing on what arrives. */
   resume(): void {
     if (!this.isPaused) return;
     this.isPaused = false;
@@ -151,14 +151,14 @@ export abstract class Stream implements Sender {
     return true;
   }
 
-  /** Closes the stream because the other side broke a rule on it (RFC 9113, 5.4.2). */
+  /** Closes the stream because the peer broke a rule on it (RFC 9113, 5.4.2). */
   fail(why: string, code: number = ErrorCode.PROTOCOL_ERROR): void {
     if (this.isDetached) return;
     this.cancel(code);
     this.handler?.closed({ how: 'malformed', why });
   }
 
-  /** Notes that the connection has closed the stream. */
+  /** Called when the connection has closed the stream. */
   close(end: StreamEnd): void {
     this.isClosed = true;
     if (this.isDetached) return;
@@ -166,7 +166,7 @@ export abstract class Stream implements Sender {
     this.handler?.closed(end);
   }
 
-  /** Takes a header section behind the first one: trailers. */
+  /** Takes a header section after the first one: trailers. */
   onSection(section: HeaderSection, ends: boolean): void {
     if (ends) this.endRemote();
     if (this.isPaused) {
@@ -202,7 +202,7 @@ export abstract class Stream implements Sender {
     if (ends && !this.#isPausedNow()) this.#endReceiving();
   }
 
-  /** Called when all of the other side's message has been handed on. */
+  /** Called when the peer's complete message has been passed on. */
   protected abstract finishReceiving(): void;
 
   /** Keeps the compiler from assuming that a call in between left the stream flowing. */
@@ -244,7 +244,7 @@ export abstract class Stream implements Sender {
     this.host.over(this);
   }
 
-  /** Calls the handler no more, and frees what it has not taken. */
+  /** Stops calling the handler, and frees what it has not taken. */
   protected detach(): void {
     this.isDetached = true;
     if (this.#held === null) return;
@@ -253,18 +253,18 @@ export abstract class Stream implements Sender {
   }
 }
 
-/** Takes what comes on a stream. */
+/** Receives what arrives on a stream. */
 export interface StreamHandler {
   /** Takes a header section. `ends` is true if nothing follows. */
   section(section: HeaderSection, ends: boolean): void;
   /**
-   * Takes a piece of the body, which is the handler's until it calls `release`; for ever, if that is `null`. Returns false if it wants
-   * no more until it resumes the stream.
+   * Takes a piece of the body, which belongs to the handler until it calls `release`; forever, if that is `null`. Returns false
+   * to pause until it resumes the stream.
    */
   data(bytes: Buffer, release: Release | null): boolean;
-  /** Called when the whole message has been handed on, which the other side has ended by END_STREAM. */
+  /** Called when the complete message has been passed on, ended by END_STREAM. */
   ended(): void;
-  /** Called when what had to wait has been sent. */
+  /** Called when everything that had to wait was sent. */
   drained(): void;
   /** Called last, when the connection has closed the stream; not after `cancel`. */
   closed(end: StreamEnd): void;
@@ -272,13 +272,13 @@ export interface StreamHandler {
 
 /** How a stream ended. */
 export type StreamEnd =
-  /** Both sides have ended it. Only a server is told. */
+  /** Both sides have ended it. Reported to servers only. */
   | { readonly how: 'done' }
-  /** The other side sent RST_STREAM. */
+  /** The peer sent RST_STREAM. */
   | { readonly how: 'reset'; readonly code: number }
-  /** The other side broke a rule, and RST_STREAM was sent to it. */
+  /** The peer broke a rule, and RST_STREAM was sent to it. */
   | { readonly how: 'malformed'; readonly why: string }
-  /** The server said by GOAWAY, with this code, that it has not looked at the stream and will not (RFC 9113, 6.8). */
+  /** The server stated in a GOAWAY with this code that it has not processed the stream and will not (RFC 9113, 6.8). */
   | { readonly how: 'unprocessed'; readonly code: number }
   /** The connection is lost. */
   | { readonly how: 'lost' };

@@ -1,7 +1,7 @@
 import { NO_OWNERS, type Owner, type TableMemory } from '../../core/index.ts';
 import { FIRST_NAMED_WORD, NamedTable, StringHash } from './record-table.ts';
 
-// Words of a record.
+// Offsets of words in a record.
 const COUNTERS = FIRST_NAMED_WORD;
 const PARTS = COUNTERS + 1;
 const NETWORK = PARTS + 1;
@@ -10,10 +10,10 @@ const WIDTH = NETWORK + 1;
 /** Begins the name of the counter that stands in for the callers of a network. */
 const STAND_IN = '\0';
 
-/** Names the owners of a caller, the smallest first; none for a caller that stands for itself, such as a user. */
+/** Returns the owners of a caller, the smallest first; none for a caller on its own, such as a user. */
 export type OwnersOf = (caller: string) => readonly Owner[];
 
-/** The callers that hold counters, found by their keys, and how many each holds. Drops a caller along with its last counter. */
+/** The callers that hold counters, by key, and how many each holds. Drops a caller with its last counter. */
 export class CallerTable extends NamedTable {
   readonly #ownersOf: OwnersOf;
   readonly #networkHash: StringHash;
@@ -24,7 +24,7 @@ export class CallerTable extends NamedTable {
     this.#ownersOf = ownersOf;
   }
 
-  /** Returns the caller's number, which it creates if needed. Give the caller a counter right away. `network`: as of `networkOf`. */
+  /** Returns the caller's number, creating it if needed. Give the caller a counter right away. `network`: from `networkOf`. */
   findOrEnter(caller: string, network: number): number {
     const found = this.find(caller);
     if (found >= 0) return found;
@@ -58,7 +58,9 @@ export class CallerTable extends NamedTable {
     return hash === 0 ? 1 : hash;
   }
 
-  /** The name under which a counter stands in for the callers of a caller's network; `null` if it has none. No caller has this name. */
+  /**
+   * The name of the counter that stands in for all callers of a caller's network; `null` if it has none. No caller has this name.
+   */
   standInOf(caller: string): string | null {
     const [network] = this.#ownersOf(caller);
     return network === undefined ? null : STAND_IN + network.key;
@@ -69,7 +71,7 @@ export class CallerTable extends NamedTable {
     return this.ints[caller * WIDTH + PARTS] ?? 0;
   }
 
-  /** Whether the caller holds as many counters for main values as it may. */
+  /** Whether the caller holds the maximum of counters for main values. */
   hasAllParts(caller: string, maxParts: number): boolean {
     const at = this.find(caller);
     return at >= 0 && this.parts(at) >= maxParts;

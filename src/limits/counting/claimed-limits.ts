@@ -1,36 +1,36 @@
 import { type ClaimedValues, RecentMap } from '../../core/index.ts';
 import type { Limit, LimitSet, LimitsInForce } from './limit-definition.ts';
 
-/** Sets remembered for each set of the configuration: callers have few different numbers. */
+/** Sets remembered per set of the configuration: tokens contain few different numbers. */
 const MAX_SETS = 1_024;
 
-/** The sets that were made of one set of the configuration. */
+/** The sets derived from one set of the configuration. */
 interface Variants {
-  /** For callers whose tokens say nothing. */
+  /** For callers whose tokens have no such claim. */
   readonly unclaimed: LimitSet;
-  /** Keyed by the claims of a token: all its requests hand over the same object, which costs one look-up. */
+  /** By the claims of a token: all its requests pass the same object, which saves a lookup. */
   readonly ofToken: WeakMap<ClaimedValues, LimitSet>;
-  /** The sets by the numbers: tokens with the same numbers share a set. */
+  /** The sets by their numbers: tokens with the same numbers share a set. */
   readonly ofNumbers: RecentMap<LimitSet>;
 }
 
-/** Chooses the limits of a bucket that has a group, or numbers that the caller's token may say. */
+/** Chooses the limits of a bucket with a group, or with numbers that a caller's token may set. */
 export class ClaimedLimits {
-  /** The claim that tells groups apart; `null` if the bucket has no limit of a group. */
+  /** The claim that distinguishes groups; `null` if the bucket has no group limit. */
   readonly #claim: string | null;
-  /** Weak, so that entries go with their configuration. */
+  /** Weak, so that entries disappear with their configuration. */
   readonly #variants = new WeakMap<LimitSet, Variants>();
 
   constructor(claim: string | null) {
     this.#claim = claim;
   }
 
-  /** The group that the requests of a caller count for; '' if it has none. */
+  /** The group that a caller's requests count for; '' if none. */
   groupOf(values: ClaimedValues | null): string {
     return values === null || this.#claim === null ? '' : (values.groups.get(this.#claim) ?? '');
   }
 
-  /** @param set what the configuration says, with the limit of the group, and the numbers of callers whose token says none */
+  /** @param set the configured set, with the limit of the group, and with the numbers for callers whose token has none */
   of(set: LimitSet, values: ClaimedValues | null): LimitSet {
     const variants = this.#variants.get(set) ?? this.#enter(set);
     if (values === null) return variants.unclaimed;
@@ -70,7 +70,7 @@ function variantOf(set: LimitSet, change: (limit: Limit) => Limit | null): Limit
   return { ...each(set), shadow: set.shadow && each(set.shadow) };
 }
 
-/** The number that holds for a caller. */
+/** The number that applies to a caller. */
 function unitsFor(limit: Limit | null, { numbers }: ClaimedValues): number {
   if (limit === null) return 0;
   const said = limit.role === 'caller' && limit.claim !== null ? numbers.get(limit.claim) : undefined;

@@ -5,13 +5,14 @@ import { NetworkShares } from './network-shares.ts';
 import { BORROWED, ORDINARY, Partitions, STAND_IN } from './partitions.ts';
 import { RecordTable, StringHash } from './record-table.ts';
 
-// The words of a record: 48 bytes, less than a cache line.
+// Offsets of words in a record: 48 bytes, less than a cache line.
 const WIDTH = 12;
 /** The number of the keyspace: 0 in a free record, negative for a counter that all callers share. */
 const KEYSPACE = 1;
 /**
- * The number of the caller that the counter belongs to, or, if all callers share it, of the caller that opened it; above it, the
- * compartment of the partition that it takes room of. Negative for a counter that nobody in particular opened, which is an ordinary one.
+ * The number of the counter's caller, or, if all callers share the counter, of the one that opened it; in the bits above, the
+ * compartment of the partition that it is in. Negative if nobody in particular opened it; then the compartment is the ordinary
+ * one.
  */
 const CALLER = 2;
 const CALLER_BITS = 28;
@@ -20,12 +21,12 @@ const PART_LOW = 3;
 const PART_HIGH = 4;
 /** Where the counter itself begins: an odd word, so that its floats begin at even ones. */
 const COUNTER = 5;
-// The neighbours in the ring of its partition.
+// The neighbours in the partition's ring.
 const LEFT = 10;
 const RIGHT = 11;
 
-// The words of a counter, in whatever record.
-/** The count, and the bit `EXHAUSTED`, which no count reaches: counts are units of a quota, 65,535 at most. */
+// Offsets of words in a counter, in any record.
+/** The count, and the bit `EXHAUSTED`, which no count reaches: counts are units of a quota, at most 65,535. */
 const COUNT = 0;
 const RESET = 1;
 const MARK = 3;
@@ -48,20 +49,20 @@ export function saveCounter(words: Words, start: number, counter: Counter): void
   words.set(start + COUNT, counter.exhausted ? counter.count | EXHAUSTED : counter.count);
 }
 
-/** A keyspace's number has 15 bits for the keyspace, from 1 on, below those for its partition. */
+/** A keyspace's number has 15 bits for the keyspace, from 1 on, and those above for its partition. */
 const KEYSPACE_BITS = 15;
 const MAX_KEYSPACES = 2 ** KEYSPACE_BITS - 1;
 const MIN_KEYSPACES = 8_192;
 const COUNTERS_PER_KEYSPACE = 8;
 
-/** How many keyspaces, and how many partitions, a table with room for so many counters has room for. */
+/** How many keyspaces and partitions a table for this many counters has room for. */
 export function mostKeyspaces(counters: number): number {
   return Math.min(MAX_KEYSPACES, Math.max(MIN_KEYSPACES, Math.ceil(counters / COUNTERS_PER_KEYSPACE)));
 }
 
 /**
- * The most limits that a configuration may have beside so many counters. While threads reload one after the other, those of two
- * configurations have room: else each thread would forget those of the other, with their counters, again and again.
+ * Maximum limits of a configuration with this many counters. Twice as many have room: while threads reload one after the other,
+ * each would otherwise forget the other configuration's limits with their counters, again and again.
  */
 export function mostLimits(counters: number): number {
   return Math.floor(mostKeyspaces(counters) / 2);
@@ -81,7 +82,7 @@ export function placeOfKeyspace(number: number): number {
 
 /** A counter with its key, as numbers. */
 export interface CounterRow {
-  /** The hash of the caller that has it or, if all callers share it, that opened it. */
+  /** The hash of the caller that holds the counter or, if all callers share it, that opened it. */
   callerLow: number;
   callerHigh: number;
   /** The network of that caller (`CallerTable.networkAt`); 0 if it has none. */
@@ -92,7 +93,7 @@ export interface CounterRow {
   partHigh: number;
   /** Whether all callers share it. */
   isShared: boolean;
-  /** Whether some caller has it, or opened it. */
+  /** Whether a caller holds or opened it. */
   isOpened: boolean;
   readonly counter: Counter;
 }
@@ -103,22 +104,22 @@ export function newRow(): CounterRow {
   return { ...caller, partLow: 0, partHigh: 0, ...flags, counter: newCounter() };
 }
 
-/** How many records a decision checks for expired counters, so that each pays for its share of the cleaning and no more. */
+/** How many records a decision checks for expired counters, so that each does its share of the cleaning and no more. */
 const SWEPT_RECORDS = 4;
 /** How many counters are checked to find one to evict. */
 const EVICTION_RECORDS = 16;
-/** How many records are checked for expired counters when a new one finds no room, and in one step of a sweep. */
+/** How many records are checked for expired counters when there is no room for a new one, and in one step of a sweep. */
 const EXPIRED_RECORDS = 16;
-/** A decision uses no more records than this: of each role that of a key, and the one that stands in for it. */
+/** Maximum records that a decision uses: per role one for the key and one for its stand-in. */
 const MAX_IN_USE = 8;
-/** There is no room in any compartment. */
+/** No room in any compartment. */
 const NO_ROOM = -1;
-/** Counters of any network may give way. */
+/** Counters of any network may be evicted. */
 const ANY_NETWORK = 0;
-/** What gives way must have been lent. */
+/** Only lent room may be freed. */
 const LENT = -1;
 const UNUSED = newCounter();
-/** The caller of a counter that all callers share, or that nobody in particular has opened. */
+/** The caller of a counter that all callers share, or that nobody in particular opened. */
 const NOBODY = -1;
 const NO_OWNER: OwnersOf = () => NO_OWNERS;
 
@@ -127,12 +128,12 @@ const NO_OWNER: OwnersOf = () => NO_OWNERS;
  * part (the main value, or empty). They are looked up separately, so no key string is ever built; callers and parts are kept as
  * hashes.
  *
- * The table is bounded, and so is each of its partitions (`Partitions`). Where a partition may not grow, a new counter replaces an
- * expired one or, among the next few under the partition's rotating hand, the one nearest its Reset; never an exhausted one, and
- * never one of another partition. Another hand goes round all records to find expired counters, so no timers are needed.
+ * The table is bounded, and so is each of its partitions (`Partitions`). Where a partition may not grow, a new counter replaces
+ * an expired one or, among the next few under the partition's rotating hand, the one nearest its Reset; never an exhausted one,
+ * and never one of another partition. Another hand circles through all records to find expired counters, so no timers are needed.
  *
- * A network of callers holds a sixteenth of what is reserved for a partition, and its owner a quarter; beyond that it borrows, up to the
- * same parts of what is lent to all partitions. Then a counter of its own gives way, or none.
+ * A network of callers may hold a sixteenth of what is reserved for a partition, and its owner a quarter; beyond that it borrows,
+ * up to the same fractions of what is lent to all partitions. After that, a new counter only replaces one of the same network.
  */
 export class CounterTable {
   readonly partitions: Partitions;
@@ -148,8 +149,8 @@ export class CounterTable {
   #inUseCount = 0;
 
   /**
-   * @param name tells the tables of shared memory apart
-   * @param capacity most counters held. Reserves up to 100 bytes for each at once; the system commits pages as they are used
+   * @param name identifies the table in shared memory
+   * @param capacity maximum counters held. Reserves up to 100 bytes for each at once; the system commits pages as they are used
    */
   constructor(memory: TableMemory, name: string, capacity: number, ownersOf = NO_OWNER) {
     this.capacity = capacity;
@@ -193,7 +194,7 @@ export class CounterTable {
     }
   }
 
-  /** Returns the number of a counter, or -1. It is valid until the next `begin`. `keyspace`: from 1 on. */
+  /** Returns the number of a counter, or -1. Valid until the next `begin`. `keyspace`: from 1 on. */
   find(keyspace: number, caller: string | null, part: string): number {
     const callerAt = caller === null ? NOBODY : this.#callers.find(caller);
     if (caller !== null && callerAt < 0) return -1;
@@ -225,8 +226,8 @@ export class CounterTable {
   }
 
   /**
-   * Creates a counter, evicting another of its partition if need be; -1 if none can be evicted. Only for a key that `find` did not
-   * find. `opener`: the caller that a counter of all callers is counted for; `null` if there is none.
+   * Creates a counter, if necessary in place of another of its partition; -1 if none can be evicted. Only for a key that `find`
+   * did not find. `opener`: the caller to whom a counter of all callers is attributed; `null` for none.
    */
   open(keyspace: number, caller: string | null, part: string, opener = caller): number {
     const network = opener === null ? ANY_NETWORK : this.#callers.networkOf(opener);
@@ -238,7 +239,7 @@ export class CounterTable {
     return this.#openRow(keyspace, caller === null, openerAt, low, high, compartment);
   }
 
-  /** Creates the counter that stands in for the callers of a network, as `open` does. */
+  /** Creates the counter that stands in for all callers of a network, as `open` does. */
   openStandIn(keyspace: number, standIn: string, part: string): number {
     const compartment = this.#makeRoom(partitionOf(keyspace), ANY_NETWORK, STAND_IN);
     if (compartment === NO_ROOM) return -1;
@@ -247,7 +248,7 @@ export class CounterTable {
     return this.#openRow(keyspace, false, at, this.#partHash.low, this.#partHash.high, compartment);
   }
 
-  /** The name under which a counter stands in for the callers of a caller's network; `null` if it has none. */
+  /** The name of the counter that stands in for all callers of a caller's network; `null` if it has none. */
   standInOf(caller: string): string | null {
     return this.#callers.standInOf(caller);
   }
@@ -273,7 +274,7 @@ export class CounterTable {
     return this.#use(at);
   }
 
-  /** The number of the caller that has or opened a counter; negative if nobody in particular did. */
+  /** The number of the caller that holds or opened a counter; negative if nobody in particular did. */
   #openerAt(at: number): number {
     const caller = this.#table.ints[at * WIDTH + CALLER] ?? NOBODY;
     return caller < 0 ? NOBODY : caller & CALLER_MASK;
@@ -294,7 +295,7 @@ export class CounterTable {
     return this.#table.ints[record * WIDTH + KEYSPACE] ?? 0;
   }
 
-  /** How many records were ever held: those from this number on are free. */
+  /** How many records were ever in use: those from this number on are free. */
   get used(): number {
     return this.#table.used;
   }
@@ -314,7 +315,7 @@ export class CounterTable {
     this.load(record, row.counter);
   }
 
-  /** Puts a counter back that `readRow` has read, in this table or in one with the same hash keys. False if there is no room. */
+  /** Restores a counter that `readRow` read, in this table or one with the same hash keys. False if there is no room. */
   restore(keyspace: number, row: CounterRow, nowMs: number): boolean {
     this.begin(nowMs);
     const { partLow, partHigh, isShared, callerLow, callerHigh, network } = row;
@@ -353,13 +354,13 @@ export class CounterTable {
     }
   }
 
-  /** How many counters for main values this caller holds, including those that it opened for all callers. */
+  /** How many counters for main values this caller holds, including shared ones that it opened. */
   partsOf(caller: string): number {
     const at = this.#callers.find(caller);
     return at < 0 ? 0 : this.#callers.parts(at);
   }
 
-  /** Whether the caller holds as many counters for main values as it may. */
+  /** Whether the caller holds the maximum of counters for main values. */
   hasAllParts(caller: string, maxParts: number): boolean {
     return this.#callers.hasAllParts(caller, maxParts);
   }
@@ -377,15 +378,15 @@ export class CounterTable {
     return at;
   }
 
-  /** The record under the hand, which moves on. */
+  /** The record under the hand, which then moves on. */
   #turn(): number {
     if (this.#hand >= this.#table.used) this.#hand = 0;
     return this.#hand++;
   }
 
   /**
-   * Makes room in a partition for one more record, if need be in place of another, and returns the compartment that has it; -1 if there is
-   * none. Beyond its share, a network borrows, or one of its own gives way.
+   * Makes room in a partition for one more record, if necessary by evicting one, and returns the compartment that has it; -1 if
+   * there is none. Beyond its share, a network borrows, or one of its own records is evicted.
    */
   #makeRoom(partition: number, network: number, compartment: number): number {
     if (!this.#hasRoom(partition, compartment)) this.#freeExpired(EXPIRED_RECORDS);
@@ -409,8 +410,8 @@ export class CounterTable {
     if (this.#hasRoom(partition, compartment)) return true;
     if (!this.partitions.mayGrow(partition, compartment))
       return this.#evictFrom(partition, compartment, ANY_NETWORK);
-    // After a reload, another partition may still hold the room that is reserved for this one: in a full table, some partition holds
-    // more than its part, since all parts together are half of it.
+    // After a reload, another partition may still hold the room reserved for this one: in a full table, some partition holds more
+    // than its reserve, since all reserves together are half of the table.
     return this.#evictFrom(this.partitions.mostLent, LENT, ANY_NETWORK);
   }
 
@@ -418,7 +419,7 @@ export class CounterTable {
     return this.#table.size < this.#table.capacity && this.partitions.mayGrow(partition, compartment);
   }
 
-  /** Has a record of a partition give way, so that the compartment may grow. `network`: whose it must be. */
+  /** Evicts a record of a partition, so that the compartment may grow. `network`: the network it must belong to. */
   #evictFrom(partition: number, compartment: number, network: number): boolean {
     const { ints } = this.#table;
     let nearest = -1;
@@ -478,7 +479,7 @@ export class CounterTable {
     this.#table.giveBack(at, placeOf(Math.abs(keyspace), keyspace < 0 ? NOBODY : openerAt, low));
   }
 
-  /** Puts a record where the hand of its partition comes last. */
+  /** Inserts a record where the hand of its partition arrives last. */
   #join(at: number): void {
     const { ints, records } = this.#table;
     const word = at * WIDTH;
@@ -508,7 +509,7 @@ export class CounterTable {
     this.partitions.shrank(partition, this.#compartmentAt(at));
   }
 
-  /** Counts a record under the network that holds it. */
+  /** Counts a record for the network that holds it. */
   #count(at: number, partition: number, by: number): void {
     const network = this.#networkAt(at);
     if (network !== ANY_NETWORK)

@@ -2,11 +2,11 @@ import type { Clock, Words } from '../../core/index.ts';
 import type { Limit, LimitAlgorithm } from './limit-definition.ts';
 
 /**
- * The state of one key, in whole numbers. Times are on the monotonic clock unless noted. A counter whose Reset has passed says no
- * more than a new one, and is dropped.
+ * The state of one key, in whole numbers. Times are on the monotonic clock unless noted. A counter past its Reset is equivalent
+ * to a new one, and is dropped.
  */
 export interface Counter {
-  /** When all units will be free again: for a fixed window, when it closes. */
+  /** When all units will be free again; for a fixed window, when it closes. */
   resetMs: number;
   /**
    * - fixed window: `resetMs` as announced, in milliseconds since the epoch
@@ -18,26 +18,26 @@ export interface Counter {
    * - smooth: how much earlier than `markMs` the refill is, in fractions of 1 / units of a millisecond
    */
   count: number;
-  /** Whether the last admitted request left nothing. An exhausted counter is never dropped before its Reset. */
+  /** Whether the last admitted request used the last unit. An exhausted counter is never dropped before its Reset. */
   exhausted: boolean;
 }
 
 /**
  * The arithmetic of one algorithm. Its only state is the counter.
  *
- * `cost`: the units that a request consumes, all or none. A request that costs more than the whole quota, which a token or a
- * missing Redis may have made smaller, consumes all of it.
+ * `cost`: the units that a request consumes, all or none. A request that costs more than the whole quota, which a token or an
+ * unreachable Redis may have reduced, consumes all of it.
  */
 export interface CounterRule {
   /** How long a request of this cost has to wait, at least 1 ms; 0 if it is admitted. */
   waitMs(counter: Counter, limit: Limit, nowMs: number, cost: number): number;
   /** Consumes what a request costs. Call it only after `waitMs` returned 0. */
   consume(counter: Counter, limit: Limit, moment: Moment, cost: number): void;
-  /** Returns what a request cost to the window that `windowOf` named. False if that window is over. */
+  /** Returns the cost of a request to the window identified by `windowOf`. False if that window is over. */
   refund(counter: Counter, limit: Limit, window: number, nowMs: number, cost: number): boolean;
-  /** Names the window of the unit that was consumed last; never 0. */
+  /** Identifies the window of the last consumed unit; never 0. */
   windowOf(counter: Counter): number;
-  /** The Remaining to announce: the units left until Reset. */
+  /** The Remaining to announce: units left until Reset. */
   remaining(counter: Counter, limit: Limit, nowMs: number): number;
   /** How long until the announced Reset; 0 once it has passed. */
   resetInMs(counter: Counter, limit: Limit, nowMs: number): number;
@@ -61,27 +61,26 @@ function unitsOf(cost: number, { units }: Limit): number {
   return cost < units ? cost : units;
 }
 
-/** When the wall clock steps by more than this, announced moments are corrected. In milliseconds. */
+/** If the wall clock steps by more than this, announced times are corrected. In milliseconds. */
 const CLOCK_STEP_MS = 1_000;
 
-// The floats of a noted moment. Before the first, offsets are 0, which is more than a step from any true one.
+// Offsets of a stored moment's floats. Initially the clock offsets are 0, which is more than a step from any real one.
 const LAST = 0;
 const STEADY_OFFSET = 1;
 const FIXED_OFFSET = 2;
 export const MOMENT_FLOATS = 3;
 
 /**
- * One moment in whole milliseconds on both clocks: the monotonic one measures, the wall clock announces. It is read once per
- * decision, so that everything in one response refers to one moment.
+ * One moment in whole milliseconds on both clocks: the monotonic one measures, the wall clock announces. Read once per decision,
+ * so that everything in one response refers to one moment.
  */
 export class Moment {
   /** On the monotonic clock. */
   nowMs = 0;
   epochMs = 0;
   /**
-   * The offset from the monotonic clock to the wall clock for moments that must not go back from response to response. Follows
-   * the wall clock forwards at once, but backwards only after a step: the clocks are read one after the other and round
-   * differently.
+   * The offset from the monotonic clock to the wall clock, for times that must not go back from response to response. Follows the
+   * wall clock forwards at once, but backwards only after a step: the clocks are read one after the other and round differently.
    */
   steadyOffsetMs = Number.NEGATIVE_INFINITY;
 
@@ -96,19 +95,19 @@ export class Moment {
     return this.steadyEpochOf(this.nowMs);
   }
 
-  /** Converts another moment of the monotonic clock in the same way. */
+  /** Converts another time of the monotonic clock in the same way. */
   steadyEpochOf(ms: number): number {
     return Math.floor(ms) + this.#fixedOffsetMs;
   }
 
-  /** Goes on from the moment that another thread has noted at this place among `floats`. */
+  /** Continues from the moment that another thread stored at this place in `floats`. */
   follow({ floats }: Words, place: number): void {
     this.nowMs = floats[place + LAST] ?? 0;
     this.steadyOffsetMs = floats[place + STEADY_OFFSET] ?? 0;
     this.#fixedOffsetMs = floats[place + FIXED_OFFSET] ?? 0;
   }
 
-  /** Reads the clock, goes on from the moment noted last, and notes this one. */
+  /** Reads the clock, continues from the last stored moment, and stores this one. */
   readAfter(clock: Clock, words: Words, place: number): void {
     this.follow(words, place);
     const [lastMs, steadyMs, fixedMs] = [this.nowMs, this.steadyOffsetMs, this.#fixedOffsetMs];
@@ -118,7 +117,7 @@ export class Moment {
     if (this.#fixedOffsetMs !== fixedMs) words.setFloat(place + FIXED_OFFSET, this.#fixedOffsetMs);
   }
 
-  /** @param lastMs the clocks of threads agree, but may round differently: time does not go back behind this */
+  /** @param lastMs a lower bound: the clocks of threads agree, but may round differently, and time must not go back */
   read(clock: Clock, lastMs = Number.NEGATIVE_INFINITY): void {
     this.nowMs = Math.max(lastMs, Math.floor(clock.monotonicMs()));
     this.epochMs = Math.floor(clock.epochMs());
@@ -133,10 +132,10 @@ export class Moment {
  * A window opens at the first admitted request and closes one period later.
  *
  * In the slack before Reset, a request that finds the window used up counts in the next one, which opens as of that Reset. So a
- * client paced by the headers is never refused over a few milliseconds, and since windows stay a whole period apart, nobody
+ * client that follows the headers is never refused over a few milliseconds, and since windows stay a full period apart, nobody
  * gains over time. Until Reset, responses still describe the ending window: some clients take a Reset that moves early for a
- * sliding window and slow to a crawl. Only when the next window is used up too do they describe that one, since waiting for the
- * ending one would no longer be enough.
+ * sliding window and slow to a crawl. If the next window is used up as well, responses describe that one, since waiting for the
+ * end of the current one is no longer enough.
  */
 const fixedWindow: CounterRule = {
   waitMs(counter, limit, nowMs, cost) {
@@ -166,7 +165,7 @@ const fixedWindow: CounterRule = {
   remaining(counter, limit, nowMs) {
     if (nowMs >= counter.resetMs) return limit.units;
     if (describesEnding(counter, limit, nowMs)) return 0;
-    // The difference is negative if a reload lowered the quota below what is consumed already.
+    // Negative if a reload lowered the quota below what is already consumed.
     return Math.max(0, limit.units - counter.count);
   },
 
@@ -189,7 +188,10 @@ function hasRoom({ count }: Counter, limit: Limit, cost: number): boolean {
   return count + unitsOf(cost, limit) <= limit.units;
 }
 
-/** Whether responses still describe the window that is ending: the counter is the next one's already, and that has room for any request. */
+/**
+ * Whether responses still describe the window that is ending: the counter already belongs to the next one, and that has room for
+ * any request.
+ */
 function describesEnding(counter: Counter, limit: Limit, nowMs: number): boolean {
   return nowMs < counter.resetMs - limit.periodMs && hasRoom(counter, limit, limit.largestCost);
 }
@@ -206,24 +208,24 @@ function open(counter: Counter, resetMs: number, announcedMs: number, units: num
   counter.count = units;
 }
 
-/** Clients round the wait they are given, and some come this much early. In milliseconds. */
+/** Clients round the wait they are given, so that some are this much early. In milliseconds. */
 const CLIENT_ROUNDING_MS = 2;
 
 /**
- * The generic cell rate algorithm: each request moves the moment of full refill further, by one step (period / units) for each
- * unit that it costs, and is admitted if that moment is then no more than a period away. Steps are exact, in fractions of
- * 1 / units of a millisecond, so that a limit of 7 per hour does not drift over a year.
+ * The generic cell rate algorithm: each request postpones the time of full refill by one step (period / units) per unit of its
+ * cost, and is admitted if that time is then at most a period away. Steps are exact, in fractions of 1 / units of a millisecond,
+ * so that a limit of 7 per hour does not drift over a year.
  */
 const smooth: CounterRule = {
   waitMs(counter, limit, nowMs, cost) {
     const wait = freeInMs(counter, limit, nowMs, cost);
     if (wait <= limit.slackMs) return 0;
-    // With short steps the slack does not cover a client's rounding, so the announced wait has to.
+    // With short steps the slack does not cover a client's rounding, so the announced wait must.
     return Math.ceil(wait + Math.max(0, CLIENT_ROUNDING_MS - limit.slackMs));
   },
 
   consume(counter, limit, { nowMs }, cost) {
-    // An idle counter is full now, however long ago it filled up.
+    // An idle counter is full now, however long ago it was refilled.
     counter.count = nowMs < counter.markMs ? partsOf(counter, limit) : 0;
     counter.markMs = Math.max(counter.markMs, nowMs);
     const [wholeMs, parts] = stepsOf(cost, limit);
@@ -236,9 +238,8 @@ const smooth: CounterRule = {
     moveReset(counter, limit, nowMs);
   },
 
-  // A unit can be returned until the moment of full refill at the time it was consumed: after that, time has already restored it.
-  // Exact for a single unit; at worst, refunding many allows a second burst, as at the edge of a fixed window, but never a
-  // higher rate.
+  // A unit can be returned until the time of full refill as of its consumption: after that, time has already restored it. Exact
+  // for a single unit; at worst, refunding many allows another burst, as at the edge of a fixed window, but never a higher rate.
   refund(counter, limit, window, nowMs, cost) {
     if (nowMs >= window || nowMs >= counter.markMs) return false;
     const [wholeMs, parts] = stepsOf(cost, limit);
@@ -267,26 +268,29 @@ const smooth: CounterRule = {
   announce: (counter, _limit, moment) => Math.max(counter.resetMs, moment.nowMs) + moment.steadyOffsetMs,
 };
 
-/** How long until the steps of this cost would end within a period from now; 0 or less if they do already. */
+/** How long until the steps of this cost would end within a period from now; 0 or less if they already do. */
 function freeInMs(counter: Counter, limit: Limit, nowMs: number, cost: number): number {
   const { periodMs, units } = limit;
   const steps = unitsOf(cost, limit) * periodMs;
   return counter.markMs - nowMs - periodMs + (steps - partsOf(counter, limit)) / units;
 }
 
-/** How far a request moves the moment of full refill: in whole milliseconds, and fractions of 1 / units of one. */
+/** How far a request postpones the time of full refill: whole milliseconds, and fractions of 1 / units of one. */
 function stepsOf(cost: number, limit: Limit): readonly [wholeMs: number, parts: number] {
   const steps = unitsOf(cost, limit) * limit.periodMs;
   const wholeMs = Math.floor(steps / limit.units);
   return [wholeMs, steps - wholeMs * limit.units];
 }
 
-/** The fraction of a millisecond, capped because a reload may have lowered the units that it counts in. The cap loses less than a millisecond. */
+/**
+ * The fraction of a millisecond, capped because a reload may have lowered the units that it is measured in. The cap loses less
+ * than a millisecond.
+ */
 function partsOf(counter: Counter, limit: Limit): number {
   return Math.min(counter.count, limit.units - 1);
 }
 
-/** Updates Reset, which never moves back, even though a refund makes the refill come earlier. */
+/** Updates Reset, which never moves back, even though a refund makes the refill earlier. */
 function moveReset(counter: Counter, limit: Limit, nowMs: number): void {
   counter.resetMs = Math.max(counter.resetMs, counter.markMs);
   counter.exhausted = smooth.remaining(counter, limit, nowMs) < Math.min(limit.largestCost, limit.units);

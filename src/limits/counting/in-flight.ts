@@ -1,12 +1,12 @@
 import type { NewPermits, Permits } from '../../core/index.ts';
 import { defineLimit, type Limit } from './limit-definition.ts';
 
-/** The wait announced to a caller that has too many requests in flight: nobody knows when one ends. */
+/** The wait announced to a caller with too many requests in flight: nobody knows when one ends. */
 export const AT_ONCE_WAIT_MS = 1_000;
 
 /**
- * Defines how many requests of one caller may be in flight at once in a bucket, for each main value. Its units are places, which come
- * back when requests end, and its period is the wait that is announced. It has no counter.
+ * Defines how many requests of one caller may be in flight at once in a bucket, per main value. Its units are places, which are
+ * returned when requests end, and its period is the announced wait. It has no counter.
  */
 export function defineConcurrency(bucket: string, main: string | null, most: number): Limit {
   const quota = { units: most, periodMs: AT_ONCE_WAIT_MS };
@@ -14,9 +14,9 @@ export function defineConcurrency(bucket: string, main: string | null, most: num
   return { ...limit, identity: JSON.stringify(['concurrent', bucket, main]) };
 }
 
-/** The place of a request among those of its caller that are in flight. */
+/** A request's place among those of its caller that are in flight. */
 export interface Place {
-  /** Gives it back. May be called again. */
+  /** Returns the place. Idempotent. */
   leave(): void;
 }
 
@@ -31,8 +31,8 @@ export interface InFlightCount {
 /** Counts the requests of each caller that are in flight. */
 export interface InFlight {
   /**
-   * The counts above 0. Where threads count together: those that this thread knows by name, its own and those that other threads
-   * told it.
+   * The counts above 0. Where threads count together: those that this thread knows by name, its own and those reported by other
+   * threads.
    */
   readonly counts: Iterable<InFlightCount>;
   /** True if no more may be in flight. */
@@ -73,15 +73,15 @@ export class ProcessInFlight implements InFlight {
   }
 }
 
-/** Counts the requests of all threads of a process together. */
+/** Counts the requests of all threads of a process. */
 export class SharedInFlight implements InFlight {
   readonly #own = new ProcessInFlight();
   readonly #newPermits: NewPermits;
   readonly #elsewhere: () => readonly InFlightCount[];
-  /** Holds the permits of each limit, by its identity. */
+  /** The permits of each limit, by its identity. */
   readonly #permits = new Map<string, Permits>();
 
-  /** @param elsewhere the counts that other threads told this one. Default: none */
+  /** @param elsewhere the counts that other threads reported. Default: none */
   constructor(newPermits: NewPermits, elsewhere: () => readonly InFlightCount[] = () => []) {
     this.#newPermits = newPermits;
     this.#elsewhere = elsewhere;
@@ -124,7 +124,7 @@ export class SharedInFlight implements InFlight {
   }
 }
 
-/** Adds up what each caller has in flight in each bucket, for all main values. */
+/** Adds up the requests in flight of each caller in each bucket, over all main values. */
 export function callersInFlight({ counts }: Pick<InFlight, 'counts'>) {
   const sums = new Map<string, { readonly bucket: string; readonly caller: string; inFlight: number }>();
   for (const { bucket, caller, count } of counts) {
@@ -136,7 +136,7 @@ export function callersInFlight({ counts }: Pick<InFlight, 'counts'>) {
   return [...sums.values()];
 }
 
-/** How many requests are in flight in a bucket that bounds them for each caller. */
+/** How many requests are in flight in a bucket that limits them per caller. */
 export interface BucketInFlight {
   readonly bucket: string;
   readonly perCaller: number;
@@ -145,7 +145,7 @@ export interface BucketInFlight {
   readonly callers: number;
 }
 
-/** Adds up what is in flight in each of these buckets. Leaves out buckets that do not bound it. */
+/** Adds up the requests in flight in each of these buckets, except those that do not limit them. */
 export function bucketsInFlight(
   buckets: readonly { readonly name: string; readonly concurrent: number | null }[],
   inFlight: Pick<InFlight, 'counts'>,
@@ -159,7 +159,7 @@ export function bucketsInFlight(
   });
 }
 
-/** No caller's key and no main value holds a NUL. */
+/** No caller's key and no main value contains a NUL. */
 function keyOf({ identity }: Limit, caller: string, main: string): string {
   return `${identity}\0${caller}\0${main}`;
 }

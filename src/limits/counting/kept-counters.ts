@@ -14,12 +14,12 @@ interface KeptCountersDependencies {
   readonly countChanges: () => void;
 }
 
-/** Rows between two turns of the event loop: some 50 microseconds, in which no other thread decides. */
+/** Rows between two turns of the event loop: some 50 microseconds, in which no other thread can decide. */
 const ROWS_A_TURN = 500;
 /** Bytes of a counter in a file. */
 const ROW_BYTES = 48;
 
-// What a row says. Of an overflow counter of a limit it says nothing but the counter, and whether it is that of callers with tokens.
+// Flags of a row. A row of an overflow counter has only the counter, and whether it is that of callers with tokens.
 const OVERFLOW = 1;
 const OF_TOKENS = 16;
 const STAND_IN = 32;
@@ -28,8 +28,8 @@ const OPENED = 4;
 const EXHAUSTED = 8;
 
 /**
- * Hands the counters of some limits out as bytes, and takes them back after a restart. Both let the event loop do other work
- * meanwhile.
+ * Saves the counters of some limits as bytes, and restores them after a restart. Both let the event loop do other work in
+ * between.
  */
 export class KeptCounters {
   readonly #dependencies: KeptCountersDependencies;
@@ -39,7 +39,7 @@ export class KeptCounters {
     this.#dependencies = dependencies;
   }
 
-  /** A number that differs after each change of a counter, once changes are counted. */
+  /** A number that changes with each change of a counter, once changes are tracked. */
   get changes(): number {
     return this.#dependencies.changes();
   }
@@ -49,13 +49,13 @@ export class KeptCounters {
     await memory.soon(countChanges);
   }
 
-  /** The limits of the configuration in force whose windows are at least so long. */
+  /** The limits in force whose windows are at least this long. */
   limits(leastMs: number): readonly Limit[] {
     return this.#dependencies.keyspaces.inForce.filter(({ periodMs }) => periodMs >= leastMs);
   }
 
   /**
-   * The counters of these limits that have not expired. What changes meanwhile is in it as it was before or after. Moments are
+   * The unexpired counters of these limits. A counter that changes meanwhile is included as before or after the change. Times are
    * milliseconds since the epoch.
    */
   async *rows(limits: readonly Limit[]): AsyncGenerator<Buffer> {
@@ -70,8 +70,8 @@ export class KeptCounters {
   }
 
   /**
-   * Takes back what `rows` handed out for limits of these identities. Limits that are no longer in force are left out, and so are
-   * shorter ones and windows that have ended. Returns how many counters it took.
+   * Restores what `rows` saved for limits of these identities, except limits no longer in force, shorter ones, and windows that
+   * have ended. Returns the number of counters restored.
    */
   async restore(identities: readonly string[], rows: Buffer, leastMs: number): Promise<number> {
     const { memory } = this.#dependencies;
@@ -146,7 +146,7 @@ export class KeptCounters {
     return taken;
   }
 
-  /** Reads the clock. Returns the difference between its moments and moments since the epoch. */
+  /** Reads the clock. Returns the difference between its times and times since the epoch. */
   #readOffset(): number {
     const { readClock, moment } = this.#dependencies;
     readClock(moment);
@@ -154,7 +154,7 @@ export class KeptCounters {
   }
 }
 
-/** Writes rows one after the other. A row: the place of its limit, flags, caller, network, part and counter; little-endian. */
+/** Writes rows one after the other. A row: the index of its limit, flags, caller, network, part and counter; little-endian. */
 class RowWriter {
   readonly #bytes: Buffer;
   #end = 0;
@@ -167,7 +167,7 @@ class RowWriter {
     return this.#bytes.subarray(0, this.#end);
   }
 
-  /** `offsetMs`: from the moments of the row to those since the epoch. */
+  /** `offsetMs`: from the times of the row to those since the epoch. */
   write(row: CounterRow, flags: number, limitAt: number, { algorithm }: Limit, offsetMs: number): void {
     const bytes = this.#bytes;
     const at = this.#end;

@@ -12,14 +12,14 @@ import {
 import type { Limit, LimitRole, LimitSet, LimitsByRole } from './limit-definition.ts';
 import { FIRST_NAMED_WORD, NamedTable } from './record-table.ts';
 
-// A record has two overflow counters, each from an odd word on.
+// A record has two overflow counters, each starting at an odd word.
 const OVERFLOW = FIRST_NAMED_WORD;
 const TOKEN_OVERFLOW = OVERFLOW + COUNTER_WORDS + 1;
 const WIDTH = TOKEN_OVERFLOW + COUNTER_WORDS;
 
-/** The place of the counters of one identity, across all configurations that have it. */
+/** The counters of one identity, across all configurations that include it. */
 export class Keyspace {
-  /** Counts from 1 on, and says which partition they find room in (`partitionOf`). */
+  /** From 1 on. Determines the partition that they are in (`partitionOf`). */
   readonly number: number;
   readonly #records: Words;
   readonly #start: number;
@@ -31,8 +31,8 @@ export class Keyspace {
   }
 
   /**
-   * Loads an overflow counter: it counts all keys for which the table has no room. Callers with tokens have one, and addresses have
-   * another, so that a flood of either says nothing about the others.
+   * Loads an overflow counter, which counts all keys that the table has no room for. There is one for callers with tokens and one
+   * for addresses, so that a flood of either does not affect the other.
    */
   loadOverflow(counter: Counter, ofTokens: boolean): void {
     loadCounter(this.#records, this.#start + (ofTokens ? TOKEN_OVERFLOW : OVERFLOW), counter);
@@ -56,16 +56,16 @@ export interface BoundSet extends BoundLimits {
   readonly shadow: BoundLimits | null;
 }
 
-/** One of the limits of a set may find no room until those before it are forgotten: then all of them are looked up again. */
+/** A limit of a set may find no room until those before it are forgotten: then all of them are looked up again. */
 const ROUNDS = 2;
 
-// The word beside the records.
+// The word outside the records.
 /** Counts how often keyspaces were forgotten: threads then look them up again. */
 const EPOCH = 0;
 
 /**
- * Lets limits keep their counters across reloads: it numbers their identities, with the same numbers in all threads. When it is full,
- * it forgets those that the configuration in force does not have, with their counters.
+ * Lets limits keep their counters across reloads: it numbers their identities, the same in all threads. When full, it forgets
+ * those that are not in the current configuration, with their counters.
  */
 export class Keyspaces {
   readonly #memory: TableMemory;
@@ -73,16 +73,16 @@ export class Keyspaces {
   readonly #partitionOf: (limit: Limit) => number;
   readonly #names: NamedTable;
   readonly #epochs: Words;
-  /** What this thread has looked up since the last epoch. */
+  /** Keyspaces that this thread has looked up since the last epoch. */
   #byIdentity = new Map<string, Keyspace>();
-  /** Weak, so that entries go with their configuration. */
+  /** Weak, so that entries disappear with their configuration. */
   #bound = new WeakMap<LimitSet, BoundSet>();
   #epoch = 0;
   #inForce: readonly Limit[] = [];
 
   /**
-   * @param name tells the keyspaces of shared memory apart
-   * @param partitionOf says where the counters of a limit find room. Default: in that of its bucket and role
+   * @param name identifies the keyspaces in shared memory
+   * @param partitionOf the partition for the counters of a limit. Default: that of its bucket and role
    */
   constructor(
     memory: TableMemory,
@@ -97,13 +97,13 @@ export class Keyspaces {
     this.#epochs = memory.words(`${name} epochs`, 1);
   }
 
-  /** Throws an error if a configuration may not have so many limits. Those of one identity count once. */
+  /** Throws an error if a configuration has too many limits. Those of one identity count once. */
   check(limits: readonly Limit[]): void {
     const most = mostLimits(this.#table.capacity);
     if (eachOnce(limits).length > most) throw tooMany(most);
   }
 
-  /** Divides the room among these limits, those of the configuration in force, and never forgets them. Call `check` before. */
+  /** Divides the room among these limits, those in force, and never forgets them. Call `check` first. */
   share(limits: readonly Limit[]): void {
     this.#inForce = eachOnce(limits);
     this.#byIdentity = new Map();
@@ -151,7 +151,7 @@ export class Keyspaces {
     this.#bound = new WeakMap();
   }
 
-  /** Looks up the keyspace of a limit, or makes it. Call it before a decision changes any counter. */
+  /** Looks up or creates the keyspace of a limit. Call it before a decision changes any counter. */
   #enter(limit: Limit): Keyspace {
     const names = this.#names;
     const isNew = names.find(limit.identity) < 0;
@@ -164,14 +164,14 @@ export class Keyspaces {
     return new Keyspace(keyspaceNumber(partition, at), names.records, at * WIDTH);
   }
 
-  /** Forgets the keyspaces and partitions that the configuration in force does not have. */
+  /** Forgets keyspaces and partitions that are not in the current configuration. */
   #forget(): void {
     const names = this.#names;
     const { partitions } = this.#table;
     const kept = new Set(this.#inForce.map(({ identity }) => names.find(identity)));
     const dropped = new Set<number>();
     for (let at = 0; at < names.used; at++) if (names.isHeld(at) && !kept.has(at)) dropped.add(at);
-    // Do this first, so that no thread goes on counting in what is dropped.
+    // Do this first, so that no thread continues counting in something dropped.
     this.#epochs.add(EPOCH, 1);
     this.#memory.keep();
     this.#table.releaseAll(dropped);

@@ -3,15 +3,15 @@ import { Memo } from '../../core/index.ts';
 import { StringHash } from './record-table.ts';
 
 /**
- * Whose requests a limit counts together:
+ * The requests that a limit counts together:
  * - `global`: all of one caller
- * - `caller`: those of one caller in one bucket (and of one main value, where the bucket names a main parameter)
+ * - `caller`: those of one caller in one bucket (and with one main value, if the bucket has a main parameter)
  * - `group`: those of all callers whose tokens have the same value of a claim, in one bucket (and of one main value)
  * - `resource`: those of all callers for one main value of the bucket
  */
 export type LimitRole = (typeof LIMIT_ROLES)[number];
 
-/** All roles. If several limits make a request wait equally long, the first of them in this order refuses it. */
+/** All roles. If several limits make a request wait equally long, the first in this order is reported. */
 export const LIMIT_ROLES = ['global', 'caller', 'group', 'resource'] as const;
 
 /** Whether several callers share the counters of such limits. */
@@ -19,7 +19,7 @@ export function isSharedRole(role: LimitRole): role is 'group' | 'resource' {
   return role === 'group' || role === 'resource';
 }
 
-/** Names a counter of a group: by the value that its callers have in common and the main value, which never holds a NUL. */
+/** Identifies a counter of a group: the shared claim value and the main value, which never contains a NUL. */
 export function groupCounterKey(group: string, main: string): string {
   return `${group}\0${main}`;
 }
@@ -36,49 +36,49 @@ export interface LimitOptions {
   readonly bucket: string;
   /** Name of the bucket's main parameter, or null. */
   readonly main: string | null;
-  /** The claim whose values tell groups apart. Only for the role `group`. */
+  /** The claim whose values distinguish groups. Only for the role `group`. */
   readonly claim?: string;
   readonly algorithm: LimitAlgorithm;
   readonly quota: Quota | ClaimedQuota;
   /** How long before its Reset a window may count as closed, in milliseconds. Default 20. */
   readonly windowSlackMs?: number;
-  /** Whether it only tries other numbers beside the limit in force, with counters of its own. Default false. */
+  /** Whether it only tests other numbers in parallel to the limit in force, with its own counters. Default false. */
   readonly isTrial?: boolean;
-  /** The most units that one request consumes. Default 1. */
+  /** Maximum units that one request consumes. Default 1. */
   readonly largestCost?: number;
 }
 
 /** One limit of a configuration, compiled and immutable. A store keeps its counters under its identity. */
 export interface Limit {
   /**
-   * Limits with the same identity share their counters, also across a reload. Changing the number of units keeps the
-   * identity; changing role, bucket, algorithm, period, main parameter or claim does not. A limit that moves into or out of shadow keeps
-   * it, too; a limit that tries other numbers has its own.
+   * Limits with the same identity share their counters, also across a reload. Changing the number of units or moving into or out
+   * of shadow keeps the identity; changing role, bucket, algorithm, period, main parameter or claim does not. A trial limit has
+   * its own.
    */
   readonly identity: string;
   readonly role: LimitRole;
   /** The bucket's name; empty for a global limit. */
   readonly bucket: string;
-  /** Whether it only tries other numbers beside the limit in force. */
+  /** Whether it only tests other numbers in parallel to the limit in force. */
   readonly isTrial: boolean;
-  /** The claim that tells groups apart, or that may say the number of a caller; `null` if none matters. */
+  /** The claim that distinguishes groups, or that may set a caller's number; `null` if neither. */
   readonly claim: string | null;
   readonly algorithm: LimitAlgorithm;
-  /** The number of units. Where a claim may say the number: the one for callers whose token does not say it. */
+  /** The number of units; where a claim may set it, the number for callers whose token does not. */
   readonly units: number;
-  /** The most units that a claim may say. */
+  /** Maximum units that a claim may set. */
   readonly maxUnits: number;
   readonly periodMs: number;
   /** The window's slack in milliseconds, capped for this period and algorithm. */
   readonly slackMs: number;
-  /** The most units that one request consumes. */
+  /** Maximum units that one request consumes. */
   readonly largestCost: number;
 }
 
 /** At most one limit of each role. */
 export type LimitsByRole = Readonly<Record<LimitRole, Limit | null>>;
 
-/** The limits of one request. Compiled once for each limit route and caller class. */
+/** The limits of one request. Compiled once per limit route and caller class. */
 export interface LimitSet extends LimitsInForce {
   /** Limits that decide and count, but never refuse; null if absent. */
   readonly shadow: LimitsInForce | null;
@@ -86,7 +86,7 @@ export interface LimitSet extends LimitsInForce {
 
 /** Limits that decide together. */
 export interface LimitsInForce extends LimitsByRole {
-  /** How many requests of the caller may be in flight at once (`defineConcurrency`); null if any number. */
+  /** How many requests of the caller may be in flight at once (`defineConcurrency`); null for no limit. */
   readonly concurrent: Limit | null;
 }
 
@@ -100,14 +100,14 @@ export const NO_LIMITS: LimitSet = {
   shadow: null,
 };
 
-/** A value for each class of callers. A class that has none of its own has that of users. */
+/** A value for each class of callers. A class without its own uses that of users. */
 export class ByClass<T> {
   readonly bot: T;
   readonly user: T;
   readonly address: T;
   readonly #more: ReadonlyMap<string, T>;
 
-  /** @param names the classes besides that have a value of their own */
+  /** @param names the additional classes with their own value */
   constructor(names: Iterable<string>, make: (name: string) => T) {
     this.bot = make('bot');
     this.user = make('user');
@@ -121,7 +121,7 @@ export class ByClass<T> {
     return name === 'address' ? this.address : (this.#more.get(name) ?? this.user);
   }
 
-  /** The classes besides that have a value of their own. */
+  /** The additional classes with their own value. */
   get names(): readonly string[] {
     return [...this.#more.keys()];
   }
@@ -157,7 +157,7 @@ export interface Quota {
   readonly periodMs: number;
 }
 
-/** A quota whose number the caller's token may say. `units` is for tokens that say none. */
+/** A quota whose number the caller's token may set. `units` is for tokens that do not. */
 export interface ClaimedQuota extends Quota {
   readonly claim: string;
   readonly maxUnits: number;
@@ -167,7 +167,7 @@ export function isClaimed(quota: Quota): quota is ClaimedQuota {
   return 'claim' in quota;
 }
 
-/** The text is not a quota; the message says what to write instead. */
+/** Thrown if a text is not a quota; the message says what to write instead. */
 export class QuotaError extends Error {
   override readonly name = 'QuotaError';
 }
@@ -239,8 +239,8 @@ function fail(text: string, advice: string): never {
 const HASHES = 2 ** 32;
 
 /**
- * A share of all callers that is the same in every gateway and after a restart. A larger share contains it. Each name picks other
- * callers, so that it is not always the same ones who meet what is new.
+ * A share of all callers that is the same in every gateway and after a restart. A larger share contains a smaller one. Each name
+ * selects different callers, so that it is not always the same ones who get new things first.
  */
 export class CallerShare {
   readonly percent: number;
@@ -263,7 +263,7 @@ export class CallerShare {
 }
 
 /**
- * - `value`: buckets split by a main parameter have a hash for each of its values
+ * - `value`: buckets with a main parameter have one hash per value
  * - `route`: all values share one, for client libraries that add the value themselves
  */
 export type BucketHashing = 'value' | 'route';
@@ -275,8 +275,8 @@ const MAX_DIGESTS = 1_024;
 const MAX_TEXT = 128;
 
 /**
- * Names a bucket to clients: 32 hex digits of the SHA-256 of its name and main value. Caller and quota are left out, so every
- * caller and replica sees the same hash, also after a restart or reload.
+ * Identifies a bucket to clients: 32 hex digits of the SHA-256 of its name and main value. Excludes caller and quota, so that
+ * every caller and replica sees the same hash, also after a restart or reload.
  */
 export class BucketHash {
   readonly #bucket: string;
@@ -292,14 +292,14 @@ export class BucketHash {
     this.#withoutValue = digest(bucket);
   }
 
-  /** `main`: value of the main parameter, empty where the bucket has none. */
+  /** `main`: value of the main parameter, empty if the bucket has none. */
   of(main: string): string {
     if (main === '' || this.#hashing === 'route') return this.#withoutValue;
     return this.#digests.of(`${this.#bucket}\0${main}`);
   }
 }
 
-/** Remembers recent digests: the same few values keep coming, and a lookup costs a third of a SHA-256. */
+/** Remembers recent digests: the same few values recur, and a lookup costs a third of a SHA-256. */
 export class RecentDigests {
   readonly #digests = new Memo(digest, MAX_DIGESTS);
 

@@ -36,7 +36,7 @@ interface MemoryAllowancesDependencies {
   readonly inFlight: InFlight;
 }
 
-/** The value at once in own memory; in shared memory a promise that resolves as soon as no other thread is inside. */
+/** Immediate in private memory; in shared memory a promise that resolves once no other thread holds the lock. */
 type Now<T> = T | Promise<T>;
 
 /** Shows and resets the counters of a memory store. */
@@ -78,7 +78,7 @@ class MemoryAllowances implements AllowanceStore {
         if (limit.role === 'caller' && main === null) ofEveryValue.add(number);
         else this.#drop(number, who, part);
         if (isSharedRole(limit.role)) continue;
-        // The caller holds as many values as it may: further ones share a counter. And its network may have found no room for one.
+        // The caller may hold the maximum of values: further ones share a counter. Or its network had no room for one.
         this.#drop(number, caller, OTHER_PARTS);
         const standIn = table.standInOf(caller);
         if (standIn !== null) this.#drop(number, standIn, OTHER_PARTS);
@@ -119,32 +119,32 @@ class MemoryAllowances implements AllowanceStore {
   }
 }
 
-/** The caller and the part that a limit counts under. */
+/** The caller and the part under which a limit counts. */
 function keyOf({ role }: Limit, caller: string, main: string): readonly [string | null, string] {
   if (isSharedRole(role)) return [null, main];
   return [caller, role === 'global' ? '' : main];
 }
 
 /**
- * Stands for all main values beyond those that a caller may hold. Its counter belongs to that caller alone, or to its network, even if the
- * limit is that of a resource. It is never a real value, because no path contains a NUL.
+ * Represents all main values beyond those that a caller may hold. Its counter belongs to that caller only, or to its network,
+ * even for a resource limit. Never a real value, because no path contains a NUL.
  */
 export const OTHER_PARTS = '\0';
 
 const NO_ROW = -1;
 const OVERFLOW = -2;
 
-/** The part of one limit in a decision: looks its counter up, and consumes a unit if all limits admit. Reused for every request. */
+/** One limit's part in a decision: looks up its counter, and consumes a unit if all limits admit. Reused for every request. */
 export class Consumption {
   /** The state of the key; valid while `bound` is not null. */
   readonly counter: Counter = newCounter();
   bound: BoundLimit | null = null;
-  /** How long this limit makes the request wait; 0 if it admits. */
+  /** How long this limit makes the request wait; 0 if it admits it. */
   waitMs = 0;
   /** The units that the request costs. */
   cost = 1;
   readonly #table: CounterTable;
-  /** The caller whose share of the table a new counter takes; `null` if no caller in particular opened it. */
+  /** The caller to whose share of the table a new counter counts; `null` if no caller in particular opened it. */
   #sender: string | null = null;
   /** The caller that the counter belongs to; `null` if callers share it. */
   #caller: string | null = null;
@@ -152,35 +152,35 @@ export class Consumption {
   #maxParts = 0;
   #row = NO_ROW;
   #isNew = false;
-  /** Whether the overflow counter is that of callers with tokens. */
+  /** Whether the overflow counter is the one for callers with tokens. */
   #hasToken = true;
 
   constructor(table: CounterTable) {
     this.#table = table;
   }
 
-  /** Whether this is the overflow counter, which counts all keys for which the table has no room. */
+  /** Whether this is the overflow counter, which counts all keys that the table has no room for. */
   get isOverflow(): boolean {
     return this.bound !== null && this.#row === OVERFLOW;
   }
 
-  /** Whether this is the counter that a caller's further main values share, or that stands in for the callers of its network. */
+  /** Whether this is the counter shared by a caller's further main values, or the stand-in for its network. */
   get isOtherParts(): boolean {
     return this.bound !== null && this.#part === OTHER_PARTS;
   }
 
-  /** Whether other callers consume units of this counter, too. */
+  /** Whether other callers consume units of this counter as well. */
   get isShared(): boolean {
     return this.#row === OVERFLOW || this.#caller === null || this.#caller !== this.#sender;
   }
 
-  /** The window of the unit that it has just consumed, for its return; 0 if there is none, or it is a counter of many values. */
+  /** The window of the unit just consumed, for its return; 0 if there is none, or if the counter is one of many values. */
   get windowToReturn(): number {
     const { bound } = this;
     return bound === null || this.isOverflow || this.isOtherParts ? 0 : bound.rule.windowOf(this.counter);
   }
 
-  /** Looks up the key's counter and how long the request has to wait. Changes nothing. */
+  /** Looks up the key's counter and determines how long the request has to wait. Changes nothing. */
   look(
     bound: BoundLimit | null,
     sender: string | null,
@@ -234,7 +234,7 @@ export class Consumption {
     this.waitMs = rule.waitMs(this.counter, limit, nowMs, this.cost);
   }
 
-  /** Moves to the counter that stands in for the callers of a network. Returns false if there is no room for it either. */
+  /** Switches to the counter that stands in for a network's callers. Returns false if there is no room for it either. */
   #standIn(keyspace: number, standIn: string): boolean {
     const found = this.#table.find(keyspace, standIn, OTHER_PARTS);
     const at = found === NO_ROW ? this.#table.openStandIn(keyspace, standIn, OTHER_PARTS) : found;
@@ -253,18 +253,18 @@ export class Consumption {
     this.save();
   }
 
-  /** Returns what a request cost to the window that it came from, if that is still open. */
+  /** Returns the cost of a request to the window it came from, if that is still open. */
   refund(window: number, nowMs: number): void {
     if (this.bound === null) return;
     if (this.bound.rule.refund(this.counter, this.bound.limit, window, nowMs, this.cost)) this.save();
   }
 
-  /** The request was refused: removes the counter that was created for it. */
+  /** Removes the counter created for a request that was refused. */
   undo(): void {
     if (this.bound !== null && this.#isNew) this.#table.close(this.#row);
   }
 
-  /** Moves to the counter of all further main values of the sender, if it may not hold one more. */
+  /** Switches to the counter of all further main values of the sender, if it may not hold another one. */
   #joinOtherParts(keyspace: number): void {
     const sender = this.#sender;
     if (sender === null || this.#part === '' || !this.#table.hasAllParts(sender, this.#maxParts)) return;
@@ -287,7 +287,7 @@ export class Consumption {
 
 const UNUSED = newCounter();
 
-/** Decides the limits in shadow of an admitted request, each by itself: where one refuses, the others still count the request. */
+/** Decides the shadow limits of an admitted request, each on its own: if one refuses, the others still count the request. */
 class ShadowConsumption {
   readonly #table: CounterTable;
   /** Used for one limit after the other. */
@@ -336,7 +336,7 @@ class ShadowConsumption {
   ): boolean {
     if (bound === null) return true;
     const consumption = this.#consumption;
-    // Releases the records of the limit before.
+    // Releases the records of the previous limit.
     this.#table.begin(moment.nowMs);
     consumption.look(bound, caller, part, maxParts, moment.nowMs, cost);
     if (consumption.waitMs > 0) return false;
@@ -351,52 +351,52 @@ export interface MemoryStoreOptions {
   readonly clock: Clock;
   /** Makes the secret keys by which names are hashed. */
   readonly randomBytes: RandomBytes;
-  /** Where the counters lie. Default: in memory of this thread alone. */
+  /** Where the counters are stored. Default: in memory of this thread. */
   readonly memory?: TableMemory | undefined;
-  /** Tells the stores of shared memory apart. Default `limits`. */
+  /** Identifies the store in shared memory. Default `limits`. */
   readonly name?: string;
-  /** Most keys held, at 85 to 100 bytes each. Default 1,000,000. */
+  /** Maximum keys held, at 85 to 100 bytes each. Default 1,000,000. */
   readonly maxKeys?: number;
   /**
-   * Most keys for main values that one caller holds, those included that it opened for all callers; further values share one.
-   * Default 4,096.
+   * Maximum keys for main values that one caller holds, including shared ones that it opened; further values share one. Default
+   * 4,096.
    */
   readonly keysPerCaller?: number;
   /**
-   * The owners of a caller, the smallest first. Callers of one network hold a sixteenth of each part of the room, and those of the largest
-   * owner a quarter; further ones share a counter. Default: callers have none.
+   * The owners of a caller, the smallest first. Callers of one network may hold a sixteenth of each part of the room, and those
+   * of the largest owner a quarter; further ones share a counter. Default: none.
    */
   readonly ownersOf?: OwnersOf | undefined;
   /** Counts the requests in flight. Default: those of this process. */
   readonly inFlight?: InFlight | undefined;
 }
 
-/** What a store holds, and how often it ran out of room since the start. */
+/** What a store holds, and how often it ran out of room since startup. */
 export interface StoreCounts {
   readonly keys: number;
   readonly callers: number;
-  /** Keys evicted before their Reset, so that the units consumed are forgotten. Alert on this. */
+  /** Keys evicted before their Reset, so that consumed units are forgotten. Alert on this. */
   readonly evictions: number;
-  /** Requests beyond what the caller, or its network, may hold, which were decided by the key that those share. */
+  /** Requests beyond the maximum of their caller or its network, decided by the key shared for those. */
   readonly callerOverflows: number;
-  /** Decisions by the overflow counters of partitions, which count all keys for which there is no room. Alert on this. */
+  /** Decisions by the overflow counters of partitions, which count all keys without room. Alert on this. */
   readonly sharedOverflows: number;
-  /** What each partition of the configuration in force holds, and how often it ran out of room. */
+  /** What each partition of the current configuration holds, and how often it ran out of room. */
   readonly partitions: readonly PartitionCounts[];
 }
 
 /** Rows checked per sweep: a fraction of a millisecond. */
 const ROWS_PER_TICK = 10_000;
-/** Rows checked at a time, where others wait meanwhile. */
+/** Rows checked at a time if others are waiting meanwhile. */
 const SHARED_ROWS = 250;
 
-// A float beside the table: requests for main values beyond their caller's maximum.
+// A float outside the table: requests for main values beyond their caller's maximum.
 const CALLER_OVERFLOWS = 0;
 /** Where the time of the last decision and its offsets begin. */
 const MOMENT = 1;
 const FLOATS = MOMENT + MOMENT_FLOATS;
 // Integers after the floats.
-/** Counts what has changed, and may wrap around; 0 where nobody asks, since counting costs a decision a tenth more. */
+/** Counts changes, and may wrap around; 0 while nobody needs it, since counting makes a decision a tenth dearer. */
 const CHANGES = FLOATS * 2;
 const WORDS = CHANGES + 2;
 
@@ -409,13 +409,13 @@ export type LocalStore = Pick<MemoryStore, keyof MemoryStore>;
  * Counts in this process, in this thread or in several that share the memory. Answers synchronously, always with the same object,
  * valid until the next call.
  *
- * In shared memory each decision is one change (`TableMemory.whole`), and time never goes back from one decision to the next, whichever
- * threads make them.
+ * In shared memory each decision is atomic (`TableMemory.whole`), and time never goes back from one decision to the next,
+ * whichever threads make them.
  */
 export class MemoryStore implements LimitStore {
   /** Shows and resets counters. */
   readonly allowances: Pick<MemoryAllowances, keyof MemoryAllowances>;
-  /** Hands counters out, to be kept over a restart. */
+  /** Saves counters, to be kept across a restart. */
   readonly kept: Pick<KeptCounters, keyof KeptCounters>;
   /** The requests in flight, wherever their limits are counted. */
   readonly inFlight: InFlight;
@@ -482,8 +482,8 @@ export class MemoryStore implements LimitStore {
   }
 
   /**
-   * Divides the room among these limits, so that none takes what another needs. Call it again after a reload. Throws an error, and
-   * changes nothing, if they are too many (`mostLimits`).
+   * Divides the room among these limits, so that none takes what another needs. Call it again after a reload. Throws an error,
+   * and changes nothing, if there are too many (`mostLimits`).
    */
   share(limits: Iterable<Limit>): void {
     const all = [...limits];
@@ -498,12 +498,12 @@ export class MemoryStore implements LimitStore {
     return this.#readMoment().steadyEpochMs;
   }
 
-  /** Converts a moment of the monotonic clock to the clock of `decidedAtMs`. */
+  /** Converts a time of the monotonic clock to the clock of `decidedAtMs`. */
   epochMsOf(monotonicMs: number): number {
     return this.#readMoment().steadyEpochOf(monotonicMs);
   }
 
-  /** The moment of the last decision, on the monotonic clock. */
+  /** The time of the last decision, on the monotonic clock. */
   get momentMs(): number {
     return this.#moment.nowMs;
   }
@@ -532,8 +532,8 @@ export class MemoryStore implements LimitStore {
   }
 
   /**
-   * Cleans a bounded number of rows. Call it a few times a second so that an idle gateway cleans up too. In shared memory the main
-   * thread does it for all.
+   * Cleans a bounded number of rows. Call it a few times per second so that an idle gateway cleans up as well. In shared memory
+   * the main thread does it for all.
    */
   sweep(): void {
     if (!this.#memory.isShared) this.#sweep(ROWS_PER_TICK);
@@ -552,13 +552,13 @@ export class MemoryStore implements LimitStore {
     this.#table.sweep(this.#moment.nowMs, rows);
   }
 
-  /** Call it within a change, because it notes the time for other threads. */
+  /** Call it within a change, because it stores the time for other threads. */
   #readClock(moment: Moment): void {
     if (this.#memory.isShared) moment.readAfter(this.#clock, this.#words, MOMENT);
     else moment.read(this.#clock);
   }
 
-  /** Reads the clock where no decision is made: never behind one that was, so that logs have what happened in its order. */
+  /** Reads the clock outside decisions: never earlier than the last decision, so that logs are in the order of events. */
   #readMoment(): Moment {
     const moment = this.#moment;
     if (this.#memory.isShared) moment.follow(this.#words, MOMENT);
@@ -571,13 +571,13 @@ export class MemoryStore implements LimitStore {
     this.#readClock(this.#moment);
     const { nowMs } = this.#moment;
     this.#table.begin(nowMs);
-    // 2. Look the keys up. A refusal found here creates no new key.
+    // 2. Look up the keys. A refusal found here creates no new key.
     const bound = this.#keyspaces.bindSet(limits);
     this.#look(bound, caller, main, group, cost);
     const { concurrent } = limits;
     if (!this.#isRefused()) {
       if (concurrent !== null && this.inFlight.isFull(concurrent, caller, main)) return this.#refuseAtOnce();
-      // 3. Create the missing keys. Where there is no room, the overflow counter decides, and may refuse.
+      // 3. Create missing keys. If there is no room, the overflow counter decides, and may refuse.
       this.#global.openCounter(nowMs);
       this.#caller.openCounter(nowMs);
       this.#group.openCounter(nowMs);
@@ -586,7 +586,7 @@ export class MemoryStore implements LimitStore {
     }
     this.#countOtherParts();
     if (this.#isRefused()) return this.#refuse();
-    // 4. All limits admit: consume what the request costs.
+    // 4. All limits admit: consume the request's cost.
     this.#global.commit(this.#moment);
     this.#caller.commit(this.#moment);
     this.#group.commit(this.#moment);
@@ -594,7 +594,7 @@ export class MemoryStore implements LimitStore {
     this.#noteChange();
     const decision = this.#admit();
     if (concurrent !== null) decision.place = this.inFlight.enter(concurrent, caller, main);
-    // 5. What is in shadow decides only about requests that go on.
+    // 5. Shadow limits decide only about requests that continue.
     if (bound.shadow !== null) decision.shadow = this.#decideShadow(bound.shadow, caller, main, group, cost);
     if (limits.shadow !== null && limits.shadow.concurrent !== null)
       this.#enterInShadow(decision, limits.shadow.concurrent, caller, main);
@@ -685,7 +685,7 @@ export class MemoryStore implements LimitStore {
     return decision;
   }
 
-  /** Every quota admits the request, but too many of its caller are in flight. */
+  /** Refuses because too many of the caller's requests are in flight, though every quota admits this one. */
   #refuseAtOnce(): Decision {
     const { bound } = this.#described();
     const decision = this.#describe(this.#described(), true);
@@ -741,7 +741,7 @@ export class MemoryStore implements LimitStore {
     if (bound === null) return 0;
     const before = counter.markMs;
     const resetAtMs = bound.rule.announce(counter, bound.limit, this.#moment);
-    // Keeps a correction after a step of the wall clock, so that later responses announce the same moment.
+    // Saves a correction after a step of the wall clock, so that later responses announce the same time.
     if (counter.markMs !== before) consumption.save();
     return resetAtMs;
   }

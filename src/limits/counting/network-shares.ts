@@ -1,19 +1,19 @@
 import type { TableMemory, Words } from '../../core/index.ts';
 
-/** A network has one part in sixteen of a room, and its owner's sixteen networks one in four. */
+/** A network gets one sixteenth of a room, and its owner, with up to sixteen networks, one quarter. */
 const NETWORK_PART = 16;
 const OWNER_PART = 4;
 
-/** Counts what networks borrow, as if that were a partition. */
+/** The partition under which borrowed counters are counted. */
 const BORROWED = -1;
 const MIN_PLACES = 2 ** 16;
 
 /**
- * How many counters each network holds in each partition, and how many of them in room that is lent. A network is known by 32 bits of
- * secret hashes (`CallerTable`): 16 of its owner's, 16 of its own.
+ * How many counters each network holds in each partition, and how many of them in lent room. A network is identified by 32 bits
+ * of secret hashes (`CallerTable`): 16 of its owner's, 16 of its own.
  *
- * Each number lies at two places of many, and the lower one counts: only a network that shares both with others seems to hold more than it
- * does. It would be too exact to be worth a record for each.
+ * Each number is stored at two places of many, and the lower one counts: only a network that shares both with others seems to
+ * hold more than it does. An exact record for each would take too much room.
  */
 export class NetworkShares {
   readonly #counts: Words;
@@ -25,7 +25,7 @@ export class NetworkShares {
     this.#counts = memory.words(`${name} networks`, 2 * places);
   }
 
-  /** Whether the network, or its owner, holds as much of a partition as it may of this room. */
+  /** Whether the network, or its owner, holds its maximum of a partition with this room. */
   isSpent(partition: number, network: number, room: number): boolean {
     return (
       this.#held(placeOf(partition, network)) >= partOf(room, NETWORK_PART) ||
@@ -33,12 +33,12 @@ export class NetworkShares {
     );
   }
 
-  /** Whether the network, or its owner, has borrowed as much as it may of this room. */
+  /** Whether the network, or its owner, has borrowed its maximum of this room. */
   hasBorrowed(network: number, room: number): boolean {
     return this.isSpent(BORROWED, network, room);
   }
 
-  /** Counts a counter that the network opened in a partition, or one less. */
+  /** Adds a counter that the network opened in a partition, or removes one. */
   add(partition: number, network: number, isBorrowed: boolean, by: number): void {
     this.#add(placeOf(partition, network), by);
     this.#add(ownerPlaceOf(partition, network), by);
@@ -67,7 +67,7 @@ export class NetworkShares {
   }
 }
 
-/** Part of a room: at least 1 if there is any. */
+/** A fraction of a room: at least 1 if there is any. */
 function partOf(room: number, part: number): number {
   return room === 0 ? 0 : Math.max(1, Math.floor(room / part));
 }

@@ -2,47 +2,47 @@ import type { TableMemory, Words } from '../../core/index.ts';
 import type { Limit, LimitRole } from './limit-definition.ts';
 import { FIRST_NAMED_WORD, NamedTable } from './record-table.ts';
 
-// Words of a partition's record.
-/** Counters that always find room here, whatever other partitions hold. */
+// Offsets of words in a partition's record.
+/** Counters that always have room here, whatever other partitions hold. */
 const RESERVED = FIRST_NAMED_WORD;
 /** Counters held now, in each compartment. */
 const SIZES = RESERVED + 1;
 const COMPARTMENTS = 3;
-/** The counter looked at next when one has to give way, + 1; 0 while it holds none. */
+/** The counter examined next for eviction, + 1; 0 while there are none. */
 const HAND = SIZES + COMPARTMENTS;
 /** Counters evicted before their Reset. */
 const EVICTIONS = HAND + 1;
-/** Decisions by the overflow counter: the table had no room for a counter of their own. */
+/** Decisions by the overflow counter because the table had no room for another. */
 const OVERFLOWS = EVICTIONS + 2;
 const WIDTH = OVERFLOWS + 2;
 
 // Words of all partitions together.
 const ALL_RESERVED = 0;
-/** How many counters all partitions together hold beyond what is reserved for each. */
+/** How many counters all partitions together hold beyond their reserves. */
 const LENT = 1;
 const WORDS_OF_ALL = 6;
-// Floats of all partitions together, since the start. Those that are forgotten are included.
+// Floats of all partitions together, since startup. Includes forgotten ones.
 const ALL_EVICTIONS = 1;
 const ALL_OVERFLOWS = 2;
 
-/** One part in four of the room is reserved for the global limit, and one for all other partitions together. */
+/** One quarter of the room is reserved for the global limit, and one for all other partitions together. */
 const RESERVED_PART = 4;
 
-/** One part in sixteen of what is reserved for a partition is for its stand-ins. */
+/** One sixteenth of what is reserved for a partition is for its stand-ins. */
 const STAND_IN_PART = 16;
 
 /**
- * A partition has compartments, so that what one network holds beyond its share takes nothing of what is reserved for others:
+ * A partition has compartments, so that what one network holds beyond its share takes nothing reserved for others:
  *
  * - `ORDINARY`: counters of callers and main values
- * - `STAND_IN`: counters that stand in for the callers of a network which found no room
+ * - `STAND_IN`: counters that stand in for callers of a network that had no room left
  * - `BORROWED`: counters that a network holds beyond its share of the partition. Nothing is reserved for them
  */
 export const ORDINARY = 0;
 export const STAND_IN = 1;
 export const BORROWED = 2;
 
-/** What one partition holds, and how often it ran out of room since the start. */
+/** What one partition holds, and how often it ran out of room since startup. */
 export interface PartitionCounts {
   /** Empty for the global limit. */
   readonly bucket: string;
@@ -55,11 +55,10 @@ export interface PartitionCounts {
 
 /**
  * Divides the room of a counter table, so that a full partition takes nothing from another. A partition holds the counters of one
- * bucket's callers, of its groups, of its resources, or of the global limit; they compete for room with each other and with no others.
+ * bucket's callers, its groups, its resources, or the global limit; they compete for room only with each other.
  *
- * A quarter is reserved for the global limit, and a quarter is divided evenly among the partitions of buckets. The rest is lent to
- * the partitions that need it. A partition that the configuration in force no longer has keeps the counters that it was lent, until
- * they expire.
+ * A quarter is reserved for the global limit, and a quarter is divided evenly among the partitions of buckets. The rest is lent
+ * to partitions that need it. A partition that is no longer in the configuration keeps its lent counters until they expire.
  */
 export class Partitions {
   readonly #capacity: number;
@@ -67,12 +66,12 @@ export class Partitions {
   readonly #memory: TableMemory;
   readonly #table: NamedTable;
   readonly #all: Words;
-  /** The partitions of the configuration in force, by number. */
+  /** The partitions of the current configuration, by number. */
   #inForce = new Map<number, Pick<PartitionCounts, 'bucket' | 'role'>>();
 
   /**
-   * @param most the most partitions that there may be
-   * @param hasStandIns whether callers have networks, for which counters stand in. Default: none has
+   * @param most the maximum number of partitions
+   * @param hasStandIns whether callers have networks with stand-in counters. Default: none
    */
   constructor(memory: TableMemory, name: string, capacity: number, most: number, hasStandIns = false) {
     this.#hasStandIns = hasStandIns;
@@ -82,7 +81,10 @@ export class Partitions {
     this.#all = memory.words(`${name} room`, WORDS_OF_ALL);
   }
 
-  /** Returns the partition of a limit, or -1 if there are too many. A limit that tries other numbers has its own, so that it takes no room from the limit in force. */
+  /**
+   * Returns the partition of a limit, or -1 if there are too many. A trial limit has its own, so that it takes no room from the
+   * limit in force.
+   */
   of({ role, bucket, isTrial }: Limit): number {
     return this.named(`${role} ${isTrial ? 'trial' : ''} ${bucket}`);
   }
@@ -93,7 +95,7 @@ export class Partitions {
     return found >= 0 ? found : this.#table.add(name);
   }
 
-  /** Divides the room among these limits, those of the configuration in force. No counter is lost. */
+  /** Divides the room among these limits, those in force. No counter is lost. */
   share(limits: readonly Limit[]): void {
     const named = new Set<number>();
     const global = new Set<number>();
@@ -113,7 +115,7 @@ export class Partitions {
     }
   }
 
-  /** Forgets all partitions that hold nothing but these. */
+  /** Forgets all empty partitions except these. */
   retain(kept: ReadonlySet<number>): void {
     for (let partition = 0; partition < this.#table.used; partition++) {
       if (kept.has(partition) || this.size(partition) > 0 || !this.#table.isHeld(partition)) continue;
@@ -135,12 +137,12 @@ export class Partitions {
     return this.#read(partition, RESERVED);
   }
 
-  /** How many counters all partitions together may hold beyond what is reserved for each. */
+  /** How many counters all partitions together may hold beyond their reserves. */
   get lendable(): number {
     return this.#capacity - (this.#all.ints[ALL_RESERVED] ?? 0);
   }
 
-  /** The counter looked at next when one has to give way; -1 while it holds none. */
+  /** The counter examined next for eviction; -1 while there are none. */
   hand(partition: number): number {
     return this.#read(partition, HAND) - 1;
   }
@@ -149,7 +151,7 @@ export class Partitions {
     this.#table.records.set(partition * WIDTH + HAND, counter + 1);
   }
 
-  /** Whether a compartment may hold one more counter than now. */
+  /** Whether a compartment may hold one more counter. */
   mayGrow(partition: number, compartment: number): boolean {
     if (this.#read(partition, SIZES + compartment) < this.#roomOf(partition, compartment)) return true;
     return (this.#all.ints[LENT] ?? 0) < this.lendable;
@@ -180,7 +182,7 @@ export class Partitions {
     this.#all.addFloat(ALL_OVERFLOWS, 1);
   }
 
-  /** The partition that exceeds its reserved room the most, or -1: after a reload, others may need that room. */
+  /** The partition that exceeds its reserve the most, or -1: after a reload, others may need that room. */
   get mostLent(): number {
     let most = -1;
     let lent = 0;
@@ -199,7 +201,7 @@ export class Partitions {
     return { evictions: floats[ALL_EVICTIONS] ?? 0, overflows: floats[ALL_OVERFLOWS] ?? 0 };
   }
 
-  /** What the partitions of the configuration in force hold. */
+  /** What the partitions of the current configuration hold. */
   get counts(): PartitionCounts[] {
     return [...this.#inForce].map(([partition, names]) => ({ ...names, ...this.countsOf(partition) }));
   }

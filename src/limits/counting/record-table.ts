@@ -5,11 +5,11 @@ const KEY_BYTES = 8;
 /**
  * Represents a string in a table by 64 bits of HalfSipHash-1-3 under a secret key. Without the key, nobody can choose strings
  * that collide. The chance that any two of a million strings share a value is 3 in a hundred million; those two would count as
- * one, so they are admitted less often, never more.
+ * one, so that they are admitted less often, never more.
  *
- * The strings themselves are not kept: they would be the only objects in a table that the garbage collector has to trace, they
- * can be of any length, and a slice of a request's head keeps the whole head alive.
- * Source: https://github.com/veorq/SipHash (halfsiphash.c, with one round per word and three to finish)
+ * The strings themselves are not kept: they would be the only objects in a table for the garbage collector to trace, they can
+ * have any length, and a slice of a request's head keeps the complete head alive. Source: https://github.com/veorq/SipHash
+ * (halfsiphash.c, with one round per word and three to finish)
  */
 export class StringHash {
   /** The hash of the last string read, as two signed integers; both 0 for the empty string. */
@@ -17,7 +17,7 @@ export class StringHash {
   high = 0;
   readonly #key0: number;
   readonly #key1: number;
-  // The limits of one request hash the same string in turn.
+  // The limits of one request hash the same strings in turn.
   #last = '';
 
   constructor(key0: number, key1: number) {
@@ -25,7 +25,7 @@ export class StringHash {
     this.#key1 = key1 | 0;
   }
 
-  /** Makes a key of the name, which no client can derive from other random numbers it has seen. */
+  /** Derives a key for the name, which no client can guess from other random numbers it has seen. */
   static withRandomKey(memory: TableMemory, name: string): StringHash {
     const key = memory.hashKey(name, KEY_BYTES);
     return new StringHash(key.readInt32LE(0), key.readInt32LE(4));
@@ -44,7 +44,7 @@ export class StringHash {
     let v1 = this.#key1 ^ 0xee;
     let v2 = this.#key0 ^ 0x6c796765;
     let v3 = this.#key1 ^ 0x74656462;
-    // One round for each word of two units (the last word holds the length), then twice three rounds without a word.
+    // One round per word of two units (the last word contains the length), then two finalisations of three rounds without a word.
     const words = (text.length >> 1) + 1;
     for (let i = 0; i < words + 6; i++) {
       const word = i < words ? wordAt(text, i * 2) : 0;
@@ -75,38 +75,41 @@ function wordAt(text: string, at: number): number {
   return (at < text.length ? text.charCodeAt(at) : 0) | (text.length << 25);
 }
 
-/** The word of a record that belongs to the table. All other words belong to the user of the table. */
+/** The word of a record that belongs to the table. All others belong to its user. */
 const NEXT = 0;
 
-/** The words of a table beside its records. Here and in NEXT a record is stored as its number + 1: the zeros of fresh memory mean "none". */
+/**
+ * The words of a table outside its records. Here and in NEXT a record is stored as its number + 1: the zeros of fresh memory mean
+ * "none".
+ */
 const FREE = 0;
 const USED = 1;
 const SIZE = 2;
-/** The first of the heads: on another cache line. */
+/** The first of the heads, on another cache line. */
 const HEADS = 32;
 
 /**
- * Records of a fixed number of 32-bit words, handed out by number and found again by hash. They lie in one buffer, so the garbage
+ * Records of a fixed number of 32-bit words, identified by number and found by hash. They are in one buffer, so the garbage
  * collector sees a single object, and a lookup touches one or two cache lines.
  *
- * Not a Map: a Map of a million strings stalls for 80 ms when it grows or is rebuilt after deletions, and would need a string
- * for each key, whereas a counter's key has three parts. This table is allocated for its full capacity at once (pages cost
- * nothing until they are touched) and never rebuilt.
+ * Not a Map: a Map of a million strings stalls for 80 ms when it grows or is rebuilt after deletions, and would need a string for
+ * each key, whereas a counter's key has three parts. This table is allocated for its full capacity at once (pages cost nothing
+ * until they are touched) and never rebuilt.
  */
 export class RecordTable {
   readonly capacity: number;
-  /** Words of a record. */
+  /** Words per record. */
   readonly #width: number;
-  /** All records: word `w` of record `r` is at `r * width + w`. Word 0 is the table's own. */
+  /** All records: word `w` of record `r` is at `r * width + w`. Word 0 belongs to the table. */
   readonly records: Words;
-  /** The words as integers, and as floats of two words each. Only read them. */
+  /** The words as integers, and as floats of two words each. Read-only. */
   readonly ints: Int32Array;
   readonly floats: Float64Array;
   readonly #index: Words;
   readonly #mask: number;
 
   /**
-   * @param name tells the tables of shared memory apart
+   * @param name identifies the table in shared memory
    * @param width words of a record, an even number that includes the table's own
    */
   constructor(memory: TableMemory, name: string, capacity: number, width: number) {
@@ -125,12 +128,12 @@ export class RecordTable {
     return this.#index.ints[SIZE] ?? 0;
   }
 
-  /** How many records were ever held: those from this number on are untouched. */
+  /** How many records were ever in use: those from this number on are untouched. */
   get used(): number {
     return this.#index.ints[USED] ?? 0;
   }
 
-  /** Takes a record under this hash, or returns -1 if all are held. Its words keep their values from the last use. */
+  /** Takes a record under this hash, or returns -1 if all are in use. Its words keep their values from the last use. */
   take(hash: number): number {
     const index = this.#index;
     let record = (index.ints[FREE] ?? 0) - 1;
@@ -178,13 +181,13 @@ export class RecordTable {
   }
 }
 
-// Words of a record that has a name.
+// Words of a named record.
 const LOW = 1;
 const HIGH = 2;
 /** The first word of a named record that belongs to its user. */
 export const FIRST_NAMED_WORD = 3;
 
-/** Records that are found by a name, of which they keep the hash. */
+/** Records found by a name, of which they store the hash. */
 export class NamedTable extends RecordTable {
   readonly #hash: StringHash;
   readonly #width: number;
@@ -241,7 +244,7 @@ export class NamedTable extends RecordTable {
     this.records.set(word + HIGH, 0);
   }
 
-  /** Whether this record has a name. */
+  /** Whether this record is in use. */
   isHeld(record: number): boolean {
     const word = record * this.#width;
     return this.ints[word + LOW] !== 0 || this.ints[word + HIGH] !== 0;

@@ -9,7 +9,7 @@ import {
 } from '../../core/index.ts';
 import { RecordTable, StringHash } from './record-table.ts';
 
-// Words of a record. The permits that each thread has taken follow, one word a thread.
+// Offsets of words in a record. The permits taken by each thread follow, one word per thread.
 const NAME_LOW = 1;
 const NAME_HIGH = 2;
 const KEY_LOW = 3;
@@ -20,17 +20,17 @@ const THREADS = 6;
 
 const FREED = -(2 ** 31);
 const NO_RECORD = -1;
-/** The most words of a table: 256 MiB, whatever the caps and the number of threads. The system provides what is used. */
+/** Maximum words of a table: 256 MiB, whatever the caps and the number of threads. The system only provides what is used. */
 const MAX_WORDS = 2 ** 26;
 /**
- * How many records are checked when one is opened, so that records without a permit do not fill the table: so many while it has
- * room, and so many once it is full.
+ * How many records are checked when one is opened, so that records without permits do not fill the table: fewer while it has
+ * room, more once it is full.
  */
 const LOOKED_AT = 2;
 const LOOKED_AT_IF_FULL = 64;
-/** A reader without the lock gives up after so many records: another thread may change the chain while it is read. */
+/** A reader without the lock gives up after this many records: another thread may be changing the chain. */
 const MAX_STEPS = 1_000;
-/** How many keys of a name a thread remembers the hashes of. */
+/** How many keys per name a thread remembers the hashes of. */
 const REMEMBERED_KEYS = 2_048;
 
 /** A key, its hash, and where its record was last seen: it may have another key by now, or none. */
@@ -42,21 +42,21 @@ interface Place {
 }
 
 /**
- * Permits that the threads of a process share, found by name and key in one table. A record counts those of one key, or all of a name,
- * and how many of them each thread has taken, so that what a dead thread held can be given back. Records without permits stay until
- * later ones need room: most keys come back.
+ * Permits that the threads of a process share, by name and key, in one table. A record counts those of one key, or all of a name,
+ * and how many each thread has taken, so that those of a dead thread can be returned. Records without permits stay until the room
+ * is needed: most keys recur.
  */
 export class SharedPermits {
-  /** The most names and keys with permits. */
+  /** Maximum names and keys with permits. */
   readonly capacity: number;
   readonly #memory: TableMemory;
   readonly #table: RecordTable;
   readonly #width: number;
   readonly #hash: StringHash;
-  /** The next record that is looked at for being without a permit. */
+  /** The next record to be checked for having no permits. */
   #hand = 0;
 
-  /** @param capacity beyond it each thread counts further keys by itself */
+  /** @param capacity beyond it, each thread counts further keys on its own */
   constructor(memory: TableMemory, capacity: number) {
     this.#memory = memory;
     this.#width = 2 * Math.ceil((THREADS + memory.threads) / 2);
@@ -68,7 +68,10 @@ export class SharedPermits {
   /** Makes the permits of this name, for this thread. */
   readonly named: NewPermits = name => new NamedPermits(this, this.#memory, this.placeOf(name));
 
-  /** Gives back what a dead worker held. For the main thread, once the memory is recovered, and before another has its number. */
+  /**
+   * Returns the permits of a dead worker. Called by the main thread once the memory is recovered, before another worker gets the
+   * number.
+   */
   async giveBackAll(worker: number): Promise<void> {
     const { records, ints } = this.#table;
     await this.#memory.soon(() => {
@@ -114,7 +117,7 @@ export class SharedPermits {
     );
   }
 
-  /** Opens a record that `find` did not find, and keeps those in use. Returns -1 if the table is full. */
+  /** Opens a record that `find` did not find, without freeing those in use. Returns -1 if the table is full. */
   open(name: Place, { low, high }: Place, inUse: readonly number[]): number {
     this.#clean(inUse);
     const at = this.#table.take(name.low ^ low);
@@ -134,7 +137,7 @@ export class SharedPermits {
     return at < 0 ? 0 : Math.max(0, this.#table.ints[at * this.#width + TAKEN] ?? 0);
   }
 
-  /** Counts permits that this thread has taken, or given back. */
+  /** Counts permits that this thread took, or returned. */
   add(at: number, by: number): void {
     const { records } = this.#table;
     records.add(at * this.#width + TAKEN, by);
@@ -155,25 +158,27 @@ export class SharedPermits {
   }
 }
 
-/** Stands for all keys of a name. No string has this hash but by a chance of 2^-64; that of '' is 0 and 0. */
+/** Represents all keys of a name. No string has this hash except by a chance of 2^-64; that of '' is 0 and 0. */
 const ALL = { key: '', low: 0, high: 1 };
 
-/** The permits of one name, as one thread sees them. Takes and gives back those of a key, of its owners and among all in one step. */
+/**
+ * The permits of one name, as seen by one thread. Takes and returns those of a key, of its owners and of the total in one step.
+ */
 class NamedPermits implements Permits {
   readonly #table: SharedPermits;
   readonly #memory: TableMemory;
   readonly #name: Place;
   readonly #all: Place = { ...ALL, at: NO_RECORD };
-  /** Keys that were asked for lately, since hashing one takes as long as all else. */
+  /** Recently used keys, since hashing one takes as long as everything else. */
   readonly #places = new Map<string, Place>();
-  /** Counts the keys for which the table has no room: in this thread alone, since a full table must refuse nobody. */
+  /** Counts keys for which the table has no room, in this thread only: a full table must refuse nobody. */
   readonly #own = new ProcessPermits();
-  // What `take` and `giveBack` were called with: a closure for each call would be garbage. Hashed before the lock is taken.
+  // The arguments of `take` and `giveBack`: a closure per call would be garbage. Hashed before the lock is taken.
   #key = '';
   #owners: readonly Owner[] = NO_OWNERS;
   #max = 0;
   #share = 0;
-  /** What is counted: all, the key, and its owners. */
+  /** What is counted: the total, the key, and its owners. */
   readonly #asked: Place[] = [this.#all];
   /** The records of what is counted, in the same order. */
   readonly #rows: number[] = [];
@@ -245,7 +250,7 @@ class NamedPermits implements Permits {
     for (let at = 0; at < this.#asked.length; at++) this.#table.add(this.#rows[at] ?? NO_RECORD, by);
   }
 
-  /** Opens the records that are missing. False if the table is full: then those that it opened hold nothing. */
+  /** Opens missing records. False if the table is full: then those that it opened hold nothing. */
   #openRows(): boolean {
     const rows = this.#rows;
     for (const [at, place] of this.#asked.entries()) {
@@ -258,7 +263,7 @@ class NamedPermits implements Permits {
   }
 
   #ask(key: string, owners: readonly Owner[]): void {
-    // A permit is often given back right after it was taken.
+    // A permit is often returned right after it was taken.
     if (this.#key === key && this.#owners === owners) return;
     this.#key = key;
     this.#owners = owners;

@@ -1,15 +1,17 @@
-/** Knows its place in a heap. */
+/** An item that knows its place in a heap. */
 export interface HeapItem {
   /** Set by the heap that holds it. */
   place: number;
 }
 
-/** A binary heap from which any item can be taken, in a time that grows with the logarithm of its size. */
+/** A binary heap from which any item can be removed, in logarithmic time. */
 export class Heap<T extends HeapItem> {
   readonly #items: T[];
   readonly #isBefore: (one: T, other: T) => boolean;
 
-  /** @param first its first item. Most heaps hold a single one, and an array that is made with it takes less memory than one that grows. */
+  /**
+   * @param first its first item. Most heaps have only one, and an array created with it takes less memory than one that grows.
+   */
   constructor(isBefore: (one: T, other: T) => boolean, first: T | null = null) {
     this.#isBefore = isBefore;
     this.#items = first === null ? [] : [first];
@@ -73,9 +75,9 @@ export class Heap<T extends HeapItem> {
   }
 }
 
-/** A member of a table, which the table may have to give up when it is full. */
+/** A member of a table, which may be evicted when the table is full. */
 export interface Member extends HeapItem {
-  /** Names the network of its client; '' for all clients without one. */
+  /** Identifies the network of its client; '' for all clients without one. */
   readonly network: string;
   readonly untilMs: number;
 }
@@ -85,14 +87,14 @@ interface Network<T extends Member> extends HeapItem {
 }
 
 /**
- * Says which member of a full table gives way: of the network that holds most, the one that is nearest its end. So the flood of
- * one network takes places from itself.
+ * Chooses which member of a full table is evicted: the one that ends first, of the network that holds most. So a flood from one
+ * network takes places only from itself.
  */
 export class EvictionOrder<T extends Member> {
   readonly #networks = new Map<string, Network<T>>();
   readonly #crowded = new Heap<Network<T>>(isMoreCrowded);
 
-  /** The member that gives way first; undefined if there is none. */
+  /** The member that is evicted first; undefined if there is none. */
   get first(): T | undefined {
     return this.#crowded.first?.members.first;
   }

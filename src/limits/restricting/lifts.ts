@@ -11,26 +11,26 @@ const MAX_LIFTS = 100_000;
 const LONGER_MS = 60_000;
 
 /**
- * Remembers which restrictions were lifted, for as long as another gateway could still announce them: one that was away, or one that
- * fills a new Redis.
+ * Remembers which restrictions were lifted, as long as another gateway could still announce them: one that was disconnected, or
+ * one that fills a new Redis.
  */
 export class Lifts {
   readonly #lifts = new Map<string, Remembered>();
   /**
-   * Goes on from the oldest to the next oldest, since a new iteration would first pass all entries that were deleted lately. Each sweep
-   * drops it: while an iteration rests, V8 keeps for it all that the map has held meanwhile.
+   * Continues from the oldest to the next oldest, since a new iteration would first skip all recently deleted entries. Each sweep
+   * drops it: for a paused iteration, V8 keeps everything that the map has held meanwhile.
    */
   #oldest: MapIterator<string> | null = null;
-  /** No lift is over before this moment. */
+  /** No lift expires before this time. */
   #nextEndMs = Number.POSITIVE_INFINITY;
 
-  /** How often restrictions of a client were lifted. What is over does not count: others may have swept it already. */
+  /** How often restrictions of a client were lifted. Ignores expired lifts: others may have removed them already. */
   of(digest: string, nowMs: number): number {
     const lift = this.#lifts.get(digest);
     return lift !== undefined && lift.untilMs > nowMs ? lift.count : 0;
   }
 
-  /** @param restricted the restrictions to lift: they may have begun with a count that is forgotten since */
+  /** @param restricted the restrictions to lift: they may have begun with a count that has since been forgotten */
   add(digest: string, restricted: readonly Pick<Entry, 'lifts' | 'untilMs'>[], nowMs: number): Lift {
     const before = this.#lifts.get(digest);
     const untilMs = Math.max(...restricted.map(entry => entry.untilMs));
@@ -42,7 +42,7 @@ export class Lifts {
     return { digest, count: lift.count, forMs: lift.untilMs - nowMs };
   }
 
-  /** Learns of a lift elsewhere. Returns false if it is known already. */
+  /** Adopts a lift made elsewhere. Returns false if it is already known. */
   learn({ digest, count, forMs }: Lift, nowMs: number): boolean {
     if (count <= this.of(digest, nowMs)) return false;
     this.#remember(digest, { count, untilMs: nowMs + forMs });
@@ -55,7 +55,7 @@ export class Lifts {
       if (untilMs > nowMs) yield { digest, count, forMs: untilMs - nowMs };
   }
 
-  /** Drops the lifts that no gateway can contradict any more. */
+  /** Drops lifts that no gateway can contradict any more. */
   sweep(nowMs: number): void {
     this.#oldest = null;
     if (nowMs < this.#nextEndMs) return;

@@ -23,7 +23,7 @@ export interface OffenceRule {
   /** How many offences are tolerated. The next one in the same window restricts. */
   readonly quota: Quota;
   readonly restrictForMs: number;
-  /** Whether the rule is in shadow, so that the next one is only noted. Default false. */
+  /** Whether the rule is in shadow, so that the restriction is only recorded. Default false. */
   readonly shadow?: boolean;
 }
 
@@ -34,27 +34,27 @@ export interface OffenceTally {
   forget(offence: Restricted, rule: OffenceRule): void;
 }
 
-/** An `OffenceTally` in operation. It calls back when all gateways together saw more offences than a rule tolerates. */
+/** An `OffenceTally` in operation. Calls back when all gateways together have seen more offences than a rule tolerates. */
 export interface OffenceFeed extends OffenceTally {
-  /** Counts the offences that this gateway alone has seen, because too many were waiting. */
+  /** The number of offences counted by this gateway only, because too many were waiting. */
   readonly left: number;
   start(): void;
   stop(): void;
 }
 
-/** Called when all gateways together saw more offences than the rule tolerates. May be called repeatedly. */
+/** Called when all gateways together have seen more offences than the rule tolerates. May be called repeatedly. */
 export type OffencesExceeded = (offence: Restricted, rule: OffenceRule) => void;
 
 interface OffenceCounterOptions extends EventCounterOptions {
-  /** Adds up what all gateways see. Default `null`: this process counts alone. */
+  /** Adds up the offences seen by all gateways. Default `null`: this process counts alone. */
   readonly tally?: OffenceTally | null;
-  /** Notes who would be restricted by rules in shadow. Default `null`: no rule is in shadow. */
+  /** Records who would be restricted by shadow rules. Default `null`: no rule is in shadow. */
   readonly shadow?: ShadowRestrictions | null;
 }
 
 /**
- * The base of all offences: a count per offender, a rule that a reload may change, and a restriction past it. It counts nothing
- * without a rule. The count of this process decides at once; the tally finds out what all gateways have seen together.
+ * The base of all offences: a count per offender, a rule that a reload may change, and a restriction beyond it. Counts nothing
+ * without a rule. The count of this process decides at once; the tally adds up all gateways.
  */
 class OffenceCounter<Rule extends OffenceRule = OffenceRule> {
   readonly #counter: EventCounter;
@@ -73,7 +73,7 @@ class OffenceCounter<Rule extends OffenceRule = OffenceRule> {
     this.#shadow = options.shadow ?? null;
   }
 
-  /** Sets the rule; null switches the offence off. */
+  /** Sets the rule; null turns it off. */
   use(rule: Rule | null): void {
     this.#rule = rule;
     if (rule?.shadow !== true) this.#shadow?.end(this.#reason);
@@ -89,7 +89,7 @@ class OffenceCounter<Rule extends OffenceRule = OffenceRule> {
     return this.#restrictions.isExempt(address);
   }
 
-  /** A client that was lifted begins anew: its next offence must not restrict it again. */
+  /** A client that was lifted begins again: its next offence must not restrict it again. */
   #forget({ kind, key, webhook }: Restricted, seesToIt: boolean): void {
     if ((kind === 'webhook') !== (this.#reason === 'webhook_not_found')) return;
     if (seesToIt) this.#counter.forget(key, webhook);
@@ -114,7 +114,7 @@ export class InvalidRequests extends OffenceCounter {
     super(restrictions, 'invalid_requests', options);
   }
 
-  /** Notes an invalid request of this address. Do not call it for responses that a restriction caused. */
+  /** Counts an invalid request of this address. Do not call it for responses that a restriction caused. */
   note(address: string): void {
     if (!this.isExempt(address)) this.count('address', address, '');
   }
@@ -129,7 +129,7 @@ export class WebhookNotFound extends OffenceCounter {
     super(restrictions, 'webhook_not_found', options);
   }
 
-  /** Notes a 404. `webhook`: the hash of the route's parameters, whose values are secrets. */
+  /** Counts a 404. `webhook`: the hash of the route's parameters, whose values are secret. */
   note(address: string, webhook: string): void {
     if (!this.isExempt(address)) this.count('webhook', address, webhook);
   }
@@ -137,15 +137,15 @@ export class WebhookNotFound extends OffenceCounter {
 
 interface EventCounterOptions
   extends Pick<MemoryStoreOptions, 'clock' | 'randomBytes' | 'memory' | 'name' | 'ownersOf'> {
-  /** Most keys counted. Default 200,000. */
+  /** Maximum keys counted. Default 200,000. */
   readonly maxKeys?: number;
 }
 
 export const DEFAULT_MAX_EVENT_KEYS = 200_000;
 
 /**
- * Counts events against a quota: the same windows, bounds and evictions as the limits of requests, under keys of one or two
- * parts. Off until it is given a quota.
+ * Counts events against a quota: with the same windows, bounds and evictions as request limits, under keys of one or two parts.
+ * Off until it gets a quota.
  */
 export class EventCounter {
   readonly #memory: TableMemory;
@@ -157,7 +157,7 @@ export class EventCounter {
     this.#store = new MemoryStore({ maxKeys: DEFAULT_MAX_EVENT_KEYS, ...options, memory: this.#memory });
   }
 
-  /** Sets the quota; null counts nothing. Counts stay as long as the period does not change. */
+  /** Sets the quota; null turns counting off. Counts are kept as long as the period does not change. */
   use(quota: Quota | null): void {
     if (quota === null) this.#limits = NO_LIMITS;
     else
@@ -168,8 +168,8 @@ export class EventCounter {
   }
 
   /**
-   * Counts one event. Returns 0 while the quota admits it, else the milliseconds until it would. Also returns 0 when the table
-   * is full and the key has only the counter that all share then: one client must not pay for the others.
+   * Counts one event. Returns 0 while the quota admits it, else the milliseconds until it would. Also returns 0 if the table is
+   * full and the key would use the counter shared by all: clients must not pay for others.
    */
   count(key: string, part: string): number {
     const { admitted, sharedKey, retryAfterMs } = this.#store.decide(this.#limits, key, part);
@@ -183,24 +183,24 @@ export class EventCounter {
   }
 }
 
-/** A client may have had several requests in flight when the first was refused. Milliseconds. */
+/** A client may have sent several requests before it learned of the first refusal. Milliseconds. */
 const IN_FLIGHT_MS = 1_000;
 /**
- * For waits no longer than that, requests are excused for this share of the wait: otherwise nothing would stop a flood on a bucket with
+ * For shorter waits, requests are excused for this fraction of the wait: otherwise nothing would stop a flood on a bucket with
  * short waits.
  */
 const IN_FLIGHT_PART = 0.5;
 /** No smooth limit announces a shorter wait. */
 const MIN_STEP_MS = 2;
 
-/** Remembers, for each key of a limit, when it first refused and until when it announced a wait. Bounded; evicts when full. */
+/** Remembers, for each key of a limit, when it first refused and how long the announced wait lasts. Bounded; evicts when full. */
 class RefusalMemory {
   readonly #clock: Clock;
   readonly #table: CounterTable;
   readonly #keyspaces: Keyspaces;
   readonly #refusal = newCounter();
   readonly #memory: TableMemory;
-  /** A float: refusals before that moment are forgotten. */
+  /** A float: refusals before this time are forgotten. */
   readonly #forgotten: Words;
 
   constructor(options: EventCounterOptions) {
@@ -211,7 +211,7 @@ class RefusalMemory {
     this.#forgotten = memory.words('forgotten refusals', 2);
     const table = new CounterTable(memory, 'refusals', maxKeys);
     this.#table = table;
-    // All refusals compete for one room: a refusal that is forgotten excuses its caller, and harms nobody.
+    // All refusals compete for the same room: a forgotten refusal excuses its caller, and harms nobody.
     this.#keyspaces = new Keyspaces(memory, 'refusals', table, () => table.partitions.named('refusals'));
   }
 
@@ -221,7 +221,7 @@ class RefusalMemory {
     void this.#memory.soon(() => this.#forgotten.setFloat(0, nowMs + 1));
   }
 
-  /** Notes a refusal. Returns true if the caller ignored an earlier one of the same key (docs/contract.md, 5.4). */
+  /** Records a refusal. Returns true if the caller ignored an earlier one of the same key (docs/contract.md, 5.4). */
   note(limit: Limit, caller: string, main: string, cost: number, waitMs: number): boolean {
     return this.#memory.whole(() => this.#note(limit, caller, main, cost, waitMs));
   }
@@ -230,7 +230,7 @@ class RefusalMemory {
     const nowMs = Math.floor(this.#clock.monotonicMs());
     this.#table.begin(nowMs);
     const { keyspace } = this.#keyspaces.bind(limit);
-    // Requests of another cost are told another wait. No main value holds a NUL.
+    // Requests of another cost get another wait. No main value contains a NUL.
     const ofValue = cost === 1 ? main : `${cost}\0${main}`;
     const part = limit.role === 'global' ? '' : ofValue;
     const row = this.#table.find(keyspace.number, caller, part);
@@ -239,7 +239,7 @@ class RefusalMemory {
     let firstMs = nowMs;
     if (row >= 0) {
       this.#table.load(row, refusal);
-      // `markMs` is when the key first refused, `resetMs` one step after the end of the wait announced last, and `count` is 1
+      // `markMs` is when the key first refused, `resetMs` one step after the end of the last announced wait, and `count` is 1
       // once that wait was ignored.
       const { markMs, resetMs, count } = refusal;
       const isExcused = markMs < (this.#forgotten.floats[0] ?? 0);
@@ -250,11 +250,11 @@ class RefusalMemory {
         this.#table.save(row, refusal);
         return stepMs === 0 || nowMs - markMs > IN_FLIGHT_MS;
       }
-      // A smooth limit admits one request a step, which does not make up for a wait that was ignored.
+      // A smooth limit admits one request per step, which does not make up for an ignored wait.
       if (!isExcused && count === 1 && nowMs < resetMs) firstMs = markMs;
     }
     refusal.markMs = firstMs;
-    // A client that comes within the slack is not early.
+    // A client within the slack is not early.
     refusal.resetMs = nowMs + waitMs - limit.slackMs + stepMs;
     refusal.count = 0;
     const kept = row >= 0 ? row : this.#table.open(keyspace.number, caller, part);
@@ -270,9 +270,9 @@ function stepOf({ algorithm, periodMs, units }: Limit, cost: number): number {
 }
 
 /**
- * How long further requests are excused: they may have been sent before the refusal arrived. Counts from the first refusal, or, with
- * a smooth limit, from one step before the end of the wait announced last. Requests that ignore a global refusal count as invalid
- * requests in any case.
+ * How long further requests are excused: they may have been sent before the refusal arrived. Counted from the first refusal, or,
+ * with a smooth limit, from one step before the end of the last announced wait. Requests that ignore a global refusal count as
+ * invalid requests in any case.
  */
 function inFlightMs(limit: Limit, stepMs: number): number {
   if (limit.role === 'global') return IN_FLIGHT_MS;
@@ -285,10 +285,10 @@ interface Refusal {
   readonly address: string;
   /** The principal of the caller; `null` if the caller counts as its address. */
   readonly principal: string | null;
-  /** The limit that refused, and the main value that it was asked for, or `OTHER_PARTS`. */
+  /** The limit that refused, and the requested main value, or `OTHER_PARTS`. */
   readonly limit: Limit;
   readonly main: string;
-  /** The units that it asked for of a limit in a bucket. */
+  /** The request's cost in units of a bucket's limit. */
   readonly cost: number;
   /** The wait announced in the response. */
   readonly waitMs: number;
@@ -300,8 +300,8 @@ export interface IgnoredRefusalsRule extends OffenceRule {
 }
 
 /**
- * Counts requests of callers that ignore the announced wait: refused again by the same key of a limit, more than a second
- * after its first refusal and before the wait is over. Restricts the caller past the threshold (docs/contract.md, 5.4).
+ * Counts requests that ignore the announced wait: refused again by the same key of a limit, more than a second after its first
+ * refusal and before the wait is over. Restricts the caller past the threshold (docs/contract.md, 5.4).
  */
 export class IgnoredRefusals extends OffenceCounter<IgnoredRefusalsRule> {
   readonly #memory: RefusalMemory;
@@ -311,14 +311,15 @@ export class IgnoredRefusals extends OffenceCounter<IgnoredRefusalsRule> {
     this.#memory = new RefusalMemory(options);
   }
 
-  /** Excuses everyone from the waits announced so far. Call it when an operator has given somebody a fresh allowance. */
+  /** Excuses everyone from the waits announced so far. Call it when an operator has reset somebody's allowance. */
   forgetWaits(): void {
     this.#memory.forget();
   }
 
   /**
-   * Call this for refusals by a key of the caller's own: its global limit, its limit in a bucket (also a shared bucket), or any limit of
-   * a bucket where the key is `OTHER_PARTS`. Not for a decision with `sharedKey`: that key may have refused another caller first.
+   * Call this for refusals by one of the caller's own keys: its global limit, its limit in a bucket (also a shared bucket), or
+   * any limit of a bucket where the key is `OTHER_PARTS`. Not for a decision with `sharedKey`: that key may have refused another
+   * caller first.
    */
   note({ address, principal, limit, main, cost, waitMs }: Refusal): void {
     const { rule } = this;

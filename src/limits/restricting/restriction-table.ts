@@ -6,13 +6,13 @@ import type { Entry, Held, ListedRestriction, Restricted, RestrictedClient } fro
 import { digestOfWhom, isHeld, isOver, tableOf } from './restriction.ts';
 
 /**
- * Knows the digests of clients that are never restricted here. Restrictions of them that other gateways announce are kept: other
+ * The digests of clients that are never restricted here. Restrictions of them announced by other gateways are kept: other
  * gateways may have other lists, and a reload may change this one.
  */
 class SparedClients {
-  /** Clients that the list names. */
+  /** Clients listed individually. */
   #named: ReadonlySet<string> = new Set();
-  /** Clients that only a request could identify, since the list names their network, or since they call a webhook. */
+  /** Clients that only a request could identify, since the list contains their network, or since they call a webhook. */
   readonly #met = new Set<string>();
 
   setNamed(named: ReadonlySet<string>): void {
@@ -20,7 +20,7 @@ class SparedClients {
     this.#met.clear();
   }
 
-  /** Notes that the client behind this digest has been met and is never restricted here. */
+  /** Records that the client with this digest was seen and is never restricted here. */
   meet(digest: string): void {
     this.#met.add(digest);
   }
@@ -29,7 +29,7 @@ class SparedClients {
     return this.#named.has(digest) || this.#met.has(digest);
   }
 
-  /** Forgets that a client was met, because its restriction is over. */
+  /** Forgets that a client was seen, because its restriction is over. */
   forget(digest: string): void {
     this.#met.delete(digest);
   }
@@ -41,8 +41,8 @@ class SparedClients {
 }
 
 /**
- * Holds restrictions up to a cap of its own. Each is found by its digest, and by name once its client has been seen here: until then,
- * it is known from another gateway by its digest alone.
+ * Holds restrictions up to its own cap. Each is found by its digest, and by name once its client was seen here: before that, a
+ * restriction announced by another gateway has only the digest.
  */
 export class RestrictionTable {
   readonly #max: number;
@@ -52,12 +52,12 @@ export class RestrictionTable {
     principal: new Map(),
     webhook: new Map(),
   };
-  /** How many are known by their digest alone. */
+  /** How many are known only by their digest. */
   readonly #unmet: Record<RestrictedKind, number> = { address: 0, principal: 0, webhook: 0 };
   readonly #order = new EvictionOrder<Entry>();
-  /** The restrictions on webhooks, by the digest of the address that calls them. */
+  /** The restrictions on webhooks, by the digest of the calling address. */
   readonly #byOwner = new Map<string, Entry[]>();
-  /** No restriction ends before this moment. */
+  /** No restriction ends before this time. */
   #nextEndMs = Number.POSITIVE_INFINITY;
 
   constructor(max: number) {
@@ -77,7 +77,7 @@ export class RestrictionTable {
     return address + principal + webhook;
   }
 
-  /** The restriction that gives way when the table is full. */
+  /** The restriction that is evicted when the table is full. */
   get evictable(): Entry | undefined {
     return this.#order.first;
   }
@@ -98,12 +98,12 @@ export class RestrictionTable {
     return this.#byDigest.get(digest);
   }
 
-  /** Lists the restrictions on webhooks that this address calls. */
+  /** Returns the restrictions of this address on webhooks. */
   ofOwner(owner: string): readonly Entry[] {
     return this.#byOwner.get(owner) ?? NONE;
   }
 
-  /** Lists all restrictions. The table may lose or gain some meanwhile. */
+  /** Iterates over all restrictions. The table may change meanwhile. */
   all(): Iterable<Entry> {
     return this.#byDigest.values();
   }
@@ -129,7 +129,7 @@ export class RestrictionTable {
     deleteFrom(this.#byOwner, entry);
   }
 
-  /** Lists the restrictions that are over. Looks only when one may be. */
+  /** Returns the restrictions that are over. Searches only when there may be one. */
   over(nowMs: number): readonly Entry[] {
     if (nowMs < this.#nextEndMs) return [];
     this.#nextEndMs = Number.POSITIVE_INFINITY;
@@ -150,7 +150,7 @@ function addTo(owners: Map<string, Entry[]>, entry: Entry): void {
   else owners.set(entry.owner, [entry]);
 }
 
-/** Walks through the restrictions of the owner, which are few: an address with more than a hundred is restricted itself. */
+/** Walks through the owner's restrictions, which are few: an address with more than a hundred is itself restricted. */
 function deleteFrom(owners: Map<string, Entry[]>, entry: Entry): void {
   const known = owners.get(entry.owner);
   if (known === undefined) return;
@@ -170,7 +170,7 @@ const PLACES: Readonly<Record<RestrictionTableName, number>> = {
   webhook: 50_000,
 };
 
-/** How many restrictions each table holds beside so many counters. Those of operators are few, and always find room. */
+/** How many restrictions each table holds for this many counters. Those of operators are few, and always have room. */
 export function placesBeside(limitKeys: number): typeof PLACES {
   const { operator, principal, address, webhook } = PLACES;
   return {
@@ -181,9 +181,9 @@ export function placesBeside(limitKeys: number): typeof PLACES {
   };
 }
 
-/** All restrictions, in their tables. A client may have two: an automatic one, and beside it an operator's. */
+/** All restrictions, in their tables. A client may have two: an automatic one and an operator's. */
 export class RestrictionTables {
-  /** The tables in the order in which operators are shown them. */
+  /** The tables in the order shown to operators. */
   readonly all: readonly RestrictionTable[];
   readonly spared = new SparedClients();
   readonly #byName: Readonly<Record<RestrictionTableName, RestrictionTable>>;
@@ -215,7 +215,7 @@ export class RestrictionTables {
     return this.#withoutSpared(this.all.reduce((sum, { size }) => sum + size, 0));
   }
 
-  /** How many restrictions come from other gateways and have clients that were not seen here. */
+  /** How many restrictions come from other gateways for clients not seen here. */
   get unmet(): number {
     return this.#withoutSpared(this.all.reduce((sum, { unmet }) => sum + unmet, 0));
   }
@@ -226,7 +226,7 @@ export class RestrictionTables {
     this.spared.forget(entry.digest);
   }
 
-  /** Returns the reason of the restriction that ends last, for a client that is restricted and has been seen here. */
+  /** Returns the reason of the restriction that ends last, for a restricted client that was seen here. */
   reasonFor({ kind, key }: RestrictedClient): RestrictionReason {
     const automatic = this.#byName[kind].held(kind, key, '');
     const own = this.#byName.operator.held(kind, key, '');
@@ -246,7 +246,7 @@ export class RestrictionTables {
   }
 }
 
-/** Shows operators the restrictions in force: those of clients known here by name, and those known by their digest alone. */
+/** Shows operators the current restrictions: of clients known by name, and those known only by their digest. */
 export class RestrictionList {
   readonly #clock: Clock;
   readonly #tables: RestrictionTables;
@@ -256,7 +256,7 @@ export class RestrictionList {
     this.#tables = tables;
   }
 
-  /** Lists restrictions of clients known by name, at most `max`. Each table gets its share, so that none hides the others. */
+  /** Returns restrictions of clients known by name, at most `max`. Each table gets its share, so that none hides the others. */
   byName(max: number): Held[] {
     const nowMs = this.#nowMs();
     const found: Held[] = [];
@@ -273,7 +273,7 @@ export class RestrictionList {
       for (const entry of table.all()) if (this.#isShown(entry, nowMs)) yield entry;
   }
 
-  /** Lists the restrictions with this digest, an automatic one and an operator's. The one that ends last comes first. */
+  /** Returns the restrictions with this digest: an automatic one, an operator's, or both. The one that ends last comes first. */
   withDigest(digest: string): ListedRestriction[] {
     const nowMs = this.#nowMs();
     return this.#tables

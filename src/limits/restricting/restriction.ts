@@ -7,7 +7,7 @@ export function tableOf({ kind, reason }: Pick<Restricted, 'kind' | 'reason'>): 
   return reason === 'operator' ? 'operator' : kind;
 }
 
-/** Says who or what is refused. */
+/** Who or what is refused. */
 export interface Restricted {
   readonly kind: core.RestrictedKind;
   /** The address, the principal, or the address of the webhook's caller. */
@@ -20,7 +20,7 @@ export interface Restricted {
 /** An address or a principal. */
 export type RestrictedClient = Pick<Restricted, 'key'> & { readonly kind: 'address' | 'principal' };
 
-/** A restriction as announced to other gateways, with a digest in place of the client. */
+/** A restriction as announced to other gateways, with a digest instead of the client. */
 export interface AnonymousRestriction {
   readonly kind: core.RestrictedKind;
   /** The digest of the kind, the key and the webhook. */
@@ -29,31 +29,31 @@ export interface AnonymousRestriction {
   readonly forMs: number;
   /** How often restrictions of this client had been lifted when this one began. */
   readonly lifts: number;
-  /** When it began; `null` if a gateway of an older version, which does not say, announced it. */
+  /** When it began; `null` if announced by a gateway of an older version. */
   readonly sinceEpochMs: number | null;
   /** The digest of the client's network; '' if it has none, or none was announced. */
   readonly network: string;
-  /** The digest of the address that calls a webhook, as in a restriction of that address; '' for the other kinds. */
+  /** The digest of the address that calls a webhook, as in a restriction of that address; '' for other kinds. */
   readonly owner: string;
-  /** Names the client, but only to the threads of this process. */
+  /** The client by name, only for threads of this process. */
   readonly whom?: core.FactSubject | undefined;
 }
 
 /** A restriction in force. */
 export interface ListedRestriction {
   readonly kind: core.RestrictedKind;
-  /** The digest of the client, which an automatic restriction and an operator's share. */
+  /** The digest of the client, shared by an automatic restriction and an operator's. */
   readonly digest: string;
   readonly reason: core.RestrictionReason;
   readonly sinceEpochMs: number;
   readonly untilEpochMs: number;
-  /** The client; `null` if another gateway announced the restriction and the client has not been seen here. */
+  /** The client; `null` if another gateway announced the restriction and the client was not seen here. */
   readonly key: string | null;
 }
 
 /** A temporary refusal. */
 export interface Restriction extends Restricted {
-  /** When it ends, in milliseconds since the epoch, as announced at its beginning. */
+  /** When it ends, in milliseconds since the epoch, as first announced. */
   readonly untilEpochMs: number;
 }
 
@@ -63,13 +63,13 @@ export interface EvictedRestriction extends Omit<Restriction, 'key'> {
   readonly table: core.RestrictionTableName;
 }
 
-/** Hears of restrictions, for logs and for streams that have to be closed. Must not throw. */
+/** Is notified of restrictions, for logs and for streams that have to be closed. Must not throw. */
 export interface RestrictionListener {
   restricted(restriction: Restriction): void;
-  /** A restriction in force ends later than announced, maybe for another reason. */
+  /** A current restriction ends later than announced, perhaps for another reason. */
   prolonged(restriction: Restriction): void;
   released(restriction: Restriction): void;
-  /** A restriction was given up early: its table was full, and another one began. Alert on this. */
+  /** A restriction was evicted: its table was full, and another one began. Alert on this. */
   evicted(restriction: EvictedRestriction): void;
 }
 
@@ -85,38 +85,41 @@ export interface Lift {
 export interface RestrictionsOptions {
   readonly clock: core.Clock;
   readonly listener: RestrictionListener;
-  /** Called for each restriction that begins here, for other gateways to adopt. Default null: there are no others. */
+  /** Called for each restriction that begins here, so that other gateways adopt it. Default null: there are none. */
   readonly announce?: ((restriction: AnonymousRestriction) => void) | null;
-  /** Called for each restriction that is lifted here, for other gateways to lift it too. Default null. */
+  /** Called for each restriction that is lifted here, so that other gateways lift it as well. Default null. */
   readonly announceLift?: ((lift: Lift) => void) | null;
-  /** Called for each restriction that is evicted here before its end, so that other gateways store a bounded number. Default null. */
+  /** Called for each restriction evicted here before its end, so that other gateways store a bounded number. Default null. */
   readonly withdraw?: ((restriction: AnonymousRestriction) => void) | null;
   /**
-   * The part of this thread, where several of a process share restrictions: they tell each other names, and count offences
-   * together. Default null: there is one.
+   * This thread's role if several threads of a process share restrictions: they exchange names, and count offences together.
+   * Default null: there is only one.
    */
   readonly thread?: RestrictionThread | null;
-  /** Most restrictions held in each table. Default 10,000 by operators, 50,000 of principals, 100,000 of addresses, 50,000 on webhooks. */
+  /**
+   * Maximum restrictions held in each table. Default 10,000 by operators, 50,000 of principals, 100,000 of addresses, 50,000 on
+   * webhooks.
+   */
   readonly places?: Readonly<Record<core.RestrictionTableName, number>>;
-  /** Returns the network of an address, given its key. Default: all addresses are of one. */
+  /** Returns the network of an address, given its key. Default: all addresses have the same. */
   readonly networkOf?: (address: string) => string;
 }
 
-/** What restrictions do differently where several threads of a process know the same ones. */
+/** What differs if several threads of a process share restrictions. */
 export interface RestrictionThread {
   /**
-   * Whether this one sees to what happens once in a process: where a client begins anew, its offences are forgotten by the thread that
-   * ended its restriction, or else, if that was another process, by the main one.
+   * Whether this thread does what happens once per process: when a client starts over, its offences are forgotten by the thread
+   * that ended its restriction, or else, if that was in another process, by the main one.
    */
   readonly isMain: boolean;
-  /** Called for each restriction of another process whose client is first seen here. */
+  /** Called for each restriction of another process when its client is first seen here. */
   met(restriction: AnonymousRestriction): void;
 }
 
 /** A restriction in its table. */
 export interface Entry extends ListedRestriction, Member {
   readonly kind: core.RestrictedKind;
-  /** The hash of the webhook. Empty for other kinds, and if another gateway announced it and its client never came here. */
+  /** The hash of the webhook. Empty for other kinds, and if another gateway announced it and its client was never seen here. */
   readonly webhook: string;
   /** On the monotonic clock. */
   readonly untilMs: number;
@@ -136,7 +139,7 @@ export function isHeld(entry: Entry): entry is Held {
   return entry.key !== null;
 }
 
-/** A restriction ends a little before the moment announced, like a window. */
+/** A restriction ends slightly before the announced time, like a window. */
 const SLACK_MS = 20;
 const MAX_SLACK = 0.02;
 
@@ -148,12 +151,12 @@ export function isOver({ untilMs, slackMs }: Pick<Entry, 'untilMs' | 'slackMs'>,
   return nowMs >= untilMs - slackMs;
 }
 
-/** Identifies a client to all gateways and in the admin API, without naming it. */
+/** Identifies a client to all gateways and in the admin API, without revealing it. */
 export function digestOfWhom({ kind, key, webhook }: Omit<Restricted, 'reason'>): string {
   return digestOf(`${kind} ${key} ${webhook}`);
 }
 
-/** These digits are enough to tell networks apart. Two that share them would only be taken for one. */
+/** Enough digits to distinguish networks. Two with the same digits would only be treated as one. */
 const NETWORK_DIGITS = 11;
 
 export function digestOfNetwork(network: string): string {
@@ -169,13 +172,13 @@ export function announced(
 }
 
 /**
- * A client that is checked repeatedly, such as the client of a stream. It keeps the digest by which other gateways name it: a hash
- * costs a microsecond, and the clients of all streams are checked twice a second.
+ * A client that is checked repeatedly, such as that of a stream. Keeps the digest that other gateways use: a hash costs a
+ * microsecond, and the clients of all streams are checked twice a second.
  */
 export class KnownClient implements RestrictedClient {
   readonly kind: RestrictedClient['kind'];
   readonly key: string;
-  /** The digest, which is made when it is first needed; '' until then. */
+  /** The digest, computed on first use; '' until then. */
   #digest = '';
 
   constructor(kind: RestrictedClient['kind'], key: string) {

@@ -17,22 +17,22 @@ import type {
 import { announced, digestOfNetwork, digestOfWhom, isHeld, isOver, slackOf, tableOf } from './restriction.ts';
 import { RestrictionList, RestrictionTable, RestrictionTables } from './restriction-table.ts';
 
-/** An announcement comes back from other processes prolonged by the time it travelled; differences up to this are ignored. */
+/** An announcement comes back from other processes, prolonged by its travel time; differences up to this are ignored. */
 const ECHO_MS = 250;
-/** An address restricted on more webhooks at once is restricted itself. */
+/** An address restricted on more webhooks at once is itself restricted. */
 const MAX_WEBHOOKS = 100;
 const NOBODY = { reason: null, untilMs: 0 };
 
 /**
- * Called when a client begins anew. `seesToIt`: this thread has to forget what all threads of the process count of the client
+ * Called when a client starts over. `seesToIt`: this thread has to forget what all threads of the process count of the client
  * together; else another thread does.
  */
 type WhenLifted = (restriction: Restriction, seesToIt: boolean) => void;
 
 /**
- * Knows which clients are restricted now. Every request asks it first, so a check is one lookup in each table, and none while
- * there are no restrictions. A restriction of another gateway is known by a digest alone until its client sends a request. While
- * such restrictions exist, each check of that kind needs the client's digest, which a `KnownClient` keeps.
+ * Knows which clients are currently restricted. Every request is checked here first, so a check is one lookup per table, and none
+ * while there are no restrictions. A restriction from another gateway is known only by a digest until its client sends a request.
+ * While such restrictions exist, each check of that kind needs the client's digest, which a `KnownClient` keeps.
  */
 export class Restrictions {
   /** The restrictions that operators are shown. */
@@ -45,7 +45,7 @@ export class Restrictions {
   readonly #lifts = new Lifts();
   readonly #whenLifted: WhenLifted[] = [];
   #isOnList: (key: string) => boolean = () => false;
-  /** Whether no table holds anything, as at most times. */
+  /** True if all tables are empty, as they usually are. */
   #isEmpty = true;
 
   constructor(options: RestrictionsOptions) {
@@ -62,14 +62,14 @@ export class Restrictions {
     return this.#tables.size;
   }
 
-  /** Restrictions of other gateways whose clients have not been seen here. */
+  /** Restrictions from other gateways whose clients were not seen here. */
   get adopted(): number {
     return this.#tables.unmet;
   }
 
   /**
-   * Sets who is never restricted; `named`: those that the list names one by one. Lifts restrictions of clients known by name,
-   * for the gateways that know, now or later, the digest alone.
+   * Sets who is never restricted; `named`: those listed individually. Lifts restrictions of clients known by name, also at
+   * gateways that know only the digest.
    */
   neverRestrict(isOnList: (key: string) => boolean, named: Iterable<RestrictedClient> = []): void {
     this.#isOnList = isOnList;
@@ -78,14 +78,14 @@ export class Restrictions {
       for (const entry of table.all()) if (isHeld(entry) && isOnList(entry.key)) this.lift(entry.digest);
   }
 
-  /** Whether nothing that comes from this address or principal may lead to a restriction. */
+  /** Whether nothing from this address or principal may lead to a restriction. */
   isExempt(key: string): boolean {
     return this.#isOnList(key);
   }
 
   /**
-   * Restricts a client for `forMs`. Does nothing if it is on the allow list, or restricted for longer by the same table. An
-   * address on too many webhooks is restricted itself.
+   * Restricts a client for `forMs`. Does nothing if it is on the allow list, or restricted for longer in the same table. An
+   * address on too many webhooks is itself restricted.
    */
   restrict(whom: Restricted, forMs: number): void {
     if (this.isExempt(whom.key)) return;
@@ -98,7 +98,7 @@ export class Restrictions {
     this.#mergeWebhooks(held.owner, true);
   }
 
-  /** Calls this for each client that is lifted, here or elsewhere, whose name is known here. */
+  /** Registers a callback for each client that is lifted, here or elsewhere, and whose name is known here. */
   onLift(lifted: WhenLifted): void {
     this.#whenLifted.push(lifted);
   }
@@ -113,17 +113,17 @@ export class Restrictions {
     return true;
   }
 
-  /** Lifts what another gateway lifted. */
+  /** Adopts a lift made by another gateway. */
   adoptLift(lift: Lift): void {
     if (this.#lifts.learn(lift, this.#nowMs())) this.#drop(lift, this.#seesToOthers);
   }
 
-  /** Lists all lifts that another gateway could contradict, as they would be announced now. */
+  /** Iterates over all lifts that another gateway could contradict, as they would be announced now. */
   lifted(): Iterable<Lift> {
     return this.#lifts.running(this.#nowMs());
   }
 
-  /** Adopts a restriction of another gateway. Never shortens one held here. */
+  /** Adopts a restriction from another gateway. Never shortens one held here. */
   adopt(told: AnonymousRestriction): void {
     const { digest, lifts, whom } = told;
     if (lifts < this.#lifts.of(digest, this.#nowMs())) return;
@@ -138,14 +138,14 @@ export class Restrictions {
       this.#identify(table, entry, whom.key, whom.webhook);
   }
 
-  /** Whether a restriction that another gateway tells of ends later than the one known here, or began after a later lift. */
+  /** Whether a restriction reported by another gateway ends later than the one known here, or began after a later lift. */
   #goesBeyond(told: AnonymousRestriction, before: Entry): boolean {
     if (told.lifts !== before.lifts) return told.lifts > before.lifts;
     const echoMs = isHeld(before) && told.whom === undefined ? ECHO_MS : 0;
     return this.#endOf(told) > before.untilMs + echoMs;
   }
 
-  /** Prolongs a restriction as told. If it is over, another one begins, as if the sweep had come between. */
+  /** Prolongs a restriction as reported. If it is over, a new one begins, as after a sweep. */
   #continue(table: RestrictionTable, before: Entry, told: AnonymousRestriction): void {
     if (isOver(before, this.#nowMs())) {
       this.#release(before);
@@ -181,7 +181,7 @@ export class Restrictions {
     });
   }
 
-  /** Lists all restrictions in force, as they would be announced now. */
+  /** Iterates over all current restrictions, as they would be announced now. */
   *running(): Generator<AnonymousRestriction> {
     const nowMs = this.#nowMs();
     for (const table of this.#tables.all)
@@ -192,7 +192,7 @@ export class Restrictions {
     return this.#waitMs(kind, key, webhook, null) > 0;
   }
 
-  /** Milliseconds until the client is released, at least 1; 0 when it is not restricted. */
+  /** Milliseconds until the client is released, at least 1; 0 if it is not restricted. */
   waitMs(client: KnownClient): number {
     return this.#waitMs(client.kind, client.key, '', client);
   }
@@ -214,7 +214,7 @@ export class Restrictions {
     return this.#tables.reasonFor(client);
   }
 
-  /** Drops expired restrictions. Call it every second or so, so that the listener hears in time. */
+  /** Drops expired restrictions. Call it about once a second, so that the listener is notified in time. */
   sweep(): void {
     const nowMs = this.#nowMs();
     this.#lifts.sweep(nowMs);
@@ -222,7 +222,7 @@ export class Restrictions {
     this.#isEmpty = this.#tables.all.every(({ size }) => size === 0);
   }
 
-  /** Holds a restriction until then, or prolongs the one that is held; `null` if that changes nothing. */
+  /** Adds a restriction until that time, or prolongs the existing one; `null` if that changes nothing. */
   #hold(whom: Restricted, untilMs: number, forMs: number): Held | null {
     const { kind, key, webhook, reason } = whom;
     const table = this.#tables.of(whom);
@@ -231,7 +231,7 @@ export class Restrictions {
     const before = this.#inForce(found, nowMs);
     if (before !== null && before.untilMs >= untilMs) return null;
     if (before !== null) {
-      // The lift that it began after may be forgotten: a smaller count would have other gateways ignore this.
+      // The lift that it began after may be forgotten: with a smaller count, other gateways would ignore this.
       const held = { ...this.#prolonged(before, untilMs, before.lifts), reason };
       table.set(held);
       this.#listener.prolonged(held);
@@ -260,15 +260,15 @@ export class Restrictions {
   }
 
   /**
-   * Whether the webhook's restriction is part of one of its whole address. Other gateways still tell of such webhooks, and of what counts
-   * against them, for a moment after the merge.
+   * Whether the webhook's restriction is included in one of the whole address. Other gateways still report such webhooks, and
+   * offences on them, for a moment after the merge.
    */
   #isMerged({ owner }: Pick<Entry, 'owner'>): boolean {
     const { reason, untilMs } = this.#tables.named('address').withDigest(owner) ?? NOBODY;
     return reason === 'webhook_not_found' && untilMs > this.#nowMs();
   }
 
-  /** Adds a restriction that the table does not hold. Another one gives way if the table is full. */
+  /** Adds a restriction that is not in the table. If the table is full, evicts another one. */
   #add(table: RestrictionTable, entry: Entry): void {
     const { evictable } = table;
     if (evictable !== undefined && table.isFull && table.withDigest(entry.digest) === undefined)
@@ -294,7 +294,7 @@ export class Restrictions {
 
   /**
    * Ends the restrictions of an address on webhooks, because the address itself is restricted from now on. On each webhook, it
-   * begins anew.
+   * starts over.
    */
   #mergeWebhooks(owner: string, seesToIt: boolean): void {
     for (const entry of [...this.#tables.named('webhook').ofOwner(owner)]) {
@@ -303,7 +303,7 @@ export class Restrictions {
     }
   }
 
-  /** @param known keeps the client's digest; if it is `null`, the digest is computed where it is needed */
+  /** @param known caches the client's digest; if `null`, the digest is computed when needed */
   #waitMs(kind: RestrictedKind, key: string, webhook: string, known: KnownClient | null): number {
     if (this.#isEmpty) return 0;
     const wait = this.#waitIn(this.#tables.named(kind), kind, key, webhook, known);
@@ -326,14 +326,14 @@ export class Restrictions {
     return held === null ? 0 : held.untilMs - nowMs;
   }
 
-  /** Returns the restriction if it is in force. Releases one that is over, before the sweep does. */
+  /** Returns the restriction if it is still in force. Releases an expired one, before the sweep does. */
   #inForce(held: Held | null, nowMs: number): Held | null {
     if (held === null || !isOver(held, nowMs)) return held;
     this.#release(held);
     return null;
   }
 
-  /** Learns the name of a client that is known by digest alone, when it sends a request. */
+  /** Learns the name of a client that is known only by digest, when it sends a request. */
   #meet(
     table: RestrictionTable,
     kind: RestrictedKind,
@@ -350,7 +350,7 @@ export class Restrictions {
     return held;
   }
 
-  /** Gives the client of a restriction its name; `null` if it is never restricted. */
+  /** Sets the client of a restriction; `null` if it is never restricted. */
   #identify(table: RestrictionTable, entry: Entry, key: string, webhook: string): Held | null {
     if (this.isExempt(key)) {
       this.#tables.spared.meet(entry.digest);
@@ -362,30 +362,30 @@ export class Restrictions {
     return held;
   }
 
-  /** Whether this thread forgets the offences of clients whose restrictions were ended by other processes. */
+  /** Whether this thread forgets offences of clients whose restrictions were ended by other processes. */
   get #seesToOthers(): boolean {
     return this.#thread === null || this.#thread.isMain;
   }
 
-  /** Returns the restriction as other gateways are told of it now. */
+  /** Returns the restriction as it is announced to other gateways now. */
   #announced(entry: Entry): AnonymousRestriction {
     const told = announced(entry, this.#nowMs());
     if (!isHeld(entry) || this.#thread === null) return told;
     return { ...told, whom: { key: entry.key, webhook: entry.webhook, untilMs: entry.untilMs } };
   }
 
-  /** When a restriction ends here. Threads of one process share a clock, and none refuses longer than the others. */
+  /** When a restriction ends here. Threads of a process share a clock, and none refuses longer than the others. */
   #endOf({ forMs, whom }: AnonymousRestriction): number {
     return whom?.untilMs ?? this.#nowMs() + forMs;
   }
 
-  /** When a restriction began. The clock of the gateway that says so may be ahead. */
+  /** When a restriction began. The clock of the announcing gateway may be ahead. */
   #sinceOf({ sinceEpochMs }: AnonymousRestriction): number {
     const epochMs = this.#epochOf(this.#nowMs());
     return Math.min(sinceEpochMs ?? epochMs, epochMs);
   }
 
-  /** Ends what a lift is about, unless it began later. */
+  /** Ends the restriction that a lift refers to, unless it began later. */
   #drop({ digest, count }: Lift, seesToIt: boolean): void {
     for (const entry of this.#tables.withDigest(digest)) {
       if (entry.lifts >= count) continue;
@@ -399,7 +399,7 @@ export class Restrictions {
     if (isHeld(entry)) this.#tellEnd(entry, null);
   }
 
-  /** @param seesToIt see `WhenLifted`; `null` where the client does not begin anew */
+  /** @param seesToIt see `WhenLifted`; `null` if the client does not start over */
   #tellEnd(held: Held, seesToIt: boolean | null): void {
     this.#listener.released(held);
     if (seesToIt !== null) for (const lifted of this.#whenLifted) lifted(held, seesToIt);
@@ -420,10 +420,10 @@ export class Restrictions {
 }
 
 /**
- * Whether an address is restricted on so many webhooks at once that it is restricted itself. Calls `end` for those that are over, as the
+ * Whether an address is restricted on so many webhooks at once that it is itself restricted. Calls `end` for expired ones, as the
  * next sweep would.
  *
- * @param owner '' for a client that is no webhook's caller
+ * @param owner '' for a client that is not a webhook's caller
  */
 function isOnTooMany(
   table: RestrictionTable,
@@ -441,13 +441,13 @@ interface ShadowRestrictionsOptions {
   /** Called once for each restriction that would begin. */
   readonly began: (whom: Restricted, forMs: number) => void;
   /**
-   * Called for each restriction in shadow that begins here, so that the other threads of this process adopt it. Default null:
-   * there are none.
+   * Called for each shadow restriction that begins here, so that other threads of this process adopt it. Default null: there are
+   * none.
    */
   readonly announce?: ((shadow: AdoptedShadow) => void) | null;
-  /** Most held of each kind for each reason. Default 100,000. */
+  /** Maximum held per kind and reason. Default 100,000. */
   readonly maxOfKind?: number;
-  /** Returns the network of an address, given its key, as for restrictions that hold. */
+  /** Returns the network of an address, given its key, as for real restrictions. */
   readonly networkOf?: (address: string) => string;
 }
 
@@ -459,14 +459,14 @@ interface ShadowRestriction {
   readonly untilEpochMs: number;
 }
 
-/** A restriction in shadow as the threads of one process tell each other of it. */
+/** A shadow restriction as exchanged by the threads of one process. */
 export interface AdoptedShadow extends Restricted {
   readonly forMs: number;
 }
 
 /**
- * Knows who would be restricted by the rules in shadow. Refuses nobody, and is not shared with other processes. A full table gives
- * up the restriction that it would give up if the rules held.
+ * Knows who would be restricted by shadow rules. Refuses nobody, and is not shared with other processes. A full table evicts the
+ * restriction that it would evict if the rules were in force.
  */
 export class ShadowRestrictions {
   readonly #options: ShadowRestrictionsOptions;
@@ -480,17 +480,17 @@ export class ShadowRestrictions {
     this.#tables = new Map(RESTRICTION_REASONS.map(reason => [reason, newTables()]));
   }
 
-  /** Whether no restriction would hold. It is read for every request. */
+  /** True if there is no shadow restriction. Read for every request. */
   get isEmpty(): boolean {
     return this.#isEmpty;
   }
 
-  /** Notes a restriction. Does nothing while one is running: a restriction in shadow is not prolonged, just as if it refused. */
+  /** Records a restriction. Does nothing while one is running: a shadow restriction is not prolonged, just as if it refused. */
   restrict(whom: Restricted, forMs: number): void {
     if (this.adopt(whom, forMs)) this.#options.announce?.({ ...whom, forMs });
   }
 
-  /** Notes what another thread announced. Returns false if one is running. */
+  /** Records what another thread announced. Returns false if one is running. */
   adopt(whom: Restricted, forMs: number): boolean {
     const { kind, key, webhook, reason } = whom;
     const nowMs = this.#options.clock.monotonicMs();
@@ -498,14 +498,14 @@ export class ShadowRestrictions {
     if (table === undefined || (table.held(kind, key, webhook)?.untilMs ?? 0) > nowMs) return false;
     const held = this.#entryOf(whom, nowMs + forMs);
     const { evictable } = table;
-    // Restrictions that are over leave at the next sweep: looking for them here would cost a walk through all for each offence.
+    // Expired restrictions are removed at the next sweep: looking for them here would mean a walk through all per offence.
     if (evictable !== undefined && table.isFull && table.withDigest(held.digest) === undefined)
       table.delete(evictable);
     table.set(held);
     this.#isEmpty = false;
     this.#options.began(whom, forMs);
     if (isOnTooMany(table, held.owner, nowMs, over => table.delete(over))) {
-      // Each thread that knows the webhooks finds that out.
+      // Each thread that knows the webhooks derives this itself.
       this.adopt({ kind: 'address', key, webhook: '', reason }, forMs);
       for (const entry of [...table.ofOwner(held.owner)]) table.delete(entry);
     }
@@ -519,7 +519,7 @@ export class ShadowRestrictions {
       if (untilMs > nowMs) yield { kind, key, webhook, reason, forMs: untilMs - nowMs };
   }
 
-  /** The reasons for which a request would be refused. `webhook`: '' if it is to none. */
+  /** The reasons for which a request would be refused. `webhook`: '' if it calls none. */
   reasonsFor(address: string, principal: string | null, webhook: string): RestrictionReason[] {
     const nowMs = this.#options.clock.monotonicMs();
     const runs = (held: Held | undefined) => held !== undefined && held.untilMs > nowMs;
@@ -532,7 +532,7 @@ export class ShadowRestrictions {
     });
   }
 
-  /** Lists the restrictions that would be in force, at most `max`. */
+  /** Returns the restrictions that would be in force, at most `max`. */
   list(max: number): ShadowRestriction[] {
     const { clock } = this.#options;
     const nowMs = clock.monotonicMs();
@@ -552,14 +552,14 @@ export class ShadowRestrictions {
     this.#look();
   }
 
-  /** Forgets the restrictions of a rule that is no longer in shadow. */
+  /** Forgets the restrictions of a rule that has left shadow. */
   end(reason: RestrictionReason): void {
     for (const held of this.#all())
       if (held.reason === reason) this.#tables.get(reason)?.[held.kind].delete(held);
     this.#look();
   }
 
-  /** Drops expired ones. Call it every second or so: until then, they take room. */
+  /** Drops expired ones. Call it about once a second: until then, they take room. */
   sweep(): void {
     const nowMs = this.#options.clock.monotonicMs();
     for (const table of this.#each()) for (const entry of table.over(nowMs)) table.delete(entry);
@@ -570,7 +570,7 @@ export class ShadowRestrictions {
     const network = kind === 'principal' ? '' : (this.#options.networkOf?.(key) ?? '');
     return {
       ...{ kind, key, webhook, reason, network, untilMs },
-      // Restrictions in shadow stay in this process, so names need no digest.
+      // Shadow restrictions stay in this process, so names need no digest.
       ...{ digest: `${key} ${webhook}`, owner: kind === 'webhook' ? key : '' },
       ...{ slackMs: 0, lifts: 0, sinceEpochMs: 0, untilEpochMs: 0, place: 0 },
     };

@@ -286,7 +286,7 @@ export class LogOutput implements LogDestination {
     }
   }
 
-  /** A write under way is done within a moment. Node waits for one that never ends, so only a signal ends the process then. */
+  /** A write in progress is done within a moment. Node waits for one that never ends, so only a signal ends the process then. */
   #endWrite(isInTrouble: boolean): void {
     if (isInTrouble) process.kill(process.pid, 'SIGKILL');
     pause(LAST_MOMENT_MS);

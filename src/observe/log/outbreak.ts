@@ -7,8 +7,8 @@ const MAX_LINES = 20;
 const MAX_KINDS = 200;
 
 /**
- * Chooses which failures to log while a part is away and each request fails: one of each kind a second, and at most 20 lines a second.
- * A failure that comes alone always has its line.
+ * Chooses which failures to log while a part is away and each request fails: one of each kind a second, and at most 20 lines per
+ * second. A failure that comes alone always has its line.
  */
 export class Outbreak {
   readonly #clock: Clock;

@@ -27,8 +27,8 @@ const MISNAMED = [
 let ofThread: readonly Metric[] | null = null;
 
 /**
- * The library's metrics of the process and of this thread. Made once: it watches garbage collections from then on and never lets go of
- * the registry, and so of the whole gateway, that it was given.
+ * The library's metrics of the process and of this thread. Made once: it watches garbage collections from then on and never
+ * releases the registry, and so of the whole gateway, that it was given.
  */
 function metricsOfThread(): readonly Metric[] {
   if (ofThread !== null) return ofThread;

@@ -2,13 +2,13 @@ import { Cluster, Redis } from 'ioredis';
 import { inNextTurn, type Timer, type TimerClock } from '../../core/index.ts';
 import type { RedisOptions } from '../options.ts';
 
-/** How many reads make V8 remember what a function reads; fewer would do. */
+/** How many reads make V8 remember what a function reads. Fewer would suffice. */
 const READS = 1_000;
 
 /**
- * Undoes what loading ioredis 6 does to all strings. Its `class VerbatimString extends String` makes V8 turn the prototype of
- * strings into a dictionary, where each call of a method such as `charCodeAt` looks it up and none is compiled into its caller.
- * V8 turns a prototype back when properties are read through an object that inherits from it, which strings are not.
+ * Undoes the effect of loading ioredis 6 on all strings. Its `class VerbatimString extends String` makes V8 turn the prototype of
+ * strings into a dictionary, where each call of a method such as `charCodeAt` looks it up and none is inlined into its caller. V8
+ * turns a prototype back when properties are read through an object that inherits from it, which strings are not.
  */
 function keepStringsFast(): void {
   const inheriting: object = Object('');
@@ -21,10 +21,10 @@ function readThrough(object: object): unknown {
 
 keepStringsFast();
 
-/** Between two attempts to connect. Short, because the gateway has to be back on Redis within 2 s of its return. */
+/** Time between attempts to connect. Short, because the gateway has to use Redis again within 2 s of its return. */
 const RETRY_MS = 100;
 const CONNECT_MS = 1_000;
-/** A cluster node that owes a response and sends nothing for this long is disconnected, also during the handshake. */
+/** A cluster node that owes a response and sends nothing for this long is disconnected, even during the handshake. */
 const SILENCE_MS = 1_000;
 const SLOTS_REFRESH_MS = 1_000;
 
@@ -45,7 +45,7 @@ export function makeClient(options: RedisOptions): Redis | Cluster {
       slotsRefreshInterval: SLOTS_REFRESH_MS,
       slotsRefreshTimeout: CONNECT_MS,
       clusterRetryStrategy: () => RETRY_MS,
-      // Leave resolving to the socket: certificates are checked against names.
+      // Leave name resolution to the socket: certificates are checked against names.
       dnsLookup: (host, found) => found(null, host),
     });
   }
@@ -76,7 +76,7 @@ function common({ credentials, tls }: RedisOptions) {
     connectionName: 'weir',
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
-    // `RedisConnection` does, and expects a refusal: ioredis leaves that rejection unhandled, which ends the process.
+    // `RedisConnection` resubscribes, and handles a refusal: ioredis leaves that rejection unhandled, which ends the process.
     autoResubscribe: false,
     maxRetriesPerRequest: 0,
     // The probes find out whether the server is usable, and need no permission for INFO.
@@ -88,21 +88,21 @@ function common({ credentials, tls }: RedisOptions) {
   };
 }
 
-/** Something that waits for a response. */
+/** An entry waiting for a response. */
 export interface Waiting {
   /** Set by the queue. */
   dueMs: number;
 }
 
 /**
- * Enforces one deadline for all responses with a single timer: one for each would cost more than the rest of a command. The
+ * Enforces one deadline for all responses with a single timer: one per response would cost more than the rest of a command. The
  * timer is not moved when a response arrives; when it fires, it checks what is still waiting.
  */
 export class Deadlines<W extends Waiting> {
   readonly #clock: TimerClock;
   readonly #budgetMs: number;
   readonly #overdue: (late: readonly W[]) => void;
-  /** The responses in the order in which they fall due. */
+  /** The responses in the order of their deadlines. */
   readonly #waiting = new Set<W>();
   #timer: Timer | null = null;
 
@@ -130,7 +130,7 @@ export class Deadlines<W extends Waiting> {
       const leftMs = first === undefined ? 0 : first.dueMs - this.#clock.monotonicMs();
       if (first === undefined) this.#timer = null;
       else if (leftMs > 0) this.#timer = this.#arm(leftMs);
-      // After a pause of this process the responses may be in the socket's buffer, which is read after timers run.
+      // If this process was paused, the responses may be in the socket's buffer, which is read after timers run.
       else inNextTurn(() => this.#takeOverdue());
     });
   }

@@ -2,12 +2,12 @@ import type { Clock, FailurePolicy, StoreListener, Timer, TimerClock } from '../
 import { defineScript, PROBED_TAGS, type RedisConnection, RedisError } from './redis-connection.ts';
 
 /**
- * After this many failures within this time, the policy takes over and Redis is no longer asked. A late reply is no failure: the
- * policy takes over when replies stay late (`isSilent`).
+ * After this many failures within this time, the policy takes over and Redis is no longer asked. A late reply is not a failure:
+ * the policy takes over if replies stay late (`isSilent`).
  */
 const SEVERAL = 3;
 const WITHIN_MS = 1_000;
-/** Minimum time on the policy: switching back and forth would cost more than it gains. */
+/** Minimum time under the policy: switching back and forth would cost more than it gains. */
 const STAY_MS = 1_000;
 const PROBE_MS = 250;
 const BEAT_MS = 1_000;
@@ -24,9 +24,9 @@ export interface HealthDependencies {
 }
 
 /**
- * Knows whether Redis decides. A single failure is handled where it happens; after several, or when replies stay late, the policy decides without asking
- * Redis, so that no request waits for a server that is down, and probes detect its return. The policy also decides until the
- * first successful probe.
+ * Tracks whether Redis decides. A single failure is handled where it happens; after several, or if replies stay late, the policy
+ * decides without asking Redis, so that no request waits for a server that is down, and probes detect its return. The policy also
+ * decides until the first successful probe.
  */
 export class Health {
   readonly #dependencies: HealthDependencies;
@@ -52,12 +52,12 @@ export class Health {
     return this.#isShared;
   }
 
-  /** Why Redis was last found away, so that `on_failure` decided. */
+  /** Why Redis was last found unavailable, so that `on_failure` decided. */
   get lastCause(): string {
     return this.#lastCause;
   }
 
-  /** Calls back whenever Redis takes over again. */
+  /** Registers a callback for whenever Redis takes over again. */
   onFound(listener: () => void): void {
     this.#onFound.push(listener);
   }
@@ -73,7 +73,7 @@ export class Health {
     this.#dependencies.clock.cancel(this.#timer);
   }
 
-  /** Ends the wait for Redis at the start, and reports that the `on_failure` policy decides until Redis is found. */
+  /** Ends the wait for Redis at startup, and reports that the `on_failure` policy decides until Redis is available. */
   giveUpWaiting(): void {
     if (this.#everFound || this.#isShared) return;
     this.#everFound = true;
@@ -96,12 +96,12 @@ export class Health {
     if (this.#failures.length === SEVERAL && nowMs - first <= WITHIN_MS) this.#lose(nowMs);
   }
 
-  /** Another thread of this process has lost Redis: the policy decides here, too, until a probe finds it. */
+  /** Another thread of this process has lost Redis: the policy decides here as well, until a probe succeeds. */
   lostElsewhere(): void {
     if (this.#isShared) this.#lose(this.#dependencies.clock.monotonicMs());
   }
 
-  /** Reports a failure that no decision depends on. Only heartbeats and decisions judge the health of Redis. */
+  /** Reports a failure that no decision depends on. Only heartbeats and decisions affect the health of Redis. */
   mention(error: RedisError): void {
     this.#dependencies.listener.failed(error.failure, error.message);
   }
@@ -135,7 +135,7 @@ export class Health {
     } catch (error) {
       this.failed(RedisError.of(error));
     }
-    // Another probe was scheduled in between.
+    // Another probe was scheduled meanwhile.
     if (this.#timer !== null) return;
     const nowMs = this.#dependencies.clock.monotonicMs();
     const stayed = !this.#everFound || nowMs - this.#lostAtMs >= STAY_MS;
@@ -159,12 +159,12 @@ export class Health {
   }
 }
 
-/** A gateway without a heartbeat for this long is gone. */
+/** A gateway without a heartbeat for this long counts as gone. */
 const LIFETIME_MS = 10_000;
 
 /**
- * Registers this gateway and drops those that are gone. Writes, so it fails when decisions would: where memory is full, Redis refuses
- * only the first write of a script, and only one that takes memory. Returns { now, count }.
+ * Registers this gateway and drops those that are gone. Writes, so it fails if decisions would: when its memory is full, Redis
+ * refuses only the first write of a script, and only one that takes memory. Returns { now, count }.
  */
 const BEAT = defineScript(`
 local time = redis.call('TIME')
@@ -179,7 +179,7 @@ return { now, redis.call('ZCARD', KEYS[1]) }
 
 interface Beat {
   readonly roundTripMs: number;
-  /** How far the clock of Redis is ahead of the gateway's. */
+  /** How far Redis' clock is ahead of the gateway's. */
   readonly clockAheadMs: number;
 }
 

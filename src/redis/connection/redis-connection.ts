@@ -4,7 +4,7 @@ import { inNextTurn, type StoreFailure, type TimerClock } from '../../core/index
 import { formatPrefix, type RedisOptions } from '../options.ts';
 import { Deadlines, makeClient, type Waiting } from './client.ts';
 
-/** A command that failed, or got no reply in time: in that case Redis may still run it. */
+/** A command that failed, or got no reply in time: then Redis may still run it. */
 export class RedisError extends Error {
   override readonly name = 'RedisError';
   readonly failure: StoreFailure;
@@ -32,25 +32,27 @@ export function replyTo(send: (reply: ReplyCallback) => void): Promise<unknown> 
   });
 }
 
-/** An argument of a command: Redis is sent text and numbers only. */
+/** An argument of a command: only text and numbers are sent to Redis. */
 type Argument = string | number;
 
 /** Time from accepting a connection to the end of authentication. */
 const HANDSHAKE_MS = 1_000;
 
-/** Replies that are late for so many budgets, with none in time, are no mere pause of the server or of this machine. */
+/**
+ * When replies have been late for this many budgets, with none in time, it is more than a pause of the server or of this machine.
+ */
 const LATE_BUDGETS = 3;
-/** Late replies count as in a row if they are at most this far apart. */
+/** Late replies count as consecutive if they are at most this far apart. */
 const ROW_MS = 1_000;
 
-/** Time between attempts to subscribe without the right to. */
+/** Time between attempts to subscribe without permission. */
 const RESUBSCRIBE_MS = 10_000;
 
 interface Outstanding extends Waiting {
   readonly reply: ReplyCallback;
 }
 
-/** Hears the messages of a channel. */
+/** Receives the messages of a channel. */
 export interface Subscriber {
   readonly message: (text: string) => void;
   readonly ready: () => void;
@@ -59,12 +61,12 @@ export interface Subscriber {
 
 /**
  * The one connection to Redis (in a cluster, one to each node), shared by everything that needs it. A command gets its reply
- * within the budget or fails. When replies stay late, the connection is given up: everything queued behind them would be late
- * too. Reconnects by itself, forever.
+ * within the budget or fails. If replies stay late, the connection is given up: everything queued behind them would be late as
+ * well. Reconnects automatically, forever.
  */
 export class RedisConnection {
   readonly isCluster: boolean;
-  /** Begins every key and channel. */
+  /** The beginning of every key and channel. */
   readonly prefix: string;
   readonly #options: RedisOptions;
   readonly #client: Redis | Cluster;
@@ -74,7 +76,7 @@ export class RedisConnection {
   #subscriber: Redis | Cluster | null = null;
   readonly #clock: TimerClock;
   #acceptedAtMs = 0;
-  /** When the first and the last of the late replies in a row were due; NaN: none is late. */
+  /** When the first and the last of consecutive late replies were due; NaN if none is late. */
   #lateSinceMs = Number.NaN;
   #lateAtMs = Number.NaN;
   #lastError = 'not connected yet';
@@ -105,7 +107,7 @@ export class RedisConnection {
     return this.#client.status === 'ready';
   }
 
-  /** Whether replies have been late for so long that there is no sense in waiting for more of them. */
+  /** Whether replies have been late for so long that it makes no sense to wait for more of them. */
   get isSilent(): boolean {
     return this.#lateAtMs - this.#lateSinceMs >= LATE_BUDGETS * this.#options.budgetMs;
   }
@@ -115,19 +117,21 @@ export class RedisConnection {
     return this.#lastError;
   }
 
-  /** Calls back whenever the connection is made or lost. A cluster counts as connected while any of its nodes is. */
+  /**
+   * Registers a callback for whenever the connection is made or lost. A cluster counts as connected while any of its nodes is.
+   */
   onState(listener: (ready: boolean, cause: string) => void): void {
     this.#listeners.push(listener);
   }
 
-  /** Abandons a server that accepted the connection and then stayed silent. Call it now and then while not ready. */
+  /** Abandons a server that accepted the connection and then stayed silent. Call it periodically while not ready. */
   hurry(): void {
     if (this.isReady || this.#client instanceof Cluster || this.#client.status !== 'connect') return;
     if (this.#clock.monotonicMs() - this.#acceptedAtMs > HANDSHAKE_MS) this.#client.stream.destroy();
   }
 
   start(): void {
-    // Failures arrive as events.
+    // Failures are reported as events.
     this.#client.connect().catch(() => {});
   }
 
@@ -171,9 +175,9 @@ export class RedisConnection {
   }
 
   /**
-   * Receives the messages of a channel (its name is prefixed with `prefix`) on a separate connection. Misses what is published
-   * while that is lost: `ready` is called each time the subscription begins, so that the subscriber can catch up, and `refused`
-   * whenever Redis does not permit it. It is tried again every ten seconds.
+   * Receives the messages of a channel (its name is prefixed with `prefix`) on a separate connection. Messages published while
+   * that connection is lost are missed: `ready` is called whenever the subscription begins, so that the subscriber can catch up,
+   * and `refused` whenever Redis does not permit it. Retries every ten seconds.
    */
   subscribe(channel: string, { message, ready, refused }: Subscriber): void {
     this.#subscribers.set(this.prefix + channel, { message, ready, refused });
@@ -185,7 +189,7 @@ export class RedisConnection {
     this.#cork();
     const command = new Command(name, [...args], { replyEncoding: 'utf8' }, (error, value) => {
       if (!this.#deadlines.remove(outstanding)) return;
-      // The reply of a cluster may come from another node than the one that is late.
+      // In a cluster, the reply may come from another node than the late one.
       if (!this.isCluster) this.#lateSinceMs = Number.NaN;
       if (error === null || error === undefined) outstanding.reply(null, value);
       else outstanding.reply(this.#errorOf(error), null);
@@ -210,8 +214,8 @@ export class RedisConnection {
   }
 
   /**
-   * Fails the commands. When replies stay late, also destroys the connection, instead of closing it in good order, which a stopped
-   * server would never do. In a cluster, only the nodes that owe a response.
+   * Fails the commands. If replies stay late, also destroys the connection, instead of closing it cleanly, which a hung server
+   * would never do. In a cluster, only for the nodes that owe a response.
    */
   #timedOut(late: readonly Outstanding[]): void {
     const nowMs = this.#clock.monotonicMs();
@@ -259,7 +263,7 @@ export class RedisConnection {
     subscriber.subscribe(channel).then(
       () => this.#subscribers.get(channel)?.ready(),
       (error: Error) => {
-        // The connection was lost again, and the next one subscribes.
+        // The connection was lost again, and the next one will subscribe.
         if (this.#stopped || subscriber.status !== 'ready') return;
         this.#subscribers.get(channel)?.refused(redacted(error));
         this.#clock.after(RESUBSCRIBE_MS, () => {
@@ -277,8 +281,8 @@ function owesResponse(node: Redis): boolean {
 }
 
 /**
- * An error's first line without quoted parts: Redis quotes the arguments of commands that it rejects. The name of a command stays
- * where Redis says that the right to it is missing: an operator needs it, and it is one of the few that this code sends.
+ * An error's first line without quoted parts: Redis quotes the arguments of commands that it rejects. A command's name stays if
+ * Redis says that permission for it is missing: an operator needs it, and it is one of the few that this code sends.
  */
 function redacted(error: Error): string {
   const [line = ''] = error.message.split('\n');
@@ -289,7 +293,7 @@ function redacted(error: Error): string {
   );
 }
 
-/** Something quoted; the group: the name of a command, which Redis writes in lower case (`the 'client|list' command`). */
+/** Quoted text; the group: the name of a command, which Redis writes in lower case (`the 'client|list' command`). */
 const QUOTED = /'(?:(?<=^NOPERM .* the ')([a-z][a-z|-]{0,40})(?=' command)|[^']*)'/g;
 
 /** One hash tag for each sixteenth of a cluster's slots, so that every node of a typical cluster owns at least one. */
@@ -315,7 +319,7 @@ export const PROBED_TAGS: readonly string[] = [
 /** A Lua script, which Redis caches under its hash. */
 export interface RedisScript {
   readonly source: string;
-  /** SHA-1 of the source, by which Redis finds it. */
+  /** SHA-1 of the source, by which Redis identifies it. */
   readonly sha: string;
 }
 

@@ -1,8 +1,8 @@
 import { defineScript } from '../connection/index.ts';
 
 /**
- * The board in Redis. KEYS: [1] its state, "id:number", where the number counts what was posted and the id changes when a board
- * is started over; then sorted sets of names: [2] by value, [3] by end, on Redis' clock, [4] by the number of their posting.
+ * The board in Redis. KEYS: [1] its state, "id:number", where the number counts postings and the id changes when a board is
+ * started over; then sorted sets of names: [2] by value, [3] by end, on Redis' clock, [4] by the number of their posting.
  */
 const STATE = `
 local time = redis.call('TIME')
@@ -19,7 +19,7 @@ local function whole(number) return string.format('%.0f', number) end
 /**
  * Posts facts and notifies everyone. ARGV: an id in case the board has to be created, the channel, then for each fact its name,
  * value and duration in milliseconds. Of two values of one name the larger wins; of equal ones, the one that lasts longer. The
- * duration 0 withdraws a fact that has this value or a smaller one.
+ * duration 0 withdraws a fact with this value or a smaller one.
  */
 export const POST = defineScript(`${STATE}
 local isNew = not id
@@ -58,7 +58,7 @@ return posted - before
 /**
  * Reads what was posted since the last read. ARGV: the id known, the number read up to, and how many to read at most. Reads from
  * the beginning if the board has another id or has lost what was read. Returns { id, number read up to, 1 if there is more, then
- * for each fact its name, its value as text and how many milliseconds it still holds }.
+ * for each fact its name, its value as text and its remaining milliseconds }.
  */
 export const READ = defineScript(`${STATE}
 id = id or ''

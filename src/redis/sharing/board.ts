@@ -7,13 +7,16 @@ interface BoardDependencies {
   readonly connection: Pick<RedisConnection, 'prefix' | 'script' | 'subscribe'>;
   readonly health: Pick<Health, 'isShared' | 'mention'>;
   readonly clock: TimerClock;
-  /** Returns an id that no board has had before. */
+  /** Returns an id that no board had before. */
   readonly newId: () => string;
-  /** Facts that could not be applied and are skipped, or none: something else failed here. The fault is not Redis'. */
+  /**
+   * Called with the number of facts that could not be applied and are skipped, or 0 if something else failed here. Redis is not
+   * at fault.
+   */
   readonly onFault: (skippedFacts: number, error: unknown) => void;
-  /** Called with `null` when messages arrive from now on, else with the reason why Redis refuses to send them. */
+  /** Called with `null` once messages arrive, or with the reason why Redis refuses to send them. */
   readonly onSubscribed: (refusal: string | null) => void;
-  /** Everything on the board has been read for the first time. */
+  /** Called when everything on the board has been read for the first time. */
   readonly onLoaded?: () => void;
 }
 
@@ -21,12 +24,12 @@ const CHANNEL = 'board';
 const TICK_MS = 250;
 /** Messages announce news; this regular read finds what a lost message announced. */
 const READ_MS = 750;
-/** Facts in one command: few enough to block Redis for no more than a millisecond or two. */
+/** Facts per command: few enough to block Redis for no more than a millisecond or two. */
 const PORTION = 200;
 
 /**
  * Shares facts through Redis. A fact is posted when Redis is available, and the other gateways read it at once, prompted by a
- * message, or at the next regular read. What was posted during an outage is sent when Redis is back.
+ * message, or at the next regular read. Postings during an outage are sent when Redis is back.
  */
 export class Board implements Facts {
   readonly #dependencies: BoardDependencies;
@@ -39,7 +42,7 @@ export class Board implements Facts {
   #again = false;
   #stopped = false;
   #readAtMs = Number.NEGATIVE_INFINITY;
-  /** The id of the board that was read last; `null` until then. */
+  /** The id of the board that was last read; `null` before. */
   #id: string | null = null;
   #readTo = 0;
   #loaded = false;
@@ -52,7 +55,7 @@ export class Board implements Facts {
     this.#keys = ['state', 'values', 'ends', 'news'].map(part => `${prefix}{board}:${part}`);
   }
 
-  /** Everything on the board has been read at least once. */
+  /** True once everything on the board has been read at least once. */
   get isLoaded(): boolean {
     return this.#loaded;
   }
@@ -163,7 +166,7 @@ export class Board implements Facts {
     }
   }
 
-  /** One by one: a fact that cannot be applied takes no other with it, and is not read again. */
+  /** One by one: a fact that cannot be applied does not affect others, and is not read again. */
   #apply(facts: readonly unknown[]): void {
     let skipped = 0;
     let firstError: unknown = null;
@@ -199,22 +202,22 @@ type Message =
   | (Fact & {
       readonly kind: 'fact';
       readonly untilMs: number;
-      /** Whether no message before it may still be at Redis. */
+      /** True if Redis cannot hold an earlier message of this name. */
       readonly isFirst: boolean;
     })
   | { readonly kind: 'withdrawal'; readonly name: string; readonly value: number };
 
 /**
- * A hundred years: cuts facts that hold longer, such as a mark for a token that never expires. Redis fails the whole command for
- * an end that its clock never reaches.
+ * A hundred years: limits facts that would hold longer, such as a mark for a token that never expires. Redis fails the whole
+ * command for an end that its clock never reaches.
  */
 const MAX_MS = 100 * 365 * 86_400_000;
 
-/** Holds what Redis has not been told yet, in order and once for each name. */
+/** Facts that Redis does not have yet, in order and once per name. */
 export class Outgoing {
   readonly #clock: Clock;
   readonly #messages = new Map<string, Message>();
-  /** The portion that was sent last, until Redis says that it has it. */
+  /** The portion last sent, until Redis confirms it. */
   #portion: ReadonlyMap<string, Message> = new Map();
 
   constructor(clock: Clock) {
@@ -238,14 +241,14 @@ export class Outgoing {
   }
 
   /**
-   * Takes a fact back. Nothing is said of one that was to be sent: during an outage, what gathers here is bounded by what the
-   * topics hold. Redis may keep an older value of it, until that expires.
+   * Withdraws a fact. Sends nothing about one that was still unsent: during an outage, what collects here is bounded by the size
+   * of the topics. Redis may keep an older value of it, until that expires.
    */
   withdraw(name: string, value: number): void {
     const before = this.#messages.get(name);
     this.#messages.delete(name);
     const isUnsent = before?.kind === 'fact' && before.isFirst && !this.#portion.has(name);
-    // Put the withdrawal at the end: behind the fact that makes this one superfluous.
+    // Put the withdrawal at the end: after the fact that makes this one superfluous.
     if (!isUnsent) this.#messages.set(name, { kind: 'withdrawal', name, value });
   }
 
@@ -262,10 +265,10 @@ export class Outgoing {
     });
   }
 
-  /** Redis has the last portion. */
+  /** Redis has confirmed the last portion. */
   sent(): void {
     for (const [name, message] of this.#portion) {
-      // Unless something newer was said in between.
+      // Unless something newer was posted meanwhile.
       if (this.#messages.get(name) === message) this.#messages.delete(name);
     }
     this.#portion = new Map();

@@ -8,7 +8,7 @@ interface RedisClaimsDependencies {
 
 const CLAIM = defineScript("return redis.call('SET', KEYS[1], '1', 'NX', 'PX', ARGV[1])");
 
-/** Keeps claims in Redis. While Redis is away, every gateway gets what it claims. */
+/** Keeps claims in Redis. While Redis is unavailable, every gateway gets what it claims. */
 export class RedisClaims implements Claims {
   readonly #dependencies: RedisClaimsDependencies;
 

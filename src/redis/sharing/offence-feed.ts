@@ -15,24 +15,24 @@ export interface RedisOffenceFeedDependencies {
 type FeedConnection = Pick<RedisConnection, 'prefix' | 'script'>;
 
 const FLUSH_MS = 250;
-/** Offenders queued at a time. */
+/** Maximum offenders queued. */
 const MAX_PENDING = 10_000;
-/** Offenders in one batch: at most 4,000 commands a second. */
+/** Offenders in one batch: at most 4,000 commands per second. */
 const BATCH = 1_000;
-/** Commands sent at once: few enough for the last reply to come in time. */
+/** Commands sent at once: few enough for the last reply to arrive in time. */
 const PORTION = 100;
 
 interface Pending {
   readonly offence: Restricted;
   readonly rule: OffenceRule;
-  /** When the first offence was noted. */
+  /** When the first offence was counted. */
   readonly sinceMs: number;
   events: number;
 }
 
 /**
  * Adds up one client's offences across all gateways, with rate-limiter-flexible's counters in Redis. Sends them in batches a few
- * times a second, one command per offender, so that noting one costs no round trip. While Redis is unreachable, each gateway
+ * times a second, one command per offender, so that counting one costs no round trip. While Redis is unreachable, each gateway
  * counts on its own.
  */
 export class RedisOffenceFeed implements OffenceFeed {
@@ -124,7 +124,7 @@ export class RedisOffenceFeed implements OffenceFeed {
     }
   }
 
-  /** Windows begin with the first offence, as they do in this process. Each limiter has one window length. */
+  /** Windows begin with the first offence, as in this process. Each limiter has one window length. */
   #limiterOf({ reason }: Restricted, { quota }: OffenceRule): RateLimiterRedis {
     const name = `${reason}:${quota.periodMs}`;
     let limiter = this.#limiters.get(name);
@@ -149,7 +149,7 @@ const DELETE = defineScript("return redis.call('DEL', KEYS[1])");
 
 /**
  * The three functions of ioredis that a limiter needs, on top of our connection, so that its budget, script hashes and errors
- * apply to these commands too.
+ * apply to these commands as well.
  */
 function clientOf(connection: FeedConnection) {
   let script: RedisScript | null = null;

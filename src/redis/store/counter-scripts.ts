@@ -1,12 +1,12 @@
 import { defineScript } from '../connection/index.ts';
 
 /**
- * Shared by the scripts: the arithmetic of `limits/counting/counter.ts`, line for line. Redis' own clock, in
- * whole milliseconds, serves both to measure and to announce.
+ * Shared by the scripts: the arithmetic of `limits/counting/counter.ts`, line for line. Redis' own clock, in whole milliseconds,
+ * is used both to measure and to announce.
  *
- * Limits come as JSON, made once per configuration: { smooth, units, period, slack, cost }, with the largest cost of a request. `cost` is
- * what this request consumes, which a script declares and sets; one of the global limit. A counter is a string: "reset consumed" for a
- * window, "mark parts reset" for a smooth limit. The value holds the Reset; a key's expiry only collects garbage.
+ * Limits come as JSON, made once per configuration: { smooth, units, period, slack, cost }, with the largest cost of a request.
+ * `cost` is what this request consumes, which a script declares and sets; one of the global limit. A counter is a string: "reset
+ * consumed" for a window, "mark parts reset" for a smooth limit. The value holds the Reset; a key's expiry only collects garbage.
  *
  * Redis' clock may step back at a failover to a machine whose clock is behind. A counter then seems to come from the future. To
  * lock nobody out until then, it ends one period from now at the latest.
@@ -131,8 +131,9 @@ end
 `;
 
 /**
- * Once a caller holds as many main values as it may, further ones share one counter for each limit. A sorted set, ordered by Reset,
- * lists the counters held: the caller's own, and those of groups and resources that it opened. KEYS: [n] that set, [n + 1] the shared counter.
+ * Once a caller holds the maximum of main values, further ones share one counter per limit. A sorted set, ordered by Reset, lists
+ * the counters held: the caller's own, and those of groups and resources that it opened. KEYS: [n] that set, [n + 1] the shared
+ * counter.
  */
 const PARTS = `
 local function held(index)
@@ -166,13 +167,13 @@ local function notePart(l, index)
 end
 `;
 
-/** How long a lease holds unless it is renewed. Milliseconds. */
+/** How long a lease is valid unless it is renewed, in milliseconds. */
 export const LEASE_MS = 30_000;
 
 /**
- * The requests in flight of one caller in one bucket, for one main value: a sorted set of their leases, by the moment at which each
- * ends. A gateway renews the leases of its requests while they run, so those of a gateway that died end by themselves. One that seems to
- * come from the future is from before a step of Redis' clock: it is dropped, and comes back when it is renewed.
+ * The requests in flight of one caller in one bucket, for one main value: a sorted set of their leases, by the time at which each
+ * ends. A gateway renews the leases of its requests while they run, so those of a gateway that died expire. One that seems to
+ * come from the future is from before a step of Redis' clock: it is dropped, and reappears when it is renewed.
  */
 const LEASES = `
 local function countLeases(key)
@@ -288,7 +289,7 @@ end
 return reply
 `);
 
-/** Notes that a caller has opened a shared counter. KEYS: the set of those that it holds. ARGV: the counter, and its Reset. */
+/** Records that a caller has opened a shared counter. KEYS: the set of those that it holds. ARGV: the counter, and its Reset. */
 export const NOTE_OPENED = defineScript(`
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -334,7 +335,10 @@ end
 return 0
 `);
 
-/** Renews leases of one set, also those that have ended meanwhile: their requests still run. KEYS: the set. ARGV: the leases. */
+/**
+ * Renews leases of one set, including those that have expired meanwhile: their requests still run. KEYS: the set. ARGV: the
+ * leases.
+ */
 export const RENEW_LEASES = defineScript(`
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -343,7 +347,7 @@ for _, lease in ipairs(ARGV) do holdLease(KEYS[1], lease) end
 return 0
 `);
 
-/** Counts the leases that hold. KEYS: sets of them. Returns a number for each. */
+/** Counts the valid leases. KEYS: sets of them. Returns a number for each. */
 export const COUNT_LEASES = defineScript(`
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -361,8 +365,8 @@ return 0
 `);
 
 /**
- * Reads what is left. KEYS and the first two ARGV: as for DECIDE, with limits of one caller, or one shared limit. Returns for each limit:
- * remaining, announced reset, wait.
+ * Reads what is left. KEYS and the first two ARGV: as for DECIDE, with limits of one caller, or one shared limit. Returns for
+ * each limit: remaining, announced reset, wait.
  */
 export const READ_ALLOWANCES = defineScript(`${COUNTERS}${PARTS}
 local limits, most = cjson.decode(ARGV[1]), tonumber(ARGV[2])
@@ -378,8 +382,8 @@ return reply
 `);
 
 /**
- * Forgets counters. KEYS: counters; if there are ARGV, the last one is the set of main values that the caller holds. ARGV: the
- * beginnings of names in that set; counters with these names are forgotten as well.
+ * Deletes counters. KEYS: counters; with ARGV, the last one is the set of main values that the caller holds. ARGV: beginnings of
+ * names in that set; counters with these names are deleted as well.
  */
 export const DROP = defineScript(`
 local last = #KEYS

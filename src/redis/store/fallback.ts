@@ -36,7 +36,7 @@ export class Fallback {
     return policy === 'open' ? UNLIMITED : CLOSED;
   }
 
-  /** Returns a unit of a local decision. Returns false if the window is not a local one. */
+  /** Returns a unit of a local decision. Returns false if the window is not local. */
   refund(limit: limits.Limit, part: string, window: number, cost: number): boolean {
     if (window >= 0) return false;
     const { local, replicas } = this.#dependencies;
@@ -79,12 +79,12 @@ function localAllowances({ local, replicas }: FallbackDependencies): limits.Allo
 }
 
 /**
- * Divides quotas by the number of gateways, never below 1, for gateways that have to count on their own. The identities stay, and
+ * Divides quotas by the number of gateways, to at least 1, for gateways that have to count on their own. The identities stay, and
  * with them the counters.
  */
 export class DividedLimits {
   #divisor = 1;
-  /** Weak, so that entries go with their configuration. */
+  /** Weak, so that entries disappear with their configuration. */
   #divided = new WeakMap<limits.LimitSet, limits.LimitSet>();
 
   of(limits: limits.LimitSet, divisor: number): limits.LimitSet {
@@ -119,7 +119,7 @@ function divideEach(
   };
 }
 
-/** Keeps the slack of the whole limit. Computed anew from fewer units, a smooth limit would allow more. */
+/** Keeps the slack of the undivided limit. Computed from fewer units, it would make a smooth limit allow more. */
 function divideLimit(limit: limits.Limit, divisor: number): limits.Limit {
   return { ...limit, units: Math.max(1, Math.floor(limit.units / divisor)) };
 }

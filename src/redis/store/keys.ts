@@ -3,17 +3,17 @@ import { digestOf, Memo } from '../../core/index.ts';
 import type { Limit } from '../../limits/index.ts';
 
 const NAME_DIGITS = 11;
-/** Digests remembered: the same callers and main values keep coming. */
+/** Digests remembered: the same callers and main values recur. */
 const MAX_DIGESTS = 10_000;
 
 /**
- * Names the counters in Redis. Callers and main values appear only as hashes, so reading the keys reveals neither clients nor
- * secrets in paths. The part in braces sets the cluster slot: all keys of a caller share one, and each group and resource has its own.
+ * Names the counters in Redis. Callers and main values appear only as hashes, so the keys reveal neither clients nor secrets in
+ * paths. The part in braces sets the cluster slot: all keys of a caller share one, and each group and resource has its own.
  */
 export class Keys {
   readonly #prefix: string;
   readonly #digests = new Memo(digestOf, MAX_DIGESTS);
-  /** Weak, so that entries go with their configuration. */
+  /** Weak, so that entries disappear with their configuration. */
   readonly #names = new WeakMap<Limit, string>();
 
   constructor(prefix: string) {
@@ -36,7 +36,7 @@ export class Keys {
       : `${caller + this.#nameOf(limit)}:${this.#digests.of(main)}`;
   }
 
-  /** The counter that a caller's further main values share. It belongs to this caller alone, even for a shared limit. */
+  /** The counter that a caller's further main values share. It belongs to this caller only, even for a shared limit. */
   others(caller: string, limit: Limit): string {
     return `${caller + this.#nameOf(limit)}:*`;
   }

@@ -3,21 +3,22 @@ import type { Decision, Limit } from '../../limits/index.ts';
 
 /** How many refusals are remembered: a flood may come from many callers. */
 const MAX_KNOWN = 50_000;
-/** Redis is asked again after this, however long the key is exhausted: an operator may have reset it. */
+/** Redis is asked again after this time, however long the key is exhausted: an operator may have reset it. */
 const MAX_MS = 1_000;
 
 interface Known {
   readonly decision: Decision;
   readonly limit: Limit;
   readonly cost: number;
-  /** When the response came, and until when it certainly holds, on the monotonic clock. */
+  /** When the response arrived, and until when it certainly holds, on the monotonic clock. */
   readonly atMs: number;
   readonly untilMs: number;
 }
 
 /**
- * Remembers keys that Redis has just refused. Until they can admit again, for a second at most, refuses further requests without
- * asking Redis, so that a flood costs no round trips. Only for keys of a single caller: shared keys may change at any time.
+ * Remembers keys that Redis has just refused. Until they can admit again, for a second at most, further requests are refused
+ * without asking Redis, so that a flood costs no round trips. Only for keys of a single caller: shared keys may change at any
+ * time.
  */
 export class KnownRefusals {
   readonly #clock: Clock;
@@ -32,18 +33,21 @@ export class KnownRefusals {
     return this.#known.size === 0;
   }
 
-  /** The version of this cache. Read it before asking and pass it to `note`, which ignores what was asked before the last `forget`. */
+  /**
+   * The version of this cache. Read it before asking and pass it to `note`, which ignores answers to questions before the last
+   * `forget`.
+   */
   get version(): number {
     return this.#version;
   }
 
-  /** Forgets everything, after numbers were changed, counters reset or restrictions lifted. */
+  /** Forgets everything, after limits were changed, counters reset or restrictions lifted. */
   forget(): void {
     this.#version++;
     this.#known.clear();
   }
 
-  /** Notes that `limit` refused a request of this cost under `key`. `askedAtMs`: when Redis was asked. */
+  /** Records that `limit` refused a request of this cost under `key`. `askedAtMs`: when Redis was asked. */
   note(
     key: string,
     limit: Limit,
@@ -65,14 +69,14 @@ export class KnownRefusals {
     const known = this.#known.get(key);
     if (known === undefined) return null;
     const nowMs = this.#clock.monotonicMs();
-    // One that costs less, or whose number is another, may be admitted: what is known may not be true afterwards.
+    // A cheaper request, or one with another number, may be admitted: what is known may then no longer be true.
     const mayBeAdmitted =
       cost < known.cost || known.limit.units !== limit.units || known.limit.slackMs !== limit.slackMs;
     if (nowMs >= known.untilMs || mayBeAdmitted) {
       this.#known.delete(key);
       return null;
     }
-    // One that costs more has to wait longer.
+    // A costlier request has to wait longer.
     if (cost > known.cost) return null;
     // Whole milliseconds, as stores count them.
     const goneMs = Math.floor(nowMs) - Math.floor(known.atMs);

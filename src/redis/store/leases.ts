@@ -3,9 +3,9 @@ import type { Place } from '../../limits/index.ts';
 import type { Health, RedisConnection } from '../connection/index.ts';
 import { END_LEASE, LEASE_MS, RENEW_LEASES } from './counter-scripts.ts';
 
-/** A third of the time that a lease holds, so that one renewal may be lost. */
+/** A third of a lease's validity, so that one renewal may be lost. */
 const RENEW_MS = 10_000;
-/** How many ends are remembered until Redis can be told: further leases end by themselves. */
+/** How many ended leases are remembered until Redis can be notified: further ones just expire. */
 const MAX_UNTOLD = 10_000;
 
 export interface LeasesDependencies {
@@ -14,14 +14,14 @@ export interface LeasesDependencies {
   readonly clock: Clock;
 }
 
-/** A request in flight that holds a lease, or would if Redis had been there when it began. */
+/** A request in flight that holds a lease, or would if Redis had been available when it began. */
 interface Lease {
   readonly key: string;
   readonly id: string;
   renewedAtMs: number;
 }
 
-/** A lease whose request has ended, and Redis does not know yet. */
+/** A lease whose request has ended without Redis knowing it yet. */
 interface Untold {
   readonly key: string;
   readonly id: string;
@@ -29,12 +29,12 @@ interface Untold {
 }
 
 /**
- * The leases of the requests that are in flight in this gateway. Also holds those that began while Redis was away: as they are renewed, other
- * gateways learn of them.
+ * The leases of this gateway's requests in flight. Includes those that began while Redis was unavailable: as they are renewed,
+ * other gateways learn of them.
  */
 export class Leases {
   readonly #dependencies: LeasesDependencies;
-  /** Ordered by the moment at which they are due. */
+  /** Ordered by when they are due. */
   readonly #held = new Set<Lease>();
   readonly #untold = new Set<Untold>();
 
@@ -42,7 +42,7 @@ export class Leases {
     this.#dependencies = dependencies;
   }
 
-  /** How many requests in flight hold one. */
+  /** How many requests in flight hold a lease. */
   get size(): number {
     return this.#held.size;
   }
@@ -60,14 +60,14 @@ export class Leases {
     };
   }
 
-  /** Ends a lease in Redis, now or when Redis is back. Nothing waits for this: one that is never ended ends by itself. */
+  /** Ends a lease in Redis, now or when Redis is back. Nothing waits for this: a lease that is never ended expires. */
   end(key: string, id: string): void {
     const untold = { key, id, endedAtMs: this.#dependencies.clock.monotonicMs() };
     if (this.#dependencies.health.isShared) this.#tellEnds(key, [untold]);
     else this.#remember(untold);
   }
 
-  /** Renews the leases that are due, and ends those that Redis could not be told of. Call it once a second. */
+  /** Renews the leases that are due, and ends those that Redis could not be notified of. Call it once a second. */
   renew(): void {
     const { connection, health, clock } = this.#dependencies;
     if (!health.isShared) return;
@@ -89,7 +89,7 @@ export class Leases {
 
   #endUntold(nowMs: number): void {
     if (this.#untold.size === 0) return;
-    // Others have ended by themselves meanwhile.
+    // The others have expired meanwhile.
     const known = [...this.#untold].filter(({ endedAtMs }) => nowMs - endedAtMs < LEASE_MS);
     this.#untold.clear();
     for (const [key, ends] of Map.groupBy(known, ({ key }) => key)) this.#tellEnds(key, ends);

@@ -11,26 +11,29 @@ import { isSharedRole, LIMIT_ROLES, NO_LIMITS, NO_SHADOW } from '../../limits/in
 
 /** The part of a call to the script that is the same for every request with these limits. */
 export interface Plan {
-  /** The limits in the order in which the script checks them: those in shadow come last. */
+  /** The limits in the order in which the script checks them: those in shadow are last. */
   readonly limits: readonly Limit[];
   /** The limits as JSON for the script. */
   readonly text: string;
-  /** The roles of the shared limits that hold, in their order. */
+  /** The roles of the enforced shared limits, in order. */
   readonly shared: readonly LimitRole[];
-  /** The roles of the limits in shadow, in their order. */
+  /** The roles of the shadow limits, in order. */
   readonly shadow: readonly LimitRole[];
 }
 
-/** The plans of a set: one for all limits, or one each for the caller's and every shared limit, which a cluster keeps apart. */
+/**
+ * The plans of a set: one for all limits, or one each for the caller's and every shared limit, which may be on different nodes of
+ * a cluster.
+ */
 interface Plans {
   readonly whole: Plan;
   readonly ofCaller: Plan;
-  /** The plans of the limits that hold, then the plans of those in shadow. */
+  /** The plans of the enforced limits, then those of the shadow limits. */
   readonly ofShared: readonly Plan[];
 }
 
 export class PlanTable {
-  /** Weak, so that entries go with their configuration. */
+  /** Weak, so that entries disappear with their configuration. */
   readonly #plans = new WeakMap<LimitSet, Plans>();
 
   of(set: LimitSet): Plans {
@@ -94,50 +97,53 @@ export interface Question {
   readonly main: string;
   readonly group: string;
   readonly cost: number;
-  /** Whether to consume units; false to look only. */
+  /** Whether to consume units; false to only look. */
   readonly consuming: boolean;
-  /** The lease of its place among the requests in flight of its caller; `null` if any number may be. */
+  /** The lease for its place among the caller's requests in flight; `null` if these are not limited. */
   readonly lease: LeaseAsked | null;
 }
 
-/** A lease that a request asks for. */
+/** A lease that a request needs. */
 export interface LeaseAsked {
   readonly limit: Limit;
   readonly key: string;
   readonly id: string;
-  /** Whether it is taken only where there is room, but refuses nobody. */
+  /** Whether it is taken only if there is room, without refusing anyone. */
   readonly inShadow: boolean;
 }
 
 /** The script's reply to a plan. */
 export interface ScriptResponse {
   readonly decision: Decision;
-  /** The place of the refusing limit in the plan; -1 if admitted. */
+  /** The index of the refusing limit in the plan; -1 if admitted. */
   readonly refusedBy: number;
   /** Whether the decision used the counter that a caller's further main values share. */
   readonly byOtherParts: boolean;
-  /** Whether such a counter refused. */
+  /** Whether that counter refused. */
   readonly refusedByOtherParts: boolean;
   /** Whether nothing was decided, because there is no counter and the caller may open none. */
   readonly isUndecided: boolean;
-  /** Whether the caller holds all the counters for main values that it may. */
+  /** Whether the caller holds the maximum of counters for main values. */
   readonly isFull: boolean;
   /** Whether the shared counter was opened. */
   readonly hasOpened: boolean;
   /** Whether the lease was taken. */
   readonly hasLease: boolean;
-  /** The windows of the units consumed: those of all limits, in order, or only of shared ones, as asked. */
+  /** The windows of the consumed units: of all limits, in order, or only of shared ones, as requested. */
   readonly windows: readonly number[];
-  /** For each limit, what an undo restores, where the windows of all limits were asked; otherwise empty. */
+  /** For each limit, what an undo restores, if the windows of all limits were requested; otherwise empty. */
   readonly toRestore: readonly number[];
-  /** For each limit, whether it drew on the counter that further main values share, where the windows of all were asked; otherwise empty. */
+  /**
+   * For each limit, whether it used the counter that further main values share, if the windows of all limits were requested;
+   * otherwise empty.
+   */
   readonly drewOnOthers: readonly boolean[];
 }
 
 /**
  * Reads the script's reply. Returns `null` if it is malformed.
  *
- * @param isUndoable whether the windows of all limits were asked, and what an undo restores
+ * @param isUndoable whether the windows of all limits were requested, with what an undo restores
  */
 export function readScriptResponse(reply: unknown, plan: Plan, isUndoable: boolean): ScriptResponse | null {
   if (!Array.isArray(reply) || reply.length < 6) return null;
@@ -162,7 +168,7 @@ export function readScriptResponse(reply: unknown, plan: Plan, isUndoable: boole
       resetAtMs,
       resetAfterMs: limit === null ? 0 : resetAtMs - nowMs,
       atOnce,
-      // The store holds the lease, and makes a place of it.
+      // The store holds the lease, and makes a place from it.
       place: null,
       retryAfterMs: waitMs,
       sharedKey: !admitted && !atOnce && isSharedRole(limit?.role ?? 'global') && !refusedByOtherParts,
@@ -184,7 +190,7 @@ export function readScriptResponse(reply: unknown, plan: Plan, isUndoable: boole
   };
 }
 
-/** Reads the bits from the third on: there is one for each limit in shadow, which says whether it would have refused. */
+/** Reads the bits from the third on: one for each shadow limit, which tells whether it would have refused. */
 function shadowOf(code: number, windows: readonly number[], { shadow, shared }: Plan): ShadowDecision {
   const atOnce = (code & 4_096) !== 0;
   if (shadow.length === 0 && !atOnce) return NO_SHADOW;
@@ -193,7 +199,7 @@ function shadowOf(code: number, windows: readonly number[], { shadow, shared }: 
   return { refused, ...windowsOf(shadow.filter(isSharedRole), windows.slice(shared.length)) };
 }
 
-/** @param roles the shared limits that the windows belong to, in their order */
+/** @param roles the shared limits that the windows belong to, in order */
 function windowsOf(
   roles: readonly LimitRole[],
   windows: readonly number[],

@@ -23,7 +23,7 @@ export interface RedisAllowancesDependencies {
 /** How many limits one command reads: few enough to block Redis for less than a millisecond. */
 const PORTION = 100;
 
-/** Shows and resets the counters in Redis, or those that take their place while it is away. */
+/** Shows and resets the counters in Redis, or those that replace them while it is unavailable. */
 export class RedisAllowances implements AllowanceStore {
   readonly #dependencies: RedisAllowancesDependencies;
 
@@ -111,7 +111,7 @@ export class RedisAllowances implements AllowanceStore {
     }
     const own = keys.caller(caller);
     const counted = limits.filter(({ role }) => role === 'caller');
-    // The caller holds as many values as it may: further ones share a counter.
+    // The caller may hold the maximum of values: further ones share a counter.
     const counters = counted.flatMap(limit => [keys.own(own, limit, main ?? ''), keys.others(own, limit)]);
     const global = limits.filter(({ role }) => role === 'global').map(limit => keys.global(own, limit));
     const starts = main === '' ? [] : counted.map(limit => keys.own(own, limit, main ?? ''));
@@ -126,7 +126,10 @@ export class RedisAllowances implements AllowanceStore {
 
 const UNEXPECTED = new RedisError('error', 'Redis gave an unexpected reply to the allowance script');
 
-/** Splits limits into portions, in their order. A shared one has one for itself, since a cluster may keep it anywhere; the caller's own are in one place. */
+/**
+ * Splits limits into portions, in order. A shared one has its own, since in a cluster it may be anywhere; the caller's own are in
+ * one place.
+ */
 function portionsOf(limits: readonly Limit[]): Limit[][] {
   const portions: Limit[][] = [];
   for (const limit of limits) {

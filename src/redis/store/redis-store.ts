@@ -22,19 +22,19 @@ export interface RedisStoreDependencies extends FallbackDependencies {
   readonly health: Pick<Health, 'isShared' | 'failed'>;
   readonly keysPerCaller: number;
   readonly clock: Clock;
-  /** Names the leases of this gateway's requests, so that those of no other gateway have the same names. */
+  /** Used in the names of this gateway's leases, so that no other gateway uses the same names. */
   readonly id: string;
 }
 
-/** What the script does: it looks, or consumes and returns the windows of the units, of shared limits or of all. */
+/** What the script does: only look, or consume and return the windows of units, of shared limits or of all. */
 const LOOK = '0';
 const CONSUME = '1';
 const CONSUME_AND_RETURN_ALL = '2';
 
-/** Whether a question is asked as a whole, or in a cluster of the caller's limits first and then of each shared one. */
+/** Whether a question is asked as a whole or, in a cluster, for the caller's limits first and then for each shared one. */
 type Trip = '0' | '1' | '2';
 
-/** Stand in place of the number of counters for main values that a caller may hold. */
+/** Used instead of the number of counters for main values that a caller may hold. */
 const NO_VALUES = '0';
 const NO_FURTHER_VALUE = '-1';
 const SHARED_BY_VALUES = '-2';
@@ -50,15 +50,15 @@ interface ScriptCall {
   readonly lease: LeaseAsked | null;
 }
 
-/** The questions about shared limits, one after the other. */
+/** The questions about shared limits, in turn. */
 interface SharedAsk {
   readonly question: Question;
-  /** The caller holds all the counters for main values that it may. */
+  /** The caller holds the maximum of counters for main values. */
   readonly isFull: boolean;
   readonly plans: readonly Plan[];
 }
 
-/** What Redis said about one shared limit. */
+/** Redis' reply about one shared limit. */
 interface SharedReply {
   readonly plan: Plan;
   readonly keys: readonly string[];
@@ -69,9 +69,9 @@ type OnResponse = (response: ScriptResponse | null, error: RedisError) => void;
 
 /**
  * Counts in Redis, for all gateways together. A decision is one round trip: one script checks all limits of the request and
- * consumes a unit of each or of none. In a cluster, the counter of a group or a resource may be on another node than its caller's, so
- * a request takes a round trip for its caller and one for each of them, and if a later one refuses, the units of those before are
- * returned. It takes one more where the caller holds all main values that it may and nobody has opened this one.
+ * consumes a unit of all or of none. In a cluster, the counter of a group or a resource may be on another node than its caller's,
+ * so a request takes a round trip for its caller and one for each of them, and if a later one refuses, the units of earlier ones
+ * are returned. It takes one more if the caller holds the maximum of main values and nobody has opened this one.
  *
  * Returns without a promise when the refusal is already known, or when Redis is unreachable and the policy decides.
  */
@@ -108,7 +108,7 @@ export class RedisStore implements LimitStore {
   }
 
   /**
-   * Renews the leases of requests in flight, and ends the leases of requests that ended while Redis was away. Call it once a
+   * Renews the leases of requests in flight, and ends those of requests that ended while Redis was unavailable. Call it once a
    * second.
    */
   renewLeases(): void {
@@ -162,7 +162,7 @@ export class RedisStore implements LimitStore {
     };
   }
 
-  /** Decides without Redis. A place is counted here, and told to Redis when that is back. */
+  /** Decides without Redis. A place is counted here, and reported to Redis when that is back. */
   #decideAlone(question: Question): Decision {
     const decision = this.#fallback.decide(question);
     const { lease } = question;
@@ -170,7 +170,7 @@ export class RedisStore implements LimitStore {
     return { ...decision, place: this.#leases.hold(lease.key, lease.id, decision.place) };
   }
 
-  /** Makes a place of the lease that Redis gave. It counts here as well, for when Redis goes away. */
+  /** Makes a place from the lease that Redis granted. It counts here as well, in case Redis becomes unavailable. */
   #placeOf({ lease, caller, main }: Question, hasLease: boolean): Place | null {
     if (lease === null || !hasLease) return null;
     const local = this.#dependencies.local.inFlight.enter(lease.limit, caller, main);
@@ -250,7 +250,7 @@ export class RedisStore implements LimitStore {
     return place === null ? timed : { ...timed, place };
   }
 
-  /** Asks about one shared limit after the other, those that hold first, until one refuses. */
+  /** Asks about the shared limits one after the other, enforced ones first, until one refuses. */
   #askOfShared(
     asked: SharedAsk,
     replies: readonly SharedReply[],
@@ -288,7 +288,7 @@ export class RedisStore implements LimitStore {
     });
   }
 
-  /** Notes in Redis which shared counters the caller has opened: it holds them until their Reset. Nothing waits for this. */
+  /** Records in Redis which shared counters the caller has opened: it holds them until their Reset. Nothing waits for this. */
   #noteOpened({ main, callerKeys }: Question, replies: readonly SharedReply[]): void {
     if (main === '') return;
     const index = this.#keys.parts(callerKeys);
@@ -299,7 +299,7 @@ export class RedisStore implements LimitStore {
     }
   }
 
-  /** Returns what shared limits gave before the last one refused. */
+  /** Returns the units of shared limits that admitted the request before one refused. */
   #undoShared({ cost }: Question, replies: readonly SharedReply[]): void {
     for (const { plan, keys, response } of replies.slice(0, -1))
       this.#tell(REFUND, keys, [plan.text, ...undoArgs(response, cost)]);
@@ -368,7 +368,7 @@ export class RedisStore implements LimitStore {
     this.#tell(REFUND, consumed, [plan.text, ...undoArgs(own, question.cost)]);
   }
 
-  /** Nothing waits for this. A unit that cannot be returned is lost until its window is over. */
+  /** Runs a script that nothing waits for. A unit that cannot be returned is lost until its window is over. */
   #tell(script: RedisScript, keys: readonly string[], args: readonly string[]): void {
     this.#dependencies.connection.run(script, keys, args, error => {
       if (error !== null) this.#dependencies.health.failed(error);
@@ -380,7 +380,7 @@ export class RedisStore implements LimitStore {
     // A copy: the decision is delivered in a later microtask, and the local store overwrites its own at the next call.
     const decision = { ...this.#decideAlone(question) };
     const { lease, consuming } = question;
-    // Redis may have given a lease that its reply did not bring. Where this gateway gives a place instead, that ends it.
+    // Redis may have granted a lease whose reply was lost. If this gateway grants no place itself, end it.
     if (consuming && lease !== null && decision.place === null) this.#leases.end(lease.key, lease.id);
     return decision;
   }
@@ -391,12 +391,12 @@ export class RedisStore implements LimitStore {
   }
 }
 
-/** Tells REFUND, after the limits, how to undo what they gave. */
+/** The arguments for REFUND, after the limits, to undo a decision. */
 function undoArgs({ windows, toRestore }: ScriptResponse, cost: number): string[] {
   return [...windows.map(String), 'undo', String(cost), ...toRestore.map(String)];
 }
 
-/** How many requests of a caller may be in flight: the limit that holds, or the one in shadow. */
+/** How many requests of a caller may be in flight: the enforced limit, or the one in shadow. */
 function concurrencyOf({ concurrent, shadow }: LimitSet): Limit | null {
   return concurrent ?? (shadow === null ? null : shadow.concurrent);
 }
@@ -428,7 +428,7 @@ function joined(own: ScriptResponse | null, replies: readonly SharedReply[]): De
   };
 }
 
-/** A counter that several values share does not tell whose unit it was. Such a unit cannot be returned. */
+/** A counter shared by several values does not show whose unit it was. Such a unit cannot be returned. */
 function decisionOf({ response: { decision, byOtherParts } }: SharedReply): Decision {
   return byOtherParts
     ? { ...decision, ...NO_WINDOWS, shadow: { ...decision.shadow, ...NO_WINDOWS } }

@@ -18,7 +18,7 @@ import { HeadReader } from './http2-request-head.ts';
 
 /** An idle connection is kept this much longer than announced, to serve a request sent at the last moment. */
 const KEEP_ALIVE_GRACE_MS = 1_000;
-/** How long a client has to answer the PING behind the first GOAWAY before it is taken to have read both. */
+/** How long a client has to answer the PING behind the first GOAWAY before it is assumed to have read both. */
 const GOAWAY_MS = 1_000;
 /** How long a client may take to close a connection that we have closed. */
 const CLOSE_MS = 2_000;
@@ -35,14 +35,14 @@ const CLOSE_MS = 2_000;
  * - any to `closing`: the client closed its side or disconnected, broke the protocol, flooded, or holds too much
  */
 type Http2Phase =
-  /** Accepted. The client's SETTINGS, which end its preface, have not come yet (RFC 9113, 3.4). */
+  /** Accepted. The client's SETTINGS, which end its preface, have not arrived yet (RFC 9113, 3.4). */
   | 'preface'
   | 'open'
-  /** The client knows, or soon will, that the connection closes. Requests that are on their way are served (RFC 9113, 6.8). */
+  /** The client knows, or soon will, that the connection closes. Requests already sent are served (RFC 9113, 6.8). */
   | 'going away'
-  /** The client knows the last stream that is served. What is under way ends, and then the connection. */
+  /** The client knows the last stream that is served. Running streams finish, then the connection. */
   | 'last streams'
-  /** Our side is closed. What still comes is thrown away until the client closes its own. */
+  /** Our side is closed. What still arrives is discarded until the client closes its own. */
   | 'closing';
 
 /** A client's connection over HTTP/2: a session of streams, each of which is one exchange. */
@@ -54,26 +54,28 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
   readonly #accepted: Accepted;
   readonly #state: ListenerState;
   readonly #session: ServerSession;
-  /** `null` while the session is made. */
+  /** `null` during construction. */
   #writer: TurnWriter | null = null;
   readonly #heads: HeadReader;
   readonly #streams = new Roster<Http2Downstream>();
-  /** Streams that are closed, but whose last bytes have not been handed to the socket. */
+  /** Closed streams whose last bytes have not been passed to the socket. */
   #leaving: Http2Downstream[] = [];
-  /** How many streams are closed, but their last bytes not written yet. */
+  /** Number of closed streams whose last bytes are not written yet. */
   #unwritten = 0;
-  /** How many bytes of requests are kept. */
+  /** Bytes of requests that are buffered. */
   #kept = 0;
   readonly #maxStreams: number;
   readonly #holding: Holding;
-  /** True while nothing is read, since the client does not read. */
+  /** True while nothing is read because the client does not read. */
   #isHeldBack = false;
   readonly #stall = new StallTimer();
   readonly #liveness = new Liveness();
   #phase: Http2Phase = 'preface';
   #phaseSinceMs: number;
 
-  /** @param socket carries HTTP: the accepted socket, or TLS over it. Bytes that were already read must have been put back (`unshift`) */
+  /**
+   * @param socket carries HTTP: the accepted socket, or TLS over it. Bytes already read must have been returned with `unshift`
+   */
   constructor(
     accepted: Accepted,
     socket: Socket,
@@ -99,16 +101,16 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
       () => this.count(),
     );
     readDirectly(socket, bytes => this.#read(bytes));
-    // A client that has closed its side can acknowledge nothing any more, so it waits for no response either.
+    // A client that has closed its side can acknowledge nothing more, so it is not waiting for responses either.
     socket.on('end', () => this.#end());
-    // 'close' follows. TLS that breaks leaves its socket open.
+    // 'close' follows. A TLS error leaves the socket open.
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#onClose());
     socket.on('drain', () => this.#onDrain());
     this.#writer.open();
   }
 
-  /** The bytes of responses that the system has taken. */
+  /** Bytes of responses that the system has taken. */
   get takenBytes(): number {
     return this.#session.responseBytes - this.#session.unwritten - this.socket.writableLength;
   }
@@ -133,7 +135,7 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
     return this.#state.date.at(this.#state.clock.epochMs());
   }
 
-  /** Closes the connection, for which there is no room: no stream of it was served. */
+  /** Closes the connection because a cap is reached: none of its streams was served. */
   refuse(error: GatewayError): void {
     this.gateway.refuse({ peer: this.client.peer, protocol: 'h2' }, error);
     this.#giveUp(ErrorCode.ENHANCE_YOUR_CALM);
@@ -180,7 +182,7 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
     this.retire();
   }
 
-  /** Says that the connection closes. A round trip later, the client has sent its last request. */
+  /** Announces that the connection closes. After a round trip, the client has sent its last request. */
   retire(): void {
     if (this.#phase !== 'open' && this.#phase !== 'preface') return;
     this.#enter('going away');
@@ -195,12 +197,12 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
     if (this.#phase === 'preface') this.#enter('open');
   }
 
-  /** Says by the last GOAWAY which streams are served: the client sends the others elsewhere (RFC 9113, 6.8). */
+  /** Names the streams that are served in the last GOAWAY: the client sends the others elsewhere (RFC 9113, 6.8). */
   shutDownSeen(): void {
     if (this.#phase === 'going away') this.#finish();
   }
 
-  /** Goes away as well: the client opens no stream any more, or should not. */
+  /** Answers with a GOAWAY: the client will, or should, open no more streams. */
   goaway(): void {
     if (this.#phase === 'open' || this.#phase === 'going away') this.#finish();
   }
@@ -218,7 +220,7 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
 
   readTooSlowly(): void {
     this.#state.connectionListener.readTooSlowly();
-    // Nothing else is under way. The client sends what it still wants elsewhere (RFC 9113, 6.8).
+    // Nothing else is in progress. The client sends further requests elsewhere (RFC 9113, 6.8).
     if (this.#streams.size === 0) this.goaway();
   }
 
@@ -256,12 +258,14 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
     this.#streams.add(downstream);
     if (head.fault === null) this.gateway.run(exchange);
     else exchange.fault(head.fault);
-    // A repeated head would not be recognized: its fields would be another array.
+    // A repeated head would not be recognised: its fields would be another array.
     if (!this.#heads.remembersFields) this.memory.arrival = null;
     return downstream;
   }
 
-  /** Returns what to call when the system has taken the bytes that are about to be written: then the streams that end there are over. */
+  /**
+   * Returns a callback for when the system has taken the bytes about to be written: then the streams that end in them are over.
+   */
   #writing(): Written | undefined {
     if (this.#leaving.length === 0) return undefined;
     const leaving = this.#leaving;
@@ -284,7 +288,7 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
     if (this.#phase === 'last streams' && this.#streams.size === 0) this.#end();
   }
 
-  /** Reads bytes, or with `null` those that wait for their turn: a part in each turn of the event loop. */
+  /** Reads new bytes, or with `null` those that were deferred: a part in each turn of the event loop. */
   #read(bytes: Buffer | null): void {
     if (this.#phase === 'closing') return;
     try {
@@ -297,7 +301,7 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
     this.#readOn();
   }
 
-  /** Reads on, unless the client does not: what waits to be written counts as in flight. */
+  /** Continues reading, unless the client does not: bytes waiting to be written count as in flight. */
   #readOn(): void {
     const isWaiting = this.#unwritten > 0 && this.#streams.size >= this.#maxStreams;
     this.#isHeldBack = this.#phase !== 'closing' && (isWaiting || this.#writer?.isFull === true);
@@ -307,7 +311,7 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
     if (isBehind && !this.#isHeldBack) inNextTurn(() => this.#read(null));
   }
 
-  /** Whether the client takes too little of what is sent to it, on all streams whose own windows are open. */
+  /** Whether the client reads too slowly, over all streams whose own windows are open. */
   #isReadTooSlowly(nowMs: number): boolean {
     if (this.#phase === 'closing' || (this.socket.writableLength === 0 && !this.#session.isBlocked)) {
       this.#holding.rest();
@@ -317,7 +321,7 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
     return this.#holding.isTooSlow(nowMs, { clientReadMs, minBytesPerS: this.#minReadRate });
   }
 
-  /** The lowest rate that a stream asks for. */
+  /** The lowest rate required by a stream. */
   get #minReadRate(): number | null {
     let least = Number.POSITIVE_INFINITY;
     for (const { exchange } of this.#streams) least = Math.min(least, exchange.minReadRate ?? 0);
@@ -336,13 +340,13 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
 
   #sweepLiveness(nowMs: number): void {
     if (this.#holding.isMeasured) {
-      // How fast the client reads says whether it is alive. A PING would wait behind what it has not read.
+      // Its reading rate shows whether the client is alive. A PING would wait behind what it has not read.
       this.#liveness.heard();
       return;
     }
     const { keepAliveMs: pingIntervalMs, clientReadMs: pingTimeoutMs } = this.#state.timeouts;
     const terms = { pingIntervalMs, pingTimeoutMs };
-    // While nothing is read, silence says nothing.
+    // While nothing is read, silence means nothing.
     const isIdle = this.#streams.size === 0 || this.#isHeldBack;
     const next = this.#liveness.sweep(nowMs, this.socket.bytesRead, isIdle, terms);
     if (next === 'give up') this.socket.destroy();
@@ -355,21 +359,21 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
     if (this.#streams.size === 0) this.#end();
   }
 
-  /** Breaks off what is under way, and closes. */
+  /** Aborts what is in progress, and closes. */
   #giveUp(code: number): void {
     if (this.#phase === 'closing') return;
     this.#session.goAway(code);
     this.#end();
   }
 
-  /** Closes our side behind all that was written. With TLS, a close_notify says that nothing is missing. */
+  /** Closes our side after everything written. With TLS, a close_notify shows that nothing is missing. */
   #end(): void {
     if (this.#phase === 'closing') return;
     this.#enter('closing');
     this.#session.lose();
     this.#writer?.finish();
     this.socket.end();
-    // What still comes is read, or the system would reset the connection, and the client could lose what was written.
+    // What still arrives is read, or the system would reset the connection, and the client could lose what was written.
     this.socket.resume();
   }
 
@@ -388,7 +392,7 @@ export class Http2Connection implements ClientConnection, SessionSide, ServerSes
   }
 }
 
-/** Hears what comes on a stream of which no exchange could be made. */
+/** Ignores what arrives on a stream for which no exchange could be made. */
 const NO_HANDLER: RequestHandler = {
   section: () => {},
   data: () => true,
@@ -398,7 +402,7 @@ const NO_HANDLER: RequestHandler = {
   closed: () => {},
 };
 
-/** Makes the bounds of a session. Heads up to twice the caps reach the gateway, which answers 431. */
+/** The limits of a session. Heads up to twice the caps reach the gateway, which answers 431. */
 function sessionOptions(
   { http2, headBytes, fields }: ListenerState,
   serves: ListenerModel['serves'],
@@ -409,11 +413,11 @@ function sessionOptions(
     maxBytes: 2 * headBytes + 2 * FIELD_OVERHEAD_BYTES * fields,
     maxFields: 2 * fields,
     maxStreams: http2.maxStreams,
-    // RFC 8441, 3: only where a request may be answered so.
+    // RFC 8441, 3: only where WebSockets may be accepted.
     offersConnect: http2.webSockets && serves !== 'grpc',
     maxUnsent: http2.sessionMemoryBytes,
   };
 }
 
-/** What a field counts besides its bytes (RFC 9113, 6.5.2). */
+/** What a field counts in addition to its bytes (RFC 9113, 6.5.2). */
 const FIELD_OVERHEAD_BYTES = 32;

@@ -13,11 +13,11 @@ import { StreamBody, type StreamBodyOwner } from './stream-body.ts';
 import { type ReadStream, StreamReadPace } from './stream-read-pace.ts';
 import { StreamTunnel } from './stream-tunnel.ts';
 
-/** RFC 9110, 15: larger statuses do not exist. HTTP/1.1 passes them on, and clients of HTTP/2 choke on them. */
+/** RFC 9110, 15: larger statuses do not exist. HTTP/1.1 forwards them, and HTTP/2 clients fail on them. */
 const MAX_STATUS = 599;
 /**
- * A response is read on while no more of it waits, as a socket of HTTP/1.1 does it: the end of a short one must come here, in however
- * many pieces, though its client reads none of it.
+ * More of a response is read as long as less than this is waiting, as with an HTTP/1.1 socket: the end of a short one must
+ * arrive, in however many pieces, even if its client reads none of it.
  */
 const WAITING_BYTES = 65_536;
 
@@ -28,21 +28,21 @@ export interface SessionSide {
   readonly memory: ConnectionMemory;
   /** What the connection's listener serves. */
   readonly serves: ListenerModel['serves'];
-  /** The value of `Date`, now. */
+  /** The current value of `Date`. */
   readonly date: string;
   readonly clock: core.TimerClock;
   /** True while the gateway drains. */
   readonly draining: boolean;
-  /** Counts what is held for the client: some of it waits. */
+  /** Updates the count of what is held for the client, after some of it could not be sent. */
   count(): void;
-  /** Called when a stream has ended because its client took too little of it. */
+  /** Called when a stream ended because its client read too slowly. */
   readTooSlowly(): void;
-  /** Notes that so many bytes more of requests are kept, or fewer. */
+  /** Reports that this many more bytes of requests are buffered, or fewer if negative. */
   keeps(change: number): void;
   /**
    * Called once, when the stream is closed.
    *
-   * @param answered true if the whole response was handed to the session. It may have yet to be written
+   * @param answered true if the complete response was passed to the session. It may not be written yet
    */
   streamClosed(downstream: Http2Downstream, answered: boolean): void;
 }
@@ -68,20 +68,20 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
   readonly neverIndexed: core.FieldNames;
   readonly framing: RequestFraming;
   readonly stream: ServerStream;
-  /** The body; `null` without one, or if its end is ambiguous. */
+  /** The body; `null` if there is none, or if its end is ambiguous. */
   readonly requestBody: StreamBody | null;
   readonly exchange: Exchange;
   readonly #connection: SessionSide;
   #response: ResponsePhase = 'none';
   /** Names of the response's fields that the upstream sent as never indexed. */
   #neverIndexedBack: core.FieldNames = NO_NAMES;
-  /** Give back the bytes that wait to be sent. */
+  /** Callbacks that return the bytes waiting to be sent. */
   #releases: core.Release[] = [];
-  /** Takes the place of the exchange where it became a WebSocket. */
+  /** Replaces the exchange if it became a WebSocket. */
   #tunnel: StreamTunnel | null = null;
-  /** How many bytes of its body are kept. */
+  /** Bytes of its body that are buffered. */
   #kept = 0;
-  /** Times the stream; made by the first sweep that finds it, since most are gone before. */
+  /** Times the stream; created by the first sweep that finds it, since most are gone before. */
   #waits: StreamWaits | null = null;
 
   /** Begins an exchange. */
@@ -175,7 +175,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
     if (this.stream.unsent > 0) this.#connection.count();
   }
 
-  /** Answers 200, which stands for the 101 of HTTP/1.1 (RFC 8441, 5). */
+  /** Answers 200, the equivalent of the 101 of HTTP/1.1 (RFC 8441, 5). */
   switchProtocols(fields: core.Fields, successor: Successor): boolean {
     this.#begin(200, fields, false);
     if (this.#response !== 'begun') return false;
@@ -189,7 +189,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
     return true;
   }
 
-  /** Breaks the response off. A service that fails must not cost its clients their connection. */
+  /** Aborts the response. A failing service must not cost its clients their connection. */
   abort(side: core.ErrorSide): void {
     if (this.#response === 'closed') return;
     this.stream.breakOff(side === 'client');
@@ -205,7 +205,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
     this.exchange.fault(errors.bodyTooLarge());
   }
 
-  // From here on, the session reports what comes on the stream.
+  // From here on, called by the session with what arrives on the stream.
 
   data(bytes: Buffer): boolean {
     if (this.#tunnel !== null) return this.#tunnel.take(bytes);
@@ -213,13 +213,13 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
       if (this.requestBody === null || this.requestBody.take(bytes)) return true;
       if (this.#response === 'ended') this.stream.dropRest();
     } catch (fault) {
-      // Thrown on, it would end the whole connection: only this exchange has failed.
+      // If rethrown, it would end the connection: only this exchange has failed.
       this.exchange.fault(fault);
     }
     return false;
   }
 
-  /** Drops trailers: no one asked for them (RFC 9110, 6.5.1). */
+  /** Drops trailers, which nobody requested (RFC 9110, 6.5.1). */
   section(): void {}
 
   ended(): void {
@@ -237,13 +237,13 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
     this.exchange.fault(errors.badRequest(why));
   }
 
-  /** A client that has the whole response may reset what is left of its request (RFC 9113, 8.1). */
+  /** A client that has the complete response may reset the rest of its request (RFC 9113, 8.1). */
   closed(): void {
     if (this.#tunnel !== null) this.#tunnel.gone();
     else this.#close(this.#response === 'ended' && this.stream.isAnswered);
   }
 
-  /** Ends the exchange if its sender may not go on, or is late. */
+  /** Ends the exchange if its sender must not continue, or is late. */
   sweep(nowMs: number, state: ListenerState): void {
     const { clientReadMs } = state.timeouts;
     const readTerms = { clientReadMs, minBytesPerS: this.exchange.minReadRate };
@@ -262,22 +262,22 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
     else if (late !== null) this.exchange.fault(late);
   }
 
-  /** Called when the gateway goes down: a WebSocket has no end of its own. */
+  /** Called when the gateway shuts down: a WebSocket would not end by itself. */
   drain(): void {
     this.#tunnel?.drain();
   }
 
-  /** Called last, when the whole response has been written, or never will be. A WebSocket has taken the place of its exchange. */
+  /** Called last, when the complete response was written, or never will be. A WebSocket has replaced its exchange. */
   over(delivered: boolean): void {
     if (this.#tunnel === null) this.#connection.gateway.over(this.exchange, delivered);
   }
 
-  /** Whether it is the client's turn to send: the body flows, and is not complete. */
+  /** True if it is the client's turn to send: the body is being read, and is not complete. */
   get awaitsClient(): boolean {
     return this.requestBody?.flows === true;
   }
 
-  /** Whether the client has the whole response, and is still sending its request. */
+  /** True if the client has the complete response, and is still sending its request. */
   get isAnsweredEarly(): boolean {
     return this.stream.isAnswered && !this.stream.isReceived;
   }
@@ -298,7 +298,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
     if (ends) this.#dropRequest();
   }
 
-  /** Gives up what is left of a request that was answered before its end (RFC 9113, 8.1). */
+  /** Gives up the rest of a request that was answered before its end (RFC 9113, 8.1). */
   #dropRequest(): void {
     if (this.stream.isReceived) return;
     if (this.requestBody === null) this.stream.dropRest();
@@ -309,7 +309,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
     if (this.#response === 'closed') return;
     this.#response = 'closed';
     if (this.#kept > 0) this.keeps(0);
-    // An error costs more than the rest of a stream's end.
+    // Creating an error costs more than the rest of a stream's end.
     if (this.#releases.length > 0) this.#giveBack(new Error('the stream is closed'));
     this.#connection.streamClosed(this, answered);
   }
@@ -321,27 +321,27 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
     for (const release of releases) release(error);
   }
 
-  /** Whether a response may have a body. Others end with their head, whatever its fields say (RFC 9110, 15.3.6 and 15.4.5). */
+  /** Whether a response may have a body. Others end after their head, whatever its fields say (RFC 9110, 15.3.6 and 15.4.5). */
   #mayHaveBody(status: number): boolean {
     return this.method !== 'HEAD' && status !== 204 && status !== 205 && status !== 304;
   }
 }
 
-/** Fields of a handshake that HTTP/2 does without (RFC 8441, 5). */
+/** Handshake fields that HTTP/2 does not use (RFC 8441, 5). */
 const UPGRADE_FIELDS: core.FieldNames = new Set(['connection', 'upgrade', 'sec-websocket-accept']);
 
-/** How long the rest of a request that was answered early is read and thrown away. */
+/** How long the rest of a request that was answered early is read and discarded. */
 const DROPPED_MAX_MS = 1_000;
 
 /**
  * - an error: the client is late; answer with this
  * - `reset`: the client is late; reset the stream
- * - `enough`: the client has had the time to read its response; read no more of its request
+ * - `enough`: the client has had time to read its response; stop reading its request
  * - `null`: the client is in time
  */
 type StreamLateness = core.GatewayError | 'reset' | 'enough' | null;
 
-/** Measures how long a stream waits for its client. Ask at each sweep, and only then. */
+/** Measures how long a stream waits for its client. Call it at every sweep, and only then. */
 export class StreamWaits {
   readonly #pace = new BodyPace();
   readonly #readPace = new StreamReadPace();

@@ -5,14 +5,14 @@ import { errors } from '../../gateway/index.ts';
 import { type RequestFraming, requestFraming } from '../../http1/index.ts';
 import { type HeaderSection, isSecret, TOO_LARGE } from '../../http2/index.ts';
 
-/** The head of a request over HTTP/2, in the form in which the gateway reads heads of HTTP/1.1. */
+/** The head of an HTTP/2 request, in the form in which the gateway reads HTTP/1.1 heads. */
 export interface Http2RequestHead {
   /** The method; '' if Node does not know it. */
   readonly method: string;
   readonly target: string;
   /** The header fields; `:authority` comes first, as `host`. */
   readonly fields: Fields;
-  /** Names of the fields that the client sent as never indexed and that must be sent on so. Secrets always are. */
+  /** Names of the fields that the client marked as never indexed and that must be forwarded so. Secrets always are. */
   readonly neverIndexed: FieldNames;
   readonly framing: RequestFraming;
   /** Size of the head in bytes, as HTTP/1.1 would write it. */
@@ -21,10 +21,10 @@ export interface Http2RequestHead {
   readonly fault: GatewayError | null;
 }
 
-/** The fields after the pseudo-fields, and what they say. */
+/** The fields after the pseudo-fields, and their meaning. */
 interface FieldSection {
   readonly authority: string | null;
-  /** Names and values as they came; those of the section begin at `from`. */
+  /** Names and values as received; those of the section begin at `from`. */
   readonly raw: readonly string[];
   readonly from: number;
   readonly fields: Fields;
@@ -36,7 +36,7 @@ interface FieldSection {
   readonly flaw: string | null;
 }
 
-/** Largest section that is remembered: more than most clients send, and little for an idle connection. */
+/** Largest section that is remembered: more than most clients send, and small for an idle connection. */
 const MAX_REMEMBERED_BYTES = 4_096;
 /** Bytes that HTTP/1.1 writes around a name and its value. */
 const FIELD_FRAMING_BYTES = 4;
@@ -52,9 +52,9 @@ const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS);
 /** Matches a token (RFC 9110, 5.6.2). */
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-/** Reads the heads of one connection. The codec has judged each field by itself, and which pseudo-fields there are. */
+/** Reads the heads of one connection. The codec has already checked each field on its own, and the set of pseudo-fields. */
 export class HeadReader {
-  /** The last section that came, and its head if that is valid: a section that is the same object needs no reading. */
+  /** The last section, and its head if valid: the same object need not be read again. */
   #last: {
     readonly section: HeaderSection;
     readonly bodiless: boolean;
@@ -63,12 +63,12 @@ export class HeadReader {
   #before: FieldSection | null = null;
   readonly #randomBytes: RandomBytes;
 
-  /** @param randomBytes makes the keys of WebSocket handshakes, of which HTTP/2 has none (RFC 8441, 5) */
+  /** @param randomBytes makes the keys of WebSocket handshakes, which HTTP/2 lacks (RFC 8441, 5) */
   constructor(randomBytes: RandomBytes) {
     this.#randomBytes = randomBytes;
   }
 
-  /** Whether a next request with the same fields will get the same array of fields. */
+  /** Whether a following request with the same fields will get the same array of fields. */
   get remembersFields(): boolean {
     return this.#before !== null;
   }
@@ -110,7 +110,7 @@ export class HeadReader {
     return pseudo.protocol === 'websocket' ? this.#handshake(head, bodiless) : head;
   }
 
-  /** Makes of a request for a WebSocket what HTTP/1.1 would say: a GET with a key, which the service proves to have read. */
+  /** Turns a request for a WebSocket into its HTTP/1.1 form: a GET with a key, which the service must prove to have read. */
   #handshake(head: Http2RequestHead, bodiless: boolean): Http2RequestHead {
     const { fields, framing } = head;
     const bodyLength = framing.bodyLength === 'chunked' ? 0 : framing.bodyLength;
@@ -126,7 +126,7 @@ export class HeadReader {
     };
   }
 
-  /** Reads the fields. Clients repeat theirs: the same ones give the same array, by which the gateway recognizes them. */
+  /** Reads the fields. Clients repeat theirs: equal ones give the same array, which the gateway recognises. */
   #rest(raw: readonly string[], from: number, authority: string | null): FieldSection {
     const before = this.#before;
     if (before !== null && isRepeated(before, raw, from, authority)) return before;
@@ -136,7 +136,10 @@ export class HeadReader {
   }
 }
 
-/** The pseudo-fields of a request (RFC 9113, 8.3.1). The codec has found each at most once, and no unknown one. */
+/**
+ * The pseudo-fields of a request (RFC 9113, 8.3.1). The codec has ensured that each occurs at most once, and that none is
+ * unknown.
+ */
 class PseudoFields {
   method = '';
   scheme = '';
@@ -168,11 +171,11 @@ class PseudoFields {
     }
   }
 
-  /** Says why the pseudo-fields are malformed; `null` if they are not. */
+  /** Returns why the pseudo-fields are malformed; `null` if they are not. */
   flaw(): string | null {
     const { method, scheme, path, protocol } = this;
     if (!KNOWN_METHODS.has(method) && !TOKEN.test(method)) return 'the method is no token';
-    // RFC 9113, 8.5: it names only its authority, unless it is extended (RFC 8441, 4).
+    // RFC 9113, 8.5: a CONNECT names only its authority, unless it is extended (RFC 8441, 4).
     if (method === 'CONNECT' && protocol === '') return null;
     if (scheme !== 'https' && scheme !== 'http') return ':scheme is neither http nor https';
     // RFC 9113, 8.3.1: only a path is allowed, or `*` for OPTIONS. An absolute-form would name a second authority.
@@ -209,14 +212,14 @@ function readSection(raw: readonly string[], from: number, authority: string | n
       if (value.toLowerCase() !== authority.toLowerCase()) flaw = 'Host names another place than :authority';
       else if (++hosts > 1) flaw = 'the header field "host" came twice';
     } else if (name !== 'cookie') fields.push(name, value);
-    // RFC 9113, 8.2.3: join the parts of a cookie to one field before they go on over HTTP/1.1.
+    // RFC 9113, 8.2.3: join the parts of a cookie into one field for HTTP/1.1.
     else if (cookieAt === -1) cookieAt = fields.push(name, value) - 1;
     else if (value !== '') fields[cookieAt] += `; ${value}`;
   }
   return { authority, raw, from, fields, bytes, ...framings(fields), flaw };
 }
 
-/** Returns the framing without and with a body. Its length may be left out, since the stream says where it ends (RFC 9113, 8.1.1). */
+/** Returns the framing without and with a body. Its length may be omitted, since the stream marks its end (RFC 9113, 8.1.1). */
 function framings(fields: Fields): Pick<FieldSection, 'bodiless' | 'withBody'> {
   const framing = requestFraming(fields, 1);
   const { bodyLength } = framing;
@@ -229,7 +232,7 @@ function framings(fields: Fields): Pick<FieldSection, 'bodiless' | 'withBody'> {
   };
 }
 
-/** Leaves out secrets: we never index them anyway. */
+/** Omits secrets, which we never index anyway. */
 function passedOn(neverIndexed: FieldNames): FieldNames {
   if (neverIndexed.size === 0 || [...neverIndexed].every(isSecret)) return NO_NAMES;
   return neverIndexed;

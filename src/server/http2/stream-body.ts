@@ -3,33 +3,33 @@ import { type BodyTerms, NO_TERMS } from '../../http1/index.ts';
 import type { ServerStream } from '../../http2/index.ts';
 import type { PacedBody } from '../body-pace.ts';
 
-/** If a request is answered early: how much of its rest is read and thrown away. */
+/** How much of the rest of a request that was answered early is read and discarded. */
 const DROPPED_MAX_BYTES = 65_536;
 
-/** Hears how the body of a request is read. */
+/** Is notified how the body of a request is read. */
 export interface StreamBodyOwner {
-  /** Called when the body has got a sink. */
+  /** Called when the body gets a sink. */
   bodyStarted(): void;
-  /** Called when the body turns out larger than its terms allow, which its head did not show. */
+  /** Called when the body turns out larger than its terms allow, though its head did not show it. */
   bodyTooLarge(): void;
 }
 
 /**
- * The body of a request on its stream: counted, bounded, and read only when it has a sink. Until then, and while it is paused,
- * the client may send what its window holds and no more (RFC 9113, 6.9).
+ * The body of a request on its stream: counted, bounded, and read only while it has a sink. Without one, or while paused, the
+ * client may send what its window allows and no more (RFC 9113, 6.9).
  */
 export class StreamBody implements BodySource, PacedBody {
   readonly #stream: ServerStream;
   readonly #owner: StreamBodyOwner;
   #sink: BodySink | null = null;
-  /** How many bytes more are read only to be thrown away; `null` if the body is still wanted. */
+  /** How many more bytes are read only to be discarded; `null` if the body is still wanted. */
   #droppable: number | null = null;
   terms = NO_TERMS;
   started = false;
   paused = false;
-  /** True if it was paused at some moment since the last sweep. */
+  /** True if it was paused at some point since the last sweep. */
   stoodStill = false;
-  /** True once its last byte has been handed on. */
+  /** True once its last byte has been passed on. */
   done = false;
   bytes = 0;
 
@@ -65,10 +65,10 @@ export class StreamBody implements BodySource, PacedBody {
     this.#stream.resume();
   }
 
-  /** Passes nothing on from here, but reads on for a moment: curl 7.88 loses a response that a reset follows at once. */
+  /** Discards the rest, but keeps reading for a moment: curl 7.88 loses a response that is followed at once by a reset. */
   drop(): void {
     this.#sink = null;
-    // Nothing waits for the body any longer, so its terms end.
+    // Nothing is waiting for the body any more, so its terms no longer apply.
     this.terms = NO_TERMS;
     this.#droppable = DROPPED_MAX_BYTES;
     this.#stream.resume();
@@ -91,7 +91,7 @@ export class StreamBody implements BodySource, PacedBody {
     return !this.paused;
   }
 
-  /** Ends the body. Drops the trailers of a request, since no one asked for them (RFC 9110, 6.5.1). */
+  /** Ends the body. Drops the request's trailers, which nobody requested (RFC 9110, 6.5.1). */
   end(): void {
     this.done = true;
     this.#sink?.end();

@@ -4,10 +4,10 @@ import { ErrorCode, type ServerStream } from '../../http2/index.ts';
 import type { ReadTerms } from '../read-pace.ts';
 import { StreamReadPace } from './stream-read-pace.ts';
 
-/** For a client that takes no more bytes. */
+/** Timeout for a client that takes no more bytes. */
 const END_SOON_MS = 5_000;
 
-/** A stream whose request was answered with a WebSocket (RFC 8441): bytes both ways. A reset stands for the end of a connection. */
+/** A stream whose request became a WebSocket (RFC 8441): bytes both ways. A reset corresponds to the end of a connection. */
 export class StreamTunnel implements ByteStream {
   readonly #stream: ServerStream;
   readonly #successor: Successor;
@@ -22,7 +22,7 @@ export class StreamTunnel implements ByteStream {
   readonly #pace = new StreamReadPace();
 
   /**
-   * @param left called after a write of which some has to wait
+   * @param left called after a write that could not be completed at once
    * @param over called once, when the stream is closed
    */
   constructor(
@@ -81,7 +81,7 @@ export class StreamTunnel implements ByteStream {
     else this.#waiting.push(then);
   }
 
-  /** Takes a piece that came. Returns false to get no more for now. */
+  /** Takes a piece of data. Returns false to pause. */
   take(bytes: Buffer): boolean {
     this.#sink?.bytes(bytes);
     return !this.#isPaused;

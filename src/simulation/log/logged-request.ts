@@ -173,7 +173,7 @@ interface CommonFacts {
 const MAX_BEHIND_MS = 86_400_000;
 const MAX_AHEAD_MS = 60_000;
 
-/** Tells whether a value is a moment that fits the time of its line. */
+/** Returns whether a value is a moment that fits the time of its line. */
 function isMoment(value: unknown, writtenAtMs: number): value is number {
   if (!isAccessValue('decidedAt', value)) return false;
   return value <= writtenAtMs + MAX_AHEAD_MS && value >= writtenAtMs - MAX_BEHIND_MS;
@@ -229,7 +229,7 @@ function momentOf(
 }
 
 /**
- * Tells whether a request without a moment may be an offence of an earlier version, whose lines gave none. Leaves out 429s of
+ * Returns whether a request without a moment may be an offence of an earlier version, whose lines gave none. Leaves out 429s of
  * services, because the line does not tell their scope.
  */
 function mayBeOld({ status, method }: CommonFacts): boolean {

@@ -6,36 +6,36 @@ export type Balance = 'least_requests' | 'caller';
 
 /** An endpoint as the balancer sees it. */
 export interface Candidate {
-  /** Hash of its name. `balance: caller` ranks the endpoints by it. */
+  /** Hash of its name, by which `balance: caller` ranks the endpoints. */
   readonly nameHash: number;
   /** Above 0. */
   readonly weight: number;
   /** Whether it is ejected, or fails its health checks. */
   readonly isOut: boolean;
-  /** Ends an ejection whose time is over. Returns when to call again, unless something changes before. */
+  /** Ends an ejection whose time is up. Returns when to call again, unless something changes before. */
   review(nowMs: number): number;
-  /** The part of its weight that counts now, above 0 and up to 1. */
+  /** The fraction of its weight that counts now, above 0 and up to 1. */
   share(nowMs: number): number;
-  /** How many requests are in flight to it, those that failed within the last second included. */
+  /** How many requests are in flight to it, including those that failed within the last second. */
   load(nowMs: number): number;
 }
 
 /**
- * Chooses the endpoint of each request: of two endpoints chosen at random, by weight, the one with fewer requests in flight for its
- * weight. That spreads requests as evenly as asking all endpoints, and gateways that know nothing of each other do not all choose
- * the same one. Source: M. Mitzenmacher, The Power of Two Choices in Randomized Load Balancing (2001)
+ * Chooses the endpoint of each request: of two endpoints chosen at random, by weight, the one with fewer requests in flight for
+ * its weight. That spreads requests almost as evenly as a comparison of all endpoints, and gateways that do not know each other
+ * do not all choose the same one. Source: M. Mitzenmacher, The Power of Two Choices in Randomized Load Balancing (2001)
  */
 export class Balancer<Endpoint extends Candidate> {
   readonly #random: Random;
   #balance: Balance = 'least_requests';
   #all: readonly Endpoint[] = [];
-  /** Holds those that are used: all if every one is out. */
+  /** The endpoints in use: all of them if every one is out. */
   #used: readonly Endpoint[] = [];
-  /** The weights that count now, and the sum up to each of them. */
+  /** Their current weights, and the cumulative sums. */
   #weights: readonly number[] = [];
   #sums: readonly number[] = [];
   #reviewAtMs = 0;
-  /** How often endpoints went out or came back, for all balancers that choose among them: those of earlier configurations, too. */
+  /** How often endpoints went out or came back, for all balancers that share them, including those of earlier configurations. */
   #changes = { count: 0 };
   #seenChanges = 0;
 
@@ -43,12 +43,12 @@ export class Balancer<Endpoint extends Candidate> {
     this.#random = random;
   }
 
-  /** Hears what the other one hears of the endpoints that both have. */
+  /** Shares changes with another balancer with endpoints in common. */
   follow(other: Balancer<Endpoint>): void {
     this.#changes = other.#changes;
   }
 
-  /** Chooses among these from now on. */
+  /** Chooses among these endpoints from now on. */
   use(endpoints: readonly Endpoint[], balance: Balance): void {
     this.#all = endpoints;
     this.#balance = balance;
@@ -60,19 +60,19 @@ export class Balancer<Endpoint extends Candidate> {
     this.#changes.count++;
   }
 
-  /** Whether one more of them may be ejected: never more than half are out. */
+  /** Whether another one may be ejected: never more than half are out. */
   mayEject(): boolean {
     const out = this.#all.reduce((sum, { isOut }) => sum + (isOut ? 1 : 0), 0);
     return (out + 1) * 2 <= this.#all.length;
   }
 
-  /** True if every endpoint is out. Then all of them get requests all the same. */
+  /** True if every endpoint is out. Then all of them get requests nonetheless. */
   allOut(nowMs: number): boolean {
     this.review(nowMs);
     return this.#all.length > 0 && this.#all.every(({ isOut }) => isOut);
   }
 
-  /** Finds out which endpoints are used now. */
+  /** Determines which endpoints are in use now. */
   review(nowMs: number): void {
     if (nowMs < this.#reviewAtMs && this.#seenChanges === this.#changes.count) return;
     this.#reviewAtMs = Math.min(...this.#all.map(endpoint => endpoint.review(nowMs)));
@@ -90,8 +90,8 @@ export class Balancer<Endpoint extends Candidate> {
   /**
    * Returns the endpoint for a request; `null` if all have been tried.
    *
-   * @param caller whose request it is
-   * @param tried endpoints that the request has failed at
+   * @param caller the caller of the request
+   * @param tried endpoints where the request has failed
    */
   choose(nowMs: number, caller: string, tried: readonly Endpoint[]): Endpoint | null {
     this.review(nowMs);
@@ -108,11 +108,11 @@ export class Balancer<Endpoint extends Candidate> {
     const other = used[second] as Endpoint;
     const oneWeight = this.#weights[first] as number;
     const otherWeight = this.#weights[second] as number;
-    // On a tie the first drawn wins: idle endpoints are then taken by their weights.
+    // On a tie the first drawn wins, so that idle endpoints are chosen by weight.
     return one.load(nowMs) * otherWeight <= other.load(nowMs) * oneWeight ? one : other;
   }
 
-  /** Draws the index of an endpoint by its weight, any but `except`. */
+  /** Draws the index of an endpoint by weight, except `except`. */
   #draw(except: number): number {
     const sums = this.#sums;
     const last = sums.length - 1;

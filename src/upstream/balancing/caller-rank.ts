@@ -14,9 +14,9 @@ export function textHash(text: string): number {
 }
 
 /**
- * Ranks an endpoint for a caller: each caller goes to the endpoint with its lowest rank. If an endpoint goes, its callers spread over
- * all others. A new one takes only its share from each. All other callers stay.
- * Source: weighted rendezvous hashing (C. Schindelhauer and G. Schomaker, Weighted Distributed Hash Tables, 2005)
+ * Ranks an endpoint for a caller: each caller goes to the endpoint with its lowest rank. If an endpoint is removed, its callers
+ * spread over all others. A new one only takes its share from each. All other callers stay. Source: weighted rendezvous hashing
+ * (C. Schindelhauer and G. Schomaker, Weighted Distributed Hash Tables, 2005)
  *
  * @param weight above 0
  */

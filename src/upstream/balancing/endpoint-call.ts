@@ -5,27 +5,27 @@ import type { CallSink, Resender, TransportCall, UpstreamFailure } from '../tran
 import { BrokenRequest, isOwnLack, SilentResponse } from '../transport.ts';
 import type { Endpoint } from './endpoint.ts';
 
-/** Most times that one request is sent, or would have been if a connection had been made. */
+/** Maximum attempts to send one request, including failed connects. */
 const MAX_ATTEMPTS = 3;
-/** Answers that say that the endpoint, or what it depends on, is in trouble. */
+/** Answers that indicate trouble at the endpoint, or at something it depends on. */
 const BAD_STATUS: ReadonlySet<number> = new Set([502, 503, 504]);
-/** The gRPC status that stands for 503: UNAVAILABLE. */
+/** The gRPC status equivalent to 503: UNAVAILABLE. */
 const GRPC_UNAVAILABLE = '14';
 
-/** What the calls of an upstream share. */
+/** The state shared by the calls of an upstream. */
 export interface CallShare {
-  /** Whether the upstream is one of gRPC. */
+  /** Whether the upstream speaks gRPC. */
   readonly isGrpc: boolean;
   nowMs(): number;
   /** Chooses an endpoint that has not been tried; `null` if there is none. */
   choose(caller: string, tried: readonly Endpoint[]): Endpoint | null;
   /** Takes a retry out of the budget; false if it is spent. */
   takeRetry(): boolean;
-  /** Looks the addresses up again, since no connection was made to this endpoint. */
+  /** Looks the addresses up again because no connection could be made to this endpoint. */
   suspect(failed: Endpoint): void;
   /**
-   * Looks the addresses up again for a request that waits; `null`: there is no endpoint at all. Calls back when the request may go on,
-   * soon if a lookup would find nothing new. Returns a function that stops the wait.
+   * Looks the addresses up again for a waiting request; `null` if there is no endpoint at all. Calls back when the request may
+   * continue, immediately if a lookup would find nothing new. Returns a function that stops the wait.
    */
   lookAgain(failed: Endpoint | null, then: () => void): () => void;
   /** Why there is no endpoint. */
@@ -42,7 +42,7 @@ interface Attempts {
 const FIRST: Attempts = { tried: [], mayHaveArrived: false };
 const NOTHING = () => {};
 
-/** One attempt to have a request answered by an endpoint. Follows what becomes of it, for the balance and the endpoint's health. */
+/** One attempt to have a request answered by an endpoint. Reports the outcome to the balancer and to the endpoint's health. */
 export class EndpointCall implements CallSink, TransportCall, Resender {
   readonly #share: CallShare;
   readonly #request: OutgoingRequest;
@@ -52,7 +52,7 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
   #endpoint: Endpoint | null = null;
   #call: TransportCall | null = null;
   #isOver = false;
-  /** The endpoint answered with a status that says that it is in trouble. */
+  /** True if the endpoint answered with a status that indicates trouble. */
   #isBad = false;
   #stopWaiting = NOTHING;
 
@@ -78,7 +78,7 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
     return this.#call?.heldBytes ?? 0;
   }
 
-  /** Sends the request to this endpoint. Waits for one if there is none yet. */
+  /** Sends the request to this endpoint. If there is none, waits for one. */
   start(endpoint: Endpoint | null): this {
     if (endpoint !== null) this.#sendTo(endpoint);
     else this.#wait(null, () => this.#sendOrFail(this.#choose(), this.#share.noEndpoint()));
@@ -95,7 +95,7 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
     this.#call?.abort();
   }
 
-  /** Called after this call has failed, and only if it is safe to send the request once more. */
+  /** Called after this call has failed, and only if it is safe to send the request again. */
   resend(failure: UpstreamFailure): TransportCall | null {
     const failed = this.#endpoint;
     const { tried, mayHaveArrived } = this.#before;
@@ -104,7 +104,7 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
     const attempts = { tried: [...tried, failed], mayHaveArrived: mayHaveArrived || !isUnsent };
     const next = new EndpointCall(this.#share, this.#request, this.#sink, this.#caller, attempts);
     const other = next.#choose();
-    // Without another endpoint, the same may take it once more: it closed an idle connection, or was just restarted.
+    // Without another endpoint, the same one may get it again: it closed an idle connection, or was just restarted.
     const same = tried.length === 0 ? failed : null;
     if (other !== null) {
       if (isUnsent && !isOwnLack(failure.cause)) this.#share.suspect(failed);
@@ -184,14 +184,14 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
     this.#sink.fail({ ...failure, kind: 'connect', cause }, this);
   }
 
-  /** Notes what the head says about the endpoint. */
+  /** Records what the head says about the endpoint. */
   #judge(status: number): void {
     if (this.#endpoint === null) return;
     if (BAD_STATUS.has(status)) this.#noteBadAnswer(this.#endpoint);
     else this.#endpoint.health.reached();
   }
 
-  /** The response is over. */
+  /** Ends the attempt when the response is over. */
   #end(last: Fields): void {
     const endpoint = this.#endpoint;
     if (endpoint === null || this.#isOver) return;
@@ -201,7 +201,7 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
     this.#finish();
   }
 
-  /** The call is over, but its endpoint carries the connection for as long as that lasts. */
+  /** Ends the attempt, but counts the connection for its endpoint as long as it lasts. */
   #handOver(stream: ByteStream): void {
     const endpoint = this.#endpoint;
     if (endpoint === null || this.#isOver) return;
@@ -238,8 +238,9 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
 }
 
 /**
- * True if a failure speaks against the endpoint. Not if the endpoint ends this one request alone, such as a gRPC call whose deadline
- * has passed: clients could cause that. Not if it refused the request unread or closed an idle connection, or if a stream was silent.
+ * True if a failure counts against the endpoint. Not if the endpoint ends only this request, such as a gRPC call whose deadline
+ * has passed: clients could cause that. Not if it refused the request unread or closed an idle connection, or if a stream was
+ * silent.
  */
 function isEndpointsFault(failure: UpstreamFailure): boolean {
   const { kind, onReusedConnection, responseBegun, resetCode, cause } = failure;

@@ -1,30 +1,30 @@
 import type { OutReason, Random } from '../../core/index.ts';
 
-/** Connect failures in a row at which an endpoint is ejected. */
+/** Consecutive connect failures that eject an endpoint. */
 const MAX_CONNECT_FAILURES = 3;
-/** Bad answers in a row at which an endpoint is ejected. */
+/** Consecutive bad answers that eject an endpoint. */
 const MAX_BAD_ANSWERS = 5;
-/** How long the first ejection lasts. Each further one lasts twice as long as the one before. */
+/** How long the first ejection lasts. Each further one lasts twice as long as the previous. */
 const FIRST_EJECTION_MS = 10_000;
 const LONGEST_EJECTION_MS = 300_000;
-/** How long it takes until an endpoint that came back has its whole share again. */
+/** How long until an endpoint that came back has its full share again. */
 const SLOW_START_MS = 30_000;
-/** The part of its share that an endpoint begins with when it comes back. */
+/** The fraction of its share that an endpoint starts with when it comes back. */
 const FIRST_SHARE = 0.1;
-/** How often the share of an endpoint that came back is looked at again. */
+/** How often the share of an endpoint that came back is updated. */
 const SHARE_STEP_MS = 1_000;
 
-/** What decides about the health of an endpoint, and who hears of its changes. */
+/** Limits ejections, and is notified of changes in health. */
 export interface HealthWatch {
-  /** Whether one more endpoint may be ejected: never more than half are out. */
+  /** Whether another endpoint may be ejected: never more than half are out. */
   mayEject(): boolean;
-  /** Called when the endpoint is out, for another reason than before, or back: `reason` is null then. */
+  /** Called when the endpoint is out, also if only the reason changed, or back: then `reason` is null. */
   changed(reason: OutReason | null): void;
 }
 
 /**
- * Decides whether one endpoint is used: by the results of its requests, and of the health checks, if any. Reads no clock and sets no
- * timer: its callers pass the time.
+ * Decides whether one endpoint is used: by the outcomes of its requests and of health checks, if any. Reads no clock and sets no
+ * timer: callers pass the time.
  */
 export class EndpointHealth {
   readonly #watch: HealthWatch;
@@ -38,10 +38,10 @@ export class EndpointHealth {
   #ejectedUntilMs = 0;
   #lastEjectionMs = 0;
   #failsChecks = false;
-  /** Since when it is back; `null` if it has its whole share. */
+  /** Since when it is back; `null` if it has its full share. */
   #backSinceMs: number | null = null;
 
-  /** @param random gives the jitter of ejections: those of one outage must not all end at once */
+  /** @param random gives the jitter of ejections, so that those of one outage do not all end at once */
   constructor(watch: HealthWatch, random: Random) {
     this.#watch = watch;
     this.#random = random;
@@ -52,17 +52,17 @@ export class EndpointHealth {
     return this.#failsChecks ? 'check' : this.#ejectedFor;
   }
 
-  /** What failed last, in words; `null` if it has answered well since. */
+  /** The last failure in words; `null` if it has answered well since. */
   get lastFailure(): string | null {
     return this.#lastFailure;
   }
 
-  /** It was connected to, since it answers. */
+  /** Called when an answer proves that it can be connected to. */
   reached(): void {
     this.#connectFailures = 0;
   }
 
-  /** It answered a request to the end. */
+  /** Called when it has answered a request to the end. */
   answeredWell(): void {
     this.#connectFailures = 0;
     this.#badAnswers = 0;
@@ -70,7 +70,7 @@ export class EndpointHealth {
     this.#lastFailure = null;
   }
 
-  /** It answered 502, 503 or 504, reset a request or did not answer in time. `cause`: see `connectFailed`. */
+  /** Called when it answered 502, 503 or 504, reset a request or did not answer in time. `cause`: see `connectFailed`. */
   answeredBadly(cause: unknown, nowMs: number): void {
     if (this.#isSameFailure(cause)) return;
     this.#connectFailures = 0;
@@ -78,28 +78,28 @@ export class EndpointHealth {
   }
 
   /**
-   * No connection to it was made.
+   * Called when no connection to it could be made.
    *
-   * @param cause the error. Requests that fail together, with one connection, share one, which counts once.
+   * @param cause the error. Requests that fail together, on one connection, share one, which counts once.
    */
   connectFailed(cause: unknown, nowMs: number): void {
     if (this.#isSameFailure(cause)) return;
     if (++this.#connectFailures >= MAX_CONNECT_FAILURES) this.#eject('connect_failures', nowMs);
   }
 
-  /** The health checks have decided that it is healthy, or that it is not. Until then it counts as healthy. */
+  /** Called when health checks have found it healthy or unhealthy. Before, it counts as healthy. */
   checked(isHealthy: boolean, nowMs: number): void {
     if (this.#failsChecks === !isHealthy) return;
     this.#failsChecks = !isHealthy;
     this.#changed(nowMs);
   }
 
-  /** Lets its share grow from a small one: it is new among others that serve. */
+  /** Lets its share grow from a small one: it is new among others in use. */
   startSlowly(nowMs: number): void {
     this.#backSinceMs = nowMs;
   }
 
-  /** Ends an ejection whose time is over. Returns when to call again, unless something changes before. */
+  /** Ends an ejection whose time is up. Returns when to call again, unless something changes before. */
   review(nowMs: number): number {
     if (this.#ejectedFor !== null && nowMs >= this.#ejectedUntilMs) {
       this.#ejectedFor = null;
@@ -110,7 +110,7 @@ export class EndpointHealth {
     return this.#backSinceMs === null ? Number.POSITIVE_INFINITY : nowMs + SHARE_STEP_MS;
   }
 
-  /** The part of its weight that counts, above 0 and up to 1. */
+  /** The fraction of its weight that counts, above 0 and up to 1. */
   share(nowMs: number): number {
     if (this.#backSinceMs === null) return 1;
     return Math.min(1, Math.max(FIRST_SHARE, (nowMs - this.#backSinceMs) / SLOW_START_MS));
@@ -124,7 +124,7 @@ export class EndpointHealth {
   }
 
   #eject(reason: OutReason, nowMs: number): void {
-    // Requests that were under way may still fail.
+    // Requests that were in progress may still fail.
     if (this.#ejectedFor !== null || !this.#watch.mayEject()) return;
     const usedMs = nowMs - this.#ejectedUntilMs;
     const isRepeated = this.#lastEjectionMs > 0 && usedMs < Math.max(this.#lastEjectionMs, SLOW_START_MS);

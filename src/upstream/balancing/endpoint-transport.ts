@@ -17,14 +17,14 @@ import { type NewRetryCounts, ownRetryCounts, RetryBudget } from './retry-budget
 /** The current state of the endpoints of an upstream. */
 export interface EndpointsState {
   readonly endpoints: readonly EndpointState[];
-  /** True if every endpoint is out. Then all of them get requests all the same. */
+  /** True if every endpoint is out. Then all of them get requests nonetheless. */
   readonly allOut: boolean;
   /** Why the last lookup of a name found nothing; `null` if it did, or if there is no name. */
   readonly lookupFault: string | null;
 }
 
 interface EndpointState {
-  /** Is `host:port`, with an IPv6 address in brackets. */
+  /** `host:port`, with an IPv6 address in brackets. */
   readonly name: string;
   readonly outFor: core.OutReason | null;
   /** Its last fault; `null` if there was none. */
@@ -45,13 +45,13 @@ export interface Spreading {
 interface EndpointTransportDependencies {
   readonly clock: core.TimerClock;
   readonly random: core.Random;
-  /** Opens the source of the addresses of one configured URL. */
+  /** Opens the address source of one configured URL. */
   readonly openSource: (configured: transport.EndpointOptions) => EndpointSource;
   readonly openPool: (endpoint: SourcedEndpoint) => transport.EndpointPool;
-  /** Makes what counts requests and retries. Default: those of this thread alone. */
+  /** Creates counters of requests and retries. Default: those of this thread. */
   readonly newRetryCounts?: NewRetryCounts | undefined;
   readonly listener: core.UpstreamListener;
-  /** How threads share what checks find out: one of them checks. Default: there is one thread. */
+  /** How threads share the results of checks, which one of them makes. Default: there is only one thread. */
   readonly checks?: core.SharedStates<CheckState> | undefined;
 }
 
@@ -63,7 +63,7 @@ interface EndpointTransportOptions {
   readonly connectTimeoutMs: number;
 }
 
-/** Carries the requests to an upstream: each to one of its endpoints, which may come and go. It has none before it is used. */
+/** Sends each request to one of an upstream's endpoints, which may come and go. Has none until `use`. */
 export class EndpointTransport implements transport.Transport, CallShare, EndpointOwner {
   readonly isGrpc: boolean;
   readonly #connectTimeoutMs: number;
@@ -71,20 +71,20 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
   readonly #name: string;
   #balance: Balance = 'least_requests';
   #health: HealthOptions | null = null;
-  /** Kept over reloads, as the endpoints are. */
+  /** Kept across reloads, like the endpoints. */
   #checks: Checks;
-  /** The entries of the configuration, by all that they say but the weight. */
+  /** The configured entries, by everything except their weight. */
   #listed: ReadonlyMap<string, Listed> = new Map();
   /** The endpoints in use, by address and name. */
   #serving: ReadonlyMap<string, Endpoint> = new Map();
   readonly #balancer: Balancer<Endpoint>;
-  /** Kept over reloads as well. */
+  /** Kept across reloads as well. */
   #budget: RetryBudget;
-  /** The only endpoint that serves now, which is used whatever its health. */
+  /** The only endpoint, which is used whatever its health. */
   #sole: Endpoint | null = null;
   /** The pool of the only address, if that never changes: requests go straight to it. */
   #only: transport.EndpointPool | null = null;
-  /** Pools of addresses that are gone, until what they carry is over. */
+  /** Pools of removed addresses, until their requests are done. */
   readonly #draining = new Map<transport.Transport, Promise<void>>();
   #isClosed = false;
 
@@ -117,7 +117,7 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
         why: this.#whyOf(endpoint),
         weight: endpoint.weight,
         connections: endpoint.pool.connections,
-        // What goes straight to the pool, nobody else has counted.
+        // Requests that go straight to the pool are counted only there.
         inFlight: this.#only === null ? endpoint.inFlight : this.#only.inFlight,
       })),
       allOut: this.#balancer.allOut(this.nowMs()),
@@ -133,11 +133,11 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
   }
 
   /**
-   * Sends to these addresses from now on. Call it once.
+   * Sends requests to these addresses from now on. Call it once.
    *
-   * @param before the transport of the configuration before, if that reached the upstream in the same way. Addresses that stay keep
-   *   their connections, and what is known of their health; those that are gone finish what they carry. What began under that
-   *   configuration still goes to the addresses of then, and both hear of each that goes out or comes back.
+   * @param before the transport of the previous configuration, if that reached the upstream in the same way. Addresses that stay
+   *   keep their connections and health; removed ones finish their requests. Requests that began under the previous configuration
+   *   still go to its addresses, and both learn when one of them goes out or comes back.
    */
   use({ endpoints, balance, health }: Spreading, before: EndpointTransport | null): void {
     this.#balance = balance;
@@ -163,7 +163,9 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
     return new EndpointCall(this, request, sink, caller).start(this.#firstFor(caller));
   }
 
-  /** Chooses the endpoint of a request. The clock costs more than all the rest, so it is not read where there is no choice. */
+  /**
+   * Chooses the endpoint of a request. Reading the clock costs more than everything else, so it is avoided if there is no choice.
+   */
   #firstFor(caller: string): Endpoint | null {
     if (this.#sole !== null) return this.#sole;
     const nowMs = this.nowMs();
@@ -273,7 +275,7 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
     this.#parts.listener.addressesChanged({ upstream: this.#name, added, removed, count: serving.size });
   }
 
-  /** Takes the addresses that the sources have now. */
+  /** Takes the current addresses from the sources. */
   #take(before: ReadonlyMap<string, Endpoint>): void {
     const serving = new Map<string, Endpoint>();
     for (const { followed, weight } of this.#listed.values()) {
@@ -329,26 +331,26 @@ function openChecks(
   return new HealthChecks({ clock, random, tell: (key, state) => checks.tell(`${upstream} ${key}`, state) });
 }
 
-/** An entry of the configuration, and where its addresses come from. */
+/** A configured entry, and the source of its addresses. */
 interface Listed {
   readonly followed: Followed;
   readonly weight: number;
 }
 
-/** A source of addresses, and the transport that follows it: another one after a reload. */
+/** A source of addresses, and the transport that follows it, which a reload replaces. */
 interface Followed {
   readonly source: EndpointSource;
   follower: EndpointTransport;
-  /** True if it was listed from the start and has offered nothing yet: its first addresses do not count as new. */
+  /** True if it was listed from the start and has not provided addresses yet: its first ones do not count as new. */
   isFirst: boolean;
 }
 
-/** Another weight of the same address needs no other source. */
+/** Changing the weight of an address needs no new source. */
 function sourceKey({ weight: _weight, ...where }: transport.EndpointOptions): string {
   return JSON.stringify(where);
 }
 
-/** An endpoint is the same as long as its address is, and the name for which its certificate is verified. */
+/** Identifies an endpoint: by its address, and the name that its certificate is verified for. */
 function endpointKey(endpoint: SourcedEndpoint): string {
   return `${endpointName(endpoint)} ${endpoint.name}`;
 }

@@ -5,11 +5,11 @@ import { textHash } from './caller-rank.ts';
 import { EndpointHealth } from './endpoint-health.ts';
 import { RecentCount } from './recent-count.ts';
 
-/** Quarters of a second that a failure counts as in flight: at least one whole second. */
+/** How many quarters of a second a failure counts as in flight: at least one full second. */
 const FAILURE_SLOTS = 5;
 const FAILURE_SLOT_MS = 250;
 
-/** Balances between endpoints, and is told of their health. */
+/** Balances between endpoints, and is notified of their health. */
 export interface EndpointOwner {
   /** Whether one more endpoint may be ejected. */
   mayEject(): boolean;
@@ -27,7 +27,7 @@ export class Endpoint implements Candidate {
   readonly health: EndpointHealth;
   /** Above 0. The transport sets it. */
   weight = 1;
-  /** Hears of its health. Another one after a reload. */
+  /** Is notified of its health. Replaced by a reload. */
   owner: EndpointOwner;
   #inFlight = 0;
   readonly #failed = new RecentCount(FAILURE_SLOTS, FAILURE_SLOT_MS);
@@ -71,7 +71,10 @@ export class Endpoint implements Candidate {
     this.#inFlight--;
   }
 
-  /** Counts a failed request as in flight for another second: an endpoint that fails fast looks idle, and would attract all. */
+  /**
+   * Counts a failed request as in flight for another second: an endpoint that fails fast looks idle, and would attract all
+   * requests.
+   */
   failed(nowMs: number): void {
     this.#failed.add(nowMs);
   }

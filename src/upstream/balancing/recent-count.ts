@@ -1,4 +1,4 @@
-/** Counts what happened within the last moments, in slots, so that it takes no timer and little memory. */
+/** Counts recent events in time slots, so that it needs no timer and little memory. */
 export class RecentCount {
   readonly #slotMs: number;
   readonly #slots: number[];
@@ -6,7 +6,7 @@ export class RecentCount {
   #newest = 0;
   #total = 0;
 
-  /** @param slots each of `slotMs`; what falls into the oldest one is forgotten first */
+  /** @param slots each lasts `slotMs`; the oldest one is dropped first */
   constructor(slots: number, slotMs: number) {
     this.#slots = new Array<number>(slots).fill(0);
     this.#slotMs = slotMs;

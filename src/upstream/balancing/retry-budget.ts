@@ -2,30 +2,30 @@ import { RecentCount } from './recent-count.ts';
 
 /** Retries within 10 s that are allowed however few requests there are. */
 const LEAST_RETRIES = 10;
-/** The part of the requests of the last 10 s that may be sent again. */
+/** The fraction of the requests of the last 10 s that may be sent again. */
 const SHARE = 0.2;
 
-/** The counts of the last 10 s lie in so many slots, each of so many milliseconds. */
+/** The counts of the last 10 s are kept in this many slots of this many milliseconds. */
 export const RETRY_SLOTS = { slots: 10, slotMs: 1_000 } as const;
 
 /** Counts the requests to one upstream, and those that were sent again, in the last 10 s. */
 export interface RetryCounts {
   readonly requests: Pick<RecentCount, 'add' | 'total'>;
   readonly retries: Pick<RecentCount, 'add' | 'total'>;
-  /** Runs something while no other thread counts retries. */
+  /** Runs a function while no other thread counts retries. */
   alone(run: () => boolean): boolean;
 }
 
-/** Makes the counts of the upstream of this name. */
+/** Makes the counts of the upstream with this name. */
 export type NewRetryCounts = (upstream: string) => RetryCounts;
 
-/** Makes counts of this thread alone. */
+/** Makes counts for this thread only. */
 export const ownRetryCounts: NewRetryCounts = () => {
   const newCount = () => new RecentCount(RETRY_SLOTS.slots, RETRY_SLOTS.slotMs);
   return { requests: newCount(), retries: newCount(), alone: run => run() };
 };
 
-/** Limits how many requests to an upstream are sent again, so that retries never multiply the load of a service that fails. */
+/** Limits how many requests to an upstream are sent again, so that retries never multiply the load of a failing service. */
 export class RetryBudget {
   readonly #counts: RetryCounts;
 
@@ -33,12 +33,12 @@ export class RetryBudget {
     this.#counts = counts;
   }
 
-  /** Notes a request that is sent for the first time. */
+  /** Counts a request sent for the first time. */
   sent(nowMs: number): void {
     this.#counts.requests.add(nowMs);
   }
 
-  /** Takes one retry out of the budget. Returns false if it is spent. */
+  /** Takes one retry from the budget. Returns false if it is spent. */
   take(nowMs: number): boolean {
     const { requests, retries } = this.#counts;
     return this.#counts.alone(() => {

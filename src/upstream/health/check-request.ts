@@ -3,7 +3,9 @@ import { errorText, firstValue, NO_NAMES, RpcCode, rpcCodeName } from '../../cor
 import type { OutgoingRequest } from '../../http1/index.ts';
 import { type CallSink, isOwnLack, type UpstreamFailure } from '../transport.ts';
 
-/** What a check asks for: a path by GET, or a gRPC service by `grpc.health.v1.Health/Check`; an empty name means the whole server. */
+/**
+ * The target of a check: a path by GET, or a gRPC service by `grpc.health.v1.Health/Check`; an empty name means the whole server.
+ */
 export type CheckTarget =
   | { readonly kind: 'path'; readonly path: string }
   | { readonly kind: 'service'; readonly service: string };
@@ -12,18 +14,18 @@ export type CheckTarget =
 export interface CheckResult {
   /** Why the endpoint is not healthy; `null` if it is. */
   readonly why: string | null;
-  /** Whether a connection could be made, as far as the check went. */
+  /** Whether a connection was made. */
   readonly reached: boolean;
 }
 
 const HEALTHY: CheckResult = { why: null, reached: true };
 
-/** Makes the request of a check. It carries no token, and nothing of a client. */
+/** Makes the request of a check, without a token or anything from a client. */
 export function checkRequest(target: CheckTarget, host: string): OutgoingRequest {
   const fields = ['Host', host, 'User-Agent', 'weir'];
   const common = {
     ...{ neverIndexed: NO_NAMES, takesTrailers: false, upgrade: 'none' as const },
-    // The check has a time limit of its own.
+    // The check has its own time limit.
     ...{ firstByteTimeoutMs: null, idleTimeoutMs: null },
   };
   if (target.kind === 'path') {
@@ -38,15 +40,15 @@ export function checkRequest(target: CheckTarget, host: string): OutgoingRequest
   };
 }
 
-/** Takes what a check found; `null` if nothing, since the gateway had no descriptor for the connection. */
+/** Takes the result of a check; `null` for none, because the gateway had no descriptor for the connection. */
 type CheckDone = (result: CheckResult | null) => void;
 
-/** Makes a sink that calls back once, when the response tells how the endpoint is. */
+/** Makes a sink that calls back once, when the response shows the state of the endpoint. */
 export function checkSink(target: CheckTarget, done: CheckDone): CallSink {
   return target.kind === 'path' ? new PathCheck(done) : new ServiceCheck(done);
 }
 
-/** A body whose bytes are all there. */
+/** A body that is completely available. */
 class ReadyBody implements BodySource {
   started = false;
   readonly #bytes: Buffer;
@@ -66,7 +68,7 @@ class ReadyBody implements BodySource {
   resume(): void {}
 }
 
-/** Reads a response for what it says about health. */
+/** Reads the state of an endpoint from a response. */
 abstract class Check implements CallSink {
   readonly #done: CheckDone;
 
@@ -128,10 +130,10 @@ class PathCheck extends Check {
   }
 }
 
-/** The number that `grpc.health.v1.HealthCheckResponse` has for SERVING. */
+/** The value of SERVING in `grpc.health.v1.HealthCheckResponse`. */
 const SERVING = 1;
 const STATUS_NAMES = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'];
-/** Longest response that is read: one field, with the prefix of the message. */
+/** Longest response that is read: one field, with the message prefix. */
 const MOST_BYTES = 64;
 
 class ServiceCheck extends Check {
@@ -171,13 +173,13 @@ class ServiceCheck extends Check {
   }
 }
 
-/** Bytes before each message of gRPC: a flag and the length. */
+/** Bytes before each gRPC message: a flag and the length. */
 const PREFIX_BYTES = 5;
 /** Protocol buffers, field 1: as a varint, and as bytes with a length. */
 const VARINT_1 = 0x08;
 const BYTES_1 = 0x0a;
 
-/** Writes a `HealthCheckRequest` with the prefix of a message of gRPC. */
+/** Writes a `HealthCheckRequest` with the gRPC message prefix. */
 function requestMessage(service: string): Buffer {
   const name = Buffer.from(service);
   const message = name.length === 0 ? name : Buffer.concat([Buffer.from([BYTES_1, name.length]), name]);
@@ -186,7 +188,7 @@ function requestMessage(service: string): Buffer {
   return Buffer.concat([prefix, message]);
 }
 
-/** Reads the status out of a `HealthCheckResponse`; 0 if there is none. */
+/** Reads the status from a `HealthCheckResponse`; 0 if there is none. */
 function servingStatus(body: Buffer): number {
   return body[PREFIX_BYTES] === VARINT_1 ? (body[PREFIX_BYTES + 1] ?? 0) : 0;
 }

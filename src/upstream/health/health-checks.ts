@@ -10,15 +10,15 @@ export interface HealthOptions {
   readonly host: string;
   /** From the start of one check to the start of the next. */
   readonly everyMs: number;
-  /** For a whole check, connecting included. */
+  /** For a complete check, including connecting. */
   readonly timeoutMs: number;
-  /** Good checks in a row after which an endpoint that failed is healthy. */
+  /** Consecutive successful checks after which a failed endpoint is healthy. */
   readonly healthyAfter: number;
-  /** Failed checks in a row after which an endpoint is not healthy. */
+  /** Consecutive failed checks after which an endpoint is unhealthy. */
   readonly unhealthyAfter: number;
 }
 
-/** An endpoint, as far as it is checked. */
+/** An endpoint, as the checks see it. */
 export interface CheckedEndpoint {
   readonly address: EndpointAddress;
   readonly pool: Pick<Transport, 'send'>;
@@ -28,18 +28,18 @@ export interface CheckedEndpoint {
 /** Called when a check could not connect. */
 export type Unreached = (address: EndpointAddress) => void;
 
-/** What the checks have found out about an endpoint, for other threads. Without it, the endpoint counts as healthy. */
+/** The result of the checks of an endpoint, for other threads. Without it, the endpoint counts as healthy. */
 export interface CheckState {
   readonly isHealthy: boolean;
   /** Why the last check failed; `null` if it did not. */
   readonly why: string | null;
 }
 
-/** Knows how the endpoints of an upstream are, by checks of its own or of another thread. */
+/** The health of an upstream's endpoints, by checks in this or another thread. */
 export interface Checks {
-  /** Whether it passes on right now what another thread has found out, which that one reports. */
+  /** Whether it is currently passing on results of another thread, which that thread reports. */
   readonly isLearning: boolean;
-  /** Checks these endpoints from now on, in this way; with `null`, none: all count as healthy then. */
+  /** Checks these endpoints from now on, in this way; with `null`, checks none: then all count as healthy. */
   use(
     options: HealthOptions | null,
     endpoints: ReadonlyMap<string, CheckedEndpoint>,
@@ -53,11 +53,13 @@ export interface Checks {
 interface HealthChecksDependencies {
   readonly clock: TimerClock;
   readonly random: Random;
-  /** Tells other threads what is known of an endpoint, by its key; `null`: nothing. Default: there are none. */
+  /**
+   * Publishes the known state of an endpoint to other threads, by its key; `null` for none. Default: there are no other threads.
+   */
   readonly tell?: (key: string, state: CheckState | null) => void;
 }
 
-/** Jitter: up to this part of the time between two checks is left out at random, so that they do not all happen at once. */
+/** Jitter: up to this fraction of the time between two checks is subtracted at random, so that they do not all happen at once. */
 const JITTER = 0.1;
 
 /** Checks the endpoints of an upstream at intervals, over the connections that requests use. */
@@ -120,10 +122,10 @@ class EndpointCheck {
   #dueMs = 0;
   #limit: Timer | null = null;
   #call: TransportCall | null = null;
-  /** Numbers the checks, so that a late answer to one is not taken for the next. */
+  /** Numbers the checks, so that a late answer to one is not attributed to the next. */
   #number = 0;
   #isHealthy = true;
-  /** Checks in a row that contradict `#isHealthy`. */
+  /** Consecutive checks that contradict `#isHealthy`. */
   #against = 0;
 
   constructor(
@@ -155,7 +157,7 @@ class EndpointCheck {
     this.#call = this.#endpoint.pool.send(checkRequest(target, host), checkSink(target, done), '');
   }
 
-  /** @param stays true if the endpoint is used on without checks: it then counts as healthy */
+  /** @param stays true if the endpoint remains in use without checks: it then counts as healthy */
   stop(stays: boolean): void {
     const { clock } = this.#dependencies;
     clock.cancel(this.#next);

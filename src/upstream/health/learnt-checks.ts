@@ -3,12 +3,12 @@ import type { CheckedEndpoint, CheckState, Checks, HealthOptions } from './healt
 
 /** An endpoint that another thread checks. */
 interface Learnt {
-  /** What is known of it; `null` if nothing is. */
+  /** Its known state; `null` for none. */
   state: CheckState | null;
   end(): void;
 }
 
-/** What the checks of another thread find out about the endpoints of an upstream. */
+/** The results of another thread's checks of an upstream's endpoints. */
 export class LearntChecks implements Checks {
   readonly #upstream: string;
   readonly #states: LearntStates<CheckState>;
@@ -54,7 +54,7 @@ export class LearntChecks implements Checks {
     this.use(null, new Map());
   }
 
-  /** Without a state, nothing is known against the endpoint. */
+  /** Without a state, the endpoint counts as healthy. */
   #take(endpoint: CheckedEndpoint, state: CheckState | null): void {
     this.#isTaking = true;
     endpoint.health.checked(state?.isHealthy ?? true, this.#clock.monotonicMs());

@@ -2,7 +2,7 @@ import { isIPv6, type Socket } from 'node:net';
 import { type Answer, type DecodedPacket, decode, encode, type Packet, RECURSION_DESIRED } from 'dns-packet';
 import type { DatagramSocket, RandomBytes, System } from '../../core/index.ts';
 
-/** What a DNS client needs of the system. */
+/** The parts of the system that a DNS client needs. */
 export type DnsSystem = Pick<System, 'clock' | 'network' | 'randomBytes'>;
 
 type DnsType = 'A' | 'AAAA' | 'SRV';
@@ -10,11 +10,11 @@ type DnsType = 'A' | 'AAAA' | 'SRV';
 /** The records of a response. */
 export interface DnsReply {
   readonly answers: readonly Answer[];
-  /** Records that the server adds unasked, such as the addresses of the hosts that it names. */
+  /** Records that the server adds unrequested, such as the addresses of the hosts it names. */
   readonly additionals: readonly Answer[];
 }
 
-/** A DNS server says that the name does not exist, or has no such records (RFC 2308). */
+/** Thrown if a DNS server says that the name does not exist, or has no such records (RFC 2308). */
 export class NoSuchRecords extends Error {}
 
 /** How long a server may take to answer, and how often all are asked. */
@@ -31,8 +31,8 @@ const FORMAT_ERROR = 1;
 const NAME_ERROR = 3;
 
 /**
- * Asks the DNS servers of this machine: by UDP, and by TCP where the response is larger than a datagram. Node's own resolver does
- * not tell how long an SRV record is valid.
+ * Asks this machine's DNS servers: by UDP, and by TCP if the response is larger than a datagram. Node's own resolver does not
+ * report how long an SRV record is valid.
  */
 export class DnsClient {
   readonly #system: DnsSystem;
@@ -42,8 +42,8 @@ export class DnsClient {
   }
 
   /**
-   * Returns the records of a name. Asks one server after the other, twice. Throws `NoSuchRecords` where a server says that there
-   * are none, and another error if no server answers.
+   * Returns the records of a name. Asks one server after the other, twice. Throws `NoSuchRecords` if a server says that there are
+   * none, and another error if no server answers.
    */
   async ask(name: string, type: DnsType): Promise<DnsReply> {
     let fault: unknown = new Error('no DNS server is configured');
@@ -64,7 +64,7 @@ export class DnsClient {
   async #askServer(server: Server, name: string, type: DnsType): Promise<DecodedPacket> {
     const query = makeQuery(name, type, this.#system.randomBytes);
     const reply = await this.#exchange(query, new DatagramLink(server, this.#system));
-    // A server from before RFC 6891 rejects the record that allows large datagrams.
+    // A server older than RFC 6891 rejects the record that allows large datagrams.
     if (!reply.flag_tc && codeOf(reply) !== FORMAT_ERROR) return reply;
     return this.#exchange({ ...query, additionals: [] }, new StreamLink(server, this.#system));
   }
@@ -80,7 +80,7 @@ export class DnsClient {
         link.open(encode(query), {
           message(bytes) {
             const reply = readMessage(bytes);
-            // Anyone can send datagrams: what does not fit the question is ignored (RFC 5452, 9.1).
+            // Anyone can send datagrams: those that do not match the query are ignored (RFC 5452, 9.1).
             if (reply !== null && answers(reply, query)) resolve(reply);
           },
           fail: reject,
@@ -128,7 +128,7 @@ function answers({ type, id, questions = [] }: DecodedPacket, query: Query): boo
   return question.type === asked.type && question.class === 'IN' && sameName(question.name, asked.name);
 }
 
-/** Whether two names are the same (RFC 4343); a name from DNS has no dot at its end. */
+/** Whether two names are the same (RFC 4343); a name from DNS has no trailing dot. */
 export function sameName(one: string, other: string): boolean {
   return canonicalName(one) === canonicalName(other);
 }
@@ -163,12 +163,12 @@ function parseServer(text: string): Server {
 }
 
 interface LinkListener {
-  /** Called for each message; any of them may be forged. */
+  /** Called for each message; it may be forged. */
   message(bytes: Buffer): void;
   fail(error: Error): void;
 }
 
-/** A way to one DNS server, for one query. */
+/** A connection to one DNS server, for one query. */
 interface Link {
   open(query: Buffer, listener: LinkListener): void;
   fail(error: Error): void;
@@ -189,7 +189,7 @@ class DatagramLink implements Link {
     this.#listener = listener;
     this.#socket.on('message', bytes => listener.message(bytes));
     this.#socket.on('error', error => listener.fail(error));
-    // Connected, the system takes datagrams from this server alone.
+    // Once connected, the system accepts datagrams from this server only.
     this.#socket.connect(this.#server.port, this.#server.host, () => {
       if (this.#listener !== null) this.#socket.send(query);
     });

@@ -3,19 +3,19 @@ import type { EndpointAddress } from '../transport.ts';
 
 /** An address that a lookup found. */
 export interface FoundAddress extends EndpointAddress {
-  /** Its part of the requests, beside the others: 1 on average. */
+  /** Its share of the requests, relative to others: 1 on average. */
   readonly weight: number;
 }
 
 /** What a lookup found. */
 export interface LookupAnswer {
-  /** Groups of addresses, the best first: each is for when none of those before it can be reached. At least one; none is empty. */
+  /** Groups of addresses, in order of preference: each is used if none before it can be reached. At least one; none is empty. */
   readonly tiers: readonly (readonly FoundAddress[])[];
-  /** How long the answer is good. */
+  /** How long the answer is valid. */
   readonly goodForMs: number;
 }
 
-/** Looks a name up; throws where nothing is found. `anew`: what another thread has found before does not do. */
+/** Looks up a name; throws if nothing is found. `anew`: do not use a result of another thread. */
 export type Lookup = (anew?: boolean) => Promise<LookupAnswer>;
 
 /** An address as the system lists it, with its family. */
@@ -24,12 +24,12 @@ interface SystemAddress {
   readonly family: number;
 }
 
-/** How long addresses from the system are used: it does not say how long they are valid. */
+/** How long addresses from the system are used: it does not report how long they are valid. */
 const GOOD_FOR_MS = 30_000;
 
 /**
- * Looks a name up as the system does: with its hosts file and search domains. The family that the system lists first makes the
- * first group, the other the second.
+ * Looks up a name as the system does: with its hosts file and search domains. The family that the system lists first forms the
+ * first group, the other one the second.
  */
 export function systemLookup({ host, port }: EndpointAddress, { lookup }: Pick<Network, 'lookup'>): Lookup {
   return () =>
@@ -50,7 +50,7 @@ export function systemLookup({ host, port }: EndpointAddress, { lookup }: Pick<N
     });
 }
 
-/** The host of a service whose SRV records are looked up: `_http._tcp.api.internal` is that of `api.internal` (RFC 2782). */
+/** The host of a service with SRV records: that of `_http._tcp.api.internal` is `api.internal` (RFC 2782). */
 export function serviceHost(name: string): string {
   return name.replace(/^(_[^.]+\.)+/, '');
 }

@@ -5,35 +5,38 @@ import type { FoundAddress, Lookup, LookupAnswer } from './lookup.ts';
 
 /** How soon a failed lookup is tried again. */
 const AGAIN_AFTER_MS = 5_000;
-/** A failed connect has a name looked up at most this often. */
+/** Minimum time between lookups of a name due to failed connects. */
 export const REFRESH_MS = 1_000;
-/** Jitter: up to this part of the time between two lookups is added at random, so that gateways do not all ask at once. */
+/** Jitter: up to this fraction of the time between two lookups is added at random, so that gateways do not all ask at once. */
 const JITTER = 0.1;
-/** How long an address counts as out of reach after a failed connect. */
+/** How long an address counts as unreachable after a failed connect. */
 const UNREACHED_MS = 30_000;
-/** How long an address that was out of reach has to take a connection. */
+/** How long an unreachable address gets to accept a probing connection. */
 const PROBE_MS = 1_000;
-/** Maximum number of addresses used. A name that has more is a mistake or an attack. */
+/** Maximum number of addresses used. A name with more is a mistake or an attack. */
 const MOST_ADDRESSES = 1_000;
 
 export type NamedSystem = Pick<System, 'clock' | 'random' | 'network'>;
 
-/** Hears how lookups end. */
+/** Is notified of the outcome of lookups. */
 export interface LookupListener {
-  /** A lookup failed, for the first time since one did not. */
+  /** Called when a lookup failed, for the first time since one succeeded. */
   failed(cause: string): void;
-  /** A lookup did not fail, for the first time since one did. */
+  /** Called when a lookup succeeded, for the first time since one failed. */
   works(): void;
-  /** Calls back when another thread has had it looked up. Returns what ends that; nothing if there is no other thread. */
+  /**
+   * Registers a callback for lookups by another thread. Returns a function that ends this, or nothing if there are no other
+   * threads.
+   */
   follow?(news: () => void): (() => void) | undefined;
 }
 
 /**
- * Looks a name up again and again, and offers its addresses.
+ * Looks up a name repeatedly, and provides its addresses.
  *
  * A lookup may find groups of addresses: two families, or several priorities. The first group is used. If none of its addresses
- * could be reached lately, the next group is used, until an address of a better group takes a connection: these are tried after
- * each lookup.
+ * could be reached recently, the next group is used, until an address of a better group accepts a connection: these are tried
+ * after each lookup.
  */
 export class NamedEndpoints implements EndpointSource {
   endpoints: readonly SourcedEndpoint[] = [];
@@ -45,21 +48,21 @@ export class NamedEndpoints implements EndpointSource {
   readonly #random: Random;
   readonly #network: System['network'];
   #tiers: LookupAnswer['tiers'] = [];
-  /** The place of the group in use. */
+  /** The index of the group in use. */
   #tier = 0;
-  /** When a connection to an address in use could not be made last, by `keyOf`. */
+  /** When a connect to an address in use last failed, by `keyOf`. */
   #unreached = new Map<string, number>();
   #changed: () => void = () => {};
   #timer: Timer | null = null;
   #running: Promise<void> | null = null;
-  /** Whether another thread has had the name looked up since the answer that is being taken. */
+  /** Whether another thread has looked up the name since the answer now being processed. */
   #hasNews = false;
-  /** When a failed connect had the name looked up last. */
+  /** When a failed connect last caused a lookup. */
   #refreshedAtMs = Number.NEGATIVE_INFINITY;
   #closed = false;
   #unfollow: (() => void) | undefined;
 
-  /** @param name for which certificates are verified */
+  /** @param name the name that certificates are verified for */
   constructor(
     lookup: Lookup,
     name: string,
@@ -96,7 +99,7 @@ export class NamedEndpoints implements EndpointSource {
     this.#clock.cancel(this.#timer);
   }
 
-  /** Goes on to the next group if no address of this one can be reached. Returns whether it did. */
+  /** Switches to the next group if no address of this one can be reached. Returns whether it did. */
   #noteUnreached(failed: EndpointAddress): boolean {
     const key = keyOf(failed);
     if (!this.endpoints.some(endpoint => keyOf(endpoint) === key)) return false;
@@ -152,7 +155,7 @@ export class NamedEndpoints implements EndpointSource {
     if (!this.#closed) this.#useTier(best);
   }
 
-  /** Returns the first group before this one that takes a connection, or this one. */
+  /** Returns the first group before this one that accepts a connection, or this one. */
   async #bestTier(tier: number): Promise<number> {
     for (let better = 0; better < tier; better++) {
       const taken = (this.#tiers[better] ?? []).map(address => this.#takesConnection(address));
@@ -195,7 +198,7 @@ export class NamedEndpoints implements EndpointSource {
   }
 }
 
-/** Writes an address so that equal ones are written alike. */
+/** Formats an address so that equal ones have the same text. */
 function keyOf({ host, port }: EndpointAddress): string {
   return `${host} ${port}`;
 }

@@ -4,30 +4,30 @@ import { type Lookup, type LookupAnswer, systemLookup } from './lookup.ts';
 import { REFRESH_MS } from './named-endpoints.ts';
 import { srvLookup } from './srv-lookup.ts';
 
-/** Asks for the addresses of a name, by the thread that looks names up for all. */
+/** A request for the addresses of a name, to the thread that does all lookups. */
 export interface LookupQuestion extends EndpointOptions {
-  /** A connect has failed: the addresses may have changed. Otherwise an answer that is still good will do. */
+  /** True if a connect has failed, so that the addresses may have changed. Otherwise an answer that is still valid will do. */
   readonly anew: boolean;
 }
 
-/** How threads share lookups: one of them looks names up, as often as a process without threads would. */
+/** How threads share lookups: one of them does all, as often as a process without threads would. */
 export interface Lookups {
   ask(question: LookupQuestion): Promise<LookupAnswer>;
-  /** Calls back when a name has been looked up, by the key of `nameKey`. Returns what ends that. */
+  /** Registers a callback for lookups of a name, by the key of `nameKey`. Returns a function that ends this. */
   follow(key: string, news: () => void): () => void;
 }
 
 type LookupSystem = Pick<System, 'clock' | 'network' | 'randomBytes'>;
 
-/** Names that are remembered. Further ones begin anew. */
+/** Maximum names remembered. Further ones start over. */
 const MOST_NAMES = 1_000;
 
-/** Says how a name is looked up. */
+/** Returns how a name is looked up. */
 export function lookupOf({ host, port, lookup }: EndpointOptions, system: LookupSystem): Lookup {
   return lookup === 'srv' ? srvLookup(host, system) : systemLookup({ host, port }, system.network);
 }
 
-/** Tells names apart, and ways of looking them up. */
+/** Identifies a name together with the way it is looked up. */
 export function nameKey({ host, port, lookup }: EndpointOptions): string {
   return `${lookup} ${host} ${port}`;
 }
@@ -50,9 +50,9 @@ export class Followers {
   }
 }
 
-/** Looks names up, in the thread that does so for all. */
+/** Looks up names, in the thread that does this for all. */
 export class SharedLookups implements Lookups {
-  /** Tells the other threads that this name has been looked up. */
+  /** Notifies the other threads that this name was looked up. */
   tellOthers: (key: string) => void = () => {};
   readonly #system: LookupSystem;
   readonly #names = new Map<string, RememberedLookup>();
@@ -79,7 +79,7 @@ export class SharedLookups implements Lookups {
   };
 }
 
-/** Looks one name up, and remembers what came of it. */
+/** Looks up one name, and remembers the result. */
 class RememberedLookup {
   readonly #lookup: Lookup;
   readonly #clock: Clock;

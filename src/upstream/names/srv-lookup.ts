@@ -4,18 +4,18 @@ import type { DnsReply, DnsSystem } from './dns-client.ts';
 import { canonicalName, DnsClient, NoSuchRecords, sameName } from './dns-client.ts';
 import type { FoundAddress, Lookup, LookupAnswer } from './lookup.ts';
 
-/** Bounds on the time that DNS allows: the longest so that a change is noticed, the shortest so that no server is flooded. */
+/** Bounds on the time that DNS allows: the maximum so that changes are noticed, the minimum so that no server is flooded. */
 const LONGEST_MS = 300_000;
 const SHORTEST_MS = 5_000;
-/** The number of hosts that are looked up at the same time, and in all. */
+/** How many hosts are looked up at once, and in total. */
 const AT_ONCE = 16;
 const MOST_HOSTS = 1_000;
-/** After this time, hosts that have not been looked up yet keep the addresses that they had. */
+/** After this time, hosts that have not been looked up yet keep their previous addresses. */
 const LONGEST_LOOKUP_MS = 15_000;
-/** The part of an average host that one with weight 0 gets: a very small chance (RFC 2782). */
+/** The weight, relative to an average host, of one with weight 0: a very small chance (RFC 2782). */
 const SMALLEST_PART = 0.01;
 
-/** The addresses of a host that SRV records name. */
+/** The addresses of a host named by SRV records. */
 interface HostAddresses {
   /** The family to use first, then the other; at least one, none empty. */
   readonly families: readonly (readonly string[])[];
@@ -23,12 +23,12 @@ interface HostAddresses {
 }
 
 /**
- * Looks SRV records up (RFC 2782) in DNS itself, since the system does not tell how long they are good. A host that has addresses
- * of both families is used by IPv4 first.
+ * Looks up SRV records (RFC 2782) in DNS directly, since the system does not report how long they are valid. For a host with
+ * addresses of both families, IPv4 is used first.
  */
 export function srvLookup(name: string, system: DnsSystem): Lookup {
   const client = new DnsClient(system);
-  /** The last addresses of each host. Hosts that no record names any more are forgotten. */
+  /** The last addresses of each host. Hosts that are no longer named by a record are forgotten. */
   let known = new Map<string, HostAddresses>();
   return async () => {
     const reply = await client.ask(name, 'SRV');
@@ -51,7 +51,7 @@ export function srvLookup(name: string, system: DnsSystem): Lookup {
   };
 }
 
-/** Returns the records that name a place to connect to. A single dot for a host says that the service is not offered. */
+/** Returns the records that name a target to connect to. A single dot as the host means that the service is not offered. */
 function srvRecords({ answers }: DnsReply): SrvAnswer[] {
   return answers
     .filter(record => record.type === 'SRV')
@@ -59,8 +59,8 @@ function srvRecords({ answers }: DnsReply): SrvAnswer[] {
 }
 
 /**
- * Finds the addresses of a host: in the response that named it, or by asking. Returns what was known where a question got no
- * answer, so that a host does not change its family for that, and `null` where the host has no address.
+ * Finds the addresses of a host: in the response that named it, or by a query. Returns the previous ones if a query got no
+ * answer, so that the host does not change its family for that, and `null` if the host has no address.
  */
 async function findHost(
   client: DnsClient,
@@ -107,7 +107,7 @@ function answerOf(
   return { tiers, goodForMs: Math.max(SHORTEST_MS, Math.min(ttlMs, LONGEST_MS)) };
 }
 
-/** Returns the addresses of the records of one priority: those of the first family of each host, or those of the second. */
+/** Returns the addresses of the records of one priority: those of each host's first family, or of its second. */
 function tierOf(
   records: readonly SrvAnswer[],
   hosts: ReadonlyMap<string, HostAddresses>,
@@ -117,7 +117,7 @@ function tierOf(
   const average = sum / records.length;
   return records.flatMap(({ data }) => {
     const addresses = hosts.get(canonicalName(data.target))?.families[family] ?? [];
-    // Where no host has a weight, all have the same.
+    // If no host has a weight, all are equal.
     const weight = sum === 0 ? 1 : Math.max((data.weight ?? 0) / average, SMALLEST_PART);
     return addresses.map(host => ({ host, port: data.port, weight: weight / addresses.length }));
   });

@@ -10,7 +10,7 @@ import {
   size,
 } from '../../values/index.ts';
 
-/** The most threads that serve clients. */
+/** Maximum threads that serve clients. */
 export const MOST_WORKERS = 256;
 
 /** `workers` of gateway.yaml. */
@@ -83,7 +83,7 @@ export const capsSchema = z
   );
 means('maximum', capsSchema);
 
-/** `timeouts` of gateway.yaml. An upstream has timeouts of its own. */
+/** `timeouts` of gateway.yaml. Upstreams have their own timeouts. */
 export const clientTimeoutsSchema = z
   .strictObject({
     tls_handshake: duration()

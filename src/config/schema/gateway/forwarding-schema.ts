@@ -5,7 +5,7 @@ import { duration, fieldNames, httpToken, means, yesOrNo } from '../../values/in
 const NAME =
   'expected the name of a header field such as X-Real-IP, or the beginning of several such as X-Corp-*';
 
-/** Fields that cannot be listed, because the gateway needs them to understand a request. */
+/** Fields that cannot be listed, because the gateway needs them to interpret requests. */
 const READ_OF_EVERY_REQUEST = new Set([
   'authorization',
   'connection',
@@ -26,7 +26,7 @@ function removed() {
   });
 }
 
-/** The rules for header fields that hold in every configuration. */
+/** The rules for header fields that apply in every configuration. */
 export const RULES_BY_DEFAULT = new ForwardingRules({ own: ['via'] }).table;
 
 /** The name of a field that anyone may send, or of several. */
@@ -107,7 +107,7 @@ const rules = z
   })
   .refine(({ origins, credentials }) => origins !== null || !credentials, {
     path: ['credentials'],
-    // Any page that a visitor opens could act for them.
+    // `forwarding_headers` of gateway.yaml: the lists of fields to remove and to keep.
     error:
       'list the origins when credentials is true: with "any", every web page could act on behalf of its visitors',
   });

@@ -25,8 +25,7 @@ import { logSchema, metricsSchema, tracingSchema } from './observing-schema.ts';
 import { stateSchema, storeSchema } from './store-schema.ts';
 import { upstreamsSchema } from './upstreams-schema.ts';
 
-// The one definition of gateway.yaml: it validates, supplies defaults, and becomes the JSON Schema for editors. Defaults are
-// written as an operator would write them (`prefault`), so they pass through the same parsers.
+// Any page that a visitor opens could act on the visitor's behalf.
 
 /** The keys of one route. The cross-checks use them one by one, so that an error in one does not hide those in the others. */
 export const routeKeys = {

@@ -23,7 +23,7 @@ import {
 } from '../../values/index.ts';
 import { clientTlsKeys } from './listen-schema.ts';
 
-// `access_tokens` of gateway.yaml, and what each of several providers says in its place.
+// `access_tokens` of gateway.yaml, and the same keys of each of several providers.
 
 const claim = () => text('expected the name of a claim such as sub');
 const claims = () =>
@@ -38,7 +38,7 @@ const claims = () =>
 /** Claims that differ between two tokens of one caller (RFC 7519, 4.1). */
 const OF_ONE_TOKEN = new Set(['exp', 'nbf', 'iat', 'jti']);
 
-/** What `audience` has to be. */
+/** The message about `audience`. */
 export const AUDIENCE =
   'expected the name of this API in the aud of its tokens, in quotes if it is a number, or any';
 
@@ -57,7 +57,7 @@ const botRule = z.strictObject({
   principal: claims().prefault(['azp']).describe('The claims that together identify a bot.'),
 });
 
-/** The most classes: each is a label of metrics, for every bucket. */
+/** Maximum classes: each is a metrics label value, for every bucket. */
 const MAX_CLASSES = 8;
 
 const classRule = z
@@ -83,7 +83,7 @@ const classRule = z
 
 const TAKEN: ReadonlySet<string> = new Set([...CALLER_CLASSES, 'group', 'resource']);
 
-/** A class as the key of a map. Its name is a value of labels, beside those of the three that every gateway has. */
+/** A class as the key of a map. Its name is a label value, next to those of the three built-in classes. */
 function className() {
   return name()
     .refine(word => !TAKEN.has(word), {
@@ -94,7 +94,7 @@ function className() {
     });
 }
 
-/** What a token must be like to be accepted, and whom it then names: under `access_tokens`, or at each of several providers. */
+/** When a token is accepted, and how it identifies the caller: under `access_tokens`, or at each of several providers. */
 export const tokenRules = {
   audience: means('door', text(AUDIENCE))
     .transform(name => (name === 'any' ? null : name))
@@ -195,7 +195,7 @@ export const accessTokensSchema = z.strictObject({
 
 export type AccessTokensConfig = z.output<typeof accessTokensSchema>;
 
-/** The paths of `sign_in`. sign-in-checks.ts takes them one by one, as the cross-checks do with the keys of a route. */
+/** The paths of `sign_in`. sign-in-checks.ts uses them one by one, as the cross-checks do with the keys of a route. */
 export const signInPaths = {
   refresh: ownPath()
     .optional()
@@ -242,7 +242,7 @@ function place() {
     });
 }
 
-/** The keys of `notices`. sign-in-checks.ts takes them one by one, as the cross-checks do with the keys of a route. */
+/** The keys of `notices`. sign-in-checks.ts uses them one by one, as the cross-checks do with the keys of a route. */
 export const noticeKeys = {
   not_before_push: place()
     .optional()
@@ -285,7 +285,7 @@ export const protectedResourceSchema = z
     'Tells clients whose tokens they need (RFC 9728): a document at /.well-known/oauth-protected-resource, which every 401 names. Left out: neither.',
   );
 
-/** Whether it is an address in its usual spelling: clients compare it character by character (RFC 9728, 3.3). */
+/** Whether it is an address in its canonical spelling: clients compare it character by character (RFC 9728, 3.3). */
 function isResource(written: string): boolean {
   if (!URL.canParse(written)) return false;
   const { href, protocol, hostname, username, password, pathname, search, hash } = new URL(written);
@@ -414,10 +414,10 @@ export const identityProviderSchema = z.strictObject({
 
 export type IdentityProviderConfig = z.output<typeof identityProviderSchema>;
 
-// `identity_providers` of gateway.yaml: the keys of `identity_provider` with a name, and the rules for tokens that would stand
+// `identity_providers` of gateway.yaml: the keys of `identity_provider` with a name, and the token rules that would otherwise be
 // under `access_tokens`.
 
-/** The most providers: each is a value of metric labels, and keys are fetched from each. */
+/** Maximum providers: each is a metrics label value, and keys are fetched from each. */
 const MAX_PROVIDERS = 20;
 
 const NAME = 'expected a name of 1 to 63 letters, digits, ".", "_" or "-", such as main';
@@ -426,7 +426,7 @@ const NAME = 'expected a name of 1 to 63 letters, digits, ".", "_" or "-", such 
 export const providerEntrySchema = identityProviderSchema.extend({
   name: text(NAME)
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, { error: NAME })
-    // Metrics say `none` for tokens of no provider.
+    // Metrics use `none` for tokens of no provider.
     .refine(name => name !== 'none', { error: 'no provider may be named none: metrics use that word' })
     .describe('The name of the provider in metrics, logs, limits.yaml and the admin API.'),
   redirect_uri: identityProviderSchema.shape.redirect_uri.describe(

@@ -87,7 +87,7 @@ const adminTlsSchema = z
   )
   .describe(LISTENER_TLS);
 
-/** The files for TLS with a server. `what` names it: `a service`. */
+/** The TLS files for connections to a server. `what` names it: `a service`. */
 export function clientTlsKeys(what: string) {
   return {
     ca_file: pathOfFile().optional().describe('Certificates to trust instead of the usual authorities.'),
@@ -160,7 +160,7 @@ const adminMap = z.strictObject({
     ),
 });
 
-/** An address, or a map with the address and what is spoken there. */
+/** An address, or a map with the address and protocol settings. */
 function listener() {
   return z
     .union([hostPort(), clientMap], { error: HOST_PORT_EXPECTED })
@@ -182,7 +182,7 @@ function redirectOrOff() {
     .transform(value => (value === null || 'address' in value ? value : redirectMap.parse(written(value))));
 }
 
-/** The map that means the same as this address alone. */
+/** The map equivalent to an address. */
 function written(address: HostPort) {
   return { address: formatHostPort(address) };
 }

@@ -9,7 +9,7 @@ const URL_EXPECTED =
 const URLS_EXPECTED =
   'expected a list of addresses such as ["http://10.0.0.1:3000", { url: "http://10.0.0.2:3000", weight: 2 }]';
 
-/** An address with its part of the requests: 1 where it is written without. */
+/** An address with its weight: 1 if none is written. */
 function weightedUrl() {
   const map = z.strictObject({
     url: upstreamUrl().describe('The address, as in url of the upstream.'),
@@ -58,15 +58,15 @@ export const upstreamsSchema = z
 
 export type UpstreamConfig = z.output<typeof upstream>;
 
-/** The keys that only some protocols have a use for. */
+/** The keys that apply only to some protocols. */
 export const PROTOCOL_KEYS = protocolKeysIn(upstreamKeys);
 
-/** Lists the addresses under `url` or `urls`. The checks see to it that there is exactly one of both keys. */
+/** Returns the addresses under `url` or `urls`. The checks ensure that exactly one of the keys is present. */
 export function listedUrls({ url, urls }: UpstreamConfig): NonNullable<UpstreamConfig['urls']> {
   return urls ?? (url === undefined ? [] : [{ url, weight: 1 }]);
 }
 
-/** The URL that is written first, whether it is valid or not: its scheme and path are those of all. */
+/** The URL written first, valid or not: its scheme and path apply to all. */
 export function firstWrittenUrl({ url, urls }: RawMap): unknown {
   const first: unknown = Array.isArray(urls) ? urls[0] : url;
   return isMap(first) ? first.url : first;
