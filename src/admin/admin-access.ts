@@ -190,7 +190,7 @@ class FailedTokens {
   readonly #store: MemoryStore;
 
   constructor(clock: Clock, randomBytes: RandomBytes) {
-    this.#store = new MemoryStore({ clock, randomBytes, maxKeys: MAX_ADDRESSES });
+    this.#store = new MemoryStore({ clock, randomBytes, maxKeys: MAX_ADDRESSES, maxKeyspaces: 2 });
   }
 
   /** Milliseconds until the address may try a token again; 0: now. */

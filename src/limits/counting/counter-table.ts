@@ -65,7 +65,12 @@ export function mostKeyspaces(counters: number): number {
  * each would otherwise forget the other configuration's limits with their counters, again and again.
  */
 export function mostLimits(counters: number): number {
-  return Math.floor(mostKeyspaces(counters) / 2);
+  return limitsIn(mostKeyspaces(counters));
+}
+
+/** Maximum limits of a configuration with this many keyspaces. */
+export function limitsIn(keyspaces: number): number {
+  return Math.floor(keyspaces / 2);
 }
 
 export function keyspaceNumber(partition: number, place: number): number {
@@ -138,6 +143,8 @@ const NO_OWNER: OwnersOf = () => NO_OWNERS;
 export class CounterTable {
   readonly partitions: Partitions;
   readonly capacity: number;
+  /** Maximum keyspaces, and partitions. */
+  readonly maxKeyspaces: number;
   readonly #memory: TableMemory;
   readonly #callers: CallerTable;
   readonly #shares: NetworkShares;
@@ -150,12 +157,20 @@ export class CounterTable {
 
   /**
    * @param name identifies the table in shared memory
+   * @param maxKeyspaces default: as many as the limits of a large configuration need
    * @param capacity maximum counters held. Reserves up to 100 bytes for each at once; the system commits pages as they are used
    */
-  constructor(memory: TableMemory, name: string, capacity: number, ownersOf = NO_OWNER) {
+  constructor(
+    memory: TableMemory,
+    name: string,
+    capacity: number,
+    ownersOf = NO_OWNER,
+    maxKeyspaces = mostKeyspaces(capacity),
+  ) {
     this.capacity = capacity;
+    this.maxKeyspaces = maxKeyspaces;
     this.#memory = memory;
-    this.partitions = new Partitions(memory, name, capacity, mostKeyspaces(capacity), ownersOf !== NO_OWNER);
+    this.partitions = new Partitions(memory, name, capacity, maxKeyspaces, ownersOf !== NO_OWNER);
     this.#callers = new CallerTable(memory, `${name} callers`, capacity, ownersOf);
     this.#shares = new NetworkShares(memory, name, capacity);
     this.#table = new RecordTable(memory, name, capacity, WIDTH);

@@ -4,9 +4,8 @@ import {
   COUNTER_WORDS,
   type CounterTable,
   keyspaceNumber,
+  limitsIn,
   loadCounter,
-  mostKeyspaces,
-  mostLimits,
   saveCounter,
 } from './counter-table.ts';
 import type { Limit, LimitRole, LimitSet, LimitsByRole } from './limit-definition.ts';
@@ -93,13 +92,13 @@ export class Keyspaces {
     this.#memory = memory;
     this.#table = table;
     this.#partitionOf = partitionOf;
-    this.#names = new NamedTable(memory, `${name} keyspaces`, mostKeyspaces(table.capacity), WIDTH);
+    this.#names = new NamedTable(memory, `${name} keyspaces`, table.maxKeyspaces, WIDTH);
     this.#epochs = memory.words(`${name} epochs`, 1);
   }
 
   /** Throws an error if a configuration has too many limits. Those of one identity count once. */
   check(limits: readonly Limit[]): void {
-    const most = mostLimits(this.#table.capacity);
+    const most = limitsIn(this.#table.maxKeyspaces);
     if (eachOnce(limits).length > most) throw tooMany(most);
   }
 

@@ -357,6 +357,8 @@ export interface MemoryStoreOptions {
   readonly name?: string;
   /** Maximum keys held, at 85 to 100 bytes each. Default 1,000,000. */
   readonly maxKeys?: number;
+  /** Maximum limits whose keys are held at the same time, twice those of one configuration. Default: by `maxKeys`, 8,192 or more. */
+  readonly maxKeyspaces?: number;
   /**
    * Maximum keys for main values that one caller holds, including shared ones that it opened; further values share one. Default
    * 4,096.
@@ -439,7 +441,13 @@ export class MemoryStore implements LimitStore {
     this.#clock = options.clock;
     const { name = 'limits', memory = ownMemory(options.randomBytes) } = options;
     this.#memory = memory;
-    this.#table = new CounterTable(memory, name, options.maxKeys ?? 1_000_000, options.ownersOf);
+    this.#table = new CounterTable(
+      memory,
+      name,
+      options.maxKeys ?? 1_000_000,
+      options.ownersOf,
+      options.maxKeyspaces,
+    );
     this.#keyspaces = new Keyspaces(memory, name, this.#table);
     this.#words = memory.words(`${name} moments`, WORDS);
     this.#keysPerCaller = options.keysPerCaller ?? 4_096;

@@ -6,6 +6,8 @@ const OWNER_PART = 4;
 
 /** The partition under which borrowed counters are counted. */
 const BORROWED = -1;
+/** As many places for each counter, where there are few. */
+const PLACES_PER_COUNTER = 8;
 const MIN_PLACES = 2 ** 16;
 
 /**
@@ -20,7 +22,8 @@ export class NetworkShares {
   readonly #mask: number;
 
   constructor(memory: TableMemory, name: string, capacity: number) {
-    const places = 2 ** Math.ceil(Math.log2(Math.max(MIN_PLACES, capacity / 2)));
+    const least = Math.min(MIN_PLACES, PLACES_PER_COUNTER * capacity);
+    const places = 2 ** Math.ceil(Math.log2(Math.max(least, capacity / 2)));
     this.#mask = places - 1;
     this.#counts = memory.words(`${name} networks`, 2 * places);
   }

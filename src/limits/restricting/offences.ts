@@ -142,6 +142,8 @@ interface EventCounterOptions
 }
 
 export const DEFAULT_MAX_EVENT_KEYS = 200_000;
+/** There is one quota at a time; those of earlier configurations are forgotten. */
+const MAX_KEYSPACES = 64;
 
 /**
  * Counts events against a quota: with the same windows, bounds and evictions as request limits, under keys of one or two parts.
@@ -154,7 +156,12 @@ export class EventCounter {
 
   constructor(options: EventCounterOptions) {
     this.#memory = options.memory ?? ownMemory(options.randomBytes);
-    this.#store = new MemoryStore({ maxKeys: DEFAULT_MAX_EVENT_KEYS, ...options, memory: this.#memory });
+    this.#store = new MemoryStore({
+      maxKeys: DEFAULT_MAX_EVENT_KEYS,
+      maxKeyspaces: MAX_KEYSPACES,
+      ...options,
+      memory: this.#memory,
+    });
   }
 
   /** Sets the quota; null turns counting off. Counts are kept as long as the period does not change. */
