@@ -13,7 +13,7 @@ import { secret } from '../support/secrets.ts';
 import { codeFor, json, redeem } from '../support/sign-in-client.ts';
 import { tempText } from '../support/temp.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
-import { header, names, type Response, startUpstream, values } from '../support/wire/index.ts';
+import { names, type Response, startUpstream, values } from '../support/wire/index.ts';
 
 const ROUTES = [
   { path: '/orders', require: { scopes: ['orders.read', 'profile'] } },
