@@ -116,7 +116,13 @@ export class BareGateway {
       get: (_, name) => (event: unknown) => void this.told.push([String(name), event]),
     });
     this.limiting = new Limiting(snapshot.limits, {
-      ...{ ...thisMachine, clock, listener: heard, storeListener: silent(), limitKeys: 10_000 },
+      ...{
+        ...thisMachine,
+        clock,
+        listener: heard,
+        storeListener: silent(),
+        limitKeys: snapshot.caps.limitKeys,
+      },
     });
     const parts = snapshot.upstreams.map(({ name }) => [name, { transport: this.#transport() }] as const);
     this.gateway = new Gateway({
@@ -197,6 +203,7 @@ export async function bareGateway(
     ],
     limits: 'limits.yaml',
     ...config,
+    caps: Object.assign({ limit_keys: 10_000 }, config?.['caps']),
   };
   const loaded = await loadFiles({
     'gateway.yaml': stringify(gatewayYaml),
