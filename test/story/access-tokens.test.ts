@@ -274,59 +274,70 @@ const claims: readonly Row[] = [
   ['a list for its type', 'token_kind', issuer => issuer.token({ typ: ['Bearer'] })],
 ];
 
-describe.each([
+test.each([
   ['forged', forgeries],
   ['misshapen', shapes],
   ['not meant for this, or not now', claims],
-])('a token that is %s is a 401', (_, rows) => {
-  test.each(rows)('(%s)', async (_name, reason, token) => {
-    const { issuer, gateway, upstream } = await front({
-      tokens: { key_set: { cooldown: '1ms' } },
-      config: { caps: { head: '64KiB' } },
-    });
-    const client = await gateway.connect();
-    expectInvalidToken(await client.ask(get(bearer(token(issuer)))));
-    const reasons = await gateway.counted('weir_tokens_refused_total');
-    expect(reasons).toEqual(new Map([[`{reason="${reason}"}`, 1]]));
-    expect(accessLines(gateway)).toMatchObject([{ status: 401, class: 'address', tokenRefused: reason }]);
-    expect(upstream.requests).toEqual([]);
-    // The same gateway takes a good one, on the same connection.
-    expect((await client.ask(get(issuer.bearer()))).status).toBe(200);
+])('a token that is %s is a 401, and the next good one on its connection is not', async (_, rows) => {
+  const { issuer, gateway, upstream } = await front({
+    tokens: { key_set: { cooldown: '1ms' } },
+    config: { caps: { head: '64KiB' } },
   });
+  const client = await gateway.connect();
+  const statuses: (readonly [string, number, number])[] = [];
+  for (const [name, , token] of rows) {
+    const refused = await client.ask(get(bearer(token(issuer))));
+    const admitted = await client.ask(get(issuer.bearer()));
+    statuses.push([name, refused.status, admitted.status]);
+    if (refused.status === 401) expectInvalidToken(refused);
+  }
+  expect(statuses).toEqual(rows.map(([name]) => [name, 401, 200]));
+  const lines = () => accessLines(gateway).filter(({ status }) => status === 401);
+  await expect.poll(() => lines().length).toBe(rows.length);
+  const told = lines().map(({ tokenRefused }, i) => [rows[i]?.[0], tokenRefused]);
+  expect(told).toEqual(rows.map(([name, reason]) => [name, reason]));
+  expect(lines().every(line => line['class'] === 'address')).toBe(true);
+  const counted = new Map<string, number>();
+  for (const [, reason] of rows)
+    counted.set(`{reason="${reason}"}`, (counted.get(`{reason="${reason}"}`) ?? 0) + 1);
+  expect(await gateway.counted('weir_tokens_refused_total')).toEqual(counted);
+  expect(upstream.requests).toHaveLength(rows.length);
 });
 
 describe('a good token', () => {
-  test.each(['RS256', 'PS256', 'ES256', 'ES384', 'ES512', 'EdDSA'] as const)(
-    'may be signed with %s',
-    async alg => {
-      const issuer = await startIssuer();
-      issuer.key = alg === 'RS256' ? RSA : alg === 'PS256' ? PSS : issuerKey(alg, 'one');
-      issuer.publish(issuer.key);
-      const { gateway } = await startGatewayOf(issuer);
-      expect((await gateway.ask(get(issuer.bearer()))).status).toBe(200);
-    },
-  );
+  test('may be signed with any of six algorithms', async () => {
+    const issuer = await startIssuer();
+    const others = (['ES384', 'ES512', 'EdDSA'] as const).map(alg => issuerKey(alg, alg));
+    const keys = [issuer.key, RSA, PSS, ...others];
+    issuer.publish(...keys);
+    const { gateway } = await startGatewayOf(issuer);
+    for (const key of keys.toReversed())
+      expect((await gateway.ask(get(bearer(signedBy(issuer, key))))).status, key.alg).toBe(200);
+  });
 
-  test.each<[string, (now: number) => Readonly<Record<string, unknown>>, Readonly<Record<string, unknown>>]>([
-    ['has its audience among others', () => ({ aud: ['account', 'api'] }), {}],
-    ['has the header type of RFC 9068 alone', () => ({ typ: undefined }), { typ: 'at+jwt' }],
-    ['has that type as a media type', () => ({ typ: undefined }), { typ: 'application/AT+JWT' }],
-    ['has no type at all, its audience being no client', () => ({ typ: undefined }), { typ: undefined }],
-    ['names no key', () => ({}), { kid: undefined }],
-    ['has passed its exp within the leeway', now => ({ exp: now - 15 }), {}],
-    ['is to begin within the leeway', now => ({ iat: now + 15, nbf: now + 15 }), {}],
-    ['counts fractions of seconds', now => ({ iat: now - 0.5, exp: now + 60.25 }), {}],
-    ['lives for ever', () => ({ exp: 9e15 }), {}],
-    [
-      'names a place for its key, which is not asked',
-      () => ({}),
-      { jku: 'http://127.0.0.1:1/', x5u: 'http://127.0.0.1:1/' },
-    ],
-    ['has members that nobody knows', () => ({ x: { y: [null] } }), { x: 1 }],
-    ['has a member __proto__', () => ({ ['__proto__']: { sub: 'admin' } }), {}],
-  ])('%s', async (_, claims, header) => {
+  test('may say more than it has to, or less than usual', async () => {
+    const now = nowS();
+    const good: readonly (readonly [string, object, object])[] = [
+      ['has its audience among others', { aud: ['account', 'api'] }, {}],
+      ['has the header type of RFC 9068 alone', { typ: undefined }, { typ: 'at+jwt' }],
+      ['has that type as a media type', { typ: undefined }, { typ: 'application/AT+JWT' }],
+      ['has no type at all, its audience being no client', { typ: undefined }, { typ: undefined }],
+      ['names no key', {}, { kid: undefined }],
+      ['has passed its exp within the leeway', { exp: now - 15 }, {}],
+      ['is to begin within the leeway', { iat: now + 15, nbf: now + 15 }, {}],
+      ['counts fractions of seconds', { iat: now - 0.5, exp: now + 60.25 }, {}],
+      ['lives for ever', { exp: 9e15 }, {}],
+      [
+        'names a place for its key, which is not asked',
+        {},
+        { jku: 'http://127.0.0.1:1/', x5u: 'http://127.0.0.1:1/' },
+      ],
+      ['has members that nobody knows', { x: { y: [null] } }, { x: 1 }],
+      ['has a member __proto__', { ['__proto__']: { sub: 'admin' } }, {}],
+    ];
     const { issuer, gateway } = await front();
-    expect((await gateway.ask(get(issuer.bearer(claims(nowS()), header)))).status).toBe(200);
+    for (const [name, claims, header] of good)
+      expect((await gateway.ask(get(issuer.bearer({ ...claims }, { ...header })))).status, name).toBe(200);
   });
 
   test('is checked once, and known from then on', async () => {
@@ -398,62 +409,69 @@ test('no place that a token names is asked for its key', async () => {
 });
 
 describe('the Authorization field', () => {
-  test.each([
-    ['nothing', ''],
-    ['another scheme', 'Basic Zm9vOmJhcg=='],
-    ['the scheme alone', 'Bearer'],
-    ['the scheme of some client libraries, which is not configured', 'Bot TOKEN'],
-    ['a token without a scheme', 'TOKEN'],
-    ['no blank', 'BearerTOKEN'],
-    ['a tab for a blank', 'Bearer\tTOKEN'],
-    ['a colon', 'Bearer: TOKEN'],
-    ['a comma', 'Bearer, TOKEN'],
-    ['a parameter', 'Bearer token=TOKEN'],
-    ['the scheme twice', 'Bearer Bearer TOKEN'],
-    ['another scheme before it', 'Basic x, Bearer TOKEN'],
-    ['a token of DPoP', 'DPoP TOKEN'],
-    ['a letter of another alphabet', 'Bеarer TOKEN'],
-  ])('is a 401 with %s', async (_, value) => {
+  test('is a 401 where it holds no token by a scheme that is configured', async () => {
     const { issuer, gateway, upstream } = await front();
     const client = await gateway.connect();
-    const line = `Authorization: ${value.replace('TOKEN', issuer.token())}`;
-    const response = await client.ask(Buffer.from(get(line), 'utf8'));
-    // RFC 6750, 3.1: no error is told to a client that sent no token by a scheme that is understood.
-    if (value.startsWith('Bearer ')) expectInvalidToken(response);
-    else expectUnauthenticated(response);
-    expect([...(await gateway.counted('weir_tokens_refused_total')).values()]).toEqual([1]);
-    expect(upstream.requests).toEqual([]);
-    expect((await client.ask(get(issuer.bearer()))).status).toBe(200);
+    const values = [
+      '',
+      'Basic Zm9vOmJhcg==',
+      'Bearer',
+      // The scheme of some client libraries, which is not configured.
+      'Bot TOKEN',
+      'TOKEN',
+      'BearerTOKEN',
+      'Bearer\tTOKEN',
+      'Bearer: TOKEN',
+      'Bearer, TOKEN',
+      'Bearer token=TOKEN',
+      'Bearer Bearer TOKEN',
+      'Basic x, Bearer TOKEN',
+      'DPoP TOKEN',
+      'Bеarer TOKEN',
+    ];
+    for (const value of values) {
+      const line = `Authorization: ${value.replace('TOKEN', issuer.token())}`;
+      const response = await client.ask(Buffer.from(get(line), 'utf8'));
+      expect(response.status, value).toBe(401);
+      // RFC 6750, 3.1: no error is told to a client that sent no token by a scheme that is understood.
+      if (value.startsWith('Bearer ')) expectInvalidToken(response);
+      else expectUnauthenticated(response);
+      expect((await client.ask(get(issuer.bearer()))).status, value).toBe(200);
+    }
+    const counted = [...(await gateway.counted('weir_tokens_refused_total')).values()];
+    expect(counted.reduce((sum, count) => sum + count)).toBe(values.length);
+    expect(upstream.requests).toHaveLength(values.length);
   });
 
-  test.each([
-    ['in small letters', 'bearer TOKEN'],
-    ['in capitals', 'BEARER TOKEN'],
-    ['mixed', 'bEaReR TOKEN'],
-    ['with more blanks than one', 'Bearer   TOKEN'],
-    ['with blanks and tabs around', ' \t Bearer TOKEN \t '],
-    ['by another word that is configured', 'Bot TOKEN'],
-    ['by that word in another case', 'bOT TOKEN'],
-  ])('carries a token %s, and the upstream gets it in the standard form', async (_, value) => {
+  test('carries a token by a scheme in any case and between blanks, and the upstream gets it in the standard form', async () => {
     const { issuer, gateway, upstream } = await front({ tokens: { schemes: ['Bearer', 'Bot'] } });
-    const token = issuer.token();
-    expect((await gateway.ask(get(`Authorization:${value.replace('TOKEN', token)}`))).status).toBe(200);
-    expect(header(upstream.onlyRequest, 'authorization')).toBe(`Bearer ${token}`);
+    for (const value of [
+      ...['bearer TOKEN', 'BEARER TOKEN', 'bEaReR TOKEN', 'Bearer   TOKEN', ' \t Bearer TOKEN \t '],
+      ...['Bot TOKEN', 'bOT TOKEN'],
+    ]) {
+      const token = issuer.token();
+      const line = `Authorization:${value.replace('TOKEN', token)}`;
+      expect((await gateway.ask(get(line))).status, value).toBe(200);
+      expect(header(upstream.requests.at(-1) ?? { fields: [] }, 'authorization')).toBe(`Bearer ${token}`);
+    }
   });
 
-  test.each([
-    ['twice the same', (token: string) => [bearer(token), bearer(token)]],
-    ['a good one first', (token: string) => [bearer(token), 'authorization: Basic eA==']],
-    ['a good one last', (token: string) => ['AUTHORIZATION: Bearer x', bearer(token)]],
-    ['one of them empty', (token: string) => ['Authorization:', bearer(token)]],
-  ])('is a 400 when it comes twice (%s)', async (_, lines) => {
+  test('is a 400 when it comes twice', async () => {
     const { issuer, gateway, upstream } = await front({
       routes: [{ path: '/open', authentication: 'none' }],
     });
-    for (const path of ['/v1/things', '/open']) {
-      const client = await gateway.connect();
-      await client.send(head(`GET ${path}`, ...lines(issuer.token())));
-      await expectRejected(client);
+    const good = issuer.bearer();
+    for (const lines of [
+      [good, good],
+      [good, 'authorization: Basic eA=='],
+      ['AUTHORIZATION: Bearer x', good],
+      ['Authorization:', good],
+    ]) {
+      for (const path of ['/v1/things', '/open']) {
+        const client = await gateway.connect();
+        await client.send(head(`GET ${path}`, ...lines));
+        await expectRejected(client);
+      }
     }
     expect(upstream.requests).toEqual([]);
   });

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { changeLimits, serves } from '../support/edit-config.ts';
 import type { ConfigPart } from '../support/gateway.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
-import { askOnce, askTimes, fieldOf, refusalOf, startLimited, statusesOf } from '../support/limits.ts';
+import { askOnce, fieldOf, refusalOf, startLimited } from '../support/limits.ts';
 import { startRedis } from '../support/redis.ts';
 import { redisDecides } from '../support/redis-gateway.ts';
 import { head } from '../support/requests.ts';
@@ -50,12 +50,6 @@ describe('a caller who is blocked', () => {
     await changeLimits(front.gateway, { global: 'off', blocked: { callers: [ALICE] } });
     await waitFor('the stream is closed', () => stream.end !== null);
   });
-
-  test('is spared where never_restrict lists it, too', async () => {
-    const limits = { global: 'off', blocked: { callers: [ALICE] }, never_restrict: [ALICE] };
-    const front = await startLimited(limits);
-    expect((await askOnce(front, 'GET /a', front.issuer.bearer(claimsOf('alice')))).status).toBe(200);
-  });
 });
 
 test('an address that is blocked is refused everywhere, and without Via', async () => {
@@ -91,21 +85,4 @@ test('a blocked caller is blocked at each gateway that reads the file', async ()
     await serves(front.gateway, 2);
     expect((await askOnce(front, 'GET /a', issuer.bearer(claimsOf('alice')))).status).toBe(429);
   }
-});
-
-describe('a caller who is never restricted', () => {
-  const limits = {
-    global: { user: '1/10m', address: 'off' },
-    invalid_requests: { limit: '5/10m', restrict_for: '10m' },
-    never_restrict: [ALICE],
-  };
-
-  test('causes no restriction of its address, unlike another', async () => {
-    const front = await startLimited(limits);
-    const ask = (sub: string) => askTimes(front, 8, 'GET /a', front.issuer.bearer(claimsOf(sub)));
-    expect(statusesOf(await ask('alice'))).toEqual([200, ...Array(7).fill(429)]);
-    expect((await askOnce(front, 'GET /open/a')).status).toBe(200);
-    await ask('bob');
-    expect((await askOnce(front, 'GET /open/a')).status).toBe(429);
-  });
 });

@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import type { Verdict } from '../../src/auth/index.ts';
 import type { Snapshot } from '../../src/config/index.ts';
 import {
   type BodySource,
@@ -55,6 +56,8 @@ export interface BareSettings {
   readonly config?: ConfigPart;
   /** What the upstream does. Default: answers 200. */
   readonly service?: Service;
+  /** What is found of every token that is not known. Default: what the verifier finds. */
+  readonly verdict?: Verdict | Promise<Verdict>;
   /** What a provider says of a token that it is asked about. Default: that it is active. */
   readonly introspect?: RequestIdentity['introspect'];
 }
@@ -102,17 +105,24 @@ export class BareGateway {
     snapshot: Snapshot,
     clock: HandClock,
     identity: TestIdentity | null,
-    { service = answering(200), introspect }: BareSettings,
+    { service = answering(200), introspect, verdict }: BareSettings,
   ) {
     this.clock = clock;
     this.snapshot = snapshot;
     this.service = service;
     this.#identity = identity;
+    if (verdict !== undefined) Object.assign(identity?.identity.verifier ?? {}, { verify: () => verdict });
     const heard = new Proxy({} as ConstructorParameters<typeof Limiting>[1]['listener'], {
       get: (_, name) => (event: unknown) => void this.told.push([String(name), event]),
     });
     this.limiting = new Limiting(snapshot.limits, {
-      ...{ ...thisMachine, clock, listener: heard, storeListener: silent(), limitKeys: 10_000 },
+      ...{
+        ...thisMachine,
+        clock,
+        listener: heard,
+        storeListener: silent(),
+        limitKeys: snapshot.caps.limitKeys,
+      },
     });
     const parts = snapshot.upstreams.map(({ name }) => [name, { transport: this.#transport() }] as const);
     this.gateway = new Gateway({
@@ -193,10 +203,12 @@ export async function bareGateway(
     ],
     limits: 'limits.yaml',
     ...config,
+    caps: Object.assign({ limit_keys: 10_000 }, config?.['caps']),
   };
   const loaded = await loadFiles({
     'gateway.yaml': stringify(gatewayYaml),
     'limits.yaml': stringify({ global: 'off', ...limits }),
+    'client-secret': 'a secret of the client',
   });
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.diagnostics));
   const { snapshot } = loaded;

@@ -31,8 +31,14 @@ function expectChallenge(response: Response, challenge: string): void {
 }
 
 /** That the gateway refused the bytes on this connection: the error object, then the end of the connection. */
-export async function expectRejected(client: RawClient, status = 400, code = 3): Promise<Response> {
+export async function expectRejected(
+  client: RawClient,
+  status = 400,
+  code = 3,
+  why?: string,
+): Promise<Response> {
   const response = await client.answer();
+  expect(response.status, why).toBe(status);
   expectError(response, status, code);
   expect(header(response, 'connection')).toBe('close');
   expect(await client.ended()).toBe('close');

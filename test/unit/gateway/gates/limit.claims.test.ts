@@ -85,7 +85,7 @@ describe('a number that the token says', () => {
     headers: ['x-ratelimit', 'ratelimit'],
   };
 
-  test.each([
+  test.each<[unknown, number]>([
     [120, 120],
     ['120', 120],
     ['0120', 120],
@@ -94,7 +94,7 @@ describe('a number that the token says', () => {
     ['9'.repeat(400), 500],
     [1, 1],
     ...[0, -3, '-3', 1.5, '12.0', '1e2', ' 12', '', null, true, [120], { of: 120 }, undefined].map(
-      odd => [odd, 50] as const,
+      odd => [odd, 50] as [unknown, number],
     ),
   ])('holds where it is a whole number: %j', async (rate, expected) => {
     const bare = await bareGateway(limits, { tokens });

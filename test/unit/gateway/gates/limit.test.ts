@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { answering, bareGateway, type Sending, silence } from '../../../support/bare-gateway.ts';
+import type { ConfigPart } from '../../../support/gateway.ts';
 import {
   fieldOf,
   GLOBAL_FIELDS,
@@ -250,7 +251,7 @@ describe('a request that its upstream has no room for', () => {
 
 describe('the share of a caller in what an upstream takes', () => {
   const settings = { api: { max_requests: 8 }, service: silence };
-  const statusAfter = async (api: object, held: readonly Sending[], last: Sending): Promise<number> => {
+  const statusAfter = async (api: ConfigPart, held: readonly Sending[], last: Sending): Promise<number> => {
     const bare = await bareGateway({}, { ...settings, api, config: { trusted_proxies: ['10.0.0.0/8'] } });
     for (const sending of held) bare.send('as' in sending ? 'GET /a' : 'GET /open/a', sending);
     bare.service = answering(200);
@@ -260,7 +261,7 @@ describe('the share of a caller in what an upstream takes', () => {
   const OTHER: Sending = { from: '192.0.2.2' };
   const behind = (address: string): Sending => ({ from: '10.0.0.1', fields: ['X-Forwarded-For', address] });
 
-  test.each<[string, object, readonly Sending[], Sending, number]>([
+  test.each<[string, ConfigPart, readonly Sending[], Sending, number]>([
     ['a quarter by default', { max_requests: 8 }, [ONE], ONE, 200],
     ['no more than a quarter by default', { max_requests: 8 }, [ONE, ONE], ONE, 503],
     ['leaves the rest to others', { max_requests: 8 }, [ONE, ONE], OTHER, 200],
