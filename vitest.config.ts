@@ -37,7 +37,7 @@ export default defineConfig({
         test: {
           ...STORIES,
           name: 'story',
-          include: ['test/!(unit|chart|clients|cluster|faults|keycloak|migrating)/**/*.test.ts'],
+          include: ['test/!(unit|chart|long|clients|cluster|faults|keycloak|migrating)/**/*.test.ts'],
           exclude: ALONE,
         },
       },

@@ -1,6 +1,5 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { nodeHoles } from '../../src/core/index.ts';
-import { installBrowser, startBrowser } from '../support/browser.ts';
 import { freePort } from '../support/free-port.ts';
 import { askTimes, type LimitedGateway, startLimited, statusesOf } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
@@ -125,51 +124,4 @@ test('/status.json tells limits in shadow, and those that hold for a share of ca
   expect(enforced('tried')).toEqual([global, ['caller', 0]]);
   expect(enforced('rolled')).toEqual([['caller', 10], global]);
   expect(ofUsers('tried').lastMinute).toEqual({ admitted: 3, refused: 0, shadowRefused: 2, restricted: 0 });
-});
-
-describe('/status in a browser', () => {
-  beforeAll(installBrowser);
-
-  test('updates itself without being loaded anew', async () => {
-    const front = await start();
-    const page = await (await startBrowser()).open(`http://127.0.0.1:${front.gateway.adminPort}/status`);
-    await page.run('window.isFirst = true;');
-    const shown = () => page.run<string>('return document.querySelector("main").innerText');
-    expect(await shown()).not.toContain('127.0.0.1\taddress');
-    await askTimes(front, 4, 'GET /open/1');
-    await expect.poll(shown).toMatch(/127\.0\.0\.1\s+address\s+open\s+1\s/);
-    expect(await page.run('return [window.isFirst, document.getElementById("live").innerText]')).toEqual([
-      true,
-      'updates itself',
-    ]);
-    expect(await page.run('return getComputedStyle(document.querySelector("h1")).marginTop')).toBe('0px');
-  });
-
-  test('is loaded anew every few seconds where scripts do not run', async () => {
-    const front = await start();
-    const browser = await startBrowser();
-    const page = await browser.open('about:blank');
-    await page.allowScripts(false);
-    await page.goTo(`http://127.0.0.1:${front.gateway.adminPort}/status`);
-    await askTimes(front, 4, 'GET /open/1');
-    await expect
-      .poll(() => page.run('return document.querySelector("main").innerText'))
-      .toMatch(/127\.0\.0\.1\s+address\s+open\s+1\s/);
-  });
-
-  test('fits a phone, and is dark where that is preferred', async () => {
-    const front = await start();
-    await askTimes(front, 4, 'GET /open/1');
-    const page = await (await startBrowser()).open(`http://127.0.0.1:${front.gateway.adminPort}/status`);
-    const ground = () => page.run<string>('return getComputedStyle(document.body).backgroundColor');
-    await page.look({ width: 1200, dark: false });
-    expect(await ground()).toBe('rgb(246, 247, 249)');
-    await page.look({ width: 390, dark: true });
-    expect(await ground()).toBe('rgb(16, 20, 24)');
-    expect(await page.run('return document.documentElement.scrollWidth')).toBe(390);
-    const tables = await page.run(
-      'return [...document.querySelectorAll("table.list")].map(t => t.scrollWidth <= t.clientWidth)',
-    );
-    expect(tables).not.toContain(false);
-  });
 });
