@@ -47,7 +47,7 @@ export default defineConfig({
         test: {
           ...SHARED,
           name: 'story',
-          include: ['test/!(unit|chart|clients|cluster|faults|keycloak|migrating)/**/*.test.ts'],
+          include: ['test/!(unit|chart|long|clients|cluster|faults|keycloak|migrating)/**/*.test.ts'],
           exclude: alone,
         },
       },

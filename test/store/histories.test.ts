@@ -11,12 +11,13 @@ import {
   RENEW_LEASES,
 } from '../../src/redis/store/counter-scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
+import { runs, seedOfRun } from '../support/runs.ts';
 import { ModelRunner } from './model-runner.ts';
 import { deafListener, storeOn } from './parts.ts';
 import { type Call, recordHistory } from './recorded-history.ts';
 import { TimedRunner } from './timed-runner.ts';
 
-const HISTORIES = Number(process.env['REDIS_HISTORIES'] ?? 500);
+const HISTORIES = runs(500);
 const FEWER = Math.ceil(HISTORIES / 10);
 const STEPS = 60;
 const number = fc.noBias(fc.nat({ max: 2 ** 40 }));
@@ -126,12 +127,10 @@ async function replayInTurn(
   }
 }
 
-function check(what: string, runs: number, run: (calls: Call[]) => Promise<void>): Promise<void> {
-  const seed = Number(process.env['SEED'] ?? Math.trunc(Math.random() * 2 ** 31));
-  process.stdout.write(`${what}: SEED=${seed}\n`);
+function check(histories: number, run: (calls: Call[]) => Promise<void>): Promise<void> {
   return fc.assert(
     fc.asyncProperty(history, ({ configuration, steps }) => run(recordHistory(configuration, steps))),
-    { seed, numRuns: runs, endOnFailure: false },
+    { seed: seedOfRun(), numRuns: histories, endOnFailure: false },
   );
 }
 
@@ -147,19 +146,19 @@ async function newRunner(isCluster: boolean): Promise<TimedRunner> {
 const leapingClock = { epochMs: () => 0, monotonicMs: () => 1e9 * prefixes++ };
 
 test(`in ${HISTORIES} histories of ${STEPS} steps Redis decides what memory decides`, async () => {
-  await check('histories in Redis', HISTORIES, async calls => {
+  await check(HISTORIES, async calls => {
     await replay(calls, newGateways(await newRunner(false), leapingClock));
   });
 }, 300_000);
 
 test(`in ${FEWER} histories the model of Redis decides what memory decides`, async () => {
-  await check('histories in the model', FEWER, async calls => {
+  await check(FEWER, async calls => {
     await replay(calls, newGateways(new ModelRunner(), leapingClock));
   });
 }, 300_000);
 
 test(`in ${FEWER} histories with groups and resources on other nodes only the name of an exhausted limit may be another`, async () => {
-  await check('histories in two trips', FEWER, async calls => {
+  await check(FEWER, async calls => {
     await replayInTurn(calls, newGateways(await newRunner(true), leapingClock), (response, expected) => {
       // The caller's limits and its requests in flight are asked first, then the group's, so what comes later is not known.
       const order: readonly unknown[] = [null, 'caller', 'group', 'resource'];
@@ -170,7 +169,7 @@ test(`in ${FEWER} histories with groups and resources on other nodes only the na
 
 test(`in ${FEWER} histories a refusal that is known already is told as Redis would tell it`, async () => {
   let known = 0;
-  await check('histories with known refusals', FEWER, async calls => {
+  await check(FEWER, async calls => {
     const runner = await newRunner(false);
     const clock = { epochMs: () => 0, monotonicMs: () => runner.nowMs };
     const listener = {

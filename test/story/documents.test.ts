@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { loadText } from '../support/config-text.ts';
 import { examplesIn } from '../support/doc-examples.ts';
 import { CHECKOUT, DOCUMENTS, documentNamed } from '../support/documents.ts';
-import { fuzzConversations, fuzzReadings } from '../support/fuzz/settings.ts';
+import { WHOLE_CONVERSATIONS, WHOLE_READINGS } from '../support/fuzz/whole-runs.ts';
 
 describe('the documents', () => {
   it.each(DOCUMENTS)('$name links to files and headings that exist', document => {
@@ -143,9 +143,9 @@ describe('docs/decisions', () => {
     expect(headings).toEqual(['Context', 'Decision', 'Figures', 'What would change our mind']);
   });
 
-  it('says as many fuzz cases as the tests make', () => {
+  it('says as many fuzz cases as the long run makes', () => {
     const { text } = documentNamed('docs/decisions/001-own-http1.md');
-    const said = `on ${fuzzConversations.toLocaleString('en')} conversations and ${fuzzReadings.toLocaleString('en')} responses`;
+    const said = `on ${WHOLE_CONVERSATIONS.toLocaleString('en')} conversations and ${WHOLE_READINGS.toLocaleString('en')} responses`;
     expect(text.replace(/\s+/g, ' ')).toContain(said);
   });
 });

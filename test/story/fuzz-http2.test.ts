@@ -10,15 +10,19 @@ import { fuzzHpack } from '../support/fuzz/hpack-fuzz.ts';
 import { fuzzHttp2Exchanges } from '../support/fuzz/http2-exchange-fuzz.ts';
 import { fuzzHttp2Requests, fuzzHttp2Responses } from '../support/fuzz/http2-fuzz.ts';
 import { ReadersOfGo } from '../support/fuzz/read-with-go.ts';
-import { fuzzBlocks, fuzzExchanges, fuzzFrames, fuzzSeed } from '../support/fuzz/settings.ts';
 import { startGateway } from '../support/gateway.ts';
 import { type H2Request, startH2Upstream } from '../support/h2-upstream.ts';
 import { HandBody } from '../support/hand-body.ts';
 import { H2C } from '../support/http2-client.ts';
 import { headers, PREFACE, request, settings } from '../support/http2-frames.ts';
 import { Random } from '../support/random.ts';
+import { runs, seedOfRun } from '../support/runs.ts';
 import { sessionsTo } from '../support/sessions.ts';
 import { send } from '../support/transport-calls.ts';
+
+const FRAMES = runs(800);
+const EXCHANGES = runs(2_000);
+const BLOCKS = runs(1_500);
 
 test('the reader of Go comes to an end where a refusal of its own waits for the window', async () => {
   const go = new ReadersOfGo();
@@ -33,35 +37,35 @@ test.each([
   ['client', 'response', fuzzHttp2Responses],
   ['server', 'request', fuzzHttp2Requests],
 ] as const)(
-  `of ${fuzzFrames} connections of frames our %s takes no %s for whole that Node's or Go's reads otherwise (WEIR_FUZZ_SEED=${fuzzSeed})`,
+  `of ${FRAMES} connections of frames our %s takes no %s for whole that Node's or Go's reads otherwise`,
   {
     timeout: 600_000,
   },
   async (_side, _message, fuzz) => {
-    const { accepted, refused, stricterGo, findings } = await fuzz({ seed: fuzzSeed, cases: fuzzFrames });
+    const { accepted, refused, stricterGo, findings } = await fuzz({ seed: seedOfRun(), cases: FRAMES });
     expect(findings).toEqual([]);
     // Neither too tame nor too wild to tell anything.
-    expect(accepted).toBeGreaterThan(0.3 * fuzzFrames);
-    expect(refused).toBeGreaterThan(0.3 * fuzzFrames);
+    expect(accepted).toBeGreaterThan(0.3 * FRAMES);
+    expect(refused).toBeGreaterThan(0.3 * FRAMES);
     expect(stricterGo).toBeLessThan(0.1 * accepted);
   },
 );
 
-test(`in ${fuzzExchanges} exchanges Node's client and our server tell the same of each message (WEIR_FUZZ_SEED=${fuzzSeed})`, {
+test(`in ${EXCHANGES} exchanges Node's client and our server tell the same of each message`, {
   timeout: 600_000,
 }, async () => {
-  const { whole, findings } = await fuzzHttp2Exchanges({ seed: fuzzSeed, cases: fuzzExchanges });
+  const { whole, findings } = await fuzzHttp2Exchanges({ seed: seedOfRun(), cases: EXCHANGES });
   expect(findings).toEqual([]);
-  expect(whole).toBeGreaterThan(0.7 * fuzzExchanges);
+  expect(whole).toBeGreaterThan(0.7 * EXCHANGES);
 });
 
-test(`of the header blocks of ${fuzzBlocks} connections, ours and Go's HPACK make the same (WEIR_FUZZ_SEED=${fuzzSeed})`, {
+test(`of the header blocks of ${BLOCKS} connections, ours and Go's HPACK make the same`, {
   timeout: 600_000,
 }, async () => {
-  const { decoded, refused, findings } = await fuzzHpack({ seed: fuzzSeed, cases: fuzzBlocks });
+  const { decoded, refused, findings } = await fuzzHpack({ seed: seedOfRun(), cases: BLOCKS });
   expect(findings).toEqual([]);
-  expect(decoded).toBeGreaterThan(3 * fuzzBlocks);
-  expect(refused).toBeGreaterThan(0.5 * fuzzBlocks);
+  expect(decoded).toBeGreaterThan(3 * BLOCKS);
+  expect(refused).toBeGreaterThan(0.5 * BLOCKS);
 });
 
 /** Sends the fields of the request back, its body, and two trailers. */
@@ -87,7 +91,7 @@ test.each<[string, ServerOptions['settings']]>([
 ])('what is sent to a server of nghttp2 %s comes back as it was', async (_, settings) => {
   const upstream = await startH2Upstream(echo, { settings: { ...settings, maxConcurrentStreams: 50 } });
   const pool = sessionsTo(upstream.port);
-  const random = new Random(fuzzSeed);
+  const random = new Random(seedOfRun());
   const calls = Array.from({ length: 100 }, (_, i) => {
     const fields = someFields(random);
     const text = String(i).repeat(random.below(random.pick([2, 300, 30_000])));
@@ -119,7 +123,7 @@ test.each<[string, ClientSessionOptions]>([
   const gateway = await startGateway({ upstreamPort: upstream.port, api, config: { listen: H2C } });
   const session = connect(`http://127.0.0.1:${gateway.port}`, { maxSessionMemory: 100, ...options });
   onTestFinished(() => session.destroy());
-  const random = new Random(fuzzSeed);
+  const random = new Random(seedOfRun());
   const calls = Array.from({ length: 100 }, (_, i) => {
     const fields = someFields(random);
     const text = String(i).repeat(random.below(random.pick([2, 300, 30_000])));

@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
 import { Conversation } from '../support/fuzz/conversation.ts';
 import { fuzzRequest } from '../support/fuzz/requests.ts';
-import { fuzzRequests, fuzzSeed } from '../support/fuzz/settings.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { Random } from '../support/random.ts';
+import { runs, seedOfRun } from '../support/runs.ts';
 import { sleep } from '../support/wait.ts';
 import { type CapturedRequest, openRaw, startUpstream, values } from '../support/wire/index.ts';
 
+const REQUESTS = runs(100_000);
 const CLIENTS = 16;
 const REQUESTS_OF_A_CONNECTION = 20;
 /** A connection is judged when so many others were made after it: what it left in flight has arrived by then. */
@@ -23,9 +24,10 @@ function addressOf(number: number): string {
  * arrives there belongs to one connection, and can be held against what a careful reader makes of that connection's bytes.
  */
 test.runIf(process.platform === 'linux')(
-  `of ${fuzzRequests} mutated requests the upstream sees each at most once and as it was sent, but for prefix and base, and for its host alone (WEIR_FUZZ_SEED=${fuzzSeed})`,
+  `of ${REQUESTS} mutated requests the upstream sees each at most once and as it was sent, but for prefix and base, and for its host alone`,
   { timeout: 600_000 },
   async () => {
+    const seed = seedOfRun();
     const captured = new Map<string, CapturedRequest[]>();
     const upstream = await startUpstream(async exchange => {
       const address = values(exchange.request.fields, 'x-forwarded-for').join();
@@ -67,7 +69,7 @@ test.runIf(process.platform === 'linux')(
       if (wrong !== null) findings.push({ what: wrong, sent: conversation.sent });
     };
     const converse = async (number: number): Promise<void> => {
-      const random = new Random(fuzzSeed + number);
+      const random = new Random(seed + number);
       const client = await openRaw(gateway.port, { localAddress: addressOf(number) });
       const conversation = new Conversation(client, addressOf(number));
       try {
@@ -84,8 +86,7 @@ test.runIf(process.platform === 'linux')(
       if (number % 1_000 === 0) upstream.forget();
     };
     const work = async (): Promise<void> => {
-      while (made < fuzzRequests && findings.length < FINDINGS && gateway.running)
-        await converse(++connections);
+      while (made < REQUESTS && findings.length < FINDINGS && gateway.running) await converse(++connections);
     };
     await Promise.all(Array.from({ length: CLIENTS }, work)).catch(error => {
       findings.push({ what: `${error} ${gateway.output}`, sent: '' });

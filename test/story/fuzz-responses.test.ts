@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { judgeResponse, readResponse } from '../support/fuzz/response-judge.ts';
 import { fuzzResponse } from '../support/fuzz/responses.ts';
-import { fuzzResponses, fuzzSeed } from '../support/fuzz/settings.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { Random } from '../support/random.ts';
 import { head } from '../support/requests.ts';
+import { runs, seedOfRun } from '../support/runs.ts';
 import {
   header,
   openRaw,
@@ -13,20 +13,21 @@ import {
   type UpstreamExchange,
 } from '../support/wire/index.ts';
 
+const RESPONSES = runs(10_000);
 const CLIENTS = 16;
 const FINDINGS = 10;
 
 /** The upstream's response to request number `number`, and what a careful reader makes of it. */
-function planned(number: number) {
-  const response = fuzzResponse(number, new Random(fuzzSeed + number));
+function planned(seed: number, number: number) {
+  const response = fuzzResponse(number, new Random(seed + number));
   return { ...response, reference: readResponse(response.bytes, response.method) };
 }
 
 /** Sends the response in one piece or several, and ends the connection where nothing else tells the end. */
-async function sendResponse(exchange: UpstreamExchange): Promise<void> {
+async function sendResponse(seed: number, exchange: UpstreamExchange): Promise<void> {
   const number = Number(exchange.request.target.slice(1));
-  const random = new Random(fuzzSeed + number + 0x5eed);
-  const { bytes, reference } = planned(number);
+  const random = new Random(seed + number + 0x5eed);
+  const { bytes, reference } = planned(seed, number);
   let at = 0;
   // Bytes behind an end that a reader has seen would reach the next request on the connection, and no gateway could tell.
   const inPieces =
@@ -44,10 +45,11 @@ async function sendResponse(exchange: UpstreamExchange): Promise<void> {
   else exchange.connection.reset();
 }
 
-test(`of ${fuzzResponses} mutated answers a client gets the one to its request or an error, never another (WEIR_FUZZ_SEED=${fuzzSeed})`, {
+test(`of ${RESPONSES} mutated answers a client gets the one to its request or an error, never another`, {
   timeout: 600_000,
 }, async () => {
-  const upstream = await startUpstream(sendResponse);
+  const seed = seedOfRun();
+  const upstream = await startUpstream(exchange => sendResponse(seed, exchange));
   // They only end what went wrong: an upstream that has nothing more to send closes.
   const api = { timeouts: { first_byte: '50s', idle: '50s' } };
   const gateway = await startGatewayProcess({ upstreamPort: upstream.port, api });
@@ -55,7 +57,7 @@ test(`of ${fuzzResponses} mutated answers a client gets the one to its request o
   let [asked, passed, refused] = [0, 0, 0];
 
   const ask = async (client: RawClient, number: number): Promise<boolean> => {
-    const { method, bytes, plain, reference } = planned(number);
+    const { method, bytes, plain, reference } = planned(seed, number);
     const note = (what: string): void =>
       void findings.push({ number, what, sent: JSON.stringify(bytes.toString('latin1')) });
     try {
@@ -71,9 +73,9 @@ test(`of ${fuzzResponses} mutated answers a client gets the one to its request o
     }
   };
   const work = async (): Promise<void> => {
-    while (asked < fuzzResponses && findings.length < FINDINGS && gateway.running) {
+    while (asked < RESPONSES && findings.length < FINDINGS && gateway.running) {
       const client = await openRaw(gateway.port);
-      while (asked < fuzzResponses && (await ask(client, ++asked)));
+      while (asked < RESPONSES && (await ask(client, ++asked)));
       client.destroy();
     }
   };

@@ -7,13 +7,13 @@ import { DnsClient, type DnsSystem } from '../../src/upstream/names/dns-client.t
 import type { LookupAnswer } from '../../src/upstream/names/lookup.ts';
 import { srvLookup } from '../../src/upstream/names/srv-lookup.ts';
 import { freePort } from '../support/free-port.ts';
-import { fuzzSeed } from '../support/fuzz/settings.ts';
 import { Random } from '../support/random.ts';
+import { runs, seedOfRun } from '../support/runs.ts';
 
 const NAME = '_http._tcp.api.test';
 const RESPONSE = 0x8180;
 /** How often 25 broken answers come at once. */
-const ROUNDS = 4;
+const ROUNDS = runs(4);
 
 /** What a server sends for each query by UDP, and on each connection. */
 interface Script {
@@ -128,7 +128,7 @@ describe('a client of DNS', () => {
   });
 
   it('makes addresses with ports of whatever a server sends, or none', async () => {
-    const random = new Random(fuzzSeed);
+    const random = new Random(seedOfRun());
     const host = { name: 'good.test', type: 'A', ttl: 30, data: '10.0.0.1' } as const;
     const script: Script = {
       datagrams: query => {

@@ -1,17 +1,15 @@
-import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { createSecureServer, type IncomingHttpHeaders, sensitiveHeaders } from 'node:http2';
 import { createServer as createHttps } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { TestAuthority } from '../support/certificates.ts';
 import { frame, startFrameUpstream, TYPE, uint32 } from '../support/frame-upstream.ts';
 import { freePort } from '../support/free-port.ts';
 import { type ConfigPart, startGateway } from '../support/gateway.ts';
 import { type H2Request, startH2Upstream } from '../support/h2-upstream.ts';
 import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
-import { ensureInstalled } from '../support/installed.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
@@ -232,37 +230,6 @@ describe('over TLS', () => {
       gateway.logLines.some(line => /ALPN|alert no application protocol/i.test(line)),
     );
   });
-});
-
-beforeAll(() =>
-  ensureInstalled({ command: 'nghttpd', versionArgs: ['--version'], packages: ['nghttp2-server'] }),
-);
-
-test('nghttpd, a server of the nghttp2 project, is served through many streams', async () => {
-  const folder = await tempFolder();
-  const text = 'a'.repeat(300_000);
-  await writeFile(join(folder, 'big.txt'), text);
-  const port = await freePort();
-  const server = spawn('nghttpd', [
-    '--no-tls',
-    '-a',
-    '127.0.0.1',
-    '-d',
-    folder,
-    '-m',
-    '10',
-    '--echo-upload',
-    String(port),
-  ]);
-  onTestFinished(() => void server.kill());
-  const gateway = await startGateway({ upstreamPort: port, api: { protocol: 'h2' } });
-  const isThere = async () => (await gateway.ask(head('GET /big.txt'))).status === 200;
-  await waitFor('it is there', isThere);
-  const responses = await Promise.all(Array.from({ length: 40 }, () => gateway.ask(head('GET /big.txt'))));
-  for (const response of responses) expect(response.body.toString() === text).toBe(true);
-  const echo = await gateway.ask(withBody('POST /echo', text));
-  expect(echo.body.toString() === text).toBe(true);
-  expect((await gateway.ask(head('GET /none'))).status).toBe(404);
 });
 
 test('Via says by which version of HTTP each message came: docs/contract.md, 4.7 and 6.4', async () => {

@@ -5,14 +5,14 @@ import { ConnectionPool, type Transport } from '../../src/upstream/index.ts';
 import { CollectingSink } from '../support/collecting-sink.ts';
 import { disagreement } from '../support/fuzz/reader-fuzz.ts';
 import type { Reading } from '../support/fuzz/reading.ts';
-import { fuzzSeed } from '../support/fuzz/settings.ts';
 import { wireResponse } from '../support/fuzz/wire-responses.ts';
 import { Random } from '../support/random.ts';
+import { runs, seedOfRun } from '../support/runs.ts';
 import { UndiciTransport } from '../support/undici/undici-transport.ts';
 import { upstreamAt } from '../support/upstream-options.ts';
 import { type CapturedRequest, startUpstream } from '../support/wire/index.ts';
 
-const CASES = 300;
+const CASES = runs(300);
 
 /** Ours, and undici behind the same interface. */
 function transports(port: number): readonly [Transport, Transport] {
@@ -52,8 +52,8 @@ async function send(transport: Transport, request: OutgoingRequest): Promise<Col
   return sink;
 }
 
-function requestOf(number: number): OutgoingRequest {
-  const random = new Random(fuzzSeed + number);
+function requestOf(seed: number, number: number): OutgoingRequest {
+  const random = new Random(seed + number);
   const method = random.pick(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']);
   const pieces = Array.from({ length: random.below(4) }, () => random.bytes(1 + random.below(40_000)));
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
@@ -84,29 +84,34 @@ function seen({ method, target, fields, body, complete }: CapturedRequest) {
 }
 const OF_THE_HOP = /^(connection|content-length|transfer-encoding)$/i;
 
-test(`${CASES} requests look the same to the upstream as those of undici (WEIR_FUZZ_SEED=${fuzzSeed})`, async () => {
+test(`${CASES} requests look the same to the upstream as those of undici`, async () => {
+  const seed = seedOfRun();
   const upstream = await startUpstream();
   const [ours, undici] = transports(upstream.port);
   for (let number = 0; number < CASES; number++) {
     for (const transport of [ours, undici])
-      expect((await send(transport, requestOf(number))).failure).toBeNull();
-    expect(upstream.requests[0]?.framing).toBe(requestOf(number).bodyLength);
+      expect((await send(transport, requestOf(seed, number))).failure).toBeNull();
+    expect(upstream.requests[0]?.framing).toBe(requestOf(seed, number).bodyLength);
     const [a, b] = upstream.requests.splice(0).map(seen);
     expect(a).toEqual(b);
   }
 });
 
-test(`${CASES} answers are the same as those that undici reads from the same upstream (WEIR_FUZZ_SEED=${fuzzSeed})`, async () => {
+test(`${CASES} answers are the same as those that undici reads from the same upstream`, async () => {
+  const seed = seedOfRun();
   const upstream = await startUpstream(async exchange => {
-    const { bytes } = wireResponse(new Random(fuzzSeed + Number(exchange.request.target.slice(1))));
+    const { bytes } = wireResponse(new Random(seed + Number(exchange.request.target.slice(1))));
     await exchange.send(bytes);
     exchange.connection.end();
   });
   const [ours, undici] = transports(upstream.port);
   let whole = 0;
   for (let number = 0; number < CASES; number++) {
-    const { method, bytes } = wireResponse(new Random(fuzzSeed + number));
-    const request = { ...requestOf(number), ...{ method, target: `/${number}`, bodyLength: 0, body: null } };
+    const { method, bytes } = wireResponse(new Random(seed + number));
+    const request = {
+      ...requestOf(seed, number),
+      ...{ method, target: `/${number}`, bodyLength: 0, body: null },
+    };
     const [a, b] = [await send(ours, request), await send(undici, request)];
     // Its transport refuses more than undici does.
     if (b.failure !== null) continue;

@@ -1,5 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest';
-import { installBrowser, startBrowser } from '../support/browser.ts';
+import { describe, expect, test } from 'vitest';
 import { freePort } from '../support/free-port.ts';
 import { askTimes, type LimitedGateway, startLimited, statusesOf } from '../support/limits.ts';
 import { head } from '../support/requests.ts';

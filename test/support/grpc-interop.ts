@@ -31,7 +31,7 @@ let program = '';
 
 /** Once before the tests of a file, with time for a download: builds the client and the server in Go. */
 export function buildInterop(): void {
-  program = buildGo(join(import.meta.dirname, '../conformance/grpc-interop'));
+  program = buildGo(join(import.meta.dirname, '../long/grpc-interop'));
 }
 
 /** A gateway in front of the server in Go. */

@@ -5,9 +5,6 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  * wait take turns with those that compute, so that the cores have work from the start.
  */
 const LONG = [
-  'conformance/discordjs-rest',
-  'story/reload-under-load',
-  'story/package',
   'story/fuzz-requests',
   'story/reload-memory',
   'story/web-sockets',
@@ -17,7 +14,6 @@ const LONG = [
   'story/demo-flow',
   'story/timeouts',
   'story/server-sent-events',
-  'story/alerts',
   'story/pipelining',
   'story/http2-floods',
   'story/redis-replication',
@@ -27,7 +23,6 @@ const LONG = [
   'story/redis-outages',
   'story/big-bodies',
   'story/overload',
-  'story/example-clients',
   'story/key-sets',
   'story/upstream-transport',
   'story/shutdown',
@@ -43,7 +38,6 @@ const LONG = [
   'story/serve',
   'story/resting-connections',
   'store/histories',
-  'story/redis-sentinel',
   'story/failed-verifications',
   'story/tls-handshakes',
   'story/slow-readers',

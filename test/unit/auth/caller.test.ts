@@ -5,6 +5,7 @@ import type { AccessTokenOptions, Caller } from '../../../src/auth/index.ts';
 import { revocableOf } from '../../../src/auth/revocation-rules.ts';
 import { readKeySet } from '../../../src/auth/token/jwk.ts';
 import { digestOf } from '../../../src/core/index.ts';
+import { played } from '../../support/runs.ts';
 import { keySetJson } from '../../support/token-issuer.ts';
 import { claims, ecdsa, inWords, options, START_MS, START_S } from './fixture.ts';
 
@@ -177,7 +178,7 @@ describe('a principal', () => {
           expect(principal(...one, true)).not.toBe(principal(...two, false));
         },
       ),
-      { numRuns: 1_000 },
+      played(1_000),
     );
     expect(principal('a b', 'c', false)).not.toBe(principal('a', 'b c', false));
   });

@@ -9,6 +9,7 @@ import {
   restrictionKey,
 } from '../../../src/http/address.ts';
 import { addressKey, addressOfKey } from '../../../src/http/address-keys.ts';
+import { played } from '../../support/runs.ts';
 
 const ipv6 = fc.array(fc.oneof(fc.constant(0), fc.nat(0xffff)), { minLength: 8, maxLength: 8 });
 const ipv4Bits = fc.integer({ min: 0, max: 0xffff_ffff });
@@ -98,7 +99,7 @@ describe('a normalized address', () => {
         expect(normalizeAddress(canonical)).toBe(canonical);
         expect(normalizeAddress(`[${long}]:1`)).toBe(canonical);
       }),
-      { numRuns: 2_000 },
+      played(2_000),
     );
   });
 
@@ -109,7 +110,7 @@ describe('a normalized address', () => {
         const address = normalizeAddress(text);
         if (address !== null) expect(normalizeAddress(address)).toBe(address);
       }),
-      { numRuns: 5_000 },
+      played(5_000),
     );
   });
 });
@@ -169,7 +170,7 @@ describe('a set of addresses', () => {
         expect(set.has(dotted(bits))).toBe(true);
         expect(set.has(dotted(other))).toBe(31 - flipped >= prefix);
       }),
-      { numRuns: 1_000 },
+      played(1_000),
     );
     fc.assert(
       fc.property(ipv6, fc.nat(128), fc.nat(127), (groups, prefix, flipped) => {
@@ -183,7 +184,7 @@ describe('a set of addresses', () => {
         expect(set.has(canonicalIpv6(text(groups)))).toBe(true);
         expect(set.has(canonicalIpv6(text(other)))).toBe(flipped >= prefix);
       }),
-      { numRuns: 1_000 },
+      played(1_000),
     );
   });
 

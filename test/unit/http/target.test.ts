@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeSegment, parseTarget } from '../../../src/http/target.ts';
+import { played } from '../../support/runs.ts';
 
 const HOST = 'api.example.com';
 
@@ -81,7 +82,7 @@ describe('a request target', () => {
       fc.property(target, target => {
         expect(pathOf(target)).toBe(referencePath(target));
       }),
-      { numRuns: 20_000 },
+      played(20_000),
     );
   });
 
@@ -93,7 +94,7 @@ describe('a request target', () => {
       fc.property(bytes, text => {
         expect(pathOf(`/${text}`)).toBe(referencePath(`/${text}`));
       }),
-      { numRuns: 5_000 },
+      played(5_000),
     );
   });
 
@@ -112,7 +113,7 @@ describe('a request target', () => {
         expect(decodedBytes(path).split('/')).not.toContain('..');
         expect(semicolon).toBe(decodedBytes(path).includes(';'));
       }),
-      { numRuns: 5_000 },
+      played(5_000),
     );
   });
 

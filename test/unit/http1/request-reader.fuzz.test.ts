@@ -1,13 +1,16 @@
 import { expect, test } from 'vitest';
 import { fuzzRequests } from '../../support/fuzz/request-fuzz.ts';
-import { fuzzConversations, fuzzSeed } from '../../support/fuzz/settings.ts';
+import { WHOLE_CONVERSATIONS } from '../../support/fuzz/whole-runs.ts';
+import { runs, seedOfRun } from '../../support/runs.ts';
 
-test(`of ${fuzzConversations} conversations, mutated or not, our connections see no request that Node's and Go's servers do not see, and none otherwise, however the bytes come (WEIR_FUZZ_SEED=${fuzzSeed})`, {
+const CONVERSATIONS = runs(WHOLE_CONVERSATIONS);
+
+test(`of ${CONVERSATIONS} conversations, mutated or not, our connections see no request that Node's and Go's servers do not see, and none otherwise, however the bytes come`, {
   timeout: 600_000,
 }, async () => {
-  const result = await fuzzRequests({ seed: fuzzSeed, cases: fuzzConversations });
+  const result = await fuzzRequests({ seed: seedOfRun(), cases: CONVERSATIONS });
   expect(result.findings).toEqual([]);
-  expect(result.cases).toBe(fuzzConversations);
+  expect(result.cases).toBe(CONVERSATIONS);
   // Else the cases would prove little: most are requests to both, and some are not.
   expect(result.accepted).toBeGreaterThan(0.5 * result.cases);
   expect(result.acceptedWithGo).toBeGreaterThan(0.4 * result.cases);

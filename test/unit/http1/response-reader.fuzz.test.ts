@@ -1,13 +1,16 @@
 import { expect, test } from 'vitest';
 import { fuzzReader } from '../../support/fuzz/reader-fuzz.ts';
-import { fuzzReadings, fuzzSeed } from '../../support/fuzz/settings.ts';
+import { WHOLE_READINGS } from '../../support/fuzz/whole-runs.ts';
+import { runs, seedOfRun } from '../../support/runs.ts';
 
-test(`of ${fuzzReadings} answers, mutated or not, ours is never another than undici and the clients of Node and Go read, nor another when they come split (WEIR_FUZZ_SEED=${fuzzSeed})`, {
+const READINGS = runs(WHOLE_READINGS);
+
+test(`of ${READINGS} answers, mutated or not, ours is never another than undici and the clients of Node and Go read, nor another when they come split`, {
   timeout: 600_000,
 }, async () => {
-  const result = await fuzzReader({ seed: fuzzSeed, cases: fuzzReadings, everySplitOfOneIn: 8 });
+  const result = await fuzzReader({ seed: seedOfRun(), cases: READINGS, everySplitOfOneIn: 8 });
   expect(result.findings).toEqual([]);
-  expect(result.cases).toBe(fuzzReadings);
+  expect(result.cases).toBe(READINGS);
   // Otherwise the cases would prove little: all readers accept most of them, and reject some.
   expect(result.accepted).toBeGreaterThan(0.5 * result.cases);
   expect(result.refused).toBeGreaterThan(0.1 * result.cases);

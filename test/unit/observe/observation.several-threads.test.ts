@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ExchangeRecord } from '../../../src/core/index.ts';
 import { type LoggingOptions, makeLogger, Observation } from '../../../src/observe/index.ts';
+import { played } from '../../support/runs.ts';
 import { FrozenClock } from '../limits/frozen-clock.ts';
 import { exchangeRecord } from './exchange-record.ts';
 
@@ -130,7 +131,7 @@ test('what several threads counted and noted is shown as if one had', async () =
       expect(await shown(main, workers)).toEqual(await shown(alone));
       expect(noted(main)).toEqual(noted(alone));
     }),
-    { numRuns: 50 },
+    played(50),
   );
 });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PatternError, parseRoutePattern } from '../../../src/routing/index.ts';
+import { played } from '../../support/runs.ts';
 
 function error(path: string): string {
   try {
@@ -115,7 +116,7 @@ describe('a path as other gateways take it', () => {
         const advised = /: write "([^"]*)"$/.exec(error(pieces.join('')))?.[1];
         if (advised?.startsWith('/')) expect(error(advised), pieces.join('')).toBe('none');
       }),
-      { numRuns: 5_000 },
+      played(5_000),
     );
   });
 });

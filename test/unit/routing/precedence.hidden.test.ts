@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { findConflicts, findHidden, parseRoutePattern, RouteTable } from '../../../src/routing/index.ts';
+import { played } from '../../support/runs.ts';
 
 function patternOf(line: string) {
   const [methods, path] = line.startsWith('/') ? [null, line] : line.split(' ');
@@ -69,6 +70,6 @@ test('a route is hidden exactly if no request reaches it', () => {
       const unreached = lines.flatMap((_, index) => (reached.has(index) ? [] : [index]));
       expect(findHidden(patterns).map(route => route.index)).toEqual(unreached);
     }),
-    { numRuns: 3_000 },
+    played(3_000),
   );
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseTarget } from '../../../src/http/target.ts';
 import { findConflicts, parseRoutePattern, type RouteEntry, RouteTable } from '../../../src/routing/index.ts';
+import { played } from '../../support/runs.ts';
 import {
   referenceFind,
   referenceParams,
@@ -55,7 +56,7 @@ describe('a route table', () => {
           }
         },
       ),
-      { numRuns: 2_000 },
+      played(2_000),
     );
   });
 
@@ -185,7 +186,7 @@ describe('a route table', () => {
           params: [],
         });
       }),
-      { numRuns: 2_000 },
+      played(2_000),
     );
   });
 

@@ -18,12 +18,13 @@ import { Limiting, type ThreadPart } from '../../../src/runtime/index.ts';
 import { FactsHub, LinkedFacts } from '../../../src/workers/facts-hub.ts';
 import { linkInThread, type PacketLink } from '../../../src/workers/link.ts';
 import { Random } from '../../support/random.ts';
+import { runs, seedOfRun } from '../../support/runs.ts';
 import { FrozenClock } from '../limits/frozen-clock.ts';
 import { MortalMemory } from '../limits/mortal-threads.ts';
 import { NaiveLimiter } from '../limits/naive-limiter.ts';
 import { patience, quietListener, quietStoreListener, snapshotOf } from './thread-parts.ts';
 
-const HISTORIES = Math.ceil(Number(process.env['HISTORIES'] ?? 2_500) / 50);
+const HISTORIES = runs(50);
 const STEPS = 200;
 const WORKERS = 2;
 const LIMIT_KEYS = 200;
@@ -316,8 +317,7 @@ function neverWait(): never {
 }
 
 test(`in ${HISTORIES} histories, workers that share limits and offences, and of which some die, refuse whom one gateway would`, async () => {
-  const seed = Number(process.env['SEED'] ?? Math.trunc(Math.random() * 2 ** 31));
-  process.stdout.write(`histories of offences: SEED=${seed}\n`);
+  const seed = seedOfRun();
   const snapshots = [await snapshotOf(rules(3, 2, 3)), await snapshotOf(rules(5, 1, 2))] as const;
   let [deaths, restrictions] = [0, 0];
   for (let n = 0; n < HISTORIES; n++) {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { diagnosticsIn, NEEDED } from '../../../support/config-text.ts';
+import { played } from '../../../support/runs.ts';
 
 /** Each breaks the file by its characters, which the parser would quote. */
 const BROKEN = [
@@ -97,7 +98,7 @@ describe('a secret that breaks the file', () => {
         }
         expect((await diagnosticsIn(text)).join('\n')).not.toContain('hunter2');
       }),
-      { numRuns: 300, seed: 7 },
+      played(300),
     );
   });
 });

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { test } from 'vitest';
+import { runs, seedOfRun } from '../../../support/runs.ts';
 import { History } from '../history.ts';
 
-const HISTORIES = Number(process.env['HISTORIES'] ?? 2_500);
+const HISTORIES = runs(2_500);
 const STEPS = 200;
 
 // Each step is one number, so that half a million of them are made quickly and shrink well.
@@ -13,10 +14,8 @@ const history = fc.record({
 });
 
 test(`in ${HISTORIES} histories of ${STEPS} steps the store decides as a naive limiter does`, () => {
-  const seed = Number(process.env['SEED'] ?? Math.trunc(Math.random() * 2 ** 31));
-  process.stdout.write(`histories: SEED=${seed}\n`);
   fc.assert(
     fc.property(history, ({ configuration, steps }) => new History(configuration).run(steps)),
-    { seed, numRuns: HISTORIES, endOnFailure: false },
+    { seed: seedOfRun(), numRuns: HISTORIES, endOnFailure: false },
   );
 }, 300_000);

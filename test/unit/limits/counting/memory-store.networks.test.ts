@@ -4,10 +4,10 @@ import { describe, expect, test } from 'vitest';
 import { ownMemory, SharedMemory } from '../../../../src/core/index.ts';
 import { ownersOf } from '../../../../src/http/index.ts';
 import { type Decision, type Limit, type LimitSet, MemoryStore } from '../../../../src/limits/index.ts';
+import { played } from '../../../support/runs.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 import { copyOf, limit, limits } from '../stores.ts';
 
-const RUNS = Math.ceil(Number(process.env['HISTORIES'] ?? 2_500) / 50);
 /** Bytes of a row that a store hands out, and where its limit, its flags and the network are. */
 const ROW = { bytes: 48, limit: 0, flags: 2, network: 12 };
 const OPENED = 4;
@@ -140,7 +140,7 @@ describe('in a table of any size, with any buckets, in one thread or several', (
           }
         },
       ),
-      { numRuns: RUNS },
+      played(50),
     );
   });
 
@@ -162,7 +162,7 @@ describe('in a table of any size, with any buckets, in one thread or several', (
             }
         },
       ),
-      { numRuns: RUNS },
+      played(50),
     );
   });
 
@@ -180,7 +180,7 @@ describe('in a table of any size, with any buckets, in one thread or several', (
           expect(ask(ipv4(network, 2), `b ${network}`)).toMatchObject({ admitted: false, sharedKey: true });
         }
       }),
-      { numRuns: RUNS },
+      played(50),
     );
   });
 });

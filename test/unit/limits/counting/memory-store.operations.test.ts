@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { type Limit, type LimitSet, type MemoryStore, NO_LIMITS } from '../../../../src/limits/index.ts';
+import { runs, seedOfRun } from '../../../support/runs.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 import { MortalThreads } from '../mortal-threads.ts';
 import { expectAllRoom, limit } from '../stores.ts';
 
-const OPERATIONS = Number(process.env['WEIR_OPERATIONS'] ?? 25_000);
-const SEED = Number(process.env['SEED'] ?? Math.trunc(Math.random() * 2 ** 31));
+const OPERATIONS = runs(25_000);
 const THREADS = 3;
 const CALLERS = 12;
 const MAINS = 6;
@@ -161,12 +161,11 @@ function expectSame(store: MemoryStore, model: Windows): void {
 }
 
 test(`${OPERATIONS} operations of threads, of which some die, leave what a plain model says`, () => {
-  process.stdout.write(`operations: SEED=${SEED}\n`);
-  operate(1_000, SEED, new Windows());
+  operate(1_000, seedOfRun(), new Windows());
 }, 600_000);
 
 test(`${OPERATIONS} operations in a full table, where counters are evicted, leave it in order`, () => {
-  operate(48, SEED, null);
+  operate(48, seedOfRun(), null);
 }, 600_000);
 
 test('reloads without end, each with new limits, find room: limits of former configurations are forgotten', () => {

@@ -9,6 +9,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SharedMemory } from '../../../../src/core/index.ts';
 import { type LimitSet, type MemoryStore, NO_LIMITS } from '../../../../src/limits/index.ts';
+import { runs, seedOfRun } from '../../../support/runs.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 import { type AskedStore, History } from '../history.ts';
 import { copyOfAll, LockTaken, MortalThreads } from '../mortal-threads.ts';
@@ -34,7 +35,7 @@ function after(counts: Counts, set: LimitSet): Counts {
 const THREADS = 3;
 /** Few records are used. */
 const COPIED_BYTES = 40_000;
-const HISTORIES = Math.ceil(Number(process.env['HISTORIES'] ?? 2_500) / 25);
+const HISTORIES = runs(100);
 const STEPS = 200;
 const number = fc.noBias(fc.nat({ max: 2 ** 40 }));
 const history = fc.record({
@@ -193,12 +194,10 @@ function byTurns(clock: FrozenClock): AskedStore {
 }
 
 test(`in ${HISTORIES} histories, threads that share counters, and some die, decide as a naive limiter does`, () => {
-  const seed = Number(process.env['SEED'] ?? Math.trunc(Math.random() * 2 ** 31));
-  process.stdout.write(`histories of threads: SEED=${seed}\n`);
   fc.assert(
     fc.property(history, ({ configuration, steps }) =>
       new History(configuration, (_own, clock) => byTurns(clock)).run(steps),
     ),
-    { seed, numRuns: HISTORIES, endOnFailure: true },
+    { seed: seedOfRun(), numRuns: HISTORIES, endOnFailure: true },
   );
 }, 300_000);

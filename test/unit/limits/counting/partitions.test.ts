@@ -4,11 +4,11 @@ import { describe, expect, test } from 'vitest';
 import { ownMemory } from '../../../../src/core/index.ts';
 import { BORROWED, ORDINARY, Partitions, STAND_IN } from '../../../../src/limits/counting/partitions.ts';
 import { type Limit, type LimitSet, MemoryStore } from '../../../../src/limits/index.ts';
+import { played } from '../../../support/runs.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 import { copyOf, limit, limits } from '../stores.ts';
 
 const CAPACITY = 64;
-const RUNS = Number(process.env['HISTORIES'] ?? 100);
 
 const GLOBAL = limit('2/10s', { role: 'global', bucket: '' });
 const BUCKETS = ['a', 'b', 'c'] as const;
@@ -190,7 +190,7 @@ describe('the room of a table', () => {
           }
         },
       ),
-      { numRuns: RUNS },
+      played(100),
     );
   });
 
@@ -208,7 +208,7 @@ describe('the room of a table', () => {
           expect(copyOf(store.decide(own, `honest ${caller}`, `m${main}`))).toEqual(expected);
         });
       }),
-      { numRuns: RUNS },
+      played(100),
     );
   });
 
@@ -228,7 +228,7 @@ describe('the room of a table', () => {
         });
         expect(store.decide(once, 'spent', '').admitted).toBe(false);
       }),
-      { numRuns: RUNS },
+      played(100),
     );
   });
 });

@@ -5,6 +5,7 @@ import { SharedMemory } from '../../../../src/core/index.ts';
 import { SharedPermits } from '../../../../src/limits/index.ts';
 import type { PermitThread } from '../../../support/permit-thread.ts';
 import { Random } from '../../../support/random.ts';
+import { runs, seedOfRun } from '../../../support/runs.ts';
 import { waitFor } from '../../../support/wait.ts';
 
 const SCRIPT = new URL('../../../support/permit-thread.ts', import.meta.url);
@@ -13,12 +14,10 @@ const MAX = 5;
 const NAMES = ['requests', 'connections', 'requests to api'];
 const KEYS = Array.from({ length: 20 }, (_, key) => `203.0.113.${key}`);
 const WORKERS = [1, 2, 3];
-const DEATHS = Number(process.env['WEIR_DEATHS'] ?? 8);
+const DEATHS = runs(8, 2);
 
 test('threads that die at random leave no permit taken, and never take more than there are', async () => {
-  const seed = randomBytes(4).readUInt32LE(0);
-  process.stdout.write(`deaths of threads: seed ${seed}\n`);
-  const random = new Random(seed);
+  const random = new Random(seedOfRun());
   const main = SharedMemory.create(WORKERS.length, randomBytes);
   const permits = new SharedPermits(main, CAPACITY);
   const counts = new Int32Array(new SharedArrayBuffer(4 * (WORKERS.length + 2)));

@@ -15,6 +15,7 @@ import {
 } from '../../../../src/core/index.ts';
 import { AccessLine, Pseudonyms } from '../../../../src/observe/log/access-log.ts';
 import { makeLogger, type PathNaming } from '../../../../src/observe/log/index.ts';
+import { played } from '../../../support/runs.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 import { exchangeRecord } from '../exchange-record.ts';
 
@@ -198,7 +199,7 @@ test('a line is, to the byte, what the logger writes of the same members', () =>
       // The logger leaves halves of astral characters as they are; written as bytes, they are lost.
       if (logged.isWellFormed()) expect(line).toBe(logged);
     }),
-    { numRuns: 2_000 },
+    played(2_000),
   );
 });
 
@@ -227,7 +228,7 @@ test('lines have the fields that are declared, in their order, and each holds wh
       const ends = names.filter(name => ACCESS_FIELDS[name].on.includes('end'));
       expect(ends.filter(name => begun[name] !== undefined)).toEqual([]);
     }),
-    { numRuns: 1_000 },
+    played(1_000),
   );
   expect(names.filter(name => !seen.has(name))).toEqual([]);
 });

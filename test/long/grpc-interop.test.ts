@@ -1,8 +1,9 @@
 import { beforeAll, expect, it } from 'vitest';
 import { buildInterop, INTEROP_CASES, runInterop, startInterop } from '../support/grpc-interop.ts';
+import { runs } from '../support/runs.ts';
 
-/** Messages of one stream: 1,200,000 take a client some seconds (CONTRIBUTING.md). */
-const MESSAGES = Number(process.env['WEIR_GRPC_MESSAGES'] ?? 150_000);
+/** Messages of one stream: 1,200,000 take a client some seconds. */
+const MESSAGES = runs(150_000);
 
 beforeAll(buildInterop);
 

@@ -16,13 +16,14 @@ import type { ConfigPart } from '../support/gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { fieldOf, rateOf } from '../support/limits.ts';
 import { head, withBody } from '../support/requests.ts';
+import { runs } from '../support/runs.ts';
 import { tempFolder } from '../support/temp.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { type Response, startUpstream } from '../support/wire/index.ts';
 
 /** Three times each change of the operator's. */
-const RELOADS = Number(process.env['WEIR_RELOADS'] ?? 30);
+const RELOADS = runs(30);
 const PATIENCE_MS = RELOADS * 4_000;
 /** How many requests customers send between two changes at least. */
 const BETWEEN = 30;

@@ -1,0 +1,31 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { defineConfig } from 'vitest/config';
+
+const ROOT = join(import.meta.dirname, '../..');
+const SHARED = {
+  setupFiles: ['test/support/setup.ts', 'test/support/costs/file-cost.ts'],
+  expect: { poll: { timeout: 60_000 } },
+  testTimeout: 3_600_000,
+  // The first run on a machine fetches what the tests start: programs, a browser, modules of Go.
+  hookTimeout: 900_000,
+};
+
+/** Every file that plays random runs: `npm test` plays a tenth of them. */
+const RANDOM = globSync('test/{unit,story,store,world}/**/*.test.ts', { cwd: ROOT }).filter(file =>
+  readFileSync(join(ROOT, file), 'utf8').includes('/support/runs.ts'),
+);
+
+/** For `npm run test:long`: what starts programs of others or waits for minutes, and the whole of what plays at random. */
+export default defineConfig({
+  root: ROOT,
+  test: {
+    globalSetup: ['test/support/redis-installed.ts'],
+    maxWorkers: 4,
+    reporters: process.env.CI ? ['default'] : ['dot'],
+    projects: [
+      { test: { ...SHARED, name: 'long', include: ['test/long/*.test.ts'] } },
+      { test: { ...SHARED, name: 'random', include: RANDOM } },
+    ],
+  },
+});
