@@ -6,7 +6,7 @@ import { GatewayError, retryAfterField } from '../core/index.ts';
 import { addressKey, normalizeAddress } from '../http/index.ts';
 import { defineLimit, type LimitSet, MemoryStore, NO_LIMITS } from '../limits/index.ts';
 
-/** `null` if a request is allowed; else the response to it. */
+/** `null` if a request is allowed; else its response. */
 type Access = GatewayError | null;
 
 export interface AdminAccessDependencies {
@@ -42,7 +42,7 @@ export class AdminAccess {
   }
 
   /**
-   * Returns whether an open response may name callers to this client. A request without a token is not counted as a failed one.
+   * Returns whether an open response may show callers to this client. A request without a token does not count as a failed one.
    */
   mayShowCallers(request: AdminRequest): boolean {
     if (request.headers.authorization !== undefined) return this.toRead(request) === null;
@@ -93,7 +93,7 @@ export class AdminAccess {
   }
 }
 
-/** The address of the other side; '' once the connection is gone. */
+/** The address of the peer; '' once the connection is gone. */
 export function peerOf({ socket }: AdminRequest): string {
   return normalizeAddress(socket.remoteAddress ?? '') ?? '';
 }
@@ -108,13 +108,13 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
-/** Returns whether an address can be reached from this machine only (RFC 6890, 2.2.2 and 2.2.3). */
+/** Returns whether an address is a loopback one (RFC 6890, 2.2.2 and 2.2.3). */
 function isLoopback(address: string): boolean {
   if (isIPv4(address)) return LOOPBACK.check(address);
   return isIPv6(address) && LOOPBACK.check(address, 'ipv6');
 }
 
-/** The part of a request that says who sent it. */
+/** The parts of a request that identify its sender. */
 export interface AdminRequest {
   readonly headers: IncomingHttpHeaders;
   readonly socket: { readonly remoteAddress?: string | undefined };
@@ -142,8 +142,8 @@ function namesLoopback({ headers: { host = '' } }: AdminRequest): boolean {
 }
 
 /**
- * Returns whether `Host` is a name that a web page may control. Addresses are safe: a page cannot make one lead elsewhere. So is
- * a request without `Host`, which browsers always send and simple health checks do not. Local proxies may send another address.
+ * Returns whether `Host` is a name that a web page may control. Addresses are safe: a page cannot redirect one. So is a request
+ * without `Host`, which browsers always send and simple health checks do not. Local proxies may send another address.
  */
 function mayBeNameOfPage({ headers: { host } }: AdminRequest): boolean {
   if (host === undefined) return false;
@@ -171,7 +171,7 @@ const NONE_CONFIGURED =
 const FOREIGN_PAGE = 'A page of another origin may not use this.';
 const FOREIGN_HOST = 'Without a token, use localhost, 127.0.0.1 or [::1] in the URL.';
 
-/** Allows a person who copies the token wrongly a few attempts. Guessing a token of 32 characters stays hopeless. */
+/** Allows a person who mistypes the token a few attempts. Guessing a token of 32 characters stays hopeless. */
 const PER_ADDRESS: LimitSet = {
   ...NO_LIMITS,
   caller: defineLimit({
@@ -193,7 +193,7 @@ class FailedTokens {
     this.#store = new MemoryStore({ clock, randomBytes, maxKeys: MAX_ADDRESSES, maxKeyspaces: 2 });
   }
 
-  /** Milliseconds until the address may try a token again; 0: now. */
+  /** Milliseconds until the address may try a token again; 0 for now. */
   waitMs(address: string): number {
     return this.#store.peek(PER_ADDRESS, address, '').retryAfterMs;
   }

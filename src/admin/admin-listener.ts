@@ -18,7 +18,7 @@ export interface AdminView {
   metrics(): Promise<{ readonly contentType: string; readonly text: string }>;
   /** Why the gateway should get no traffic now; null when it should. */
   notReady(): string | null;
-  /** What runs, what waits, what is refused and what failed. */
+  /** What is running, waiting, refused, and failed. */
   status(showCallers: boolean): Promise<GatewayStatus>;
   /** What the API shows and changes. */
   readonly api: ApiSources;
@@ -39,7 +39,7 @@ interface AdminListenerDependencies extends AdminAccessDependencies {
  * - `GET /metrics`: the Prometheus text format
  * - `GET /status`: a page, or JSON if `Accept` asks for it
  * - `GET /status.json`: JSON
- * - `POST /notices/...`: what the identity provider tells the gateway, where the configuration says so
+ * - `POST /notices/...`: notices from the identity provider, if configured
  * - `/api/...`: the API that `GET /openapi.json` describes
  */
 export class AdminListener {
@@ -101,7 +101,7 @@ export class AdminListener {
     socket.on('close', () => this.#sockets.delete(socket));
     if (this.#tls === null) this.#serve(socket);
     else {
-      // A client that closes its side during the handshake is gone, so close the other side too.
+      // A client that closes its side during the handshake is gone, so close ours as well.
       socket.allowHalfOpen = false;
       this.#handshakes.begin(socket);
       this.#tls.emit('connection', socket);
@@ -127,7 +127,7 @@ export class AdminListener {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (await this.#api.answer(request, response)) return;
-    // Check no `Host` here: notices come through proxies that keep a public name, and they are signed.
+    // Do not check `Host` here: notices come through proxies that keep a public name, and they are signed.
     if (await answerNotice(request, response, this.#view.notices, this.#clock)) return;
     const refusal = this.#access.toOpen(request);
     if (refusal !== null) return send(response, refusal.status, 'text/plain', `${refusal.message}\n`);
@@ -175,7 +175,7 @@ function send(response: ServerResponse, status: number, contentType: string, bod
   response.end(body);
 }
 
-/** The most TLS handshakes at the same time: platforms open few connections. */
+/** Maximum concurrent TLS handshakes: platforms open few connections. */
 const MAX_UNDER_WAY = 64;
 const MAX_MS = 10_000;
 
@@ -236,11 +236,11 @@ function answerFault(
   error: unknown,
   listener: core.AdminApiListener,
 ): void {
-  // The client left before its body had arrived: no fault of the gateway.
+  // The client left before its body had arrived: not a fault of the gateway.
   if (request.destroyed && !request.complete) return;
   const endpoint = ENDPOINTS[/^\/([a-z.]*)/.exec(request.url ?? '')?.[1] ?? ''] ?? 'other';
   listener.failed(endpoint, error);
-  // Cut the connection, so that nobody takes a part for the whole.
+  // Cut the connection, so that nobody takes a part for the complete response.
   if (response.headersSent) response.destroy();
   else sendError(response, fault());
 }

@@ -23,7 +23,7 @@ import type {
   WorkerStatus,
 } from './status.ts';
 
-/** The parts that the status is gathered from. */
+/** The parts that the status is collected from. */
 interface StatusSources {
   readonly startedAtMs: number;
   readonly fixed: Pick<FixedParts, 'workers'>;
@@ -32,7 +32,7 @@ interface StatusSources {
   readonly limiting: Limiting;
   readonly observation: Observation;
   nowMs(): number;
-  /** The workers; none if the thread that does all else serves clients as well. */
+  /** The workers; none if the main thread itself serves clients. */
   workers(): readonly WorkerView[];
   requestsInFlight(): number;
   unlistedProxies(trusted: Snapshot['trustedProxies']): GatewayStatus['unlistedProxies'];
@@ -48,7 +48,7 @@ interface StatusSources {
 
 const VERSION = readVersion();
 
-/** Gathers the current status. */
+/** Collects the current status. */
 export function gatherStatus(sources: StatusSources, showCallers: boolean): GatewayStatus {
   const { record, startedAtMs, observation } = sources;
   const { recent } = observation;
@@ -121,12 +121,12 @@ function storeStatus({ counts, shared, restrictions }: Limiting): GatewayStatus[
   };
 }
 
-/** `ok`, or why Redis is unreachable and which policy of the configuration decides instead. */
+/** `ok`, or why Redis is unreachable and which configured policy decides instead. */
 function sharedState({ health, policy }: SharedStore): string {
   return health.isShared ? 'ok' : `away (${health.lastCause}); decided by on_failure: ${policy}`;
 }
 
-/** Lists the upstreams of the snapshot, and removed ones whose connections still drain. */
+/** Returns the upstreams of the snapshot, and removed ones whose connections are still draining. */
 function gatherUpstreams(
   { gateway, upstreamConnections, endpoints }: StatusSources,
   snapshot: Snapshot,
@@ -148,17 +148,17 @@ function gatherUpstreams(
   }));
 }
 
-/** The name alone where SRV records name the ports. */
+/** Only the name if SRV records determine the ports. */
 function placeOf(endpoint: Snapshot['upstreams'][number]['endpoints'][number]): string {
   return endpoint.lookup === 'srv' ? endpoint.host : formatHostPort(endpoint);
 }
 
-/** The most endpoints of an upstream in the list. */
+/** Maximum endpoints listed per upstream. */
 const MAX_ENDPOINTS = 100;
 
 type EndpointFacts = Pick<UpstreamStatus, 'endpoints' | 'endpointCount' | 'allEndpointsOut' | 'lookupFault'>;
 
-/** Lists the endpoints of an upstream; none while it drains. Those that are out come first. */
+/** Returns the endpoints of an upstream; none while it drains. Those that are out come first. */
 function endpointStatus(state: EndpointsState | undefined): EndpointFacts {
   const { endpoints, allOut, lookupFault } = state ?? { endpoints: [], allOut: false, lookupFault: null };
   const inOrder = endpoints.toSorted(
@@ -176,11 +176,11 @@ function withoutKind(error: ReturnType<Recent['errors']['ofUpstream']>): Upstrea
   return rest;
 }
 
-/** The most callers in a list. */
+/** Maximum callers in a list. */
 const MAX_LISTED = 25;
 const MAX_RESTRICTIONS = 100;
 
-/** Gathers who is refused, or will be soon. Users and bots appear under their pseudonyms, addresses as they are. */
+/** Collects who is refused, or will be soon. Users and bots appear under their pseudonyms, addresses unchanged. */
 function gatherCallers({ limiting, observation }: StatusSources): CallersStatus {
   const nameOf = (isAddress: boolean, key: string): CallerName =>
     isAddress ? { address: key } : { caller: observation.pseudonymOf(key) };
@@ -232,7 +232,7 @@ interface LimitSource {
   readonly rollout: BucketModel['rollout'];
 }
 
-/** Gathers the decisions of limits by bucket and class, for the pairs that metrics count. */
+/** Collects the decisions of limits by bucket and class, for the pairs that metrics count. */
 function gatherBuckets({ limits, labels }: Snapshot, recent: Recent): BucketStatus[] {
   const buckets = new Map<string, LimitSource>(limits.buckets.map(bucket => [bucket.name, bucket]));
   const withoutBucket: LimitSource = { sets: limits.global, rollout: null };
@@ -253,10 +253,10 @@ function whereOf({ bucket, callerClass }: Pick<TopCaller, 'bucket' | 'callerClas
 function limitsIn({ sets, rollout }: LimitSource, callerClass: string): LimitStatus[] {
   const set = sets.of(callerClass);
   const percent = rollout?.share.percent ?? 100;
-  // A roll-out covers the limits of the bucket, not the global limit.
+  // A roll-out applies to the limits of the bucket, not the global limit.
   const percentOf = ({ role }: Limit) => (role === 'global' ? 100 : percent);
   const inShadow = set.shadow === null ? [] : list(set.shadow);
-  // If other numbers are tried on the share, the limits of the bucket hold for the other callers.
+  // If other numbers are tested on the share, the limits of the bucket apply to the other callers.
   const held = rollout?.triesNumbers === true ? rollout.others.sets.of(callerClass) : NO_LIMITS;
   return [
     ...list(set).map(limit => viewOf(limit, percentOf(limit))),

@@ -11,7 +11,7 @@ export class Html {
 
 export type HtmlPart = string | number | Html | readonly HtmlPart[];
 
-/** A template tag that escapes every part except markup, so that no escape can be forgotten. */
+/** A template tag that escapes every part except markup, so that no escaping can be forgotten. */
 export function html(markup: TemplateStringsArray, ...parts: readonly HtmlPart[]): Html {
   return new Html(markup.map((text, at) => (at === 0 ? text : textOf(parts[at - 1] ?? '') + text)).join(''));
 }
@@ -30,7 +30,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** A moment for people: the UTC time to the second, and how long ago or ahead it is. */
+/** A time for display: in UTC to the second, and how long ago or ahead it is. */
 export function momentHtml(epochMs: number, nowMs: number): Html {
   const iso = isoTime(epochMs);
   const words = epochMs > nowMs ? `in ${span(epochMs - nowMs)}` : `${span(nowMs - epochMs)} ago`;
@@ -128,7 +128,7 @@ code { font: .9em ui-monospace, monospace; }
 }
 `;
 
-/** A section with a heading. `note`: explains an empty or shortened list; empty: no note. */
+/** A section with a heading. `note`: explains an empty or shortened list; empty for none. */
 export function section(title: string, content: HtmlPart, note: HtmlPart = []): Html {
   const id = title.toLowerCase().replaceAll(/\W+/g, '-');
   return html`<section aria-labelledby="${id}">
@@ -162,7 +162,7 @@ export function lined(value: HtmlPart): HtmlPart {
  * A table with a heading for each column; the first cell of a row is its heading. On a phone, each row is a card whose cells name
  * their columns. The `role` attributes keep the meaning of the elements, which `display: block` would remove.
  *
- * @param isIdle tells which rows a phone leaves out; default: none
+ * @param isIdle whether a phone hides the row; default: none
  */
 export function listTable(
   columns: readonly string[],

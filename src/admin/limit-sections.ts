@@ -9,7 +9,7 @@ import type {
   RefusedCallerStatus,
 } from './status.ts';
 
-/** The most rows of a list. The JSON has all. */
+/** Maximum rows of a list. The JSON has all. */
 const MAX_ROWS = 60;
 
 const BUCKET_COLUMNS = [
@@ -46,7 +46,7 @@ export function bucketSection({ buckets }: GatewayStatus): Html {
   return section('Buckets', table, note);
 }
 
-/** Shows what is in flight in buckets that bound it; nothing where none does. */
+/** Shows what is in flight in buckets that limit it; nothing if none does. */
 export function concurrencySection({ concurrent }: GatewayStatus): Html | string {
   if (concurrent.length === 0) return '';
   const busiestFirst = concurrent.toSorted((one, other) => other.inFlight - one.inFlight).slice(0, MAX_ROWS);

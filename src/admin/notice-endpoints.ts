@@ -6,7 +6,7 @@ import { peerOf } from './admin-access.ts';
 
 /** Where notices of providers go. */
 export interface NoticeTaker {
-  /** The kinds that the configuration puts on the admin listener. */
+  /** The kinds that the configuration assigns to the admin listener. */
   kinds(): ReadonlySet<NoticeKind>;
   take(request: NoticeRequest): Promise<NoticeResponse>;
 }
@@ -17,13 +17,12 @@ const KINDS: ReadonlyMap<string, NoticeKind> = new Map([
   ['/notices/back_channel_logout', 'back_channel_logout'],
 ]);
 
-/** The time for a whole body. Node's own timeouts allow minutes. */
+/** The time for a complete body. Node's own timeouts allow minutes. */
 const BODY_MS = 10_000;
 
 /**
- * Takes a notice from a provider. Needs no token of the admin API, because the notice is signed.
- *
- * @returns false: no provider takes notices at this path
+ * Takes a notice from a provider. Needs no admin token, because the notice is signed. @returns false if no provider's notices are
+ * received at this path
  */
 export async function answerNotice(
   request: IncomingMessage,

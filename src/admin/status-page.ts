@@ -6,7 +6,10 @@ import { factTable, Html, html, lined, listTable, momentHtml, SCRIPT, STYLE, sec
 import { bucketSection, callerSections, concurrencySection } from './limit-sections.ts';
 import type { GatewayStatus } from './status.ts';
 
-/** Lets the page use its own style and script and fetch itself; forbids all else, even if a name on the page contains markup. */
+/**
+ * Allows the page its own style and script and to fetch itself; forbids everything else, even if a name on the page contains
+ * markup.
+ */
 export const PAGE_POLICY = [
   "default-src 'none'",
   `style-src '${hashOf(STYLE)}'`,
@@ -17,7 +20,7 @@ export const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Makes browsers without JavaScript load the page again. */
+/** Makes browsers without JavaScript reload the page. */
 const REFRESH_SECONDS = 5;
 
 /** The status as one page that updates itself. */
@@ -104,7 +107,7 @@ function memoryHtml(memory: GatewayStatus['memory']): HtmlPart {
   return exceedsMemory(memory) ? html`<b class="ill">${words}</b>` : words;
 }
 
-/** Lists the reloads since the start, and how each ended. */
+/** Shows the reloads since startup, and how each ended. */
 function reloadSection({ configuration: { reloads }, atMs }: GatewayStatus): Html | string {
   if (reloads.length === 0) return '';
   const rows = reloads.map(reload => [
@@ -123,7 +126,7 @@ function resultOf(reload: GatewayStatus['configuration']['reloads'][number]): st
   return moreChanges === 0 ? [...changes] : [...changes, `and ${moreChanges} more`];
 }
 
-/** Lists configuration that is in the files but not in effect. */
+/** Shows configuration that is in the files but not in effect. */
 function notInUse(
   { waiting, pendingRestart, lastFailure }: GatewayStatus['configuration'],
   nowMs: number,
@@ -259,7 +262,7 @@ const ENDPOINT_COLUMNS = [
   'What was wrong',
 ];
 
-/** Lists the endpoints of upstreams that have several, or one in trouble. */
+/** Shows the endpoints of upstreams that have several, or one in trouble. */
 function endpointSection(upstreams: GatewayStatus['upstreams']): HtmlPart {
   const shown = upstreams.filter(
     ({ endpoints, lookupFault }) =>
@@ -284,7 +287,7 @@ const WORKER_COLUMNS = [
   'Event loop late by, ms',
 ];
 
-/** Lists the workers; nothing if there is one. */
+/** Shows the workers; nothing if there is only one. */
 function workerSection({ workers: { each }, atMs }: GatewayStatus): Html | string {
   if (each.length === 0) return '';
   const rows = each.map(({ worker, up, startedAtMs, replacements, requests, ...now }) => [

@@ -5,23 +5,26 @@ import type * as observe from '../observe/index.ts';
 import type { ProviderFacts } from '../runtime/index.ts';
 import type { EndpointStatus } from './api/index.ts';
 
-/** The status of a gateway. Moments are milliseconds since the epoch. docs/operations.md names the keys of the JSON form, which stay. */
+/**
+ * The status of a gateway. Times are milliseconds since the epoch. docs/operations.md documents the keys of the JSON form, which
+ * are stable.
+ */
 export interface GatewayStatus {
   readonly version: string;
   /** The version of Node.js that runs it. */
   readonly node: string;
   readonly host: string;
-  /** When this was gathered. */
+  /** When this was collected. */
   readonly atMs: number;
   readonly startedAtMs: number;
   readonly uptimeSeconds: number;
   /** Why the gateway should get no traffic now; null when it should. */
   readonly notReady: string | null;
-  /** What the process takes with all caps full, beside what it may use. */
+  /** The memory of the process with all caps full, compared with what it may use. */
   readonly memory: MemoryModel;
-  /** How many threads serve clients, and what decided with `workers: auto`. */
+  /** How many threads serve clients, and why `workers: auto` chose this number. */
   readonly workers: WorkersModel & {
-    /** The workers, by their numbers; none with a count of 1. */
+    /** The workers, by number; none with a count of 1. */
     readonly each: readonly WorkerStatus[];
   };
   readonly configuration: {
@@ -30,9 +33,9 @@ export interface GatewayStatus {
     /** gateway.yaml, then the limits files. */
     readonly files: readonly string[];
     readonly sinceMs: number;
-    /** What the last reload changed, in words, one line each: what is stricter comes first. */
+    /** The changes by the last reload in words, one per line: stricter ones first. */
     readonly lastChanges: readonly string[];
-    /** How changes are noticed: by events and polling, by polling alone, or not at all. */
+    /** How changes are noticed: by events and polling, by polling only, or not at all. */
     readonly reload: 'watch' | 'poll' | 'off';
     /** Changes that take effect after a restart. */
     readonly pendingRestart: readonly RestartKey[];
@@ -42,9 +45,9 @@ export interface GatewayStatus {
     readonly reloads: ReloadRecord['reloads'];
   };
   readonly traffic: { readonly connections: number; readonly requestsInFlight: number };
-  /** Senders that look like proxies but are missing in `trusted_proxies`. */
+  /** Senders that look like proxies but are missing from `trusted_proxies`. */
   readonly unlistedProxies: readonly UnlistedProxy[];
-  /** The first of `providers`; null: none is configured. */
+  /** The first of `providers`; null if none is configured. */
   readonly provider: ProviderStatus | null;
   /** The identity providers, in the order of the file. */
   readonly providers: readonly ProviderStatus[];
@@ -55,14 +58,14 @@ export interface GatewayStatus {
     readonly keys: number;
     readonly evictions: number;
     readonly restrictions: number;
-    /** True if this gateway serves but has not yet read the revocations and restrictions of other gateways since its start. */
+    /** True if this gateway serves but has not yet read the revocations and restrictions of other gateways since startup. */
     readonly behind: boolean;
   };
-  /** Log lines dropped since the start, and why none is written now. */
+  /** Log lines dropped since startup, and why none is being written. */
   readonly log: observe.LogLosses;
-  /** Counts by bucket and class, in the order of the file; last, as "none", requests without a bucket. */
+  /** Counts by bucket and class, in file order; the last, "none", is for requests without a bucket. */
   readonly buckets: readonly BucketStatus[];
-  /** The buckets that bound how many requests of a caller are in flight, and how many are at this gateway. */
+  /** The buckets that limit a caller's requests in flight, and how many are at this gateway. */
   readonly concurrent: readonly BucketInFlight[];
   /** The callers near or past a limit; `null` if the client may not see them. */
   readonly callers: CallersStatus | null;
@@ -76,17 +79,17 @@ export interface GatewayStatus {
 /** A worker, as `WorkerView` in the JSON of the status. */
 export interface WorkerStatus extends Omit<observe.WorkerView, 'isUp' | 'loopDelayMs'> {
   readonly up: boolean;
-  /** On the average of a second; `null` if that is not known. */
+  /** Averaged over a second; `null` if unknown. */
   readonly eventLoopDelayMs: number | null;
 }
 
 /** The state of a provider, with its revocations in the form of the status. */
 export interface ProviderStatus extends Omit<ProviderFacts, 'revocations'> {
-  /** Tokens that the provider or its users took back. */
+  /** Tokens that the provider or its users revoked. */
   readonly revocations: {
-    /** The not-before moment: tokens issued before it are refused; null: none. */
+    /** The not-before time: tokens issued earlier are refused; null for none. */
     readonly notBeforeMs: number | null;
-    /** The not-before moment that the provider pushed last; null: none, or withdrawn. */
+    /** The not-before time that the provider last pushed; null if none, or withdrawn. */
     readonly pushedNotBeforeMs: number | null;
     readonly subjects: number;
     readonly sessions: number;
@@ -104,17 +107,17 @@ export interface BucketStatus {
   readonly limits: readonly LimitStatus[];
   readonly lastMinute: observe.DecisionCounts;
   readonly lastHour: observe.DecisionCounts;
-  /** Callers who consumed at least 80 % of a limit in the last minute. Callers beyond a bound are not counted. */
+  /** Callers who consumed at least 80 % of a limit in the last minute. Counted up to a maximum. */
   readonly callersNearLimit: number;
 }
 
 export interface LimitStatus {
   readonly limit: 'global' | 'caller' | 'group' | 'resource' | 'concurrent';
-  /** `10/5s`; of `concurrent`: `4`. */
+  /** `10/5s`; for `concurrent`: `4`. */
   readonly quota: string;
   /** `null` for `concurrent`. */
   readonly algorithm: 'window' | 'smooth' | null;
-  /** The percentage of callers that it is enforced for; 0: in shadow. */
+  /** The percentage of callers that it is enforced for; 0 in shadow. */
   readonly enforcedPercent: number;
 }
 
@@ -123,12 +126,12 @@ export interface UpstreamStatus {
   readonly address: string;
   readonly connections: number;
   readonly requestsInFlight: number;
-  /** The errors of this upstream; `null` if there was none since the start. */
+  /** The errors of this upstream; `null` if there was none since startup. */
   readonly errors: Omit<observe.RecentError, 'kind'> | null;
-  /** Its addresses now, the first hundred. None while a name has not been found yet. */
+  /** Its current addresses, the first hundred. None until a name was looked up. */
   readonly endpoints: readonly EndpointStatus[];
   readonly endpointCount: number;
-  /** Every endpoint is out, so that all of them are used. */
+  /** True if every endpoint is out, so that all of them are used. */
   readonly allEndpointsOut: boolean;
   /** Why the last lookup of a name found nothing; `null` if it did, or if there is no name. */
   readonly lookupFault: string | null;
@@ -140,11 +143,13 @@ export interface CallersStatus {
   readonly refusedMost: readonly RefusedCallerStatus[];
   /** Near a limit within the last minute. */
   readonly nearLimit: readonly CallerStatus[];
-  /** The callers with the most requests in flight at this gateway, of those that buckets with `concurrent` count. */
+  /** The callers with the most requests in flight at this gateway, in buckets with `concurrent`. */
   readonly mostInFlight: readonly (CallerName & { readonly bucket: string; readonly inFlight: number })[];
   /** The first restrictions in force whose client is known by name. */
   readonly restrictions: readonly RestrictionStatus[];
-  /** Number of restrictions in force that are not listed: there are too many, or other gateways made them for callers unknown here. */
+  /**
+   * Number of current restrictions that are not listed: there are too many, or other gateways made them for callers unknown here.
+   */
   readonly unlistedRestrictions: number;
   /** The first restrictions that would be in force if their rules were not in shadow. */
   readonly shadowRestrictions: readonly ShadowRestrictionStatus[];
@@ -156,7 +161,7 @@ export type CallerName = { readonly caller: string } | { readonly address: strin
 export type CallerStatus = CallerName & {
   readonly class: string;
   readonly bucket: string;
-  /** The lowest possible number of times since `sinceMs`; `maxCount` is the highest. */
+  /** The minimum number of times since `sinceMs`; `maxCount` is the maximum. */
   readonly count: number;
   readonly maxCount: number;
   readonly sinceMs: number;
@@ -180,7 +185,7 @@ export type RestrictionStatus = CallerName & {
 
 export type ShadowRestrictionStatus = CallerName & Pick<RestrictionStatus, 'reason' | 'untilMs'>;
 
-/** The status for programs: moments become ISO 8601, under names without `Ms`. */
+/** The status for programs: times become ISO 8601, under names without `Ms`. */
 export function statusAsJson(status: GatewayStatus): string {
   return `${escapeUnseen(JSON.stringify(withDates(status), null, 2))}\n`;
 }

@@ -21,11 +21,11 @@ interface ShownParts {
   readonly unlistedProxies: UnlistedProxies;
   readonly generations: Generations;
   readonly fixed: FixedParts;
-  /** Follows the files; `null` if nothing is reloaded. */
+  /** Watches the files; `null` if nothing is reloaded. */
   readonly watcher: ConfigWatcher | null;
   readonly service: Pick<Service, 'connections'>;
   readonly transports: Transports;
-  /** What the workers report; nothing if there are no workers. */
+  /** The workers' reports; empty if there are no workers. */
   readonly reports: WorkerReports;
   /** Why the gateway is not ready; `null` if it is. */
   notReady(): string | null;
@@ -33,7 +33,7 @@ interface ShownParts {
   readonly allKnow: () => Promise<void>;
 }
 
-/** What the admin listener shows of a gateway, read at each request for it. */
+/** What the admin listener shows of a gateway, read for each request. */
 export function adminView(parts: ShownParts): AdminView {
   const { clock, generations, watcher, observation, limiting, reports, notReady, allKnow } = parts;
   const sources = {
@@ -86,7 +86,7 @@ export function adminView(parts: ShownParts): AdminView {
 
 const NO_KINDS: ReadonlySet<NoticeKind> = new Set();
 
-/** The notices of the current providers. Call it only if the admin listener takes some. */
+/** The notices of the current providers. Call it only if the admin listener receives any. */
 function noticesOf({ current: { identity } }: Generations): Notices {
   if (identity === null) throw new Error('no identity provider is configured');
   return identity.notices;
@@ -103,7 +103,7 @@ export function certificateViews({ http, grpc, admin }: ListenModel): Certificat
   );
 }
 
-/** How the endpoints of each upstream are, for the metrics. */
+/** The state of each upstream's endpoints, for the metrics. */
 export function endpointsViews(states: Transports['states']): EndpointsView[] {
   return Array.from(states, ([upstream, { endpoints, allOut, lookupFault }]) => ({
     ...{ upstream, allOut, lookupFailed: lookupFault !== null },

@@ -48,12 +48,12 @@ import { adminView, certificateViews, endpointsViews } from './admin-view.ts';
 import type { App, AppOptions, PlaneApp, Service, SharedParts, Workers } from './app.ts';
 import { type ReportExtent, type WorkerReport, WorkerReports } from './worker-reports.ts';
 
-/** The most paths and callers whose names in the log are remembered. */
+/** Maximum paths and callers whose names in the log are remembered. */
 const MOST_NAMES = 20_000;
 /** A gateway without workers does not fail. */
 const NEVER = new Promise<string>(() => {});
 
-/** What takes time to open, or is loaded only where it is used; `null`: the configuration has none. */
+/** The parts that take time to open, or are loaded only if used; `null` if not configured. */
 interface OpenedParts {
   readonly spans: SpanExport | null;
   readonly state: KeptState | null;
@@ -65,21 +65,21 @@ class RunningApp implements PlaneApp {
   addresses: App['addresses'] = { http: { host: '', port: 0 }, redirect: null, grpc: null, admin: null };
   /** What a reload cannot change. The rest of the first configuration is not kept: it may be large. */
   readonly #fixed: FixedParts;
-  /** The configuration in use, to say what the next one changes. */
+  /** The configuration in use, to report what the next one changes. */
   #outline: Snapshot['outline'];
   readonly #system: System;
   readonly #clock: TimerClock;
   /** Where offences and budgets are counted. */
   readonly #memory: TableMemory;
   readonly #ticketKeys: TicketKeys;
-  /** What is held for the clients of all threads. */
+  /** Counts what is held for the clients of all threads. */
   readonly #buffered: Buffered;
   readonly #log: Logger;
   readonly #reloadRecord: ReloadRecord;
   readonly #observation: Observation;
   /** Sends spans to their receiver; `null` if there is none. */
   readonly #spans: SpanExport | null;
-  /** What is kept over a restart; `null` if nothing is. */
+  /** What is kept across a restart; `null` if nothing is. */
   readonly #state: KeptState | null;
   readonly #transports: Transports;
   readonly #revocations: Revocations;
@@ -92,13 +92,13 @@ class RunningApp implements PlaneApp {
   readonly #gateway: Gateway;
   /** Serves the clients. */
   readonly #service: Service;
-  /** Make ready for a reload before this thread takes it; `null` if there are none. */
+  /** Prepare for a reload before this thread applies it; `null` if there are none. */
   readonly #workers: Workers | null;
-  /** What the workers report; nothing if there are no workers. */
+  /** The workers' reports; empty if there are no workers. */
   readonly #reports: WorkerReports;
   readonly #admin: AdminListener;
   readonly #watcher: ConfigWatcher | null;
-  /** Hand each new generation to one part; see `#follows`. */
+  /** Callbacks that pass each new generation to one part; see `#follows`. */
   readonly #followers: ((generation: Generation) => void)[] = [];
   #started = false;
   #draining = false;
@@ -121,7 +121,7 @@ class RunningApp implements PlaneApp {
     this.#ticketKeys = new TicketKeys(this.#memory, system.randomBytes, clock.monotonicMs());
     this.#log = log;
     this.#reloadRecord = new ReloadRecord(clock);
-    // The access log is one, whichever thread writes a line.
+    // There is one access log, whichever thread writes a line.
     const instance =
       (this.#memory.isShared ? shared.thread?.replicaId : null) ?? randomName(system.randomBytes);
     this.#observation = this.#makeObservation(snapshot, instance, worker !== undefined);
@@ -179,14 +179,14 @@ class RunningApp implements PlaneApp {
       await this.#state?.stop();
       throw error;
     }
-    // A worker hands over what it notes: the main thread shows it.
+    // A worker passes on what it records: the main thread shows it.
     this.#observation.recent.start();
     this.startParts();
     await this.#watcher?.start();
     this.#started = true;
   }
 
-  /** Takes back what was counted before the last stop. */
+  /** Restores what was counted before the last stop. */
   async countOn(): Promise<void> {
     await this.#state?.counters?.follow(this.#limiting.memory.kept);
   }
@@ -233,13 +233,13 @@ class RunningApp implements PlaneApp {
     return this.#drained;
   }
 
-  /** Hands a part, made with the first configuration, each generation that replaces another. */
+  /** Passes each later generation to a part that was made with the first configuration. */
   #follows<Part>(part: Part, use: (part: Part, generation: Generation) => void): Part {
     this.#followers.push(generation => use(part, generation));
     return part;
   }
 
-  /** Starts what works in the background. */
+  /** Starts the parts that work in the background. */
   startParts(): void {
     this.#limiting.start();
     this.#overload.start();
@@ -336,7 +336,7 @@ class RunningApp implements PlaneApp {
     return this.#follows(limiting, (part, { snapshot }) => part.use(snapshot.limits));
   }
 
-  /** Times the event loop, which keeps real time whatever clock the gateway is given. */
+  /** Times the event loop, always in real time, whatever clock the gateway has. */
   #makeOverload({ caps }: Snapshot): Overload {
     const overload = new Overload(caps.eventLoopDelayMs, systemClock, this.#observation.overload);
     return this.#follows(overload, (part, next) => part.use(next.snapshot.caps.eventLoopDelayMs));
@@ -357,7 +357,7 @@ class RunningApp implements PlaneApp {
     return this.#follows(gateway, (part, generation) => part.use(generation));
   }
 
-  /** Does not keep `source`, which holds everything that was loaded and may be large. */
+  /** Does not keep `source`, which contains everything that was loaded and may be large. */
   #makeWatcher(source: NonNullable<AppOptions['source']>): ConfigWatcher {
     const sink = reloadSink(this.#generations, this.#observation.reloads, this.#workers);
     return new ConfigWatcher({ ...source, ...this.#system, sink });
@@ -417,7 +417,7 @@ class RunningApp implements PlaneApp {
   }
 }
 
-/** Where each upstream is, for its spans. */
+/** The address of each upstream, for its spans. */
 function spanPeers({ upstreams }: Snapshot): ReadonlyMap<string, SpanPeer> {
   return new Map(
     upstreams.flatMap(({ name, endpoints: [first] }) =>
@@ -427,7 +427,7 @@ function spanPeers({ upstreams }: Snapshot): ReadonlyMap<string, SpanPeer> {
 }
 
 /**
- * Reports what the watcher finds, and hands valid configurations to the generations. Keeps nothing of what was loaded, which may
+ * Reports the watcher's findings, and passes valid configurations to the generations. Keeps nothing of what was loaded, which may
  * be large.
  */
 function reloadSink(generations: Generations, reloads: ReloadListener, workers: Workers | null) {
@@ -462,7 +462,7 @@ export async function startApp(snapshot: Snapshot, options: AppOptions): Promise
   return app;
 }
 
-/** Assembles a gateway that is to join others of its process, and starts all but its listeners. */
+/** Assembles a gateway that is to join others of its process, and starts everything except its listeners. */
 export async function openPlane(snapshot: Snapshot, options: AppOptions): Promise<PlaneApp> {
   const app = await openApp(snapshot, options);
   app.startParts();
@@ -482,7 +482,7 @@ async function openApp(snapshot: Snapshot, options: AppOptions): Promise<Running
   return app;
 }
 
-/** Opens what is kept over a restart; `null` if nothing is. */
+/** Opens what is kept across a restart; `null` if nothing is. */
 export async function openStateOf(
   { state }: Snapshot,
   { system, log }: Pick<AppOptions, 'system' | 'log'>,

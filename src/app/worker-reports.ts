@@ -3,39 +3,39 @@ import type { InFlightCount } from '../limits/index.ts';
 import { joined, type Levels, type ObservationGrowth, type WorkerView } from '../observe/index.ts';
 import type { EndpointsState } from '../upstream/index.ts';
 
-/** How often a worker reports unasked. */
+/** How often a worker reports unprompted. */
 export const REPORT_MS = 1_000;
-/** A worker that was silent for so long is shown as one that does not serve. */
+/** A worker that was silent for this long is shown as not serving. */
 const SILENT_MS = 3_000;
 /** How long a scrape or a status page waits for workers. */
 const WAIT_MS = 500;
 
 /**
- * How much a worker tells.
- * - `counts`: what it has counted, and a few numbers: about once a second, unasked
- * - `state`: also how its upstreams are, and whose requests are in flight: for the status page
- * - `scrape`: also what each thread has for itself
+ * How much a worker reports.
+ * - `counts`: what it has counted, and a few numbers: about once a second, unprompted
+ * - `state`: also the state of its upstreams, and whose requests are in flight: for the status page
+ * - `scrape`: also the values that each thread has
  */
 export type ReportExtent = 'counts' | 'state' | 'scrape';
 
-/** What a worker tells the main thread, about once a second and when it is asked. */
+/** What a worker reports to the main thread, about once a second and on request. */
 export interface WorkerReport {
-  /** What it has counted and noted since its last report. */
+  /** What it has counted and recorded since its last report. */
   readonly growth: ObservationGrowth;
   readonly connections: number;
   readonly requestsInFlight: number;
-  /** How late its event loop was on the average of a second; `null` if that is not known. */
+  /** The delay of its event loop, averaged over a second; `null` if unknown. */
   readonly loopDelayMs: number | null;
-  /** `null` if it was not wanted. */
+  /** `null` if it was not requested. */
   readonly state: WorkerState | null;
-  /** What each thread has for itself; `null` if it was not wanted. */
+  /** The values that each thread has; `null` if not requested. */
   readonly levels: Levels | null;
 }
 
 interface WorkerState {
   /** Open connections, by upstream. */
   readonly upstreamConnections: ReadonlyMap<string, number>;
-  /** How the addresses of each upstream are. */
+  /** The state of each upstream's addresses. */
   readonly endpoints: ReadonlyMap<string, EndpointsState>;
   readonly unlistedProxies: readonly UnlistedProxy[];
   /** Whose requests are in flight in buckets with `concurrent`. */
@@ -46,15 +46,15 @@ interface WorkerState {
 interface Living {
   readonly startedAtMs: number;
   readonly ask: (wanted: ReportExtent) => Promise<WorkerReport>;
-  /** Its last report, and when that came; `null` before the first. */
+  /** Its last report, and when that arrived; `null` before the first. */
   last: WorkerReport | null;
   heardAtMs: number;
-  /** What it told when it was last asked; `null` before. */
+  /** The last requested state; `null` before. */
   state: WorkerState | null;
   levels: Levels;
 }
 
-/** What is known about a worker's number. It stays when the worker is replaced. */
+/** What is known about a worker number. Kept when the worker is replaced. */
 interface Seat {
   /** `null` while a worker is being replaced. */
   living: Living | null;
@@ -62,12 +62,14 @@ interface Seat {
   requests: number;
 }
 
-/** Keeps what the workers of a process tell, for their main thread to tell as one. What a worker has counted outlives it. */
+/**
+ * Keeps what the workers of a process report, for their main thread to report as a whole. What a worker has counted outlives it.
+ */
 export class WorkerReports {
   readonly #clock: TimerClock;
   readonly #seats = new Map<number, Seat>();
   #count: (growth: ObservationGrowth) => void = () => {};
-  /** The distributions of threads that are gone. */
+  /** The distributions of threads that have ended. */
   #gone: Levels[] = [];
   #joining = Promise.resolve();
 
@@ -75,15 +77,15 @@ export class WorkerReports {
     this.#clock = clock;
   }
 
-  /** Sets who takes in what workers have counted. Call it before they start. */
+  /** Sets the receiver of what workers have counted. Call it before they start. */
   follow(count: (growth: ObservationGrowth) => void): void {
     this.#count = count;
   }
 
   /**
-   * A worker has this number from now on. Call what is returned with each of its reports.
+   * Called when a worker gets this number. Call the returned function with each of its reports.
    *
-   * @param ask asks it for a report
+   * @param ask requests a report from it
    */
   started(worker: number, ask: Living['ask']): (report: WorkerReport) => void {
     const seat = this.#seats.get(worker) ?? { living: null, replacements: -1, requests: 0 };
@@ -112,9 +114,9 @@ export class WorkerReports {
     await finishedWithin(WAIT_MS, Promise.allSettled(asked), this.#clock);
   }
 
-  /** What the threads have for themselves, for a scrape. */
+  /** The values of all threads, for a scrape. */
   async levels(): Promise<readonly Levels[]> {
-    // One scrape joins after the other: a worker that dies meanwhile adds to the end of the list.
+    // Scrapes are merged one after the other: a worker that dies meanwhile is added to the end of the list.
     this.#joining = this.#joining.then(() => this.#joinGone());
     await this.#joining;
     return [...this.#gone, ...this.#living.map(({ levels }) => levels)];
@@ -151,7 +153,7 @@ export class WorkerReports {
     }));
   }
 
-  /** Adds these connections to upstreams to those of the workers. */
+  /** Adds the workers' connections to upstreams to these. */
   upstreamConnections(own: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
     const sums = new Map(own);
     for (const { upstreamConnections } of this.#states)
@@ -160,7 +162,7 @@ export class WorkerReports {
     return sums;
   }
 
-  /** The state of endpoints as the workers report it, since they send the requests; `own` where none has reported yet. */
+  /** The state of endpoints as the workers report it, since they send the requests; `own` if none has reported yet. */
   endpoints(own: ReadonlyMap<string, EndpointsState>): ReadonlyMap<string, EndpointsState> {
     const told = this.#states.map(({ endpoints }) => endpoints);
     return new Map(
@@ -171,7 +173,7 @@ export class WorkerReports {
     );
   }
 
-  /** The proxies that workers have noticed, each once. */
+  /** The proxies that workers have noticed, without duplicates. */
   get unlistedProxies(): UnlistedProxy[] {
     const reports = this.#states.flatMap(({ unlistedProxies }) => unlistedProxies);
     return [...new Map(reports.map(report => [report.address, report])).values()];
@@ -204,7 +206,7 @@ function requestsIn({ metrics: { counters } }: ObservationGrowth): number {
   return series.reduce((sum, [, count]) => sum + count, 0);
 }
 
-/** Joins what several workers report about the endpoints of one upstream. An endpoint is out if it is out for every worker. */
+/** Merges what several workers report about the endpoints of one upstream. An endpoint is out if it is out for every worker. */
 function asOne(states: readonly EndpointsState[]): EndpointsState {
   const byName = Map.groupBy(
     states.flatMap(({ endpoints }) => endpoints),

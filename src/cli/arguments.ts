@@ -37,7 +37,7 @@ export async function configFile(word: string | undefined, option: string | unde
 /**
  * Reads the options and words after a command's name. Throws a UsageError for anything that the command does not take.
  *
- * @param words names of the words, for messages: `[FILE]` is optional; a last name that ends in dots may be given several times
+ * @param words names of the words, for messages: `[FILE]` is optional; a last name that ends in dots can be repeated
  */
 export function readArguments<const Options extends ParseArgsOptionsConfig>(
   args: readonly string[],
@@ -53,7 +53,7 @@ export function readArguments<const Options extends ParseArgsOptionsConfig>(
   return parsed;
 }
 
-/** Returns the value of an option that takes one of a few words. Throws a UsageError for any other. */
+/** Returns the value of an option with a closed list of words. Throws a UsageError for any other. */
 export function oneOf<const Word extends string>(
   option: string,
   value: string,
@@ -67,7 +67,7 @@ export function oneOf<const Word extends string>(
   );
 }
 
-/** Rejects unknown options with a suggestion, and options given twice. The strict parser does neither. */
+/** Rejects unknown options with a suggestion, and repeated options. The strict parser does neither. */
 function refuseUnknownAndDoubled(args: readonly string[], options: ParseArgsOptionsConfig): void {
   const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true });
   const seen = new Set<string>();

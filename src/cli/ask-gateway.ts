@@ -8,7 +8,7 @@ import { errorText } from '../core/index.ts';
 import type { CallerOnCommandLine } from './caller-options.ts';
 
 const TIMEOUT_MS = 3_000;
-/** A gateway that listens on all addresses of the machine is asked at this one. */
+/** The address used for a gateway that listens on all addresses of the machine. */
 const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
 interface AdminReply {
@@ -24,7 +24,7 @@ type Asked =
 /**
  * Asks the admin listener of the gateway that runs with this configuration. Reads only "listen.admin" of the file.
  *
- * @param token `null` sends none
+ * @param token `null` to send none
  */
 export async function askAdmin(
   file: string,
@@ -61,14 +61,14 @@ async function ask(
   return { status: response.statusCode ?? 0, body: await text(response) };
 }
 
-/** A request that a running gateway is asked about. */
+/** A question about a request for a running gateway. */
 export interface RunningQuestion {
   readonly method: string;
   readonly path: string;
   readonly caller: CallerOnCommandLine;
-  /** The gateway's configuration file, which says where its admin listener is. */
+  /** The gateway's configuration file, which contains the address of its admin listener. */
   readonly file: string;
-  /** The file of the token to send; `null` sends none. */
+  /** The file of the token to send; `null` to send none. */
   readonly tokenFile: string | null;
 }
 

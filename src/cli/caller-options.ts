@@ -70,7 +70,7 @@ function ofProvider(known: readonly CallerClaims[], provider: string | null): re
   return known.filter(each => provider === null || each.provider === provider);
 }
 
-/** The issuer that the names of callers begin with; `null` if there is only one. */
+/** The issuer that callers' names begin with; `null` if there is only one. */
 export function issuerOf(known: readonly CallerClaims[], provider: string | null): string | null {
   return ofProvider(known, provider)[0]?.issuer ?? null;
 }
@@ -125,7 +125,7 @@ export function readCaller(
   provider: string | undefined,
 ): CallerOnCommandLine {
   const [, word = '', ip] = /^([^:]*)(?::(.*))?$/s.exec(as ?? '') ?? [];
-  // Which classes there are is known when the configuration is read.
+  // The existing classes are known only after the configuration is read.
   const known = /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(word) ? word : null;
   if (as !== undefined && (known === null || (ip !== undefined && known !== 'address')))
     throw new UsageError(

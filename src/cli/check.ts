@@ -56,7 +56,7 @@ Exit code: 0 no errors, 1 errors (with --strict: or warnings), 64 wrong command 
   },
 };
 
-/** Adds hints that only the providers can tell. */
+/** Adds hints that only the providers can give. */
 async function withScopes(result: LoadedConfig): Promise<LoadedConfig> {
   return { ...result, hints: [...result.hints, ...(await hintsAtScopes(result, thisMachine))] };
 }
@@ -86,7 +86,7 @@ function summary(file: string, result: LoadResult, { errors, warnings }: Finding
   return `${file}: ${parts.join(', ')}`;
 }
 
-/** Counts the findings of each file: the limits have files of their own. */
+/** Counts the findings of each file: the limits have their own files. */
 function byFile(found: readonly (readonly Diagnostic[])[], file: string): string {
   const files = [...new Set([file, ...found.flat().map(each => each.file)])];
   const counts = files.flatMap(name => {
@@ -127,7 +127,7 @@ function describeLimits({ limits: { buckets }, outline }: Snapshot): string {
   return `${many(buckets.length, 'bucket')} on ${many(lines, 'line')}${onTrial}`;
 }
 
-/** Counts the buckets on trial: with limits in shadow, or with limits for a share of the callers. */
+/** Counts the buckets under test: with limits in shadow, or with limits for a share of the callers. */
 function triedBuckets(buckets: readonly BucketModel[]): number {
   const isTried = ({ rollout, exemptSets }: BucketModel) =>
     rollout !== null || exemptSets.all.some(({ shadow }) => shadow !== null);
@@ -156,13 +156,13 @@ function many(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
-/** How long a check waits for the providers, at most: they may be out of reach from here. */
+/** Maximum time that a check waits for the providers: they may be unreachable from here. */
 const MAX_WAIT_MS = 3_000;
 
 /**
- * Hints at scopes that routes require and that no provider announces in its discovery document. Asks nobody if no route requires any.
- * Gives no hints unless every provider answers. They are only hints, since providers need not announce every scope (OpenID Connect
- * Discovery 1.0, 3).
+ * Hints at required scopes that no provider announces in its discovery document. Sends no requests if no route requires any.
+ * Gives no hints unless every provider answers. They are only hints, since providers need not announce every scope (OpenID
+ * Connect Discovery 1.0, 3).
  */
 export async function hintsAtScopes(
   { snapshot: { identity, outline } }: LoadedConfig,

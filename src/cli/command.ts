@@ -10,13 +10,13 @@ export interface CommandOutput {
 
 /** One word after `weir`. */
 export interface Command {
-  /** What `--help` prints. */
+  /** The text of `--help`. */
   readonly help: string;
   /** Resolves to the exit code. Throws a UsageError for a wrong command line. */
   run(args: readonly string[], terminal: CommandOutput): Promise<number>;
 }
 
-/** A wrong command line. The message says what to write instead. */
+/** Thrown for a wrong command line. The message says what to write instead. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

@@ -84,7 +84,7 @@ async function explainAtGateway(
   return served ? ExitCode.ok : ExitCode.failure;
 }
 
-/** Rejects a word that is no method, and a file where the path belongs. */
+/** Rejects a word that is not a method, and a file in place of the path. */
 function checkOrder(method: string, path: string, file: string | undefined): void {
   if (!EXPLAINED_METHODS.includes(method)) {
     const meant = method.startsWith('/') ? `: write GET ${method}` : didYouMean(method, EXPLAINED_METHODS);

@@ -5,7 +5,7 @@ import { type Command, type CommandOutput, ExitCode, UsageError } from './comman
 export type { CommandOutput } from './command.ts';
 export { nameSourcesInStacks } from './stack-sources.ts';
 
-/** A command as `weir --help` lists it, in a few words. */
+/** A command as listed by `weir --help`, in a few words. */
 type ListedCommand = readonly [name: string, summary: string, load: () => Promise<Command>];
 
 /** Every command, loaded only when called: a health check, run every few seconds, must not load the whole gateway. */
@@ -57,7 +57,7 @@ ${COMMANDS.map(([name, summary]) => `  ${name.padEnd(9)} ${summary}`).join('\n')
 Run "weir COMMAND --help" for one command.
 `;
 
-/** Serves clients in a thread that `weir serve` has started. */
+/** Serves clients in a thread started by `weir serve`. */
 export async function runWorkerThread(): Promise<void> {
   const { runWorkerThread } = await import('../workers/index.ts');
   runWorkerThread();

@@ -1,9 +1,9 @@
 import type { LogReport, Unanswered } from '../simulation/index.ts';
 
 /**
- * Lines of aligned columns under their titles.
+ * Formats lines of aligned columns under their titles.
  *
- * @param isNumber tells which columns are aligned to the right
+ * @param isNumber whether a column is aligned to the right
  */
 export function table(
   titles: readonly string[],
@@ -30,7 +30,7 @@ export function percent(part: number, all: number): string {
   return all === 0 ? '-' : `${((100 * part) / all).toFixed(part === 0 || part === all ? 0 : 1)} %`;
 }
 
-/** A sentence for the reader of a report; `false` where it does not apply. */
+/** A sentence for the reader of a report; `false` if it does not apply. */
 export type Note = string | false;
 
 /** Notes for the reader of a report about the logs behind it. */
@@ -55,7 +55,7 @@ export function logNotes(log: LogReport, unanswered: readonly Unanswered[]): Not
   ];
 }
 
-/** Notes as sentences, one a line, after an empty line. */
+/** Notes as sentences, one per line, after an empty line. */
 export function sentences(notes: readonly Note[]): string {
   const said = notes.filter(note => note !== false);
   return said.length === 0 ? '' : `\n${said.map(note => `${note}.\n`).join('')}`;

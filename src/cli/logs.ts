@@ -15,11 +15,7 @@ interface LogsAsked {
   readonly logs: readonly string[];
 }
 
-/**
- * Loads limits, reads logs with them, shows the progress, and prints the report. Returns the exit code.
- *
- * @param report prints what was read
- */
+/** Returns the size of all files that exist. */
 export async function readLogs<Read>(
   { command, limitsFile, logs }: LogsAsked,
   terminal: CommandOutput,
@@ -57,7 +53,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
 };
 
-/** Reports an error that the operator can correct, and returns the exit code. Throws any other error again: it is a fault of Weir. */
+/** Reports an error that the operator can correct, and returns the exit code. Rethrows any other error: it is a fault of Weir. */
 function failed(command: string, error: unknown, terminal: CommandOutput): number {
   const isSystem = error instanceof Error && 'syscall' in error;
   if (!(error instanceof ReplayError) && !isSystem) throw error;

@@ -2,12 +2,12 @@ import { type Diagnostic, formatDiagnostic, type Snapshot, signInProvider } from
 import type { ExplainedRow } from '../explain/index.ts';
 import { type CommandOutput, ExitCode } from './command.ts';
 
-/** A value as the JSON that commands print. */
+/** Formats a value as the JSON that commands print. */
 export function asJson(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-/** Diagnostics as text, one a line. */
+/** Diagnostics as text, one per line. */
 export function asLines(diagnostics: readonly Diagnostic[]): string {
   return diagnostics.map(diagnostic => `${formatDiagnostic(diagnostic)}\n`).join('');
 }
@@ -30,7 +30,7 @@ export function formatRows(rows: readonly ExplainedRow[]): string {
   return lines.join('');
 }
 
-/** Shown by `weir check` and at the start if the gateway only checks tokens: `redirect_uri` may have been forgotten. */
+/** Shown by `weir check` and at startup if the gateway only verifies tokens: `redirect_uri` may have been forgotten. */
 export const SIGN_IN_OFF = 'sign-in is off: no redirect_uri';
 
 export function isSignInOff({ identity }: Snapshot): boolean {

@@ -1,4 +1,4 @@
-/** Notes each SIGHUP. One that comes while the gateway starts is answered afterwards: it may be about files that were read before. */
+/** Records each SIGHUP. One that arrives during startup is handled afterwards: it may be about files that were read before. */
 export class ReloadSignal {
   #reload: (() => void) | null = null;
   #isWanted = false;
@@ -10,7 +10,7 @@ export class ReloadSignal {
     });
   }
 
-  /** Hears of each signal, and at once of those that came before. Call it once. */
+  /** Registers a callback for each signal, called at once if there were earlier ones. Call it once. */
   answer(reload: () => void): void {
     this.#reload = reload;
     if (this.#isWanted) reload();

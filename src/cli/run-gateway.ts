@@ -58,7 +58,7 @@ export async function runGateway(
   logAddresses(log, app, file, snapshot);
   reloads.answer(() => void app?.reload());
   await output.flush();
-  // Do not await it: a waiting call would keep the loaded configuration in memory for as long as the gateway runs.
+  // Do not await it: a waiting call would keep the loaded configuration in memory as long as the gateway runs.
   return untilStopped(app, stop, log, output);
 }
 
@@ -86,7 +86,7 @@ function logAddresses(log: Logger, { addresses }: App, config: string, snapshot:
   const http = formatHostPort(addresses.http);
   const grpc = addresses.grpc === null ? 'off' : formatHostPort(addresses.grpc);
   const admin = addresses.admin === null ? 'off' : formatHostPort(addresses.admin);
-  // Leave out the listener that redirects if there is none, as in most gateways.
+  // Omit the redirecting listener if there is none, as in most gateways.
   const redirect = addresses.redirect === null ? {} : { redirect: formatHostPort(addresses.redirect) };
   const signIn = isSignInOff(snapshot) ? { signIn: SIGN_IN_OFF } : {};
   const workers = areWorkersTold(snapshot.workers) ? { workers: workersInWords(snapshot.workers) } : {};

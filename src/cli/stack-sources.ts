@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs';
 import { SourceMap } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-/** A place in a script of the package, as a stack names it. */
+/** A location in a script of the package, as written in a stack. */
 const PLACE = /(file:\/\/\/[^()]+\.js):(\d+):(\d+)/;
 
-/** Places in the sources by their text in stacks. Bounded: at most one for each call in the code. */
+/** Locations in the sources by their text in stacks. Bounded: at most one per call in the code. */
 const found = new Map<string, string>();
 
 /**
- * Makes stack traces of the package name lines of the sources. Reads a source map when a stack first needs it, and does not
- * keep it: `--enable-source-maps` reads all of them at the start, which costs 55 MB and 80 ms of processor time.
+ * Makes stack traces of the package refer to lines of the sources. Reads a source map when a stack first needs it, and does not
+ * keep it: `--enable-source-maps` reads all of them at startup, which costs 55 MB and 80 ms of processor time.
  */
 export function nameSourcesInStacks(): void {
   if (import.meta.filename.endsWith('.ts')) return;
@@ -18,7 +18,7 @@ export function nameSourcesInStacks(): void {
 }
 
 /**
- * Writes a stack. Those of system errors keep the places of the scripts: Node asks for the stack of each socket that breaks, nobody
+ * Formats a stack. Those of system errors keep the locations in scripts: Node asks for the stack of each broken socket, nobody
  * reads it, and a source map takes a third of a second.
  */
 export function stackOf(error: Error, calls: readonly unknown[]): string {
@@ -29,7 +29,7 @@ export function stackOf(error: Error, calls: readonly unknown[]): string {
 }
 
 /**
- * The line of a stack with the place in the sources, or unchanged if that is unknown.
+ * The line of a stack with the location in the sources, or unchanged if that is unknown.
  *
  * @param maps the source maps read for this stack, by script
  */

@@ -95,7 +95,7 @@ function formatSuggestion(suggestion: Suggestion): string {
   return `${head}\n\n${rows}${restrictions(suggestion)}${notes(suggestion)}`;
 }
 
-/** A table with these columns in front of the numbers. The third one is a number, too. */
+/** Formats a table with these columns before the numbers. The third one is a number as well. */
 function numberTable(titles: readonly string[], rows: readonly (readonly string[])[]): string {
   const shares = PERCENTILES.map(percentile => `${percentile} %`);
   return table([...titles, ...shares, 'NOW', 'OVER IT', 'SUGGESTED'], rows, at => at >= 2);
@@ -107,7 +107,7 @@ function cells(limit: SuggestedLimit): string[] {
   return [bucket ?? '(global)', who, ...numberCells(limit, callers, callersOverNow)];
 }
 
-/** The columns that both tables have. */
+/** The cells that both tables have. */
 function numberCells(
   { needs, periodMs, now, suggested }: SuggestedLimit | SuggestedRestriction,
   all: number,
@@ -176,12 +176,12 @@ function notes(suggestion: Suggestion): string {
   ]);
 }
 
-/** Names a row of the table. */
+/** The name of a row in the table. */
 function nameOf({ bucket, class: callerClass, part }: SuggestedLimit): string {
   return `${bucket ?? 'global'}, ${callerClass}${part === null ? '' : ` (${part})`}`;
 }
 
-/** What the logs cannot tell of the numbers beside a claim: that of each caller is sold, and not measured. */
+/** Notes what the logs cannot reveal about the numbers next to a claim: each caller's number is sold, and not measured. */
 function claimNotes(limit: SuggestedLimit, limits: readonly SuggestedLimit[]): Note[] {
   const { bucket, class: callerClass, claim, part, highestSaid, suggested } = limit;
   if (part === null) return [];
@@ -240,7 +240,7 @@ function unplaced({ limits, restrictions }: Suggestion, written: LimitsText): st
   return [...ofLimits, ...ofRules];
 }
 
-/** The path to the quota of a class in the file; `null` if the quota applies by default. */
+/** The path to the quota of a class in the file; `null` if the quota is a default. */
 function pathOf(limit: SuggestedLimit, written: LimitsText): readonly string[] | null {
   const keys = keysOf(limit);
   const within = limit.bucket === null ? ['global'] : ['buckets', limit.bucket];
@@ -254,7 +254,7 @@ function keysOf({ bucket, class: name }: SuggestedLimit): readonly (readonly str
   return bucket === null ? quotaPaths(name).slice(0, 1) : quotaPaths(name);
 }
 
-/** Whose needs were measured, where it is no class of callers. */
+/** Whose needs were measured, if not a class of callers. */
 const WHO: Readonly<Record<string, string | undefined>> = { group: 'groups', resource: 'main values' };
 
 function changeOf(path: readonly string[], limit: SuggestedLimit, suggestion: Suggestion): QuotaChange[] {

@@ -100,7 +100,7 @@ function print(
 const WITHOUT_KEY = `log.pseudonym_key_file is not set, so each process makes a random key and nobody can compute its pseudonyms.
 Write a key with "openssl rand -base64 32 > pseudonym-key" and name that file there: callers get their new names at the next reload.`;
 
-/** Returns how an address appears: by the configuration if one is named, or by that of this folder if there is a valid one. */
+/** Prints how an address appears: according to the given configuration, or to that of this folder if it is valid. */
 async function printAddress(
   address: string,
   word: string | undefined,
@@ -115,7 +115,7 @@ async function printAddress(
   return ExitCode.ok;
 }
 
-/** `keying`: `null` if nobody knows. */
+/** `keying`: `null` if unknown. */
 function describeAddress(address: string, keying: AddressKeying | null): string {
   const key = addressKey(address, keying ?? undefined);
   const unsure =

@@ -1,36 +1,36 @@
 import type { Socket } from 'node:net';
 import { readDirectly, type TimerClock } from './system.ts';
 
-/** One end of a connection whose protocol was switched: bytes both ways, without meaning. */
+/** One end of a connection whose protocol was switched: uninterpreted bytes in both directions. */
 export interface ByteStream {
-  /** Passes incoming bytes to this sink, first those already read. Call it once. */
+  /** Passes incoming bytes to this sink, beginning with those already read. Call it once. */
   start(sink: ByteSink): void;
   pause(): void;
   resume(): void;
   /**
-   * Writes bytes. Returns true if the system has taken everything, so that they may change; false to write no more, and change none
-   * of them, until `drained` is called on the sink.
+   * Writes bytes. Returns true if the system has taken all of them, so that they may change; false to write no more, and change
+   * none of them, until the sink's `drained` is called.
    */
   write(bytes: Uint8Array): boolean;
-  /** Ends our direction behind what was written. */
+  /** Ends our direction after everything written. */
   end(): void;
-  /** Closes as soon as the system has taken what was written, at the latest after some seconds. */
+  /** Closes as soon as the system has taken everything written, after some seconds at the latest. */
   endSoon(): void;
   /** Closes at once. */
   destroy(): void;
-  /** Calls back once when the connection is gone, whether the stream was started or not. */
+  /** Registers a callback for when the connection is gone, whether or not the stream was started. */
   whenGone(then: () => void): void;
 }
 
-/** Hears what happens at one end. */
+/** Is notified of the events of one end. */
 export interface ByteSink {
-  /** Takes bytes that came. They stay unchanged until the call returns, and for good if the stream is paused in it. */
+  /** Takes received bytes. They stay unchanged until the call returns, and permanently if the stream is paused in it. */
   bytes(piece: Buffer): void;
-  /** All that was written has been taken. */
+  /** Called when everything written has been taken. */
   drained(): void;
-  /** The other side has closed its direction. */
+  /** Called when the peer has closed its direction. */
   ended(): void;
-  /** The connection is gone. The last call. */
+  /** Called last, when the connection is gone. */
   closed(): void;
 }
 
@@ -39,12 +39,12 @@ export const NO_BYTES: Buffer = Buffer.alloc(0);
 
 /**
  * Joins pieces of bytes in one buffer, which doubles as needed so that the work stays linear however small the pieces are. Keeps
- * no reference to the pieces: each would cost hundreds of bytes on top of its data.
+ * no reference to the pieces: each would cost hundreds of bytes in addition to its data.
  */
 export class GrowingBytes {
   readonly #usualBytes: number;
   #room: Buffer = NO_BYTES;
-  /** Bytes of the room in use. */
+  /** Bytes of the buffer in use. */
   #end = 0;
 
   /** @param usualBytes usual length of the joined bytes; the buffer grows beyond it only when necessary */
@@ -66,7 +66,7 @@ export class GrowingBytes {
     return this.#room.subarray(this.#end - length, this.#end);
   }
 
-  /** Drops the buffer. What was returned stays valid. */
+  /** Drops the buffer. Returned bytes stay valid. */
   forget(): void {
     this.#room = NO_BYTES;
     this.#end = 0;
@@ -86,25 +86,25 @@ export class GrowingBytes {
   }
 }
 
-/** For a receiver that takes no more bytes. */
+/** Timeout for a receiver that takes no more bytes. */
 const END_SOON_MS = 5_000;
 
-/** A socket whose protocol was switched. Until then, only `close` may have listeners. */
+/** A socket whose protocol was switched. Before, only `close` may have listeners. */
 export class SocketStream implements ByteStream {
   readonly socket: Socket;
   readonly #clock: TimerClock;
   #sink: ByteSink | null = null;
-  /** Read before the switch. */
+  /** Bytes read before the switch. */
   #early: Buffer;
   #closed = false;
 
-  /** @param early bytes that were read already */
+  /** @param early bytes that were already read */
   constructor(socket: Socket, early: Buffer, clock: TimerClock) {
     this.socket = socket;
     this.#clock = clock;
     this.#early = early;
     socket.pause();
-    // 'close' follows and is handled; TLS that breaks leaves its socket open.
+    // 'close' follows and is handled; a TLS error leaves the socket open.
     socket.on('error', () => socket.destroy());
   }
 
@@ -134,7 +134,7 @@ export class SocketStream implements ByteStream {
     if (!socket.writable) return true;
     socket.write(bytes);
     if (socket.writableLength === 0) return true;
-    // 'drain' comes only where much was written. This is written when all before it is.
+    // 'drain' is only emitted after large writes. This callback fires when everything before it is written.
     socket.write(NO_BYTES, () => this.#sink?.drained());
     return false;
   }
@@ -159,13 +159,13 @@ export class SocketStream implements ByteStream {
     else this.socket.once('close', then);
   }
 
-  /** Lets the socket hand what it reads to the sink, from now on. */
+  /** Passes what the socket reads to the sink from now on. */
   protected listen(sink: ByteSink): void {
     readDirectly(this.socket, piece => sink.bytes(piece));
     this.socket.resume();
   }
 
-  /** Tells the sink once: a socket that was destroyed before the start may have its 'close' behind it, or still to come. */
+  /** Notifies the sink once: the 'close' of a socket destroyed before the start may be past, or still to come. */
   #close(sink: ByteSink): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -173,31 +173,31 @@ export class SocketStream implements ByteStream {
   }
 }
 
-/** How long a body is by its framing headers: a number of bytes, or unknown until it ends (chunked). */
+/** The length of a body according to its framing headers: a number of bytes, or unknown until its end (chunked). */
 export type BodyLength = number | 'chunked';
 
 /** A body not read yet. */
 export interface BodySource {
-  /** Whether `start` was called: from then on the body cannot be sent a second time. */
+  /** Whether `start` was called: after that the body cannot be sent a second time. */
   readonly started: boolean;
-  /** Lets the bytes flow into `sink`. Called at most once, when an upstream connection is held. */
+  /** Passes the bytes to `sink`. Called at most once, when an upstream connection is available. */
   start(sink: BodySink): void;
   pause(): void;
   resume(): void;
 }
 
 export interface BodySink {
-  /** Takes one piece, which the sink owns from now on. Returns false to pause, until the sink calls `resume` on the source. */
+  /** Takes one piece, which then belongs to the sink. Returns false to pause, until the sink calls `resume` on the source. */
   chunk(bytes: Buffer): boolean;
   end(): void;
-  /** The body broke off: the receiver must not take what it got for the whole. */
+  /** Called if the body broke off: the receiver must not treat what it got as complete. */
   fail(): void;
 }
 
-/** Gives lent bytes back; fits as the callback of a write. After an error they are never lent out again. */
+/** Returns lent bytes; can be passed as the callback of a write. After an error they are never lent again. */
 export type Release = (error?: Error | null) => void;
 
-/** A read buffer whose pieces can be lent out without a copy. */
+/** A read buffer whose pieces can be lent without a copy. */
 export interface LendingBytes {
   readonly bytes: Buffer;
   /** Keeps all bytes unchanged until `release` is called once for them. */

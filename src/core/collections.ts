@@ -29,9 +29,9 @@ export class Memo {
 }
 
 /**
- * A bounded map that forgets what was not asked for lately. Entries live in a young and an old half; one found in the old half
- * moves to the young one. When the young half is full it becomes the old one, and the previous old half is dropped. A hit in the
- * young half writes nothing, where a list ordered by use would write every time. Keys are copied (see `ownString`).
+ * A bounded map that forgets entries not used recently. Entries are in a young and an old half; one found in the old half moves
+ * to the young one. When the young half is full it becomes the old one, and the previous old half is dropped. A hit in the young
+ * half writes nothing, while a list ordered by use would write every time. Keys are copied (see `ownString`).
  */
 export class RecentMap<V> {
   readonly #half: number;
@@ -77,7 +77,7 @@ export class RecentMap<V> {
 
 /** An entry of a roster. */
 export interface RosterEntry {
-  /** Its index in the roster. Only the roster writes it. */
+  /** Its index in the roster, maintained by the roster. */
   place: number;
 }
 
@@ -98,7 +98,7 @@ export class Roster<T extends RosterEntry> {
     this.#items.push(item);
   }
 
-  /** Nothing happens if it is not listed. */
+  /** Does nothing if it is not listed. */
   delete(item: T): void {
     if (this.#items[item.place] !== item) return;
     const last = this.#items.pop();
@@ -113,41 +113,47 @@ export class Roster<T extends RosterEntry> {
   }
 }
 
-/** The number of the main thread, and of a process that has no other. */
+/** The number of the main thread, also if it is the only one. */
 export const MAIN_THREAD = 0;
 
 /**
- * Memory for tables of numbers: of this thread alone (`ownMemory`), or of all threads of a process (`SharedMemory`). Reads are plain;
- * writes go through `Words`.
+ * Memory for tables of numbers: private to this thread (`ownMemory`), or shared by all threads of a process (`SharedMemory`).
+ * Reads are plain; writes go through `Words`.
  */
 export interface TableMemory {
   /** Whether other threads use the same numbers. */
   readonly isShared: boolean;
-  /** The number of this thread: 0 for the main thread and where nothing is shared, 1 and up for workers. */
+  /** The number of this thread: 0 for the main thread and if nothing is shared, 1 and up for workers. */
   readonly worker: number;
-  /** How many threads there can be: the workers and the main thread. */
+  /** Maximum threads: the workers and the main thread. */
   readonly threads: number;
-  /** Makes so many zeros. Shared memory gives each thread the same words for a name; the main thread asks first. */
+  /**
+   * Allocates this many zeros. Shared memory returns the same words for a name in each thread; the main thread must call it
+   * first.
+   */
   words(name: string, count: number): Words;
   /**
    * Runs a function that changes words. Other threads see all of its changes or none: no other thread changes words meanwhile,
-   * and the changes are undone if the function throws or its thread dies. Calls may be nested; the outermost counts. The
-   * function must be short, must not await, and must not post messages. Own memory just runs it.
+   * and the changes are undone if the function throws or its thread dies. Calls may be nested; the outermost counts. The function
+   * must be short, must not await, and must not post messages. Private memory just runs it.
    *
-   * The main thread does not wait for long: it has to hear when the thread inside dies. It uses `soon`.
+   * The main thread must not wait for long, since it has to notice when the thread inside dies. It uses `soon`.
    */
   whole<T>(run: () => T): T;
-  /** Does the same as `whole`, in this turn of the event loop or a later one. */
+  /** Like `whole`, in this turn of the event loop or a later one. */
   soon<T>(run: () => T): Promise<T>;
-  /** Keeps what has changed so far, for loops that change many words: each step must leave everything in order. Does nothing if nested. */
+  /**
+   * Commits the changes so far, for loops that change many words: each step must leave a consistent state. Does nothing if
+   * nested.
+   */
   keep(): void;
-  /** Makes up to 32 bytes that nobody can predict, in shared memory the same ones in each thread for a name. */
+  /** Makes up to 32 unpredictable bytes; in shared memory, the same in each thread for a name. */
   secret(name: string, bytes: number): Buffer;
-  /** Makes a key for the hash of a table in the same way, but from a root that may be kept over a restart. */
+  /** Makes a key for the hash of a table in the same way, but from a root that may be kept across a restart. */
   hashKey(name: string, bytes: number): Buffer;
 }
 
-/** Hears of each write before it happens, with the value from before, so that it can be undone. */
+/** Is notified before each write, with the previous value, so that it can be undone. */
 interface WriteJournal {
   note(table: number, at: number, old: number): void;
 }
@@ -160,7 +166,7 @@ export class Words {
   readonly #journal: WriteJournal | null;
   readonly #table: number;
 
-  /** `table`: names these words in the journal. */
+  /** `table`: identifies these words in the journal. */
   constructor(buffer: ArrayBufferLike, journal: WriteJournal | null = null, table = 0) {
     this.ints = new Int32Array(buffer);
     this.floats = new Float64Array(buffer);
@@ -177,7 +183,7 @@ export class Words {
     this.ints[at] = value;
   }
 
-  /** `at`: place among `floats`. */
+  /** `at`: index in `floats`. */
   setFloat(at: number, value: number): void {
     if (this.#journal !== null) {
       if (this.floats[at] === value) return;
@@ -199,20 +205,20 @@ export class Words {
   }
 }
 
-/** Words come in pairs, so that floats cover them all. */
+/** Words come in pairs, so that the floats cover all of them. */
 export function bytesOf(words: number): number {
   return Math.ceil(words / 2) * 8;
 }
 
-/** Makes up to 32 bytes of a secret, other ones for each name. */
+/** Derives up to 32 bytes from a secret, different ones for each name. */
 export function derivedKey(root: Uint8Array, name: string, bytes: number): Buffer {
   return createHmac('sha256', root).update(name).digest().subarray(0, bytes);
 }
 
 /**
- * Makes memory of this thread alone: without lock and journal.
+ * Makes memory private to this thread: without lock and journal.
  *
- * @param hashRoot what the keys of hashes follow from. Default: random
+ * @param hashRoot the root of hash keys. Default: random
  */
 export function ownMemory(randomBytes: RandomBytes, hashRoot = randomKey(randomBytes)): TableMemory {
   return {
@@ -228,9 +234,9 @@ export function ownMemory(randomBytes: RandomBytes, hashRoot = randomKey(randomB
   };
 }
 
-/** Numbers that go upwards by one. */
+/** Consecutive numbers. */
 export interface Sequence {
-  /** The highest so far; 0 at first. */
+  /** The highest so far; 0 initially. */
   readonly last: number;
   next(): number;
 }

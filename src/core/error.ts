@@ -50,23 +50,23 @@ export function rpcCodeName(code: RpcCode): string {
   return NAMES.get(code) ?? '';
 }
 
-/** The side that failed: what a log reader or an alert asks first. */
+/** The side that failed: the first question in logs and alerts. */
 export const ERROR_SIDES = ['client', 'gateway', 'upstream', 'provider', 'store'] as const;
 export type ErrorSide = (typeof ERROR_SIDES)[number];
 
-/** The kinds of exchange that have caps of their own at each upstream. */
+/** The kinds of exchange with separate caps at each upstream. */
 export const POOL_NAMES = ['requests', 'websockets', 'grpc_calls'] as const;
 export type PoolName = (typeof POOL_NAMES)[number];
 
 type UpstreamCap = `max_${PoolName}` | `max_${PoolName}_per_caller`;
 
-/** Limits on what is in flight at once at an upstream, by their keys in gateway.yaml. */
+/** Caps on what is in flight at an upstream, by their keys in gateway.yaml. */
 export const UPSTREAM_CAPS = POOL_NAMES.flatMap((name): UpstreamCap[] => [
   `max_${name}`,
   `max_${name}_per_caller`,
 ]);
 
-/** Limits on what is in flight at once in the gateway, by their keys in gateway.yaml. */
+/** Caps on what is in flight in the gateway, by their keys in gateway.yaml. */
 export const GATEWAY_CAPS = [
   ...(['connections', 'connections_per_address', 'requests', 'requests_per_address'] as const),
   ...(['event_loop_delay', 'max_in_flight'] as const),
@@ -83,25 +83,25 @@ export interface ErrorDetail {
 export interface GatewayErrorOptions {
   /** HTTP status of the response, 400 to 599. */
   readonly status: number;
-  /** Default: the code that goes with the status. */
+  /** Default: the code that corresponds to the status. */
   readonly rpcCode?: RpcCode;
   /** Default: `client`. */
   readonly side?: ErrorSide;
-  /** For the client, in ASCII: says what to do next. Never contains a secret or anything that the client sent. */
+  /** For the client, in ASCII: what to do next. Never contains a secret or anything that the client sent. */
   readonly message: string;
   /** Structured details of the error object, under the same rules as the message. Default none. */
   readonly details?: readonly ErrorDetail[];
   /** Further header fields of the response (name, value, ...): `Retry-After`, `Allow`. Default none. */
   readonly fields?: readonly string[];
-  /** The connection is closed after the response: what follows on it cannot be trusted. Default false. */
+  /** Whether the connection is closed after the response because what follows on it cannot be trusted. Default false. */
   readonly close?: boolean;
   /** The cap that was reached, for log and metrics. Default none. */
   readonly cap?: Cap;
-  /** What happened inside, for the log only. */
+  /** The internal cause, for the log only. */
   readonly cause?: unknown;
 }
 
-/** The codes of the statuses of errors. All other statuses stand for an invalid argument. */
+/** The codes of error statuses. All other statuses mean an invalid argument. */
 const CODES_OF_STATUSES: ReadonlyMap<number, RpcCode> = new Map([
   [401, RpcCode.unauthenticated],
   [403, RpcCode.permissionDenied],
@@ -117,10 +117,10 @@ const CODES_OF_STATUSES: ReadonlyMap<number, RpcCode> = new Map([
 ]);
 
 /**
- * An error that the gateway answers itself. `gateway/responses/` turns it into bytes.
+ * An error that the gateway itself answers with. `gateway/responses/` turns it into bytes.
  *
- * A plain value rather than an `Error`: refusals are everyday events that need no trace, and constructing an `Error` costs
- * 0.27 microseconds even without a stack.
+ * A plain value rather than an `Error`: refusals are everyday events that need no trace, and constructing an `Error` costs 0.27
+ * microseconds even without a stack.
  */
 export class GatewayError {
   readonly message: string;

@@ -1,68 +1,68 @@
 /** Something that all gateways of a service should know, such as that a client is restricted. */
 export interface Fact {
-  /** `topic:name`. The name holds no secret and identifies no client. */
+  /** `topic:name`. The name contains no secret and identifies no client. */
   readonly name: string;
   /** A whole number, 0 or more. Of two values of one name the larger wins; of equal ones, the one that lasts longer. */
   readonly value: number;
   readonly forMs: number;
-  /** Names the client to the threads of this process. Other processes are told the name of the fact alone. */
+  /** Identifies the client to the threads of this process. Other processes only get the name of the fact. */
   readonly whom?: FactSubject | undefined;
 }
 
-/** A client, and the webhook that it is about; '' if it is about none. */
+/** A client, and the webhook concerned; '' if none. */
 export interface FactSubject {
   readonly key: string;
   readonly webhook: string;
-  /** When the fact ends, on the clock that the threads share; if left out, `forMs` after it is learnt. */
+  /** When the fact ends, on the clock that the threads share; if omitted, `forMs` after it is learnt. */
   readonly untilMs?: number;
 }
 
-/** Keeps what this gateway knows about one topic. */
+/** Holds what this gateway knows about one topic. */
 export interface FactTopic {
-  /** Whether its facts stay among the threads of this process. Default false. */
+  /** Whether its facts are shared only among the threads of this process. Default false. */
   readonly isOfProcess?: boolean;
   /** Applies a fact, possibly one that this gateway posted. `name` is without the topic. */
   learn(fact: Fact): void;
-  /** Lists all known facts with their full names, to post them again where they were lost. */
+  /** Yields all known facts with their full names, to post them again if they were lost. */
   everything(): Iterable<Fact>;
 }
 
 /**
- * Shares facts between gateways, whatever carries them. Each gateway learns what any of them posts, in no certain order; one that
- * starts later learns what still holds. Nothing waits for it.
+ * Shares facts between gateways by any means. Each gateway learns what any of them posts, in no particular order; one that starts
+ * later learns everything still valid. Nothing waits for it.
  */
 export interface Facts {
-  /** How many facts and withdrawals have not been sent to the other gateways yet. */
+  /** Facts and withdrawals not yet sent to the other gateways. */
   readonly outgoing: number;
-  /** Hands all facts of a topic to `holder`, those posted before included. */
+  /** Passes all facts of a topic to `holder`, including those posted before. */
   join(topic: string, holder: FactTopic): void;
   post(fact: Fact): void;
   /**
-   * Takes back a fact that another one has made superfluous, unless a larger value of it is known by now. Post the other one first.
+   * Withdraws a fact made superfluous by another one, unless a larger value of it is known by now. Post the other one first.
    * Gateways that have learnt it keep it. This only bounds what is stored for gateways that start later.
    */
   withdraw(name: string, value: number): void;
 }
 
-/** Lets several gateways agree which one of them does something that must be done once. */
+/** Lets several gateways agree on which one does something that must be done once. */
 export interface Claims {
-  /** Whether no gateway has claimed this name in the last `forMs`. */
+  /** Whether no gateway has claimed this name within the last `forMs`. */
   claim(name: string, forMs: number): Promise<boolean>;
 }
 
-/** The latest state of things, each under a key: one thread of the process finds out and tells the others. */
+/** The latest states by key: one thread of the process determines them and informs the others. */
 export interface ToldStates<State> {
   readonly role: 'tells';
-  /** Tells the state that holds from now on; `null` if it has ended. It is copied as `structuredClone` copies. */
+  /** Sets the current state; `null` if there is none any more. Copied as by `structuredClone`. */
   tell(key: string, state: State | null): void;
 }
 
-/** The latest state of things, in a thread that another one tells. */
+/** The latest states, in a thread that is informed by another one. */
 export interface LearntStates<State> {
   readonly role: 'learns';
-  /** Hands over the state, at once if there is one, and each change. Returns what ends that. */
+  /** Passes on the state, immediately if there is one, and each change. Returns a function that ends this. */
   follow(key: string, learn: (state: State | null) => void): () => void;
 }
 
-/** The part of a thread, of either kind. */
+/** A thread's view, of either kind. */
 export type SharedStates<State> = ToldStates<State> | LearntStates<State>;

@@ -1,6 +1,6 @@
 /**
- * Header or trailer fields as they travel: name, value, name, value, in the order and letter case of the wire. Every
- * character of a string is one byte (latin-1), so bytes above 0x7f pass unharmed.
+ * Header or trailer fields: name, value, name, value, in the order and letter case of the wire. Every character of a string is
+ * one byte (latin-1), so bytes above 0x7f pass unharmed.
  */
 export type Fields = readonly string[];
 
@@ -9,7 +9,7 @@ export type FieldNames = ReadonlySet<string>;
 
 export const NO_NAMES: FieldNames = new Set();
 
-/** The value of the first field of that name (given in lower case), or undefined. */
+/** The value of the first field with that name (given in lower case), or undefined. */
 export function firstValue(fields: Fields, lowerName: string): string | undefined {
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const name = fields[i];
@@ -18,7 +18,9 @@ export function firstValue(fields: Fields, lowerName: string): string | undefine
   return undefined;
 }
 
-/** Returns the fields in a new array, without those whose name `isDropped` picks. It gets names in the letter case of the wire. */
+/**
+ * Returns the fields in a new array, without those whose name `isDropped` selects. It gets names in the letter case of the wire.
+ */
 export function withoutFields(fields: Fields, isDropped: (name: string) => boolean): string[] {
   const kept: string[] = [];
   for (let i = 0; i + 1 < fields.length; i += 2) {
@@ -28,7 +30,7 @@ export function withoutFields(fields: Fields, isDropped: (name: string) => boole
   return kept;
 }
 
-/** The longest wait that clients are told: they keep `Retry-After` in 16 bits. */
+/** The longest wait announced to clients: they keep `Retry-After` in 16 bits. */
 export const MAX_RETRY_AFTER_MS = 65_535_000;
 
 /** The field `Retry-After` for a wait: whole seconds. */

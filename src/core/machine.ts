@@ -2,7 +2,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 import type { Files } from './system.ts';
 
-/** What the machine, its container or its unit lets this process use. */
+/** The resources that the machine, its container or its unit allow this process. */
 export interface Machine {
   /** The processors that its threads may run on. */
   readonly processors: number;
@@ -14,7 +14,7 @@ export interface Machine {
   readonly memoryBytes: number;
   /** The memory that its control groups allow, in bytes; infinite without a limit. */
   readonly memoryLimitBytes: number;
-  /** The most that V8 lets the objects of this thread take, in bytes. */
+  /** The maximum that V8 allows for the objects of this thread, in bytes. */
   readonly heapLimitBytes: number;
 }
 
@@ -23,12 +23,12 @@ export function usableMemory({ memoryBytes, memoryLimitBytes, heapLimitBytes }: 
   return Math.min(memoryBytes, memoryLimitBytes, 2 * heapLimitBytes);
 }
 
-/** Where `reusePort` of Node spreads connections. */
+/** Where Node's `reusePort` distributes connections. */
 const SHARING_PORTS: ReadonlySet<string> = new Set(['linux', 'freebsd', 'sunos', 'aix']);
 
 /**
- * Reads what this process may use. Node's own count is only for where there is no `/proc`: it scales the processors by the weight of
- * the control group, which is no limit.
+ * Reads the resources of this process. Node's own count is used only without `/proc`: it scales the processors by the weight of
+ * the control group, which is not a limit.
  */
 export async function readMachine(files: Files): Promise<Machine> {
   const read = (path: string) => readText(path, files);
@@ -55,8 +55,8 @@ interface Place {
 }
 
 /**
- * Lists the control groups of `/proc/self/cgroup` and those above them, whose limits hold as well. A container may see its own group
- * as the topmost one, and be told a path that leads nowhere: what is not there has no limits.
+ * Returns the control groups of `/proc/self/cgroup` and those above them, whose limits apply as well. A container may see its own
+ * group as the topmost one, with a path that leads nowhere: what does not exist has no limits.
  */
 function placesOf(resource: Resource, groups: string): Place[] {
   return [...groups.matchAll(/^\d+:([^:]*):(.*)$/gm)].flatMap(([, controllers = '', path = '']): Place[] => {

@@ -2,42 +2,42 @@ import { POOL_NAMES, type PoolName } from './error.ts';
 
 /**
  * - `full`: all permits are taken
- * - `share taken`: this key has its share of them
+ * - `share taken`: this key has used its share
  * - `both`: either alone would refuse it
  */
 export type NoPermit = 'full' | 'share taken' | 'both';
 
-/** Holds many keys, such as a network of addresses. All of them together get no more than a few shares. */
+/** Has many keys, such as a network of addresses. All of them together get no more than a few shares. */
 export interface Owner {
   /** No caller has this key. */
   readonly key: string;
-  /** How many shares of one key all its keys have together. */
+  /** How many shares of one key all its keys may have together. */
   readonly shares: number;
 }
 
-/** The owners of a key that stands for itself, such as a caller with a token. */
+/** The owners of a key without any, such as a caller with a token. */
 export const NO_OWNERS: readonly Owner[] = [];
 
-/** Counts what is in flight, in total, under each key, and under the owners of keys, up to a cap each. */
+/** Counts what is in flight, in total, per key, and per owner of keys, up to a cap each. */
 export interface Permits {
   /** How many are taken. */
   readonly taken: number;
   /** How many this key, or this owner, has taken. */
   takenBy(key: string): number;
   /**
-   * Counts one more and returns null; or returns what is at its cap, and counts nothing.
+   * Counts one more and returns null; or returns which cap is reached, and counts nothing.
    *
-   * @param owners of the key, at most two. Default: none
+   * @param owners the owners of the key, at most two. Default: none
    */
   take(key: string, max: number, share: number, owners?: readonly Owner[]): NoPermit | null;
-  /** `owners`: those that it was taken with. */
+  /** `owners`: the same as for `take`. */
   giveBack(key: string, owners?: readonly Owner[]): void;
 }
 
-/** Makes the permits of this name. Threads and gateways that share permits find them by name. */
+/** Makes the permits with this name. Threads and gateways that share permits identify them by name. */
 export type NewPermits = (name: string) => Permits;
 
-/** Counts for one gateway alone. Holds only keys in use. */
+/** Counts for one gateway. Contains only keys in use. */
 export class ProcessPermits implements Permits {
   readonly #byKey = new Map<string, number>();
   #taken = 0;
@@ -83,7 +83,7 @@ export class ProcessPermits implements Permits {
   }
 }
 
-/** Makes permits that nobody else has, whatever their name. */
+/** Makes permits that are not shared, whatever their name. */
 export const ownPermits: NewPermits = () => new ProcessPermits();
 
 /** How many exchanges of one kind an upstream takes at a time; beyond either number the response is 503. */
@@ -123,7 +123,10 @@ export class UpstreamPermits {
     this.#newPermits = newPermits;
   }
 
-  /** Returns the permit, or the cap that is met. A caller that has used its share is told so, even if the upstream is full as well. */
+  /**
+   * Returns the permit, or the cap that was reached. A caller that has used up its share gets that answer, even if the upstream
+   * is full as well.
+   */
   take(pool: PoolModel, caller: string, owners = NO_OWNERS): UpstreamPermit | 'full' | 'share taken' {
     const permits = this.#to(pool.upstream)[pool.name];
     const none = permits.take(caller, pool.max, pool.maxPerCaller, owners);
@@ -131,7 +134,7 @@ export class UpstreamPermits {
     return none === 'full' ? 'full' : 'share taken';
   }
 
-  /** How many exchanges are in flight to this upstream, calls and WebSockets included. */
+  /** Exchanges in flight to this upstream, including calls and WebSockets. */
   taken(upstream: string): number {
     const permits = this.#to(upstream);
     return POOL_NAMES.reduce((sum, pool) => sum + permits[pool].taken, 0);

@@ -1,14 +1,14 @@
 import { bytesOf, derivedKey, MAIN_THREAD, type Sequence, type TableMemory, Words } from './collections.ts';
 import { inNextTurn, type RandomBytes, randomKey } from './system.ts';
 
-/** The first words of the control part. Those of each thread follow, on cache lines of their own. */
+/** The first words of the control part. Those of each thread follow, on separate cache lines. */
 const LOCK = 0;
 const FREE = 0;
 const LINE = 32;
 
-/** The most writes between two moments at which everything is in order. A decision in a full table makes up to 3,000. */
+/** Maximum writes between two consistent states. A decision in a full table makes up to 3,000. */
 const NOTES = 8_192;
-// The words of a note.
+// Offsets of words in a note.
 const TABLE = 0;
 const AT = 1;
 const OLD = 2;
@@ -17,16 +17,16 @@ const NOTE_WORDS = 3;
 const JOURNAL_WORDS = LINE + NOTES * NOTE_WORDS;
 
 /**
- * What one thread has overwritten since it took the lock, in shared memory, so that the main thread can undo it should the thread die.
- * A note is complete before the count covers it, and the count covers it before the word changes. V8 ends a thread only between
- * statements, and the main thread hears of it when the thread has ended, so it finds every write that came before.
+ * The values that one thread has overwritten since it took the lock, in shared memory, so that the main thread can restore them
+ * if the thread dies. A note is complete before the count covers it, and the count covers it before the word changes. V8 ends a
+ * thread only between statements, and the main thread is notified after the thread has ended, so it finds every earlier write.
  */
 class Journal {
   readonly #control: Int32Array;
-  /** Where the count is. */
+  /** The position of the count. */
   readonly #start: number;
   #count = 0;
-  /** 0 outside of `whole`, where no thread may write. */
+  /** 0 outside `whole`, where no thread may write. */
   #room = 0;
 
   constructor(control: Int32Array, worker: number) {
@@ -48,7 +48,7 @@ class Journal {
     control[this.#start] = ++this.#count;
   }
 
-  /** What was written stays. */
+  /** Commits what was written. */
   keep(): void {
     if (this.#count === 0) return;
     this.#count = 0;
@@ -60,7 +60,7 @@ class Journal {
     this.#room = 0;
   }
 
-  /** Puts the old values back, the last one first. Doing so again changes nothing more. */
+  /** Restores the old values, the last one first. Idempotent. */
   undo(wordsOf: (table: number) => Int32Array): void {
     const control = this.#control;
     for (let note = (control[this.#start] ?? 0) - 1; note >= 0; note--) {
@@ -72,53 +72,53 @@ class Journal {
   }
 }
 
-/** What the main thread hands to a worker, by `workerData` or a message: the memory itself, not a copy. */
+/** What the main thread passes to a worker, by `workerData` or a message: the memory itself, not a copy. */
 export interface MemoryHandover {
   readonly threads: number;
   readonly control: SharedArrayBuffer;
-  /** The tables in the order in which the main thread made them: the journal names a table by its place in this order. */
+  /** The tables in the order in which the main thread created them: the journal identifies a table by its index here. */
   readonly tables: Map<string, SharedArrayBuffer>;
   readonly secret: Uint8Array;
   readonly hashRoot: Uint8Array;
 }
 
-/** Waits a little for a lock that this thread holds (`owner`: its number + 1). `turn` counts the calls from 0 on. */
+/** Waits briefly for a lock held by this thread (`owner`: its number + 1). `turn` counts the calls from 0. */
 export type LockWait = (control: Int32Array, owner: number, turn: number) => void;
 
 /**
- * The number of tries before a thread waits. A holder gives the lock back within a microsecond or so, unless the system has
+ * The number of tries before a thread waits. A holder releases the lock within about a microsecond, unless the system has
  * suspended it.
  */
 const SPINS = 200;
 /** Nobody is woken: that would cost the holder more than a decision. */
 const NAP_MS = 0.05;
 
-/** Waits for another thread. Must not be used by planes that share a thread: they would wait for each other. */
+/** Waits for another thread. Must not be used by planes on the same thread: they would wait for each other. */
 const waitForThread: LockWait = (control, owner, turn) => {
   if (turn >= SPINS) Atomics.wait(control, LOCK, owner, NAP_MS);
 };
 
-/** How often the main thread looks before it gives up for this turn of the event loop. */
+/** How often the main thread tries before it gives up for this turn of the event loop. */
 const MAIN_TURNS = SPINS + 40;
 
 /**
  * Memory of all threads of a process, under one lock (docs/decisions/021-counters-in-shared-memory.md).
  *
- * The lock is one word: free, or the number of its holder + 1. A thread that finds it taken tries again, with naps in between. Writes inside
- * `whole` go through the journal of their thread; leaving clears the journal, then frees the lock. When a thread dies, the main thread calls
- * `recover`.
+ * The lock is one word: free, or the number of its holder + 1. A thread that finds it taken tries again, sleeping in between.
+ * Writes inside `whole` go through the journal of their thread; leaving clears the journal, then frees the lock. When a thread
+ * dies, the main thread calls `recover`.
  */
 export class SharedMemory implements TableMemory {
   readonly isShared = true;
   readonly worker: number;
-  /** What the memory of a worker is made of. Complete once the main thread has made all tables. */
+  /** What a worker's memory is made from. Complete once the main thread has made all tables. */
   readonly handover: MemoryHandover;
   readonly #control: Int32Array;
   readonly #journal: Journal;
   readonly #wait: LockWait;
   #depth = 0;
 
-  /** Opens the memory in a worker, which must be the only one of this number. */
+  /** Opens the memory in a worker, which must be the only one with this number. */
   constructor(handover: MemoryHandover, worker: number, wait: LockWait = waitForThread) {
     this.handover = handover;
     this.worker = worker;
@@ -127,7 +127,7 @@ export class SharedMemory implements TableMemory {
     this.#wait = wait;
   }
 
-  /** Makes the memory of a process with so many workers. For the main thread. `hashRoot`: as for `ownMemory`. */
+  /** Makes the memory of a process with this many workers. For the main thread. `hashRoot`: as for `ownMemory`. */
   static create(
     workers: number,
     randomBytes: RandomBytes,
@@ -184,14 +184,20 @@ export class SharedMemory implements TableMemory {
     return derivedKey(this.handover.hashRoot, name, bytes);
   }
 
-  /** A worker has died: undoes what it had half done, and frees the lock if it held it. For the main thread, once it has ended. */
+  /**
+   * Called when a worker has died: undoes its incomplete change, and frees the lock if it held it. For the main thread, after the
+   * worker has ended.
+   */
   recover(worker: number): void {
     if (Atomics.load(this.#control, LOCK) !== worker + 1) return;
     this.#undo(new Journal(this.#control, worker));
     Atomics.store(this.#control, LOCK, FREE);
   }
 
-  /** Tries to take the lock. `turn`: 0 for the first try, which usually succeeds; later ones look first, and write only if it is free. */
+  /**
+   * Tries to take the lock. `turn`: 0 for the first try, which usually succeeds; later ones read first, and write only if it is
+   * free.
+   */
   #take(turn = 0): boolean {
     if (turn > 0 && Atomics.load(this.#control, LOCK) !== FREE) return false;
     return Atomics.compareExchange(this.#control, LOCK, FREE, this.worker + 1) === FREE;
@@ -222,8 +228,8 @@ const LOW = 0;
 const HIGH = 1;
 
 /**
- * Numbers that all threads of a process share. They are taken without the lock: that one number may be missing, or two come in the
- * wrong order as 2^32 is passed, does no harm.
+ * Numbers shared by all threads of a process. They are taken without the lock: it is harmless if one is missing, or two are
+ * swapped when passing 2^32.
  */
 export class SharedSequence implements Sequence {
   readonly #ints: Int32Array;

@@ -9,13 +9,13 @@ import { connect, createServer } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { type ConnectionOptions, connect as secureConnect, type TLSSocket } from 'node:tls';
 
-/** Returns a number from 0 up to but not including 1. Handed in, so that tests can fix it; not for secrets. */
+/** Returns a number from 0 up to but not including 1. Injected, so that tests can fix it; not for secrets. */
 export type Random = () => number;
 
-/** Returns this many bytes that nobody can predict. Handed in, so that a simulated world can repeat them. */
+/** Returns this many unpredictable bytes. Injected, so that a simulated world can repeat them. */
 export type RandomBytes = (count: number) => Buffer;
 
-/** The bytes of a secret, and of a name that must not occur twice. */
+/** The bytes of a secret, and of a unique name. */
 const KEY_BYTES = 32;
 
 /** Makes a secret of 256 bits. */
@@ -23,14 +23,14 @@ export function randomKey(randomBytes: RandomBytes): Buffer {
   return randomBytes(KEY_BYTES);
 }
 
-/** Makes a name that nobody else has, of 43 letters, digits, `-` and `_`. */
+/** Makes a unique name of 43 letters, digits, `-` and `_`. */
 export function randomName(randomBytes: RandomBytes): string {
   return randomBytes(KEY_BYTES).toString('base64url');
 }
 
 const POOL_BYTES = 8_192;
 
-/** Makes a source of random bytes in hexadecimal digits, for ids. It asks for many bytes at a time. Not for secrets. */
+/** Makes a source of random bytes in hexadecimal, for ids. It fetches many bytes at a time. Not for secrets. */
 export function hexSource(randomBytes: RandomBytes): (bytes: number) => string {
   let pool: Buffer = Buffer.alloc(0);
   let at = 0;
@@ -45,8 +45,8 @@ export function hexSource(randomBytes: RandomBytes): (bytes: number) => string {
 }
 
 /**
- * Makes request ids, unique across processes by 60 random bits and within one by a counter. Not a secret: an id names a
- * request and proves nothing.
+ * Makes a source of request ids, unique across processes by 60 random bits and within one by a counter. Not a secret: an id
+ * identifies a request and proves nothing.
  */
 export function requestIdSource(randomBytes: RandomBytes): () => string {
   const prefix = randomBytes(8).toString('base64url').replaceAll(/[-_]/g, '0').slice(0, 10);
@@ -54,18 +54,18 @@ export function requestIdSource(randomBytes: RandomBytes): () => string {
   return () => `${prefix}-${(++count).toString(36)}`;
 }
 
-/** Where time comes from. All other files are handed a clock, so that tests can stop it. */
+/** The source of time. All other files get a clock injected, so that tests can stop it. */
 export interface Clock {
-  /** Milliseconds since the Unix epoch, by the wall clock; may step. For what people and clients read. */
+  /** Milliseconds since the Unix epoch, by the wall clock; may step. For people and clients. */
   epochMs(): number;
-  /** Milliseconds since some fixed moment; never goes back. For measuring durations. */
+  /** Milliseconds since some fixed time; never goes back. For measuring durations. */
   monotonicMs(): number;
 }
 
-/** A timer that was set. Only the clock that set it knows more. */
+/** A timer that was set. Only meaningful to the clock that set it. */
 export type Timer = object;
 
-/** A clock that one can wait by. Its timers do not keep the process running: a gateway runs as long as it listens. */
+/** A clock with timers. They do not keep the process running: a gateway runs as long as it listens. */
 export interface TimerClock extends Clock {
   /** Calls back once, after this many milliseconds. */
   after(ms: number, run: () => void): Timer;
@@ -83,15 +83,15 @@ export const systemClock: TimerClock = {
   monotonicMs: () => performance.now(),
   after: (ms, run) => setTimeout(run, ms).unref(),
   every: (ms, run) => setInterval(run, ms).unref(),
-  // Node stops intervals by the same call.
+  // Node stops intervals with the same call.
   cancel: timer => clearTimeout((timer as NodeJS.Timeout | null) ?? undefined),
   signalAfter: ms => AbortSignal.timeout(ms),
 };
 
-/** How often two clocks are read to tell how they differ. */
+/** How often two clocks are read to determine their difference. */
 const READINGS = 8;
 
-/** When `systemClock` of this thread began, in milliseconds of the machine's own clock: it begins again in each thread. */
+/** When `systemClock` of this thread began, in milliseconds of the machine's own clock: it restarts in each thread. */
 export function clockOriginMs(): number {
   let originMs = 0;
   let leastMs = Number.POSITIVE_INFINITY;
@@ -106,7 +106,7 @@ export function clockOriginMs(): number {
   return originMs;
 }
 
-/** Makes a clock for this thread that agrees, within a microsecond or so, with the one of the thread that has this origin. */
+/** Makes a clock for this thread that agrees, within about a microsecond, with that of the thread that has this origin. */
 export function clockSince(originMs: number): TimerClock {
   const laterMs = clockOriginMs() - originMs;
   return { ...systemClock, monotonicMs: () => performance.now() + laterMs };
@@ -124,26 +124,26 @@ const NOT_SEEN = -1;
 export class StallTimer {
   #sinceMs = NOT_SEEN;
 
-  /** Another wait begins. */
+  /** Starts a new wait. */
   begin(): void {
     this.#sinceMs = NOT_SEEN;
   }
 
-  /** Milliseconds since the wait began, or something last moved. Call it at every sweep, and only then. */
+  /** Milliseconds since the wait began, or since something last moved. Call it at every sweep, and only then. */
   waitedMs(nowMs: number, moved: boolean): number {
     if (moved || this.#sinceMs === NOT_SEEN) this.#sinceMs = nowMs;
     return nowMs - this.#sinceMs;
   }
 }
 
-/** Has something to do at the end of a turn of the event loop. */
+/** A task for the end of a turn of the event loop. */
 export interface TurnTask {
   turnEnded(): void;
 }
 
-/** At so many waiting tasks, they are done at once, even if sockets still have data to read. */
+/** With this many waiting tasks, they are run at once, even if sockets still have data to read. */
 const MAX_WAITING = 256;
-/** How many times tasks that other tasks add are done before sockets are read again. */
+/** How many rounds of tasks added by other tasks are run before sockets are read again. */
 const MAX_ROUNDS = 16;
 
 let tasks: TurnTask[] = [];
@@ -151,14 +151,14 @@ let isAsked = false;
 let isDoing = false;
 
 /**
- * Calls the task once, when this turn of the event loop has read what waited on its sockets. Tasks are called in order.
+ * Calls the task once, after this turn of the event loop has read from its sockets. Tasks are called in order.
  *
- * Messages that are written then leave right after one another. If they were written between reads, each would wake its receiver
- * again: bench/README.md has the figures.
+ * Messages written then are sent right after one another. If they were written between reads, each would wake its receiver again:
+ * bench/README.md has the figures.
  */
 export function atTurnEnd(task: TurnTask): void {
   const waiting = tasks.push(task);
-  // Tasks that other tasks add wait in any case: else timers and sockets would have to wait for all of them.
+  // Tasks added by other tasks always wait: otherwise timers and sockets would have to wait for all of them.
   if (waiting === MAX_WAITING && !isDoing) process.nextTick(doTasks);
   if (isAsked) return;
   isAsked = true;
@@ -185,12 +185,13 @@ function doTasks(): void {
 }
 
 /**
- * Hands what the socket reads to `take`, without the events and the tick that a stream of Node.js has for each piece: a microsecond of a
- * request. docs/decisions/019-reads-of-clients.md says why by `push`. Returns what ends it; the socket then keeps what it reads.
+ * Passes what the socket reads to `take`, without the events and the tick that a Node.js stream has for each piece: a microsecond
+ * per request. docs/decisions/019-reads-of-clients.md explains why by `push`. Returns a function that ends this; the socket then
+ * keeps what it reads.
  */
 export function readDirectly(socket: Socket, take: (bytes: Buffer) => void): () => void {
   const { push } = socket;
-  // Takes what waited in the stream, after a pause or an `unshift`.
+  // Takes what was buffered in the stream, after a pause or an `unshift`.
   socket.on('data', take);
   socket.push = (piece: Buffer | null): boolean => {
     if (piece === null || socket.readableFlowing !== true || socket.readableLength > 0)
@@ -207,8 +208,8 @@ export function readDirectly(socket: Socket, take: (bytes: Buffer) => void): () 
 export type { DatagramSocket };
 
 /**
- * The world of a gateway: all that it hears, sees and waits for comes from here. Handed in, so that a test can put another world
- * in its place: the linter keeps other rooms from reaching for Node's own.
+ * The world of a gateway: the source of everything it receives and waits for. Injected, so that a test can substitute another
+ * world: the linter prevents other rooms from using Node's own.
  */
 export interface System {
   readonly clock: TimerClock;
@@ -223,25 +224,25 @@ export interface Network {
   connect(options: NetConnectOpts): Socket;
   /** Connects by TLS. */
   secureConnect(options: ConnectionOptions): TLSSocket;
-  /** Finds the addresses of a name. To be given to `connect` and `secureConnect`. */
+  /** Finds the addresses of a name. To be passed to `connect` and `secureConnect`. */
   readonly lookup: LookupFunction;
-  /** Lists the DNS servers of this machine as they are now: `10.0.0.10`, `10.0.0.10:5353`, `[2001:db8::1]:5353`. */
+  /** Returns the current DNS servers of this machine: `10.0.0.10`, `10.0.0.10:5353`, `[2001:db8::1]:5353`. */
   nameServers(): readonly string[];
-  /** Makes a socket for UDP. */
+  /** Makes a UDP socket. */
   createDatagramSocket(type: SocketType): DatagramSocket;
-  /** Makes a server, which listens when it is asked to. */
+  /** Makes a server, which does not listen yet. */
   createServer(options: ServerOpts, onSocket: (socket: Socket) => void): Server;
-  /** Makes a server that speaks HTTP/1.1. */
+  /** Makes an HTTP/1.1 server. */
   createHttpServer(onRequest: RequestListener): HttpServer;
 }
 
-/** Reads and watches files, with the errors of Node. */
+/** Reads and watches files, with Node's errors. */
 export interface Files {
   open(path: string): Promise<OpenFile>;
-  /** Lists the names in a folder. */
+  /** Returns the names in a folder. */
   readdir(folder: string): Promise<string[]>;
   stat(path: string): Promise<FileStat>;
-  /** Reads the status of a symbolic link itself, not of what it leads to. */
+  /** Reads the status of a symbolic link itself, not of its target. */
   lstat(path: string): Promise<FileStat>;
   /** Reads where a symbolic link points. */
   readlink(path: string): Promise<string>;
@@ -249,13 +250,13 @@ export interface Files {
   watch(folder: string): FSWatcher;
 }
 
-/** Replaces files, too. */
+/** Also replaces files. */
 export interface WritableFiles extends Files {
-  /** Makes an empty file that this user alone may read and write, in the place of any file of this name. */
+  /** Makes an empty file that only this user may read and write, replacing any file with this name. */
   create(path: string): Promise<NewFile>;
-  /** Gives a file another name, in the place of any file that has it. */
+  /** Renames a file, replacing any file with the new name. */
   rename(from: string, to: string): Promise<void>;
-  /** Waits until the names in a folder are on the disk. Not every file system can. */
+  /** Waits until the names in a folder are on the disk. Not supported by every file system. */
   syncFolder(folder: string): Promise<void>;
   /** Removes a file, if there is one. */
   remove(path: string): Promise<void>;
@@ -264,7 +265,7 @@ export interface WritableFiles extends Files {
 /** A file that can be read. */
 interface OpenFile {
   stat(): Promise<FileStat>;
-  /** Reads on from where the last read ended. No bytes: the file ends there. */
+  /** Continues reading after the last read. Returns no bytes at the end of the file. */
   read(into: Buffer, offset: number, length: number, position: null): Promise<{ readonly bytesRead: number }>;
   close(): Promise<void>;
 }
@@ -293,7 +294,7 @@ export const thisMachine: System = {
   randomBytes: count => randomBytes(count),
   network: {
     ...{ connect, secureConnect, lookup, createServer, createHttpServer },
-    // A new resolver reads the configuration of the system again.
+    // A new resolver reads the system's configuration again.
     nameServers: () => new Resolver().getServers(),
     createDatagramSocket: type => createSocket(type),
   },
@@ -304,7 +305,7 @@ export const thisMachine: System = {
       await rm(path, { force: true });
       const file = await open(path, 'wx', 0o600);
       return {
-        // A single write may take a part only, as the last one on a disk that is full.
+        // A single write may take only a part, such as the last one on a full disk.
         write: piece => file.appendFile(piece),
         sync: () => file.sync(),
         close: () => file.close(),

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 const CUT_FROM = 13;
 
 /**
- * Copies a text before it is stored: a substring keeps its whole parent alive, so a map of ten thousand addresses could hold ten
+ * Copies a text before it is stored: a substring keeps its whole parent alive, so a map of ten thousand addresses could keep ten
  * thousand request heads. For well-formed text only, as in fields and decoded paths.
  */
 export function ownString(text: string): string {
@@ -20,12 +20,12 @@ export function digestOf(text: string): string {
 }
 
 /**
- * Characters that a reader does not see and a terminal may obey: controls (C0 but the line feed and the tab, DEL, C1), line and
+ * Characters that are invisible to a reader but not to a terminal: controls (C0 except line feed and tab, DEL, C1), line and
  * paragraph separators, and the marks that change the direction of text, so that it reads as something else.
  */
 const UNSEEN = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/** Replaces characters that are not seen by their escape in JSON (`\u009b`): what was valid JSON means the same. */
+/** Replaces invisible characters by their JSON escape (`\u009b`): the meaning of valid JSON stays the same. */
 export function escapeUnseen(text: string): string {
   return text.replaceAll(UNSEEN, found => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
@@ -54,12 +54,12 @@ export function asciiJson(value: unknown): string {
   );
 }
 
-/** The message of a thrown value, which may be no `Error`. */
+/** The message of a thrown value, which may not be an `Error`. */
 export function errorText(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** The stack of a thrown value, or what else it says. */
+/** The stack of a thrown value, or else its text. */
 export function errorStack(thrown: unknown): string {
   return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
 }

@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net';
 import { atTurnEnd, type TurnTask } from './system.ts';
 
-/** Gathers bytes that a socket is to write. */
+/** Collects bytes for a socket. */
 export interface GatheredBytes {
-  /** Returns what was gathered. The next byte that is gathered overwrites it, unless `lend` was called: then it stays. */
+  /** Returns what was collected. The next byte overwrites it, unless `lend` was called: then it stays. */
   take(): Buffer;
   lend(): void;
-  /** Called when all that was lent may be overwritten. Some is never given back: the garbage collector frees it. */
+  /** Called when everything lent may be overwritten. Some is never returned: the garbage collector frees it. */
   giveBack(): void;
-  /** Whether the system takes more. Set after each write: while it does not, no more should be gathered than must be. */
+  /** Whether the system takes more. Set after each write: while false, no more should be collected than necessary. */
   writable: boolean;
 }
 
@@ -22,16 +22,16 @@ export type Written = (error?: Error | null) => void;
  * - `held` or `open` to `finished`: `finish` was called
  */
 type WriterPhase =
-  /** Not yet: what comes is gathered. */
+  /** Not yet: bytes are collected. */
   | 'held'
-  /** At the end of each turn in which something came. */
+  /** At the end of each turn in which bytes were collected. */
   | 'open'
-  /** No more. */
+  /** Never again. */
   | 'finished';
 
 /**
- * Writes what was gathered to a socket, at the end of a turn of the event loop: until then, other sockets are read, and what
- * follows from that leaves in the same write.
+ * Writes collected bytes to a socket at the end of a turn of the event loop: before that, other sockets are read, and what
+ * follows from them is sent in the same write.
  */
 export class TurnWriter implements TurnTask {
   readonly #socket: Socket;
@@ -39,15 +39,15 @@ export class TurnWriter implements TurnTask {
   readonly #written: () => Written | undefined;
   readonly #left: () => void;
   #phase: WriterPhase = 'held';
-  /** True while the system does not take all that was written. */
+  /** True while the system does not take everything written. */
   #isFull = false;
   #willFlush = false;
 
   /**
-   * Nothing is written before `open` is called.
+   * Writes nothing before `open` is called.
    *
-   * @param written called before each write; returns what to call once it is done
-   * @param left called after a write of which the system has not taken everything
+   * @param written called before each write; returns a callback for its completion
+   * @param left called after a write that the system has not taken completely
    */
   constructor(
     socket: Socket,
@@ -62,18 +62,18 @@ export class TurnWriter implements TurnTask {
     socket.on('drain', () => this.#onDrain());
   }
 
-  /** True while the system does not take all that was written, and so much waits that no more is written. */
+  /** True while the system does not take everything written, and so much is waiting that no more is written. */
   get isFull(): boolean {
     return this.#isFull;
   }
 
-  /** Writes what has been gathered, and from now on also what comes. */
+  /** Writes what was collected, and from now on also what follows. */
   open(): void {
     if (this.#phase === 'held') this.#phase = 'open';
     this.#flush();
   }
 
-  /** Called when something was gathered. */
+  /** Called when something was collected. */
   wake(): void {
     if (this.#willFlush) return;
     this.#willFlush = true;
@@ -85,7 +85,7 @@ export class TurnWriter implements TurnTask {
     this.#flush();
   }
 
-  /** Writes all that was gathered, even if the system takes no more for now. Writes nothing from then on. */
+  /** Writes everything collected, even if the system takes no more for now. Writes nothing after that. */
   finish(): void {
     const isOpen = this.#phase === 'open';
     this.#phase = 'finished';
@@ -99,7 +99,7 @@ export class TurnWriter implements TurnTask {
     this.#flush();
   }
 
-  /** Writes nothing while the socket is full: control frames then wait at the source, which detects floods of them. */
+  /** Writes nothing while the socket is full: then control frames wait at the source, which detects floods of them. */
   #flush(): void {
     if (this.#phase === 'open' && !this.#isFull) this.#write(this.#source.take());
   }

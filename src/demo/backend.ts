@@ -13,7 +13,7 @@ const TICK_MS = 500;
 const MAX_TICKS = 7_200;
 const MAX_DOWNLOAD_MIB = 10_240;
 
-/** An example of a service behind the gateway. */
+/** The running example service behind the gateway. */
 interface Backend {
   readonly port: number;
   /** Closes all connections. */
@@ -111,7 +111,7 @@ function sendFile(response: ServerResponse, { type, text }: AppFile): void {
     'Content-Length': body.length,
     'Cache-Control': 'no-store',
     'Content-Security-Policy': "default-src 'self'; img-src data:; frame-ancestors 'none'",
-    // Keep the address secret: after a sign-in it holds a code.
+    // Keep the URL secret: after a sign-in it contains a code.
     'Referrer-Policy': 'no-referrer',
   });
   response.end(body);
@@ -158,7 +158,7 @@ async function appFile(path: string): Promise<AppFile | null> {
   return { type: found.type, text };
 }
 
-/** The JavaScript client of docs/clients.md, unchanged. */
+/** The JavaScript client in docs/clients.md, unchanged. */
 async function clientCode(): Promise<string> {
   const code = /^```js\n([\s\S]*?)^```$/m.exec(await readFile(CLIENTS, 'utf8'))?.[1];
   if (code === undefined) throw new Error('docs/clients.md has no client in JavaScript');
@@ -173,7 +173,7 @@ interface Message {
   readonly sentAt: string;
 }
 
-/** The most messages kept of a channel, and the most channels kept: the latest ones. */
+/** Maximum messages kept per channel, and maximum channels: the latest ones. */
 const MAX_MESSAGES = 100;
 const MAX_CHANNELS = 100;
 
@@ -196,7 +196,7 @@ export class Messages {
     const sentAt = new Date(this.#clock.epochMs()).toISOString();
     const message = { id: ++this.#lastId, channelId, text, sentAt };
     const messages = [...this.list(channelId), message].slice(-MAX_MESSAGES);
-    // Delete and set again, so that the map's first key is the channel that was written to longest ago.
+    // Delete and set again, so that the map's first key is the channel that was least recently written to.
     this.#channels.delete(channelId);
     this.#channels.set(channelId, messages);
     const [oldest] = this.#channels.keys();

@@ -46,7 +46,7 @@ export async function startDemo(
     for (const end of running.splice(0).reverse()) await end();
   };
   try {
-    // The provider has to know the page's address before the gateway listens.
+    // The provider needs the page's address before the gateway listens.
     const ports = asked.gateway === 0 ? { ...asked, gateway: await freePort() } : asked;
     const backend = await startBackend(ports.backend, systemClock);
     running.push(() => backend.close());
@@ -98,13 +98,13 @@ const FROM_SOURCES = import.meta.filename.endsWith('.ts');
 /** The gateway's configuration. */
 export const DEMO_CONFIG = resolve(FOLDER, 'gateway.yaml');
 
-/** The folder of the configuration, as a reader in the working directory writes it. */
+/** The folder of the configuration, as typed in the working directory. */
 export function demoFolder(): string {
   const short = relative(process.cwd(), FOLDER);
   return short.startsWith('..') ? FOLDER : short;
 }
 
-/** What the reader types: npm runs the sources in a checkout, npx the installed package. */
+/** The commands to type: npm runs the sources in a checkout, npx the installed package. */
 export const DEMO_COMMANDS = FROM_SOURCES
   ? { flow: 'npm run demo:flow', flowWith: 'npm run demo:flow --', weir: 'npm run -s weir --' }
   : { flow: 'npx weir demo --flow', flowWith: 'npx weir demo --flow', weir: 'npx weir' };
@@ -119,9 +119,9 @@ interface IdentityProvider {
 }
 
 interface IdentityProviderOptions {
-  /** On 127.0.0.1; 0: any free port, which Keycloak cannot choose. */
+  /** On 127.0.0.1; 0 for any free port, which Keycloak does not support. */
   readonly port: number;
-  /** Where the demo's page is. */
+  /** The address of the demo's page. */
   readonly redirectUri: string;
 }
 

@@ -4,7 +4,7 @@ import { PACKAGE_ROOT, systemClock } from '../core/index.ts';
 import { ADMINISTRATOR } from './keycloak.ts';
 import { BOT_CLIENT, GATEWAY_CLIENT, PEOPLE } from './provider/index.ts';
 
-/** The realm that docs/keycloak.md has its readers import. */
+/** The realm that docs/keycloak.md tells its readers to import. */
 const REALM_FILE = resolve(PACKAGE_ROOT, 'config/keycloak/realm.json');
 
 /** The part of a realm file that is changed here. */
@@ -19,7 +19,7 @@ interface KeycloakRealmOptions {
 }
 
 /**
- * Makes a realm of config/keycloak/realm.json that serves plain http and knows the demo's users, and whose clients have the
+ * Makes a realm from config/keycloak/realm.json that serves plain http and has the demo's users, and whose clients have the
  * demo's names and secrets.
  */
 export async function demoRealm({ name, redirectUris }: KeycloakRealmOptions): Promise<RealmFile> {
@@ -61,10 +61,9 @@ export class KeycloakAdmin {
   }
 
   /**
-   * Sends a request to `/admin/realms` and below. Rejects if the response is not good.
+   * Sends a request to `/admin/realms` and below. Rejects unless the response is a success.
    *
-   * @param path below `/admin/realms`: `/main/users?username=alice`
-   * @returns the body, or `null` if there is none
+   * @param path below `/admin/realms`: `/main/users?username=alice` @returns the body, or `null` if there is none
    */
   async ask(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<unknown> {
     const response = await fetch(`${this.#origin}/admin/realms${path}`, {

@@ -10,7 +10,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { PACKAGE_ROOT } from '../core/index.ts';
 
-/** The administrator of the realm `master`. The password protects nothing: the server is on loopback and forgets everything at its end. */
+/**
+ * The administrator of the realm `master`. The password protects nothing: the server is on loopback and forgets everything when
+ * it stops.
+ */
 export const ADMINISTRATOR = { username: 'admin', password: 'admin' } as const;
 
 const MAX_START_CHECKS = 1_800;
@@ -22,7 +25,7 @@ interface KeycloakOptions {
   readonly port: number;
 }
 
-/** A Keycloak of our own on 127.0.0.1, with the realm `master` only, whose database is a temporary folder. */
+/** A private Keycloak on 127.0.0.1 with only the realm `master`, whose database is a temporary folder. */
 export class Keycloak {
   readonly origin: string;
   readonly #options: KeycloakOptions;
@@ -45,7 +48,7 @@ export class Keycloak {
       `--http-port=${port}`,
       '--hostname-strict=false',
     ];
-    // `detached` gives it a process group of its own: kc.sh starts Java, and Ctrl-C must not end it before the gateway.
+    // `detached` gives it its own process group: kc.sh starts Java, and Ctrl-C must not end it before the gateway.
     const child = spawn(join(home, 'bin/kc.sh'), ['start', '--optimized', '--cache=local', ...flags], {
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
@@ -100,7 +103,7 @@ export class Keycloak {
     try {
       if (child.pid !== undefined) process.kill(-child.pid, signal);
     } catch {
-      // The server has ended by itself.
+      // The server has already ended.
     }
   }
 }
@@ -130,18 +133,17 @@ const CHECKSUM =
 const CACHE = resolve(PACKAGE_ROOT, 'node_modules/.cache/keycloak');
 const OLDEST_JAVA = 17;
 
-/** Limits Java to its first compiler, with which Keycloak starts in two thirds of the time. */
+/** Limits Java to its first compiler, which makes Keycloak start in two thirds of the time. */
 const JAVA_OPTIONS = { JAVA_OPTS_APPEND: '-XX:TieredStopAtLevel=1' } as const;
 
 /**
- * Downloads Keycloak with Maven and prepares it for a quick start, unless that was done before. Keeps it in
+ * Downloads Keycloak with Maven and prepares it for a quick start, unless already done. Keeps it in
  * `node_modules/.cache/keycloak`. Takes half a minute the first time.
  *
  * Rejects with an `Error` for the user if Java or Maven are missing, or the download is not the one known here.
  *
  * @param say shows a line of progress
- * @param cache where distributions are kept
- * @returns the folder of the distribution
+ * @param cache where distributions are kept @returns the folder of the distribution
  */
 export async function provideKeycloak(say: (line: string) => void, cache = CACHE): Promise<string> {
   await requireJava();

@@ -1,4 +1,4 @@
-/** Where a login ended. */
+/** The end of a login. */
 interface LoginEnd {
   /** The redirect URI with its new parameters, as the provider wrote it. */
   readonly location: string;
@@ -8,12 +8,12 @@ interface LoginEnd {
 const MAX_STEPS = 10;
 
 /**
- * Signs in as a browser would: opens the authorization URL, posts the login form, follows redirects and keeps cookies until
- * it is redirected to `redirectUri`. Works with any provider, such as Keycloak, whose form has a user name and a `password`.
- * Rejects with an `Error` that says where it got stuck.
+ * Signs in as a browser would: opens the authorization URL, posts the login form, follows redirects and keeps cookies until it is
+ * redirected to `redirectUri`. Works with any provider, such as Keycloak, whose form has a user name and a `password`. Rejects
+ * with an `Error` that says where it got stuck.
  *
  * @param redirectUri the one in the URL; it is never opened
- * @param cookies the browser's cookies by name, perhaps from an earlier sign-in
+ * @param cookies the browser's cookies by name, possibly from an earlier sign-in
  */
 export async function walkLogin(
   authorizeUrl: string,
@@ -80,7 +80,7 @@ function codeIn(location: string): string {
 
 interface Form {
   readonly action: string;
-  /** The name of the user field; `null` if the form asks for nothing, because a script on the page would post it. */
+  /** The name of the user field; `null` if the form has no inputs, because a script on the page would post it. */
   readonly userField: string | null;
   /** The fields that already have a value. */
   readonly fields: URLSearchParams;

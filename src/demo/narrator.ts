@@ -1,4 +1,4 @@
-/** The header fields worth showing. */
+/** The header fields that are shown. */
 const SHOWN_FIELDS = [
   ...['WWW-Authenticate', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
   ...['X-RateLimit-Reset-After', 'X-RateLimit-Bucket', 'X-RateLimit-Scope', 'X-RateLimit-Global'],
@@ -61,14 +61,14 @@ export class Narrator {
     return { status: response.status, headers: response.headers, members: membersOf(text) };
   }
 
-  /** Prints whether a claim about the response holds. */
+  /** Prints whether a statement about the response is true. */
   check(claim: string, holds: boolean): void {
     if (!holds) this.#faults += 1;
     console.log(`  ${holds ? 'ok' : 'NO'} ${claim}`);
   }
 }
 
-/** Cuts every token, code and signature short. */
+/** Shortens every token, code and signature. */
 function shorten(text: string): string {
   return text.replaceAll(LONG_WORD, word => `${word.slice(0, SHOWN)}...(${word.length})`);
 }

@@ -16,9 +16,9 @@ export type AskedPorts = Readonly<Record<DemoPart, number | null>>;
 export type ChosenPorts = Readonly<Record<DemoPart, ChosenPort>>;
 
 /**
- * Chooses for each part the requested port, else the usual one, else a free one. No two parts get the same.
+ * Chooses for each part the requested port, else the usual one, else a free one. All are different.
  *
- * Rejects with an `Error` for the user when a requested port is taken or requested twice.
+ * Rejects with an `Error` for the user if a requested port is taken or requested twice.
  */
 export async function choosePorts(asked: AskedPorts): Promise<ChosenPorts> {
   const given = new Set<number>();
@@ -59,7 +59,7 @@ async function isFree(port: number): Promise<boolean> {
   }
 }
 
-/** A port where nothing listens now. */
+/** A port on which nothing is listening. */
 export function freePort(): Promise<number> {
   return bind(0);
 }

@@ -22,7 +22,7 @@ export async function runDemo(asked: AskedPorts, kind: ProviderKind): Promise<vo
   await output.flush();
 }
 
-/** Resolves at the first SIGINT or SIGTERM. Ignores more of them, because a terminal and npm may both send one. */
+/** Resolves at the first SIGINT or SIGTERM. Ignores further ones, because a terminal and npm may both send one. */
 function signal(): Promise<void> {
   return new Promise(done => {
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => done());
@@ -33,8 +33,8 @@ function signal(): Promise<void> {
 type ProviderKind = 'own' | 'keycloak';
 
 /**
- * Returns what runs where and suggests what to try. Every line that begins with curl works as it is once the shell variables that
- * it names are set: CODE, TOKEN and BOT_TOKEN.
+ * Returns the text that says what is running where and suggests what to try. Every line that begins with curl works unchanged
+ * once the shell variables that it uses are set: CODE, TOKEN and BOT_TOKEN.
  */
 export function welcome(ports: ChosenPorts, kind: ProviderKind): string {
   const api = `http://127.0.0.1:${ports.gateway.port}`;

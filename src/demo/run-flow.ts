@@ -3,7 +3,7 @@ import { startDemo } from './demo.ts';
 import { USUAL_PORTS } from './ports.ts';
 import { demoIssuer, walkSignIn } from './sign-in-flow.ts';
 
-/** How long to wait for a response: another program may listen there. */
+/** How long to wait for a response: another program may be listening there. */
 const SEARCH_MS = 2_000;
 
 /**
@@ -22,7 +22,7 @@ export async function runFlow(port: number | null): Promise<boolean> {
   return walkWithOwnDemo();
 }
 
-/** Whether the demo's gateway runs there; another program may use its port. */
+/** Whether the demo's gateway is running there; another program may be using its port. */
 async function isDemo(gateway: string): Promise<boolean> {
   try {
     const url = `${gateway}/v1/anonymous/authorize-url`;

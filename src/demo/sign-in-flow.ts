@@ -3,7 +3,7 @@ import { walkLogin } from './login.ts';
 import { Narrator, type Step, type StepResponse } from './narrator.ts';
 import { BOT_CLIENT } from './provider/index.ts';
 
-/** Where a sign-in begins, according to the gateway. */
+/** The start of a sign-in, according to the gateway. */
 interface Start {
   readonly authorizeUrl: string;
   /** The redirect URI in the URL. */
@@ -19,8 +19,8 @@ interface Tokens {
 const ENDPOINT_OF_KEYCLOAK = '/protocol/openid-connect/auth';
 
 /**
- * Walks through what a client can meet: signing in, calling with tokens, refusals of both, a limit, and signing out. Rejects with
- * an `Error` when it cannot continue.
+ * Walks through what a client can encounter: signing in, calling with tokens, refusals of both, a limit, and signing out. Rejects
+ * with an `Error` if it cannot continue.
  *
  * @param gateway the gateway's origin, such as `http://127.0.0.1:8080` @returns whether every response was as expected
  */
@@ -119,7 +119,7 @@ class Walk {
     return tokensIn(response);
   }
 
-  /** Ends the session, and calls again. */
+  /** Ends the session, and makes another request. */
   async signOut({ accessToken, refreshToken }: Tokens): Promise<void> {
     this.#narrator.step('The user signs out.');
     await this.#post('/v1/users/sign-out', { refreshToken }, 204, bearer(accessToken));
@@ -232,7 +232,7 @@ function reachedTheBackend({ members }: StepResponse, field: string): boolean {
   return Array.isArray(headers) && headers.includes(field);
 }
 
-/** The maximum number of attempts: the demo's limits.yaml allows three messages to a channel in five seconds. */
+/** Maximum attempts: the demo's limits.yaml allows three messages to a channel in five seconds. */
 const MAX = 10;
 const BUCKET_FIELDS = ['limit', 'remaining', 'reset', 'reset-after', 'bucket', 'scope'];
 

@@ -19,7 +19,7 @@ import type { RouteEntry } from '../routing/index.ts';
 import { EVERY_HOST, findConflicts, GRPC_METHOD, RouteTable, wildcardOf } from '../routing/index.ts';
 import type { ExplainedRow } from './explanation.ts';
 
-/** Names a route and where it is written: `/v1/** (config/gateway.yaml:12)`. */
+/** Formats a route and where it is written: `/v1/** (config/gateway.yaml:12)`. */
 function nameOfRoute({ value, place }: ListedRoute): string {
   return `${value.id} (${place === null ? "the gateway's own" : `${place.file}:${place.line}`})`;
 }
@@ -50,16 +50,16 @@ function describeParameters({ parameters }: RouteOfFile, params: readonly string
   return parameters.map((name, index) => ['parameters', `${name} = ${params[index] ?? ''}`]);
 }
 
-/** The name of the row with the path that the service gets, where that is not the client's. */
+/** The name of the row with the path for the service, if that is not the client's. */
 export const PATH_SENT = 'path sent';
 
-/** Returns which path goes out, where it is not the one that came. */
+/** Describes the path that is sent, if it is not the received one. */
 function describeSentPath(route: ForwardRoute, path: string): ExplainedRow[] {
   const sent = servicePath(path, route, route.upstream.base);
   return sent === path ? [] : [[PATH_SENT, sent]];
 }
 
-/** Describes what the gateway answers on a route by itself. */
+/** Describes the gateway's own answer on a route. */
 export function describeAnswered(route: AnswerRoute, params: readonly string[]): ExplainedRow[] {
   return [
     ...describeParameters(route, params),
@@ -69,7 +69,7 @@ export function describeAnswered(route: AnswerRoute, params: readonly string[]):
   ];
 }
 
-/** Describes what a route of gRPC does with its calls. */
+/** Describes how a gRPC route handles its calls. */
 export function describeCall(
   route: ForwardRoute,
   path: string,
@@ -100,7 +100,7 @@ function describePool({ name, max, maxPerCaller }: PoolModel): string {
   return `${max} ${POOLS[name]}, ${maxPerCaller} per caller`;
 }
 
-/** Describes where the route leads, who may use it, and as whom the upstream sees them. */
+/** Describes where the route leads, who may use it, and what identity the upstream sees. */
 function describeCaller(
   route: ForwardRoute,
   serves: 'paths' | 'calls',
@@ -190,7 +190,9 @@ export function entryOf(
   );
 }
 
-/** Lists the other routes that match the path, and why they do not take the request. `winner` is `undefined` if no route does. */
+/**
+ * Returns the other routes that match the path, and why they do not get the request. `winner` is `undefined` if no route does.
+ */
 export function rivalsOf(
   winner: ListedRoute | undefined,
   method: string,
@@ -227,7 +229,7 @@ function whyItLost({ pattern }: ListedRoute, winner: ListedRoute | undefined): s
     { ...winner.pattern, methods: null },
   ]);
   if (samePath.length > 0) return 'same path, but the route above names the method';
-  // The gateway's own routes, which hold on every host, go before all others.
+  // The gateway's own routes apply to every host, and precede all others.
   const isOfHost = winner.pattern.host !== EVERY_HOST && pattern.host !== winner.pattern.host;
   return isOfHost ? 'its host is less specific' : 'less specific';
 }

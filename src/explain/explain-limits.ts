@@ -22,10 +22,10 @@ import { addressKey, mainValue } from '../http/index.ts';
 import type { Limit } from '../limits/index.ts';
 import { type AskedCaller, type ExplainedRow, formatPlace, formatQuota, IN_SHADOW } from './explanation.ts';
 
-/** The part of a routed request that limits depend on. */
+/** The parts of a routed request that limits depend on. */
 interface LimitedRequest {
   readonly method: string;
-  /** The canonical host; '' if none is known. */
+  /** The canonical host; '' if unknown. */
   readonly host: string;
   /** The canonical path. */
   readonly path: string;
@@ -33,7 +33,7 @@ interface LimitedRequest {
   readonly caller: AskedCaller;
 }
 
-/** Lists the limits on a request for each class of callers, and where they are written. */
+/** Describes the limits on a request for each class of callers, and where they are written. */
 export function describeLimits(request: LimitedRequest, snapshot: Snapshot): ExplainedRow[] {
   const { limits: model, identity, outline } = snapshot;
   const bucket = findBucket(request, snapshot);
@@ -72,7 +72,7 @@ export function whyBucketRefuses(
   return { rows, why: '400, the value of the main parameter is not UTF-8' };
 }
 
-/** Describes the limits on a request that no route serves: the global limit alone. `as` is `null` for every class. */
+/** Describes the limits on a request that no route serves: only the global limit. `as` is `null` for every class. */
 export function describeUnserved(
   { limits, identity, outline }: Snapshot,
   as: ClassName | null,
@@ -96,8 +96,8 @@ interface Context {
 }
 
 /**
- * Returns the caller classes to describe: all of the route, or the one that the requested class counts as on this route. Then it says
- * why it is not the same.
+ * Returns the caller classes to describe: all of the route, or the one that the requested class counts as on this route. If that
+ * is another one, says why.
  */
 function callersOf(
   route: RouteModel,
@@ -116,7 +116,7 @@ function callersOf(
   return { callers: callers.filter(callerClass => callerClass === as), why: [] };
 }
 
-/** The words for one caller, and for several, of the classes that every gateway has. */
+/** The words for one caller, and for several, of the built-in classes. */
 const WHO: Readonly<Record<string, readonly [one: string, many: string] | undefined>> = {
   bot: ['a bot', 'bots'],
   user: ['a user', 'users'],
@@ -131,7 +131,7 @@ function manyOf(name: ClassName): string {
   return WHO[name]?.[1] ?? `callers of class ${name}`;
 }
 
-/** The key of the caller's counters in this class; `null` if it is not known. */
+/** The key of the caller's counters in this class; `null` if unknown. */
 function keyOf(
   { as, address, principal }: AskedCaller,
   callerClass: ClassName,
@@ -184,7 +184,7 @@ function describeGlobal(callerClass: ClassName, { model, outline, exempt }: Cont
   return tried === null ? [held] : [held, `${inShadow} (${formatPlace(ofTrial)})`];
 }
 
-/** Where the global limit writes the quota of a class: there, each of the three has its own. */
+/** Where the global limit sets the quota of a class: each of the three has its own place. */
 function ownPaths(callerClass: ClassName): readonly (readonly string[])[] {
   return WHO[callerClass] === undefined ? quotaPaths(callerClass) : [[callerClass]];
 }
@@ -276,13 +276,13 @@ function describeOwn(
 /** Callers of a bucket that have the same limits. */
 interface Side {
   readonly limits: BucketLimits;
-  /** Whether these callers have the numbers under `shadow`, if there are any. */
+  /** Whether the numbers under `shadow`, if any, apply to these callers. */
   readonly hasTried: boolean;
-  /** A suffix that names these callers: `, for 10% of callers`. */
+  /** A suffix for these callers: `, for 10% of callers`. */
   readonly more: string;
 }
 
-/** The groups of callers to describe: two if a share of the callers has other numbers and no caller is named, else one. */
+/** The groups of callers to describe: two if a share of the callers has other numbers and no caller is given, else one. */
 function sidesOf(bucket: BucketModel, key: string | null): Side[] {
   const { rollout } = bucket;
   if (rollout === null || !rollout.triesNumbers)
@@ -316,7 +316,7 @@ function describeOne(
   return `bucket: ${formatQuota(limit)}, ${ALGORITHMS[limit.algorithm]}${fallback}${more} (${formatPlace(place)})`;
 }
 
-/** Returns whether a caller is in the share that a roll-out has reached. */
+/** Describes whether a caller is in the share that a roll-out has reached. */
 function describeSide({ rollout }: BucketModel, key: string | null): string[] {
   if (rollout === null || key === null) return [];
   const side = rollout.share.includes(key) ? 'is' : 'is not';

@@ -4,7 +4,7 @@ import { addressKey, addressOfKey, isListed } from '../http/index.ts';
 import type { ListedRestriction, OffenceRule } from '../limits/index.ts';
 import { type AskedCaller, type ExplainedRow, formatPlace, type RouteTaken } from './explanation.ts';
 
-/** Lists what may restrict a caller of this route, and after which offences. */
+/** Describes what may restrict a caller of this route, and after which offences. */
 export function describeRestrictions(
   route: RouteModel,
   caller: AskedCaller,
@@ -15,7 +15,7 @@ export function describeRestrictions(
   return [...rows, ...describeFailedVerifications(route, snapshot)];
 }
 
-/** Returns whether `blocked` or `never_restrict` lists the client, and which rules still apply. */
+/** Describes whether `blocked` or `never_restrict` lists the client, and which rules still apply. */
 function describeListed(route: RouteModel, caller: AskedCaller, snapshot: Snapshot): ExplainedRow[] {
   const { blocked, neverRestrict, keying } = snapshot.limits;
   const { as, address } = caller;
@@ -41,13 +41,13 @@ function describeListed(route: RouteModel, caller: AskedCaller, snapshot: Snapsh
   return rules;
 }
 
-/** Tells which of the possible clients are under `never_restrict`. */
+/** Which of the possible clients are under `never_restrict`. */
 interface Spared extends Pick<AskedCaller, 'as'> {
   readonly address: boolean;
   readonly caller: boolean;
 }
 
-/** Lists the rules by which a request of this client may be refused. */
+/** Describes the rules by which a request of this client may be refused. */
 function describeRules(
   route: RouteModel,
   spared: Spared,
@@ -69,14 +69,15 @@ function describeRules(
       add('webhook_not_found', webhookNotFound, 'the address on this webhook', 'got 404');
   }
   const who = whoIgnores(route, spared, ignoredRefusals?.addresses ?? false);
-  // Requests from a spared address are no offences. But a caller who is restricted for requests from elsewhere is refused here too.
+  // Requests from a spared address are not offences. But a caller who is restricted for requests from elsewhere is refused here
+  // as well.
   const elsewhere = spared.address ? 'from other addresses ' : '';
   const early = `${elsewhere}came before the Retry-After of a 429 was over`;
   if (who !== null) add('ignored_refusals', ignoredRefusals, who, early);
   return rows;
 }
 
-/** Returns which clients of this request `ignored_refusals` can restrict; `null` if none. */
+/** Describes which clients of this request `ignored_refusals` can restrict; `null` if none. */
 function whoIgnores({ authentication }: RouteModel, spared: Spared, addresses: boolean): string | null {
   const isAddress = authentication === 'none' || spared.as === null || spared.as === 'address';
   const mayBeAddress = isAddress && addresses && !spared.address;
@@ -109,16 +110,16 @@ export function describeCors(route: RouteModel, { cors }: Snapshot): ExplainedRo
   return [['CORS', `the gateway answers preflights; allowed origins: ${origins.join(', ')}`]];
 }
 
-/** The restrictions in force at a running gateway. Those of one client are sorted: the one that ends last comes first. */
+/** The current restrictions of a running gateway. Those of one client are sorted: the one that ends last comes first. */
 export interface ActiveRestrictions {
   ofAddress(key: string): readonly ListedRestriction[];
   ofCaller(principal: string): readonly ListedRestriction[];
-  /** Lists the restrictions of this address on the webhook that the route and its parameters name. */
+  /** Returns the restrictions of this address on the webhook identified by the route and its parameters. */
   onWebhook(key: string, route: RouteModel, params: readonly string[]): readonly ListedRestriction[];
 }
 
 /**
- * Returns which restrictions refuse this client now. Returns no rows if the request names no client, or if they are not known.
+ * Describes which restrictions refuse this client now. Returns no rows if the request names no client, or if they are unknown.
  */
 export function describeActive(
   { address, principal }: AskedCaller,

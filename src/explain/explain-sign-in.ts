@@ -77,7 +77,7 @@ export function describeNotice({ notice }: NoticeRoute, { providers }: IdentityM
   ];
 }
 
-/** Describes the document that says whose tokens are accepted. */
+/** Describes the metadata that says whose tokens are accepted. */
 export function describeMetadata({ document }: MetadataRoute): ExplainedRow[] {
   return [
     ['served by', 'the gateway itself: says whose tokens are accepted (RFC 9728)'],

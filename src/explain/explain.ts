@@ -23,7 +23,7 @@ export const EXPLAINED_METHODS: readonly string[] = [...METHODS, GRPC_METHOD];
 /**
  * Returns what a gateway with this configuration would do with a request, and why. Sends nothing.
  *
- * @param active the restrictions of a running gateway; `null` if they are not known
+ * @param active the restrictions of a running gateway; `null` if unknown
  */
 export function explain(
   request: AskedRequest,
@@ -48,7 +48,7 @@ function describeAddress(address: string, snapshot: Snapshot): string {
   return `${address} is a trusted proxy: the client's address is read from its X-Forwarded-For`;
 }
 
-/** Follows a request through the gates, in their order. */
+/** Traces a request through the gates, in order. */
 function explainRequest(request: AskedRequest, snapshot: Snapshot): Explanation {
   const { method, target: sent } = request;
   if (Buffer.byteLength(`${method} ${sent} HTTP/1.1`) > snapshot.caps.headBytes)
@@ -70,7 +70,7 @@ function explainRequest(request: AskedRequest, snapshot: Snapshot): Explanation 
   return { ...explained, rows: [...before, ...explained.rows] };
 }
 
-/** Follows a request from the route lookup on. */
+/** Traces a request from the route lookup on. */
 function explainRouted(
   { method, caller }: AskedRequest,
   host: string,
@@ -108,7 +108,7 @@ interface Matched extends Pick<AskedRequest, 'method' | 'caller'> {
   readonly rivals: readonly ExplainedRow[];
 }
 
-/** Follows a request from its route on. */
+/** Traces a request from its route on. */
 function explainMatched(matched: Matched, snapshot: Snapshot): Explanation {
   const { method, caller, host, path, route: value, found, rivals } = matched;
   const refusal = isOfFile(value) ? null : whyOwnRefuses(value, method, caller.as, snapshot.identity);
@@ -153,7 +153,7 @@ function describePolicies(
   }
 }
 
-/** Follows a gRPC call through the gateway. */
+/** Traces a gRPC call through the gateway. */
 function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot): Explanation {
   const noHost = whyNoHost(target);
   if (noHost !== null) return refused(noHost);
@@ -191,12 +191,12 @@ function whyNoHost(sent: string): string | null {
   return isPlain ? null : `400, "${authority}" is not a plain host`;
 }
 
-/** Returns the host of a URL in the form that routes are chosen by; '' for a path alone. */
+/** Returns the host of a URL, normalised for the route lookup; '' for a path only. */
 function hostOf(sent: string): string {
   return readHost(authorityOf(sent) ?? '') ?? '';
 }
 
-/** Describes the host that the route is chosen by, and what it means if none is given. */
+/** Describes the host used to choose the route, and the effect if none is given. */
 function describeHost(sent: string, host: string, { log }: Snapshot): ExplainedRow[] {
   const written = authorityOf(sent);
   if (written === null)
@@ -215,7 +215,7 @@ function describeTarget(sent: string, { path, query }: Target, isSentAsRouted: b
   return [['canonical path', form]];
 }
 
-/** Describes `OPTIONS *`, which asks about the gateway and not about a path. */
+/** Describes `OPTIONS *`, which is about the gateway and not about a path. */
 function describeServerWide(): ExplainedRow[] {
   return [
     ['served by', 'the gateway itself: 204 with the supported methods'],
@@ -225,8 +225,8 @@ function describeServerWide(): ExplainedRow[] {
 }
 
 /**
- * Finds the route that a caller takes where several upstreams share its callers, and what to say about it. Where the caller is not
- * known, it is the one with the largest share.
+ * Finds the route that applies to a caller if several upstreams split its callers, with a description. For an unknown caller, the
+ * one with the largest share.
  */
 function chooseFor(
   route: ForwardRoute,
@@ -246,7 +246,7 @@ function chooseFor(
   return { route: chosen, rows: [['shares', `${listed} of callers; ${where}`]] };
 }
 
-/** The key that decides; `null` if it is not known. */
+/** The key that decides; `null` if unknown. */
 function keyOf(route: ForwardRoute, caller: AskedCaller, keying: AddressKeying): string | null {
   const { as, address, principal } = caller;
   if (route.authentication !== 'none' && as !== 'address' && !mayHaveToken(route, caller)) return principal;

@@ -4,19 +4,19 @@ import type { Limit } from '../limits/index.ts';
 
 /** The request to explain. */
 export interface AskedRequest {
-  /** GRPC for a gRPC call. */
+  /** `GRPC` for a gRPC call. */
   readonly method: string;
-  /** The target as in a request line; for a gRPC call package.Service/Method, with or without a slash in front. */
+  /** The target as in a request line; for a gRPC call, package.Service/Method with or without a leading slash. */
   readonly target: string;
   readonly caller: AskedCaller;
 }
 
-/** The caller of the request. What is `null` is not known: it may be that of any caller. */
+/** The caller of the request. `null` members are unknown: they may be those of any caller. */
 export interface AskedCaller {
-  /** The class of the caller, which may be one of gateway.yaml. */
+  /** The class of the caller, possibly one of gateway.yaml. */
   readonly as: ClassName | null;
   readonly address: string | null;
-  /** The key of a bot or user, as `as` says. */
+  /** The key of a bot or user, according to `as`. */
   readonly principal: string | null;
 }
 
@@ -31,7 +31,7 @@ export interface Explanation {
   readonly rows: readonly ExplainedRow[];
   /** Whether a route takes the request. */
   readonly taken: boolean;
-  /** The route that matches; left out if none does. */
+  /** The matching route; omitted if there is none. */
   readonly route?: RouteTaken;
 }
 
@@ -40,7 +40,7 @@ export function asShape({ method, target }: AskedRequest, { rows, taken }: Expla
   return { method, path: target, served: taken, facts: rows.map(([about, text]) => ({ about, text })) };
 }
 
-/** One fact: what it is about, and the fact in words. */
+/** One fact: its subject, and the fact in words. */
 export type ExplainedRow = readonly [label: string, text: string];
 
 export const IN_SHADOW = 'in shadow: it refuses nobody';

@@ -9,25 +9,25 @@ const VALUES = Uint8Array.from({ length: 256 }, (_, byte) => {
   return value >= 0 ? value : character === '=' ? PADDING : INVALID;
 });
 
-/** Characters that stand for up to three bytes. */
+/** Characters that encode up to three bytes. */
 const GROUP = 4;
 
 /**
- * Decodes base64 in any split, strictly: `Buffer` skips what is not base64. Each group of four characters may be padded, since a
+ * Decodes base64 in any split, strictly: `Buffer` skips invalid characters. Each group of four characters may be padded, since a
  * sender may have encoded its pieces one by one.
  */
 export class Base64Decoder {
-  /** The group that has begun: its bits, how many characters it has, and how many of them are padding. */
+  /** The incomplete group: its bits, how many characters it has, and how many of them are padding. */
   #bits = 0;
   #held = 0;
   #padding = 0;
 
-  /** Whether the characters so far make whole groups. */
+  /** Whether the characters so far form complete groups. */
   get isWhole(): boolean {
     return this.#held === 0;
   }
 
-  /** Decodes the next characters, as far as their groups are whole. Returns `null` if they are not base64. */
+  /** Decodes the next characters, as far as their groups are complete. Returns `null` if they are not base64. */
   decode(characters: Uint8Array): Buffer | null {
     const bytes = Buffer.allocUnsafe(3 * Math.floor((this.#held + characters.length) / GROUP));
     let end = 0;
@@ -45,7 +45,7 @@ export class Base64Decoder {
     return bytes.subarray(0, end);
   }
 
-  /** Adds a character to the group. Returns false if it has no place there. */
+  /** Adds a character to the group. Returns false if it is invalid there. */
   #take(value: number): boolean {
     if (value === INVALID) return false;
     if (value === PADDING) {

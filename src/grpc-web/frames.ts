@@ -1,20 +1,20 @@
 import type { Fields } from '../core/index.ts';
 
-/** Bytes in front of each message: flags, and the length in four bytes. */
+/** Bytes before each message: flags, and the length in four bytes. */
 const HEAD_BYTES = 5;
-/** Set in the flags of the frame that holds the trailers. */
+/** Set in the flags of the frame with the trailers. */
 const TRAILERS = 0x80;
 /** The highest flags of a message: it is compressed. */
 const COMPRESSED = 1;
 
-/** Follows the messages of a body by their heads, in constant memory however long they say they are. */
+/** Tracks the messages of a body by their heads, in constant memory whatever length they state. */
 export class MessageFrames {
   /** Bytes of a message that are still to come. */
   #left = 0;
-  /** Bytes of the present head that have arrived, and the length that they say. */
+  /** Bytes of the current head that have arrived, and the length they state. */
   #headBytes = 0;
   #length = 0;
-  /** True once something came that is no message. */
+  /** True once something other than a message has arrived. */
   #broken = false;
 
   /** Whether the next byte begins a frame. */
@@ -22,7 +22,7 @@ export class MessageFrames {
     return !this.#broken && this.#left === 0 && this.#headBytes === 0;
   }
 
-  /** Reads the next bytes of the body. Returns false once they hold anything but messages, such as trailers. */
+  /** Reads the next bytes of the body. Returns false once they contain anything but messages, such as trailers. */
   read(bytes: Uint8Array): boolean {
     let at = 0;
     while (at < bytes.length && !this.#broken) {

@@ -2,19 +2,19 @@ import { type BodyLength, type BodySink, type BodySource, type Fields, firstValu
 import { Base64Decoder } from './base64.ts';
 import { MessageFrames, trailersFrame } from './frames.ts';
 
-// gRPC-Web: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md. A message is what it is in gRPC. Trailers are a frame
-// at the end of the response, and in the text form bodies are base64.
+// gRPC-Web: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md. Messages are as in gRPC. Trailers are a frame at the
+// end of the response, and in the text form bodies are base64.
 
 const WEB = /^application\/grpc-web(-text)?(?=[+;]|$)/i;
 const WEB_TEXT = /^application\/grpc-web-text(?=[+;]|$)/i;
 const GRPC = /^application\/grpc(?=[+;]|$)/i;
 
-/** Whether a request with this content type is a call of gRPC-Web. */
+/** Whether a request with this content type is a gRPC-Web call. */
 export function isGrpcWeb(contentType: string): boolean {
   return WEB.test(contentType);
 }
 
-/** Whether the client of a call takes the response as text: it says so in `Accept`, or sends text itself. */
+/** Whether the client of a call accepts the response as text: according to `Accept`, or because it sends text itself. */
 export function takesText(fields: Fields): boolean {
   const accepted = firstValue(fields, 'accept') ?? '';
   if (/application\/grpc-web/i.test(accepted)) return /application\/grpc-web-text/i.test(accepted);
@@ -26,21 +26,21 @@ function mediaType(isText: boolean): string {
   return isText ? 'application/grpc-web-text' : 'application/grpc-web';
 }
 
-/** A response that is nothing but trailers: its content type, and its body with a character for each byte. */
+/** A trailers-only response: its content type, and its body with one byte per character. */
 export function trailersOnly(trailers: Fields, isText: boolean): { contentType: string; body: string } {
   const body = trailersFrame(trailers).toString(isText ? 'base64' : 'latin1');
   return { contentType: `${mediaType(isText)}+proto`, body };
 }
 
 /**
- * Fields of a request that say how gRPC-Web is spoken, or that the gateway takes a body as it is: behind it, the call is one of gRPC, and
- * trailers have to fit behind its messages.
+ * Request fields that describe how gRPC-Web is spoken, or an encoding of the whole body: behind the gateway the call is plain
+ * gRPC, and trailers have to fit after its messages.
  */
 const OF_WEB = new Set(['x-grpc-web', 'accept', 'accept-encoding']);
-/** Fields of a response that are wrong once its trailers are in the body. */
+/** Response fields that are wrong once the trailers are in the body. */
 const OF_CALL = new Set(['content-length', 'trailer']);
 
-/** Translates one call of gRPC-Web into one of gRPC, and its response back, piece by piece. */
+/** Translates a gRPC-Web call into a gRPC call, and its response back, piece by piece. */
 export class WebCall {
   readonly #sendsText: boolean;
   readonly #takesText: boolean;
@@ -57,7 +57,7 @@ export class WebCall {
     return rewrite(fields, OF_WEB, type => type.replace(WEB, 'application/grpc'));
   }
 
-  /** The length of the request's body for the service, if it was this long for the gateway. */
+  /** The length of the request's body for the service, given that for the gateway. */
   requestLength(length: BodyLength): BodyLength {
     return this.#sendsText && length !== 0 ? 'chunked' : length;
   }
@@ -65,7 +65,7 @@ export class WebCall {
   /**
    * The request's body for the service.
    *
-   * @param refuse called, in place of the sink, at most once, with what makes it no body of messages
+   * @param refuse called instead of the sink, at most once, with the reason why the body does not consist of messages
    */
   requestBody(source: BodySource, refuse: (why: string) => void): BodySource {
     return new RequestMessages(source, this.#sendsText ? new Base64Decoder() : null, refuse);
@@ -81,12 +81,12 @@ export class WebCall {
     return rewrite(fields, OF_CALL, type => type.replace(GRPC, mediaType(this.#takesText)));
   }
 
-  /** A piece of the response's body for the client: the same bytes, or text. `null` if they are no messages. */
+  /** A piece of the response's body for the client: the same bytes, or text. `null` if they are not messages. */
   responseBytes(bytes: Buffer): Buffer | null {
     return this.#answered.read(bytes) ? this.#written(bytes) : null;
   }
 
-  /** The end of the response's body, with its trailers. `null` within a message, which would swallow them. */
+  /** The end of the response's body, with its trailers. `null` inside a message, which would swallow them. */
   end(trailers: Fields): Buffer | null {
     return this.#answered.isBetween ? this.#written(trailersFrame(trailers)) : null;
   }
@@ -109,7 +109,7 @@ function rewrite(fields: Fields, without: ReadonlySet<string>, contentType: (typ
   return out;
 }
 
-/** The messages in the body of a request. Nothing of them is held, except up to three characters of text. */
+/** The messages in the body of a request. Holds none of them back, except up to three characters of text. */
 class RequestMessages implements BodySource, BodySink {
   readonly #source: BodySource;
   readonly #text: Base64Decoder | null;
@@ -159,7 +159,7 @@ class RequestMessages implements BodySource, BodySink {
     this.#sink?.fail();
   }
 
-  /** The service must not take what it has for a whole request, so its end is never told. */
+  /** The service must not treat what it has as a complete request, so its end is never passed on. */
   #stop(why: string): true {
     this.#sink = null;
     this.#refuse(why);

@@ -2,30 +2,31 @@ import { isIPv6 } from 'node:net';
 import type { Owner } from '../core/index.ts';
 import { hexGroups, ipv4Text, ipv6Groups, ipv6Text, withinPrefix } from './ipv6.ts';
 
-/** The prefix of an IPv6 network that counts as one address, unless a configuration says otherwise: one host may own it whole. */
+/** The default prefix of an IPv6 network that counts as one address: one host may own all of it. */
 export const IPV6_PREFIX = 64;
 
-/** Says which addresses count as one. It holds as long as a process runs, because counters are named by the keys. */
+/** Which addresses count as one. Stays the same while a process runs, because counters are named by the keys. */
 export interface AddressKeying {
   /** The prefix of the IPv6 networks that count as one address each, 48 to 64. */
   readonly ipv6Prefix: number;
-  /** The prefixes in which translators write IPv4 addresses, besides the well-known ones. */
+  /** The prefixes in which translators embed IPv4 addresses, in addition to the well-known ones. */
   readonly translators: readonly TranslatorPrefix[];
 }
 
-/** What holds unless a configuration says otherwise. */
+/** The default unless a configuration says otherwise. */
 export const DEFAULT_KEYING: AddressKeying = { ipv6Prefix: IPV6_PREFIX, translators: [] };
 
 /**
- * Returns the key under which a normalized address is counted: IPv4 as it is, IPv6 as its network. An IPv6 address that a translator
- * or a tunnel made of an IPv4 address counts as that: else all of IPv4 behind a translator would be one address.
+ * Returns the key under which a normalized address is counted: IPv4 as it is, IPv6 as its network. An IPv6 address that a
+ * translator or a tunnel derived from an IPv4 address counts as that: otherwise all of IPv4 behind a translator would be one
+ * address.
  */
 export function addressKey(address: string, keying = DEFAULT_KEYING): string {
   if (!address.includes(':')) return address;
   return embeddedIpv4(address, keying.translators) ?? networkKey(address, keying.ipv6Prefix);
 }
 
-/** Returns the key of an address whatever it embeds. */
+/** Returns the key of an address, ignoring embedded ones. */
 export function networkKey(address: string, prefix: number): string {
   if (!address.includes(':')) return address;
   if (prefix < IPV6_PREFIX)
@@ -47,7 +48,7 @@ export function isEmbedded(address: string, key: string): boolean {
   return address.includes(':') && !key.includes(':');
 }
 
-/** Returns the network of a key that one owner may hold whole: the /24 of an IPv4 address, the /48 of an IPv6 network. */
+/** Returns the network of a key that one owner may hold completely: the /24 of an IPv4 address, the /48 of an IPv6 network. */
 export function networkOfKey(key: string): string {
   if (!key.includes(':')) return key.slice(0, key.lastIndexOf('.'));
   let end = -1;
@@ -56,8 +57,8 @@ export function networkOfKey(key: string): string {
 }
 
 /**
- * The networks of a key that one owner may hold whole, the smallest first, with how many addresses' shares each has: where many
- * addresses get a share each, an owner of networks must not get thousands. Of IPv4 the /24, of IPv6 the /48 and the /44 around it.
+ * The networks of a key that one owner may hold completely, the smallest first, with the number of addresses' shares that each
+ * gets: an owner of networks must not get thousands of shares. For IPv4 the /24, for IPv6 the /48 and the /44 around it.
  */
 export function ownersOf(key: string): readonly Owner[] {
   const network = networkOfKey(key);
@@ -74,7 +75,7 @@ const SHARES_OF_24 = 64;
 const SHARES_OF_48 = 4;
 const SHARES_OF_44 = 8;
 
-/** An IPv6 network in which a translator writes IPv4 addresses (RFC 6052, 2.2). */
+/** An IPv6 network in which a translator embeds IPv4 addresses (RFC 6052, 2.2). */
 export interface TranslatorPrefix {
   readonly text: string;
   readonly groups: readonly number[];
@@ -82,7 +83,7 @@ export interface TranslatorPrefix {
 }
 
 const LENGTHS: readonly number[] = [32, 40, 48, 56, 64, 96];
-/** Bits 64 to 71 of an address are 0, and no part of the IPv4 address. */
+/** Bits 64 to 71 of an address are 0, and not part of the IPv4 address. */
 const U_OCTET = 8;
 
 /** Reads `2001:db8:64::/96`. Throws an Error that says what to write instead. */
@@ -105,7 +106,7 @@ export function parseTranslator(text: string): TranslatorPrefix {
   return { text: `${ipv6Text(network)}/${length}`, groups: network, length };
 }
 
-/** Whether an IPv6 network holds nothing but addresses that embed an IPv4 address. */
+/** Whether an IPv6 network contains only addresses that embed an IPv4 address. */
 export function isTranslated(
   address: string,
   prefix: number,
@@ -116,9 +117,9 @@ export function isTranslated(
 }
 
 /**
- * Returns the IPv4 address of the client that an IPv6 address stands for, or `null`: translated under the well-known prefix (RFC 6052)
- * or one of these, or in the IPv4-translated form (RFC 7915, RFC 2765), and what is tunnelled by 6to4 (RFC 3056) or by Teredo
- * (RFC 4380, 4: the client's address with all bits inverted). The compatible form `::192.0.2.7` is deprecated, and no translator's.
+ * Returns the IPv4 address of the client embedded in an IPv6 address, or `null`: translated under the well-known prefix (RFC
+ * 6052) or one of these, in the IPv4-translated form (RFC 7915, RFC 2765), or tunnelled by 6to4 (RFC 3056) or Teredo (RFC 4380,
+ * 4: the client's address with all bits inverted). The compatible form `::192.0.2.7` is deprecated, and not used by translators.
  */
 function embeddedIpv4(address: string, translators: readonly TranslatorPrefix[]): string | null {
   if (translators.length === 0 && !MAY_EMBED.test(address)) return null;
@@ -133,7 +134,7 @@ function embeddedIpv4(address: string, translators: readonly TranslatorPrefix[])
   return null;
 }
 
-/** Addresses of no other form are looked at further. They are canonical (RFC 5952). */
+/** Addresses in other forms are not examined. They are canonical (RFC 5952). */
 const MAY_EMBED = /^(?:64:ff9b::|::ffff:0:|2002:|2001:(?:0:|:))/;
 
 const prefix = (address: string, length: number): TranslatorPrefix => ({

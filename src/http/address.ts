@@ -3,7 +3,7 @@ import { addressOfKey, IPV6_PREFIX, isEmbedded, networkKey } from './address-key
 import { ipv4Text, ipv6Groups, ipv6Text } from './ipv6.ts';
 
 /**
- * Writes an IP address in its one canonical form: IPv4 with dots, even if it came mapped into IPv6, and IPv6 as in RFC 5952.
+ * Writes an IP address in its one canonical form: IPv4 with dots, even if it was mapped into IPv6, and IPv6 as in RFC 5952.
  * Accepts what sockets report and what proxies write into `X-Forwarded-For`; drops brackets, port and zone. Returns `null` for
  * anything else.
  */
@@ -21,14 +21,14 @@ export class AddressSet {
   readonly #ipv6 = new BlockList();
   readonly #empty: boolean;
   readonly #keys = new Set<string>();
-  /** The keys (`networkKey`) that entries name one by one. A key within a larger network is not among them. */
+  /** The keys (`networkKey`) that entries list individually, not those within a larger network. */
   readonly keys: ReadonlySet<string> = this.#keys;
   readonly #prefix: number;
 
   /**
    * Throws an Error for an entry that is neither an address nor a network; the message says what to write instead.
    *
-   * @param prefix of the networks that count as one address each
+   * @param prefix the prefix of the networks that count as one address each
    */
   constructor(entries: readonly string[], prefix = IPV6_PREFIX) {
     this.#empty = entries.length === 0;
@@ -36,7 +36,7 @@ export class AddressSet {
     for (const entry of entries) this.#add(entry);
   }
 
-  /** Whether the set contains an address, which is as `normalizeAddress` returns it. */
+  /** Whether the set contains an address, in the form of `normalizeAddress`. */
   has(address: string): boolean {
     if (this.#empty) return false;
     return address.includes(':') ? this.#ipv6.check(address, 'ipv6') : this.#ipv4.check(address, 'ipv4');
@@ -60,8 +60,7 @@ export class AddressSet {
   }
 
   /**
-   * Adds the key of an entry that names one address, if the entry covers the first address of the network of that key: the key
-   * stands for it.
+   * Adds the key of a single-address entry, if the entry covers the first address of the key's network, which the key represents.
    */
   #addKey(address: string): void {
     const key = networkKey(normalizeAddress(address) ?? address, this.#prefix);
@@ -70,11 +69,11 @@ export class AddressSet {
 }
 
 /**
- * Returns the key under which a client is restricted: that of its address, unless a list of clients that are never restricted names the
- * IPv4 address that it embeds. Such a list looks at addresses as they are, because nobody vouches for an embedded one: the client is
- * not the one that is listed, and must not have it restricted either. An address that is listed itself has a key of its own.
+ * Returns the key under which a client is restricted: that of its address, unless a list of clients that are never restricted
+ * contains the IPv4 address that it embeds. Such a list applies to literal addresses, because nobody vouches for an embedded one:
+ * the client is not the listed one, and must not cause that one to be restricted either. A listed address has its own key.
  *
- * @param key of the address (`addressKey`)
+ * @param key the key of the address (`addressKey`)
  */
 export function restrictionKey(address: string, key: string, spared: AddressSet): string {
   if (!isEmbedded(address, key)) return key;
@@ -82,7 +81,7 @@ export function restrictionKey(address: string, key: string, spared: AddressSet)
   return spared.has(key) ? `::ffff:${key}` : key;
 }
 
-/** Whether a list of networks has this address, as it is or as it is counted. */
+/** Whether a list of networks contains this address, literally or as counted. */
 export function isListed(address: string, key: string, list: AddressSet): boolean {
   return list.has(addressOfKey(key)) || (isEmbedded(address, key) && list.has(address));
 }
@@ -90,17 +89,17 @@ export function isListed(address: string, key: string, list: AddressSet): boolea
 /** The client as trusted proxies report it, and what it claims about itself. */
 interface ForwardedClient {
   readonly address: string;
-  /** The entry to the left of it in `X-Forwarded-For`, for which only this address vouches; `null` if absent. */
+  /** The entry to its left in `X-Forwarded-For`, for which only this address vouches; `null` if absent. */
   readonly claim: string | null;
 }
 
 /**
- * Finds the client behind a trusted proxy: the right-most address in `X-Forwarded-For` that is not itself a trusted proxy
- * (each proxy appends the address it saw). If all are trusted, that is the left-most one. An entry that is not an address ends
- * the search at the entry to its right, or at the peer.
+ * Finds the client behind a trusted proxy: the right-most address in `X-Forwarded-For` that is not itself a trusted proxy (each
+ * proxy appends the address it saw). If all are trusted, that is the left-most one. An entry that is not an address ends the
+ * search at the entry to its right, or at the peer.
  *
- * @param forwardedFor the values of all lines, in order. Read from the right and only as far as needed, so entries that a
- *   client adds on the left cost nothing.
+ * @param forwardedFor the values of all lines, in order. Read from the right and only as far as needed, so that entries added by
+ *   a client on the left cost nothing
  */
 export function forwardedClient(
   peer: string,
@@ -113,7 +112,7 @@ export function forwardedClient(
     const comma = list.lastIndexOf(',', end - 1);
     const entry = list.slice(comma + 1, end).trim();
     end = comma;
-    // RFC 9110, 5.6.1.2: empty elements of a list mean nothing.
+    // RFC 9110, 5.6.1.2: empty list elements are ignored.
     if (entry === '') continue;
     if (!isTrusted) return { address, claim: entry };
     const before = normalizeAddress(entry);
@@ -154,7 +153,7 @@ function withoutPort(text: string): string | null {
   return isIPv6(ipv6) ? normalizeIpv6(ipv6) : null;
 }
 
-/** Returns the IPv4 address that `::ffff:192.0.2.7` stands for (RFC 4291, 2.5.5.2), or `null`. */
+/** Returns the IPv4 address mapped in `::ffff:192.0.2.7` (RFC 4291, 2.5.5.2), or `null`. */
 function mappedIpv4(groups: readonly number[]): string | null {
   if (groups[5] !== 0xffff || groups.slice(0, 5).some(group => group !== 0)) return null;
   return ipv4Text(groups[6], groups[7]);

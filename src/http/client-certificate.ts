@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 
 /**
- * The thumbprint of a client's certificate (SHA-256 of its DER form, base64url: RFC 8705, 3.1), from a field in which a proxy tells the
- * certificate; `null` if there is none in it. Reads what proxies write:
+ * The thumbprint of a client's certificate (SHA-256 of its DER form, base64url: RFC 8705, 3.1), from a field in which a proxy
+ * reports the certificate; `null` if it contains none. Reads the formats of common proxies:
  *
  * - RFC 9440, and Google's load balancers: base64 between colons
  * - nginx, and AWS: PEM, percent-encoded; the first of several
@@ -25,7 +25,7 @@ function ofBase64(text: string): string | null {
   return hash('sha256', Buffer.from(text, 'base64'), 'base64url');
 }
 
-/** AWS and nginx leave `+` as it is, so that it never stands for a blank. */
+/** AWS and nginx do not escape `+`, so it never means a blank. */
 function decodePercent(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -37,7 +37,9 @@ function decodePercent(text: string): string {
 /** A pair of Envoy's `X-Forwarded-Client-Cert`, whose value may be quoted. */
 const PAIR = /([A-Za-z]+)=("(?:[^"\\]|\\.)*"|[^";,]*)(;|$)/y;
 
-/** The thumbprint in one element of `X-Forwarded-Client-Cert`: Envoy always writes the hash, and the certificate if told to. */
+/**
+ * The thumbprint in one element of `X-Forwarded-Client-Cert`: Envoy always writes the hash, and the certificate if configured to.
+ */
 function ofElement(text: string): string | null {
   let found: string | null = null;
   PAIR.lastIndex = 0;

@@ -1,14 +1,14 @@
 import type { RequestHead } from './request-head.ts';
 import { clientPath, keepsPaths, type PathChange, readHost } from './target.ts';
 
-/** Where a client sent its request. */
+/** The address a client sent its request to. */
 interface ClientAddress {
   readonly scheme: 'http' | 'https';
   /** A name or address, with a port if the client needed one. */
   readonly host: string;
 }
 
-/** Returns where the client sent its request, as its service is told. A trusted proxy may have written no scheme or host at all. */
+/** Returns where the client sent its request, as reported to its service. A trusted proxy may have given any scheme or host. */
 export function clientAddress(
   { forwardedProto, forwardedHost }: RequestHead,
   host: string,
@@ -19,23 +19,23 @@ export function clientAddress(
   return { scheme: isKnown ? forwardedProto : scheme, host: isHost ? forwardedHost : host };
 }
 
-/** Where a request came from and where it went. */
+/** The addresses of a request, as sent by the client and as sent to the service. */
 export interface AddressChange {
   readonly paths: PathChange;
   /** The path of the service's URL; '' if it has none. */
   readonly base: string;
-  /** Where the service listens by its configuration. */
+  /** The addresses where the service listens, as configured. */
   readonly endpoints: readonly { readonly host: string; readonly port: number }[];
   /** Where the request went, as `host:port`; `null` if that is the only address. */
   readonly endpoint: string | null;
-  /** The path and query that the service was sent. */
+  /** The path and query sent to the service. */
   readonly target: string;
-  /** The `Host` that it was sent. */
+  /** The `Host` sent to the service. */
   readonly host: string;
   readonly client: ClientAddress;
 }
 
-/** Puts the client's address into the fields of a response that name one of the service: `Location` and `Content-Location`. */
+/** Translates fields of a response that contain an address of the service to the client's: `Location` and `Content-Location`. */
 export function rewriteLocations(fields: string[], change: AddressChange): void {
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const name = fields[i] as string;
@@ -46,8 +46,8 @@ export function rewriteLocations(fields: string[], change: AddressChange): void 
 const NAMES = /^(?:content-)?location$/i;
 
 /**
- * Returns what a client must ask for to get what the service means by a `Location`. Returns it unchanged if it leads elsewhere: to
- * another host, or to a path of the service outside its base. Also leaves alone what browsers read differently from RFC 3986.
+ * Returns the URL that a client has to request for a `Location` of the service. Returns it unchanged if it leads elsewhere: to
+ * another host, or to a path outside the service's base. Also leaves alone what browsers read differently from RFC 3986.
  */
 export function clientLocation(location: string, change: AddressChange): string {
   if (/[\\\t]/.test(location)) return location;
@@ -57,7 +57,7 @@ export function clientLocation(location: string, change: AddressChange): string 
     const path = clientReference(behind.startsWith('/') ? behind : `/${behind}`, change);
     return path === null ? location : `${change.client.scheme}://${change.client.host}${path}`;
   }
-  // Another scheme, or the path that was sent: the client has the same one.
+  // Another scheme, or the same path: valid for the client as well.
   if (/^[a-z][a-z0-9+.-]*:|^[?#]|^$/i.test(location)) return location;
   if (keepsPaths(change.paths, change.base)) return location;
   const reference = location.startsWith('/') ? location : folderOf(change.target) + location;
@@ -71,13 +71,13 @@ function folderOf(target: string): string {
   return path.slice(0, path.lastIndexOf('/') + 1);
 }
 
-/** A host and port; `null` stands for the default port of http or https. */
+/** A host and port; `null` is the default port of http or https. */
 interface Authority {
   readonly name: string;
   readonly port: number | null;
 }
 
-/** @param scheme '' if it is not known: then both default ports are left out */
+/** @param scheme '' if unknown: then both default ports are omitted */
 function readAuthority(text: string, scheme = ''): Authority | null {
   const [, name, digits] = /^(\[[0-9a-f:.]+\]|[^:[\]@]+)(?::(\d{1,5}))?$/.exec(text.toLowerCase()) ?? [];
   if (name === undefined) return null;
@@ -91,8 +91,8 @@ function readAuthority(text: string, scheme = ''): Authority | null {
 const DEFAULT_PORTS: Readonly<Record<string, RegExp>> = { http: /^80$/, https: /^443$/ };
 
 /**
- * True if the host is the service itself: the `Host` that it got, the client's, an address where it listens, or that `Host` with the
- * port where it listens, as some servers write it.
+ * True if the host is the service itself: the `Host` it received, the client's, an address where it listens, or that `Host` with
+ * the port where it listens, as some servers write it.
  */
 function isOfService(named: Authority | null, { host, client, endpoint, endpoints }: AddressChange): boolean {
   if (named === null) return false;
@@ -109,14 +109,17 @@ function isSame(one: Authority, other: Authority | null): boolean {
   return other !== null && one.name === other.name && one.port === other.port;
 }
 
-/** Turns a path of the service, with query and fragment, into the client's; `null` if it is not under the base. */
+/** Translates a path of the service, with query and fragment, to the client's; `null` if it is not under the base. */
 function clientReference(reference: string, { base, paths }: AddressChange): string | null {
   const [, written = '', behind = ''] = /^([^?#]*)(.*)$/s.exec(reference) ?? [];
   const path = clientPath(withoutDots(written), paths, base);
   return path === null ? null : path + behind;
 }
 
-/** Follows dot segments, escaped ones too, as browsers do: otherwise a path could leave its base unseen. RFC 3986, 5.2.4. */
+/**
+ * Resolves dot segments, including escaped ones, as browsers do: otherwise a path could leave its base unnoticed. RFC 3986,
+ * 5.2.4.
+ */
 function withoutDots(path: string): string {
   if (!/\/(?:\.|%2e)/i.test(path)) return path;
   const kept: string[] = [];

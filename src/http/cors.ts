@@ -4,7 +4,7 @@ import { type Fields, firstValue } from '../core/index.ts';
 export interface CorsRules {
   /** The allowed origins as browsers write them; `null` for all. */
   readonly origins: ReadonlySet<string> | null;
-  /** Request fields that may be sent besides the simple ones; `null` for those that the preflight asks for. */
+  /** Request fields allowed in addition to the simple ones; `null` for those requested in the preflight. */
   readonly allowHeaders: readonly string[] | null;
   readonly credentials: boolean;
   readonly maxAgeS: number;
@@ -12,7 +12,7 @@ export interface CorsRules {
   readonly policies: boolean;
 }
 
-/** What scripts may read besides the simple fields: everything that the gateway says about limits and tokens, and its request id. */
+/** Fields that scripts may read in addition to the simple ones: everything about limits and tokens, and the request id. */
 const EXPOSED = [
   ...[
     'X-RateLimit-Limit',
@@ -26,7 +26,7 @@ const EXPOSED = [
   'WWW-Authenticate',
 ].join(', ');
 const EXPOSED_WITH_POLICIES = `${EXPOSED}, RateLimit, RateLimit-Policy`;
-/** The fields of gRPC-Web: how a call ended, and what its client has to send. */
+/** The fields of gRPC-Web with the end of a call. */
 const EXPOSED_OF_CALLS = ', grpc-status, grpc-message, grpc-status-details-bin';
 const SENT_WITH_CALLS = ['Content-Type', 'X-Grpc-Web', 'X-User-Agent', 'Grpc-Timeout'];
 
@@ -40,7 +40,7 @@ const FIELD_NAMES = /^[\w!#$%&'*+.^`|~, \t-]*$/;
 /**
  * Returns the fields that let a script of this origin read a response; only `Vary` if there is no origin or it is not allowed.
  *
- * @param isOfCalls whether it is on a route of gRPC-Web
+ * @param isOfCalls whether the route serves gRPC-Web
  */
 export function corsFields(rules: CorsRules, origin: string | undefined, isOfCalls = false): Fields {
   const vary = rules.origins === null && !rules.credentials ? NOTHING : VARY;
@@ -51,7 +51,7 @@ export function corsFields(rules: CorsRules, origin: string | undefined, isOfCal
 }
 
 /**
- * Returns the method that a preflight asks for; `null` unless an OPTIONS with these fields is a preflight, which names a method
+ * Returns the method requested in a preflight; `null` unless an OPTIONS with these fields is a preflight, which names a method
  * and an origin. https://fetch.spec.whatwg.org/#cors-preflight-request
  */
 export function askedMethod(fields: Fields): string | null {
@@ -64,7 +64,7 @@ export function askedMethod(fields: Fields): string | null {
  * Returns the fields that answer a preflight for this method, where `null` is a method that is not served. Only `Vary` if the
  * method is not served, the origin is not allowed, or the requested field names are not valid.
  *
- * @param isOfCalls whether it asks about a route of gRPC-Web, whose clients send fields that no operator has to know
+ * @param isOfCalls whether the route serves gRPC-Web, whose clients send fields that operators need not know
  */
 export function preflightFields(
   rules: CorsRules,
@@ -89,7 +89,7 @@ export function preflightFields(
 }
 
 /**
- * Whether a page may open a WebSocket to this host: its origin has the same host, or may use the gateway. A request that names no
+ * Whether a page may open a WebSocket to this host: its origin has the same host, or may use the gateway. A request without an
  * origin does not come from a page.
  */
 export function mayOpenWebSocket(rules: CorsRules, fields: Fields, host: string): boolean {
@@ -101,7 +101,7 @@ export function mayOpenWebSocket(rules: CorsRules, fields: Fields, host: string)
   return true;
 }
 
-/** Returns `app.example:8080` of `https://app.example:8080`; origins are in lower case, and have no path. */
+/** Returns `app.example:8080` for `https://app.example:8080`; origins are in lower case, and have no path. */
 function hostOf(origin: string): string {
   return origin.slice(origin.indexOf('://') + 3);
 }
@@ -110,7 +110,7 @@ function mayUse({ origins }: CorsRules, origin: string): boolean {
   return origins === null || origins.has(origin);
 }
 
-/** Names the origin itself with credentials, where the Fetch standard forbids the wildcard. */
+/** Names the origin itself if credentials are allowed, since the Fetch standard then forbids the wildcard. */
 function originFields({ origins, credentials }: CorsRules, origin: string): string[] {
   const named = origins === null && !credentials ? '*' : origin;
   return [

@@ -1,9 +1,9 @@
 import { type Fields, withoutFields } from '../core/index.ts';
 import { foldName, NameTable, withRule } from './field-rules.ts';
 
-/** Looks up a few names as `NameTable` does, but takes little memory: ten thousand routes may each have one. */
+/** Looks up a few names like `NameTable`, but takes little memory: ten thousand routes may each have one. */
 export class FoldedNames {
-  /** Each name once, in the form that `foldName` gives it. */
+  /** Each name once, folded by `foldName`. */
   readonly names: readonly string[];
   readonly #byLength: (readonly string[] | undefined)[] = [];
 
@@ -13,7 +13,7 @@ export class FoldedNames {
       this.#byLength[name.length] = [...(this.#byLength[name.length] ?? []), name];
   }
 
-  /** True if a careless backend would take this name for one of the listed names. */
+  /** True if a careless backend would treat this name as one of the listed names. */
   has(name: string): boolean {
     return this.#byLength[name.length]?.includes(foldName(name)) === true;
   }
@@ -24,7 +24,7 @@ export class FoldedNames {
   }
 }
 
-/** Why a route may not set or remove a field: what decides about it instead. */
+/** Why a route may not set or remove a field: what controls it instead. */
 export type FieldOwner =
   | 'framing'
   | 'host'
@@ -49,7 +49,7 @@ const OF_BOTH = [
   ...withRule(['sec-websocket-*'], 'websocket'),
 ];
 
-/** The fields of requests that routes neither set nor remove, beside those for which the gateway has a rule. */
+/** Request fields that routes neither set nor remove, in addition to those for which the gateway has a rule. */
 export const OWNED_OF_REQUESTS = new NameTable<FieldOwner>([
   ...OF_BOTH,
   ...withRule(['expect', 'max-forwards'], 'framing'),
@@ -58,11 +58,11 @@ export const OWNED_OF_REQUESTS = new NameTable<FieldOwner>([
   ...withRule(['traceparent', 'tracestate'], 'trace'),
 ]);
 
-/** The fields of responses that routes neither set nor remove. */
+/** Response fields that routes neither set nor remove. */
 export const OWNED_OF_RESPONSES = new NameTable<FieldOwner>([
   ...OF_BOTH,
   ...withRule(['forwarded', 'x-forwarded-*'], 'forwarding'),
 ]);
 
-/** The fields that a gRPC call is made of, in both directions. */
+/** The fields that make up a gRPC call, in both directions. */
 export const OWNED_OF_CALLS = new NameTable<FieldOwner>(withRule(['content-type', 'grpc-*'], 'call'));

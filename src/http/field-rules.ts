@@ -7,8 +7,7 @@ import { CALLER_CLAIMS, INTERNAL, namesOf, ORIGIN_CLAIMS, OVERRIDES } from './re
  * letter or digit as a hyphen. CGI turns `-` into `_` (RFC 3875, 4.1.18), PHP dots as well, and lighttpd everything, so that
  * `X.Forwarded~For` and `X-Forwarded-For` become one variable.
  *
- * Nearly all names in a request are in no table. Comparing three characters rules most of them out, and no lower-case copy is made
- * of any.
+ * Most names in a request are in no table. Comparing three characters excludes most of them without a lower-case copy.
  */
 export class NameTable<T> {
   /** For each slot, the index of its entries; 0 for most slots, which have none. */
@@ -16,8 +15,8 @@ export class NameTable<T> {
   readonly #entries: NameEntry<T>[][] = [[]];
 
   /**
-   * @param entries names and their values; of two equal names the last wins. A trailing `*` matches any further characters.
-   *   Whole names go before prefixes, and longer prefixes before shorter ones
+   * @param entries names and their values; of two equal names the last wins. A trailing `*` matches any further characters. Full
+   *   names precede prefixes, and longer prefixes precede shorter ones
    */
   constructor(entries: Iterable<readonly [string, T]>) {
     const byName = new Map<string, NameEntry<T>>();
@@ -53,7 +52,7 @@ function byPrecedence(a: NameEntry<unknown>, b: NameEntry<unknown>): number {
   return Number(a.isPrefix) - Number(b.isPrefix) || (a.isPrefix ? b.name.length - a.name.length : 0);
 }
 
-/** One name of a table, or all names that begin with it. */
+/** One name of a table, or all names with a prefix. */
 class NameEntry<T> {
   /** The name without the `*` of a prefix. */
   readonly name: string;
@@ -82,8 +81,8 @@ class NameEntry<T> {
   }
 
   /**
-   * Whether a `name` that matches this entry is spelt as it was entered, letter case aside. After a prefix come hyphens, or the
-   * character that the prefix ends with: `OIDC_*` is for `OIDC_CLAIM_sub`.
+   * Whether a matching `name` is spelt like the entry, except for letter case. A prefix is followed by hyphens, or by the
+   * character that it ends with: `OIDC_*` matches `OIDC_CLAIM_sub`.
    */
   spells(name: string): boolean {
     for (let i = 0; i < name.length; i++) {
@@ -112,15 +111,15 @@ const FOLDED = Uint8Array.from({ length: 256 }, (_, code) =>
   foldName(String.fromCharCode(code)).charCodeAt(0),
 );
 
-/** Maps a character code to the low five bits of the code it is folded to, which tell letters apart. */
+/** Maps a character code to the low five bits of its folded code, which distinguish letters. */
 const LOW = FOLDED.map(code => code & 31);
 
 /**
- * Returns the slot of a name, by its first, third and sixth character. Few names in requests share all three with a reserved one: they
- * tell `Sec-Fetch-Mode` from `Sec-Username`, and `X-Api-Key` from `X-AppEngine-*`.
+ * Returns the slot of a name, by its first, third and sixth character. Few names in requests share all three with a reserved one:
+ * they distinguish `Sec-Fetch-Mode` from `Sec-Username`, and `X-Api-Key` from `X-AppEngine-*`.
  */
 function slotOf(name: string): number {
-  // Reading beyond the end would cost more than the rest: NaN is no index.
+  // Reading beyond the end would cost more than the rest: NaN is not an index.
   const sixth = name.length > LAST_READ ? LOW[name.charCodeAt(LAST_READ)] : 0;
   return slotBy(name, sixth ?? 0);
 }
@@ -129,13 +128,13 @@ function slotBy(name: string, sixth: number): number {
   return ((LOW[name.charCodeAt(0)] ?? 0) << 7) ^ (sixth << 5) ^ (LOW[name.charCodeAt(2)] ?? 0);
 }
 
-/** Returns the slots of the names that an entry may be for: a short prefix does not say their sixth character. */
+/** Returns the slots of the names that an entry may match: a short prefix leaves their sixth character open. */
 function slotsOf({ name, isPrefix }: NameEntry<unknown>): readonly number[] {
   if (!isPrefix || name.length > LAST_READ) return [slotOf(name)];
   return Array.from({ length: 32 }, (_, sixth) => slotBy(name, sixth));
 }
 
-/** What happens to a header field of a request. */
+/** How a request field is treated. */
 export type FieldRule =
   /** The gateway reads it and writes its own if the upstream needs one. */
   | 'host'
@@ -148,20 +147,20 @@ export type FieldRule =
   | 'forwarded'
   | 'traceparent'
   | 'tracestate'
-  /** Holds the certificate of a client. It is read and forwarded only from a trusted proxy. */
+  /** Contains a client's certificate. Read and forwarded only from a trusted proxy. */
   | 'certificate'
   /** Never forwarded. */
   | 'drop'
-  /** Says where the request came from: forwarded only from a trusted proxy. */
+  /** Claims where the request came from: forwarded only from a trusted proxy. */
   | 'origin'
-  /** Says who sent the request: forwarded only from a trusted proxy. The gateway's own way to say so is `identity_headers`. */
+  /** Claims who sent the request: forwarded only from a trusted proxy. The gateway's own equivalent is `identity_headers`. */
   | 'caller'
-  /** Belongs to the framework of a service: not forwarded, not even from a trusted proxy. */
+  /** Internal to a service's framework: not forwarded, not even from a trusted proxy. */
   | 'internal'
   /** Reserved by default, but the operator lets every client send it. */
   | 'keep';
 
-/** Fields that end at this hop (RFC 9110, 7.6.1) besides those of FRAMING, and the one that asks for an upgrade to HTTP/2. */
+/** Fields that end at this hop (RFC 9110, 7.6.1) in addition to those of FRAMING, and the one for an upgrade to HTTP/2. */
 const HOP_BY_HOP = [
   'keep-alive',
   'proxy-connection',
@@ -172,7 +171,7 @@ const HOP_BY_HOP = [
   'http2-settings',
 ];
 
-/** Fields that the listener reads. It passes on what they mean, and the gateway writes its own. */
+/** Fields that the listener interprets. The gateway writes its own instead. */
 const FRAMING = ['connection', 'content-length', 'transfer-encoding', 'expect'];
 
 const READ: readonly (readonly [string, FieldRule])[] = [
@@ -190,7 +189,7 @@ const TRACE: readonly (readonly [string, FieldRule])[] = [
   ['tracestate', 'tracestate'],
 ];
 
-/** The fields that `keep` may bring back, with their rules. */
+/** The fields that `keep` may exempt, with their rules. */
 const KEEPABLE: readonly (readonly [string, FieldRule])[] = [
   ...withRule(namesOf(ORIGIN_CLAIMS), 'origin'),
   // An origin claim that is also read: an untrusted sender may be a proxy that the operator forgot to list.
@@ -199,13 +198,13 @@ const KEEPABLE: readonly (readonly [string, FieldRule])[] = [
   ...withRule(namesOf(INTERNAL), 'internal'),
 ];
 
-/** Whether any field by this name, which may end in `*`, is removed by default or by these names under `remove`. */
+/** Whether any field matching this name, which may end in `*`, is removed by default or by these names under `remove`. */
 export function isKeepable(name: string, remove: readonly string[]): boolean {
   const reserved = [...KEEPABLE.map(([each]) => each), ...remove];
   return reserved.some(each => includesName(name, each) || includesName(each, name));
 }
 
-/** Whether all fields that `name` stands for are among those that `names` does; both may end in `*`. */
+/** Whether all fields that match `name` also match `names`; both may end in `*`. */
 function includesName(names: string, name: string): boolean {
   if (!names.endsWith('*')) return foldName(names) === foldName(name) && !name.endsWith('*');
   const begin = foldName(names.slice(0, -1));
@@ -217,23 +216,23 @@ interface ForwardingOptions {
   /** Further fields that only trusted proxies may send, in this spelling; a trailing `*` matches any characters. */
   readonly remove?: readonly string[];
   /**
-   * Reserved fields that every client may send because an application owns them; a trailing `*` matches any characters. No effect on
-   * fields that the gateway writes or drops.
+   * Reserved fields that every client may send because an application uses them; a trailing `*` matches any characters. No effect
+   * on fields that the gateway writes or drops.
    */
   readonly keep?: readonly string[];
   /** Fields that only the gateway writes: a client's are dropped. */
   readonly own?: readonly string[];
-  /** True if the gateway takes part in traces. Otherwise their fields are like any other. */
+  /** True if the gateway takes part in traces. Otherwise trace fields are like any other. */
   readonly traces?: boolean;
-  /** The field in which trusted proxies tell the certificates of their clients. */
+  /** The field in which trusted proxies report the certificates of their clients. */
   readonly certificate?: string | null;
 }
 
-/** Says which request fields the gateway reads, drops or believes. Compiled once per configuration. */
+/** The rules for which request fields the gateway reads, drops or trusts. Compiled once per configuration. */
 export class ForwardingRules {
   readonly table: NameTable<FieldRule>;
   /**
-   * Whether trusted proxies tell the certificates of their clients. Then the certificate of a proxy's own connection is not a
+   * Whether trusted proxies report the certificates of their clients. Then the certificate of a proxy's own connection is not a
    * client's.
    */
   readonly certificates: boolean;
@@ -246,7 +245,7 @@ export class ForwardingRules {
     certificate = null,
   }: ForwardingOptions = {}) {
     this.certificates = certificate !== null;
-    // The last entry wins: a field that the gateway writes or drops can be neither kept nor believed.
+    // The last entry wins: a field that the gateway writes or drops can be neither kept nor trusted.
     this.table = new NameTable<FieldRule>([
       ...KEEPABLE.filter(([reserved]) => !keep.some(kept => includesName(kept, reserved))),
       ...withRule(remove, 'origin'),
@@ -262,23 +261,23 @@ export class ForwardingRules {
   }
 }
 
-/** Entries of a table for several names, in any letter case, with one value. */
+/** Table entries for several names, in any letter case, with the same value. */
 export function withRule<const Rule>(names: readonly string[], rule: Rule): (readonly [string, Rule])[] {
   return names.map(name => [name.toLowerCase(), rule] as const);
 }
 
-/** What happens to a header field of an upstream's response. */
+/** How a field of an upstream's response is treated. */
 type ResponseRule = 'drop' | 'connection' | 'content-length' | 'trailer' | 'rate-limit' | 'policy' | 'cors';
 
 const RULES = new NameTable<ResponseRule>([
   // Hop-by-hop (RFC 9110, 7.6.1). The gateway frames the response to the client itself.
   ...withRule(['keep-alive', 'proxy-connection', 'proxy-authenticate', 'transfer-encoding'], 'drop'),
-  // RFC 7540, 3.2.1: the last belongs to an upgrade to HTTP/2, and has no place in HTTP/2 itself.
+  // RFC 7540, 3.2.1: the last belongs to an upgrade to HTTP/2, and is invalid in HTTP/2 itself.
   ...withRule(['te', 'upgrade', 'http2-settings'], 'drop'),
   // The gateway writes its own on every response.
   ['x-request-id', 'drop'],
   ['x-ratelimit-*', 'rate-limit'],
-  // The fields of draft-ietf-httpapi-ratelimit-headers, its earlier versions included.
+  // The fields of draft-ietf-httpapi-ratelimit-headers, including its earlier versions.
   ['ratelimit', 'policy'],
   ['ratelimit-*', 'policy'],
   ['access-control-*', 'cors'],
@@ -287,24 +286,24 @@ const RULES = new NameTable<ResponseRule>([
   ['trailer', 'trailer'],
 ]);
 
-/** Decides which fields of an upstream's response may pass. */
+/** The settings for which fields of an upstream's response may pass. */
 export interface ResponsePolicy {
   /**
    * A 204 or interim response must not have a `Content-Length` (RFC 9110, 8.6). If a server sends one anyway, a careless client
-   * would read the next response as a body. A 205 has one of zero, whatever the server says (RFC 9110, 15.3.6).
+   * would read the next response as a body. A 205 gets one of zero, whatever the server says (RFC 9110, 15.3.6).
    */
   readonly status: number;
-  /** Whether the body goes out chunked. Only then can trailers follow and be announced. */
+  /** Whether the body is sent in chunks. Only then can trailers follow and be announced. */
   readonly chunked: boolean;
-  /** Whether the upstream's own `X-RateLimit-*` go to the client. */
+  /** Whether the upstream's own `X-RateLimit-*` fields are forwarded. */
   readonly rateLimits: boolean;
-  /** Whether the upstream's own `RateLimit`, `RateLimit-Policy` and the like go to the client. */
+  /** Whether the upstream's own `RateLimit`, `RateLimit-Policy` and the like are forwarded. */
   readonly policies: boolean;
   /** Whether the upstream handles CORS itself. */
   readonly cors: boolean;
 }
 
-/** Returns the fields of an upstream's response that go to the client, in a new array: the gateway appends its own. */
+/** Returns the forwarded fields of an upstream's response in a new array, to which the gateway appends its own. */
 export function keepResponseFields(
   fields: Fields,
   { status, chunked, rateLimits, policies, cors }: ResponsePolicy,
@@ -340,8 +339,8 @@ export function keepResponseFields(
 }
 
 /**
- * Fields that are not allowed in a trailer section because they frame, route or secure the message (RFC 9110, 6.5.1), or because
- * the gateway writes them itself: a client that merges trailers into the head would believe them.
+ * Fields that are not allowed in trailers because they frame, route or secure the message (RFC 9110, 6.5.1), or because the
+ * gateway itself writes them: a client that merges trailers into the head would trust them.
  */
 const NEVER_TRAILERS = new NameTable<true>(
   [
@@ -354,14 +353,14 @@ const NEVER_TRAILERS = new NameTable<true>(
   ].map(name => [name, true] as const),
 );
 
-/** Returns the fields of an upstream's trailer section that go to the client. */
+/** Returns the forwarded fields of an upstream's trailers. */
 export function keepTrailerFields(fields: Fields): Fields {
   return fields.length === 0 ? fields : withoutFields(fields, name => NEVER_TRAILERS.get(name) !== undefined);
 }
 
 /**
- * Fields that are dropped from the trailers of a gRPC call: those that concern one hop or that this gateway writes itself. Others
- * pass, since these trailers are metadata of their own and never merged into the head.
+ * Fields that are dropped from the trailers of a gRPC call: those for one hop, and those that the gateway itself writes. Others
+ * pass, since these trailers are separate metadata and never merged into the head.
  */
 const NEVER_CALL_TRAILERS = new NameTable<true>(
   [
@@ -371,14 +370,14 @@ const NEVER_CALL_TRAILERS = new NameTable<true>(
   ].map(name => [name, true] as const),
 );
 
-/** Returns the fields of a gRPC call's trailers that go to the client. */
+/** Returns the forwarded fields of a gRPC call's trailers. */
 export function keepCallTrailers(fields: Fields): Fields {
   return withoutFields(fields, name => NEVER_CALL_TRAILERS.get(name) !== undefined);
 }
 
 /**
- * Divides the head of a gRPC response that consists of trailers alone. What concerns HTTP, such as cookies, belongs to the head
- * of a response that has its trailers elsewhere.
+ * Splits a trailers-only gRPC response. HTTP fields, such as cookies, belong in the head of a response whose trailers are
+ * elsewhere.
  */
 export function partTrailersOnly(fields: Fields): { readonly head: Fields; readonly trailers: Fields } {
   const head: string[] = [];
@@ -392,8 +391,8 @@ export function partTrailersOnly(fields: Fields): { readonly head: Fields; reado
 }
 
 /**
- * Drops the fields that `Connection` names, but keeps `Content-Length`: naming it is not allowed (RFC 9110, 7.6.1), and without
- * it the client would read the next response as part of this body.
+ * Drops the fields that `Connection` names, except `Content-Length`: naming it is not allowed (RFC 9110, 7.6.1), and without it
+ * the client would read the next response as part of this body.
  */
 function withoutNamed(fields: Fields, named: ReadonlySet<string>): string[] {
   return withoutFields(fields, name => {
@@ -402,22 +401,22 @@ function withoutNamed(fields: Fields, named: ReadonlySet<string>): string[] {
   });
 }
 
-// The fields of draft-ietf-httpapi-ratelimit-headers-11, as Structured Fields (RFC 9651). Names of policies are made of letters,
-// digits and "._-/", so a string needs no escapes.
+// The fields of draft-ietf-httpapi-ratelimit-headers-11, as Structured Fields (RFC 9651). Policy names consist of letters, digits
+// and "._-/", so strings need no escapes.
 
 /** Writes one quota policy, an item of `RateLimit-Policy` (section 3.1). */
 export function policyItem(name: string, units: number, periodMs: number): string {
   return `"${name}";q=${units};w=${periodMs / 1_000}`;
 }
 
-/** What is left of a quota. */
+/** The remaining part of a quota. */
 interface ServiceLimit {
   /** The name of the quota's policy. */
   readonly name: string;
   readonly remaining: number;
-  /** For how long the client can use no more than that, in milliseconds. */
+  /** For how long the client has no more than `remaining`, in milliseconds. */
   readonly windowMs: number;
-  /** 32 hex digits that tell the parts of a partitioned quota apart; `null` if it is not partitioned. */
+  /** 32 hex digits that identify the part of a partitioned quota; `null` if it is not partitioned. */
   readonly partition: string | null;
 }
 

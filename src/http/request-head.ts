@@ -3,37 +3,37 @@ import type { FieldRule, ForwardingRules } from './field-rules.ts';
 import { writeMaxForwards } from './target.ts';
 
 /**
- * The result of one pass over a request's header fields: those that the gateway reads, and `kept`, those that go to the
- * upstream unchanged.
+ * The result of one pass over a request's header fields: those that the gateway reads, and `kept`, those that are forwarded
+ * unchanged.
  */
 export class RequestHead {
   /** The value of `Host`; `null` if absent. */
   host: string | null = null;
   authorization: string | null = null;
-  /** True if `Connection` names Authorization: the client means it for the gateway only, so it is not forwarded. */
+  /** True if `Connection` names Authorization: the client intends it for the gateway only, so it is not forwarded. */
   authorizationForHop = false;
-  /** The `X-Request-Id` of a trusted proxy; '' if several came, since none of them is more credible than the others. */
+  /** The `X-Request-Id` of a trusted proxy; '' if there are several, since none of them is more credible than the others. */
   requestId: string | null = null;
-  /** `traceparent` of a trusted proxy if the gateway takes part in traces; '' if several came. */
+  /** The `traceparent` of a trusted proxy if the gateway takes part in traces; '' if there are several. */
   traceParent: string | null = null;
   /** Its `tracestate`, all lines joined. */
   traceState: string | null = null;
-  /** True if `TE` says that the client takes trailers (RFC 9110, 10.1.4). */
+  /** True if `TE` says that the client accepts trailers (RFC 9110, 10.1.4). */
   takesTrailers = false;
   /** The values of a trusted proxy's `X-Forwarded-For` lines, in order. */
   forwardedFor: string[] | null = null;
   forwardedProto: string | null = null;
   forwardedHost: string | null = null;
   /**
-   * The certificate of its client that a trusted proxy tells: '' if it tells none, or more than one. `null` if the peer may not
-   * tell it, so that the certificate of the connection counts.
+   * The certificate of its client that a trusted proxy reports: '' if it reports none, or more than one. `null` if the peer may
+   * not report one, so that the connection's certificate counts.
    */
   certificate: string | null = null;
-  /** A field that came twice and may come only once; `null` if there is none. */
+  /** A repeated field that must be unique; `null` if there is none. */
   doubled: FieldRule | null = null;
   /** True if an untrusted peer sent fields that are reserved for trusted proxies. */
   untrustedClaims = false;
-  /** The last line of `X-Forwarded-For` that an untrusted peer sent; `claimedForwarded` is the last `Forwarded`. */
+  /** The last `X-Forwarded-For` line of an untrusted peer; `claimedForwarded` is its last `Forwarded`. */
   claimedFor: string | null = null;
   claimedForwarded: string | null = null;
   #certificates = 0;
@@ -49,7 +49,7 @@ export class RequestHead {
       const value = fields[i + 1] as string;
       const entry = table.find(name);
       if (entry === undefined || entry.value === 'keep') kept.push(name, value);
-      // `Content_Length` and `X.Real.IP` are not the fields that a backend may take them for: drop them unread.
+      // `Content_Length` and `X.Real.IP` are not the fields that a backend may mistake them for: drop them unread.
       else if (entry.value !== 'drop' && entry.spells(name)) this.#read(entry.value, name, value, trusted);
     }
     if (hopFields.length > 0) this.#dropNamed(new Set(hopFields));
@@ -71,7 +71,7 @@ export class RequestHead {
         this.takesTrailers ||= takesTrailers(value);
         break;
       case 'traceparent':
-        // An untrusted peer may send it as well, since browsers do: it is ignored then.
+        // An untrusted peer may send it as well, since browsers do: then it is ignored.
         if (trusted) this.traceParent = this.traceParent === null ? value : '';
         break;
       case 'tracestate':
@@ -130,12 +130,12 @@ export class RequestHead {
   }
 }
 
-/** Whether a `TE` value names trailers among the codings. */
+/** Whether a `TE` value includes trailers. */
 function takesTrailers(value: string): boolean {
   return value === 'trailers' || /(?:^|[,\t ])trailers(?:[,\t ]|$)/i.test(value);
 }
 
-/** What the gateway tells the upstream about a request, besides the client's own fields. */
+/** What the gateway adds about a request for the upstream. */
 interface Provenance {
   /** The value of `Host` to send. */
   readonly host: string;
@@ -146,7 +146,7 @@ interface Provenance {
   readonly scheme: 'http' | 'https';
   readonly version: HttpVersion;
   readonly requestId: string;
-  /** Fields that pass on a trace. */
+  /** Fields that continue a trace. */
   readonly trace: Fields;
   /** The value of `Authorization` to send; `null` for none. */
   readonly authorization: string | null;
@@ -178,7 +178,7 @@ export function upstreamFields(head: RequestHead, provenance: Provenance): Field
 
 // W3C Trace Context (https://www.w3.org/TR/trace-context/).
 
-/** What a valid `traceparent` says. */
+/** The content of a valid `traceparent`. */
 interface TraceParent {
   /** 32 hexadecimal digits. */
   readonly traceId: string;
@@ -193,7 +193,7 @@ const TRACEPARENT =
   /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 const SAMPLED = 1;
 
-/** Reads a `traceparent`. Returns `null` if it is not valid; the `tracestate` beside it is not either then (3.3). */
+/** Reads a `traceparent`. Returns `null` if it is invalid; then the accompanying `tracestate` is ignored as well (3.3). */
 export function readTraceParent(text: string): TraceParent | null {
   const [, version, traceId, spanId, flags, rest] = TRACEPARENT.exec(text) ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return null;
@@ -201,20 +201,20 @@ export function readTraceParent(text: string): TraceParent | null {
   return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & SAMPLED) !== 0 };
 }
 
-/** Returns the fields that pass on a trace. `state` is the value of `tracestate`; `null` if absent. */
+/** Returns the fields that continue a trace. `state` is the value of `tracestate`; `null` if absent. */
 export function traceContextFields({ traceId, spanId, sampled }: TraceParent, state: string | null): Fields {
   const parent = `00-${traceId}-${spanId}-0${sampled ? SAMPLED : 0}`;
   return state === null ? ['traceparent', parent] : ['traceparent', parent, 'tracestate', state];
 }
 
-/** The protocol version of a message, as it is written in `Via` (RFC 9110, 7.6.3). */
+/** The protocol version of a message, as written in `Via` (RFC 9110, 7.6.3). */
 export type HttpVersion = '1.0' | '1.1' | '2';
 
 const VIA = { '1.0': '1.0 weir', '1.1': '1.1 weir', '2': '2 weir' } as const;
 
 /**
- * Adds the fields that trace a message: `Via`, required of gateways (RFC 9110, 7.6.3), with the protocol version in which the
- * message came, and the id of the exchange in the gateway's log.
+ * Adds the fields that trace a message: `Via`, required of gateways (RFC 9110, 7.6.3), with the protocol version of the received
+ * message, and the id of the exchange in the gateway's log.
  */
 export function addTrace(fields: string[], requestId: string, version: HttpVersion = '1.1'): void {
   fields.push('Via', VIA[version]);

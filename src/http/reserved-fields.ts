@@ -1,8 +1,8 @@
-/** Names of request fields that servers and frameworks believe unchecked, and what they believe. */
+/** Names of request fields that servers and frameworks trust unchecked, and what they conclude from them. */
 export interface ReservedFields {
-  /** The products that write or read them, in words. */
+  /** The products that write or read them, for the docs. */
   readonly by: string;
-  /** What a service would believe if a client sent them. */
+  /** What a service would conclude if a client sent them. */
   readonly tells: string;
   /** Spelt as they usually are. A trailing `*` matches any further characters. */
   readonly names: readonly string[];
@@ -10,9 +10,11 @@ export interface ReservedFields {
 
 // docs/contract.md, 6.4 has a table of each list, which `npm run tables` writes. The names are those of the products' own
 // documentation or sources. Prefixes stop before names that ordinary clients send: `X-Middleware-Prefetch` of Next.js,
-// `CF-Access-Client-Id`, `X-Warpgate-Token`. 6.4 lists those too, and a test holds both apart.
+// `CF-Access-Client-Id`, `X-Warpgate-Token`. 6.4 lists those as well, and a test keeps both apart.
 
-/** Fields that make a backend act on another method or path than the one that was routed and limited. Removed from every sender. */
+/**
+ * Fields that make a backend act on another method or path than the one that was routed and limited. Removed from all senders.
+ */
 export const OVERRIDES: readonly ReservedFields[] = [
   {
     by: 'Rails, Symfony, ASP.NET and others',
@@ -29,8 +31,8 @@ export const OVERRIDES: readonly ReservedFields[] = [
 ];
 
 /**
- * Fields in which a framework speaks to itself, not a proxy to it. Removed from every sender, since a proxy that does not know
- * them passes on what its clients send; `keep` brings them back.
+ * Fields that a framework sends to itself, not a proxy to it. Removed from all senders, since a proxy that does not know them
+ * passes on what its clients send; `keep` exempts them.
  */
 export const INTERNAL: readonly ReservedFields[] = [
   {
@@ -50,7 +52,7 @@ export const INTERNAL: readonly ReservedFields[] = [
   },
 ];
 
-/** Fields that claim where a request came from, which host, scheme or path it was sent to, or what a proxy arranged. */
+/** Fields that claim where a request came from, which host, scheme or path it was sent to, or what a proxy decided. */
 export const ORIGIN_CLAIMS: readonly ReservedFields[] = [
   {
     by: 'proxies of all kinds (RFC 7239)',
@@ -123,8 +125,8 @@ export const ORIGIN_CLAIMS: readonly ReservedFields[] = [
     names: ['Script-Name', 'X-Script-Name', 'X-Original-URI'],
   },
   {
-    // CGI turns `Proxy` into HTTP_PROXY, which programs use as their outgoing proxy (httpoxy, CVE-2016-5385). The others make Rack
-    // and Symfony tell the server in front which files to send.
+    // CGI turns `Proxy` into HTTP_PROXY, which programs use as their outgoing proxy (httpoxy, CVE-2016-5385). The others make
+    // Rack and Symfony tell the server in front of them which files to send.
     by: 'CGI, Rack and Symfony',
     tells: 'which proxy to use, and which files the server in front may send',
     names: ['Proxy', 'X-Accel-Mapping', 'X-Sendfile-Type'],
@@ -134,7 +136,7 @@ export const ORIGIN_CLAIMS: readonly ReservedFields[] = [
 /** Fields that claim who sent the request: the user that a proxy authenticated, or the client's certificate. */
 export const CALLER_CLAIMS: readonly ReservedFields[] = [
   {
-    // REMOTE_USER of CGI (RFC 3875, 4.1.11). The second row is what Kubernetes, Dex, ManageIQ and Home Assistant read.
+    // REMOTE_USER of CGI (RFC 3875, 4.1.11). The second row is read by Kubernetes, Dex, ManageIQ and Home Assistant.
     by: 'Authelia and servers that speak for CGI',
     tells: 'user, name, groups and mail of the caller',
     names: [

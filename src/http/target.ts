@@ -3,11 +3,11 @@ import { isIPv4, isIPv6 } from 'node:net';
 import type { Fields } from '../core/index.ts';
 import type { Rejection } from '../http1/index.ts';
 
-/** A request target in the one form that is routed, limited, counted and sent upstream. */
+/** A request target in the single form used for routing, limits, counting and the upstream. */
 export interface Target {
   /**
-   * Begins with a slash; the same for all spellings that RFC 3986, 6.2.2 calls equivalent, except for letter case. Or `*` for an
-   * OPTIONS that concerns the whole server.
+   * Begins with a slash; the same for all spellings that RFC 3986, 6.2.2 treats as equivalent, except for letter case. Or `*` for
+   * an OPTIONS request about the whole server.
    */
   readonly path: string;
   /** The query as received, including the `?`; '' if there is none. */
@@ -18,10 +18,10 @@ export interface Target {
 
 /**
  * Returns the canonical form of a request target (RFC 9112, 3.2), or why it is rejected. `host` is the value of the `Host` field;
- * `method` matters only for OPTIONS, the one method with an asterisk-form.
+ * `method` matters only for OPTIONS, the only method with an asterisk-form.
  *
- * Rejects every target that a backend could read as another path than the one that was routed: dot segments, empty segments,
- * and escaped slashes, backslashes and control characters. Resolves and repairs nothing: honest clients have already done so.
+ * Rejects every target that a backend could read as another path than the one that was routed: dot segments, empty segments, and
+ * escaped slashes, backslashes and control characters. Resolves and repairs nothing: honest clients have already done so.
  */
 export function parseTarget(target: string, host: string, method = ''): Target | Rejection {
   if (target.charCodeAt(0) === SLASH) return parseOriginForm(target);
@@ -82,7 +82,7 @@ function parseOriginForm(target: string): Target | Rejection {
   return path === null || OVERLONG.test(path) ? REJECTED.escape : judgePath(path, query);
 }
 
-/** Checks every character of a path with canonical escapes, once. */
+/** Checks every character of a path with canonical escapes, in one pass. */
 function judgePath(path: string, query: string): Target | Rejection {
   let semicolon = false;
   for (let i = 0; i < path.length; i++) {
@@ -98,7 +98,7 @@ function judgePath(path: string, query: string): Target | Rejection {
   return { path, query, semicolon };
 }
 
-/** Whether the segment at `start` is `.` or `..`, also with a parameter that some backends cut off (`..;x`). */
+/** Whether the segment at `start` is `.` or `..`, also followed by a parameter that some backends cut off (`..;x`). */
 function isDotSegment(path: string, start: number): boolean {
   const end = path.charCodeAt(start + 1) === DOT ? start + 2 : start + 1;
   const code = path.charCodeAt(end);
@@ -133,7 +133,7 @@ function canonicalEscapes(path: string): string | null {
  */
 const OVERLONG = /%(?:C[01]%[89AB]|E0%[89]|F0%8)/;
 
-/** Returns the value of a hex digit; -1 if `code` is none. */
+/** Returns the value of a hex digit; -1 for other codes. */
 function hexDigit(code: number): number {
   return HEX_DIGIT[code] ?? -1;
 }
@@ -171,7 +171,7 @@ const MAX_LENGTH = 64;
 
 /**
  * Returns the value of a main parameter from its segment of the canonical path: decoded, and cut at the first semicolon as some
- * services do, so that no second spelling of a value gets a second key. Returns `null` if its bytes are not UTF-8.
+ * services do, so that no alternative spelling of a value gets its own key. Returns `null` if its bytes are not UTF-8.
  */
 export function mainValue(segment: string): string | null {
   const end = segment.search(/;|%3B/);
@@ -180,15 +180,15 @@ export function mainValue(segment: string): string | null {
   return hash('sha256', value, 'base64url');
 }
 
-// RFC 9110, 7.2 and RFC 3986, 3.2: a name or IPv4 address (reg-name without escapes), perhaps with the dot of the root, or a
+// RFC 9110, 7.2 and RFC 3986, 3.2: a name or IPv4 address (reg-name without escapes), optionally with the dot of the root, or a
 // bracketed IPv6 address, then optionally a port up to 65535. No user, comma, empty label or path: proxies and backends disagree
 // about those.
 const HOST =
   /^(?:([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?|\[([0-9a-f:.]+)\])(?::(?:[0-5]?\d{1,4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5]))?$/i;
 
 /**
- * Returns the host of a `Host` field in the one form that routes are chosen by: in lower case, without the port and the dot of the
- * root, IPv6 addresses in brackets and as RFC 5952 writes them. Returns `null` if some server could read it as another host.
+ * Returns the host of a `Host` field in the single form used to choose routes: in lower case, without port and root dot, IPv6
+ * addresses in brackets and as RFC 5952 writes them. Returns `null` if some server could read it as another host.
  */
 export function readHost(value: string): string | null {
   const match = value.length > 255 ? null : HOST.exec(value);
@@ -199,9 +199,9 @@ export function readHost(value: string): string | null {
 }
 
 /**
- * Whether the host of an http or https URL is an IPv4 address in another form than four decimal numbers, such as `0x7f.1`.
- * Programs disagree about which host that is, and so may those that check the name in a certificate.
- * Source: https://url.spec.whatwg.org/#concept-ipv4-parser
+ * Whether the host of an http or https URL is an IPv4 address in a form other than four decimal numbers, such as `0x7f.1`.
+ * Programs disagree about which host that is, including those that check the name in a certificate. Source:
+ * https://url.spec.whatwg.org/#concept-ipv4-parser
  */
 export function hasOddIpv4(url: string): boolean {
   const hostname = URL.parse(url)?.hostname ?? '';
@@ -209,7 +209,7 @@ export function hasOddIpv4(url: string): boolean {
   return isIPv4(hostname) && written !== hostname;
 }
 
-/** Returns the value of a `Host` field in one spelling: the host that `readHost` found in it, and its port without zeros in front. */
+/** Returns the value of a `Host` field in one spelling: the host that `readHost` found, and its port without leading zeros. */
 export function canonicalHost(value: string, host: string): string {
   if (value === host) return host;
   const [, port] = /:(\d+)$/.exec(value) ?? [];
@@ -221,8 +221,8 @@ const MAX = 2 ** 31 - 1;
 const NAME = 'max-forwards';
 
 /**
- * Reads how often a request with these fields may still be forwarded (RFC 9110, 7.6.2); `null` if there is no limit. Rejects
- * fields that two servers could read as different numbers.
+ * Reads how often a request with these fields may still be forwarded (RFC 9110, 7.6.2); `null` for no limit. Rejects fields that
+ * two servers could read as different numbers.
  */
 export function readMaxForwards(fields: Fields): number | null | Rejection {
   let value: string | null = null;
@@ -252,31 +252,31 @@ function isMaxForwards(name: string): boolean {
   return name.length === NAME.length && name.toLowerCase() === NAME;
 }
 
-/** How the paths of a route become those of its service. */
+/** How the paths of a route are translated for its service. */
 export interface PathChange {
-  /** How many segments are taken away from the front of each path: whole ones, as they matched. 0: none. */
+  /** How many segments are stripped from the front of each path: complete ones, as they matched. 0 for none. */
   readonly strippedSegments: number;
   /** These segments as the configuration spells them, such as `/api`; '' if there are none. */
   readonly strippedPrefix: string;
 }
 
 /**
- * Returns the path that a service is sent for a canonical path: without its first segments, behind the base of the service's URL.
- * The result is canonical, too: a path is cut only at a slash, and a base is canonical and does not end with one.
+ * Returns the path sent to a service for a canonical path: without its first segments, after the base of the service's URL. The
+ * result is canonical as well: a path is cut only at a slash, and a base is canonical and does not end with one.
  */
 export function servicePath(path: string, { strippedSegments }: PathChange, base: string): string {
   const rest = strippedSegments === 0 ? path : withoutSegments(path, strippedSegments);
   return base === '' ? rest : base + rest;
 }
 
-/** Whether a service gets every path as it came. */
+/** Whether a service gets every path unchanged. */
 export function keepsPaths({ strippedSegments }: PathChange, base: string): boolean {
   return strippedSegments === 0 && base === '';
 }
 
 /**
- * Returns the path by which clients reach a path of the service; `null` if no path of theirs leads there. The reverse of `servicePath`,
- * except that the base alone comes back with a slash at its end.
+ * Returns the path by which clients reach a path of the service; `null` if there is none. The inverse of `servicePath`, except
+ * that the base alone becomes a path with a trailing slash.
  */
 export function clientPath(path: string, { strippedPrefix }: PathChange, base: string): string | null {
   if (base !== '' && path !== base && !path.startsWith(`${base}/`)) return null;
@@ -285,7 +285,7 @@ export function clientPath(path: string, { strippedPrefix }: PathChange, base: s
   return written.startsWith('//') ? null : written || '/';
 }
 
-/** A path of no further segments leaves the root. */
+/** A path without remaining segments becomes the root. */
 function withoutSegments(path: string, count: number): string {
   let at = 0;
   for (let left = count; left > 0 && at !== -1; left--) at = path.indexOf('/', at + 1);

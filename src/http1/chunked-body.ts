@@ -14,11 +14,11 @@ import {
   TOKEN,
 } from './message.ts';
 
-/** Digits of a chunk size, leading zeros included: RFC 9112, 7.1 makes the recipient guard against overflow. */
+/** Maximum digits of a chunk size, including leading zeros: RFC 9112, 7.1 requires recipients to guard against overflow. */
 const MAX_SIZE_DIGITS = 12;
 
 /**
- * Where in the grammar of RFC 9112, 7.1 the next byte stands.
+ * The position of the next byte in the grammar of RFC 9112, 7.1.
  *
  * - `size` to `extensions` at a semicolon, to `size LF` at a CR; `extensions` to `size LF` at their CR
  * - `size LF` to `data`, or to `trailers` if the size was 0
@@ -41,20 +41,20 @@ type Place =
   | 'trailers'
   | 'done';
 
-/** A body in chunks (RFC 9112, 7.1). Extensions are ignored, as 7.1.1 requires, but must be well-formed. */
+/** A chunked body (RFC 9112, 7.1). Extensions are ignored, as 7.1.1 requires, but must be well-formed. */
 export class ChunkedBody implements BodyDecoder {
   trailers: Fields = NO_FIELDS;
   readonly #take: PieceTaker;
   readonly #maxExtensionBytes: number;
   #place: Place = 'size';
   #digits = 0;
-  /** The size read so far; then the bytes left of the chunk. */
+  /** The size read so far; then the remaining bytes of the chunk. */
   #size = 0;
-  /** Reads extensions; `null` until one comes, since they are rare. */
+  /** Reads extensions; `null` until there are some, since they are rare. */
   #extensions: ChunkExtensions | null = null;
   #trailers: TrailerSection | null = null;
 
-  /** @param maxExtensionBytes most bytes of extensions in all chunks together; those of one chunk have a limit of their own */
+  /** @param maxExtensionBytes maximum bytes of extensions in all chunks together; those of one chunk have a separate limit */
   constructor(take: PieceTaker, maxExtensionBytes: number) {
     this.#take = take;
     this.#maxExtensionBytes = maxExtensionBytes;
@@ -160,7 +160,7 @@ const QUOTE = 0x22;
 const EQUALS = 0x3d;
 const BACKSLASH = 0x5c;
 
-// Where in a chunk's extensions the next byte stands. RFC 9112, 7.1.1, without the "bad" blanks, which a sender must not
+// The position of the next byte in a chunk's extensions. RFC 9112, 7.1.1, without the "bad" whitespace, which a sender must not
 // generate: `*( ";" chunk-ext-name [ "=" chunk-ext-val ] )`, the value a token or a quoted string (RFC 9110, 5.6.4).
 const NAME_START = 0;
 const NAME = 1;
@@ -172,7 +172,7 @@ const QUOTED_END = 6;
 const END = 7;
 const WRONG = 8;
 
-/** The next place for each place and byte, at `place * 256 + byte`. */
+/** The next position for each position and byte, at `position * 256 + byte`. */
 const STEPS = new Uint8Array(END * 256).fill(WRONG);
 for (let byte = 0; byte < 256; byte++) {
   if (TOKEN[byte] === 1) {
@@ -197,19 +197,19 @@ class ChunkExtensions {
   #bodyBytes = 0;
   readonly #maxBodyBytes: number;
 
-  /** @param maxBodyBytes most bytes in all chunks of the body together */
+  /** @param maxBodyBytes maximum bytes in all chunks of the body together */
   constructor(maxBodyBytes: number) {
     this.#maxBodyBytes = maxBodyBytes;
   }
 
-  /** True once the extensions of the present chunk have been read, including the CR after them. */
+  /** True once the extensions of the current chunk have been read, including the CR after them. */
   get over(): boolean {
     return this.#place === END;
   }
 
   /**
-   * Reads a chunk's extensions after their first semicolon, and once they are over, those of the next chunk. Returns the
-   * position after them. Throws MalformedMessage.
+   * Reads a chunk's extensions after their first semicolon, and when they are over, those of the next chunk. Returns the position
+   * after them. Throws MalformedMessage.
    */
   read(bytes: Uint8Array, at: number, end: number): number {
     if (this.over) {
@@ -229,7 +229,7 @@ class ChunkExtensions {
   }
 }
 
-/** Writes the line before a chunk of `bytes` bytes (RFC 9112, 7.1). Pass at least 1: a chunk of 0 ends the body. */
+/** Writes the line before a chunk of this many bytes (RFC 9112, 7.1). Pass at least 1: a chunk of 0 ends the body. */
 export function chunkSize(bytes: number): string {
   return `${bytes.toString(16)}\r\n`;
 }
@@ -241,8 +241,8 @@ const MAX_BYTES = 8_192;
 const MAX_FIELDS = 500;
 
 /**
- * Fields that frame a body: after the body, they are an error or an attack (RFC 9110, 6.5.1). The gateway drops other fields
- * that are not allowed as trailers.
+ * Fields that frame a body: after the body, they are an error or an attack (RFC 9110, 6.5.1). Other fields that are not allowed
+ * as trailers are dropped by the gateway.
  */
 const NEVER_TRAILERS: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding']);
 

@@ -4,7 +4,10 @@ const NONE: readonly string[] = [];
 const KEEP_ALIVE: readonly string[] = ['keep-alive'];
 const CLOSE: readonly string[] = ['close'];
 
-/** Returns the options of a `Connection` value in lower case, since letter case means nothing (RFC 9110, 7.6.1), without empty ones. */
+/**
+ * Returns the options of a `Connection` value in lower case, since they are case-insensitive (RFC 9110, 7.6.1), without empty
+ * ones.
+ */
 export function connectionOptions(value: string): readonly string[] {
   // Nearly all values are `keep-alive` or `close`.
   if (value === 'keep-alive' || value === 'Keep-Alive') return KEEP_ALIVE;
@@ -16,15 +19,15 @@ export function connectionOptions(value: string): readonly string[] {
     .filter(option => option !== '');
 }
 
-/** Returns the options that name fields, which end at this hop; `close` and `keep-alive` name none. */
+/** Returns the options that are names of hop-by-hop fields, so not `close` and `keep-alive`. */
 export function hopFieldNames(options: readonly string[]): readonly string[] {
   if (options === KEEP_ALIVE || options === CLOSE) return NONE;
   return options.filter(option => option !== 'close' && option !== 'keep-alive');
 }
 
 /**
- * Trims spaces and tabs only (RFC 9110, 5.6.3), where `trim` would also drop 0xa0. Written by hand: a pattern for trailing
- * blanks takes quadratic time over a value with many blanks in the middle.
+ * Trims spaces and tabs only (RFC 9110, 5.6.3), while `trim` would also drop 0xa0. Hand-written: a pattern for trailing blanks
+ * takes quadratic time for a value with many blanks in the middle.
  */
 function withoutBlanks(text: string): string {
   let [start, end] = [0, text.length];
@@ -37,7 +40,7 @@ function isBlankByte(character: string | undefined): boolean {
   return character === ' ' || character === '\t';
 }
 
-/** The byte classes of HTTP's grammar as tables: one lookup a byte. */
+/** The byte classes of HTTP's grammar as tables: one lookup per byte. */
 
 const TAB = 9;
 export const LF = 10;
@@ -55,7 +58,7 @@ export const TOKEN = tableOf(
 
 /**
  * Holds 1 for each byte of a field value or a reason phrase. RFC 9110, 5.5 and RFC 9112, 4: visible characters, blanks, and
- * the bytes from 0x80 on, which have no meaning; the tab is the only control byte.
+ * opaque bytes from 0x80 on; the tab is the only control byte.
  */
 export const TEXT = tableOf(byte => byte === TAB || (byte >= SPACE && byte !== 0x7f));
 
@@ -65,7 +68,7 @@ export const HEX = Int8Array.from({ length: 256 }, (_, byte) => {
   return Number.isNaN(value) ? -1 : value;
 });
 
-/** Whether a byte is a space or a tab, which `OWS` is made of (RFC 9110, 5.6.3). */
+/** Whether a byte is a space or a tab, as in `OWS` (RFC 9110, 5.6.3). */
 function isBlank(byte: number | undefined): boolean {
   return byte === SPACE || byte === TAB;
 }
@@ -87,9 +90,9 @@ function isLetter(byte: number): boolean {
 export const INCOMPLETE = -1;
 
 /**
- * Reads header or trailer fields from `at` up to the empty line after them and adds each name and value to `fields`.
- * Returns the position after the empty line, or `INCOMPLETE`: then `fields` holds a part and must be thrown away. Throws
- * MalformedMessage at the first byte that no section can have.
+ * Reads header or trailer fields from `at` up to the empty line after them and adds each name and value to `fields`. Returns the
+ * position after the empty line, or `INCOMPLETE`: then `fields` is incomplete and must be discarded. Throws MalformedMessage at
+ * the first invalid byte.
  *
  * RFC 9112, 5: `field-line = field-name ":" OWS field-value OWS`, and each ends in CRLF.
  *
@@ -106,14 +109,14 @@ export function readFields(
 ): number {
   for (;;) {
     if (bytes[at] === CR && at < end) return lineEnd(bytes, at, end);
-    // RFC 9112, 5.1: no blank before the colon, or parsers disagree on the name. A line that begins with a blank would
-    // continue the one before (5.2, obs-fold); it is rejected here too, since a name cannot begin with one.
+    // RFC 9112, 5.1: no blank before the colon, or parsers disagree on the name. A line that begins with a blank would continue
+    // the previous one (5.2, obs-fold); it is rejected here as well, since a name cannot begin with one.
     const name = at;
     while (at < end && TOKEN[bytes[at] as number] === 1) at++;
     if (at === end) return INCOMPLETE;
     const colon = at;
     if (colon === name || bytes[colon] !== COLON) throw new MalformedMessage('a malformed field name');
-    // RFC 9112, 5.1: blanks around the value do not belong to it.
+    // RFC 9112, 5.1: blanks around the value are not part of it.
     at++;
     while (at < end && isBlank(bytes[at])) at++;
     const value = at;
@@ -128,8 +131,8 @@ export function readFields(
 }
 
 /**
- * Returns the position after the CRLF at `at`. Rejects a bare LF, which RFC 9112, 2.2 lets a recipient accept: parsers that do disagree
- * with those that do not. Rejects a CR without LF for the same reason.
+ * Returns the position after the CRLF at `at`. Rejects a bare LF, which RFC 9112, 2.2 allows a recipient to accept: parsers that
+ * do disagree with those that do not. Rejects a CR without LF for the same reason.
  */
 export function lineEnd(bytes: Uint8Array, at: number, end: number): number {
   if (at < end && bytes[at] !== CR)
@@ -139,7 +142,7 @@ export function lineEnd(bytes: Uint8Array, at: number, end: number): number {
   return at + 2;
 }
 
-/** Thrown for bytes that cannot be a message of HTTP/1.1. The message is for the log. */
+/** Thrown for bytes that cannot be an HTTP/1.1 message. The text is for the log. */
 export class MalformedMessage extends Error {
   override readonly name = 'MalformedMessage';
 }
@@ -155,7 +158,7 @@ export function sectionEnd(bytes: Buffer, at: number, end: number): number {
 }
 
 /**
- * Decides when to parse a head or trailer section again that arrives in pieces, since each parse begins at its first byte: when
+ * Decides when to parse a head or trailer section that arrives in pieces again, since each parse begins at its first byte: when
  * it may be complete, or has doubled in length. Parsing on each piece would let one byte cost a pass over a megabyte.
  */
 export class PartialHead {
@@ -173,23 +176,23 @@ export class PartialHead {
     return bytes.indexOf(SECTION_END, from) >= 0;
   }
 
-  /** Notes that the head was parsed and is not complete. */
+  /** Called when the head was parsed and is not complete. */
   incomplete(bytes: number): void {
     this.#bytes = bytes;
     this.#searched = bytes;
   }
 
-  /** Notes that the head is complete: the next bytes begin another. */
+  /** Called when the head is complete: the next bytes begin another. */
   complete(): void {
     this.#bytes = 0;
     this.#searched = 0;
   }
 }
 
-/** Takes the pieces of a body as they are found: `bytes` from `from` up to `to`. */
+/** Takes the pieces of a body as they are found: `bytes` from `from` to `to`. */
 export type PieceTaker = (bytes: Uint8Array, from: number, to: number) => void;
 
-/** Finds the body in the bytes that follow a head. */
+/** Finds the body in the bytes after a head. */
 export interface BodyDecoder {
   /** True once the body is complete. */
   readonly done: boolean;
@@ -210,7 +213,7 @@ export interface BodyTerms {
   readonly maxBytes: number | null;
   /** Minimum bytes per second, averaged over the time in which the body was read, once that is 30 s; `null` for no limit. */
   readonly minBytesPerS: number | null;
-  /** Longest time that reading it may take; `null` for no limit. */
+  /** Maximum time for reading it; `null` for no limit. */
   readonly deadlineMs: number | null;
 }
 
@@ -239,7 +242,7 @@ export class LengthBody implements BodyDecoder {
   }
 }
 
-/** A body that ends with the connection (RFC 9112, 6.3, rule 8): never done by itself. */
+/** A body that ends with the connection (RFC 9112, 6.3, rule 8): never done on its own. */
 export class UntilCloseBody implements BodyDecoder {
   readonly done = false;
   readonly trailers = NO_FIELDS;
@@ -259,11 +262,11 @@ export class UntilCloseBody implements BodyDecoder {
 const FEW_BYTES = 32;
 
 /**
- * Joins the data of all chunks in one read, overwriting the framing between them. A chunk may hold a single byte: passed on one
- * by one, every six bytes from a sender would cost a write.
+ * Joins the data of all chunks in one read, overwriting the framing between them. A chunk may contain a single byte: passed on
+ * one by one, every six bytes from a sender would cost a write.
  */
 export class JoinedPieces {
-  /** Where the joined data begins in the present bytes; `to` is where it ends. */
+  /** Where the joined data begins in the current bytes; `to` is where it ends. */
   from = 0;
   to = 0;
 

@@ -6,36 +6,36 @@ import { type BodyDecoder, type BodyTerms, JoinedPieces, LengthBody, NO_TERMS } 
 const DISCARDING: BodyTerms = { ...NO_TERMS, deadlineMs: 30_000 };
 
 /**
- * Maximum bytes of extensions in all chunks of a body together. They mean nothing here, so a client can only send them to make
- * work.
+ * Maximum bytes of extensions in all chunks of a body together. They have no meaning here, so a client can only send them to
+ * cause work.
  */
 const MAX_EXTENSION_BYTES = 16_384;
 
-/** Hears how the body of a request is read. */
+/** Is notified how the body of a request is read. */
 export interface RequestBodyOwner {
-  /** Called when the body has got a sink. */
+  /** Called when the body gets a sink. */
   bodyStarted(): void;
-  /** Called when the body began or ceased to flow. */
+  /** Called when the body starts or stops being read. */
   bodyFlowChanged(): void;
-  /** Called when the body turns out larger than its terms allow, which its framing did not show. */
+  /** Called when the body turns out larger than its terms allow, though its framing did not show it. */
   bodyTooLarge(): void;
 }
 
-/** The body of a request, found in the bytes that its connection reads: counted, bounded, and read only when it has a sink. */
+/** The body of a request, found in the bytes of its connection: counted, bounded, and read only while it has a sink. */
 export class RequestBody implements BodySource {
   readonly #decoder: BodyDecoder;
   readonly #owner: RequestBodyOwner;
   #terms = NO_TERMS;
   #sink: BodySink | null = null;
-  /** The body's part of the bytes at hand. */
+  /** The body's part of the current bytes. */
   readonly #found = new JoinedPieces();
   started = false;
   paused = false;
-  /** True if what still comes is thrown away. */
+  /** True if the rest is discarded. */
   discarded = false;
-  /** How many bytes of data were passed on. */
+  /** Bytes of data passed on. */
   bytes = 0;
-  /** How many bytes have arrived, chunk framing included. */
+  /** Bytes received, including chunk framing. */
   #wireBytes = 0;
 
   constructor(length: BodyLength, owner: RequestBodyOwner) {
@@ -50,7 +50,7 @@ export class RequestBody implements BodySource {
     return this.#decoder.done;
   }
 
-  /** Whether its bytes are read now. */
+  /** Whether its bytes are being read. */
   get flows(): boolean {
     return (this.started && !this.paused) || this.discarded;
   }
@@ -91,7 +91,7 @@ export class RequestBody implements BodySource {
     this.#owner.bodyFlowChanged();
   }
 
-  /** Throws away what is still to come. */
+  /** Discards the rest. */
   discard(): void {
     this.withTerms(DISCARDING);
     this.#sink = null;
@@ -109,7 +109,7 @@ export class RequestBody implements BodySource {
       return;
     }
     if (!isEmpty && !sink.chunk(bytes.subarray(from, to))) this.pause();
-    // The sink may have given up. Drop the trailers of a request: the upstream did not ask for them (RFC 9110, 6.5.1).
+    // The sink may have given up. Drop the request's trailers, which the upstream did not request (RFC 9110, 6.5.1).
     if (this.#decoder.done) this.#sink?.end();
   }
 }

@@ -6,21 +6,21 @@ export interface Rejection {
   readonly rejected: string;
 }
 
-/** What a request says about the bytes after its head. Only this file reads it; all other code gets the result. */
+/** What a request's head says about the bytes after it. Only this file reads it; all other code gets the result. */
 export interface RequestFraming {
-  /** How long the body is, or why that is ambiguous. */
+  /** The length of the body, or why it is ambiguous. */
   readonly bodyLength: BodyLength | Rejection;
   /** Whether the client waits for a 100 before it sends the body (RFC 9110, 10.1.1). HTTP/1.0 has no `Expect`. */
   readonly expectation: 'none' | 'continue' | 'unknown';
   /** True if the client may send another request on this connection (RFC 9112, 9.3). */
   readonly persistent: boolean;
-  /** The protocol that it asks to switch to (RFC 9110, 7.8). `none` includes all that are never switched to. */
+  /** The protocol that it requests (RFC 9110, 7.8). `none` includes all that are never switched to. */
   readonly upgrade: 'none' | 'websocket';
   /** Names of the fields that `Connection` limits to this hop, in lower case (RFC 9110, 7.6.1). */
   readonly hopFields: readonly string[];
 }
 
-/** The fields read here, by length: most names are told apart without comparing letters. */
+/** The fields read here, by length: most names are distinguished without comparing letters. */
 const EXPECT_BYTES = 6;
 const UPGRADE_BYTES = 7;
 const CONNECTION_BYTES = 10;
@@ -36,15 +36,15 @@ export function requestFraming(fields: Fields, httpMinor: number): RequestFramin
   return {
     bodyLength: bodyLengthOf(read, httpMinor),
     expectation: httpMinor === 0 ? 'none' : expectationOf(read),
-    // RFC 9112, 9.3: `close` wins in whichever line it stands; HTTP/1.0 persists only on request.
-    // A client sends frames after a handshake, even a refused one: never read them as a request.
+    // RFC 9112, 9.3: `close` wins in any line; HTTP/1.0 persists only on request. After a handshake, even a refused one, a client
+    // sends frames: never read them as a request.
     persistent: !read.close && (httpMinor === 1 || read.keepAlive) && upgrade === 'none',
     upgrade,
     hopFields: read.hopFields ?? NO_FIELDS,
   };
 }
 
-/** The values of the framing fields; null where a field is absent. */
+/** The values of the framing fields; null if a field is absent. */
 class FramingFields {
   contentLength: string | null = null;
   transferEncoding: string | null = null;
@@ -55,7 +55,7 @@ class FramingFields {
   /** True if `Connection` names `Upgrade`. */
   upgradeNamed = false;
   hopFields: string[] | null = null;
-  /** The name of a field that came twice and may come once; `null` if there is none. */
+  /** The name of a repeated field that must be unique; `null` if there is none. */
   doubled: string | null = null;
 
   constructor(fields: Fields) {
@@ -110,8 +110,8 @@ class FramingFields {
 }
 
 /**
- * Decides by `Content-Length` and `Transfer-Encoding` alone, never by the method (RFC 9112, 6.3). Rejects everything that a
- * backend could read differently: `010`, `gzip, chunked`, both fields, a field twice, chunks in HTTP/1.0.
+ * Decides only by `Content-Length` and `Transfer-Encoding`, never by the method (RFC 9112, 6.3). Rejects everything that a
+ * backend could read differently: `010`, `gzip, chunked`, both fields, a repeated field, chunks in HTTP/1.0.
  */
 function bodyLengthOf(read: FramingFields, httpMinor: number): BodyLength | Rejection {
   const { contentLength, transferEncoding, doubled } = read;
@@ -130,7 +130,7 @@ function bodyLengthOf(read: FramingFields, httpMinor: number): BodyLength | Reje
 }
 
 /**
- * Ignores an upgrade that `Connection` does not name, since it was meant for another hop, and any upgrade in HTTP/1.0. Also
+ * Ignores an upgrade that `Connection` does not name, since it was intended for another hop, and any upgrade in HTTP/1.0. Also
  * ignores an offer of several protocols, as a server may (RFC 9110, 7.8).
  */
 function upgradeOf({ upgrade, upgradeNamed }: FramingFields, httpMinor: number): RequestFraming['upgrade'] {

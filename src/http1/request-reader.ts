@@ -16,20 +16,22 @@ import {
 import { RequestBody, type RequestBodyOwner } from './request-body.ts';
 import { type RequestFraming, requestFraming } from './request-framing.ts';
 
-/** Reading stops while this much waits behind a request. Below it, keep reading: it is the only way to notice a disconnect. */
+/**
+ * Reading stops while this much is waiting behind a request. Below this, keep reading: it is the only way to notice a disconnect.
+ */
 const MAX_WAITING_BYTES = 65_536;
 
-/** The head does not end within its cap. */
+/** Thrown if the head does not end within its cap. */
 export class OversizedHead extends MalformedMessage {}
 
-/** Takes the requests of a connection. */
+/** Receives the requests of a connection. */
 export interface RequestReaderOwner extends RequestBodyOwner {
-  /** Called when a head is complete. The body, if there is one, is read once it is started. */
+  /** Called when a head is complete. The body, if any, is read once it is started. */
   requestBegun(head: IncomingHead, body: RequestBody | null): void;
 }
 
 /**
- * Where in a request the next byte belongs.
+ * The part of a request that the next byte belongs to.
  *
  * - `head` to `body` or `behind`: a head is complete, and a body follows or not
  * - `body` to `behind`: the body has ended before its request was answered
@@ -38,16 +40,16 @@ export interface RequestReaderOwner extends RequestBodyOwner {
  * - any to `over`: `giveUp` or `takeUnread`
  */
 type RequestPhase =
-  /** It belongs to a head, or to the empty lines before one. */
+  /** A head, or the empty lines before one. */
   | 'head'
-  /** It belongs to a body, which is read while it flows. */
+  /** A body, which is read unless it is paused. */
   | 'body'
-  /** It belongs to a later request and waits until the present one is answered. */
+  /** A later request, which waits until the current one is answered. */
   | 'behind'
   /** Reading has ended. */
   | 'over';
 
-/** Reads the requests of one connection, each once the previous one is answered. Knows nothing of sockets. */
+/** Reads the requests of one connection, each once the previous one is answered. Independent of sockets. */
 export class RequestReader {
   readonly #owner: RequestReaderOwner;
   #phase: RequestPhase = 'head';
@@ -64,12 +66,12 @@ export class RequestReader {
     this.#owner = owner;
   }
 
-  /** The body that the next byte belongs to. Its request may have been answered already. */
+  /** The body that the next byte belongs to. Its request may already have been answered. */
   get body(): RequestBody | null {
     return this.#body;
   }
 
-  /** The number of bytes that wait to be read. */
+  /** The number of bytes waiting to be read. */
   get waiting(): number {
     return this.#waiting.length;
   }
@@ -79,12 +81,15 @@ export class RequestReader {
     return this.#phase === 'head' && this.#waiting.length > 0;
   }
 
-  /** Whether further bytes are wanted. Ask after `read`: then no byte of a body that flows waits. A head may grow up to its own cap. */
+  /**
+   * Whether further bytes are wanted. Call it after `read`: then no byte of a body being read is waiting. A head may grow up to
+   * its own cap.
+   */
   get wantsMore(): boolean {
     return this.#phase === 'head' || this.#waiting.length < MAX_WAITING_BYTES;
   }
 
-  /** True if reading has stopped because too many bytes wait behind a request. */
+  /** True if reading has stopped because too many bytes are waiting behind a request. */
   get isFull(): boolean {
     return this.#phase === 'behind' && this.#waiting.length >= MAX_WAITING_BYTES;
   }
@@ -93,12 +98,12 @@ export class RequestReader {
     return this.#phase === 'over';
   }
 
-  /** Whether a next request with the same fields, to the byte, will have the same array of them. */
+  /** Whether a following request with exactly the same fields will get the same array. */
   get remembersFields(): boolean {
     return this.#before !== null;
   }
 
-  /** Where in a request the connection would break off if it ended now. `unread`: unknown until the waiting bytes are read. */
+  /** Where the connection would break off if it ended now. `unread`: unknown until the waiting bytes are read. */
   get atEnd(): 'between requests' | 'inside a request' | 'unread' {
     const waits = this.#waiting.length > 0;
     if (this.#phase === 'head') return waits ? 'inside a request' : 'between requests';
@@ -115,8 +120,8 @@ export class RequestReader {
   }
 
   /**
-   * Reads waiting bytes as far as they are wanted. Its owner may call it again from within: that call does nothing and
-   * returns false. Throws MalformedMessage.
+   * Reads waiting bytes as far as they are wanted. Its owner may call it again from within: that call does nothing and returns
+   * false. Throws MalformedMessage.
    */
   read(maxHeadBytes: number): boolean {
     if (this.#reading) return false;
@@ -130,20 +135,20 @@ export class RequestReader {
     return true;
   }
 
-  /** Continues to the next request, once the last one is answered: discards what is left of its body, and reads the next head. */
+  /** Continues to the next request, once the last one is answered: discards the rest of its body, and reads the next head. */
   next(): void {
     if (this.#phase === 'behind') this.#phase = 'head';
     this.#body?.discard();
   }
 
-  /** Stops reading for good, and returns the bytes after the last request. */
+  /** Stops reading permanently, and returns the bytes after the last request. */
   takeUnread(): Buffer {
     const unread = this.#waiting;
     this.giveUp();
     return unread;
   }
 
-  /** Stops reading for good. */
+  /** Stops reading permanently. */
   giveUp(): void {
     this.#phase = 'over';
     this.#body = null;
@@ -190,13 +195,13 @@ export class RequestReader {
   }
 }
 
-/** What follows the first `count` bytes. No empty view of them: it would keep the whole buffer behind it alive. */
+/** Returns the bytes after the first `count`. Avoids an empty view of them, which would keep the whole buffer alive. */
 function after(bytes: Buffer, count: number): Buffer {
   if (count === 0) return bytes;
   return count === bytes.length ? NO_BYTES : bytes.subarray(count);
 }
 
-/** The head of a request as it came: its request line, its fields, and what those say about framing. */
+/** The head of a request as received: its request line, its fields, and what those say about framing. */
 export interface IncomingHead {
   /** The method; '' if Node does not know it. */
   readonly method: string;
@@ -206,21 +211,22 @@ export interface IncomingHead {
   readonly httpMinor: number;
   readonly fields: Fields;
   readonly framing: RequestFraming;
-  /** The bytes of the fields, with their empty line; `null` if they are too many to be remembered. */
+  /** The bytes of the fields, with the empty line; `null` if they are too many to be remembered. */
   readonly section: Buffer | null;
-  /** Size of the head in bytes, its empty line included. */
+  /** Size of the head in bytes, including the empty line. */
   readonly bytes: number;
 }
 
 /**
  * Reads the head of a request from the first `end` bytes. Returns null while it is incomplete. Throws MalformedMessage, or its
- * subclass OtherVersion, as soon as no further byte could mend it. Throws UnknownMethod at its end: its fields say whose it is.
+ * subclass OtherVersion, as soon as no further byte could make it valid. Throws UnknownMethod only at its end, since its fields
+ * identify the sender.
  *
- * RFC 9112, 3: `request-line = method SP request-target SP HTTP-version`, ended by CRLF. RFC 9112 also lets a reader accept
- * other blanks (section 3) and a bare LF (2.2). Parsers that do so disagree with those that do not, so both are rejected.
+ * RFC 9112, 3: `request-line = method SP request-target SP HTTP-version`, ended by CRLF. RFC 9112 also lets a reader accept other
+ * blanks (section 3) and a bare LF (2.2). Parsers that do so disagree with those that do not, so both are rejected.
  *
- * @param before the last head on the same connection. Clients repeat their fields to the byte; the same bytes then give the
- *   same array of fields
+ * @param before the last head on the same connection. Clients repeat their fields exactly; the same bytes then give the same
+ *   array of fields
  */
 export function readIncomingHead(
   bytes: Buffer,
@@ -233,7 +239,7 @@ export function readIncomingHead(
   if (at === end || isHalfEmptyLine(bytes, end)) return null;
   if (methodEnd === 0 || bytes[at++] !== SPACE)
     throw new MalformedMessage('a request line without a method and a space');
-  // The parser of targets checks what a target may hold, with a more helpful error message.
+  // The target parser checks the characters, with a more helpful error message.
   const targetStart = at;
   while (at < end && bytes[at] !== SPACE && TEXT[bytes[at] as number] === 1) at++;
   const targetEnd = at;
@@ -244,7 +250,7 @@ export function readIncomingHead(
   const line = lineEnd(bytes, versionEnd, end);
   if (line === INCOMPLETE) return null;
   const httpMinor = minorOf(bytes, versionEnd);
-  // Checked after the version: another version may have its own methods, as the preface of HTTP/2 does (RFC 9113, 3.4).
+  // Checked after the version: another version may have its own methods, such as the preface of HTTP/2 (RFC 9113, 3.4).
   const method = methodOf(bytes, methodEnd);
   const target = bytes.toString('latin1', targetStart, targetEnd);
   const section = before?.section ?? null;
@@ -273,7 +279,7 @@ export function readIncomingHead(
   });
 }
 
-/** Returns the method as a string that all requests share, so that none keeps a copy. */
+/** Returns the method as a string shared by all requests, so that none keeps a copy. */
 function methodOf(bytes: Buffer, methodEnd: number): string {
   if (methodEnd > MAX_METHOD_BYTES) return '';
   return KNOWN_METHODS.get(bytes.toString('latin1', 0, methodEnd)) ?? '';
@@ -284,7 +290,9 @@ function supported(head: IncomingHead): IncomingHead {
   return head;
 }
 
-/** Copies the section where it would keep a large buffer in memory. Returns `null` for a long one: idle connections must stay small. */
+/**
+ * Copies the section if it would keep a large buffer in memory. Returns `null` for a long one: idle connections must stay small.
+ */
 function sectionOf(bytes: Buffer, from: number, to: number): Buffer | null {
   if (to - from > MAX_REMEMBERED_BYTES) return null;
   const section = bytes.subarray(from, to);
@@ -294,15 +302,15 @@ function sectionOf(bytes: Buffer, from: number, to: number): Buffer | null {
   return own;
 }
 
-/** Whether these bytes stand at `from`. They include the empty line, so the sections end at the same place, too. */
+/** Whether these bytes are found at `from`. They include the empty line, so the sections have the same end as well. */
 function isAt(bytes: Buffer, from: number, end: number, section: Buffer): boolean {
   const to = from + section.length;
   return to <= end && bytes.compare(section, 0, section.length, from, to) === 0;
 }
 
-/** The request has another version of HTTP. */
+/** Thrown for a request with another version of HTTP. */
 export class OtherVersion extends MalformedMessage {
-  /** True if it is how a client of HTTP/2 begins. */
+  /** True if it is the beginning of an HTTP/2 client's preface. */
   readonly isPreface: boolean;
 
   constructor(isPreface: boolean) {
@@ -311,7 +319,7 @@ export class OtherVersion extends MalformedMessage {
   }
 }
 
-/** The request has a method that Node does not know. Other parsers may refuse it as well, so nothing behind it is read. */
+/** Thrown for a method that Node does not know. Other parsers may refuse it as well, so nothing after it is read. */
 export class UnknownMethod extends MalformedMessage {
   readonly head: IncomingHead;
 
@@ -321,7 +329,7 @@ export class UnknownMethod extends MalformedMessage {
   }
 }
 
-/** The first line of a client of HTTP/2 (RFC 9113, 3.4). */
+/** The first line of an HTTP/2 client (RFC 9113, 3.4). */
 const PREFACE_LINE = 'PRI * HTTP/2.0';
 
 /**
@@ -334,7 +342,7 @@ export function withoutEmptyLines(bytes: Buffer): Buffer {
   return after(bytes, at);
 }
 
-/** Whether there is only a CR, whose LF may still come. */
+/** Whether there is only a CR, whose LF may still arrive. */
 function isHalfEmptyLine(bytes: Buffer, end: number): boolean {
   return end === 1 && bytes[0] === CR;
 }
@@ -342,14 +350,14 @@ function isHalfEmptyLine(bytes: Buffer, end: number): boolean {
 /** The methods that Node knows, which are those that routes can name. */
 const KNOWN_METHODS: ReadonlyMap<string, string> = new Map(METHODS.map(method => [method, method]));
 const MAX_METHOD_BYTES = Math.max(...METHODS.map(method => method.length));
-/** Largest section that is remembered: more than most clients send, and little for tens of thousands of idle connections. */
+/** Largest section that is remembered: more than most clients send, and small for tens of thousands of idle connections. */
 const MAX_REMEMBERED_BYTES = 4_096;
-/** The version as it follows a target. Each `1` is compared with any digit. */
+/** The version as it follows a target. Each `1` matches any digit. */
 const VERSION = Buffer.from(' HTTP/1.1');
 const DIGIT_0 = 0x30;
 const DIGIT_1 = 0x31;
 const DIGIT_9 = 0x39;
-/** Up to this many bytes are made a string as they are; of more, the head alone, since what follows may be a body. */
+/** Up to this many bytes are converted to a string as a whole; of more, only the head, since the rest may be a body. */
 const WHOLE_TEXT_BYTES = 4_096;
 
 /** Returns the position after the version. RFC 9112, 2.3: `HTTP-version = HTTP-name "/" DIGIT "." DIGIT`, in capitals. */
@@ -362,7 +370,9 @@ function readVersion(bytes: Buffer, at: number, end: number): number {
   return at;
 }
 
-/** Returns the minor version. Throws OtherVersion for a well-formed one that is not supported: that is answered 505 (RFC 9110, 15.6.6). */
+/**
+ * Returns the minor version. Throws OtherVersion for a well-formed one that is not supported: that gets a 505 (RFC 9110, 15.6.6).
+ */
 function minorOf(bytes: Buffer, versionEnd: number): number {
   const major = bytes[versionEnd - 3];
   const minor = bytes[versionEnd - 1];

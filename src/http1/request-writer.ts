@@ -9,19 +9,22 @@ export interface OutgoingRequest {
   /** The target in origin-form: path and query. */
   readonly target: string;
   /**
-   * Every field except framing (`Content-Length`, `Transfer-Encoding`) and `Connection`, which the writer adds. They go out as
-   * they are, so a value that did not come from a parsed field must not contain control bytes or characters above 0xff: latin-1
+   * Every field except framing (`Content-Length`, `Transfer-Encoding`) and `Connection`, which the writer adds. They are written
+   * unchanged, so a value that did not come from a parsed field must not contain control bytes or characters above 0xff: latin-1
    * would turn U+010A into a line feed.
    */
   readonly fields: Fields;
-  /** Names of fields that no intermediary may put into a table, pseudo-fields included (RFC 7541, 6.2.3). For HTTP/2 only. */
+  /** Names of fields that no intermediary may put into a table, including pseudo-fields (RFC 7541, 6.2.3). For HTTP/2 only. */
   readonly neverIndexed: FieldNames;
-  /** True if the client takes trailers (`TE: trailers`, RFC 9110, 10.1.4). Sent upstream over HTTP/2 only, where gRPC asks for it. */
+  /**
+   * True if the client accepts trailers (`TE: trailers`, RFC 9110, 10.1.4). Sent upstream only over HTTP/2, where gRPC requires
+   * it.
+   */
   readonly takesTrailers: boolean;
-  /** The protocol to switch to. The transport writes the fields that ask for it. */
+  /** The protocol to switch to. The transport writes the fields that request it. */
   readonly upgrade: RequestFraming['upgrade'];
   readonly bodyLength: BodyLength;
-  /** Where the body comes from; `null` exactly when `bodyLength` is 0. */
+  /** The source of the body; `null` exactly if `bodyLength` is 0. */
   readonly body: BodySource | null;
   /** Maximum milliseconds from the last byte of the request to the first of the response; `null` for no limit. */
   readonly firstByteTimeoutMs: number | null;
@@ -38,8 +41,8 @@ export function statesLength({ method, bodyLength }: OutgoingRequest): boolean {
 }
 
 /**
- * Whether an upstream may take the body of this request for a second request, and answer both. RFC 9110, 9.3.1 gives the
- * content of a GET, HEAD or DELETE no meaning, and servers that expect no body leave it on the connection.
+ * Whether an upstream may treat the body of this request as a second request, and answer both. RFC 9110, 9.3.1 gives the content
+ * of a GET, HEAD or DELETE no meaning, and servers that expect no body leave it on the connection.
  */
 export function mayAnswerTwice({ method, body }: OutgoingRequest): boolean {
   return body !== null && !EXPECT_BODY.has(method);
@@ -55,15 +58,15 @@ export function requestHead(request: OutgoingRequest): string {
   return statesLength(request) ? `${head}Content-Length: ${bodyLength}\r\n\r\n` : `${head}\r\n`;
 }
 
-/** Hears how the sending of a request ends. */
+/** Is notified how the sending of a request ends. */
 export interface RequestWriterOwner {
   /** Called when the last byte of the request is written. */
   requestSent(): void;
-  /** Called when the body broke off: what the upstream got must not look like a whole request. */
+  /** Called when the body broke off: what the upstream got must not look like a complete request. */
   requestBroken(): void;
 }
 
-/** Writes the body of a request as its pieces come, and holds it to the length that its head states. */
+/** Writes the body of a request as its pieces arrive, and enforces the length stated in its head. */
 export abstract class BodyWriter implements BodySink {
   protected readonly length: BodyLength;
   readonly #source: BodySource;
@@ -78,7 +81,7 @@ export abstract class BodyWriter implements BodySink {
     this.#owner = owner;
   }
 
-  /** Bytes of the body that were written. */
+  /** Bytes of the body written. */
   get written(): number {
     return this.#written;
   }
@@ -87,13 +90,13 @@ export abstract class BodyWriter implements BodySink {
     return this.#over;
   }
 
-  /** Writes a piece that is not empty. Returns false if that is enough until `drained` is called. */
+  /** Writes a non-empty piece. Returns false to pause until `drained` is called. */
   protected abstract write(bytes: Buffer): boolean;
 
-  /** Writes what comes after the last piece of the body. */
+  /** Writes the end of the body. */
   protected abstract finish(): void;
 
-  /** Lets the body flow. */
+  /** Starts the body. */
   start(): void {
     this.#source.start(this);
   }
@@ -103,7 +106,7 @@ export abstract class BodyWriter implements BodySink {
     this.#over = true;
   }
 
-  /** Lets the body flow again, now that there is room. */
+  /** Resumes the body, now that there is room. */
   drained(): void {
     if (!this.#blocked || this.#over) return;
     this.#blocked = false;
@@ -111,7 +114,7 @@ export abstract class BodyWriter implements BodySink {
   }
 
   chunk(bytes: Buffer): boolean {
-    // Pauses the source: no one takes this any more.
+    // Pauses the source: nobody takes this any more.
     if (this.#over) return false;
     // An empty chunk would be the last one (RFC 9112, 7.1).
     if (bytes.length === 0) return true;
@@ -144,17 +147,17 @@ export abstract class BodyWriter implements BodySink {
   }
 }
 
-/** Where a request is written: a socket. */
+/** A socket to write requests to. */
 interface Wire {
-  /** Bytes that were written so far, those that wait included. */
+  /** Bytes written so far, including waiting ones. */
   readonly bytesWritten: number;
-  /** Bytes that wait because the system takes no more. */
+  /** Bytes waiting because the system takes no more. */
   readonly writableLength: number;
   readonly writableNeedDrain: boolean;
-  /** Returns false if that is enough for now. */
+  /** Returns false to pause. */
   write(text: string, encoding: 'latin1'): boolean;
   write(bytes: Uint8Array): boolean;
-  /** Holds what is written until `uncork`: it leaves together. */
+  /** Collects what is written until `uncork`, to be sent together. */
   cork(): void;
   uncork(): void;
 }
@@ -162,10 +165,10 @@ interface Wire {
 /** Pieces up to this size are written as a string together with their framing: one write, one system call. */
 const STRING_MAX_BYTES = 16_384;
 
-/** Writes a request of HTTP/1.1 that has a body. The first piece takes the head along, in one write. */
+/** Writes an HTTP/1.1 request with a body. The head is sent with the first piece, in one write. */
 class RequestWriter extends BodyWriter {
   readonly #wire: Wire;
-  /** The head while it waits for the first piece of the body, then ''. */
+  /** The head until the first piece of the body is there, then ''. */
   #head: string;
 
   constructor(wire: Wire, request: OutgoingRequest, source: BodySource, owner: RequestWriterOwner) {
@@ -174,7 +177,7 @@ class RequestWriter extends BodyWriter {
     this.#head = requestHead(request);
   }
 
-  /** Writes the head by itself, if no piece of the body has taken it along. */
+  /** Writes the head on its own, if it was not sent with a piece of the body. */
   writeHead(): void {
     if (!this.over && this.#head !== '') this.#wire.write(this.#takeHead(), 'latin1');
   }
@@ -211,18 +214,18 @@ class RequestWriter extends BodyWriter {
   }
 }
 
-/** Sends the requests of one connection, and follows each on its way. */
+/** Sends the requests of one connection, and tracks the progress of each. */
 export class RequestSender implements RequestWriterOwner, TurnTask {
   readonly #wire: Wire;
   readonly #owner: RequestWriterOwner;
-  /** Writes the present request; `null` for one without a body. */
+  /** Writes the current request; `null` for one without a body. */
   #writer: RequestWriter | null = null;
-  /** The head of a request without a body until it leaves, at the end of this turn; then ''. */
+  /** The head of a request without a body until it is sent, at the end of this turn; then ''. */
   #head = '';
   #isSent = false;
-  /** How many bytes the system had taken at the last sweep. */
+  /** Bytes that the system had taken at the last sweep. */
   #bytesTaken = 0;
-  /** How many interim responses had come at the last sweep. */
+  /** Interim responses received at the last sweep. */
   #interim = 0;
 
   constructor(wire: Wire, owner: RequestWriterOwner) {
@@ -230,7 +233,7 @@ export class RequestSender implements RequestWriterOwner, TurnTask {
     this.#owner = owner;
   }
 
-  /** True if the system has taken the whole request. */
+  /** True if the system has taken the complete request. */
   get hasLeft(): boolean {
     return this.#isSent && this.#wire.writableLength === 0;
   }
@@ -248,8 +251,8 @@ export class RequestSender implements RequestWriterOwner, TurnTask {
   }
 
   /**
-   * Lets what was begun in this turn of the event loop leave. The part of the body that the client sent with its head has taken the
-   * head along: one write, which saves about 4 µs of CPU. A body that comes later is not waited for.
+   * Sends what was begun in this turn of the event loop. If the client sent a part of the body with its head, the head was
+   * written with it: one write, which saves about 4 µs of CPU. A body that arrives later is not waited for.
    */
   turnEnded(): void {
     if (this.#head !== '') {
@@ -265,7 +268,7 @@ export class RequestSender implements RequestWriterOwner, TurnTask {
     this.#writer?.drained();
   }
 
-  /** Stops writing the present request. */
+  /** Stops writing the current request. */
   stop(): void {
     this.#head = '';
     this.#writer?.stop();
@@ -282,8 +285,8 @@ export class RequestSender implements RequestWriterOwner, TurnTask {
   }
 
   /**
-   * Whether the upstream's time is running: it sends nothing, and has the whole request or does not take the rest. Ask at each
-   * sweep; at the first one of a request it means nothing.
+   * Whether the upstream's time is running: it sends nothing, and has the complete request or does not take the rest. Call it at
+   * every sweep; at the first one of a request the result has no meaning.
    */
   waitsForUpstream(interim: number): boolean {
     const moved = this.#hasMoved(interim);

@@ -10,7 +10,7 @@ import {
   TEXT,
 } from './message.ts';
 
-/** The status line of a response and its fields, as they came. */
+/** The status line of a response and its fields, as received. */
 export interface ResponseHead {
   /** The minor version: 1 for HTTP/1.1, 0 for HTTP/1.0. */
   readonly httpMinor: number;
@@ -19,7 +19,7 @@ export interface ResponseHead {
   /** The reason phrase; every character is one byte. */
   readonly reason: string;
   readonly fields: Fields;
-  /** Size of the head in bytes, its empty line included. */
+  /** Size of the head in bytes, including the empty line. */
   readonly bytes: number;
 }
 
@@ -31,8 +31,8 @@ const DIGIT_0 = 0x30;
 const STATUS_END = 12;
 
 /**
- * Reads the head of a response from the first `end` bytes. Returns null while it is incomplete. Throws MalformedMessage as
- * soon as no further byte could mend it.
+ * Reads the head of a response from the first `end` bytes. Returns null while it is incomplete. Throws MalformedMessage as soon
+ * as no further byte could make it valid.
  *
  * RFC 9112, 4: `status-line = HTTP-version SP status-code SP [ reason-phrase ]`.
  *
@@ -49,7 +49,7 @@ export function readResponseHead(bytes: Uint8Array, end: number, text: string): 
   // RFC 9112, 4: `status-code = 3DIGIT`; RFC 9110, 15: no class of status is below 100.
   const status = 100 * digit(bytes, 9) + 10 * digit(bytes, 10) + digit(bytes, 11);
   if (status < 100) throw new MalformedMessage('a status below 100');
-  // The grammar requires a space before an empty reason. Servers leave it out, and that can be read in one way only.
+  // The grammar requires a space before an empty reason. Servers omit it, which is unambiguous.
   let at = STATUS_END;
   if (bytes[at] === SPACE) at++;
   const reason = at;
@@ -69,7 +69,7 @@ function digit(bytes: Uint8Array, at: number): number {
   return value;
 }
 
-/** Keeps the beginning of a head until it is complete. Stays empty for the many heads that come in one read. */
+/** Keeps the beginning of a head until it is complete. Stays empty for the many heads that arrive in one read. */
 export class UnfinishedHead {
   #bytes: Buffer = NO_BYTES;
   readonly #joined = new GrowingBytes();
@@ -85,7 +85,7 @@ export class UnfinishedHead {
     return this.#partialHead.worthReading(this.#bytes, maxBytes) ? this.#bytes : null;
   }
 
-  /** Keeps what was parsed and is not a whole head. Copies the bytes if they are lent, since they will be overwritten. */
+  /** Keeps an incomplete head. Copies the bytes if they are lent, since they will be overwritten. */
   keep(head: Buffer, lent: boolean): void {
     this.#partialHead.incomplete(head.length);
     this.#bytes = lent ? this.#joined.join(NO_BYTES, head) : head;
@@ -99,11 +99,11 @@ export class UnfinishedHead {
   }
 }
 
-/** What a response says about the bytes after its head. Only this file reads it. */
+/** What a response's head says about the bytes after it. Only this file reads it. */
 export interface ResponseFraming {
-  /** The body's length; `until close`: everything up to the end of the connection. */
+  /** The body's length; `until close` is everything up to the end of the connection. */
   readonly length: number | 'chunked' | 'until close';
-  /** True if the connection carries no further request. */
+  /** True if the connection carries no further requests. */
   readonly close: boolean;
   /** How long the server keeps an idle connection, in milliseconds; `null` if it does not say. */
   readonly keepAliveMs: number | null;
@@ -111,14 +111,14 @@ export interface ResponseFraming {
   readonly fields: string[];
 }
 
-/** The fields read here, by length: most names are told apart without comparing letters. */
+/** The fields read here, by length: most names are distinguished without comparing letters. */
 const CONNECTION_BYTES = 10;
 const CONTENT_LENGTH_BYTES = 14;
 const TRANSFER_ENCODING_BYTES = 17;
 
 /**
- * Decides how the response to a request with this method is framed, by the rules of RFC 9112, 6.3 in their order. Where those
- * let a recipient repair a server's mistake, this throws MalformedMessage: the next recipient might repair it differently.
+ * Decides how the response to a request with this method is framed, by the rules of RFC 9112, 6.3 in order. Where those allow a
+ * recipient to repair a server's mistake, throws MalformedMessage: the next recipient might repair it differently.
  */
 export function responseFraming(method: string, head: ResponseHead): ResponseFraming {
   const said = new FramingFields(head);
@@ -128,13 +128,13 @@ export function responseFraming(method: string, head: ResponseHead): ResponseFra
   const close = said.close || head.httpMinor === 0;
   // Rule 1. The response to a HEAD and a 304 may state the framing that a GET would have had.
   if (method === 'HEAD' || head.status === 304) return { length: 0, close, keepAliveMs, fields };
-  // A 204 must not (RFC 9110, 8.6; RFC 9112, 6.1). A server that does may send that body after all, which would be taken
-  // for the response to the next request.
+  // A 204 must not have a body (RFC 9110, 8.6; RFC 9112, 6.1). A server that states one may send it after all, and it would be
+  // taken for the response to the next request.
   if (head.status < 200 || head.status === 204) {
     const announced = said.chunked || (said.contentLength ?? 0) > 0;
     return { length: 0, close: close || announced, keepAliveMs, fields };
   }
-  // Rules 3 and 4 were decided while reading the fields; 5 and 6.
+  // Rules 3 and 4 were applied while reading the fields; 5 and 6.
   if (said.chunked) return { length: 'chunked', close, keepAliveMs, fields };
   if (said.contentLength !== null) return { length: said.contentLength, close, keepAliveMs, fields };
   // Rule 8.
@@ -211,7 +211,7 @@ export interface ResponseTerms {
   readonly date: string;
   /** The value of `Keep-Alive`; `null` if the connection closes after the response. */
   readonly keepAliveHint: string | null;
-  /** Whether the body goes out in chunks. */
+  /** Whether the body is sent in chunks. */
   readonly chunked: boolean;
 }
 
@@ -239,7 +239,7 @@ export function interimResponse(status: number, reason: string, fields: Fields):
   return `${head}\r\n`;
 }
 
-/** The response that agrees to another protocol. */
+/** A response that accepts another protocol. */
 export interface Switched {
   readonly fields: Fields;
   /** The bytes that followed it. They belong to the other protocol. */
@@ -250,19 +250,19 @@ export interface Switched {
 export class LastResponse {
   /** True once a byte of it has arrived. */
   begun = false;
-  /** How many interim responses came before the final one. */
+  /** Interim responses received before the final one. */
   interim = 0;
   status = 0;
-  /** True if no byte of a body came with it, whatever its framing. */
+  /** True if no byte of a body was received, whatever its framing. */
   bodiless = false;
-  /** True if the connection must carry no further request. */
+  /** True if the connection must not carry further requests. */
   close = false;
   /** How long the server keeps the connection, in milliseconds; `null` if it does not say. */
   keepAliveMs: number | null = null;
-  /** Set if it agreed to the requested protocol. The sink has not been called for it. */
+  /** Set if it accepted the requested protocol. The sink has not been called for it. */
   switched: Switched | null = null;
 
-  /** Starts again for another request. */
+  /** Starts over for another request. */
   begin(): void {
     this.begun = false;
     this.interim = 0;
@@ -271,19 +271,19 @@ export class LastResponse {
   }
 }
 
-/** Interim responses before the final one; a server that sends more is at fault. */
+/** Maximum interim responses before the final one; a server that sends more is at fault. */
 const MAX_INTERIM = 16;
 
-/** Throws MalformedMessage for an interim response that no server may send. `count` is how many came, this one included. */
+/** Throws MalformedMessage for an interim response that no server may send. `count` is how many arrived, including this one. */
 export function checkInterim({ status, httpMinor }: ResponseHead, count: number): void {
-  // RFC 9110, 15.2.2: the upgrade that a 101 agrees to was never offered.
+  // RFC 9110, 15.2.2: the upgrade that a 101 accepts was never requested.
   if (status === 101) throw new MalformedMessage('an upgrade that was not asked for');
   // RFC 9110, 15.2: HTTP/1.0 knows no interim responses.
   if (httpMinor === 0) throw new MalformedMessage('an interim response in HTTP/1.0');
   if (count > MAX_INTERIM) throw new MalformedMessage('too many interim responses');
 }
 
-/** The value of `Date` on responses (RFC 9110, 6.6.1), made once a second rather than for each response. */
+/** The value of `Date` on responses (RFC 9110, 6.6.1), computed once a second rather than for each response. */
 export class DateField {
   #second = Number.NaN;
   #text = '';

@@ -11,13 +11,13 @@ import {
   UnfinishedHead,
 } from './response-head.ts';
 
-/** A response up to this size, head included, is passed on whole when it comes in one read. */
+/** A response up to this size, including its head, is passed on as a whole if it arrives in one read. */
 const WHOLE_MAX_BYTES = 16_384;
-/** Smaller pieces of a body are copied: lending them would keep a whole slab from being filled again. */
+/** Smaller pieces of a body are copied: lending them would keep a whole slab from being reused. */
 const LEND_MIN_BYTES = 2_048;
 
 /**
- * Where in a response the next byte belongs.
+ * The part of a response that the next byte belongs to.
  *
  * - `over` to `head`: a request is sent (`begin`)
  * - `head` to `body`: the head of the final response is complete; without a body, `over` follows at once
@@ -26,14 +26,14 @@ const LEND_MIN_BYTES = 2_048;
  * - any to `over`: `giveUp`
  */
 type ResponsePhase =
-  /** It belongs to the head of an interim or the final response. */
+  /** The head of an interim or the final response. */
   | 'head'
-  /** It belongs to a body. */
+  /** A body. */
   | 'body'
-  /** The response is complete, or was given up. */
+  /** None: the response is complete, or was given up. */
   | 'over';
 
-/** Reads the responses of one connection, one after the other, and hands each to its sink. Knows nothing of sockets. */
+/** Reads the responses of one connection, one after the other, and passes each to its sink. Independent of sockets. */
 export class ResponseReader {
   readonly #maxHeadBytes: number;
   #phase: ResponsePhase = 'over';
@@ -43,13 +43,13 @@ export class ResponseReader {
   #body: BodyDecoder | null = null;
   /** The part of the body in the bytes just read. */
   readonly #found = new JoinedPieces();
-  /** The bytes of a response that may still be passed on whole, as a string; `#gathered` is the body found so far. */
+  /** The bytes of a response that may still be passed on as a whole, as a string; `#gathered` is the body found so far. */
   #text: string | null = null;
   #gathered = '';
   /** The slab being read; `null` for bytes of our own, which are not overwritten. */
   #slab: LendingBytes | null = null;
   #wantsMore = true;
-  /** True if the request asks to switch to another protocol. */
+  /** True if the request asks to switch protocols. */
   #maySwitch = false;
   readonly #last = new LastResponse();
 
@@ -72,9 +72,9 @@ export class ResponseReader {
   }
 
   /**
-   * Gets ready for the response to a request with this method.
+   * Prepares for the response to a request with this method.
    *
-   * @param maySwitch whether it asks to switch to another protocol
+   * @param maySwitch whether it requests another protocol
    */
   begin(method: string, sink: ResponseSink, maySwitch = false): void {
     this.#phase = 'head';
@@ -93,8 +93,8 @@ export class ResponseReader {
   }
 
   /**
-   * Reads the first `end` bytes of the slab. Returns false if the sink has enough for now. Throws MalformedMessage, which the
-   * caller reports to the sink.
+   * Reads the first `end` bytes of the slab. Returns false to pause. Throws MalformedMessage, which the caller reports to the
+   * sink.
    */
   read(slab: LendingBytes, end: number): boolean {
     this.#last.begun = true;
@@ -125,7 +125,7 @@ export class ResponseReader {
     }
     while (this.#phase === 'head') {
       const headEnd = Math.min(end, this.#maxHeadBytes);
-      // Larger responses are not passed on whole, so only their heads are needed as strings.
+      // Larger responses are not passed on as a whole, so only their heads are needed as strings.
       const text = bytes.toString('latin1', 0, end <= WHOLE_MAX_BYTES ? end : sectionEnd(bytes, 0, headEnd));
       const head = readResponseHead(bytes, headEnd, text);
       if (head === null) {
@@ -145,24 +145,24 @@ export class ResponseReader {
       this.#passInterim(head);
       bytes = bytes.subarray(head.bytes, end);
       end = bytes.length;
-      // From here on, positions are no longer those of the slab.
+      // From here on, positions no longer refer to the slab.
       this.#slab = null;
       if (end > 0) bytes = Buffer.from(bytes);
     }
   }
 
-  /** Passes an interim response on. Any number of them may come before the final one (RFC 9110, 15.2). */
+  /** Passes on an interim response. Any number of them may precede the final one (RFC 9110, 15.2). */
   #passInterim(head: ResponseHead): void {
     checkInterim(head, ++this.#last.interim);
     this.#unfinishedHead.forget();
     const { close, fields } = responseFraming(this.#method, head);
     if (close) this.#last.close = true;
-    // Ignore a 100: the body that it asks for is on its way, or comes as soon as the client sends it.
+    // Ignore a 100: the body that it requests is on its way, or follows as soon as the client sends it.
     if (head.status === 100) return;
     this.#sink?.info(head.status, fields);
   }
 
-  /** Passes on the final response: whole if its body is here as well. */
+  /** Passes on the final response: as a whole if its body is there as well. */
   #begin(head: ResponseHead, bytes: Buffer, end: number, text: string): void {
     const { length, close, keepAliveMs, fields } = responseFraming(this.#method, head);
     this.#unfinishedHead.forget();
@@ -240,22 +240,22 @@ export class ResponseReader {
 }
 
 /**
- * Takes an upstream's response: any number of `info`, then either `whole`, or `head`, `data`... and `end`. `fail` may come
- * instead of any of them and is the last call, as are `whole` and `end`.
+ * Receives an upstream's response: any number of `info`, then either `whole`, or `head`, `data`... and `end`. `fail` may replace
+ * any of them and is the last call, as are `whole` and `end`.
  *
- * The fields are as the upstream sent them, hop-by-hop fields included, but without `Transfer-Encoding`.
+ * The fields are as the upstream sent them, including hop-by-hop fields, but without `Transfer-Encoding`.
  */
 export interface ResponseSink {
   /** Takes an interim response, with a status of 102 to 199. */
   info(status: number, fields: Fields): void;
   /** Takes a small response that arrived in one read; every character of the body is one byte. */
   whole(status: number, reason: string, fields: Fields, body: string): void;
-  /** Takes the start of a response whose body follows; `bodyLength` is `null` if unknown until its end. */
+  /** Takes the start of a response with a body; `bodyLength` is `null` if unknown until its end. */
   head(status: number, reason: string, fields: Fields, bodyLength: number | null): void;
   /**
-   * Takes one piece of the body. Returns false if the sink has enough until it calls `resume` on the call.
+   * Takes one piece of the body. Returns false to pause until it calls `resume` on the call.
    *
-   * With `release`, the bytes are lent: they stay as they are until it is called.
+   * With `release`, the bytes are lent: they stay unchanged until it is called.
    */
   data(chunk: Buffer, release: Release | null): boolean;
   end(trailers: Fields): void;

@@ -5,7 +5,7 @@ import { normalizeAddress } from '../http/index.ts';
 import { type Asked, type SentRequest, TestGateway } from './test-gateway.ts';
 import type { TestIssuer } from './test-identity.ts';
 
-/** An expectation that failed: its place in the list of requests, and what happened instead. */
+/** A failed expectation: the index of its request, and what happened instead. */
 export interface TestFailure {
   readonly path: readonly (string | number)[];
   readonly message: string;
@@ -54,7 +54,7 @@ async function send(
   return [];
 }
 
-/** Adds the status and error to the outcome "refused", which alone does not say what is wrong. */
+/** Adds the status and error to the outcome "refused", which alone does not explain it. */
 function whyRefused({ exchange }: Asked): string {
   const { error, status } = exchange.response;
   return outcomeOf(exchange) === 'refused' ? `: ${status}, ${error?.message}` : '';
@@ -106,7 +106,7 @@ class Callers {
     return { fields: ['Authorization', `Bearer ${issuer.token(kind, values, further)}`] };
   }
 
-  /** An address of 198.18.0.0/15, which is for tests of network devices (RFC 2544), so no operator lists it. */
+  /** An address of 198.18.0.0/15, which is reserved for tests of network devices (RFC 2544), so no operator lists it. */
   #addressOf({ claims: _, ...by }: TestedRequest['by']): string {
     const id = JSON.stringify(by);
     const n = this.#addresses.size + 1;
@@ -160,12 +160,12 @@ function outcomeOf({ response, ruling, destination, upstreamLeg }: Exchange): Ex
   return isServed && ruling?.outcome === 'admitted' ? 'admitted' : 'refused';
 }
 
-/** The limits in shadow that would have refused an admitted request, in the words of a test. */
+/** The shadow limits that would have refused an admitted request, in the words of a test. */
 function shadowOf({ shadowRefusals }: Exchange): readonly string[] {
   return shadowRefusals.map(by => (by === 'caller' ? 'bucket' : by));
 }
 
-/** The wait that the response asks for, in milliseconds; `null` if it asks for none. */
+/** The wait in the response, in milliseconds; `null` if there is none. */
 function retryAfterMs({ response: { error } }: Exchange): number | null {
   return error instanceof RateLimitError ? error.retryAfterMs : null;
 }

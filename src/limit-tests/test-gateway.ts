@@ -8,7 +8,7 @@ import { VirtualClock } from '../simulation/index.ts';
 import type { CallSink, Transport } from '../upstream/index.ts';
 import { silent, type TestIdentity, type TestIssuer, testIdentity } from './test-identity.ts';
 
-/** The start of virtual time. Any moment will do, because a window opens with its first request. */
+/** The start of virtual time. Any time will do, because a window opens with its first request. */
 const START_MS = 1_800_000_000_000;
 
 /** The response fields of the services: for HTTP, and for gRPC. */
@@ -24,7 +24,7 @@ export interface Asked {
 
 /**
  * A gateway in virtual time and without sockets, with the gates, limits and restrictions of a real one. Its services answer at
- * once, with the status that the test names. It counts in memory, and `patience` is off.
+ * once, with the status given in the test. It counts in memory, and `patience` is off.
  */
 export class TestGateway {
   /** The issuers of the configuration, in its order; empty if it knows no tokens. */
@@ -40,7 +40,7 @@ export class TestGateway {
     this.#clock = clock;
     this.issuers = identity?.issuers ?? [];
     const { limits, caps, upstreams } = snapshot;
-    // Timers follow real time. That does no harm: no request of a test waits for one.
+    // Timers follow real time. That is harmless: no request of a test waits for one.
     const timed = withTimers(clock);
     const limiting = new Limiting(limits, {
       ...thisMachine,
@@ -75,8 +75,8 @@ export class TestGateway {
   /**
    * Sends a request and waits for its response.
    *
-   * @param atMs the moment, in milliseconds since the test began
-   * @param service the status that the service answers, if the request reaches it, and how long that takes
+   * @param atMs the time, in milliseconds since the test began
+   * @param service the service's status, if the request reaches it, and how long it takes
    */
   async ask(atMs: number, request: SentRequest, service: ServiceAnswer): Promise<Asked> {
     this.#endUntil(START_MS + atMs);
@@ -91,7 +91,7 @@ export class TestGateway {
     return { exchange, fields: downstream.received };
   }
 
-  /** Ends what was in flight until now, each at its moment. */
+  /** Ends what was in flight until now, each at its time. */
   #endUntil(ms: number): void {
     const ended = this.#running.filter(({ endsAtMs }) => endsAtMs <= ms);
     if (ended.length === 0) return;
@@ -115,7 +115,7 @@ export class TestGateway {
   }
 }
 
-/** What a service answers, and for how long the request is in flight. */
+/** A service's answer, and for how long the request is in flight. */
 export interface ServiceAnswer {
   readonly status: number;
   readonly takesMs: number;
@@ -148,7 +148,7 @@ class TestDownstream implements Downstream {
   readonly memory = new ConnectionMemory(true);
   readonly bytesReceived = 0;
   readonly keeps = () => {};
-  /** The fields of the response, as the gateway hands them to its listener. */
+  /** The fields of the response, as the gateway passes them to its listener. */
   received: Fields = [];
   readonly #over = Promise.withResolvers<void>();
 

@@ -59,7 +59,7 @@ const TOKEN_LIFE_S = 3_153_600_000;
 /** Claims of a token, by their names. */
 type Claims = Readonly<Record<string, unknown>>;
 
-/** Stands in for an issuer of the configuration: signs tokens with a key of its own, which the gateway trusts. */
+/** Stands in for an issuer of the configuration: signs tokens with its own key, which the gateway trusts. */
 export class TestIssuer {
   /** Its name in the configuration; `null` for the only one. */
   readonly name: string | null;
@@ -101,7 +101,7 @@ export class TestIssuer {
     return kind === 'user' ? principal : (bots?.principal ?? null);
   }
 
-  /** The token of a caller of this kind. `values`: of the claims that identify it; it may have further claims. */
+  /** The token of a caller of this kind. `values`: of the claims that identify it; `further`: additional claims. */
   token(kind: 'user' | 'bot', values: readonly string[], further: Claims): string {
     const id = JSON.stringify([kind, values, further]);
     const token = this.#tokens.get(id) ?? this.#sign(kind, values, further);
@@ -132,7 +132,7 @@ export class TestIssuer {
   }
 }
 
-/** A listener that ignores every event: a test looks at responses only. */
+/** A listener that ignores every event: a test only examines responses. */
 export function silent<Listener extends object>(): Listener {
   return new Proxy({} as Listener, { get: () => () => {} });
 }

@@ -21,7 +21,7 @@ import { Recent, type RecentGrowth } from './recent.ts';
 interface ObservationOptions {
   readonly clock: core.TimerClock;
   readonly log: Logger;
-  /** Names this process in the access log. No other process has the name, nor has this one after a restart. */
+  /** Identifies this process in the access log. No other process has this name, nor will this one after a restart. */
   readonly instance: string;
   readonly logging: LoggingOptions;
   /** The key of the pseudonyms while the configuration has none. */
@@ -29,11 +29,11 @@ interface ObservationOptions {
   readonly labels: metric.LabelModel;
   /** Whether gateways share a store; without one there are no metrics and no log lines about it. */
   readonly sharesStore: boolean;
-  /** Hears of reloads before metrics and the log do. */
+  /** Is notified of reloads before metrics and the log. */
   readonly reloadRecord: Partial<core.ReloadListener>;
-  /** Where spans go; `null` if they go nowhere. */
+  /** The destination of spans; `null` if there is none. */
   readonly spans: Partial<core.ExchangeListener> | null;
-  /** Whether the main thread of this process tells what concerns all of it. Default false: nobody else does. */
+  /** True if the main thread of this process reports what concerns all of it. Default false: this thread does. */
   readonly isWorker?: boolean | undefined;
 }
 
@@ -48,7 +48,7 @@ interface Gauges extends metric.ConnectionGauges {
   readonly workers?: { readonly count: number; views(): readonly metric.WorkerView[] } | undefined;
 }
 
-/** What one thread of a process has counted and noted since it was taken last. */
+/** What one thread of a process has counted and recorded since the last `take`. */
 export interface ObservationGrowth {
   readonly metrics: metric.MetricGrowth;
   readonly recent: RecentGrowth;
@@ -79,7 +79,7 @@ export class Observation {
   readonly #upstreamMetrics: metric.UpstreamMetrics;
   readonly #logging: Logging;
   readonly #onFault: OnFault;
-  /** The methods of events that the main thread reports instead of this one. */
+  /** Names of events that the main thread reports instead of this one. */
   readonly #unheard: ReadonlySet<string>;
   #labels: metric.LabelModel;
 
@@ -135,12 +135,12 @@ export class Observation {
     this.#prepare(labels);
   }
 
-  /** What became of log lines. */
+  /** The fate of log lines. */
   get logLosses(): LogLosses {
     return this.#log.destination.losses ?? NO_LOSSES;
   }
 
-  /** Follows the configuration. */
+  /** Applies the configuration. */
   use(logging: LoggingOptions, labels: metric.LabelModel): void {
     this.#logging.use(logging);
     this.#labels = labels;
@@ -148,8 +148,8 @@ export class Observation {
   }
 
   /**
-   * The listener for one provider, by its name, or for tokens of unknown providers (`none`). Null: the only provider, which
-   * metrics and logs do not name. It stays the same for as long as the gateway runs: its log tells changes of state.
+   * The listener for one provider, by its name, or for tokens of unknown providers (`none`). Null for the only provider, which
+   * metrics and logs do not name. Stays the same as long as the gateway runs: its log reports changes of state.
    */
   identityOf(provider: string | null): core.AuthListener & core.SignInListener {
     const known = this.#identities.get(provider);
@@ -171,7 +171,7 @@ export class Observation {
     this.#metrics.use(labels);
   }
 
-  /** The name of a principal in the log. */
+  /** The pseudonym of a principal in the log. */
   pseudonymOf(principal: string): string {
     return this.#logging.pseudonyms.of(principal);
   }
@@ -188,23 +188,23 @@ export class Observation {
     if (workers !== undefined) metric.observeWorkers(this.#metrics, () => workers.views());
   }
 
-  /** Takes what this thread has counted and noted since the last call. */
+  /** Takes what this thread has counted and recorded since the last call. */
   take(): ObservationGrowth {
     return { metrics: this.#metrics.takeGrowth(), recent: this.recent.take() };
   }
 
-  /** Adds what another thread has counted and noted: from then on, it counts as if it had happened here. */
+  /** Adds what another thread has counted and recorded, as if it had happened here. */
   add({ metrics, recent }: ObservationGrowth): void {
     this.#metrics.addGrowth(metrics);
     this.recent.add(recent);
   }
 
-  /** What each thread has for itself, for `scrape`. */
+  /** The values that each thread has, for `scrape`. */
   levels(): Promise<metric.Levels> {
     return this.#metrics.levels();
   }
 
-  /** All metrics in the text format of Prometheus, joined with what other threads have for themselves. */
+  /** All metrics in Prometheus' text format, merged with the values of other threads. */
   async scrape(others: readonly metric.Levels[] = []): Promise<{ contentType: string; text: string }> {
     return { contentType: this.#metrics.registry.contentType, text: await this.#metrics.text(others) };
   }
@@ -291,7 +291,10 @@ const RELOADS: MethodNames<core.ReloadListener> = {
   unwatched: true,
 };
 
-/** What every thread of a process hears, and its main thread alone tells: keys that it fetches for all, and names that it looks up. */
+/**
+ * Events that every thread of a process is notified of, but only its main thread reports: keys that it fetches for all, and names
+ * that it looks up.
+ */
 const TOLD_BY_MAIN: ReadonlySet<string> = new Set<
   keyof core.AuthListener | keyof core.SignInListener | keyof core.UpstreamListener
 >([
@@ -299,21 +302,21 @@ const TOLD_BY_MAIN: ReadonlySet<string> = new Set<
   ...(['addressesChanged', 'lookupFailed', 'lookupWorks'] as const),
 ]);
 
-/** Every method of a listener by name, so that the compiler notices when one is missing. */
+/** Every method of a listener by name, so that a missing one is a compile error. */
 export type MethodNames<L> = Readonly<Record<keyof L, true>>;
 
-/** No listener's method takes more arguments. */
+/** The type of all methods of listeners: none has more arguments. */
 type Hook = (first: unknown, second: unknown, third: unknown) => void;
 
 /** Called when a listener throws. `method`: the method of the listener. Must not throw. */
 type OnFault = (method: string, fault: unknown) => void;
 
 /**
- * Makes one listener of several: each call goes to those that have the method, in the order given. The lists are made once,
- * so that a call costs nothing for a listener that does not care. A listener that throws affects neither the other listeners nor the
+ * Combines several listeners: each call goes to those that have the method, in the order given. The lists are made once, so that
+ * a call costs nothing for listeners without the method. A listener that throws affects neither the other listeners nor the
  * caller: no event may end a request or the process.
  *
- * @param unheard methods whose calls go to nobody. Default none.
+ * @param unheard methods whose calls are dropped. Default none.
  */
 export function fanOut<L extends object>(
   methods: MethodNames<L>,

@@ -1,26 +1,26 @@
 import { type DecisionEvent, ownString, type RestrictionRefusal } from '../core/index.ts';
 import type { Tally } from './metrics/index.ts';
 
-/** What the metrics count of limits. */
+/** The metrics of limits' decisions. */
 export interface LimitTallies {
   /** Decisions by bucket, class and outcome. */
   readonly decisions: Tally;
-  /** Requests that a limit in shadow would have refused, by bucket, class and limit. */
+  /** Requests that a shadow limit would have refused, by bucket, class and limit. */
   readonly inShadow: Tally;
   /** Requests that a restriction refused, by class and reason. */
   readonly byRestriction: Tally;
 }
 
-/** Requests that limits admitted and refused, and how often a limit in shadow would have refused one. */
+/** Requests that limits admitted and refused, and how often a shadow limit would have refused one. */
 export interface DecisionCounts {
   readonly admitted: number;
   readonly refused: number;
   readonly shadowRefused: number;
-  /** Refused by a restriction, or as blocked, before any bucket was looked up: all of them count without a bucket. */
+  /** Refused by a restriction, or as blocked, before any bucket was looked up: all of them count as without a bucket. */
   readonly restricted: number;
 }
 
-/** What limits decided lately about a bucket's callers of one class. */
+/** Recent decisions about a bucket's callers of one class. */
 interface RecentBucket {
   readonly lastMinute: DecisionCounts;
   readonly lastHour: DecisionCounts;
@@ -29,8 +29,8 @@ interface RecentBucket {
 type Row = Readonly<Record<keyof DecisionCounts, SlidingCount>>;
 
 /**
- * Tells what limits decided in the last minute and hour. The metrics count anyway, so requests cost nothing more: this looks at
- * those counts every few seconds. Holds a row for each bucket and class that had a request, as many as the configuration has.
+ * Reports what limits decided in the last minute and hour. Costs requests nothing: it reads the counts of the metrics every few
+ * seconds. Has a row for each bucket and class with requests, at most as many as the configuration has.
  */
 export class RecentDecisions {
   readonly #tallies: LimitTallies;
@@ -111,32 +111,32 @@ function sumOf(tally: Tally | undefined): number {
   return sum;
 }
 
-/** Forgets callers that nothing was heard of for so long. */
+/** How long after their last event callers are forgotten. */
 const IDLE_MS = 3_600_000;
 
 /** A caller in a bucket, and how often something happened to it. */
 export interface TopCaller {
-  /** A principal or an address. Identifies a person: never show a principal as it is. */
+  /** A principal or an address. Identifies a person: never show a principal unchanged. */
   readonly caller: string;
   readonly callerClass: string;
   /** "none": without a bucket. */
   readonly bucket: string;
-  /** At least so often since `sinceMs`, and at most `maxCount`. */
+  /** The minimum number of times since `sinceMs`; `maxCount` is the maximum. */
   readonly count: number;
   readonly maxCount: number;
-  /** How often of these by a restriction. */
+  /** How many of `count` were due to a restriction. */
   readonly restricted: number;
-  /** What happened last. `admitted`: nothing refused it. */
+  /** The latest reason. `admitted` if nothing refused it. */
   readonly why: Why;
   /** Milliseconds since the epoch. */
   readonly sinceMs: number;
   readonly lastMs: number;
 }
 
-/** What one list has counted since it was taken last. */
+/** What one list has counted since the last `take`. */
 export interface TakenCallers {
   readonly callers: readonly TopCaller[];
-  /** The most that a caller can have counted that is not in `callers`. */
+  /** The maximum that a caller outside `callers` can have counted. */
   readonly unlisted: number;
 }
 
@@ -149,9 +149,9 @@ interface Entry {
   isOwn: boolean;
   callerClass: string;
   bucket: string;
-  /** 0: free. */
+  /** 0 if the entry is free. */
   count: number;
-  /** What it took over from the entry before it. */
+  /** The count taken over from the previous entry. */
   excess: number;
   restricted: number;
   why: Why;
@@ -161,14 +161,14 @@ interface Entry {
 
 /**
  * Finds the callers that something happens to most often, in bounded memory however many there are: the Space-Saving algorithm
- * (Metwally, Agrawal, El Abbadi: Efficient Computation of Frequent and Top-k Elements in Data Streams, 2005). A caller that is not
- * on the list takes the place of the one with the smallest count, and its count, as it may have been there that often.
+ * (Metwally, Agrawal, El Abbadi: Efficient Computation of Frequent and Top-k Elements in Data Streams, 2005). A caller that is
+ * not on the list replaces the one with the smallest count, and takes over that count, since it may have occurred that often.
  */
 export class TopCallers {
   readonly #entries: readonly Entry[];
-  /** Entries by bucket and caller: two look-ups need no text for a joint key. */
+  /** Entries by bucket and caller: two lookups need no combined key. */
   readonly #places = new Map<string, Map<string, Entry>>();
-  /** The smallest count when the search for a place began its round, and where it is. */
+  /** The smallest count at the beginning of the current search round, and its position. */
   #smallest = 0;
   #next = 0;
 
@@ -187,7 +187,7 @@ export class TopCallers {
     }));
   }
 
-  /** Counts one event of a caller. Returns the entry, in which the caller of this method can note what the event was. */
+  /** Counts one event of a caller. Returns the entry, to which details of the event can be added. */
   note(
     bucket: string,
     callerClass: string,
@@ -200,7 +200,10 @@ export class TopCallers {
     return entry;
   }
 
-  /** Forgets callers that sent nothing for an hour. Call it every few seconds: entries keep the strings that they were cut from in memory. */
+  /**
+   * Forgets callers without events for an hour. Call it every few seconds: entries keep the strings that they were cut from in
+   * memory.
+   */
   sweep(nowMs: number): void {
     for (const entry of this.#entries) {
       if (entry.count === 0) continue;
@@ -241,7 +244,7 @@ export class TopCallers {
     return entry;
   }
 
-  /** The most frequent first. */
+  /** Returns the callers, most frequent first. */
   list(): TopCaller[] {
     return this.#entries
       .filter(({ count }) => count > 0)
@@ -277,7 +280,10 @@ export class TopCallers {
     ofBucket?.set(entry.caller, entry);
   }
 
-  /** Finds one entry after the other with the smallest count in one round, as counts only grow: a search is short on average. */
+  /**
+   * Finds the entries with the smallest count one after the other in one round, since counts only grow: a search is short on
+   * average.
+   */
   #leastFrequent(): Entry {
     for (;;) {
       const entry = this.#entries[this.#next++];
@@ -301,19 +307,19 @@ export class TopCallers {
 /** How often `advance` is called. */
 export const TICK_MS = 5_000;
 
-/** Whole ticks in the last minute: with the one in progress, 55 to 60 seconds. */
+/** Complete ticks in the last minute: with the current one, 55 to 60 seconds. */
 const TICKS = 11;
 const TICKS_IN_MINUTE = 60_000 / TICK_MS;
 const MINUTES = 60;
 
-/** How much a count that only grows has grown lately. Costs nothing while it grows: it is looked at every few seconds. */
+/** The recent growth of an increasing count. Costs nothing per event: the count is read every few seconds. */
 export class SlidingCount {
-  /** How much it has grown by tick, then by minute; both parts are rings. */
+  /** Growth per tick, then per minute; both parts are rings. */
   readonly #growth = new Uint32Array(TICKS + MINUTES);
   #seen = 0;
   #tick = 0;
 
-  /** Ends a tick. `total`: the count now. If it is smaller than before, it has begun again at 0. */
+  /** Ends a tick. `total`: the current count. If it is smaller than before, it was reset to 0. */
   advance(total: number): void {
     const growth = this.#since(total);
     this.#seen = total;

@@ -3,7 +3,7 @@ import { errorText } from '../core/index.ts';
 import type { LimitTallies, TakenCallers, TopCaller } from './recent-decisions.ts';
 import { RecentDecisions, SlidingCount, TICK_MS, TopCallers } from './recent-decisions.ts';
 
-/** What one thread has noted of callers and errors since it was taken last. */
+/** What one thread has recorded about callers and errors since the last `take`. */
 export type RecentGrowth = CallerGrowth & ErrorGrowth;
 
 interface CallerGrowth {
@@ -16,10 +16,10 @@ interface ErrorGrowth {
   readonly upstreams: readonly ErrorCount[];
 }
 
-/** How many errors of one kind, and what the last one was. */
+/** The number of errors of one kind, and the last one. */
 type ErrorCount = Pick<RecentError, 'kind' | 'count' | 'lastAtMs' | 'cause'>;
 
-/** What happened within the last hour, for the status page. Bounded, and looked after every few seconds. */
+/** What happened within the last hour, for the status page. Bounded, and updated every few seconds. */
 export class Recent {
   readonly decisions: RecentDecisions;
   readonly callers: RecentCallers;
@@ -45,12 +45,12 @@ export class Recent {
     this.#clock.cancel(this.#timer);
   }
 
-  /** Takes what was noted since the last call, for another thread to add. */
+  /** Takes what was recorded since the last call, for another thread to add. */
   take(): RecentGrowth {
     return { ...this.callers.take(), ...this.errors.take() };
   }
 
-  /** Adds what another thread has noted. */
+  /** Adds what another thread has recorded. */
   add(growth: RecentGrowth): void {
     this.callers.add(growth);
     this.errors.add(growth);
@@ -64,11 +64,11 @@ export class Recent {
   }
 }
 
-/** Callers held in each list. */
+/** Callers kept in each list. */
 const CAPACITY = 128;
 const MINUTE_MS = 60_000;
 
-/** Which callers limits and restrictions refuse most, and which are close to that. */
+/** The callers that limits and restrictions refuse most, and those close to a limit. */
 class RecentCallers implements Partial<core.LimitListener> {
   readonly #clock: core.Clock;
   readonly #refused = new TopCallers(CAPACITY);
@@ -117,7 +117,7 @@ class RecentCallers implements Partial<core.LimitListener> {
   }
 }
 
-/** The most characters kept of a cause. The cause of a fault is longer, since it has a stack. */
+/** Maximum characters kept of a cause. The cause of a fault is longer, since it has a stack. */
 const MAX_CAUSE = 300;
 
 /** Errors of one kind. */
@@ -130,7 +130,7 @@ export interface RecentError {
   readonly lastHour: number;
   /** When the last one happened, milliseconds since the epoch. */
   readonly lastAtMs: number;
-  /** What the last one was; null: its kind says all. May hold text from outside: escape it. */
+  /** The cause of the last one; null if the kind says everything. May contain text from outside: escape it. */
   readonly cause: string | null;
 }
 
@@ -166,7 +166,7 @@ export class RecentErrors implements Partial<Heard> {
     }
     if (error.cap !== null) this.#note(this.#kinds, `cap ${error.cap}`, null);
     else if (error.side === 'upstream') this.#note(this.#upstreams, upstream ?? 'none', describe(error));
-    // Sign-in and the store report their own.
+    // Sign-in and the store report their own errors.
     else if (error.side === 'gateway') this.#note(this.#kinds, 'gateway', describe(error));
   }
 
@@ -251,7 +251,7 @@ export class RecentErrors implements Partial<Heard> {
     }
   }
 
-  /** All kinds but the errors of upstreams, the latest first. */
+  /** All kinds except the errors of upstreams, the latest first. */
   get list(): readonly RecentError[] {
     const all = [...this.#kinds].map(([kind, kept]) => view(kind, kept));
     return all.sort((one, other) => other.lastAtMs - one.lastAtMs);
@@ -263,7 +263,7 @@ export class RecentErrors implements Partial<Heard> {
     return kept === undefined ? null : view(upstream, kept);
   }
 
-  /** Leaves out errors of clients, which are everyday events. */
+  /** Omits errors of clients, which are everyday events. */
   #noteAttempt(what: string, { error, outcome }: core.RedeemEvent | core.SignOutEvent): void {
     if (error === null || error.side === 'client') return;
     const cause = error.cause === undefined ? error.message : errorText(error.cause);

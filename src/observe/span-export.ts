@@ -3,14 +3,14 @@ import type { Attributes, Context, HrTime, Tracer } from '@opentelemetry/api';
 import type { Clock, ExchangeListener, ExchangeRecord, TraceRecord } from '../core/index.ts';
 import { type Logger, OncePerMinute } from './log/index.ts';
 
-/** Where an upstream is. */
+/** The address of an upstream. */
 export interface SpanPeer {
   readonly host: string;
   readonly port: number;
 }
 
-// The attributes of HTTP spans, by their stable names (https://opentelemetry.io/docs/specs/semconv/http/http-spans/). What may
-// hold a secret or names a person is left out: path, query, address and header fields.
+// The attributes of HTTP spans, by their stable names (https://opentelemetry.io/docs/specs/semconv/http/http-spans/). Possible
+// secrets and personal data are omitted: path, query, address and header fields.
 
 /** Methods of RFC 9110 and RFC 5789. Anything else is a value that a client chose. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH']);
@@ -22,7 +22,7 @@ function serverAttributes(record: ExchangeRecord): Attributes {
     ...(route === null ? {} : { 'http.route': pathOf(route) }),
     ...(status === 0 ? {} : { 'http.response.status_code': status }),
     'network.protocol.name': 'http',
-    // gRPC-Web comes over both.
+    // gRPC-Web runs over both.
     ...(protocol === 'grpc_web'
       ? {}
       : { 'network.protocol.version': protocol === 'h2' || protocol === 'grpc' ? '2' : '1.1' }),
@@ -44,19 +44,19 @@ function clientAttributes(record: ExchangeRecord, peer: SpanPeer | undefined): A
   };
 }
 
-/** The address of the endpoint, where an upstream has several. */
+/** The address of the endpoint, if an upstream has several. */
 function peerAttributes(endpoint: string | null): Attributes {
   const [, address, port] = /^\[?(.+?)\]?:(\d+)$/.exec(endpoint ?? '') ?? [];
   if (address === undefined) return {};
   return { 'network.peer.address': address, 'network.peer.port': Number(port) };
 }
 
-/** Whether the upstream's part went wrong: for a client, from 400 on. */
+/** Whether the upstream's part failed: for a client, from 400 on. */
 function isFailedUpstream({ status, upstreamMs }: ExchangeRecord): boolean {
   return upstreamMs === null || status >= 400;
 }
 
-/** `GET /v1/things/{id}`, or the method alone. */
+/** The name of a span: `GET /v1/things/{id}`, or only the method. */
 function spanName({ method, route }: ExchangeRecord): string {
   const known = METHODS.has(method) ? method : 'HTTP';
   return route === null ? known : `${known} ${pathOf(route)}`;
@@ -75,22 +75,22 @@ function errorType(status: number): string {
   return status === 0 ? '_OTHER' : String(status);
 }
 
-/** Where spans go. */
+/** Where spans are sent. */
 export interface SpanExportOptions {
   readonly endpoint: string;
   /** `service.name` */
   readonly service: string;
-  /** Spans that may wait; further ones are lost. */
+  /** Maximum spans waiting; further ones are lost. */
   readonly queue: number;
   readonly timeoutMs: number;
 }
 
-/** What one span says. */
+/** The content of a span. */
 interface Span {
   readonly spanId: string;
   readonly kind: number;
   readonly attributes: Attributes;
-  /** The context of the span that it is a part of. */
+  /** The context of the parent span. */
   readonly parent: Context;
   readonly fromMs: number;
   readonly toMs: number;
@@ -98,14 +98,14 @@ interface Span {
 }
 
 /**
- * Exports two spans for each recorded exchange once it is over: its own, and the upstream's until the head of the response.
- * The spans have the ids that were sent in `traceparent`.
+ * Exports two spans for each recorded exchange at its end: its own, and the upstream's until the head of the response. The spans
+ * have the ids that were sent in `traceparent`.
  */
 export class SpanExport implements Partial<ExchangeListener> {
   readonly #sdk: Sdk;
   readonly #tracer: Tracer;
   readonly #shutdown: () => Promise<void>;
-  /** The ids of the next span that is made. */
+  /** The ids of the next span. */
   #ids = { traceId: '', spanId: '' };
   #peers: ReadonlyMap<string, SpanPeer> = new Map();
 
@@ -115,7 +115,7 @@ export class SpanExport implements Partial<ExchangeListener> {
     api.diag.setLogger(failureLog(log, clock), api.DiagLogLevel.ERROR);
     const exporter = new otlp.OTLPTraceExporter({ url: options.endpoint, timeoutMillis: options.timeoutMs });
     const provider = new trace.TracerProvider({
-      // What is not to be recorded never comes here.
+      // Spans that are not to be recorded never get here.
       sampler: new trace.AlwaysOnSampler(),
       resource: resources.resourceFromAttributes({
         'service.name': options.service,
@@ -139,7 +139,7 @@ export class SpanExport implements Partial<ExchangeListener> {
     this.#shutdown = () => provider.shutdown();
   }
 
-  /** Follows the configuration: where each upstream is. */
+  /** Applies the configuration: the address of each upstream. */
   use(peers: ReadonlyMap<string, SpanPeer>): void {
     this.#peers = peers;
   }
@@ -163,7 +163,7 @@ export class SpanExport implements Partial<ExchangeListener> {
     this.#span(record, { ...client, spanId, fromMs, toMs, failed: isFailedUpstream(record) });
   }
 
-  /** Sends what waits. */
+  /** Sends what is waiting. */
   stop(): Promise<void> {
     return this.#shutdown().catch(() => {});
   }
@@ -177,7 +177,7 @@ export class SpanExport implements Partial<ExchangeListener> {
     span.end(hrTime(toMs));
   }
 
-  /** The context of the span that a span is a part of. */
+  /** The context of a span's parent. */
   #contextOf({ traceId }: TraceRecord, spanId: string | null): Context {
     const { ROOT_CONTEXT, trace, TraceFlags } = this.#sdk.api;
     if (spanId === null) return ROOT_CONTEXT;
@@ -186,7 +186,7 @@ export class SpanExport implements Partial<ExchangeListener> {
   }
 }
 
-/** A small number would be taken for a moment of another clock. */
+/** A small number would be taken for a time of another clock. */
 function hrTime(epochMs: number): HrTime {
   const seconds = Math.floor(epochMs / 1_000);
   return [seconds, Math.round((epochMs - seconds * 1_000) * 1e6)];
@@ -195,7 +195,7 @@ function hrTime(epochMs: number): HrTime {
 /** Logs the failures that the SDK reports, at most once a minute. */
 function failureLog(log: Logger, clock: Clock) {
   const silent = () => {};
-  // A receiver that is away would otherwise fill the log.
+  // An unavailable receiver would otherwise fill the log.
   const failures = new OncePerMinute(clock);
   const error = (message: string) => {
     if (failures.count('export') === 0) return;
@@ -204,7 +204,7 @@ function failureLog(log: Logger, clock: Clock) {
   return { error, warn: silent, info: silent, debug: silent, verbose: silent };
 }
 
-/** Loads the SDK of OpenTelemetry and begins to export. Rejects with `MissingPackages` if it is not installed. */
+/** Loads the OpenTelemetry SDK and begins to export. Rejects with `MissingPackages` if it is not installed. */
 export async function openSpanExport(
   options: SpanExportOptions,
   version: string,
@@ -214,7 +214,7 @@ export async function openSpanExport(
   return new SpanExport(options, version, await loadSdk(), log, clock);
 }
 
-/** The packages that an operator who exports spans installs beside the gateway. */
+/** The packages that an operator who exports spans installs next to the gateway. */
 const PACKAGES = [
   '@opentelemetry/api',
   '@opentelemetry/sdk-trace',
@@ -224,7 +224,7 @@ const PACKAGES = [
 
 const NEEDS = `needs packages that are not installed: npm install ${PACKAGES.join(' ')}`;
 
-/** The parts of OpenTelemetry's SDK. */
+/** The parts of the OpenTelemetry SDK. */
 type Sdk = Awaited<ReturnType<typeof loadSdk>>;
 
 /** Loads the SDK, which is optional. Rejects with `MissingPackages` if it is not installed. */
@@ -243,7 +243,7 @@ async function loadSdk() {
   }
 }
 
-/** What an operator has to do before the SDK can be loaded; null: nothing. Loads nothing. */
+/** What an operator has to do before the SDK can be loaded; null if nothing. Loads nothing. */
 export function missingSdk(): string | null {
   return PACKAGES.every(isInstalled) ? null : NEEDS;
 }
@@ -257,5 +257,5 @@ function isInstalled(name: string): boolean {
   }
 }
 
-/** Packages are not installed. The message says which, and how to install them. */
+/** Thrown if packages are not installed. The message says which, and how to install them. */
 export class MissingPackages extends Error {}

@@ -5,19 +5,19 @@ import type { Logger } from '../observe/index.ts';
 import { causeOf, LateWriter } from './late-writer.ts';
 import { WholeFile } from './whole-file.ts';
 
-/** How often it is asked whether counters have changed. */
+/** How often to check whether counters have changed. */
 const LOOK_MS = 250;
 
 interface Saved {
   readonly hashRoot: Buffer;
-  /** The identities of limits that rows name by their place here. */
+  /** The identities of limits, to which rows refer by index. */
   readonly limits: readonly string[];
   readonly rows: Buffer;
 }
 
-/** Keeps the counters of long windows over a restart. */
+/** Keeps the counters of long windows across a restart. */
 export class CountersFile {
-  /** What the hashes of clients in the file follow from: the tables that take them back need the same. */
+  /** The root of the hashes of clients in the file: the tables that restore them need the same. */
   readonly hashRoot: Buffer;
   readonly #file: WholeFile;
   readonly #leastMs: number;
@@ -46,7 +46,7 @@ export class CountersFile {
     this.#log = log;
   }
 
-  /** Reads what the file holds. Says why, and begins again, if it cannot be read. `isWritten`: whether it is written again. */
+  /** Reads the file. If that fails, logs why and starts empty. `isWritten`: whether the file is written again. */
   static async open(
     folder: string,
     leastMs: number,
@@ -66,7 +66,7 @@ export class CountersFile {
     }
   }
 
-  /** Gives these counters what the file holds, and keeps them from now on where it is written. */
+  /** Restores these counters from the file, and from now on saves them if the file is written. */
   async follow(counters: LocalStore['kept']): Promise<void> {
     const { clock } = this.#system;
     const line = { type: 'state', file: this.#file.path };
@@ -102,7 +102,7 @@ export class CountersFile {
     this.#timer = clock.every(LOOK_MS, this.#look);
   }
 
-  /** Writes what is left to write, as `LateWriter.stop` does. */
+  /** Writes what is pending, as `LateWriter.stop` does. */
   async stop(): Promise<void> {
     this.#system.clock.cancel(this.#timer);
     this.#look?.();

@@ -4,16 +4,16 @@ import type { Network, System } from '../core/index.ts';
 
 const LOCK_NAME = 'weir.lock';
 
-/** How long after taking the lock it is clear that nobody has taken it at the same moment. */
+/** How long after taking the lock it is certain that nobody has taken it at the same time. */
 const RACE_MS = 100;
 
-/** The longest path of a socket, in bytes: on Linux; other systems have a few less. */
+/** The longest path of a socket, in bytes: on Linux; other systems allow slightly less. */
 const LONGEST_PATH = 107;
 
 /**
- * Takes a folder for this gateway alone; `null` if a living gateway on this machine has it. The lock is a socket in the folder: it
- * lives no longer than its process, whatever ended that, and is seen from other containers too. Two machines that share a folder
- * do not see each other. Throws what the system says, such as EACCES.
+ * Locks a folder for this gateway; `null` if a running gateway on this machine has it. The lock is a socket in the folder: it
+ * disappears with its process, however that ended, and is visible from other containers as well. Two machines that share a folder
+ * do not see each other. Throws the system's error, such as EACCES.
  */
 export async function lockFolder(
   folder: string,
@@ -30,22 +30,22 @@ export async function lockFolder(
   const server = network.createServer({}, socket => socket.destroy());
   server.listen(own);
   await once(server, 'listening').catch(async error => {
-    // Node.js says EACCES of a folder that is missing, too.
+    // Node.js reports EACCES for a missing folder as well.
     await files.stat(folder);
     throw error;
   });
   const { ino } = await files.stat(own);
   const isHeld = async () => (await files.stat(path).catch(() => null))?.ino === ino;
-  // Where two find the lock free at the same moment, the later one takes it from the other.
+  // If two gateways find the lock free at the same time, the later one takes it from the other.
   try {
     await files.rename(own, path);
   } catch (error) {
-    // It would keep the process running. The socket goes with it.
+    // It would keep the process running. The socket is removed with it.
     server.close();
     throw error;
   }
   await new Promise<void>(resolve => clock.after(RACE_MS, resolve));
-  // Until here it keeps the process running, which has nothing else to do while it starts.
+  // Until here it keeps the process running, which has nothing else to do during startup.
   server.unref();
   const lock = {
     async release() {

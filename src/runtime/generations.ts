@@ -5,18 +5,17 @@ import { Identity, type IdentityDependencies } from './identity.ts';
 interface GenerationsDependencies {
   readonly identity: IdentityDependencies;
   readonly transports: Transports;
-  /** Called when another generation begins to serve, to update everything else that follows the configuration. */
+  /** Called when another generation comes into use, to update everything else that depends on the configuration. */
   readonly serve: (generation: Generation) => void;
-  /** Called when a valid generation begins to wait for the keys of its provider. */
+  /** Called when a valid generation starts waiting for the keys of its provider. */
   readonly wait: (generation: Generation) => void;
 }
 
 /**
- * Replaces one generation by the next, which inherits whatever did not change: connections, keys and verified
- * tokens.
+ * Replaces one generation with the next, which inherits everything that did not change: connections, keys and verified tokens.
  *
- * A generation with another provider waits until it has that provider's keys, without which it would turn every caller away;
- * until then the current one serves. If the current one has no keys either, there is nothing to lose, and the next does not wait.
+ * A generation with another provider waits until it has that provider's keys, without which it would turn all callers away; until
+ * then the current one stays in use. If the current one has no keys either, there is nothing to lose, and the next does not wait.
  */
 export class Generations {
   readonly #dependencies: GenerationsDependencies;
@@ -35,7 +34,7 @@ export class Generations {
     this.#current.identity?.serve();
   }
 
-  /** The generation that serves. */
+  /** The generation in use. */
   get current(): Generation {
     return this.#current;
   }
@@ -44,7 +43,7 @@ export class Generations {
     this.#current.identity?.start();
   }
 
-  /** Replaces the current configuration, and any that waits. If it throws, nothing has changed. */
+  /** Replaces the current configuration, and any waiting one. If it throws, nothing has changed. */
   take(snapshot: Snapshot): void {
     const before = this.#current.identity;
     const identity =
@@ -79,10 +78,10 @@ export class Generations {
   }
 }
 
-/** One snapshot and the live parts that serve it. Replaced as a whole; an exchange keeps its own to the end. */
+/** One snapshot and its live parts. Replaced as a whole; an exchange keeps its own to the end. */
 export interface Generation {
   readonly snapshot: Snapshot;
-  /** Identifies callers; `null` if no identity provider is configured, so that every route says `authentication: none`. */
+  /** Identifies callers; `null` if no identity provider is configured, so that every route has `authentication: none`. */
   readonly identity: Identity | null;
   readonly transports: TransportMap;
 }
@@ -93,7 +92,7 @@ export type RequestIdentity = Pick<Identity, 'verifier' | 'signIn' | 'notices' |
 /** The part of a generation that requests need. */
 export interface RequestGeneration extends Omit<Generation, 'identity' | 'transports'> {
   readonly identity: RequestIdentity | null;
-  /** Holds them by the names of their upstreams. */
+  /** Transports by the names of their upstreams. */
   readonly transports: ReadonlyMap<string, { readonly transport: Transport }>;
 }
 

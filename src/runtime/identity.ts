@@ -31,30 +31,30 @@ export interface IdentityDependencies extends Pick<System, 'clock' | 'random' | 
   readonly listenerOf: (provider: string | null) => AuthListener & SignInListener;
   /** The revocations of all issuers. */
   readonly revocations: Revocations;
-  /** What takes the notices that providers send by themselves. */
+  /** The dependencies of the receiver of providers' notices. */
   readonly notices: NoticesDependencies;
-  /** Bounds failed verifications, where the configuration limits them. Outlives changes of providers: it belongs to addresses. */
+  /** Bounds failed verifications, if the configuration limits them. Outlives changes of providers: it is for addresses. */
   readonly budget: VerificationBudget;
   readonly ownerChecks: OwnerChecks;
-  /** Makes the permits of requests to providers. Default: permits of each sign-in. */
+  /** Creates the permits of requests to providers. Default: separate permits for each sign-in. */
   readonly newPermits?: NewPermits | undefined;
-  /** How the threads of the process share what one of them learns of providers. Default: there is one thread. */
+  /** How the threads of the process share what one of them learns about providers. Default: there is only one thread. */
   readonly issuers?: IssuerSharing | undefined;
 }
 
-/** Identifies callers by their tokens and signs users in, at one provider or at several. */
+/** Identifies callers by their tokens and signs users in, at one or more providers. */
 export class Identity {
   readonly verifier: TokenVerifier;
   /** Signs users in; `null` if no provider does. */
   readonly signIn: SignIn | null;
-  /** Takes the notices that providers send by themselves. */
+  /** Receives notices that providers send. */
   readonly notices: Notices;
   readonly #model: IdentityModel;
   readonly #providers: readonly ProviderIdentity[];
   readonly #budget: VerificationBudget;
   readonly #allKnow: NoticesDependencies['allKnow'];
 
-  /** Leaves `before` unchanged. Throws if the options make no sense. */
+  /** Leaves `before` unchanged. Throws if the options are invalid. */
   constructor(model: IdentityModel, dependencies: IdentityDependencies, before: Identity | null = null) {
     const { listenerOf, ...shared } = dependencies;
     const budget = model.failedVerifications === null ? null : dependencies.budget;
@@ -83,7 +83,7 @@ export class Identity {
     return this.#allKnow();
   }
 
-  /** Whether the provider of this caller still holds its token valid: see `Introspection.ask`. */
+  /** Whether this caller's provider still considers its token valid: see `Introspection.ask`. */
   introspect(
     { issuer }: Caller,
     token: string,
@@ -97,8 +97,8 @@ export class Identity {
   }
 
   /**
-   * True once each provider has sent its keys or failed to, and one has sent them. A provider that is away must not keep the
-   * others' callers out; one that takes a moment longer than the others must not lose its own. Never becomes false again.
+   * True once each provider has sent its keys or failed to, and at least one has sent them. An unavailable provider must not keep
+   * the others' callers out, nor a slightly slower one lose its own callers. Never becomes false again.
    */
   get ready(): boolean {
     return (
@@ -107,15 +107,15 @@ export class Identity {
     );
   }
 
-  /** What is known about each provider, in the order of the file. */
+  /** What is known about each provider, in file order. */
   get facts(): readonly ProviderFacts[] {
     return this.#providers.map(({ facts }) => facts);
   }
 
   /**
-   * Starts asking the providers, in the background, unless the previous identity does so already.
+   * Starts sending requests to the providers, in the background, unless the previous identity already does.
    *
-   * @param onReady called whenever a provider has answered and this is ready, never before it returns
+   * @param onReady called whenever a provider has answered and this is ready, never before `start` returns
    */
   start(onReady: () => void = () => {}): void {
     for (const provider of this.#providers) {
@@ -125,18 +125,18 @@ export class Identity {
     }
   }
 
-  /** Serves from now on: its numbers apply to what it shares with the previous identity. */
+  /** Comes into use: its numbers apply to what it shares with the previous identity. */
   serve(): void {
     for (const provider of this.#providers) provider.serve();
     if (this.#model.failedVerifications !== null) this.#budget.use(this.#model.failedVerifications);
   }
 
-  /** Ends what `next` has not taken over, except for exchanges in progress. */
+  /** Stops everything that `next` has not taken over, except for exchanges in progress. */
   retire(next: Identity | null): void {
     for (const provider of this.#providers) provider.retire(next === null ? [] : next.#providers);
   }
 
-  /** The kinds of notices that are taken on the admin listener. */
+  /** The kinds of notices that are received on the admin listener. */
   get adminNotices(): ReadonlySet<NoticeKind> {
     const isAdmin = (kind: NoticeKind) =>
       this.#model.providers.some(({ notices }) => notices[kind] === 'admin');
@@ -147,7 +147,7 @@ export class Identity {
     for (const provider of this.#providers) provider.stop();
   }
 
-  /** The same object while nothing changes: what connections remember of their tokens depends on it. */
+  /** The same object while nothing changes: what connections remember about their tokens depends on it. */
   #verifierAfter(before: Identity | null, { listenerOf }: IdentityDependencies): TokenVerifier {
     const verifiers = this.#providers.map(({ verifier }) => verifier);
     const [only, ...others] = verifiers;
@@ -180,12 +180,12 @@ interface ProviderIdentityDependencies extends IssuerDependencies {
 }
 
 /**
- * Verifies the tokens of one provider and signs users in there, with its endpoints, its keys, and what was learnt from both. Takes
- * over from the previous configuration what still fits.
+ * Verifies the tokens of one provider and signs users in there, with its endpoints, its keys, and what was learnt from both.
+ * Takes over what is still valid from the previous configuration.
  */
 class ProviderIdentity {
   readonly verifier: Verifier;
-  /** Signs users in at this provider; `null` if it signs none in. */
+  /** Signs users in at this provider; `null` if it does not. */
   readonly signIn: SignIn | null;
   readonly #introspection: Introspection | null;
   readonly #model: ProviderModel;
@@ -193,7 +193,7 @@ class ProviderIdentity {
   readonly #budget: TokenBudget | null;
   readonly #isIssuerNew: boolean;
 
-  /** Leaves `before` unchanged. Throws if the options make no sense. */
+  /** Leaves `before` unchanged. Throws if the options are invalid. */
   constructor(
     model: ProviderModel,
     dependencies: ProviderIdentityDependencies,
@@ -214,12 +214,12 @@ class ProviderIdentity {
     return this.#model.provider.issuer;
   }
 
-  /** Which of its tokens are revoked. */
+  /** The revoked tokens of this provider. */
   get revocations(): IssuerRevocations {
     return this.#issuer.revocations;
   }
 
-  /** What its notices are judged by; `null` if none is taken. */
+  /** What its notices are checked with; `null` if none are received. */
   get noticeIssuer(): NoticeIssuer | null {
     const { client, accessTokens, notices } = this.#model;
     const kinds = new Set(noticeKindsIn(notices));
@@ -240,7 +240,7 @@ class ProviderIdentity {
     return this.#issuer.keys.loaded;
   }
 
-  /** True once the first key set has arrived, or could not be had. */
+  /** True once the first key set has arrived, or could not be fetched. */
   get hasAnswered(): boolean {
     return this.hasKeys || this.#issuer.hasFailed;
   }
@@ -258,15 +258,15 @@ class ProviderIdentity {
   }
 
   /**
-   * Starts asking the provider, in the background, unless the previous identity does so already.
+   * Starts sending requests to the provider, in the background, unless the previous identity already does.
    *
-   * @param onAnswer called with each valid key set and each failure, never before this returns
+   * @param onAnswer called with each valid key set and each failure, never before `start` returns
    */
   start(onAnswer: () => void): void {
     if (this.#isIssuerNew) this.#issuer.start(onAnswer);
   }
 
-  /** Serves from now on: its numbers apply to what it shares with the previous identity. */
+  /** Comes into use: its numbers apply to what it shares with the previous identity. */
   serve(): void {
     const { notBeforeS, accessTokens } = this.#model;
     this.#issuer.revocations.use({
@@ -276,7 +276,7 @@ class ProviderIdentity {
     });
   }
 
-  /** Ends what none of `next` has taken over, except for exchanges in progress. */
+  /** Stops everything that none of `next` has taken over, except for exchanges in progress. */
   retire(next: readonly ProviderIdentity[]): void {
     if (!next.some(each => each.#issuer === this.#issuer)) this.#issuer.retire();
   }
@@ -285,7 +285,7 @@ class ProviderIdentity {
     this.#issuer.stop();
   }
 
-  /** The previous verifier with the tokens it has verified, if no rule that judges them has changed. */
+  /** The previous verifier with the tokens it has verified, if no rule for them has changed. */
   #knownVerifier(sameIssuer: ProviderIdentity | null): Verifier | null {
     if (sameIssuer === null || this.#budget !== sameIssuer.#budget) return null;
     const rules = ({ accessTokens, cache }: ProviderModel) => [accessTokens, cache];
@@ -299,15 +299,12 @@ class ProviderIdentity {
     return new Verifier(accessTokens, cache, { keys, revocations, budget, ownerChecks, clock, listener });
   }
 
-  /**
-   * Asks the provider whether a verified token is still valid there. Returns `null` if it cannot be asked, which the checks
-   * report.
-   */
+  /** Asks the provider whether a verified token is still valid. Returns `null` if it cannot be asked, which the checks report. */
   introspect(token: string, maxAgeMs: number, address: string): ReturnType<Introspection['ask']> | null {
     return this.#introspection === null ? null : this.#introspection.ask(token, maxAgeMs, address);
   }
 
-  /** The previous one with what it has learnt. */
+  /** The previous introspection with what it has learnt. */
   #knownIntrospection(sameIssuer: ProviderIdentity | null): Introspection | null {
     const isSame =
       sameIssuer !== null && isDeepStrictEqual(sameIssuer.#model.introspection, this.#model.introspection);

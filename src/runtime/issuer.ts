@@ -13,7 +13,7 @@ export interface IssuerDependencies extends Pick<System, 'clock' | 'random' | 'n
   readonly issuers?: IssuerSharing | undefined;
 }
 
-/** The provider as the issuer of tokens: its endpoints, its keys, and which of its tokens are revoked. */
+/** The provider as the issuer of tokens: its endpoints, its keys, and its revoked tokens. */
 export class Issuer {
   readonly provider: Provider;
   readonly keys: KeySet;
@@ -21,13 +21,13 @@ export class Issuer {
   readonly #model: ProviderModel;
   #hasFailed = false;
   #onAnswer: () => void = () => {};
-  /** Names it for other threads. */
+  /** Identifies it for other threads. */
   readonly #key: string;
   readonly #sharing: IssuerSharing | null;
-  /** Ends what joins it to other threads. */
+  /** Ends its connection to other threads. */
   readonly #part: () => void;
 
-  /** @param before the previous one, if it is the same issuer: what it knows is used until it is refreshed */
+  /** @param before the previous one, if it is the same issuer: its knowledge is used until it is refreshed */
   private constructor(model: ProviderModel, dependencies: IssuerDependencies, before: Issuer | null) {
     const { clock, random, network, listener, issuers } = dependencies;
     this.#model = model;
@@ -86,9 +86,9 @@ export class Issuer {
   }
 
   /**
-   * Starts asking the provider, in the background. Called once.
+   * Starts sending requests to the provider, in the background. Called once.
    *
-   * @param onAnswer called with each valid key set and each failure, never before this returns
+   * @param onAnswer called with each valid key set and each failure, never before `start` returns
    */
   start(onAnswer: () => void): void {
     this.#onAnswer = onAnswer;
@@ -125,7 +125,7 @@ export class Issuer {
     this.#onAnswer();
   }
 
-  /** Tells other threads what is known now. */
+  /** Publishes the current state to other threads. */
   #tell(): void {
     if (this.#sharing?.role !== 'tells') return;
     this.#sharing.tell(this.#key, {
@@ -136,7 +136,7 @@ export class Issuer {
     });
   }
 
-  /** Learns what another thread tells. */
+  /** Takes over the state from another thread. */
   #learn(state: IssuerState | null): void {
     if (state === null) return;
     const { metadata, keySet, hasFailed, cooldownMs } = state;
@@ -147,8 +147,8 @@ export class Issuer {
   }
 
   /**
-   * Fetches the keys for another thread, unless they are cooling down. Resolves to false as well if the fetch had begun before it
-   * asked: the set may lack a newer key.
+   * Fetches the keys for another thread, unless they are cooling down. Also resolves to false if the fetch had begun before the
+   * other thread asked: the set may lack a newer key.
    */
   async #refreshForOther(): Promise<boolean> {
     const { fetching } = this.keys;

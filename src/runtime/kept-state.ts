@@ -8,19 +8,19 @@ import { StateFile } from './state-file.ts';
 
 const NOWHERE = { write: () => Promise.resolve(0) };
 
-/** What a gateway keeps over a restart. */
+/** What a gateway keeps across a restart. */
 export interface KeptState {
-  /** Keeps the facts that pass through, those of other gateways (`null` if there are none) included. Call it once. */
+  /** Keeps the facts that pass through, including those of other gateways (`null` if there are none). Call it once. */
   keep(shared: Facts | null): Facts;
-  /** Whether the folder could be written at the start. If not, what it held is known, and nothing more is kept. */
+  /** Whether the folder was writable at startup. If not, its content is known, and nothing more is kept. */
   readonly isWritten: boolean;
   /** The counters of long windows; `null` if they are not kept. */
   readonly counters: CountersFile | null;
-  /** Writes what is left to write, and gives the folder free. */
+  /** Writes what is pending, and releases the folder. */
   stop(): Promise<void>;
 }
 
-/** Opens the folder of state. Returns `null`, and says why, if another gateway uses it. Nothing there stops a start. */
+/** Opens the state folder. Returns `null`, and logs why, if another gateway uses it. No content there prevents a start. */
 export async function openState(
   { folder, countersMs }: StateModel,
   system: System,
@@ -33,7 +33,7 @@ export async function openState(
     log.error(line, 'another gateway keeps its state in this folder: this one keeps nothing over a restart');
     return null;
   }
-  // What a folder holds that cannot be written, as on a full disk, may still be read. Nobody else writes there now, but
+  // The content of a folder that is not writable, as on a full disk, may still be readable. Nobody else writes there now, but
   // without a lock somebody may later.
   const isWritten = !('cause' in lock);
   if (!isWritten)
@@ -49,7 +49,7 @@ export async function openState(
   return keptState(file, facts ?? [], counters, isWritten ? lock : null, system, log);
 }
 
-/** Returns `null`, and says why, if the file cannot be read. */
+/** Returns `null`, and logs why, if the file cannot be read. */
 async function readFacts(file: StateFile, line: object, log: Logger): Promise<readonly Fact[] | null> {
   try {
     return await file.read();
@@ -99,12 +99,12 @@ class KeptFacts implements Facts {
   readonly #shared: Facts | null;
   readonly #writer: LateWriter;
   readonly #topics = new Map<string, FactTopic>();
-  /** The facts of the file that no topic has taken yet. */
+  /** Facts from the file that no topic has taken yet. */
   #kept: readonly Fact[];
 
   /**
-   * @param kept the facts that the file held
-   * @param shared where the facts of other gateways come from; `null` if there is one alone
+   * @param kept the facts in the file
+   * @param shared the source of other gateways' facts; `null` if there is only one gateway
    */
   constructor(
     kept: readonly Fact[],
@@ -140,7 +140,7 @@ class KeptFacts implements Facts {
     });
     for (const fact of kept) {
       holder.learn({ ...fact, name: fact.name.slice(topic.length + 1) });
-      // The others may not have heard of it before this gateway stopped.
+      // The others may not have learnt it before this gateway stopped.
       this.#shared?.post(fact);
     }
   }
@@ -155,7 +155,7 @@ class KeptFacts implements Facts {
     this.#writer.noteChange();
   }
 
-  /** Writes what is left to write. */
+  /** Writes what is pending. */
   stop(): Promise<void> {
     return this.#writer.stop();
   }

@@ -4,21 +4,21 @@ interface LateWriterOptions {
   readonly clock: TimerClock;
   /** Returns how many bytes were written. */
   readonly write: () => Promise<number>;
-  /** Hears once that it cannot be written, by a cause or another, and that it can be again (`null`). */
+  /** Called once if writing fails, for each cause, and with `null` when it succeeds again. */
   readonly onFault: (cause: string | null) => void;
 }
 
 /** How soon after a change it is written. */
 const WRITE_AFTER_MS = 250;
-/** How soon it is tried again where it cannot be written. */
+/** How soon a failed write is retried. */
 const RETRY_MS = 1_000;
-/** A file from this size on costs processor time to write: never more than a tenth. Below, it is the disk that takes long. */
+/** A file from this size on costs processor time to write, which is limited to a tenth. Below, only the disk takes time. */
 const LARGE_BYTES = 1_048_576;
 const REST_SHARE = 9;
-/** How long a gateway that stops waits for the disk. */
+/** How long a stopping gateway waits for the disk. */
 const STOP_MS = 5_000;
 
-/** Writes a file soon after what it holds has changed. */
+/** Writes a file soon after its content has changed. */
 export class LateWriter {
   readonly #options: LateWriterOptions;
   #changed = false;
@@ -37,7 +37,7 @@ export class LateWriter {
     if (this.#writing === null && !this.#stopped) this.#writeAfter(WRITE_AFTER_MS);
   }
 
-  /** Writes what is left to write. Waits for at most 5 s, and tells `onFault` if that was not enough. */
+  /** Writes what is pending. Waits for at most 5 s, and calls `onFault` if that was not enough. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#options.clock.cancel(this.#timer);
@@ -82,7 +82,7 @@ export class LateWriter {
   }
 }
 
-/** What the system calls an error, or its text. */
+/** The system's code for an error, or its text. */
 export function causeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? errorText(error);
 }

@@ -39,12 +39,12 @@ export class Limiting {
   readonly store: limits.LimitStore;
   /** Counters of this process: the store itself, or its stand-in while the shared one is unreachable. */
   readonly memory: limits.LocalStore;
-  /** The shared store; `null` if limits are counted in this process alone. */
+  /** The shared store; `null` if limits are counted only in this process. */
   readonly shared: SharedStore | null;
   readonly restrictions: Restrictions;
   /** The clients that limits.yaml lists as blocked; `null` if it lists none. */
   blocked: Blocked | null = null;
-  /** The restrictions that rules in shadow would have made. */
+  /** The restrictions that shadow rules would have made. */
   readonly shadowRestrictions: limits.ShadowRestrictions;
   readonly invalidRequests: limits.InvalidRequests;
   readonly webhookNotFound: limits.WebhookNotFound;
@@ -52,13 +52,13 @@ export class Limiting {
   /** Shows and resets what callers have consumed. */
   readonly allowances: Allowances;
   readonly listener: core.LimitListener;
-  /** The part of this thread in its process; `null` if it is alone. */
+  /** This thread's role in its process; `null` if it is alone. */
   readonly #thread: ThreadPart | null;
-  /** How gateways inform each other; `null` if there is one alone. */
+  /** How gateways inform each other; `null` if there is only one. */
   readonly #replication: Replication | null;
-  /** Whether what is revoked and restricted is still known after a restart. */
+  /** Whether revocations and restrictions are still known after a restart. */
   readonly outlivesRestart: boolean;
-  /** What gateways tell each other, and what this one keeps over a restart; `null` if neither. */
+  /** Facts exchanged by gateways, and kept by this one across a restart; `null` if neither. */
   readonly #facts: core.Facts | null;
   /** Adds up offences across all gateways. */
   readonly #feed: limits.OffenceFeed | null;
@@ -75,19 +75,19 @@ export class Limiting {
       readonly randomBytes: core.RandomBytes;
       readonly listener: core.LimitListener;
       readonly storeListener: core.StoreListener;
-      /** Makes the store that gateways share. Default: limits are counted in this process alone. */
+      /** Creates the store that gateways share. Default: limits are counted only in this process. */
       readonly newSharedStore?: NewSharedStore | null | undefined;
       /** Maximum counters held in this process. */
       readonly limitKeys: number;
-      /** The part of this thread in its process. Default: it is alone. */
+      /** This thread's role in its process. Default: it is alone. */
       readonly thread?: ThreadPart | undefined;
-      /** Keeps facts over a restart. Default: nothing is kept. */
+      /** Keeps facts across a restart. Default: nothing is kept. */
       readonly state?: Pick<KeptState, 'keep' | 'isWritten'> | null | undefined;
-      /** Makes the permits of requests in flight, if threads count them together. */
+      /** Creates the permits of requests in flight, if threads count them together. */
       readonly newPermits?: core.NewPermits | undefined;
-      /** What other threads told of their requests in flight. Default: nothing. */
+      /** The requests in flight that other threads reported. Default: none. */
       readonly inFlightElsewhere?: (() => readonly limits.InFlightCount[]) | undefined;
-      /** Where requests and offences are counted. Default: memory of this thread alone. */
+      /** Where requests and offences are counted. Default: memory of this thread. */
       readonly memory?: core.TableMemory | undefined;
       /** The counters on this machine. Default: those in this memory. */
       readonly counters?: limits.LocalStore | undefined;
@@ -146,25 +146,25 @@ export class Limiting {
     this.use(model);
   }
 
-  /** Throws an error, and changes nothing, if the memory that was made at the start has no room for so many limits. */
+  /** Throws an error, and changes nothing, if the memory allocated at startup has no room for this many limits. */
   use(model: LimitsModel): void {
     followLimits(this.memory, model);
     this.#buckets = model.buckets;
     if (this.shared !== null) this.shared.limits.keysPerCaller = model.keysPerCaller;
     this.#restricting.use(model);
     this.blocked = model.blocked === null ? null : new Blocked(model.blocked, model.neverRestrict);
-    // Numbers may have changed, and restrictions may have been lifted.
+    // Limits may have changed, and restrictions may have been lifted.
     this.shared?.limits.forgetRefusals();
   }
 
-  /** Counts an offence at the present time, and returns that time, on the clock of `decidedAtMs`. */
+  /** Counts an offence at the current time, and returns that time, on the clock of `decidedAtMs`. */
   offend(count: () => void): number {
     const atMs = this.memory.nowMs();
     this.#restrictingClock.stopAt(this.memory.momentMs, count);
     return atMs;
   }
 
-  /** Notes a refusal that was just decided, at the moment of that decision where this process made it. */
+  /** Records a refusal that was just decided, at the time of that decision if it was made in this process. */
   noteRefusal(limitRequest: LimitRequest, decision: limits.Decision, sender: RefusedSender): void {
     const note = () => noteRefusal(this.ignoredRefusals, limitRequest, decision, sender);
     if (this.shared === null) this.#restrictingClock.stopAt(this.memory.momentMs, note);
@@ -240,13 +240,13 @@ export class Limiting {
     return this.#replication.feed((offence, { restrictForMs, shadow }) => {
       if (this.restrictions.isExempt(offence.key)) return;
       if (shadow === true) this.shadowRestrictions.restrict(offence, restrictForMs);
-      // If it is restricted already, the first gateway has set the end.
+      // If it is already restricted, the first gateway has set the end.
       else if (!this.restrictions.isRestricted(offence)) this.restrictions.restrict(offence, restrictForMs);
     });
   }
 }
 
-/** Hears nothing: what all threads of a process know, its main thread reports. */
+/** Ignores all events: what all threads of a process know is reported by its main thread. */
 const SILENT: limits.RestrictionListener & Pick<core.LimitListener, 'shadowRestricted'> = {
   restricted() {},
   prolonged() {},
@@ -269,8 +269,8 @@ export function followLimits(counters: limits.LocalStore, model: LimitsModel): v
 }
 
 /**
- * A clock that can stand still while something is counted, so that all parts count it at the moment that the log has. Otherwise a
- * replay of the log could not know whether it fell before or after the end of a window.
+ * A clock that can be stopped while something is counted, so that all parts count it at the time in the log. Otherwise a replay
+ * of the log could not know whether it was before or after the end of a window.
  */
 export class StoppableClock implements core.Clock {
   readonly #clock: core.Clock;
@@ -288,7 +288,7 @@ export class StoppableClock implements core.Clock {
     return this.#stoppedMs ?? this.#clock.monotonicMs();
   }
 
-  /** Stands at this moment of the monotonic clock while `count` runs. */
+  /** Stops at this time of the monotonic clock while `count` runs. */
   stopAt(ms: number, count: () => void): void {
     this.#stoppedMs = ms;
     try {
@@ -301,15 +301,15 @@ export class StoppableClock implements core.Clock {
 
 interface AllowancesDependencies {
   readonly store: limits.AllowanceStore;
-  /** What gateways tell each other; `null` if there is one alone. */
+  /** Facts exchanged by gateways; `null` if there is only one. */
   readonly facts: core.Facts | null;
   readonly randomBytes: core.RandomBytes;
-  /** Makes the store ask again about the keys that it knows to be exhausted. */
+  /** Makes the store ask again about keys that it knows to be exhausted. */
   readonly forgetKnown: () => void;
   readonly ignoredRefusals: limits.IgnoredRefusals;
 }
 
-/** Shows and resets what callers have consumed, for an operator. A reset counts at all gateways that share the limits. */
+/** Shows and resets what callers have consumed, for an operator. A reset applies to all gateways that share the limits. */
 export class Allowances {
   readonly #dependencies: AllowancesDependencies;
 
@@ -318,12 +318,12 @@ export class Allowances {
     if (dependencies.facts !== null) onReset(dependencies.facts, () => this.#forgetRefusals());
   }
 
-  /** Reads what is left of these limits, and how much is in flight; `null` if nothing counts now. */
+  /** Reads what is left of these limits, and how much is in flight; `null` if nothing is counting now. */
   async read(...asked: Parameters<limits.AllowanceStore['read']>): Promise<limits.AllowanceReading | null> {
     return this.#dependencies.store.read(...asked);
   }
 
-  /** Resets counters. Returns where they were counted; `null` if nothing counts now. */
+  /** Resets counters. Returns where they were counted; `null` if nothing is counting now. */
   async reset(
     limits: readonly limits.Limit[],
     caller: string,
@@ -336,7 +336,7 @@ export class Allowances {
     return countedIn;
   }
 
-  /** Forgets the refusals that are remembered, to repeat them without asking and to tell who ignores them: they no longer hold. */
+  /** Forgets remembered refusals, which are repeated without asking and reveal who ignores them: they are no longer valid. */
   #forgetRefusals(): void {
     const { forgetKnown, ignoredRefusals } = this.#dependencies;
     forgetKnown();

@@ -3,14 +3,14 @@ import type { OverloadListener, Timer, TimerClock } from '../core/index.ts';
 /** How often the delay of the event loop is measured. */
 const TICK_MS = 50;
 /**
- * What one turn of the event loop may spend on requests while the gateway sheds, as a part of the delay that is too long. At
- * least a tick for the least delay that can be configured, 100 ms: shorter turns are not timed.
+ * How much of one turn of the event loop may be spent on requests while the gateway sheds, as a fraction of the delay that is too
+ * long. At least a tick for the smallest configurable delay, 100 ms: shorter turns are not timed.
  */
 const SHARE = 0.5;
-/** An episode is over when no request had to be refused for so long. */
+/** An episode is over when no request had to be refused for this long. */
 const CALM_MS = 5_000;
 
-/** A time during which the gateway sheds requests: each turn of the event loop takes in a bounded amount of work. */
+/** A period in which the gateway sheds requests: each turn of the event loop accepts a bounded amount of work. */
 interface Episode {
   readonly beganAtMs: number;
   refused: number;
@@ -18,9 +18,9 @@ interface Episode {
 }
 
 /**
- * Refuses new work while the event loop is too far behind. If the loop was late on average for a second, it has more work than it
- * can do: an **episode** begins. During it, each turn of the loop takes in requests for a fixed time and refuses those that it
- * finds later. So the process does as much work as before, but no request waits long behind others.
+ * Refuses new work while the event loop is overloaded. If the loop was late on average for a second, it has more work than it can
+ * do: an **episode** begins. During it, each turn of the loop accepts requests for a fixed time and refuses later ones. So the
+ * process does as much work as before, but no request waits long behind others.
  */
 export class Overload {
   readonly #clock: TimerClock;
@@ -32,7 +32,7 @@ export class Overload {
   #episode: Episode | null = null;
   #timer: Timer | null = null;
 
-  /** @param maxDelayMs the mean delay beyond which an episode begins; `null` if none ever does */
+  /** @param maxDelayMs the mean delay beyond which an episode begins; `null` to never shed */
   constructor(maxDelayMs: number | null, clock: TimerClock, listener: OverloadListener) {
     this.#maxDelayMs = maxDelayMs;
     this.#clock = clock;
@@ -53,7 +53,7 @@ export class Overload {
     this.#meanMs = null;
   }
 
-  /** Follows the configuration. */
+  /** Applies the configuration. */
   use(maxDelayMs: number | null): void {
     if (maxDelayMs === this.#maxDelayMs) return;
     this.stop();
@@ -66,7 +66,7 @@ export class Overload {
     return this.#episode !== null;
   }
 
-  /** How late the event loop was on the average of the last second; `null` if that is not measured. */
+  /** The delay of the event loop, averaged over the last second; `null` if it is not measured. */
   get delayMs(): number | null {
     return this.#meanMs;
   }
@@ -105,13 +105,13 @@ export class Overload {
   }
 }
 
-/** A mean is taken over at least so long, and over so many turns of the event loop. */
+/** A mean covers at least this time, and this many turns of the event loop. */
 const WINDOW_MS = 1_000;
 const MIN_TURNS = 3;
 
 /**
- * How late the event loop is on the average of the last second. The longest delay of a second does not count: one stall, such as
- * that of a reload or a garbage collection, says nothing about load.
+ * The delay of the event loop, averaged over the last second. The longest delay of a second is ignored: one stall, such as a
+ * reload or a garbage collection, says nothing about load.
  */
 export class LoopDelay {
   #beganAtMs: number;
@@ -123,7 +123,7 @@ export class LoopDelay {
     this.#beganAtMs = nowMs;
   }
 
-  /** Takes in one delay. Returns the mean at the end of each window, and `null` before. */
+  /** Adds one delay. Returns the mean at the end of each window, and `null` before. */
   note(delayMs: number, nowMs: number): number | null {
     this.#turns++;
     this.#sumMs += delayMs;

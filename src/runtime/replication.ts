@@ -3,7 +3,7 @@ import type { Claims, Fact, Facts, RandomBytes } from '../core/index.ts';
 import { RESTRICTED_KINDS, RESTRICTION_REASONS, randomName } from '../core/index.ts';
 import type * as limits from '../limits/index.ts';
 
-/** How the gateways of one service inform each other. Redis is one way (`SharedStore`). */
+/** How the gateways of one service inform each other. Redis is one implementation (`SharedStore`). */
 export interface Replication {
   readonly facts: Facts;
   readonly claims: Claims;
@@ -11,55 +11,55 @@ export interface Replication {
   feed(exceeded: limits.OffencesExceeded): limits.OffenceFeed | null;
 }
 
-/** The part of one thread in a process that has several. */
+/** The role of one thread in a process that has several. */
 export interface ThreadPart {
-  /** Whether this is the main thread. It alone reports what all threads know, and tells other processes. */
+  /** Whether this is the main thread. Only that one reports what all threads know, and informs other processes. */
   readonly isMain: boolean;
-  /** Names the process in Redis, where its threads count as one gateway. */
+  /** Identifies the process in Redis, where its threads count as one gateway. */
   readonly replicaId: string;
-  /** Joins the threads. `beyond`: the way to other processes; `null` if there is none. */
+  /** Joins the threads. `beyond`: the connection to other processes; `null` if there is none. */
   join(beyond: Replication | null): Replication;
   /**
-   * Resolves once all threads know what this one has posted so far. If one hangs, resolves after a second all the same: what waits
-   * for the answer must not wait for that thread.
+   * Resolves once all threads know what this one has posted so far. If one hangs, resolves after a second nonetheless: a response
+   * must not wait for that thread.
    */
   allKnow(): Promise<void>;
 }
 
 const RESTRICTION = 'restriction';
-/** Tells the other threads the name of a client whose restriction another process announced. */
+/** Topic for the names of clients whose restrictions were announced by another process, for the other threads. */
 const MET = 'met';
 const SHADOW = 'shadow';
 const LIFT = 'lift';
 const RESET = 'reset';
 /**
- * How long a reset stays on the board: longer than a gateway takes to read it, unless that is away, when its memory of refusals is
- * outdated anyway.
+ * How long a reset stays on the board: longer than a gateway takes to read it, unless that is disconnected, when its memory of
+ * refusals is outdated anyway.
  */
 const RESET_MS = 5_000;
 const REVOCATION = 'revocation';
 
-/** Announces a restriction that began here. `shareRestrictions` takes in what other gateways announce. */
+/** Announces a restriction that began here. `shareRestrictions` handles what other gateways announce. */
 export function announceRestriction(facts: Facts, restriction: limits.AnonymousRestriction): void {
   facts.post(factOf(restriction));
 }
 
-/** Names the client of a restriction, which another process announced, to the other threads. */
+/** Announces the client of a restriction from another process to the other threads. */
 export function announceMet(facts: Facts, restriction: limits.AnonymousRestriction): void {
   facts.post(factOf(restriction, MET));
 }
 
-/** Takes back a restriction that was given up here while it lasts. Gateways that know it keep it. */
+/** Withdraws a restriction that was evicted here while still valid. Gateways that know it keep it. */
 export function withdrawRestriction(facts: Facts, restriction: limits.AnonymousRestriction): void {
   facts.withdraw(factOf(restriction).name, restriction.lifts);
 }
 
-/** Announces a restriction that was lifted here. `shareRestrictions` takes in what other gateways announce. */
+/** Announces a restriction that was lifted here. `shareRestrictions` handles what other gateways announce. */
 export function announceLift(facts: Facts, lift: limits.Lift): void {
   facts.post(factOfLift(lift));
 }
 
-/** Applies restrictions and lifts that other gateways announce. Their order does not matter. */
+/** Applies restrictions and lifts announced by other gateways. Their order does not matter. */
 export function shareRestrictions(facts: Facts, restrictions: limits.Restrictions): void {
   const learn = ({ name, value: lifts, forMs, whom }: Fact) => {
     const [kindName, reasonName, digest = '', since = '', network = '', owner = ''] = name.split(':');
@@ -85,7 +85,7 @@ export function shareRestrictions(facts: Facts, restrictions: limits.Restriction
   });
 }
 
-/** Shares restrictions in shadow with the other threads of this process. */
+/** Shares shadow restrictions with the other threads of this process. */
 export function shareShadow(facts: Facts, shadow: limits.ShadowRestrictions): void {
   facts.join(SHADOW, {
     isOfProcess: true,
@@ -102,21 +102,21 @@ export function shareShadow(facts: Facts, shadow: limits.ShadowRestrictions): vo
   });
 }
 
-/** Announces a restriction in shadow that began here. */
+/** Announces a shadow restriction that began here. */
 export function announceShadow(facts: Facts, shadow: limits.AdoptedShadow): void {
   facts.post(factOfShadow(shadow));
 }
 
-/** Announces that an operator has reset counters, without saying whose: each gateway forgets all refusals that it remembers. */
+/** Announces that an operator has reset counters, without revealing whose: each gateway forgets all remembered refusals. */
 export function announceReset(facts: Facts, randomBytes: RandomBytes): void {
   facts.post({ name: `${RESET}:${randomName(randomBytes)}`, value: 0, forMs: RESET_MS });
 }
 
-/** Calls back when any gateway has reset counters, this one included. */
+/** Registers a callback for resets by any gateway, including this one. */
 export function onReset(facts: Facts, forget: () => void): void {
   facts.join(RESET, {
     learn: forget,
-    // A reset is over at once, so nobody has to learn of it later.
+    // A reset takes effect at once, so nobody has to learn of it later.
     everything: () => [],
   });
 }
@@ -140,8 +140,8 @@ export function shareRevocations(facts: Facts, revocations: Revocations): void {
 }
 
 /**
- * Makes the fact of a restriction. Of two facts about one restriction the one that began after more lifts wins, then the one that
- * lasts longer. Gateways of older versions read the name up to the digest.
+ * Makes the fact of a restriction. Of two facts about one restriction, the one that began after more lifts wins, then the one
+ * that lasts longer. Gateways of older versions read the name up to the digest.
  */
 function factOf(restriction: limits.AnonymousRestriction, topic = RESTRICTION): Fact {
   const { kind, reason, digest, forMs, lifts, sinceEpochMs, network, owner, whom } = restriction;

@@ -17,20 +17,20 @@ interface RestrictingDependencies {
   readonly randomBytes: RandomBytes;
   readonly listener: Pick<LimitListener, 'shadowRestricted'>;
   readonly restrictions: limits.Restrictions;
-  /** Tells the other threads of a restriction in shadow; `null` if there is none. Default null. */
+  /** Informs the other threads of a shadow restriction; `null` if there are none. Default null. */
   readonly announceShadow?: ((shadow: limits.AdoptedShadow) => void) | null;
   /** Adds up offences across all gateways; `null` if this process counts alone. */
   readonly tally: limits.OffenceTally | null;
   /** Where offences are counted. Default: memory of this thread alone. */
   readonly memory?: TableMemory | undefined;
-  /** The most keys that are counted for each offence. */
+  /** Maximum keys counted for each offence. */
   readonly maxKeys: number;
 }
 
 /** Counts offences, and restricts clients that commit too many. Outlives a reload. */
 export class Restricting {
   readonly restrictions: limits.Restrictions;
-  /** The restrictions that rules in shadow would have made. */
+  /** The restrictions that shadow rules would have made. */
   readonly shadowRestrictions: ShadowRestrictions;
   readonly invalidRequests: InvalidRequests;
   readonly webhookNotFound: WebhookNotFound;
@@ -70,7 +70,7 @@ export class Restricting {
   }
 }
 
-/** The owners of a caller: a principal, which has none, or the key of an address. */
+/** The owners of a caller: none for a principal, those of the key for an address. */
 export function ownersOfCaller(caller: string): readonly Owner[] {
   return isPrincipal(caller) ? NO_OWNERS : ownersOf(caller);
 }
@@ -80,7 +80,7 @@ function isNeverRestricted(key: string, { neverRestrict: { addresses, callers } 
   return isPrincipal(key) ? callers.has(key) : addresses.has(addressOfKey(key));
 }
 
-/** The clients that the list names one by one, rather than by a network. */
+/** The clients that the list names individually, rather than by a network. */
 function* namedIn({
   neverRestrict: { addresses, callers },
 }: LimitsModel): Generator<limits.RestrictedClient> {
@@ -91,7 +91,7 @@ function* namedIn({
 /** Addresses remembered: looking one up takes a step for each network listed. */
 const MAX_ADDRESSES = 20_000;
 
-/** The clients that are refused for as long as limits.yaml lists them, except those that are also under `never_restrict`. */
+/** The clients that are refused as long as limits.yaml lists them, except those that are also under `never_restrict`. */
 export class Blocked {
   readonly #blocked: Listed;
   readonly #spared: Listed;
@@ -102,9 +102,9 @@ export class Blocked {
     this.#spared = spared;
   }
 
-  /** @param key of the address */
+  /** @param key the key of the address */
   hasAddress(key: string, address: string): boolean {
-    // Lists may name an embedding address as it is, and no other of its key.
+    // Lists may contain a single embedding address, without the others of its key.
     const name = isEmbedded(address, key) ? address : key;
     const known = this.#known.get(name);
     if (known !== undefined) return known;
@@ -129,8 +129,8 @@ export interface RefusedSender {
 }
 
 /**
- * Notes a refusal, to find out whether the caller ignores it. Leaves out refusals that others caused, and preflights, which
- * browsers send by themselves.
+ * Records a refusal, to detect whether the caller ignores it. Skips refusals that others caused, and preflights, which browsers
+ * send on their own.
  */
 export function noteRefusal(
   ignoredRefusals: IgnoredRefusals,
@@ -138,7 +138,7 @@ export function noteRefusal(
   { role, atOnce, sharedKey, otherParts, retryAfterMs }: limits.Decision,
   { address, principal, isPreflight }: RefusedSender,
 ): void {
-  // With `otherParts`, this may be the limit of a resource: the caller's own counter for its further values refused.
+  // With `otherParts`, this may be a resource's limit: the caller's own counter for its further values refused.
   const ofQuota = role === null ? null : set[role];
   const refused = atOnce ? set.concurrent : ofQuota;
   if (sharedKey || refused === null || isPreflight) return;

@@ -13,11 +13,11 @@ import {
 } from '../redis/index.ts';
 import type { Replication, ThreadPart } from './replication.ts';
 
-/** How long a start waits for Redis before the policy decides. */
+/** How long startup waits for Redis before the policy decides. */
 const START_MS = 5_000;
-/** What a worker tells the main thread when it has lost Redis. */
+/** The topic for a worker's message that it has lost Redis. */
 const LOST = 'redis_lost';
-/** How often leases are looked at that may be due. */
+/** How often leases are checked for renewal. */
 const RENEW_MS = 1_000;
 
 export interface SharedStoreDependencies {
@@ -27,11 +27,13 @@ export interface SharedStoreDependencies {
   /** Counts while Redis does not. */
   readonly local: LocalStore;
   readonly keysPerCaller: number;
-  /** The part of this thread; `null` if it is alone in its process. */
+  /** This thread's role; `null` if it is alone in its process. */
   readonly thread: Pick<ThreadPart, 'isMain' | 'replicaId'> | null;
 }
 
-/** The Redis that all gateways share: the connection, its health, the limits counted in it, and what gateways tell each other. */
+/**
+ * The Redis that all gateways share: the connection, its health, the limits counted there, and the facts exchanged by gateways.
+ */
 export class SharedStore implements Replication {
   readonly health: Health;
   readonly limits: RedisStore;
@@ -41,7 +43,7 @@ export class SharedStore implements Replication {
   readonly claims: core.Claims;
   readonly #connection: RedisConnection;
   readonly #board: Board;
-  /** Whether this thread tells other processes what all threads know. */
+  /** Whether this thread informs other processes of what all threads know. */
   readonly #isVoice: boolean;
   readonly #replicas: Replicas;
   readonly #isStrict: boolean;
@@ -101,17 +103,17 @@ export class SharedStore implements Replication {
     });
   }
 
-  /** The other gateways' facts have been read, or the wait for Redis is over. Stays true from then on. */
+  /** True once the other gateways' facts have been read, or the wait for Redis is over. Stays true. */
   get isReady(): boolean {
     return !this.#isVoice || this.#board.isLoaded || this.isBehind;
   }
 
-  /** Whether every request that has a limit is refused now: Redis is away, and the policy is `closed`. */
+  /** Whether every request with a limit is refused now: Redis is unavailable, and the policy is `closed`. */
   get refuses(): boolean {
     return this.#isStrict && !this.health.isShared;
   }
 
-  /** This gateway serves, and could not read yet what the others know. */
+  /** True if this gateway serves although it could not yet read what the others know. */
   get isBehind(): boolean {
     return this.#isVoice && this.#waited && !this.#isStrict && !this.#board.isLoaded;
   }
@@ -126,9 +128,9 @@ export class SharedStore implements Replication {
   }
 
   /**
-   * Has the main thread hear of a worker that has lost Redis: it sends too few commands to find out itself that many fail.
+   * Notifies the main thread when a worker has lost Redis: it sends too few commands to detect that many fail.
    *
-   * @param facts those of the process
+   * @param facts the facts of the process
    */
   shareHealth(facts: core.Facts): void {
     if (this.#isVoice)
@@ -158,7 +160,7 @@ export class SharedStore implements Replication {
   }
 }
 
-/** Reports how the requests of a worker are decided. Whether Redis is there, the main thread reports. */
+/** Reports how the requests of a worker are decided. The main thread reports whether Redis is available. */
 function ofWorker(listener: core.StoreListener, lost: () => void): core.StoreListener {
   return {
     decidedBy: who => listener.decidedBy(who),

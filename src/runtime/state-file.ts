@@ -7,7 +7,7 @@ import { WholeFile } from './whole-file.ts';
 const FACTS_A_TURN = 500;
 const WRITE_CHARACTERS = 65_536;
 
-/** The facts that a gateway keeps over a restart, a JSON line for each. */
+/** The facts that a gateway keeps across a restart, one JSON line each. */
 export class StateFile {
   readonly path: string;
   readonly #file: WholeFile;
@@ -17,7 +17,7 @@ export class StateFile {
     this.#file = new WholeFile(this.path, 'state', system);
   }
 
-  /** Returns the facts that still hold; none if there is no file. Throws `StateUnreadable`. */
+  /** Returns the facts that are still valid; none if there is no file. Throws `StateUnreadable`. */
   async read(): Promise<readonly Fact[]> {
     const content = await this.#file.read();
     if (content === null) return [];
@@ -26,8 +26,7 @@ export class StateFile {
   }
 
   /**
-   * Writes the whole file again, and returns its bytes. Lets the event loop do other work meanwhile. Throws what the system
-   * says.
+   * Writes the whole file again, and returns its size. Lets the event loop do other work in between. Throws the system's error.
    */
   async write(facts: Iterable<Fact>): Promise<number> {
     return await this.#file.write({}, linesOf(facts));

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import type { Clock, WritableFiles } from '../core/index.ts';
 
-/** Why a file of state cannot be read: in words that end a log line. */
+/** Thrown if a state file cannot be read: the message ends a log line. */
 class StateUnreadable extends Error {}
 
-/** A newer form gets a higher number. A gateway that does not know it begins without it, and writes its own in its place. */
+/** A newer format gets a higher number. A gateway that does not know it starts without it, and replaces it by its own. */
 const FORM = 1;
 /** No gateway writes a file as large as this. */
 const MAX_BYTES = 512 * 1_024 * 1_024;
@@ -20,8 +20,8 @@ interface Content {
 }
 
 /**
- * A file that is read and written as a whole: a header in a line, a body, a checksum in a line. It is written beside the old one and takes
- * its place at once, so a reader finds one of both.
+ * A file that is read and written as a whole: a header line, a body, a checksum line. It is written next to the old one and then
+ * replaces it atomically, so a reader finds one of the two.
  */
 export class WholeFile {
   readonly path: string;
@@ -29,7 +29,7 @@ export class WholeFile {
   readonly #files: WritableFiles;
   readonly #clock: Clock;
 
-  /** `kind`: what it holds, so that no other file passes for it. */
+  /** `kind`: its purpose, so that no other file is mistaken for it. */
   constructor(
     path: string,
     kind: string,
@@ -60,7 +60,9 @@ export class WholeFile {
     return { agedMs, header, body: content.subarray(bodyAt) };
   }
 
-  /** Returns the length of the body: bytes, and characters of text. Throws what the system says, such as ENOSPC; the old file stays. */
+  /**
+   * Returns the length of the body: bytes, and characters of text. Throws the system's error, such as ENOSPC; the old file stays.
+   */
   async write(
     header: Readonly<Record<string, unknown>>,
     body: Iterable<string> | AsyncIterable<string | Buffer>,
@@ -88,19 +90,19 @@ export class WholeFile {
       }
       await this.#files.rename(next, this.path);
     } catch (error) {
-      // A part of it would take room on a disk that is full.
+      // A partial file would take room on a full disk.
       await this.#files.remove(next).catch(() => {});
       throw error;
     }
-    // A machine that crashes may forget a new name that is not synced, and have the old file again: restrictions and revocations of since
-    // then would be lost. A file system that cannot sync a folder keeps the file all the same.
+    // After a crash, a machine may have forgotten a rename that was not synced, and have the old file again: restrictions and
+    // revocations made since then would be lost. If the file system cannot sync a folder, keep the file nonetheless.
     await this.#files.syncFolder(dirname(this.path)).catch(() => {});
     return bytes;
   }
 
   async #readBytes(): Promise<Buffer | null> {
     try {
-      // To open a pipe would wait for who writes to it.
+      // Opening a pipe would wait for a writer.
       if (!(await this.#files.stat(this.path)).isFile()) throw new StateUnreadable('it is not a file');
       const file = await this.#files.open(this.path);
       try {

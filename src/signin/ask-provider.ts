@@ -43,7 +43,8 @@ type ProviderLink = Pick<ProviderOptions, 'tls' | 'maxResponseBytes'>;
 
 /**
  * Sends one request to the provider on a new connection. Node's client neither retries nor follows redirects, and a new
- * connection cannot have been closed while idle, so a break always concerns this request. Rejects with a `ProviderFault`.
+ * connection cannot have been closed while idle, so a broken connection always concerns this request. Rejects with a
+ * `ProviderFault`.
  */
 export function askProvider(
   request: ProviderRequest,
@@ -68,7 +69,7 @@ export function askProvider(
       answered = true;
       readResponse(response, link.maxResponseBytes).then(resolve, fail);
     });
-    // After an unasked 101 Node closes the connection without a response or an error.
+    // After an unrequested 101 Node closes the connection without a response or an error.
     outgoing.once('close', () => {
       if (!answered) fail(undefined);
     });
@@ -92,7 +93,7 @@ function open(
     },
     signal: request.deadline,
   } as const;
-  // An agent of its own makes a new connection, and closes it after the response.
+  // A separate agent makes a new connection, and closes it after the response.
   if (!secure)
     return requestHttp(request.url, {
       ...options,
@@ -143,7 +144,7 @@ function faultOf(error: unknown, connected: boolean, request: ProviderRequest): 
     : new ProviderFault('reset', `${where} closed the connection before its response was complete: ${code}`);
 }
 
-/** Keeps the code only: other members of Node's errors may hold bytes of the response (`rawPacket`). */
+/** Keeps only the code: other members of Node's errors may contain bytes of the response (`rawPacket`). */
 function errorCode(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && /^[A-Z0-9_]{1,64}$/.test(code) ? code : 'no code';
@@ -153,7 +154,7 @@ const FIRST_MS = 500;
 const MAX_MS = 15_000;
 
 /**
- * How long to wait after this many failures in a row (from 1): 0.5 s doubled each time, at most 15 s, less up to a random
+ * How long to wait after this many consecutive failures (from 1): 0.5 s doubled each time, at most 15 s, less up to a random
  * half, so that replicas that lost a provider together do not return to it together.
  *
  * @param random a number from 0 up to but not including 1
@@ -163,7 +164,7 @@ export function retryDelayMs(failures: number, random: number): number {
   return full - (full / 2) * random;
 }
 
-/** The time until the next refresh: the period less up to a random tenth, so that replicas do not ask together. */
+/** The time until the next refresh: the period less up to a random tenth, so that replicas do not refresh together. */
 export function refreshDelayMs(periodMs: number, random: number): number {
   return periodMs - (periodMs / 10) * random;
 }
@@ -210,13 +211,14 @@ export function secureContextOf(tls: ProviderTls): SecureContext {
  * - `too_large`: the response is longer than allowed
  * - `malformed`: the response is not HTTP
  * - `refused`: the response is a refusal, by its status or its `error`
- * - `nonsense`: the response claims success but cannot be used
+ * - `nonsense`: the response claims success but is unusable
  */
 type FaultKind = 'unreachable' | 'timed_out' | 'reset' | 'too_large' | 'malformed' | 'refused' | 'nonsense';
 
 /**
- * The errors of the provider that the gateway tells apart: those of RFC 6749, 5.2, those meant for other endpoints
- * (RFC 6749, 4.1.2.1; RFC 6750, 3.1; RFC 7009, 2.2.1; RFC 8628; OpenID Connect Core 1.0, 3.1.2.6), and Google's own for a wrong redirect URI.
+ * The provider's errors that the gateway distinguishes: those of RFC 6749, 5.2, those intended for other endpoints (RFC 6749,
+ * 4.1.2.1; RFC 6750, 3.1; RFC 7009, 2.2.1; RFC 8628; OpenID Connect Core 1.0, 3.1.2.6), and Google's own for a wrong redirect
+ * URI.
  */
 const OAUTH_ERRORS = [
   'invalid_request',
@@ -242,8 +244,8 @@ export function oauthError(word: string): OAuthError {
 }
 
 /**
- * A failed request to the provider, safe to log. Made only from what this room knows and never from what a library threw:
- * library errors carry responses, request bodies and (`SyntaxError`) the first characters of a token.
+ * A failed request to the provider, safe to log. Made only from what this room knows and never from library errors: those contain
+ * responses, request bodies and (`SyntaxError`) the first characters of a token.
  */
 export class ProviderFault extends Error {
   override readonly name = 'ProviderFault';

@@ -17,7 +17,7 @@ import { refusedBy } from './failures.ts';
 import type { AssertionAlgorithm, ClientAuthentication, ClientOptions } from './options.ts';
 import type { Provider, ProviderMetadata } from './provider.ts';
 
-/** One request to an endpoint where the gateway is known as a client. */
+/** One request to an endpoint at which the gateway is a client. */
 interface ClientRequest<T> {
   /** The endpoint's name in the log. */
   readonly endpoint: string;
@@ -27,7 +27,7 @@ interface ClientRequest<T> {
   readonly secrets: readonly string[];
   /** Has openid-client build the request, authenticate it and send it, with the `customFetch` of the configuration. */
   send(configuration: Configuration, authenticate: ClientAuth): Promise<T>;
-  /** Reads a success; returns what openid-client sees of it. May throw a `ProviderFault`. */
+  /** Reads a success; returns the part for openid-client. May throw a `ProviderFault`. */
   read(response: ProviderResponse): Response;
 }
 
@@ -49,7 +49,7 @@ export class ProviderClient {
   }
 
   /**
-   * Makes one request, which only its own deadline can cancel. openid-client sees successes alone: this class judges refusals,
+   * Makes one request, which only its own deadline can cancel. openid-client only sees successes: this class handles refusals,
    * because the library skips the body of a refusal that has `WWW-Authenticate` or a 5xx status.
    *
    * Rejects with a `ProviderFault`, or with an error that holds nothing of what the library threw: its errors carry responses,
@@ -90,7 +90,7 @@ export class ProviderClient {
   }
 }
 
-/** Describes an unusable response by the library's error code alone. If nothing was sent, the gateway is at fault. */
+/** Describes an unusable response only by the library's error code. If nothing was sent, the gateway is at fault. */
 function unusable(endpoint: string, sent: boolean, error: unknown): Error {
   return sent && error instanceof ClientError && error.code !== undefined
     ? new ProviderFault('nonsense', `the response of the ${endpoint} cannot be used: ${error.code}`)
@@ -176,7 +176,7 @@ export function libraryConfiguration(
 const SHARE = 1 / 4;
 
 /**
- * Counts requests to the provider in flight, in total and per address, so that one client with slow requests cannot stop everyone
+ * Counts requests to the provider in flight, in total and per address, so that one client with slow requests cannot keep everyone
  * else from signing in.
  */
 export class ProviderRequests {
@@ -189,7 +189,7 @@ export class ProviderRequests {
     this.#max = max;
   }
 
-  /** Counts one more request and returns true, unless there is no room, in all or for this address. */
+  /** Counts another request and returns true, unless the total or the address has no room. */
   take(address: string): boolean {
     const share = Math.max(1, Math.floor(this.#max * SHARE));
     return this.#permits.take(address, this.#max, share) === null;

@@ -36,7 +36,7 @@ export const ERROR_KINDS: Readonly<Record<ProviderFailure, ErrorKind>> = {
  * Turns an error of `ProviderClient.ask` into an outcome, with a cause that is safe to log.
  *
  * @param doing what failed, for the log: "signing out"
- * @param grantRefused the outcome when the provider refuses the code or token in the request
+ * @param grantRefused the outcome if the provider refuses the code or token in the request
  */
 export function judgeFailure<Refused extends string>(
   error: unknown,
@@ -64,7 +64,7 @@ function judgeFault(fault: ProviderFault): ProviderFailure | 'grant_refused' {
   }
 }
 
-/** RFC 6749, 5.2. A status that means trouble or throttling counts more than the body. */
+/** RFC 6749, 5.2. A status that means trouble or throttling takes precedence over the body. */
 function judgeResponse(status: number, error: OAuthError | null): ProviderFailure | 'grant_refused' {
   if (status === 408 || status === 429 || status < 400 || status >= 500) return 'broken';
   switch (error) {
@@ -94,7 +94,7 @@ function judgeResponse(status: number, error: OAuthError | null): ProviderFailur
   }
 }
 
-/** Judges a response without an OAuth error: it comes from a proxy on the way, or from the wrong address. */
+/** Interprets a response without an OAuth error: it comes from a proxy on the way, or from a wrong address. */
 function judgeStatus(status: number): ProviderFailure | 'grant_refused' {
   // The request was too long, and only the client's part of it varies in length.
   if (status === 413 || status === 414 || status === 431) return 'grant_refused';
@@ -102,8 +102,8 @@ function judgeStatus(status: number): ProviderFailure | 'grant_refused' {
 }
 
 /**
- * The refusal in a response that is not a success, in our own words. Reads the provider's error before cutting out secrets: a
- * code of `a`, cut out of `invalid_grant`, must not turn a refused code into a fault of the gateway.
+ * The refusal in an unsuccessful response, in our own words. Reads the provider's error before removing secrets: a code of `a`,
+ * cut out of `invalid_grant`, must not turn a refused code into a fault of the gateway.
  *
  * @param endpoint its name in the log
  */
@@ -126,7 +126,7 @@ export function refusedBy(
 
 const MAX_LENGTH = 200;
 const REMOVED = '[...]';
-/** Marks a cut secret until its word is removed; no plain word contains it. One character, so text never grows. */
+/** Marks a removed secret until its word is removed; no plain word contains it. One character, so text never grows. */
 const CUT = '*';
 
 /**
@@ -136,12 +136,12 @@ const CUT = '*';
 const PLAIN_WORD = /^(?=.{1,24}$)[("']*[A-Za-z](?:[a-z_'-]*|[A-Z_]*)[.,:;)"']*$/;
 
 /**
- * Makes the provider's explanation safe to log: removes the known secrets and every word that could be a code or a token.
- * "Code not valid" stays as it is, so an operator can tell one `invalid_grant` from another.
+ * Makes the provider's explanation safe to log: removes the known secrets and every word that could be a code or a token. "Code
+ * not valid" stays unchanged, so an operator can distinguish one `invalid_grant` from another.
  */
 export function redact(text: string, secrets: readonly string[]): string {
   let quiet = text;
-  // Longest first: cutting a short secret out of a longer one would leave pieces of the longer.
+  // Longest first: removing a short secret from a longer one would leave pieces of the longer.
   for (const secret of [...secrets].sort((a, b) => b.length - a.length)) {
     if (secret !== '') quiet = quiet.replaceAll(secret, CUT);
   }
@@ -164,7 +164,7 @@ const KINDS: Readonly<Record<FailedOutcome, ErrorKind>> = {
   token_refused: { status: 401, fields: ['WWW-Authenticate', 'Bearer'] },
 };
 
-/** The client's messages. They say what to do about what was sent, which is all that a client can act on. */
+/** The client's messages. They only say what to do about the request, since that is all a client can act on. */
 function messagesFor(
   what: 'code' | 'refresh token',
   operation: string,
@@ -191,7 +191,7 @@ const MESSAGES: Readonly<Record<GrantKind, ReturnType<typeof messagesFor>>> = {
   refresh_token: messagesFor('refresh token', 'A refresh of tokens'),
 };
 
-/** The failure for clients that ask for the login page before the provider's endpoints are known. They have sent no secret. */
+/** The failure for clients that request the login page before the provider's endpoints are known. They have sent no secret. */
 export function noLoginPageYet(): GatewayError {
   return new GatewayError({
     ...KINDS.not_ready,
@@ -200,7 +200,7 @@ export function noLoginPageYet(): GatewayError {
   });
 }
 
-/** The failure with that outcome. `cause` goes to the log and must be safe there. */
+/** The failure with this outcome. `cause` is logged and must be safe for that. */
 export function failure(grant: GrantKind, outcome: FailedOutcome, cause?: Error): Failure<FailedOutcome> {
   return {
     outcome,

@@ -12,16 +12,16 @@ interface IntrospectionDependencies {
   readonly provider: Provider;
   readonly clock: core.Clock;
   readonly listener: Pick<core.SignInListener, 'introspected'>;
-  /** The permits of questions in flight, by client address. Default: permits of its own. */
+  /** The permits of requests in flight, by client address. Default: separate permits. */
   readonly permits?: core.Permits | undefined;
 }
 
-/** Whether the provider still holds a token valid. */
+/** Whether the provider still considers a token valid. */
 export type Activity = 'active' | 'inactive';
 
 interface Known {
   readonly activity: Activity;
-  /** When the request was sent, on the monotonic clock. The answer tells the state at that moment. */
+  /** When the request was sent, on the monotonic clock. The answer describes the state at that time. */
   readonly askedAtMs: number;
 }
 
@@ -32,7 +32,7 @@ interface Failed {
 
 /**
  * How long a failure is remembered: as long as clients are told to wait. The gateway introspects before it applies limits, so
- * without this one token could cause a request to a failing provider each time.
+ * otherwise one token could cause a request to a failing provider each time.
  */
 const FAILED_FOR_MS = 1_000;
 
@@ -40,14 +40,14 @@ type Ended = { readonly outcome: Activity; readonly error: null } | Failure<Prov
 
 /**
  * Asks the provider whether a token is still valid there (RFC 7662), for routes that must learn at once that a session has ended.
- * Ask only about tokens whose signature was verified: the provider issued them, so nobody can make the gateway ask with tokens of
- * their own. There is one question per token at a time; an answer holds for as long as the route says.
+ * Ask only about tokens whose signature was verified: the provider issued them, so nobody can cause requests with made-up tokens.
+ * There is one request per token at a time; an answer is valid for as long as the route says.
  */
 export class Introspection {
   readonly #parts: IntrospectionDependencies;
   readonly #client: ProviderClient;
   readonly #inFlight: ProviderRequests;
-  /** Answers by the token's hash, as are failures and questions in progress. */
+  /** Answers, failures and requests in progress, by the token's hash. */
   readonly #known: RecentMap<Known>;
   readonly #failed: RecentMap<Failed>;
   readonly #asked = new Map<string, Promise<Activity | GatewayError>>();
@@ -64,7 +64,7 @@ export class Introspection {
    * Asks, or returns a recent answer. Never rejects. Cannot be cancelled, since others may wait for the same answer.
    *
    * @param maxAgeMs how old an answer may be
-   * @param address the key of the client's address, which limits its share of the questions in progress
+   * @param address the key of the client's address, which limits its share of the requests in progress
    */
   ask(
     token: string,
@@ -112,7 +112,7 @@ export class Introspection {
     try {
       return { outcome: await this.#answerTo(token, metadata), error: null };
     } catch (error) {
-      // A refusal concerns the gateway: the only thing in the request from the client is a verified token.
+      // A refusal concerns the gateway: the only thing from the client in the request is a verified token.
       const { outcome, cause } = judgeFailure(error, 'introspection', 'gateway_refused');
       return introspectionFailure(outcome, cause);
     }
@@ -136,7 +136,7 @@ export class Introspection {
 
 const ENDPOINT = 'introspection_endpoint';
 
-/** Refuses other media types (RFC 7662, 2.2): a page of a proxy is no answer. The library checks the member `active`. */
+/** Refuses other media types (RFC 7662, 2.2): a proxy's page is not an answer. The library checks the member `active`. */
 function jsonResponse({ mediaType, body }: ProviderResponse): Response {
   if (/^application\/(?:[a-z0-9.-]+\+)?json$/.test(mediaType)) return new Response(new Uint8Array(body));
   throw new ProviderFault('nonsense', `the response of the ${ENDPOINT} is not JSON`, { status: 200 });
@@ -144,7 +144,10 @@ function jsonResponse({ mediaType, body }: ProviderResponse): Response {
 
 type IntrospectionError = ErrorKind & { readonly message: string };
 
-/** The error while a token's state is unknown. Never 401: clients discard a token that is called invalid, and this one may be valid. */
+/**
+ * The error while a token's state is unknown. Never 401: clients discard a token once told that it is invalid, and this one may
+ * be valid.
+ */
 const UNDECIDED = {
   status: 503,
   side: 'provider',
@@ -169,7 +172,7 @@ const RESPONSES: Readonly<Record<ProviderFailure, IntrospectionError>> = {
   fault: FAULT,
 };
 
-/** The failure with that outcome. `cause` goes to the log and must be safe there. */
+/** The failure with this outcome. `cause` is logged and must be safe for that. */
 function introspectionFailure(outcome: ProviderFailure, cause?: Error): Failure<ProviderFailure> {
   return { outcome, error: new GatewayError({ ...RESPONSES[outcome], cause }) };
 }

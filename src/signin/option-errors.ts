@@ -18,7 +18,7 @@ export interface OptionError {
 /**
  * Everything that is wrong with the options, for the operator to see before anything runs.
  *
- * @param client `null` if the gateway is no client of the provider
+ * @param client `null` if the gateway is not a client of the provider
  * @param redirectUri `null` if nobody signs in there
  */
 export function optionErrors(
@@ -41,7 +41,7 @@ function addressErrors(provider: ProviderOptions): [OptionError['option'], strin
   const check = (text: string | null) =>
     text === null ? undefined : (noScheme(text) ?? addressError(text, provider.allowHttp));
   return [
-    // The issuer is a name. It is also an address only when none is configured for the discovery document.
+    // The issuer is a name. It is also an address only if none is configured for the discovery document.
     ['issuer', provider.discoveryUrl === null ? issuerError(provider) : undefined],
     ['discoveryUrl', check(provider.discoveryUrl)],
     ...ENDPOINTS.map(

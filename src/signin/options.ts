@@ -3,7 +3,7 @@
  * `identity_providers`.
  */
 export interface ProviderOptions {
-  /** Exactly as the provider writes it, with or without a trailing slash. */
+  /** Exactly as the provider spells it, with or without a trailing slash. */
   readonly issuer: string;
   /**
    * The address of the discovery document if it is not `{issuer}/.well-known/openid-configuration`, for a provider with
@@ -17,7 +17,7 @@ export interface ProviderOptions {
   /** Whether plain http is allowed to hosts other than loopback. */
   readonly allowHttp: boolean;
   readonly tls: ProviderTls;
-  /** The timeout of one whole request, from the name lookup to the last byte. At least 1. */
+  /** The timeout of one complete request, from the name lookup to the last byte. At least 1. */
   readonly timeoutMs: number;
   /** Largest response accepted from the provider, in bytes. */
   readonly maxResponseBytes: number;
@@ -32,7 +32,7 @@ export type SignOutEnds = 'refresh_token' | 'session' | 'nothing';
 export interface EndpointOverrides {
   /** The login page, opened by browsers. */
   readonly authorization: string | null;
-  /** Where codes and refresh tokens are traded for tokens. */
+  /** Where codes and refresh tokens are exchanged for tokens. */
   readonly token: string | null;
   /** The key set (`jwks_uri`). */
   readonly keySet: string | null;
@@ -46,9 +46,9 @@ export interface EndpointOverrides {
 
 /** PEM texts, or `null`. `certificate` and `key` are given together. */
 export interface ProviderTls {
-  /** Certificates to trust instead of the usual authorities. */
+  /** Certificates to trust instead of the system's authorities. */
   readonly ca: string | null;
-  /** The gateway's client certificate, for a provider that asks for one. */
+  /** The gateway's client certificate, for a provider that requests one. */
   readonly certificate: string | null;
   readonly key: string | null;
 }
@@ -61,7 +61,7 @@ export interface ClientOptions {
 
 /** How the gateway asks whether tokens are still valid. */
 export interface IntrospectionOptions extends ClientOptions {
-  /** The maximum number of questions in progress; one address may hold a quarter of them. Beyond either, clients get 503. */
+  /** The maximum number of requests in progress; one address may have a quarter of them. Beyond either, clients get 503. */
   readonly maxInFlight: number;
   /** The number of tokens whose answers are remembered. */
   readonly maxTokens: number;
@@ -71,22 +71,22 @@ export interface IntrospectionOptions extends ClientOptions {
 export interface SignInOptions extends ClientOptions {
   /** The default `redirect_uri` of the authorization URL. */
   readonly redirectUri: string;
-  /** Scopes asked for, separated by a space. */
+  /** The requested scopes, separated by a space. */
   readonly scope: string;
   /**
    * The redirect URIs accepted with a code, compared as strings; the default one is always included. `null` accepts any: the
-   * provider checks them, too.
+   * provider checks them as well.
    */
   readonly redirectAllowList: readonly string[] | null;
   /**
-   * The maximum number of requests in flight for signing in, refreshing and signing out; one address may hold a quarter of them.
+   * The maximum number of requests in flight for signing in, refreshing and signing out; one address may have a quarter of them.
    * Beyond either, clients get 503.
    */
   readonly maxInFlight: number;
   readonly signOutEnds: SignOutEnds;
 }
 
-/** How the gateway authenticates to the token endpoint, by the names of the OpenID Connect registry. */
+/** How the gateway authenticates to the token endpoint, by the names in the OpenID Connect registry. */
 export type ClientAuthentication =
   /** Sends the secret in the `Authorization` field (RFC 6749, 2.3.1). */
   | { readonly kind: 'client_secret_basic'; readonly secret: string }
@@ -99,10 +99,10 @@ export type ClientAuthentication =
       readonly key: string;
       /** The `kid` of the assertion, or `null`. */
       readonly keyId: string | null;
-      /** The algorithm that signs; `null` for RS256, or for the one that the curve of an EC key demands. */
+      /** The algorithm to sign with; `null` for RS256, or the one determined by the curve of an EC key. */
       readonly algorithm: AssertionAlgorithm | null;
     }
-  /** Shows the certificate of `ProviderTls` (RFC 8705). */
+  /** Presents the certificate of `ProviderTls` (RFC 8705). */
   | { readonly kind: 'tls_client_auth' }
   /** Sends only the client id, as a public client does. */
   | { readonly kind: 'none' };

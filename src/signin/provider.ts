@@ -9,7 +9,7 @@ interface ProviderDependencies extends Pick<System, 'clock' | 'random' | 'networ
   readonly listener: Pick<SignInListener, 'discovered'>;
   /** Called when the metadata is first known and whenever it changes. */
   readonly changed?: (metadata: ProviderMetadata) => void;
-  /** Metadata of the same issuer learnt before a reload, used until the first good response. Default: none. */
+  /** Metadata of the same issuer learnt before a reload, used until the first valid response. Default: none. */
   readonly known?: ProviderMetadata | undefined;
   /** Fetches the metadata; default: from the discovery document. Rejects with a `ProviderFault`. */
   readonly discover?: (
@@ -19,8 +19,8 @@ interface ProviderDependencies extends Pick<System, 'clock' | 'random' | 'networ
 }
 
 /**
- * Learns the provider's endpoints and remembers them while the provider is away. Asks in the background until the first
- * good response and periodically afterwards; a failed attempt changes nothing but the time of the next.
+ * Learns the provider's endpoints and remembers them while the provider is unavailable. Fetches in the background until the first
+ * valid response and periodically afterwards; a failed attempt only changes the time of the next.
  *
  * Outlives a reload that does not change its options. Call `start` and `stop` once each.
  */
@@ -38,12 +38,12 @@ export class Provider {
     this.#metadata = parts.known;
   }
 
-  /** The last good metadata; undefined until there is any. */
+  /** The last valid metadata; undefined until there is any. */
   get metadata(): ProviderMetadata | undefined {
     return this.#metadata;
   }
 
-  /** The options by which its clients reach it. */
+  /** The dependencies that its clients reach it with. */
   get system(): Pick<System, 'clock' | 'network'> {
     return this.#parts;
   }
@@ -53,29 +53,29 @@ export class Provider {
     return this.#metadata !== undefined;
   }
 
-  /** The JSON of the key set that signs its tokens. Rejects with a `ProviderFault`. */
+  /** The JSON of the key set for its tokens. Rejects with a `ProviderFault`. */
   async fetchKeySet(deadline: AbortSignal): Promise<Buffer> {
     if (this.#metadata === undefined)
       throw new ProviderFault('unreachable', 'the endpoints are not known yet');
     return getDocument(this.#metadata.keySetUrl, this.options, deadline, this.#parts.network);
   }
 
-  /** Starts asking. If the options name every endpoint, they are known when this returns. */
+  /** Starts fetching. If the options name every endpoint, they are known when this returns. */
   start(): void {
     const configured = configuredMetadata(this.options);
     if (configured === undefined) void this.#attempt();
     else this.learn(configured);
   }
 
-  /** Stops asking. The metadata stays, because requests in flight still need it. */
+  /** Stops fetching. The metadata stays, because requests in flight still need it. */
   stop(): void {
     this.#stopped = true;
     this.#parts.clock.cancel(this.#timer);
   }
 
   /**
-   * Uses this metadata from now on. Keeps the same object while nothing changes, so that values derived from it stay valid. Returns
-   * whether anything does.
+   * Uses this metadata from now on. Keeps the same object while nothing changes, so that values derived from it stay valid.
+   * Returns whether anything changed.
    */
   learn(metadata: ProviderMetadata): boolean {
     if (isDeepStrictEqual(this.#metadata, metadata)) return false;
@@ -105,7 +105,7 @@ export class Provider {
     try {
       return await (this.#parts.discover ?? discover)(this.options, this.#parts);
     } catch (error) {
-      // Any other error may hold bytes of the response: see `ProviderFault`.
+      // Any other error may contain bytes of the response: see `ProviderFault`.
       return error instanceof ProviderFault
         ? error
         : new ProviderFault('nonsense', 'discovery failed in the gateway');
@@ -129,20 +129,20 @@ export interface ProviderMetadata {
   readonly tokenEndpoint: string | null;
   /** Where the keys that sign tokens are published (`jwks_uri`). */
   readonly keySetUrl: string;
-  /** Where refresh tokens are revoked (RFC 7009); `null` if the gateway may call no such endpoint. */
+  /** Where refresh tokens are revoked (RFC 7009); `null` if the gateway must not call such an endpoint. */
   readonly revocationEndpoint: string | null;
-  /** Where sessions are ended; `null` if the gateway may call no such endpoint. */
+  /** Where sessions are ended; `null` if the gateway must not call such an endpoint. */
   readonly endSessionEndpoint: string | null;
-  /** Where tokens are introspected (RFC 7662); `null` if the gateway may call no such endpoint. */
+  /** Where tokens are introspected (RFC 7662); `null` if the gateway must not call such an endpoint. */
   readonly introspectionEndpoint: string | null;
 }
 
-/** Where the discovery document is (OpenID Connect Discovery 1.0, 4). */
+/** The address of the discovery document (OpenID Connect Discovery 1.0, 4). */
 export function discoveryAddress(options: ProviderOptions): string {
   return options.discoveryUrl ?? `${options.issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
 }
 
-/** The metadata if the options give all of it, or undefined when a discovery document is needed. */
+/** The metadata if the options give all of it, or undefined if a discovery document is needed. */
 export function configuredMetadata(options: ProviderOptions): ProviderMetadata | undefined {
   const { authorization, token, keySet, revocation, endSession, introspection } = options.endpoints;
   if (keySet === null || (options.signsIn && (authorization === null || token === null))) return undefined;
@@ -201,7 +201,10 @@ function calledEndpoint(
   return members.get(name);
 }
 
-/** An endpoint that only sign-out or introspection needs: an unusable address counts as absent and does not spoil the document. */
+/**
+ * An endpoint that only sign-out or introspection needs: an unusable address counts as absent and does not invalidate the
+ * document.
+ */
 function optionalEndpoint(
   name: string,
   members: ReadonlyMap<string, unknown>,
@@ -265,8 +268,8 @@ function parse(body: Buffer): unknown {
 }
 
 /**
- * Why an address of the provider may not be used, or undefined: https is fine anywhere, http on loopback, and http
- * elsewhere only if the operator allowed it.
+ * Why an address of the provider may not be used, or undefined: https is allowed anywhere, http on loopback, and http elsewhere
+ * only if the operator allowed it.
  */
 export function addressError(text: string, allowHttp: boolean): string | undefined {
   const url = URL.parse(text);

@@ -2,11 +2,11 @@ import { isUtf8 } from 'node:buffer';
 import { type ErrorDetail, GatewayError, type GrantKind } from '../core/index.ts';
 import { jsonMembers } from './ask-provider.ts';
 
-/** A client's request to redeem a code. The strings are exactly those of the JSON. */
+/** A client's request to redeem a code. The strings are exactly those in the JSON. */
 interface RedeemRequest {
   readonly code: string;
   readonly redirectUri: string;
-  /** The verifier, if the client put a `code_challenge` of its own into the authorization URL (RFC 7636). */
+  /** The verifier, if the client added its own `code_challenge` to the authorization URL (RFC 7636). */
   readonly codeVerifier: string | undefined;
 }
 
@@ -56,7 +56,7 @@ function isVerifier(value: unknown): value is string | undefined {
   return value === undefined || (typeof value === 'string' && CODE_VERIFIER.test(value));
 }
 
-/** A code or a refresh token, to be traded for tokens. */
+/** A code or a refresh token, to be exchanged for tokens. */
 export interface Grant {
   readonly kind: GrantKind;
   /** The parameters of the token request other than `grant_type`. Every value is a secret. */
@@ -74,7 +74,7 @@ export function codeGrant({ code, redirectUri, codeVerifier }: RedeemRequest): G
   return { kind: 'code', parameters: { code, redirect_uri: redirectUri, ...verifier } };
 }
 
-/** Makes the request for new tokens. Sends no `scope`, so the provider grants that of the sign-in again (RFC 6749, 6). */
+/** Makes the request for new tokens. Sends no `scope`, so the provider grants the original one again (RFC 6749, 6). */
 export function refreshGrant(refreshToken: string): Grant {
   return { kind: 'refresh_token', parameters: { refresh_token: refreshToken } };
 }
@@ -88,13 +88,13 @@ interface FieldViolation {
   readonly description: string;
 }
 
-/** Describes what `isText` expects. */
+/** The message about `isText`. */
 const TEXT_EXPECTED = 'must be a non-empty string of whole Unicode characters';
 
 /**
  * The members of a body, or its refusal. The last of duplicate members counts.
  *
- * Safe on hostile input: the size is bounded, and `JSON.parse` neither recurses nor gives `__proto__` a meaning.
+ * Safe for hostile input: the size is bounded, and `JSON.parse` neither recurses nor gives `__proto__` a meaning.
  */
 function readMembers(body: Buffer): ReadonlyMap<string, unknown> | GatewayError {
   if (body.length > MAX_REQUEST_BYTES)

@@ -26,10 +26,10 @@ type Ended =
 const SUCCESS: Ended = { outcome: 'success', error: null };
 
 /**
- * The path `sign_in.sign_out` (docs/contract.md, 1.7). It ends two things: the session of the access token that came with the
- * request, in the gateways, at once and whatever the provider does or says; and the refresh token, at the provider. Nobody but the
- * provider can verify a refresh token (it may be opaque, or signed with a secret), so nothing in it is believed, and a 200 for it
- * says nothing (RFC 7009, 2.2).
+ * The path `sign_in.sign_out` (docs/contract.md, 1.7). It ends two things: the session of the request's access token, in the
+ * gateways, at once and whatever the provider answers; and the refresh token, at the provider. Only the provider can verify a
+ * refresh token (it may be opaque, or signed with a secret), so nothing in it is trusted, and a 200 for it means nothing (RFC
+ * 7009, 2.2).
  */
 export class SignOut {
   readonly #ends: SignOutEnds;
@@ -41,10 +41,10 @@ export class SignOut {
   }
 
   /**
-   * Signs a client out. Returns the client's error, or `null` if all went well. Never rejects, and cannot be cancelled.
+   * Signs a client out. Returns the client's error, or `null` if everything succeeded. Never rejects, and cannot be cancelled.
    *
-   * @param endSession ends the session in the gateways, and resolves once all threads of this one know; called unless the body is wrong,
-   *   and once more when the provider is done
+   * @param endSession ends the session in the gateways, and resolves once all threads of this one know; called unless the body is
+   *   invalid, and again when the provider has answered
    */
   async run(body: Buffer, address: string, endSession: () => Promise<void>): Promise<GatewayError | null> {
     const startedMs = this.#parts.clock.monotonicMs();
@@ -100,7 +100,7 @@ export class SignOut {
   }
 }
 
-/** What openid-client sees of a success, whose body says nothing. */
+/** The part of a success for openid-client: its body has no meaning. */
 function done(): Response {
   return new Response();
 }
@@ -110,7 +110,7 @@ interface Way {
   /** The endpoint's name in the discovery document. */
   readonly endpoint: string;
   readonly successes: readonly number[];
-  /** The endpoint's address; `null` if the gateway may call none. */
+  /** The endpoint's address; `null` if the gateway must not call one. */
   addressIn(metadata: ProviderMetadata): string | null;
   /** Sends the request. */
   sender(
@@ -120,7 +120,7 @@ interface Way {
 }
 
 const WAYS: Readonly<Record<Exclude<SignOutEnds, 'nothing'>, Way>> = {
-  // RFC 7009, 2.1. The body of a 200 means nothing; one for an unknown token is a 200, too.
+  // RFC 7009, 2.1. The body of a 200 has no meaning; the response for an unknown token is a 200 as well.
   refresh_token: {
     endpoint: 'revocation_endpoint',
     successes: [200, 204],
@@ -128,7 +128,7 @@ const WAYS: Readonly<Record<Exclude<SignOutEnds, 'nothing'>, Way>> = {
     sender: token => configuration =>
       tokenRevocation(configuration, token, { token_type_hint: 'refresh_token' }),
   },
-  // Keycloak's way to end a session without a browser. Another provider shows a page to a browser here, with a 200.
+  // Keycloak's way to end a session without a browser. Another provider answers here with a page for browsers and a 200.
   session: {
     endpoint: 'end_session_endpoint',
     successes: [204],
@@ -139,7 +139,7 @@ const WAYS: Readonly<Record<Exclude<SignOutEnds, 'nothing'>, Way>> = {
         accept: 'application/json',
         'content-type': 'application/x-www-form-urlencoded',
       });
-      // No standard has this request, so openid-client only authenticates it.
+      // No standard defines this request, so openid-client only authenticates it.
       await authenticate(configuration.serverMetadata(), configuration.clientMetadata(), body, headers);
       const post = {
         method: 'POST',
@@ -162,7 +162,7 @@ const KINDS: Readonly<Record<FailedSignOut, ErrorKind>> = {
   token_refused: { status: 400, side: 'client' },
 };
 
-/** The client's messages: what happened, and what did not. */
+/** The client's messages: what was done, and what was not. */
 const MESSAGES: Readonly<Record<FailedSignOut, string>> = {
   token_refused: 'The identity provider did not accept the refresh token, so it ended nothing there.',
   gateway_refused: `Because of a fault in this service, ${VALID}`,
@@ -174,7 +174,7 @@ const MESSAGES: Readonly<Record<FailedSignOut, string>> = {
   fault: `Because of a fault in this service, ${PERHAPS}`,
 };
 
-/** The failure with that outcome. `cause` goes to the log and must be safe there. */
+/** The failure with this outcome. `cause` is logged and must be safe for that. */
 function signOutFailure(outcome: FailedSignOut, cause?: Error): Failure<FailedSignOut> {
   const message = `${DONE} ${MESSAGES[outcome]}`;
   return { outcome, error: new GatewayError({ ...KINDS[outcome], message, cause }) };

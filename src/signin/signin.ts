@@ -19,7 +19,7 @@ import { readTokenResponse, requestTokens } from './token-request.ts';
 export interface SignInResponse {
   /** 204 has no body. */
   readonly status: 200 | 204;
-  /** All fields but the framing: `Content-Type`, and `Cache-Control` with tokens. */
+  /** All fields except the framing: `Content-Type`, and `Cache-Control` with tokens. */
   readonly fields: readonly string[];
   /** JSON in UTF-8. */
   readonly body: Buffer;
@@ -29,9 +29,9 @@ interface SignInDependencies {
   readonly provider: Provider;
   readonly clock: Clock;
   readonly listener: Pick<SignInListener, 'redeemed' | 'signedOut'>;
-  /** The permits of requests to the provider, by client address. Default: permits of its own. */
+  /** The permits of requests to the provider, by client address. Default: separate permits. */
   readonly permits?: Permits | undefined;
-  /** Called when tokens come with a not-before mark above 0, before the client gets them. */
+  /** Called when tokens arrive with a not-before mark above 0, before the client gets them. */
   readonly learnedMark: (subject: string, notBefore: number) => void;
 }
 
@@ -47,8 +47,8 @@ const JSON_FIELDS = ['Content-Type', 'application/json'] as const;
 const TOKEN_FIELDS = [...JSON_FIELDS, 'Cache-Control', 'no-store'] as const;
 
 /**
- * The sign-in endpoints (docs/contract.md, 1). One per configuration; the provider is handed in because it outlives a
- * reload. The constructor throws a `TypeError` for options in which `optionErrors` finds an error.
+ * The sign-in endpoints (docs/contract.md, 1). One per configuration; the provider is injected because it outlives a reload. The
+ * constructor throws a `TypeError` for options in which `optionErrors` finds an error.
  */
 export class SignIn {
   readonly #options: SignInOptions;
@@ -91,8 +91,8 @@ export class SignIn {
   }
 
   /**
-   * `POST /v1/anonymous/auth`: trades the code in the body for tokens. Never rejects. Cannot be cancelled: it runs to its
-   * end, for the provider's timeout at most, whether or not the client still waits.
+   * `POST /v1/anonymous/auth`: exchanges the code in the body for tokens. Never rejects. Cannot be cancelled: it runs to its end,
+   * for the provider's timeout at most, whether or not the client is still waiting.
    *
    * @param address the key of the client's address, which limits its share of the requests in flight
    */
@@ -100,7 +100,7 @@ export class SignIn {
     return this.#announce('code', () => this.#redeem(this.#codeGrantIn(body), address));
   }
 
-  /** The path `sign_in.refresh`: trades the refresh token in the body for new tokens, in the same way. */
+  /** The path `sign_in.refresh`: exchanges the refresh token in the body for new tokens, in the same way. */
   refresh(body: Buffer, address: string): Promise<SignInResponse | GatewayError> {
     return this.#announce('refresh_token', () => this.#redeem(refreshGrantIn(body), address));
   }
@@ -166,8 +166,8 @@ function json(value: unknown): Buffer {
 }
 
 /**
- * The URL of the page where a user signs in, with `client_id`, `redirect_uri`, `response_type=code` and `scope`. It is the
- * same for everyone, so it has no `state`, `nonce` or `code_challenge`: a client that wants them adds them.
+ * The URL of the page where a user signs in, with `client_id`, `redirect_uri`, `response_type=code` and `scope`. It is the same
+ * for everyone, so it has no `state`, `nonce` or `code_challenge`: clients that want them add them.
  */
 export function authorizeUrl(
   metadata: ProviderMetadata,

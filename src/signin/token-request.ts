@@ -5,12 +5,12 @@ import type { ProviderMetadata } from './provider.ts';
 import { GRANT_TYPES, type Grant } from './read-request.ts';
 
 /**
- * Trades a code or a refresh token for tokens with at most one token request. A provider that rotates refresh tokens takes a
- * second one with the same token for theft and ends the session (RFC 9700, 4.14.2). If a disconnect could cancel the request,
- * the code or token might or might not be spent.
+ * Exchanges a code or a refresh token for tokens with at most one token request. A provider that rotates refresh tokens treats a
+ * second one with the same token as theft and ends the session (RFC 9700, 4.14.2). If a disconnect could cancel the request, it
+ * would be uncertain whether the code or token is used up.
  *
- * Uses `genericGrantRequest` because `authorizationCodeGrant` passes `redirect_uri` through `URL`, which changes its
- * spelling, and the provider compares it byte for byte. Rejects as `ProviderClient.ask` does.
+ * Uses `genericGrantRequest` because `authorizationCodeGrant` passes `redirect_uri` through `URL`, which changes its spelling,
+ * and the provider compares it byte for byte. Rejects as `ProviderClient.ask` does.
  */
 export function requestTokens(
   { kind, parameters }: Grant,
@@ -38,9 +38,9 @@ export function requestTokens(
 }
 
 /**
- * What the library gets to see of a good response. It would throw on a null `refresh_token`, a missing `token_type`, or an ID
- * token with an unexpected issue time, algorithm or encryption, and the user would have to sign in again because the code is
- * spent. `readTokenResponse` judges the members.
+ * The part of a valid response for the library. It would throw on a null `refresh_token`, a missing `token_type`, or an ID token
+ * with an unexpected issue time, algorithm or encryption, and the user would have to sign in again because the code is used up.
+ * `readTokenResponse` checks the members.
  */
 function essentials(members: TokenMembers): Response {
   return Response.json({
@@ -52,7 +52,7 @@ function essentials(members: TokenMembers): Response {
 /** The members of the provider's token response, unchecked. */
 type TokenMembers = ReadonlyMap<string, unknown>;
 
-/** What a client gets for its code (docs/contract.md, 1.4), without the members that the provider did not issue. */
+/** What a client gets for its code (docs/contract.md, 1.4), without members that the provider did not issue. */
 interface AuthResponse {
   readonly accessToken: string;
   readonly tokenType: 'Bearer';
@@ -62,13 +62,13 @@ interface AuthResponse {
   /** Seconds. */
   readonly refreshExpiresIn?: number;
   readonly idToken?: string;
-  /** Seconds since the epoch; 0: no mark. */
+  /** Seconds since the epoch; 0 for none. */
   readonly notBeforePolicy: number;
   readonly sessionState?: string;
   readonly scope: string;
 }
 
-/** A not-before mark that came with a subject's tokens. */
+/** A not-before mark received with a subject's tokens. */
 interface LearntMark {
   readonly subject: string;
   /** Seconds since the epoch, above 0. */
@@ -81,13 +81,13 @@ interface ReadResponse {
 }
 
 /**
- * Turns the provider's response into the client's. Throws a `ProviderFault` when there is no access token that works as a
- * bearer token. Nothing else is a reason to fail, because the code is spent: a member of the wrong type counts as missing.
+ * Turns the provider's response into the client's. Throws a `ProviderFault` if there is no access token that works as a bearer
+ * token. Nothing else is a reason to fail, because the code is used up: a member of the wrong type counts as missing.
  *
- * Verifies no signature, because nothing depends on one: the tokens come from the token endpoint itself, over a connection
- * that authenticates it (OpenID Connect Core 1.0, 3.1.3.7, rule 6). The ID token is for the client to verify; the gateway
- * takes only `sid` from it. The access token is verified on every request made with it. The claims read here fill gaps in
- * this one response, and `sub` is the subject of a not-before mark.
+ * Verifies no signature, because nothing depends on one: the tokens come from the token endpoint itself, over a connection that
+ * authenticates it (OpenID Connect Core 1.0, 3.1.3.7, rule 6). The ID token is for the client to verify; the gateway takes only
+ * `sid` from it. The access token is verified on every request made with it. The claims read here fill gaps in this one response,
+ * and `sub` is the subject of a not-before mark.
  */
 export function readTokenResponse(
   members: TokenMembers,

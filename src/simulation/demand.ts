@@ -4,11 +4,11 @@ import { addressOfKey } from '../http/index.ts';
 import { defineLimit, type Limit, type OffenceRule } from '../limits/index.ts';
 import type { LoggedRequest, Offence } from './log/index.ts';
 
-/** Bounds on callers and on open windows, over all demands together. */
+/** Maximum callers, and maximum open windows, over all demands together. */
 const MAX_CALLERS = 1_000_000;
 const MAX_WINDOWS = 1_000_000;
 
-/** The lowest number that would have admitted every request of one caller so far. */
+/** The lowest number that would have admitted all requests of one caller so far. */
 interface Peak {
   units: number;
 }
@@ -18,7 +18,7 @@ interface Open {
   readonly peak: Peak;
   /** Units consumed in the window; for `smooth`, units that have not drained yet. */
   count: number;
-  /** When the window closes; for `smooth`, the moment that `count` belongs to. */
+  /** When the window closes; for `smooth`, the time that `count` refers to. */
   markMs: number;
 }
 
@@ -26,7 +26,7 @@ interface Open {
 export class DemandRoom {
   callers = 0;
   windows = 0;
-  /** Requests left out: the table of callers or of open windows was full. */
+  /** Requests left out because the table of callers or of open windows was full. */
   unmeasured = 0;
   readonly #maxCallers: number;
   readonly #maxWindows: number;
@@ -46,10 +46,10 @@ export class DemandRoom {
 }
 
 /**
- * Finds how many units of one limit each caller needs. A fixed window counts as in the store: it opens with a request and
- * closes a period later. For `smooth`, the need grows whenever the units that have not drained exceed it. A higher need drains
- * faster, so the final one admits every request. It may be too high (by 30 % for bursts that grow over time), because
- * finding the lowest would take the history of each caller.
+ * Determines how many units of one limit each caller needs. A fixed window counts as in the store: it opens with a request and
+ * closes a period later. For `smooth`, the need grows whenever the undrained units exceed it. A higher need drains faster, so the
+ * final one admits every request. It may be too high (by 30 % for bursts that grow over time), because the lowest could only be
+ * found with the history of each caller.
  */
 export class Demand {
   readonly limit: Limit;
@@ -73,7 +73,7 @@ export class Demand {
   /**
    * Counts one request.
    *
-   * @param key names the counter; one caller may have several
+   * @param key identifies the counter; one caller may have several
    * @param cost the units that the request consumes
    */
   consume(atMs: number, caller: string, key: string, cost = 1): void {
@@ -93,7 +93,7 @@ export class Demand {
     if (open.count > open.peak.units) open.peak.units = Math.ceil(open.count - 1e-6);
   }
 
-  /** Returns what still counts of a request. Called when a service has denied the caller access. */
+  /** Returns the part of a request that still counts. Called when a service has denied the caller access. */
   refund(atMs: number, consumedAtMs: number, key: string, cost = 1): void {
     const open = this.#recent.get(key) ?? this.#older.get(key);
     if (open === undefined) return;
@@ -149,13 +149,13 @@ export class Demand {
 /** Requests that count towards one restriction rule, from senders of one kind. */
 export interface MeasuredOffences {
   readonly rule: Offence['reason'];
-  /** The kind of sender. Rules restrict addresses, or an address on one webhook; users and bots are listed for comparison. */
+  /** The kind of sender. Rules restrict addresses, or an address at one webhook; users and bots are included for comparison. */
   readonly by: ClassName | 'webhook';
   readonly demand: Demand;
   requests: number;
 }
 
-/** Finds how many offences each sender committed in the busiest window of a rule. */
+/** Determines how many offences each sender committed in the busiest window of a rule. */
 export class OffenceDemand {
   readonly #limits: LimitsModel;
   readonly #room: DemandRoom;

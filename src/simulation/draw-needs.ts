@@ -1,6 +1,6 @@
 import { BLUE, DARK, GRID, lineThrough, ORANGE, round, svgOf, textAt } from './svg.ts';
 
-/** One panel of the picture: the needs of callers, and the quotas to compare them with. */
+/** One panel of the picture: the needs of callers, and the quotas for comparison. */
 export interface NeedPanel {
   /** What the quota limits. */
   readonly title: string;
@@ -28,7 +28,7 @@ const HEAD = 44;
 const [LEFT, TOP, RIGHT, BOTTOM] = [56, 40, 26, 26];
 const WITHIN = PANEL_WIDTH - LEFT - RIGHT;
 const DEPTH = PANEL_HEIGHT - TOP - BOTTOM;
-/** The most panels: a longer picture is no use. */
+/** Maximum panels: a longer picture is useless. */
 const MAX_PANELS = 60;
 const MAX_TITLE = 50;
 /** Labels of the grid: shares of callers, in percent. The lowest is the finest that `weir suggest` reports. */
@@ -114,21 +114,21 @@ function stepsOf(needs: Uint32Array, x: (units: number) => number): string {
   return points.join(' ');
 }
 
-/** The height of a share of callers, from 1 down to 0. Zero lies below the last line of the grid. */
+/** The height for a share of callers, from 1 down to 0. Zero is below the last grid line. */
 function yOf(share: number): number {
   const decades = SHARES.length - 1;
   const down = share === 0 ? decades + 0.15 : Math.min(decades + 0.15, -Math.log10(share));
   return TOP + (down / (decades + 0.15)) * DEPTH;
 }
 
-/** Labels of the axis from 1 to `top`: 1, 2, 5, 10, 20, 50 and so on; above 100, powers of ten only. */
+/** Labels of the axis from 1 to `top`: 1, 2, 5, 10, 20, 50 and so on; above 100, only powers of ten. */
 function ticks(top: number): number[] {
   const factors = top > 100 ? [1] : [1, 2, 5];
   const powers = Array.from({ length: Math.floor(Math.log10(top)) + 1 }, (_, i) => 10 ** i);
   return powers.flatMap(power => factors.map(factor => factor * power)).filter(units => units <= top);
 }
 
-/** Shortens a title: names of buckets may be long. */
+/** Shortens a title: bucket names may be long. */
 function short(title: string): string {
   return title.length <= MAX_TITLE ? title : `${title.slice(0, MAX_TITLE - 1)}…`;
 }

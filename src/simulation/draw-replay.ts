@@ -53,7 +53,7 @@ export function renderReplay({
   ]);
 }
 
-/** Leaves out the last point if it covers too little time for a rate. */
+/** Drops the last point if it covers too little time for a rate. */
 function withoutStub(points: readonly Point[], pointMs: number, wholeMs: number): readonly Point[] {
   const lastMs = wholeMs - (points.length - 1) * pointMs;
   return points.length > 1 && lastMs < pointMs / 2 ? points.slice(0, -1) : points;
@@ -71,7 +71,7 @@ function times(startMs: number, endMs: number): string[] {
   ];
 }
 
-/** The distance between the lines of a grid of about four: 1, 2, 2.5 or 5 times a power of ten, as a whole number. */
+/** The distance between about four grid lines: 1, 2, 2.5 or 5 times a power of ten, as a whole number. */
 function niceStep(top: number): number {
   const power = 10 ** Math.floor(Math.log10(top / 4));
   const factor = [1, 2, 2.5, 5].find(candidate => candidate * power >= top / 4) ?? 10;

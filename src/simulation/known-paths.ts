@@ -1,7 +1,7 @@
 import type { RouteMatch, Routes } from '../routing/index.ts';
 import type { LoggedRequest } from './log/index.ts';
 
-/** Paths remembered. When the table is full, it is emptied. */
+/** Maximum paths remembered. When the table is full, it is emptied. */
 const MAX_PATHS = 20_000;
 const MAX_METHODS = 32;
 const MAX_SHAPES = 10_000;
@@ -14,7 +14,7 @@ interface KnownPath<T> {
   readonly method: string;
   readonly match: RouteMatch<T> | null;
   readonly shape: Count;
-  /** The same path with other methods; null: none seen yet. */
+  /** The same path with other methods; null if there are none yet. */
   others: Map<string, KnownPath<T>> | null;
 }
 
@@ -38,7 +38,7 @@ export class KnownPaths<T> implements Routes<T> {
   }
 
   count({ method, host, path }: LoggedRequest): void {
-    // The log holds no path for a request that no route matches.
+    // The log contains no path for a request that no route matches.
     if (path !== '') this.#of(method, host, path).shape.requests++;
   }
 

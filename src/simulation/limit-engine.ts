@@ -59,7 +59,7 @@ export class LimitEngine {
     return this.#store.counts.keys;
   }
 
-  /** The restrictions, made at first use: until a sender is refused or offends, nobody is restricted. */
+  /** The restrictions, created on first use: nobody is restricted before a sender is refused or offends. */
   get restricting(): RestrictionReplay {
     this.#restricting ??= new RestrictionReplay(this.#limits, this.clock, this.#shadowed);
     return this.#restricting;
@@ -70,7 +70,7 @@ export class LimitEngine {
     return this.#restricting !== null;
   }
 
-  /** Moves virtual time forward to this moment. */
+  /** Moves virtual time forward to this time. */
   reach(atMs: number): void {
     this.clock.reach(atMs);
     const nowMs = this.clock.monotonicMs();
@@ -83,10 +83,10 @@ export class LimitEngine {
 
 /** Gateways whose counters are held at the same time. */
 const MAX_ENGINES = 32;
-/** Names of dropped gateways remembered, to count those that come back. */
+/** Maximum names of dropped gateways remembered, to count those that come back. */
 const MAX_DROPPED = 1_000;
 
-/** One engine for each gateway. When there are too many, the gateway that was silent for longest loses its counters. */
+/** One engine for each gateway. If there are too many, the gateway that was silent the longest loses its counters. */
 export class Engines {
   readonly #make: (nowMs: number) => LimitEngine;
   readonly #engines = new Map<string, LimitEngine>();
@@ -125,7 +125,7 @@ function heardAtMs([, { clock }]: readonly [string, LimitEngine]): number {
   return clock.epochMs();
 }
 
-/** The most gateway instances whose requests are counted apart. Each start of a gateway is a new instance. */
+/** Maximum gateway instances whose requests are counted separately. Each start of a gateway is a new instance. */
 export const MAX_INSTANCES = 1_000;
 
 /** Rejects logs in which the same caller has several pseudonyms. */
@@ -134,8 +134,8 @@ export class CommonKey {
   #keyId = '';
 
   /**
-   * Accepts a new key: a gateway without a key file makes one at each start. Rejects a key that comes back after another: then
-   * two gateways wrote with different keys at the same time.
+   * Accepts a new key: a gateway without a key file makes one at each start. Rejects a key that reappears after another: then two
+   * gateways wrote with different keys at the same time.
    */
   check(keyId: string): void {
     if (keyId === this.#keyId) return;
@@ -149,7 +149,7 @@ export class CommonKey {
   }
 }
 
-/** A clock that stands still until it is moved. Its wall clock and its monotonic clock show the same milliseconds since the epoch. */
+/** A clock that only moves when told to. Its wall clock and its monotonic clock show the same milliseconds since the epoch. */
 export class VirtualClock implements Clock {
   #nowMs: number;
 
@@ -165,7 +165,7 @@ export class VirtualClock implements Clock {
     return this.#nowMs;
   }
 
-  /** Moves forward to this moment. Never moves back. */
+  /** Moves forward to this time. Never moves back. */
   reach(nowMs: number): void {
     if (nowMs > this.#nowMs) this.#nowMs = nowMs;
   }

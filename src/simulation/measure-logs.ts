@@ -9,12 +9,12 @@ import { mergeLogs, newReadCounts } from './log/index.ts';
 import { SeenPlans } from './seen-plans.ts';
 
 export interface MeasureOptions {
-  /** A measurement takes its routes, buckets and periods, and ignores its quotas. */
+  /** The limits whose routes, buckets and periods are used; a measurement ignores their quotas. */
   readonly limits: LimitsModel;
   readonly logs: readonly string[];
   /** `memory`: each gateway counts alone; `redis`: all count together. */
   readonly store: 'memory' | 'redis';
-  /** Called now and then. */
+  /** Called periodically. */
   readonly onProgress?: (counts: ReadCounts) => void;
 }
 
@@ -22,19 +22,19 @@ export interface MeasureOptions {
 export interface Measured {
   /** The bucket; `null` for the global limit. */
   readonly bucket: string | null;
-  /** `group`: all callers of a group together; `resource`: of a value of the main parameter. */
+  /** `group`: all callers of a group together; `resource`: all callers for one value of the main parameter. */
   readonly callerClass: ClassName;
   readonly demand: Demand;
   requests: number;
-  /** Where a claim may say the number: whether it does so for these callers. `null`: limits.yaml alone says it. */
+  /** If a claim may set the number: whether it does for these callers. `null` if only limits.yaml sets it. */
   readonly part: ClaimedPart | null;
-  /** Requests that the limit refused when the log was written. They count as demand too. */
+  /** Requests that the limit refused when the log was written. They count as demand as well. */
   refused: number;
-  /** The highest number that the claim of one of these callers says. */
+  /** The highest number set by the claim of one of these callers. */
   highestSaid: number;
 }
 
-/** The two numbers beside a claim: `max` bounds what it says, `otherwise` is for tokens without it. */
+/** The two numbers next to a claim: `max` bounds what it sets, `otherwise` is for tokens without it. */
 export type ClaimedPart = 'max' | 'otherwise';
 
 export interface MeasuredLogs extends FoundInLogs {
@@ -47,7 +47,7 @@ export interface MeasuredLogs extends FoundInLogs {
   readonly endMs: number;
 }
 
-/** Finds how much of each limit the callers in the logs need. */
+/** Determines how much of each limit the callers in the logs need. */
 export async function measureLogs(options: MeasureOptions): Promise<MeasuredLogs> {
   const counts = newReadCounts();
   const measuring = new Measuring(options);
@@ -169,7 +169,7 @@ class Measuring {
     row.demand.consume(atMs, owner, key, limit.role === 'global' ? 1 : limitRequest.cost);
   }
 
-  /** @param said the number that the caller's token says */
+  /** @param said the number set by the caller's token */
   #rowFor(limit: Limit, limitRequest: LimitRequest, said: number | undefined): Measured {
     const callerClass = isSharedRole(limit.role) ? limit.role : limitRequest.callerClass;
     const part =
@@ -197,7 +197,7 @@ class Measuring {
     const name = `${limit.identity} ${callerClass} ${part}`;
     const known = this.#rows.get(name);
     if (known !== undefined) return known;
-    // Callers whose tokens say different numbers are in one row.
+    // Callers whose tokens set different numbers are in one row.
     const demand = new Demand(part === 'max' ? { ...limit, units: limit.maxUnits } : limit, this.#room);
     const owner = limit.role === 'global' ? null : (bucket?.name ?? null);
     const row = { bucket: owner, callerClass, part, demand, requests: 0, refused: 0, highestSaid: 0 };
@@ -207,8 +207,8 @@ class Measuring {
 }
 
 /**
- * The enforced limit of this role, or the one in shadow if none is enforced. Where other numbers are tried on a share of the
- * callers, the limit for the other callers.
+ * The enforced limit of this role, or the one in shadow if none is enforced. If other numbers are tested on a share of the
+ * callers, the limit for the others.
  */
 function limitOf({ set, bucket, callerClass, group }: LimitRequest, role: LimitRole): Limit | null {
   const rollout = bucket?.rollout ?? null;

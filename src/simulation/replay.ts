@@ -14,18 +14,18 @@ import { SeenPlans } from './seen-plans.ts';
 import { type ReplayOutcome, ReplayTally } from './tally.ts';
 
 export interface ReplayOptions extends MeasureOptions {
-  /** Called about each decision, in order. */
+  /** Called after each decision, in order. */
   readonly onDecision?: (request: LoggedRequest, outcome: ReplayOutcome) => void;
 }
 
-/** What a replay finds, and its report says. */
+/** The findings of a replay, as reported. */
 export interface ReplayFacts {
   readonly restrictions: RestrictionReport;
-  /** Refused requests that `patience` would hold instead, and for how long at most; null: it is off. */
+  /** Refused requests that `patience` would hold instead, and for how long at most; null if it is off. */
   readonly patience: { readonly forMs: number; readonly requests: number } | null;
   /** True if limits.yaml blocks callers. The log has only pseudonyms, so callers blocked when it was written count as blocked. */
   readonly blocksCallers: boolean;
-  /** True if a bucket holds for a share of the callers. Pseudonyms select other callers for that share than real names do. */
+  /** True if a bucket applies to a share of the callers. Pseudonyms select other callers for that share than real names do. */
   readonly enforcesShares: boolean;
 }
 
@@ -46,7 +46,7 @@ interface Units {
   readonly units: readonly SharedUnit[];
 }
 
-/** Decides about every request of the logs again, with other limits, at the moments that the logs give. */
+/** Decides about every request of the logs again, with other limits, at the times in the logs. */
 export async function replayLogs(options: ReplayOptions): Promise<Replayed> {
   const counts = newReadCounts();
   const replay = new Replay(options);
@@ -130,7 +130,7 @@ class Replay {
     this.#options.onDecision?.(request, outcome);
   }
 
-  /** Decides about one request again; `null`: nobody can tell, and the request is left out. */
+  /** Decides about one request again; `null` if that is impossible, so that the request is left out. */
   #outcomeOf(atMs: number, request: LoggedRequest): ReplayOutcome | null {
     const engine = this.#engineOf(request, atMs);
     if (this.#isBlocked(request)) {
@@ -153,7 +153,7 @@ class Replay {
     return isCaller || this.#blocked.hasAddress(addressKey(client, this.#options.limits.keying), client);
   }
 
-  /** Counts a request refused before the limits under the bucket of its route. It consumes nothing. */
+  /** Counts a request refused before the limits under its route's bucket. It consumes nothing. */
   #refuse(request: LoggedRequest, refusedBy: 'blocked' | 'restriction'): ReplayOutcome | null {
     const limitRequest = limitRequestFor(this.#options.limits, request);
     if (limitRequest === null) this.#ambiguous++;
@@ -187,7 +187,7 @@ class Replay {
     this.#restrictions.offended(request, engine);
   }
 
-  /** Remembers the unit if the service denied access, or if the end of the request is on a later line: it may be returned. */
+  /** Remembers the units if the service denied access, or if the end of the request is on a later line: they may be returned. */
   #keepUnits(request: LoggedRequest, units: Units): void {
     if (!request.denied && request.part === 'whole') return;
     this.#units.set(unitKey(request), units);

@@ -3,7 +3,7 @@ import type { FoundInLogs } from './log/index.ts';
 import type { Replayed, ReplayFacts } from './replay.ts';
 import type { CallerCount, RefusedCounts, TallyRow } from './tally.ts';
 
-/** The result of `weir simulate`, as its text and its JSON show it. */
+/** The result of `weir simulate`, as shown in its text and its JSON. */
 export interface Report extends ReplayFacts {
   readonly from: string;
   readonly to: string;
@@ -13,7 +13,7 @@ export interface Report extends ReplayFacts {
   readonly log: LogReport & {
     /** Requests counted without their caller, because the table of callers was full. */
     readonly unnamed: number;
-    /** How often the counters of a gateway began at zero again: too many gateways to hold the counters of all. */
+    /** How often the counters of a gateway were reset: there were too many gateways to hold the counters of all. */
     readonly restarts: number;
   };
   readonly unanswered: readonly Unanswered[];
@@ -21,7 +21,7 @@ export interface Report extends ReplayFacts {
 
 /** Requests of one caller class to one bucket. */
 interface BucketReport {
-  /** The bucket; `null` for the global limit alone. */
+  /** The bucket; `null` for the global limit only. */
   readonly bucket: string | null;
   readonly class: string;
   readonly requests: number;
@@ -29,7 +29,7 @@ interface BucketReport {
   readonly callers: { readonly all: number; readonly hitBefore: number; readonly hitAfter: number };
   /** The minute with the most refusals; `null` if no request was refused. */
   readonly worstMinute: { readonly at: string; readonly refused: number } | null;
-  /** The callers that the tried limits refuse most. */
+  /** The callers that the tested limits refuse most. */
   readonly most: readonly ({ readonly caller: string } & CallerCount)[];
 }
 
@@ -82,18 +82,18 @@ function bucketReport(row: TallyRow, top: number): BucketReport {
   };
 }
 
-/** What was read from the logs, as text and JSON show it. */
+/** What was read from the logs, as shown in text and JSON. */
 export interface LogReport {
   readonly lines: number;
   readonly others: number;
   readonly broken: number;
-  /** Requests refused with 429 before the limits were asked: by a restriction, or as blocked. */
+  /** Requests refused with 429 before the limits were checked: by a restriction, or as blocked. */
   readonly early: number;
   readonly ambiguous: number;
   readonly gateways: number;
   readonly store: 'memory' | 'redis';
   readonly torn: readonly string[];
-  /** Classes and claims that limits.yaml has and no request in the logs does: `class partner`, `claim organization`. */
+  /** Classes and claims in limits.yaml that no request in the logs has: `class partner`, `claim organization`. */
   readonly unseen: readonly string[];
 }
 
@@ -109,15 +109,15 @@ export function logReportOf(
 }
 
 /**
- * A route whose requests a log does not tell apart from others: by a literal segment that the log shows as a parameter's value, or
- * by a host that the log does not name.
+ * A route whose requests cannot be distinguished from others in a log: by a literal segment that the log shows as a parameter's
+ * value, or by a host that the log does not name.
  */
 export interface Unanswered {
   /** Host and path as written in limits.yaml, without the methods. */
   readonly path: string;
   /** The new segment, or the new host. */
   readonly word: string;
-  /** Requests that the route may take. */
+  /** Requests that may match the route. */
   readonly requests: number;
 }
 
@@ -125,8 +125,8 @@ const VALUE = '{}';
 
 /**
  * Finds the routes that a replay cannot judge. The log shows only the hosts and literal segments that were configured when it was
- * written; any other segment is a pseudonym, and any other host its wildcard, or missing. So what is new in limits.yaml may stand
- * behind one of these.
+ * written; any other segment is a pseudonym, and any other host its wildcard, or missing. So something new in limits.yaml may be
+ * one of these.
  *
  * @param shapes requests by method, host and path, with `{}` for each pseudonym
  */

@@ -6,12 +6,12 @@ import type { LoggedRequest } from './log/index.ts';
 import type { ReplayedKind, RestrictedCounts } from './restriction-replay.ts';
 import { isInvalidRefusal, RestrictedSenders } from './restriction-replay.ts';
 
-/** How the tried limits judged a request whose end comes later in the log. `counts`: they refused it, and that is an offence. */
+/** How the tested limits judged a request whose end comes later in the log. `counts`: they refused it, and that is an offence. */
 type Fate = 'counts' | 'harmless';
 
 const MAX_FATES = 200_000;
 
-/** Applies the restrictions of the tried limits, and counts what they refuse beside what the log says was refused. */
+/** Applies the restrictions of the tested limits, and counts their refusals next to those in the log. */
 export class RestrictionLedger {
   readonly #limits: LimitsModel;
   readonly #hasRules: boolean;
@@ -42,14 +42,16 @@ export class RestrictionLedger {
     this.#inShadow++;
   }
 
-  /** Notes what a restriction refused when the log was written. */
+  /** Counts what a restriction refused when the log was written. */
   ran(request: LoggedRequest): void {
     if (request.outcome !== 'restricted') return;
     const by = request.facts?.restrictedBy ?? null;
     if (by !== null) this.#before.note(KINDS[by], request, this.#limits);
   }
 
-  /** Returns whether a restriction refuses the request. Null: unknown, because the log does not name its caller; leave it out. */
+  /**
+   * Returns whether a restriction refuses the request. Null if unknown, because the log does not name its caller: leave it out.
+   */
   refuses(request: LoggedRequest, engine: LimitEngine): boolean | null {
     const kind = engine.isRestricting ? engine.restricting.refusing(request) : null;
     if (kind !== null) {
@@ -62,17 +64,17 @@ export class RestrictionLedger {
     return null;
   }
 
-  /** The replay refused the request before the limits, so its logged end is no offence. */
+  /** Called if the replay refused the request before the limits, so that its logged end is not an offence. */
   passedOver(request: LoggedRequest): void {
     if (isAwaited(request)) this.#keep(request, 'harmless');
   }
 
-  /** The tried limits admit the request. If the log says refused, nobody knows how it would have ended. */
+  /** Called if the tested limits admit the request. If it was refused in the log, its end is unknown. */
   admitted({ outcome }: LoggedRequest): void {
     if (outcome !== 'admitted') this.#unknown.outcomes++;
   }
 
-  /** The tried limits refuse the request. */
+  /** Called if the tested limits refuse the request. */
   refusedByLimits(
     request: LoggedRequest,
     engine: LimitEngine,
@@ -87,7 +89,7 @@ export class RestrictionLedger {
     if (isAwaited(request)) this.#keep(request, counts && isLater ? 'counts' : 'harmless');
   }
 
-  /** The log says that the request ended as an offence. */
+  /** Called if the request ended as an offence according to the log. */
   offended(request: LoggedRequest, engine: LimitEngine): void {
     const offence = request.facts?.offence ?? null;
     if (offence === null || !this.#hasRules) return;
@@ -101,7 +103,7 @@ export class RestrictionLedger {
       return;
     }
     const { outcome } = request;
-    // The limits of the log refused it, and that was the offence; the tried limits admit it.
+    // The limits of the log refused it, and that was the offence; the tested limits admit it.
     if (outcome !== 'admitted' && outcome !== 'undecided') return;
     if (outcome === 'undecided' && engine.isRestricting && engine.restricting.refusing(request) !== null)
       return;
@@ -122,7 +124,7 @@ const KINDS: Readonly<Record<NonNullable<LoggedRequest['facts']>['restrictedBy']
   blocked_caller: 'principal',
 };
 
-/** Returns whether the end of the request comes later: on another line, or as an offence of this one. */
+/** Returns whether the end of the request comes later: on another line, or as an offence on this one. */
 function isAwaited({ part, facts }: LoggedRequest): boolean {
   return part === 'begin' || (facts !== null && facts.offence !== null);
 }
@@ -140,9 +142,9 @@ export interface RestrictionReport {
   readonly unknown: {
     /** Requests that were refused before their token was checked, and that nothing refuses now: their callers are unknown. */
     readonly callers: number;
-    /** Requests that were refused and are now admitted: nobody knows how their service would have answered. */
+    /** Requests that were refused and are now admitted: how their service would have answered is unknown. */
     readonly outcomes: number;
-    /** Offences whose moment is guessed, because the log is of an earlier version. */
+    /** Offences whose time is guessed, because the log is of an earlier version. */
     readonly moments: number;
   };
   /** True if `never_restrict` lists callers. The log does not name them, so those spared when it was written are spared. */

@@ -14,13 +14,13 @@ import type { LoggedRequest } from './log/index.ts';
 
 export type ReplayedKind = Restriction['kind'];
 
-/** The latest request at the moment when a restriction began. */
+/** The latest request when a restriction began. */
 interface Cause {
   readonly instance: string;
   readonly after: number;
 }
 
-/** Offenders counted separately: as many as in a gateway. */
+/** Maximum offenders counted separately, as in a gateway. */
 const MAX_KEYS = 200_000;
 
 /** Restricts senders as a gateway does, in virtual time. */
@@ -29,7 +29,7 @@ export class RestrictionReplay {
   readonly #restrictions: Restrictions;
   readonly #sparesCallers: boolean;
   readonly #limits: LimitsModel;
-  /** The cause of each restriction by client: requests that had arrived before the restriction began are not refused. */
+  /** The cause of each restriction by client: requests that arrived before the restriction began are not refused. */
   readonly #began = new Map<string, Cause>();
   #cause: Cause = { instance: '', after: 0 };
 
@@ -58,7 +58,7 @@ export class RestrictionReplay {
     this.#restricting.use(limits);
   }
 
-  /** The kind of restriction that refuses the request; null: none. */
+  /** The kind of restriction that refuses the request; null if none does. */
   refusing(request: LoggedRequest): ReplayedKind | null {
     const { client, facts } = request;
     if (this.#restrictions.size === 0) return null;
@@ -70,7 +70,7 @@ export class RestrictionReplay {
     return principal !== null && this.#refuses(request, 'principal', principal, '') ? 'principal' : null;
   }
 
-  /** Notes a refusal by limits: its caller may have ignored an earlier one. */
+  /** Records a refusal by limits: its caller may have ignored an earlier one. */
   refused(request: LoggedRequest, limitRequest: LimitRequest, decision: Decision): void {
     if (this.#isSpared(request)) return;
     this.#cause = { instance: request.instance, after: request.sequence };
@@ -81,7 +81,7 @@ export class RestrictionReplay {
     });
   }
 
-  /** Notes an offence. `after`: the number of the latest request at that moment. */
+  /** Records an offence. `after`: the number of the latest request at that time. */
   offended(
     request: LoggedRequest,
     reason: 'invalid_requests' | 'webhook_not_found',
@@ -112,7 +112,7 @@ export class RestrictionReplay {
     return isLater || outcome === 'restricted';
   }
 
-  /** Takes from the log who is under `never_restrict`: it holds pseudonyms, which limits.yaml cannot name. */
+  /** Takes from the log who is under `never_restrict`: it contains pseudonyms, which limits.yaml cannot name. */
   #isSpared({ facts }: LoggedRequest): boolean {
     return this.#sparesCallers && facts?.isSpared === true;
   }
@@ -133,7 +133,7 @@ function isPreflight({ facts }: LoggedRequest): boolean {
   return facts?.isPreflight === true;
 }
 
-/** The key of a user or bot, which no address has as its key. Null: the caller is an address. */
+/** The key of a user or bot, which is never the key of an address. Null if the caller is an address. */
 function principalOf({ callerClass, caller }: LoggedRequest): string | null {
   return callerClass === 'address' ? null : `caller:${caller}`;
 }
@@ -142,7 +142,7 @@ function nameOf(kind: ReplayedKind, key: string, webhook: string): string {
   return `${kind} ${key} ${webhook}`;
 }
 
-/** Senders of each kind counted separately. */
+/** Maximum senders of each kind counted separately. */
 const MAX_SENDERS = 1_000_000;
 
 /** Requests that restrictions refused, and the number of their senders by kind. */
@@ -150,7 +150,7 @@ export interface RestrictedCounts {
   readonly requests: number;
   readonly addresses: number;
   readonly callers: number;
-  /** An address on one webhook. */
+  /** An address at one webhook. */
   readonly webhooks: number;
 }
 

@@ -2,11 +2,11 @@ import type { LimitsModel } from '../config/index.ts';
 import type { LoggedRequest } from './log/index.ts';
 
 /**
- * Finds classes and claims that limits name but no request in the logs has. Limits for them cannot be tried on these logs: a log
- * has only the classes and claims of the configuration that wrote it.
+ * Finds classes and claims that limits name but no request in the logs has. Limits for them cannot be tested with these logs: a
+ * log has only the classes and claims of the configuration that wrote it.
  */
 export class SeenPlans {
-  /** What no request had so far: `class partner`, `claim organization`. */
+  /** Those that no request had so far: `class partner`, `claim organization`. */
   readonly #unseen: Set<string>;
 
   constructor({ global, buckets, claims }: LimitsModel) {

@@ -6,11 +6,11 @@ import type { NeedPanel } from './draw-needs.ts';
 import type { ClaimedPart, Measured, MeasuredLogs } from './measure-logs.ts';
 import { findUnanswered, type LogReport, logReportOf, type Unanswered } from './report.ts';
 
-/** The percentiles of callers that the report shows. */
+/** The percentiles of callers in the report. */
 export const PERCENTILES = ['50', '95', '99', '99.9', '100'] as const;
 export type Percentile = (typeof PERCENTILES)[number];
 
-/** The fewest callers for which a percentile means anything: with fewer, it would be the value of the largest caller. */
+/** Minimum callers for a meaningful percentile: with fewer, it would be the value of the largest caller. */
 export const FEWEST_CALLERS: Readonly<Record<Percentile, number>> = {
   50: 2,
   95: 20,
@@ -19,7 +19,7 @@ export const FEWEST_CALLERS: Readonly<Record<Percentile, number>> = {
   100: 1,
 };
 
-/** For each percentile, the number of requests in a period that its callers never exceed; null: too few callers to tell. */
+/** For each percentile, the number of requests in a period that its callers never exceed; null if there are too few callers. */
 export type Needs = Readonly<Record<Percentile, number | null>>;
 
 /** The highest quota that limits.yaml accepts. */
@@ -35,7 +35,7 @@ export interface Suggestion {
   readonly limits: readonly SuggestedLimit[];
   /** One entry for each rule of a restriction and kind of sender. */
   readonly restrictions: readonly SuggestedRestriction[];
-  /** Buckets of which no request consumed anything. */
+  /** Buckets that no request consumed. */
   readonly unused: readonly string[];
   readonly log: LogReport;
   /** Counted requests left out because a table was full. */
@@ -43,7 +43,7 @@ export interface Suggestion {
   readonly unanswered: readonly Unanswered[];
 }
 
-/** The number of a limit or a rule: what the file says, and what the logs need. */
+/** The number of a limit or a rule: in the file, and as needed according to the logs. */
 interface SuggestedNumber {
   readonly periodMs: number;
   readonly requests: number;
@@ -61,15 +61,18 @@ export interface SuggestedLimit extends SuggestedNumber {
   /** `group`: all callers of a group together; `resource`: all callers together. */
   readonly class: ClassName;
   readonly algorithm: 'fixed' | 'smooth';
-  /** Requests that this limit refused when the log was written. They count as demand too. */
+  /** Requests that this limit refused when the log was written. They count as demand as well. */
   readonly refused: number;
   /** Callers, or for `resource` values of the main parameter. */
   readonly callers: number;
-  /** The claim that may say the number of a caller; `null` if limits.yaml alone does. */
+  /** The claim that may set a caller's number; `null` if only limits.yaml does. */
   readonly claim: string | null;
-  /** Which number beside the claim this is, for the callers whose tokens say one (`max`), or say none (`otherwise`); `null` without a claim. */
+  /**
+   * Which number next to the claim this is, for the callers whose tokens set one (`max`), or do not (`otherwise`); `null` without
+   * a claim.
+   */
   readonly part: ClaimedPart | null;
-  /** The highest number that the claim says in the logs; 0 if it says none. */
+  /** The highest number set by the claim in the logs; 0 if there is none. */
   readonly highestSaid: number;
   readonly callersOverNow: number;
 }
@@ -148,7 +151,10 @@ function suggestionOf(row: Measured, percentile: Percentile, headroomPercent: nu
   };
 }
 
-/** Makes the numbers beside a claim fit each other, and those in the file that stay: `otherwise` may not be larger than `max`. */
+/**
+ * Makes the numbers next to a claim consistent with each other, and with those in the file that stay: `otherwise` must not exceed
+ * `max`.
+ */
 function fitting(limits: readonly SuggestedLimit[], { buckets }: LimitsModel): SuggestedLimit[] {
   return limits.map(limit => {
     const { bucket, class: callerClass, part, suggested } = limit;
@@ -180,7 +186,7 @@ function restrictionOf(
   };
 }
 
-/** `sorted`: ascending. */
+/** Returns the needs at each percentile. `sorted`: ascending. */
 function needsOf(sorted: Uint32Array): Needs {
   const atMost = (percent: Percentile) =>
     sorted.length < FEWEST_CALLERS[percent]
@@ -190,7 +196,7 @@ function needsOf(sorted: Uint32Array): Needs {
   return needs as Record<Percentile, number | null>;
 }
 
-/** @param least what one request may cost */
+/** @param least the maximum cost of one request */
 function withHeadroom(units: number | null, headroomPercent: number, least = 1): number | null {
   if (units === null) return null;
   return Math.min(MAX_UNITS, Math.max(least, Math.ceil((units * (100 + headroomPercent)) / 100)));

@@ -4,9 +4,9 @@ import type { LimitRole } from '../limits/index.ts';
 import type { LoggedRequest } from './log/index.ts';
 
 const MINUTE_MS = 60_000;
-/** Callers counted by name, over all rows. Requests of further callers count in their row only. */
+/** Maximum callers counted by name, over all rows. Requests of further callers count in their row only. */
 const MAX_CALLERS = 1_000_000;
-/** Points of the picture. When the log needs more, each point covers twice the time. */
+/** Maximum points of the picture. If the log needs more, each point covers twice the time. */
 const MAX_POINTS = 240;
 
 /** Requests of one caller, and how many were refused before (in the log) and after (in the replay). */
@@ -20,26 +20,26 @@ export interface CallerCount {
 export interface RefusedCounts {
   /** Refused when the log was written. */
   before: number;
-  /** Refused by the tried limits. */
+  /** Refused by the tested limits. */
   after: number;
-  /** How many of `after` the global limit refused. */
+  /** How many of `after` were refused by the global limit. */
   afterByGlobal: number;
-  /** How many of `after` a block refused. */
+  /** How many of `after` were refused by a block. */
   afterByBlocked: number;
-  /** How many of `before` and of `after` a restriction refused. */
+  /** How many of `before` and of `after` were refused by a restriction. */
   beforeByRestriction: number;
   afterByRestriction: number;
 }
 
 /** Requests of one caller class that consume one bucket. */
 export interface TallyRow {
-  /** The bucket; `null` for the global limit alone. */
+  /** The bucket; `null` for the global limit only. */
   readonly bucket: string | null;
   readonly callerClass: ClassName;
   requests: number;
   readonly refused: RefusedCounts;
   readonly callers: Map<string, CallerCount>;
-  /** The minute in which the tried limits refused most, and the current minute. */
+  /** The minute with the most refusals by the tested limits, and the current minute. */
   worst: { startMs: number; refused: number };
   minute: { startMs: number; refused: number };
 }
@@ -47,7 +47,7 @@ export interface TallyRow {
 /** Requests in one interval of the picture. */
 export type Point = CallerCount;
 
-/** The outcome of a request under the tried limits. */
+/** The outcome of a request under the tested limits. */
 export interface ReplayOutcome {
   readonly bucket: string | null;
   readonly refusedBy: 'nothing' | 'blocked' | 'restriction' | 'concurrent' | LimitRole;

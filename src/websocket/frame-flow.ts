@@ -1,6 +1,6 @@
 import type { ByteSink, ByteStream } from '../core/index.ts';
 
-/** Hears how a flow goes on and ends. */
+/** Is notified of the progress and end of a flow. */
 export interface FlowOwner {
   /** Called when the flow's source, as a receiver, has taken everything. */
   drained(flow: Flow): void;
@@ -8,30 +8,30 @@ export interface FlowOwner {
   closePassed(): void;
   /** Called when the frame of `closeWith` was sent: the source is no longer needed. */
   lastSent(flow: Flow): void;
-  /** Called when the source has sent what is no frame; the flow has ended. */
+  /** Called when the source has sent something other than a frame; the flow has ended. */
   faulty(flow: Flow): void;
   /** Called when the source has closed its direction, which was passed on. */
   sourceEnded(flow: Flow): void;
   /** Called when the connection of the source is gone. */
   sourceGone(flow: Flow): void;
-  /** Called when the gateway itself failed while it handled an event of a connection. Must not throw: nothing would catch it. */
+  /** Called when the gateway itself failed while handling an event of a connection. Must not throw: nothing would catch it. */
   failed(fault: unknown): void;
 }
 
-/** One direction of a tunnel: passes bytes on as they come, and knows where their frames end. */
+/** One direction of a tunnel: passes bytes on as they arrive, and knows where their frames end. */
 export class Flow implements ByteSink {
   readonly #from: ByteStream;
   readonly #to: ByteStream;
   readonly #owner: FlowOwner;
   readonly #frames: FrameFollower;
-  /** The frame to send in place of whatever follows the present one. */
+  /** The frame to send instead of whatever follows the current one. */
   #last: Uint8Array | null = null;
-  /** True once nothing passes any more. What still comes is thrown away. */
+  /** True once nothing is passed on any more. What still arrives is discarded. */
   #over = false;
   #blocked = false;
-  /** True if the receiver has only whole frames. */
+  /** True if the receiver has only complete frames. */
   #whole = true;
-  /** How many bytes have passed. */
+  /** Bytes passed on. */
   passed = 0;
 
   constructor(from: ByteStream, to: ByteStream, rules: FrameRules, owner: FlowOwner) {
@@ -46,12 +46,12 @@ export class Flow implements ByteSink {
     return this.#frames.closed;
   }
 
-  /** What was wrong with the frames of its source; `null` if nothing was. */
+  /** What was wrong with the frames of its source; `null` if nothing. */
   get fault(): string | null {
     return this.#frames.fault;
   }
 
-  /** Whether nothing passes any more. */
+  /** Whether nothing is passed on any more. */
   get over(): boolean {
     return this.#over;
   }
@@ -60,7 +60,7 @@ export class Flow implements ByteSink {
     this.#from.start(this);
   }
 
-  /** Ends the flow after the present frame, with this one. */
+  /** Ends the flow after the current frame, with this one. */
   closeWith(frame: Uint8Array): void {
     if (this.#over || this.#last !== null) return;
     this.#last = frame;
@@ -68,8 +68,8 @@ export class Flow implements ByteSink {
   }
 
   /**
-   * Ends the flow at once: no further byte reaches the receiver. This frame tells it why, unless it has part of a frame, so that
-   * the Close would look like the other part, or has not taken all that was written.
+   * Ends the flow at once: no further byte reaches the receiver. This frame says why, unless the receiver has a part of a frame,
+   * so that the Close would look like the rest of it, or has not taken everything written.
    */
   cutWith(frame: Uint8Array): void {
     if (this.#over) return;
@@ -83,13 +83,13 @@ export class Flow implements ByteSink {
     this.#to.end();
   }
 
-  /** Passes nothing on from here, but reads on, to notice when its source disconnects. */
+  /** Passes nothing on from now on, but keeps reading, to notice when its source disconnects. */
   stop(): void {
     this.#over = true;
     if (!this.#blocked) this.#from.resume();
   }
 
-  /** Continues: the receiver has taken everything. */
+  /** Continues, since the receiver has taken everything. */
   unblock(): void {
     this.#blocked = false;
     this.#from.resume();
@@ -168,12 +168,12 @@ export class Flow implements ByteSink {
 export interface FrameRules {
   /** True for a client's frames, which are masked; a server's are not (RFC 6455, 5.1). */
   readonly masked: boolean;
-  /** True if an extension was agreed on: reserved bits and opcodes may have a meaning (RFC 6455, 5.2). */
+  /** True if an extension was negotiated: reserved bits and opcodes may have a meaning (RFC 6455, 5.2). */
   readonly extended: boolean;
 }
 
 /**
- * Where in a frame the next byte belongs (RFC 6455, 5.2).
+ * The part of a frame that the next byte belongs to (RFC 6455, 5.2).
  *
  * - `first byte`, with the opcode, to `second byte`, with a length of up to 125 or the mark of a longer one
  * - `second byte` to `long length` at that mark, else to `payload`
@@ -193,7 +193,7 @@ const LENGTH_OF_2_BYTES = 126;
 const MASK_BYTES = 4;
 
 /**
- * Follows the frames of one direction by their headers alone (RFC 6455, 5.2), however the bytes are cut. Skips payloads: they are
+ * Tracks the frames of one direction by their headers only (RFC 6455, 5.2), however the bytes are split. Skips payloads: they are
  * neither read nor kept.
  */
 export class FrameFollower {
@@ -208,7 +208,7 @@ export class FrameFollower {
   #payloadLeft = 0;
   /** True once a Close frame has passed: no frame may follow (RFC 6455, 5.5.1). */
   closed = false;
-  /** What is wrong with the frames; `null` if nothing was found. */
+  /** What is wrong with the frames; `null` if nothing. */
   fault: string | null = null;
 
   constructor(rules: FrameRules) {
@@ -221,7 +221,7 @@ export class FrameFollower {
   }
 
   /**
-   * Follows these bytes. Returns the position up to which they may pass: their end; or the end of a Close frame; or the beginning
+   * Tracks these bytes. Returns the position up to which they may pass: their end; or the end of a Close frame; or the beginning
    * of an invalid frame, which sets `fault`; or, with `stopsAtBoundary`, the next end of a frame.
    */
   follow(bytes: Uint8Array, stopsAtBoundary: boolean): number {

@@ -7,10 +7,10 @@ const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const KEY = /^[A-Za-z0-9+/]{22}==$/;
 const VERSION = '13';
 
-/** Why a handshake cannot be served. `version` means that it asks for another version of the protocol. */
+/** Why a handshake cannot be served. `version` means that it requests another version of the protocol. */
 export type HandshakeFault = { readonly refused: string } | 'version';
 
-/** Checks a request for a WebSocket (RFC 6455, 4.2.1) by the fields that go to the upstream. Returns `null` if it is valid. */
+/** Checks a request for a WebSocket (RFC 6455, 4.2.1) by the fields for the upstream. Returns `null` if it is valid. */
 export function judgeHandshake(
   method: string,
   bodyLength: BodyLength,
@@ -26,7 +26,7 @@ export function judgeHandshake(
   return null;
 }
 
-/** Returns why a 101 does not agree to this handshake (RFC 6455, 4.1); `null` if it does. */
+/** Returns why a 101 does not accept this handshake (RFC 6455, 4.1); `null` if it does. */
 export function judgeSwitch(asked: Fields, answered: Fields): string | null {
   if (valuesOf(answered, 'upgrade').join().toLowerCase() !== 'websocket')
     return 'the 101 names another protocol';
@@ -46,7 +46,7 @@ export function judgeSwitch(asked: Fields, answered: Fields): string | null {
   return null;
 }
 
-/** Whether a 101 agrees to an extension. */
+/** Whether a 101 accepts an extension. */
 export function hasExtensions(answered: Fields): boolean {
   return listOf(answered, 'sec-websocket-extensions').length > 0;
 }
@@ -76,9 +76,9 @@ function listOf(fields: Fields, name: string): string[] {
 export const CloseCode = {
   /** The gateway shuts down, or has waited long enough. */
   goingAway: 1001,
-  /** What came is not a frame. */
+  /** The received bytes are not a frame. */
   protocolError: 1002,
-  /** The client may not continue. */
+  /** The client must not continue. */
   policyViolation: 1008,
   /** The gateway failed. */
   internalError: 1011,

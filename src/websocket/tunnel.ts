@@ -8,11 +8,11 @@ import { CloseCode, closeFrame } from './handshake.ts';
  */
 const CLOSING_MS = 5_000;
 
-/** How a tunnel is held. */
+/** The settings of a tunnel. */
 export interface TunnelOptions {
-  /** How long no byte may pass in either direction before the WebSocket is closed. */
+  /** How long the WebSocket may be without a byte in either direction before it is closed. */
   readonly idleMs: number;
-  /** True if an extension was agreed on. */
+  /** True if an extension was negotiated. */
   readonly extended: boolean;
   /** Returns the four bytes that mask a Close frame for the upstream. */
   readonly mask: () => Uint8Array;
@@ -25,13 +25,13 @@ export interface TunnelOptions {
  * - `open`: it has not
  * - `closed`: by a Close frame of one end
  * - `client`, `upstream`: this end disconnected without a Close frame
- * - `fault`: one end sent what is no frame
+ * - `fault`: one end sent something other than a frame
  * - `gateway`: `finish` or `revoke` was called, or the WebSocket was idle for too long
  * - `failure`: the gateway failed, see `failure`
  */
 export type TunnelEnd = 'open' | 'closed' | 'client' | 'upstream' | 'fault' | 'gateway' | 'failure';
 
-/** A WebSocket between a client and an upstream. Has no clock: sweeps find what takes too long. */
+/** A WebSocket between a client and an upstream. Has no clock: sweeps detect timeouts. */
 export class Tunnel implements FlowOwner {
   readonly #client: ByteStream;
   readonly #upstream: ByteStream;
@@ -39,12 +39,12 @@ export class Tunnel implements FlowOwner {
   readonly toUpstream: Flow;
   readonly toClient: Flow;
   end: TunnelEnd = 'open';
-  /** What was thrown first inside the gateway; `null` if nothing was. */
+  /** The first error thrown inside the gateway; `null` if none was. */
   failure: { readonly thrown: unknown } | null = null;
   #gone = 0;
   #passed = 0;
   #sinceMs: number;
-  /** True once the WebSocket is ending: both ends must close in time, which counts from `#sinceMs`. */
+  /** True once the WebSocket is ending: both ends must close in time, counted from `#sinceMs`. */
   #closing = false;
 
   constructor(client: ByteStream, upstream: ByteStream, nowMs: number, options: TunnelOptions) {
@@ -62,7 +62,7 @@ export class Tunnel implements FlowOwner {
     this.toUpstream.start();
   }
 
-  /** Ends the WebSocket with a Close frame to both ends, after the frames that are passing. */
+  /** Ends the WebSocket with a Close frame to both ends, after their current frames. */
   finish(code: CloseCode, reason: string): void {
     if (this.#closing) return;
     this.#ends('gateway');
@@ -70,8 +70,8 @@ export class Tunnel implements FlowOwner {
   }
 
   /**
-   * Ends the WebSocket because the client may not continue: nothing it sends reaches the upstream any more, not even the end of a
-   * frame. A frame of the upstream that is passing ends first, so that the client can be told.
+   * Ends the WebSocket because the client must not continue: nothing it sends reaches the upstream any more, not even the end of
+   * a frame. The upstream's current frame ends first, so that the client can be informed.
    */
   revoke(code: CloseCode, reason: string): void {
     this.#ends('gateway');
@@ -79,7 +79,7 @@ export class Tunnel implements FlowOwner {
     this.toUpstream.cutWith(closeFrame(code, reason, this.#options.mask()));
   }
 
-  /** Checks whether something has taken too long. */
+  /** Checks for timeouts. */
   sweep(nowMs: number): void {
     const passed = this.toUpstream.passed + this.toClient.passed;
     // NaN means that it began to close since the last sweep.
@@ -103,8 +103,8 @@ export class Tunnel implements FlowOwner {
   }
 
   /**
-   * Ends the WebSocket because a sender broke the rules of frames. The sender gets a Close after the frame that is passing to it.
-   * The receiver may have part of an invalid frame: a Close would make that look whole, so it is cut off without one, as soon as
+   * Ends the WebSocket because a sender broke the rules of frames. The sender gets a Close after the current frame to it. The
+   * receiver may have a part of an invalid frame: a Close would make that look complete, so it is cut off without one, as soon as
    * it need not finish its own frame.
    */
   faulty(flow: Flow): void {
@@ -132,7 +132,7 @@ export class Tunnel implements FlowOwner {
     if (this.#gone === 2) this.#options.over(this);
   }
 
-  /** Ends the WebSocket because the gateway failed. Each end that is between two frames is told. */
+  /** Ends the WebSocket because the gateway failed. Each end that is between two frames is informed. */
   failed(fault: unknown): void {
     this.failure ??= { thrown: fault };
     try {
@@ -140,7 +140,7 @@ export class Tunnel implements FlowOwner {
       const [code, reason] = [CloseCode.internalError, 'the gateway failed'] as const;
       this.toClient.cutWith(closeFrame(code, reason, null));
       this.toUpstream.cutWith(closeFrame(code, reason, this.#options.mask()));
-      // With one end gone, no sweep may follow: cut the other end off now.
+      // With one end gone, there may be no further sweep: cut off the other end now.
       if (this.#gone > 0) this.#cut();
     } catch {
       this.#cut();

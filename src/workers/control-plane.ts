@@ -11,28 +11,31 @@ import type { HostedPlane, PlaneHost } from './hosts.ts';
 import type { PlaneConfig } from './messages.ts';
 import type { StateBoard } from './state-board.ts';
 
-/** How much longer than its drain a worker may take to end, milliseconds: it closes what leads to upstreams and sends its last spans. */
+/**
+ * How much longer than its drain a worker may take to end, milliseconds: it closes connections to upstreams and sends its last
+ * spans.
+ */
 const END_MS = 5_000;
 
-/** A worker that takes longer to compile a configuration hangs. */
+/** A worker that takes longer to compile a configuration is considered hung. */
 const PREPARE_MS = 30_000;
 
-/** So many deaths within that time, or two of each worker, are a loop: what ends workers does so again and again. */
+/** This many deaths within that time, or two per worker, are a loop: whatever ends workers does so repeatedly. */
 const MOST_DEATHS = 5;
 const WITHIN_MS = 60_000;
 
 export interface ControlOptions {
   /** The first configuration, and how many workers serve it. */
   readonly loaded: LoadedConfig;
-  /** The path of gateway.yaml, and the variables that it may name. */
+  /** The path of gateway.yaml, and the variables that it may use. */
   readonly path: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly host: PlaneHost;
   readonly facts: FactsHub;
-  /** What all threads count in. Its tables are made before the workers listen. */
+  /** The memory in which all threads count. Its tables are made before the workers listen. */
   readonly memory: SharedMemory;
   readonly permits: SharedPermits;
-  /** What the main thread tells the workers. */
+  /** The states that the main thread publishes to the workers. */
   readonly board: StateBoard;
   readonly system: System;
   readonly log: Logger;
@@ -47,11 +50,11 @@ interface Plane {
 }
 
 /**
- * Runs the workers of a process from its main thread: starts them, hands each the configuration as bytes, replaces those that die,
- * and ends them. A configuration is used by all or by none.
+ * Runs the workers of a process from its main thread: starts them, passes each the configuration as bytes, replaces those that
+ * die, and ends them. A configuration is used by all or by none.
  */
 export class ControlPlane implements Workers {
-  /** Resolves to why the process must end, if workers die again and again. */
+  /** Resolves to why the process must end, if workers die repeatedly. */
   readonly failed: Promise<string>;
   readonly reports: WorkerReports;
   readonly #options: Omit<ControlOptions, 'loaded'>;
@@ -59,18 +62,18 @@ export class ControlPlane implements Workers {
   readonly #listen: ListenModel;
   readonly #fail: (cause: string) => void;
   readonly #planes = new Map<number, Plane>();
-  /** When workers died lately, by the monotonic clock. */
+  /** When workers recently died, on the monotonic clock. */
   #deathsMs: readonly number[] = [];
   /** The configuration that each worker starts with: a reload cannot change all of it. */
   readonly #first: PlaneConfig;
-  /** The configuration that serves. */
+  /** The configuration in use. */
   #config: PlaneConfig;
-  /** One that was prepared, and waits. */
+  /** A configuration that is prepared and waiting. */
   #next: PlaneConfig | null = null;
   #addresses: BoundAddresses | null = null;
-  /** Workers are not replaced any more. */
+  /** True once workers are no longer replaced. */
   #ending = false;
-  /** Workers are ended. */
+  /** True once workers are being ended. */
   #over = false;
 
   constructor({ loaded, ...options }: ControlOptions) {
@@ -94,9 +97,9 @@ export class ControlPlane implements Workers {
   }
 
   /**
-   * Starts the workers. All load their code, then all compile the configuration; the first to listen finds the ports where it says 0.
-   * Flags of V8, which reading a configuration and collecting garbage set for a moment, hold for all threads, and V8 takes no compiled
-   * code while they are set.
+   * Starts the workers. All load their code, then all compile the configuration; the first to listen determines the ports
+   * configured as 0. In this order because V8 flags, which reading a configuration and collecting garbage set temporarily, apply
+   * to all threads, and V8 accepts no cached code while they are set.
    */
   async listen(): Promise<BoundAddresses> {
     const { http, redirect, grpc } = this.#listen;
@@ -124,7 +127,7 @@ export class ControlPlane implements Workers {
   async prepare(loaded: LoadedConfig): Promise<void> {
     const config = this.#configOf(loaded);
     const prepared = new Set<Plane>();
-    // Workers that begin to serve meanwhile prepare it, too.
+    // Workers that begin to serve meanwhile prepare it as well.
     for (let planes = this.#serving(); planes.length > 0; ) {
       await Promise.all(planes.map(plane => this.#prepare(plane, config)));
       for (const plane of planes) prepared.add(plane);
@@ -168,7 +171,7 @@ export class ControlPlane implements Workers {
     return [...this.#planes.values()].filter(({ serves }) => serves);
   }
 
-  /** A worker that dies meanwhile, or does not answer and is ended, is replaced by one that follows. */
+  /** A worker that dies meanwhile, or does not answer and is ended, is replaced by one that catches up. */
   async #prepare(plane: Plane, config: PlaneConfig): Promise<void> {
     const { system, log } = this.#options;
     const { worker, hosted } = plane;
@@ -215,7 +218,7 @@ export class ControlPlane implements Workers {
     return plane;
   }
 
-  /** Has a worker that has opened the first configuration serve beside the others by the current one. */
+  /** Brings a worker with the first configuration to the current one, to serve with the others. */
   async #join(plane: Plane, addresses: BoundAddresses): Promise<BoundAddresses> {
     const { link } = plane.hosted;
     let [config, next] = [this.#first, null as PlaneConfig | null];
@@ -255,7 +258,7 @@ export class ControlPlane implements Workers {
     void freed.then(() => this.#replace(worker));
   }
 
-  /** Notes a death. Returns whether there were too many of late: a loop, not a mishap. */
+  /** Records a death. Returns whether there were too many recently: a loop, not an accident. */
   #isLoop(): boolean {
     const nowMs = this.#options.system.clock.monotonicMs();
     this.#deathsMs = [...this.#deathsMs.filter(atMs => nowMs - atMs < WITHIN_MS), nowMs];
@@ -270,9 +273,9 @@ export class ControlPlane implements Workers {
       await this.#join(plane, this.#addresses);
       this.#options.log.info({ type: 'worker', worker }, 'a new worker has taken its place');
     } catch (error) {
-      // Its end is heard, and counted, if it is gone already.
+      // If it has already ended, that is noticed and counted.
       plane.hosted.end();
-      // All workers end, this one included.
+      // All workers end, including this one.
       if (this.#ending) return;
       this.#options.log.error({ type: 'worker', worker, cause: errorText(error) }, 'a worker cannot start');
     }
@@ -280,10 +283,11 @@ export class ControlPlane implements Workers {
 }
 
 /**
- * Finds out whether this process may listen at these addresses, alone. Listeners that share a port with each other share it with those
- * of another process of the same user as well, which would then take some of the clients. Rejects with Node's error.
+ * Ensures that only this process listens at these addresses. Listeners that share a port would share it with another process of
+ * the same user as well, which would then get some of the clients. Rejects with Node's error.
  *
- * @returns what ends the claim, which keeps out another gateway that starts at the same time. Call it once the workers listen
+ * @returns a function that ends the claim, which keeps out another gateway that starts at the same time. Call it once the workers
+ * listen
  */
 async function claim({ http, redirect, grpc }: BoundAddresses, network: Network): Promise<() => void> {
   const claims: Server[] = [];
@@ -305,7 +309,9 @@ async function claim({ http, redirect, grpc }: BoundAddresses, network: Network)
   return release;
 }
 
-/** Holds a name of Linux that only one process of a network can have, and that ends with it (unix(7), abstract sockets). */
+/**
+ * Takes a name in Linux that only one process of a network can have, and that is released with it (unix(7), abstract sockets).
+ */
 async function claimName({ host, port }: HostPort, network: Network): Promise<Server> {
   try {
     return await listening({ path: `\0weir-listens-${host}-${port}` }, network);

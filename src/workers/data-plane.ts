@@ -9,20 +9,20 @@ import type { PlaneConfig, PlaneSeed } from './messages.ts';
 import { SharedRetryCounts } from './shared-retry-counts.ts';
 import { LearntBoard } from './state-board.ts';
 
-/** What a data plane needs besides its seed. */
+/** What a data plane needs in addition to its seed. */
 export interface PlaneOptions {
   readonly link: Link;
   readonly system: System;
   readonly log: Logger;
-  /** How it waits for memory that another plane has locked. Default: beside other threads. */
+  /** How it waits for memory that another plane has locked. Default: as for other threads. */
   readonly wait?: LockWait;
   /** Runs once its first configuration is loaded, before the first client can come. Default: nothing. */
   readonly beforeServing?: (() => void) | undefined;
-  /** Passes on what was logged so far. */
+  /** Sends what was logged so far. */
   readonly sendLog: () => void;
 }
 
-/** Serves clients as one of several workers, as the main thread tells it to. */
+/** Serves clients as one of several workers, controlled by the main thread. */
 export function runDataPlane(
   { worker, config, replicaId, memory: handover, permitKeys }: PlaneSeed,
   { link, system, log, wait, beforeServing, sendLog }: PlaneOptions,
@@ -70,7 +70,7 @@ export function runDataPlane(
   link.on('commit', generation => {
     const snapshot = prepared.get(generation);
     if (snapshot === undefined) throw new Error(`generation ${generation} was not prepared`);
-    // A later one may be prepared already.
+    // A later one may already be prepared.
     for (const each of prepared.keys()) if (each <= generation) prepared.delete(each);
     running().take(snapshot);
   });
@@ -84,8 +84,8 @@ export function runDataPlane(
 }
 
 /**
- * What of the caps is a worker's own. Each has its part of the handshakes: one that had none in progress could end none, and
- * would let nobody in while others are flooded.
+ * Adjusts caps that apply per worker. Each gets its part of the handshakes: with none, it could not end any, and would admit
+ * nobody during a flood of them.
  */
 function ownPart(snapshot: Snapshot, workers: number): Snapshot {
   const tlsHandshakes = Math.max(1, Math.floor(snapshot.caps.tlsHandshakes / workers));

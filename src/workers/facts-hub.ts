@@ -4,19 +4,19 @@ import { type Logger, OncePerMinute } from '../observe/index.ts';
 import type { Replication, ThreadPart } from '../runtime/index.ts';
 import type { Link } from './link.ts';
 
-/** More names than are claimed before the first of them expires. The one that was claimed longest ago is forgotten. */
+/** More names than are claimed before the first of them expires. Beyond it, the oldest claim is forgotten. */
 const MAX_CLAIMED = 100_000;
-/** How long an answer waits for threads to know what it says. */
+/** How long a response waits until all threads know what it confirms. */
 const KNOWN_MS = 1_000;
 
-/** How long a thread waits for the others, and what it does when that is over. */
+/** How long a thread waits for the others, and what it does after that. */
 interface Patience {
   readonly clock: TimerClock;
-  /** Called for each answer that goes out although a thread may not know yet. */
+  /** Called for each response that is sent although a thread may not know yet. */
   readonly late: () => void;
 }
 
-/** Facts that one thread holds, by topic. */
+/** The facts that one thread holds, by topic. */
 class Topics {
   readonly #holders = new Map<string, FactTopic>();
 
@@ -32,15 +32,16 @@ class Topics {
     return [...(this.#holders.get(topic)?.everything() ?? [])];
   }
 
-  /** Whether facts of this name stay in the process. */
+  /** Whether facts with this name stay in the process. */
   isOfProcess(name: string): boolean {
     return this.#holders.get(topicOf(name))?.isOfProcess === true;
   }
 }
 
 /**
- * The main thread's part in what threads tell each other: whatever one of them learns, it passes on to all others and to other processes,
- * and what these say, to all threads. It keeps no facts: its own gateway knows them all, and tells them to workers that start later.
+ * The main thread's role in the exchange of facts: it passes on whatever a thread learns to all others and to other processes,
+ * and what those post, to all threads. It keeps no facts: its own gateway knows them all, and provides them to workers that start
+ * later.
  */
 export class FactsHub implements ThreadPart {
   readonly isMain = true;
@@ -48,10 +49,10 @@ export class FactsHub implements ThreadPart {
   readonly #patience: Patience;
   readonly #topics = new Topics();
   readonly #links = new Set<Link>();
-  /** The workers that have asked what the others know. Until then one serves nobody, and so is not waited for. */
+  /** Workers that have requested what the others know. Before that, a worker serves nobody, and so is not waited for. */
   readonly #informed = new Set<Link>();
   readonly #claimed = new RecentMap<number>(MAX_CLAIMED);
-  /** Told by other processes in this turn of the event loop. */
+  /** Facts received from other processes in this turn of the event loop. */
   #told: Fact[] = [];
   #beyond: Replication | null = null;
 
@@ -78,7 +79,7 @@ export class FactsHub implements ThreadPart {
     return waitFor(this.#othersKnow(null), this.#patience);
   }
 
-  /** Makes a worker one of those that inform each other, until it is disconnected. */
+  /** Adds a worker to the exchange, until it is disconnected. */
   connect(link: Link): void {
     this.#links.add(link);
     link.on('facts', facts => {
@@ -113,7 +114,7 @@ export class FactsHub implements ThreadPart {
     });
   }
 
-  /** Tells all threads what other processes have told, of which there may be thousands at once. */
+  /** Passes on what other processes have posted to all threads; there may be thousands of facts at once. */
   #tell(): void {
     if (this.#told.length === 0) return;
     for (const link of this.#links) link.post('facts', this.#told);
@@ -125,7 +126,7 @@ export class FactsHub implements ThreadPart {
     if (!this.#topics.isOfProcess(fact.name)) this.#beyond?.facts.post(fact);
   }
 
-  /** Messages arrive in order, so a worker that answers knows what it was told before. One that is gone serves nobody. */
+  /** Messages arrive in order, so a worker that answers has received all earlier ones. One that has ended serves nobody. */
   async #othersKnow(asking: Link | null): Promise<null> {
     this.#tell();
     const others = [...this.#informed].filter(link => link !== asking);
@@ -141,7 +142,7 @@ export class FactsHub implements ThreadPart {
   }
 }
 
-/** A worker's part: it tells the main thread at once what it learns, and hears from it what the others do. */
+/** A worker's role: it sends what it learns to the main thread at once, and receives from it what the others learn. */
 export class LinkedFacts implements ThreadPart {
   readonly isMain = false;
   readonly replicaId: string;
@@ -163,7 +164,7 @@ export class LinkedFacts implements ThreadPart {
     return waitFor(this.#link.ask('factsKnown', null), this.#patience);
   }
 
-  /** Offences go to Redis from here: a message to the main thread costs no less. */
+  /** Offences are sent to Redis from here: a message to the main thread costs no less. */
   join(beyond: Replication | null): Replication {
     const link = this.#link;
     const facts: Facts = {
@@ -180,7 +181,7 @@ export class LinkedFacts implements ThreadPart {
   }
 }
 
-/** Says that answers went out before all workers knew, once a minute: while a worker hangs, each sign-out is one. */
+/** Logs once a minute that responses were sent before all workers knew: while a worker hangs, every sign-out is one. */
 export function lateLog(log: Logger, clock: Clock): () => void {
   const counts = new OncePerMinute(clock);
   return () => {

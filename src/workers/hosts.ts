@@ -10,7 +10,7 @@ import { LineSender } from './line-sender.ts';
 import { type Link, linkInThread, type Packet, PacketLink } from './link.ts';
 import type { PlaneSeed } from './messages.ts';
 
-/** Where planes run: each in a thread of its own, or all in this one. */
+/** Where planes run: each in its own thread, or all in this one. */
 export interface PlaneHost {
   /** How a plane waits for memory that another one has locked. */
   readonly wait?: core.LockWait;
@@ -20,7 +20,7 @@ export interface PlaneHost {
 /** A plane that runs somewhere. */
 export interface HostedPlane {
   readonly link: Link;
-  /** Resolves when it is gone, to why it ended. */
+  /** Resolves when it has ended, to the reason. */
   readonly ended: Promise<string>;
   /** Ends it at once. */
   end(): void;
@@ -30,7 +30,7 @@ const wait = () => {
   throw new Error('planes of one thread must not wait for each other');
 };
 
-/** Runs all planes in this thread, by one clock. What they tell each other arrives at once. */
+/** Runs all planes in this thread, with one clock. Messages between them arrive at once. */
 export function inThreadHost(system: core.System, log: Logger): PlaneHost {
   return {
     wait,
@@ -42,16 +42,16 @@ export function inThreadHost(system: core.System, log: Logger): PlaneHost {
   };
 }
 
-/** The executable: it knows when it runs in a worker. In the package, this file is part of a script in a folder beside it. */
+/** The executable, which detects that it runs in a worker. In the package, this file is part of a script in a sibling folder. */
 const MAIN = new URL(`../main${extname(import.meta.filename)}`, import.meta.url);
 
-/** The least memory for the objects of a worker. */
+/** The minimum heap of a worker. */
 const LEAST_HEAP_MB = 64;
 
 /**
- * Runs each plane in a thread of its own.
+ * Runs each plane in its own thread.
  *
- * @param workers how many there are: together they may hold as many objects as Node.js lets one gateway hold
+ * @param workers their number: together they get as much heap as Node.js gives one gateway
  * @param script runs a plane in each thread. Default: the executable
  */
 export function threadHost(workers: number, script = MAIN): PlaneHost {
@@ -71,7 +71,7 @@ export function threadHost(workers: number, script = MAIN): PlaneHost {
   };
 }
 
-/** A plane for which the system has no thread: it has ended as it began. */
+/** A plane for which the system has no thread: it ended immediately. */
 function stillborn(worker: number, error: unknown): HostedPlane {
   const cause = `the system gives it no thread: ${errorText(error)}`;
   const link = new PacketLink(() => {});
@@ -96,7 +96,7 @@ function hosted(thread: Worker, worker: number): HostedPlane {
   return { link, ended, end: () => void thread.terminate() };
 }
 
-/** Serves clients in this thread, which the control plane has started. */
+/** Serves clients in this thread, started by the control plane. */
 export function runWorkerThread(): void {
   const port = parentPort;
   if (port === null) throw new Error('this is no worker');

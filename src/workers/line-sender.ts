@@ -5,7 +5,7 @@ import type { Link } from './link.ts';
 const BATCH = 15_000;
 /** How long a line waits to be sent with others, milliseconds. */
 const GATHER_MS = 50;
-/** Characters that may be on their way. Further lines are dropped: requests must not wait, and memory is limited. */
+/** Maximum characters in transit. Further lines are dropped: requests must not wait, and memory is limited. */
 const MOST_ON_THE_WAY = 8 * 1024 * 1024;
 
 /** Sends the log lines of a worker to the main thread, which writes them. */
@@ -23,14 +23,14 @@ export class LineSender {
     });
   }
 
-  /** Takes one line with its line feed. On the path of every request. */
+  /** Takes one line with its line feed. On every request's path. */
   write(line: string): void {
     this.#gathered += line;
     this.#count++;
     if (this.#gathered.length >= BATCH) this.send();
   }
 
-  /** Sends what has been gathered. */
+  /** Sends what was collected. */
   send(): void {
     const [text, count] = [this.#gathered, this.#count];
     if (count === 0) return;

@@ -1,42 +1,42 @@
 import type { Messages, Questions } from './messages.ts';
 
-/** Joins two threads. Messages arrive in order, copied as `structuredClone` copies. */
+/** Connects two threads. Messages arrive in order, copied as by `structuredClone`. */
 export interface Link {
   post<Name extends keyof Messages>(name: Name, value: Messages[Name]): void;
-  /** Resolves to the answer of the other side; rejects with the error it answered with, or when that thread is gone. */
+  /** Resolves to the peer's answer; rejects with the peer's error, or when that thread has ended. */
   ask<Name extends keyof Questions>(
     name: Name,
     asked: Questions[Name]['asked'],
   ): Promise<Questions[Name]['answer']>;
-  /** Hears messages of this name from now on. */
+  /** Registers a receiver for messages with this name. */
   on<Name extends keyof Messages>(name: Name, hear: (value: Messages[Name]) => void): void;
-  /** Answers questions of this name from now on. */
+  /** Registers a function that answers questions with this name. */
   answer<Name extends keyof Questions>(
     name: Name,
     answer: (asked: Questions[Name]['asked']) => Promise<Questions[Name]['answer']>,
   ): void;
-  /** The other side is gone: questions without an answer are rejected for this reason, and further messages are dropped. */
+  /** Called when the peer has ended: unanswered questions are rejected with this reason, and further messages are dropped. */
   close(why: string): void;
 }
 
-/** What is carried from one side of a link to the other. */
+/** The messages exchanged over a link. */
 export type Packet =
   | { readonly kind: 'message'; readonly name: string; readonly value: unknown }
   | { readonly kind: 'question'; readonly name: string; readonly value: unknown; readonly id: number }
   | { readonly kind: 'answer'; readonly value: unknown; readonly id: number }
   | { readonly kind: 'fault'; readonly fault: PlainError; readonly id: number };
 
-/** An error as data: a copy of an error loses what it says besides its message. */
+/** An error as data: a copy of an error only keeps its message. */
 type PlainError = Readonly<Record<string, unknown>> & { readonly message: string };
 
-/** One side of a link. The code that makes a link hands it the packets of the other side. */
+/** One side of a link. The code that makes a link passes it the peer's packets. */
 export class PacketLink implements Link {
   readonly #carry: (packet: Packet) => void;
   readonly #heard = new Map<string, (value: unknown) => void>();
   readonly #answered = new Map<string, (asked: unknown) => Promise<unknown>>();
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
   #lastId = 0;
-  /** Why the other side is gone; `null` while it is not. */
+  /** Why the peer has ended; `null` if it has not. */
   #closed: string | null = null;
 
   constructor(carry: (packet: Packet) => void) {
@@ -47,7 +47,7 @@ export class PacketLink implements Link {
     if (this.#closed === null) this.#carry({ kind: 'message', name, value });
   }
 
-  // The names of questions say what type their answers have; packets carry any.
+  // The names of questions determine the types of their answers; packets carry any.
   ask<Name extends keyof Questions>(
     name: Name,
     value: Questions[Name]['asked'],
@@ -77,7 +77,7 @@ export class PacketLink implements Link {
     this.#waiting.clear();
   }
 
-  /** Takes a packet of the other side. */
+  /** Takes a packet from the peer. */
   take(packet: Packet): void {
     if (packet.kind === 'message') this.#heard.get(packet.name)?.(packet.value);
     else if (packet.kind === 'question') void this.#answer(packet);
@@ -104,7 +104,7 @@ export class PacketLink implements Link {
   }
 }
 
-/** Joins two sides in this thread: messages arrive before `post` returns. */
+/** Connects two sides in this thread: messages arrive before `post` returns. */
 export function linkInThread(): readonly [PacketLink, PacketLink] {
   const one: PacketLink = new PacketLink(packet => other.take(structuredClone(packet)));
   const other: PacketLink = new PacketLink(packet => one.take(structuredClone(packet)));

@@ -2,19 +2,19 @@ import type { TableMemory } from '../core/index.ts';
 import { FIRST_NAMED_WORD, NamedTable } from '../limits/index.ts';
 import { type NewRetryCounts, RETRY_SLOTS, type RetryCounts } from '../upstream/index.ts';
 
-/** More names of upstreams than a process sees in its life. Those beyond share one. */
+/** More names of upstreams than a process ever sees. Those beyond share one. */
 const MAX_UPSTREAMS = 1_024;
 
 const { slots: SLOTS, slotMs: SLOT_MS } = RETRY_SLOTS;
-// Words of a slot: which one it is since the clock began, from 1 on, and what was counted in it.
+// Offsets of words in a slot: its number since the clock began, from 1 on, and what was counted in it.
 const SLOT_WORDS = 2;
 const NUMBER = 0;
 const COUNT = 1;
 const COLUMN = SLOTS * SLOT_WORDS;
 
 /**
- * Counts requests and retries of each upstream for all threads of a process. Each thread counts in a column of its own, so that a
- * request needs no lock; the columns are added up where a retry is asked for.
+ * Counts requests and retries of each upstream for all threads of a process. Each thread counts in its own column, so that a
+ * request needs no lock; the columns are added up when a retry is requested.
  */
 export class SharedRetryCounts {
   readonly #memory: TableMemory;
@@ -40,7 +40,7 @@ export class SharedRetryCounts {
     return { requests, retries, alone: run => memory.whole(run) };
   };
 
-  /** Returns the place of the first word that counts for an upstream. */
+  /** Returns the offset of an upstream's first word. */
   #startOf(upstream: string): number {
     const known = this.#table.find(upstream);
     const record = known >= 0 ? known : this.#table.add(upstream);
@@ -51,7 +51,7 @@ export class SharedRetryCounts {
     const { ints } = this.#table;
     const { worker, threads } = this.#memory;
     return {
-      // No other thread writes here, so nothing has to be undone should this one die.
+      // No other thread writes here, so nothing has to be undone if this one dies.
       add(nowMs) {
         const slot = slotOf(nowMs);
         const at = start() + worker * COLUMN + (slot % SLOTS) * SLOT_WORDS;

@@ -33,7 +33,7 @@ export async function startWithWorkers(
 }
 
 /**
- * Connections count under their address and its two owners, and requests under theirs; a request, or a WebSocket to its end, may count
+ * Connections count under their address and its two owners, and so do requests; a request, or a WebSocket to its end, may count
  * under its caller with two owners at an upstream, and in a bucket as well. A few more are held, or go to providers.
  */
 function keysWithPermits({ connections, requests }: CapsModel): number {

@@ -4,12 +4,15 @@ import { Followers, type Lookups, type SharedLookups } from '../upstream/index.t
 import type { Link } from './link.ts';
 import type { StateTopics, ToldState } from './messages.ts';
 
-/** Tells all workers, those that start later included, the latest state of what the main thread finds out, and what they ask for. */
+/**
+ * Publishes the latest states that the main thread determines to all workers, including those that start later, and handles their
+ * requests.
+ */
 export class StateBoard {
   readonly lookups: SharedLookups;
   readonly #states = new Map<string, ToldState>();
   readonly #links = new Set<Link>();
-  /** What fetches the keys of each provider. */
+  /** The functions that fetch the keys of each provider. */
   readonly #refreshes = new Map<string, () => Promise<boolean>>();
 
   constructor(lookups: SharedLookups) {
@@ -19,7 +22,7 @@ export class StateBoard {
     };
   }
 
-  /** Tells a worker from now on. */
+  /** Publishes to a worker from now on. */
   connect(link: Link): void {
     this.#links.add(link);
     for (const state of this.#states.values()) link.post('state', state);
@@ -42,7 +45,7 @@ export class StateBoard {
       serve: (key, refresh) => {
         this.#refreshes.set(key, refresh);
         return () => {
-          // Another one may have taken its place meanwhile, with the same settings.
+          // Another one with the same settings may have replaced it meanwhile.
           if (this.#refreshes.get(key) !== refresh) return;
           this.#refreshes.delete(key);
           issuers.tell(key, null);
@@ -59,7 +62,7 @@ export class StateBoard {
   }
 }
 
-/** What the main thread tells a worker. */
+/** The states that the main thread publishes to a worker. */
 export class LearntBoard {
   readonly #link: Link;
   readonly #states = new Map<string, unknown>();
@@ -78,7 +81,7 @@ export class LearntBoard {
       role: 'learns',
       follow: (key, learn) => {
         const name = nameOf({ topic, key });
-        // What is told under a topic is of its type.
+        // States under a topic have its type.
         const take = (state: unknown) => learn(state as State);
         const all = this.#learn.get(name) ?? new Set();
         this.#learn.set(name, all.add(take));

@@ -16,7 +16,7 @@ import { listUpstreams, type UpstreamSources } from './upstreams-api.ts';
 
 /** What the API shows and changes. */
 export interface ApiSources extends RestrictionSources, BucketSources, ExplainSources, UpstreamSources {
-  /** Resolves once all threads of the process know what was changed so far. */
+  /** Resolves once all threads of the process know the changes made so far. */
   allKnow(): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ const OPEN_API = '/openapi.json';
 /** Performs an operation on a request. */
 type Run = (call: ApiCall, sources: ApiSources) => Promise<ApiReply | GatewayError> | ApiReply | GatewayError;
 
-/** How each operation that openapi.ts describes is performed. */
+/** The implementation of each operation in openapi.ts. */
 const OPERATIONS: Readonly<Record<OperationId, Run>> = {
   readBuckets,
   resetBuckets,
@@ -114,7 +114,7 @@ export function sendError(response: ServerResponse, error: GatewayError): void {
   response.end(body);
 }
 
-/** Forbids browsers to store a response, to take it for a page, and to load it into pages of other origins. */
+/** Forbids browsers to store a response, to treat it as a page, and to load it into pages of other origins. */
 const PRIVATE = {
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',

@@ -14,7 +14,7 @@ export interface BucketSources extends ClientSources {
   readonly allowances: Allowances;
 }
 
-/** The allowances that a request asks about. */
+/** The allowances that a request is about. */
 interface Question {
   /** The client; `null` for limits that all clients share. */
   readonly client: ApiClient | null;
@@ -24,7 +24,7 @@ interface Question {
   readonly value: string | null;
   /** The class whose numbers the client has. */
   readonly className: ClassName;
-  /** The group that is asked about, by the name that its counters have; `null` if none is asked about. */
+  /** The requested group, by the name of its counters; `null` if there is none. */
   readonly group: string | null;
 }
 
@@ -71,7 +71,7 @@ export async function resetBuckets(
   const asked = questionIn(query, sources);
   if (asked instanceof GatewayError) return asked;
   const { client, bucket, value, group } = asked;
-  // Leave out limits that the client shares with others: they are reset only by a request without a client.
+  // Omit limits that the client shares with others: they are reset only by a request without a client.
   const limits = limitsOf(asked, sources).filter(({ limit }) => client === null || !isSharedRole(limit.role));
   const countedIn = await sources.allowances.reset(
     limits.map(({ limit }) => limit),
@@ -128,7 +128,7 @@ function questionOfGroup(
   return { client: null, bucket, value, className: 'user', group: groupName(group, issuer) };
 }
 
-/** The class whose numbers hold: the one that is asked for, or that lists the caller. */
+/** The class whose numbers apply: the requested one, or the one that lists the caller. */
 function classOf(
   client: ApiClient | null,
   named: string | undefined,
@@ -206,7 +206,7 @@ function nothingCounts(): GatewayError {
   );
 }
 
-/** A limit, and how it holds for a client. */
+/** A limit, and how it applies to a client. */
 interface CountedLimit {
   /** The bucket of the limit; `null` for the global limit. */
   readonly bucket: BucketModel | null;
@@ -234,7 +234,7 @@ function sharedLimits(bucket: BucketModel, role: 'group' | 'resource'): CountedL
   return [...view(user[role], false), ...view(user.shadow?.[role], true)];
 }
 
-/** What the counters of a question are found by, beside the client. */
+/** Identifies the counters of a question, together with the client. */
 function partOf({ value, group }: Question): string {
   return group === null ? (value ?? '') : groupCounterKey(group, value ?? '');
 }

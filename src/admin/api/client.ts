@@ -15,11 +15,11 @@ export interface ApiClient {
   readonly restrictedKey: string;
 }
 
-/** What tells who a client is. */
+/** What identifies clients. */
 export interface ClientSources {
   identity(): IdentityModel | null;
   limits(): LimitsModel;
-  /** The name of a caller in the log. */
+  /** The pseudonym of a caller in the log. */
   pseudonymOf(key: string): string;
 }
 
@@ -55,7 +55,7 @@ function clientAt(text: string, limits: AddressLimits): ApiClient | GatewayError
   return { kind: 'address', key, restrictedKey: restrictedKey(address, limits) };
 }
 
-/** Reads the parameter `address`. */
+/** Parses the parameter `address`. */
 export function addressOf(text: string): string | GatewayError {
   const address = isIP(text) === 0 ? null : normalizeAddress(text);
   if (address !== null) return address;
@@ -99,7 +99,7 @@ function callerWith(
   return { kind, key, restrictedKey: key };
 }
 
-/** The parameter that stands for a claim. */
+/** The parameter for a claim. */
 function parameterFor(claim: string): string {
   if (claim === 'azp') return 'client';
   return claim === 'sub' ? 'subject' : `claims[${claim}]`;

@@ -9,7 +9,7 @@ import { type ApiCall, type ApiReply, badApiRequest, queryObject, readBy } from 
 import { explainSchema, type Who } from './shapes.ts';
 
 export interface ExplainSources {
-  /** The configuration that serves. */
+  /** The current configuration. */
   snapshot(): Snapshot;
   readonly restrictions: Restrictions;
 }
@@ -63,7 +63,7 @@ export const configSchema = z.strictObject({
   limits: z.record(z.string(), z.unknown()).describe('The keys of limits.yaml.'),
 });
 
-/** Shows the configuration that serves, with all defaults. */
+/** Shows the current configuration, with all defaults. */
 export async function showConfig({ generation, hash, files, outline }: Snapshot): Promise<ApiReply> {
   const body = { generation, hash, files, ...(await outline.effective.read()) };
   return { status: 200, body, change: null };

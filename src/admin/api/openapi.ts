@@ -6,7 +6,7 @@ import { configSchema } from './explain-api.ts';
 import * as shapes from './shapes.ts';
 import { upstreamsStatusSchema } from './upstreams-api.ts';
 
-/** Makes the description of the API, in the form of OpenAPI 3.1. */
+/** Makes the description of the API, in OpenAPI 3.1. */
 export function openApiDocument({ outline: { ownRoutes }, identity }: Snapshot): object {
   return {
     openapi: '3.1.0',
@@ -33,7 +33,7 @@ export function openApiDocument({ outline: { ownRoutes }, identity }: Snapshot):
   };
 }
 
-/** What the operations of the API are called. */
+/** The ids of the API's operations. */
 export type OperationId =
   | 'readBuckets'
   | 'resetBuckets'
@@ -44,7 +44,7 @@ export type OperationId =
   | 'liftRestriction'
   | 'listUpstreams';
 
-/** The operations of each path by their methods. Those of GET change nothing. */
+/** The operations of each path by method. GET changes nothing. */
 export const ADMIN_PATHS: Readonly<
   Record<
     string,
@@ -119,7 +119,7 @@ export const ADMIN_PATHS: Readonly<
   },
 };
 
-/** A parameter in the query for each key of a schema. */
+/** Makes a query parameter for each key of a schema. */
 function parametersOf(schema: z.ZodType): object[] {
   const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'input' });
   return Object.entries(properties).map(([name, part]) => {
@@ -156,7 +156,7 @@ function schemas(): object {
 /** The paths of an OpenAPI document. */
 type PathItems = Readonly<Record<string, object>>;
 
-/** A response whose body is this schema. */
+/** Makes a response whose body has this schema. */
 function json(description: string, schema: string): object {
   return {
     description,
@@ -164,7 +164,7 @@ function json(description: string, schema: string): object {
   };
 }
 
-/** Responses with the error object. */
+/** Makes responses with the error object. */
 function errors(...statuses: readonly number[]): object {
   return Object.fromEntries(
     statuses.map(status => [String(status), json(`${STATUS_CODES[status] ?? ''}.`, 'Error')]),

@@ -5,10 +5,10 @@ import { type AdminChange, GatewayError } from '../../core/index.ts';
 
 /** The parts of a request to the API. */
 export interface ApiCall {
-  /** The last segment of the path, where the path has a parameter; else ''. */
+  /** The last segment of the path, if the path has a parameter; else ''. */
   readonly id: string;
   readonly query: URLSearchParams;
-  /** The parsed JSON of the body; undefined: no body. */
+  /** The parsed JSON of the body; undefined if there is none. */
   readonly body: unknown;
 }
 
@@ -16,11 +16,11 @@ export interface ApiReply {
   readonly status: 200 | 201 | 204;
   /** The JSON to send. Ignored with 204. */
   readonly body: unknown;
-  /** What was changed, and for whom, for the log; null: nothing. */
+  /** What was changed, and for whom, for the log; null if nothing. */
   readonly change: Omit<AdminChange, 'by'> | null;
 }
 
-/** Reads a query or body by its schema. An error names the parameter and what is wrong with it. */
+/** Parses a query or body by its schema. An error names the parameter and what is wrong with it. */
 export function readBy<Schema extends z.ZodObject>(
   schema: Schema,
   value: unknown,
@@ -95,7 +95,8 @@ export function wrongApiMethod(allowed: readonly string[]): GatewayError {
 type Shape = Readonly<Record<string, z.core.$ZodType>>;
 
 /**
- * Returns what is wrong with the parameters of a request. A misspelt name comes first: it is why another parameter is missing.
+ * Describes what is wrong with the parameters of a request. A misspelt name comes first, since it is why another parameter is
+ * missing.
  */
 function whatIsWrong({ issues }: z.core.$ZodError, shape: Shape): string {
   const unknown = issues.find(issue => issue.code === 'unrecognized_keys');
@@ -142,7 +143,7 @@ const TYPES: Readonly<Record<string, string>> = {
   record: 'an object of names and texts',
 };
 
-/** The description that /openapi.json gives. */
+/** The description in /openapi.json. */
 function descriptionOf(schema: z.core.$ZodType | undefined): string {
   return schema instanceof z.ZodType ? (schema.description ?? '') : '';
 }

@@ -11,7 +11,7 @@ export interface RestrictionSources extends ClientSources {
 
 const DAY_MS = 86_400_000;
 
-/** Lists the restrictions in force, or those of a client. */
+/** Returns the current restrictions, or those of a client. */
 export function listRestrictions({ query }: ApiCall, sources: RestrictionSources): ApiReply | GatewayError {
   const read = readBy(listSchema, queryObject(query));
   if (read instanceof GatewayError) return read;
@@ -22,7 +22,7 @@ export function listRestrictions({ query }: ApiCall, sources: RestrictionSources
   const found: RestrictionShape[] = [];
   let total = 0;
   for (const each of sources.restrictions.listed.all()) {
-    // An address on a webhook is found by its address as well.
+    // An address at a webhook is found by its address as well.
     if (client !== null && each.digest !== digest && each.key !== client.restrictedKey) continue;
     if (total++ < limit) found.push(shapeOf(each, sources));
   }

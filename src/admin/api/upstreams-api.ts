@@ -4,7 +4,7 @@ import type { EndpointsState } from '../../upstream/index.ts';
 import type { ApiReply } from './operation.ts';
 
 export interface UpstreamSources {
-  /** How the addresses of each upstream are now, by its name. */
+  /** The current addresses of each upstream, by its name. */
   endpoints(): Promise<ReadonlyMap<string, EndpointsState>>;
 }
 
@@ -46,7 +46,7 @@ export function asEndpointStatus(endpoint: EndpointsState['endpoints'][number]):
   };
 }
 
-/** Lists the upstreams with their endpoints. */
+/** Returns the upstreams with their endpoints. */
 export async function listUpstreams({ endpoints }: UpstreamSources): Promise<ApiReply> {
   const upstreams: z.input<typeof upstreamsStatusSchema>['upstreams'] = Array.from(
     await endpoints(),

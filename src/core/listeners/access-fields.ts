@@ -3,7 +3,7 @@ import { INVALID_REASONS } from './auth-listener.ts';
 import { CONSUMED_LIMITS, OUTCOMES, PROTOCOLS, RESTRICTED_BY, SCOPES_OF_429 } from './events.ts';
 import { DECISION_OUTCOMES, RESTRICTION_REASONS } from './limit-listener.ts';
 
-/** What a field holds, as JSON Schema says it. */
+/** What a field contains, in terms of JSON Schema. */
 interface FieldSchema {
   readonly type:
     | 'string'
@@ -13,20 +13,23 @@ interface FieldSchema {
     | 'array'
     | 'object'
     | readonly ['string' | 'number', 'null'];
-  /** A closed list of words; of an array, the words that it may hold. */
+  /** A closed list of words; for an array, the words that it may contain. */
   readonly words?: readonly string[];
-  /** What each member of an object is. */
+  /** The type of each member of an object. */
   readonly values?: 'string' | 'integer';
   readonly format?: 'date-time';
-  /** What a text looks like. */
+  /** The pattern of a text. */
   readonly pattern?: RegExp;
 }
 
 interface FieldDeclaration {
   readonly holds: FieldSchema;
-  /** Which lines have it. `every`: those of an admission and of an end; `end`: those of an end; `some` and `some ends`: where it applies. */
+  /**
+   * Which lines have it. `every`: those of an admission and of an end; `end`: those of an end; `some` and `some ends`: where it
+   * applies.
+   */
   readonly on: 'every' | 'end' | 'some' | 'some ends';
-  /** Explains it in the documents, as Markdown. */
+  /** The description in the docs, as Markdown. */
   readonly text: string;
 }
 
@@ -39,7 +42,7 @@ const GROUPS = { type: 'object', values: 'string' } as const;
 const NUMBERS = { type: 'object', values: 'integer' } as const;
 const TRUE = { type: 'boolean' } as const;
 
-/** Makes the schema of a field that holds one word of a closed list. */
+/** Makes the schema of a field with one word of a closed list. */
 function word<const Word extends string>(words: readonly Word[]) {
   return { type: 'string', words } as const;
 }
@@ -53,8 +56,8 @@ const some = field('some');
 const atSomeEnds = field('some ends');
 
 /**
- * The fields of the access log, in the order in which a line has them. The writer takes their names from here, `weir simulate` and
- * `weir suggest` what they hold, and the table in the documents and the JSON Schema everything.
+ * The fields of the access log, in the order of a line. The source of the names for the writer, of the contents for `weir
+ * simulate` and `weir suggest`, and of the table in the docs and the JSON Schema.
  */
 export const ACCESS_FIELDS = {
   level: every(word(['info']), 'always `info`'),
@@ -179,10 +182,10 @@ export const ACCESS_FIELDS = {
 
 export type AccessField = keyof typeof ACCESS_FIELDS;
 
-/** The fields of a line that nobody has checked yet. */
+/** The fields of a line that has not been validated. */
 export type UncheckedLine = Readonly<Partial<Record<AccessField, unknown>>>;
 
-/** The type of what a field holds. */
+/** The type of a field's content. */
 type AccessValue<Field extends AccessField> = (typeof ACCESS_FIELDS)[Field]['holds'] extends infer Schema
   ? Schema extends { words: readonly (infer Word)[] }
     ? Word
@@ -206,12 +209,12 @@ type TypeOf<Type> = Type extends 'object'
 const DECLARATIONS: Readonly<Record<AccessField, FieldDeclaration>> = ACCESS_FIELDS;
 const NAMES = Object.keys(ACCESS_FIELDS) as readonly AccessField[];
 
-/** What stands before each value in a line: `,"status":`. */
+/** The text before each value in a line: `,"status":`. */
 export const ACCESS_KEYS = Object.fromEntries(NAMES.map(name => [name, `,"${name}":`])) as Readonly<
   Record<AccessField, string>
 >;
 
-/** Renders each word that a field may hold: `forwarded` as `,"outcome":"forwarded"`. */
+/** Renders each word that a field may contain: `forwarded` as `,"outcome":"forwarded"`. */
 export function accessWords<Field extends AccessField>(
   field: Field,
 ): Readonly<Record<AccessValue<Field> & string, string>> {
@@ -220,7 +223,7 @@ export function accessWords<Field extends AccessField>(
   return Object.fromEntries(rendered) as Record<AccessValue<Field> & string, string>;
 }
 
-/** Returns whether the value may stand in this field of a line. */
+/** Returns whether a value is valid in this field of a line. */
 export function isAccessValue<Field extends AccessField>(
   field: Field,
   value: unknown,

@@ -1,8 +1,8 @@
 import type { GatewayError } from '../error.ts';
 
-// The lists here are closed: their words are values of metric labels and of log lines.
+// The lists here are closed: their words are values of metric labels and in log lines.
 
-/** Why a token that was valid is not any more. */
+/** Why a token that was valid no longer is. */
 export const REVOCATION_REASONS = [
   /** Issued before a not-before mark. */
   'not_before',
@@ -11,10 +11,10 @@ export const REVOCATION_REASONS = [
 ] as const;
 export type RevocationReason = (typeof REVOCATION_REASONS)[number];
 
-/** Why a token that was valid when its WebSocket was opened is refused now. */
+/** Why a token that was valid when its WebSocket was opened is now refused. */
 export type TokenEnd = 'expired' | RevocationReason;
 
-/** What the Close frame of a WebSocket says when its token has ended. */
+/** The reason in the Close frame of a WebSocket when its token has ended. */
 export const CLOSE_TEXTS: Readonly<Record<TokenEnd, string>> = {
   expired: 'token expired',
   not_before: 'token revoked',
@@ -31,7 +31,7 @@ export const INVALID_REASONS = [
   'length',
   /** Not a compact JWS of JSON objects (RFC 7515, 7.1). */
   'malformed',
-  /** `alg` is not asymmetric, or does not fit the key that `kid` names. */
+  /** `alg` is not asymmetric, or does not match the key that `kid` names. */
   'algorithm',
   /** Has a `crit` header, which demands an extension; the gateway supports none. */
   'critical',
@@ -49,45 +49,45 @@ export const INVALID_REASONS = [
   /** Signed by a key that is not in the issuer's key set. */
   'unknown_key',
   'signature',
-  /** Bound to something else than a certificate (`cnf`), which the gateway cannot check. */
+  /** Bound to something other than a certificate (`cnf`), which the gateway cannot check. */
   'confirmation',
-  /** Bound to a client certificate that the request did not come with (RFC 8705). */
+  /** Bound to a client certificate that the request did not present (RFC 8705). */
   'certificate',
-  /** The provider says that it is no longer valid (`introspection` of a route). */
+  /** No longer valid according to the provider (`introspection` of a route). */
   'inactive',
 ] as const;
 export type InvalidReason = (typeof INVALID_REASONS)[number];
 
-/** The reasons for which genuine tokens are refused: the log then names the caller, who will ask why. */
+/** The reasons for refusing genuine tokens: then the log names the caller, who will ask why. */
 export const NAMES_CALLER: ReadonlySet<InvalidReason> = new Set([
   ...(['audience', 'expired', 'lifetime', 'not_yet_valid', 'confirmation'] as const),
   ...REVOCATION_REASONS,
 ]);
 
-/** The signature algorithms that are accepted, by their names in a token's `alg`. */
+/** The accepted signature algorithms, by their names in a token's `alg`. */
 export const SIGNATURE_ALGORITHMS = [
   ...(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'] as const),
   ...(['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519', 'Ed448'] as const),
 ] as const;
 export type SignatureAlgorithm = (typeof SIGNATURE_ALGORITHMS)[number];
 
-/** A key that an issuer publishes for signatures and that is left out because it cannot or must not verify any. */
+/** A key that an issuer publishes for signatures, but which is omitted because it cannot or must not verify any. */
 export interface FlawedKey {
   /** The first 100 characters of `kid`; `null` if the key has none. */
   readonly keyId: string | null;
-  /** Says what is wrong, in words that continue "the key has". */
+  /** The flaw, in words that follow "the key has". */
   readonly flaw: string;
 }
 
-/** Hears what `auth/` finds. Learns nothing of a token but its algorithm and the reason for its refusal. */
+/** Is notified of the findings of `auth/`. Learns nothing about a token except its algorithm and why it was refused. */
 export interface AuthListener {
-  /** A token was found among those already verified. */
+  /** A token was found among verified ones. */
   tokenKnown(): void;
   /** A signature was checked. */
   signatureChecked(algorithm: SignatureAlgorithm, good: boolean): void;
   /**
-   * A token was refused, perhaps because it was remembered as bad. `claim` names the claim that is missing or of the wrong type,
-   * if that is the reason.
+   * A token was refused, perhaps because it was remembered as invalid. `claim` names the claim that is missing or of the wrong
+   * type, if that is the reason.
    */
   tokenRefused(reason: InvalidReason, claim: string | null): void;
   /** A token could not be judged because its key is not known yet. */
@@ -96,16 +96,16 @@ export interface AuthListener {
   budgetSpent(): void;
   /** The issuer's keys were fetched: how many can verify tokens, how many were left out, and which of these are flawed. */
   keySetLoaded(usable: number, unusable: number, flawed: readonly FlawedKey[]): void;
-  /** The issuer's keys could not be fetched, or the response was not a key set. The keys held stay in use. */
+  /** The issuer's keys could not be fetched, or the response was not a key set. The existing keys stay in use. */
   keySetFailed(cause: unknown): void;
-  /** A revocation was evicted because the table was full: every token as old as it is refused from now on. */
+  /** A revocation was evicted because the table was full: from now on every token as old is refused. */
   revocationEvicted(): void;
 }
 
-/** What a client trades for tokens. */
+/** What a client exchanges for tokens. */
 export type GrantKind = 'code' | 'refresh_token';
 
-/** How the provider's part of something failed. */
+/** How the provider's part of an operation failed. */
 const PROVIDER_FAILURES = [
   /** The provider refused the gateway itself (wrong secret, wrong client): page someone. */
   'gateway_refused',
@@ -113,17 +113,17 @@ const PROVIDER_FAILURES = [
   'not_ready',
   /** Too many requests to the provider were in flight; the provider was not asked. */
   'overloaded',
-  /** No connection to the provider; not a byte of the code or token was sent. */
+  /** No connection to the provider; nothing of the code or token was sent. */
   'unreachable',
-  /** The provider did not finish in time; the code or token may be spent. */
+  /** The provider did not finish in time; the code or token may be used up. */
   'timed_out',
-  /** The provider failed, or its response broke off or makes no sense; the code or token may be spent. */
+  /** The provider failed, or its response broke off or was invalid; the code or token may be used up. */
   'broken',
   /** A fault of the gateway itself. */
   'fault',
 ] as const;
 
-/** How an attempt to trade a code or a refresh token for tokens ended. Every attempt has exactly one outcome. */
+/** The outcomes of exchanging a code or a refresh token for tokens. Every attempt has exactly one. */
 export const REDEEM_OUTCOMES = [
   /** The client has its tokens. */
   'success',
@@ -146,7 +146,9 @@ export interface RedeemEvent {
   readonly error: GatewayError | null;
 }
 
-/** How the provider's part of a sign-out ended. Unless it is `bad_body`, the session's access tokens are refused from then on. */
+/**
+ * The outcomes of the provider's part of a sign-out. Except for `bad_body`, the session's access tokens are refused from then on.
+ */
 export type SignOutOutcome = Exclude<RedeemOutcome, 'code_refused'>;
 
 export interface SignOutEvent {
@@ -164,24 +166,24 @@ export type IntrospectionOutcome = (typeof INTROSPECTION_OUTCOMES)[number];
 export interface IntrospectionEvent {
   readonly outcome: IntrospectionOutcome;
   readonly durationMs: number;
-  /** The error sent to the client, `null` if the provider has answered. Its `cause` is safe to log. */
+  /** The error sent to the client, `null` if the provider answered. Its `cause` is safe to log. */
   readonly error: GatewayError | null;
 }
 
-/** How an attempt to learn the provider's endpoints ended. */
+/** The outcomes of an attempt to learn the provider's endpoints. */
 export const DISCOVERY_OUTCOMES = [
   /** Endpoints are known for the first time, or have changed. */
   'learnt',
-  /** They have not changed. */
+  /** Endpoints have not changed. */
   'confirmed',
-  /** What was known before stays in use. */
+  /** Failed; previous endpoints stay in use. */
   'failed',
 ] as const;
 
 /** One attempt to learn the provider's endpoints. */
 export interface DiscoveryEvent {
   readonly outcome: (typeof DISCOVERY_OUTCOMES)[number];
-  /** Attempts that failed in a row, this one included; 0 after a good one. */
+  /** Consecutive failed attempts, including this one; 0 after a success. */
   readonly failures: number;
   /** Time until the next attempt. */
   readonly nextMs: number;
@@ -191,11 +193,11 @@ export interface DiscoveryEvent {
   readonly cause: Error | null;
 }
 
-/** Hears what happens in `signin/`. No event contains a code, a token, a secret or a redirect URI. */
+/** Is notified of events in `signin/`. No event contains a code, a token, a secret or a redirect URI. */
 export interface SignInListener {
   redeemed(event: RedeemEvent): void;
   signedOut(event: SignOutEvent): void;
-  /** The provider was asked, or could not be; nothing is said of answers that are remembered. */
+  /** The provider was asked, or could not be; not called for remembered answers. */
   introspected(event: IntrospectionEvent): void;
   discovered(event: DiscoveryEvent): void;
 }
@@ -204,17 +206,17 @@ export interface SignInListener {
 export const NOTICE_KINDS = ['not_before_push', 'back_channel_logout'] as const;
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 
-/** What became of a notice. */
+/** The outcomes of a notice. */
 export const NOTICE_OUTCOMES = [
-  /** It applies from now on. */
+  /** It is in effect. */
   'accepted',
   /** It is genuine, but a newer one is known. */
   'outdated',
-  /** It is not one that the provider sent for this gateway now. */
+  /** It was not sent by the provider for this gateway now. */
   'refused',
   /** Its key could not be fetched; the provider may send it again. */
   'undecided',
-  /** Its sender's address has sent too many bad ones. */
+  /** Its sender's address has sent too many invalid ones. */
   'put_off',
 ] as const;
 export type NoticeOutcome = (typeof NOTICE_OUTCOMES)[number];
@@ -225,11 +227,11 @@ export type NoticeFlaw =
       InvalidReason,
       'scheme' | 'credentials' | 'not_before' | 'signed_out' | 'inactive' | 'confirmation' | 'certificate'
     >
-  /** The body is not what the kind of notice demands. */
+  /** The body does not match the kind of notice. */
   | 'body'
-  /** It names another action than this endpoint's. */
+  /** It is for an action of another endpoint. */
   | 'action'
-  /** It was taken before. */
+  /** It was already received. */
   | 'replayed';
 
 export interface NoticeEvent {
@@ -237,13 +239,13 @@ export interface NoticeEvent {
   readonly outcome: NoticeOutcome;
   /** Why it was refused; `null` if it was not. */
   readonly flaw: NoticeFlaw | null;
-  /** The claim that is missing or of the wrong type; `null` if the flaw is another. */
+  /** The claim that is missing or of the wrong type; `null` for other flaws. */
   readonly claim: string | null;
   /** The mark of an accepted push, in seconds since the epoch; else `null`. */
   readonly notBeforeS: number | null;
 }
 
-/** Hears of what providers tell. Learns no id, subject or session. */
+/** Is notified of providers' notices. Learns no id, subject or session. */
 export interface NoticeListener {
   noticeReceived(event: NoticeEvent): void;
 }

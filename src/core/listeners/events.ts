@@ -2,24 +2,24 @@ import type { Cap, ErrorSide, RpcCode } from '../error.ts';
 import type { InvalidReason } from './auth-listener.ts';
 import type { ClassName, DecisionOutcome, ShadowRefuser } from './limit-listener.ts';
 
-// The lists here are closed: their words are values of metric labels and of log lines.
+// The lists here are closed: their words are values of metric labels and in log lines.
 
 /** The protocol of an exchange on the client's side. */
 export const PROTOCOLS = ['http1', 'h2', 'grpc', 'grpc_web', 'websocket'] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
-/** The protocols of gRPC calls, in whatever form they come. */
+/** The protocols of gRPC calls, in any form. */
 export const CALL_PROTOCOLS: ReadonlySet<Protocol> = new Set(['grpc', 'grpc_web']);
 
 /** How an exchange ended. */
 export const OUTCOMES = [
-  /** The upstream's response went out whole. */
+  /** The upstream's response was sent completely. */
   'forwarded',
-  /** The gateway answered by itself: a refusal or an error. */
+  /** The gateway itself answered: a refusal or an error. */
   'answered',
-  /** The upstream's response broke off, so the client's was broken off too. */
+  /** The upstream's response broke off, so the client's was aborted as well. */
   'truncated',
-  /** The client went away first. */
+  /** The client disconnected first. */
   'abandoned',
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
@@ -29,18 +29,18 @@ export interface TokenRefusal {
   readonly reason: InvalidReason;
   /** The claim that is missing or of the wrong type, if that is the reason; a name from the configuration or a standard. */
   readonly claim: string | null;
-  /** Whose token it is, if that is known. Identifies a person: never write it unhashed. */
+  /** Whose token it is, if known. Identifies a person: never write it unhashed. */
   readonly principal: string | null;
 }
 
 /**
- * Which limits a request consumes units of: the global one and those of its bucket, one of these, or none. The policies of its
- * route and its caller decide.
+ * Which limits a request consumes: the global one and those of its bucket, one of these, or none. Depends on the policies of its
+ * route and its caller.
  */
 export const CONSUMED_LIMITS = ['all', 'global', 'bucket', 'none'] as const;
 export type ConsumedLimits = (typeof CONSUMED_LIMITS)[number];
 
-/** What the token of a caller says about its limits, by the names of claims. */
+/** The limit claims in a caller's token, by name. */
 export interface ClaimedValues {
   /** The groups that the caller belongs to. */
   readonly groups: ReadonlyMap<string, string>;
@@ -56,37 +56,37 @@ export interface DecisionRecord {
   readonly main: string;
   readonly outcome: DecisionOutcome;
   readonly consumes: ConsumedLimits;
-  /** The moment of the decision, in milliseconds since the epoch, by the clock that the limits count by: differences are exact. */
+  /** When it was decided, in milliseconds since the epoch, by the clock that limits use: differences are exact. */
   readonly decidedAtMs: number;
 }
 
-/** What refused a request before its limits were asked: a restriction, or `blocked` in limits.yaml. */
+/** What refused a request before its limits were checked: a restriction, or `blocked` in limits.yaml. */
 export const RESTRICTED_BY = ['address', 'caller', 'webhook', 'blocked_address', 'blocked_caller'] as const;
 export type RestrictedBy = (typeof RESTRICTED_BY)[number];
 
 /** The scopes that a service's 429 may have. */
 export const SCOPES_OF_429 = ['user', 'shared', 'global'] as const;
 
-/** A request that a restriction or a block refused. */
+/** A request refused by a restriction or a block. */
 export interface RestrictionRecord {
   readonly by: RestrictedBy;
-  /** The moment of the refusal, by the clock of `DecisionRecord.decidedAtMs`. */
+  /** When it was refused, by the clock of `DecisionRecord.decidedAtMs`. */
   readonly atMs: number;
-  /** Which limits it could have consumed units of. */
+  /** Which limits it could have consumed. */
   readonly consumes: ConsumedLimits;
-  /** It came with a token that was not looked at, so its caller is not known. */
+  /** Whether it had a token that was not checked, so that its caller is unknown. */
   readonly isCallerUnknown: boolean;
 }
 
-/** When something happened, and after which decision, so that a replay can put both in order. */
+/** When something happened, and after which decision, so that a replay can order both. */
 export interface MomentRecord {
   /** Milliseconds since the epoch, by the clock of `DecisionRecord.decidedAtMs`. */
   readonly atMs: number;
-  /** The number of the latest exchange by then: those with a higher one were decided later. */
+  /** The number of the latest exchange at that time: those with a higher one were decided later. */
   readonly after: number;
 }
 
-/** The place of an exchange in a trace. Ids are hexadecimal digits: 32 of a trace, 16 of a span. */
+/** The place of an exchange in a trace. Ids are hexadecimal: 32 digits for a trace, 16 for a span. */
 export interface TraceRecord {
   readonly traceId: string;
   /** The span that it is part of; `null` if it begins the trace. */
@@ -103,13 +103,13 @@ export interface ExchangeRecord {
   readonly requestId: string;
   /** When the request's head had arrived, milliseconds since the epoch. */
   readonly arrivedAtMs: number;
-  /** Number of the exchange in this process, from 1 in order of arrival: orders those of the same millisecond. */
+  /** Number of the exchange in this process, from 1 in order of arrival: orders those within a millisecond. */
   readonly sequence: number;
   readonly protocol: Protocol;
   readonly method: string;
-  /** The host of the request as the configuration names it; `null` if it names none that fits. */
+  /** The request's host as the configuration names it; `null` if no configured name matches. */
   readonly host: string | null;
-  /** The canonical path; `null` if the request was refused before it was read. May hold secrets: never write it as it is. */
+  /** The canonical path; `null` if the request was refused before it was read. May contain secrets: never write it unchanged. */
   readonly path: string | null;
   /** The route as configured; `null` if none matched. */
   readonly route: string | null;
@@ -117,7 +117,7 @@ export interface ExchangeRecord {
   readonly clientAddress: string;
   /** Status of the response; 0 if none was started. For a refused gRPC call, the equivalent HTTP status. */
   readonly status: number;
-  /** The status of a gRPC call; `null` if this is no call, or the call was broken off. */
+  /** The status of a gRPC call; `null` if it is not a call, or was aborted. */
   readonly grpcStatus: RpcCode | null;
   readonly outcome: Outcome;
   /** Bytes of the request's and the response's body. */
@@ -127,50 +127,50 @@ export interface ExchangeRecord {
   readonly durationMs: number;
   /** Time from sending the request upstream to the head of the response; `null` if there was none. */
   readonly upstreamMs: number | null;
-  /** The address that the request was sent to last, as `host:port`; `null` if the upstream has only one, or it was not sent. */
+  /** The address of the last attempt, as `host:port`; `null` if the upstream has only one, or the request was not sent. */
   readonly endpoint: string | null;
   readonly caller: {
     readonly class: ClassName;
     /** The stable key of a bot or user; `null` for an address. Identifies a person: never write it unhashed. */
     readonly principal: string | null;
   };
-  /** What the caller's token says about limits; `null` if it says nothing. Groups name customers: never write them unhashed. */
+  /** The limit claims of the caller's token; `null` if there are none. Groups name customers: never write them unhashed. */
   readonly claimed: ClaimedValues | null;
   /** Why its token was refused, even if it was served without one; `null` if the token was accepted, or there was none. */
   readonly tokenRefused: TokenRefusal | null;
-  /** What limits decided; `null` if none were asked. */
+  /** What limits decided; `null` if none were checked. */
   readonly decision: DecisionRecord | null;
   /** The restriction that refused it; `null` if none did. */
   readonly restriction: RestrictionRecord | null;
   /**
-   * When it counted towards a restriction, as it ended invalid or with a webhook's 404 (docs/contract.md, 5.1 and 5.3); `null` if it
-   * does not count.
+   * When it counted towards a restriction, because it ended invalid or with a webhook's 404 (docs/contract.md, 5.1 and 5.3);
+   * `null` if it did not.
    */
   readonly offence: MomentRecord | null;
-  /** When it returned the unit that it had consumed of a resource limit; `null` if it did not. */
+  /** When the unit consumed of a resource limit was returned; `null` if it was not. */
   readonly returned: MomentRecord | null;
-  /** The scope of a service's 429; `null` if its service did not answer so. */
+  /** The scope of a service's 429; `null` for other responses. */
   readonly scopeOf429: (typeof SCOPES_OF_429)[number] | null;
   readonly isPreflight: boolean;
-  /** The hash of the webhook that it called; '' if it called none. */
+  /** The hash of the webhook called; '' if none. */
   readonly webhook: string;
-  /** Its caller is under `never_restrict`. */
+  /** Whether its caller is under `never_restrict`. */
   readonly isSpared: boolean;
   /** Time held for a limit (`patience`) instead of being refused; 0 if it was not held. */
   readonly heldMs: number;
   /** Time from the request's head until it was sent upstream; `null` if it was not. */
   readonly sentAfterMs: number | null;
-  /** Its place in a trace; `null` if the gateway takes part in none. */
+  /** Its place in a trace; `null` if tracing is off. */
   readonly trace: TraceRecord | null;
   /** What would have refused it if it were not in shadow. */
   readonly shadowRefusals: readonly ShadowRefuser[];
-  /** The request's `User-Agent`; `null` if it has none, or `log.fields` does not ask for it. */
+  /** The request's `User-Agent`; `null` if it has none, or `log.fields` does not include it. */
   readonly userAgent: string | null;
-  /** It lasted so long that its admission was recorded apart (see `ExchangeListener.lasting`). */
+  /** Whether it lasted so long that its admission was recorded separately (see `ExchangeListener.lasting`). */
   readonly lasted: boolean;
   /** Whether the request was sent a second time. */
   readonly retried: boolean;
-  /** Why the gateway answered by itself: the error's message and its cause, if any, fit for a log. */
+  /** Why the gateway itself answered: the error's message and cause, if any, safe to log. */
   readonly error: {
     readonly message: string;
     readonly side: ErrorSide;
@@ -180,9 +180,9 @@ export interface ExchangeRecord {
   } | null;
 }
 
-/** Hears of the exchanges of a gateway. Called on the request's path: must be quick and must not throw. */
+/** Is notified of a gateway's exchanges. Called on the request's path: must be quick and must not throw. */
 export interface ExchangeListener {
-  /** A request to this upstream was answered 101, and became a WebSocket. `finished` is called when that ends. */
+  /** A request to this upstream was answered 101, and became a WebSocket. `finished` is called at its end. */
   switched(upstream: string): void;
   /** An admitted exchange is still in progress: a stream, a WebSocket, a slow one. Called once, before `finished`. */
   lasting(record: ExchangeRecord): void;
@@ -191,15 +191,15 @@ export interface ExchangeListener {
   untrustedForwarding(): void;
 }
 
-/** Why a listener for the PROXY protocol closed a connection. */
+/** Why a listener with the PROXY protocol closed a connection. */
 export const PROXY_HEADER_FAULTS = [
-  /** It comes from no trusted proxy. */
+  /** It does not come from a trusted proxy. */
   'untrusted_peer',
   /** It begins with something else. */
   'missing',
-  /** Its header is not valid, or it ended inside the header. */
+  /** Its header is invalid, or it ended inside the header. */
   'broken',
-  /** Its header did not come in time. */
+  /** Its header did not arrive in time. */
   'late',
 ] as const;
 export type ProxyHeaderFault = (typeof PROXY_HEADER_FAULTS)[number];
@@ -212,32 +212,32 @@ export const HANDSHAKE_OUTCOMES = [
   'resumed',
   /** It took too long. */
   'timeout',
-  /** There was no room for the connection, or more handshakes than `caps.tls_handshakes` were in progress. */
+  /** No cap had room for the connection, or more handshakes than `caps.tls_handshakes` were in progress. */
   'capacity',
   /** The client did not speak TLS. */
   'cleartext',
-  /** No version, cipher or protocol is spoken by both. */
+  /** There is no common version, cipher or protocol. */
   'no_overlap',
   /** The client sent no certificate, or one that cannot be verified. */
   'client_certificate',
-  /** The client broke it off with an alert, for example because it does not trust the certificate. */
+  /** The client aborted it with an alert, for example because it does not trust the certificate. */
   'rejected',
   /** The client closed the connection. */
   'closed',
-  /** Anything else that breaks TLS. */
+  /** Any other TLS error. */
   'malformed',
 ] as const;
 export type HandshakeOutcome = (typeof HANDSHAKE_OUTCOMES)[number];
 
-/** Why a connection over HTTP/2 was closed. */
+/** Why an HTTP/2 connection was closed. */
 export const HTTP2_FAULTS = [
-  /** Too many of its streams ended by a reset, the client's or one that it provoked. */
+  /** Too many of its streams were reset, by the client or because it provoked that. */
   'resets',
-  /** Too many frames came that are part of no request and that no response explains, such as PING or WINDOW_UPDATE. */
+  /** Too many frames that belong to no request and that no response explains, such as PING or WINDOW_UPDATE. */
   'control_frames',
-  /** A header block came in too many frames. */
+  /** A header block had too many frames. */
   'continuations',
-  /** Too many frames are empty. */
+  /** Too many frames were empty. */
   'invalid_frames',
   /** Too many streams were opened past the maximum. */
   'refused_streams',
@@ -246,24 +246,24 @@ export const HTTP2_FAULTS = [
 ] as const;
 export type Http2FaultReason = (typeof HTTP2_FAULTS)[number];
 
-/** Why a connection or stream ended whose client had not read what was sent to it. */
+/** Why a connection or stream was ended because its client had not read. */
 export const READER_ENDS = [
-  /** The client took less than `min_read_rate` on average, or nothing for `timeouts.client_read`. */
+  /** The client read less than `min_read_rate` on average, or nothing for `timeouts.client_read`. */
   'slow',
   /** All clients together left more unread than `caps.buffered`. */
   'buffered',
 ] as const;
 
-/** Hears how connections begin and end. Called for each of them: must be quick and must not throw. */
+/** Is notified of connections. Called for each of them: must be quick and must not throw. */
 export interface ConnectionListener {
-  /** @param peer address of the connection's other end */
+  /** @param peer the peer's address */
   proxyHeaderRefused(fault: ProxyHeaderFault, peer: string): void;
   /** @param listener its key under `listen` */
   handshakeEnded(listener: string, outcome: HandshakeOutcome): void;
   http2Closed(fault: Http2FaultReason): void;
-  /** A client took too little of what was sent to it, so that its connection or stream ended. */
+  /** A client read too slowly, so that its connection or stream was ended. */
   readTooSlowly(): void;
-  /** More was held for clients than `caps.buffered` lets, so that connections ended, which held this many bytes. */
+  /** More was held for clients than `caps.buffered` allows, so that connections holding this many bytes were closed. */
   buffersFull(connections: number, bytes: number): void;
 }
 
@@ -280,21 +280,21 @@ export interface AppliedEvent extends ConfigEvent {
 
 /** A configuration that replaced another. */
 export interface ReplacedEvent extends AppliedEvent {
-  /** What changed, in words, one line each: what is stricter comes first. */
+  /** The changes in words, one per line: stricter ones first. */
   readonly changes: readonly string[];
 }
 
-/** Hears how reloads end. Must be quick and must not throw. */
+/** Is notified of the outcome of reloads. Must be quick and must not throw. */
 export interface ReloadListener {
   /** The gateway starts with this configuration. */
   started(event: AppliedEvent): void;
-  /** A valid configuration was read, with these warnings, one line each. */
+  /** A valid configuration was read, with these warnings, one per line. */
   warned(warnings: readonly string[]): void;
   /** Another configuration is in use from now on. */
   applied(event: ReplacedEvent): void;
   /** Another configuration is valid but waits for the keys of its identity provider. */
   waiting(event: ConfigEvent): void;
-  /** The files have errors, one line each; the current configuration stays in use. */
+  /** The files have errors, one per line; the current configuration stays in use. */
   refused(errors: readonly string[]): void;
   /** The files have not changed since they were last read. */
   unchanged(): void;
@@ -302,30 +302,30 @@ export interface ReloadListener {
   unwatched(cause: unknown): void;
 }
 
-/** Why the admin listener turned a request away. */
+/** Why the admin listener refused a request. */
 export const ADMIN_REFUSALS = [
-  /** It brought a wrong token. */
+  /** It had a wrong token. */
   'wrong_token',
-  /** Its address brought too many wrong tokens of late. */
+  /** Its address recently sent too many wrong tokens. */
   'too_many_tokens',
-  /** It needs the admin token: it brought none, or none is configured. */
+  /** It needs the admin token: it had none, or none is configured. */
   'no_token',
-  /** A page of another origin sent it, or a name led it here that is not of this machine. */
+  /** It was sent by a page of another origin, or through a host name that is not this machine's. */
   'foreign_origin',
 ] as const;
 export type AdminRefusal = (typeof ADMIN_REFUSALS)[number];
 
-/** What an operator may change by the admin API. */
+/** What an operator may change through the admin API. */
 export const ADMIN_CHANGES = ['restriction_added', 'restriction_lifted', 'buckets_reset'] as const;
 
-/** Something that an operator changed by the admin API. */
+/** A change by an operator through the admin API. */
 export interface AdminChange {
   readonly what: (typeof ADMIN_CHANGES)[number];
-  /** The gateway's client that it is about: an address, or the pseudonym of a caller; `null` if not known here, or if it is about all. */
+  /** The client concerned: an address, or the pseudonym of a caller; `null` if not known here, or if all are. */
   readonly client: string | null;
-  /** The one bucket that it is about; `null` if it is about several or none. */
+  /** The one bucket concerned; `null` if several or none are. */
   readonly bucket: string | null;
-  /** Where the change came from: the address of the peer. */
+  /** The source of the change: the address of the peer. */
   readonly by: string;
 }
 
@@ -333,12 +333,14 @@ export interface AdminChange {
 export const ADMIN_ENDPOINTS = ['metrics', 'status', 'health', 'api', 'notices', 'other'] as const;
 export type AdminEndpoint = (typeof ADMIN_ENDPOINTS)[number];
 
-/** Hears what the admin API refuses and changes, and what the admin listener fails to answer. Must be quick and must not throw. */
+/**
+ * Is notified of what the admin API refuses and changes, and of failures of the admin listener. Must be quick and must not throw.
+ */
 export interface AdminApiListener {
-  /** @param address of the peer */
+  /** @param address the address of the peer */
   refused(refusal: AdminRefusal, address: string): void;
   changed(change: AdminChange): void;
-  /** A fault of the gateway: the request was answered 500. */
+  /** A fault of the gateway: the request was answered with 500. */
   failed(endpoint: AdminEndpoint, error: unknown): void;
 }
 
@@ -348,7 +350,7 @@ export interface UnlistedProxy {
   readonly field: 'X-Forwarded-For' | 'Forwarded';
   /** When it was first seen, milliseconds since the epoch. */
   readonly sinceMs: number;
-  /** What this means, as a sentence for the operator. */
+  /** The meaning, as a sentence for the operator. */
   readonly message: string;
 }
 

@@ -1,4 +1,4 @@
-// The lists here are closed: their words are values of metric labels and of log lines.
+// The lists here are closed: their words are values of metric labels and in log lines.
 
 /** What limits may decide: `admitted`, or the limit that refused. */
 export const DECISION_OUTCOMES = ['admitted', 'global', 'caller', 'group', 'resource', 'concurrent'] as const;
@@ -19,11 +19,11 @@ export interface DecisionEvent {
   /** The principal or the address that is counted. Identifies a person: never write a principal unhashed. */
   readonly caller: string;
   readonly outcome: DecisionOutcome;
-  /** At least 80 % of the limit described is used up. */
+  /** Whether at least 80 % of the limit described is used up. */
   readonly nearLimit: boolean;
 }
 
-/** What a restriction refuses: everything of an address, everything of a principal, or one address on one webhook. */
+/** What a restriction refuses: everything from an address, everything from a principal, or one address at one webhook. */
 export const RESTRICTED_KINDS = ['address', 'principal', 'webhook'] as const;
 export type RestrictedKind = (typeof RESTRICTED_KINDS)[number];
 
@@ -38,13 +38,12 @@ export type RestrictionReason = keyof typeof RESTRICTS;
 export const RESTRICTION_REASONS = Object.keys(RESTRICTS) as readonly RestrictionReason[];
 
 /**
- * The tables of restrictions: one for those of operators, and one for each kind of the others. A full table takes no room from
- * another.
+ * The tables of restrictions: one for operators', and one for each kind of the others. A full table takes no room from another.
  */
 export const RESTRICTION_TABLES = ['operator', 'principal', 'address', 'webhook'] as const;
 export type RestrictionTableName = (typeof RESTRICTION_TABLES)[number];
 
-/** A restriction refused a request, or `blocked` in limits.yaml did: before a bucket was looked up. */
+/** A request refused by a restriction, or by `blocked` in limits.yaml, before the bucket was looked up. */
 export interface RestrictionRefusal {
   readonly callerClass: ClassName;
   /** The caller, named as in `DecisionEvent`. */
@@ -55,7 +54,7 @@ export interface RestrictionRefusal {
 /** What would have refused a request if it were not in shadow: one of its limits, or a restriction. */
 export type ShadowRefuser = Exclude<DecisionOutcome, 'admitted'> | RestrictionReason;
 
-/** A request went on that something in shadow would have refused. */
+/** A request that continued although something in shadow would have refused it. */
 export interface ShadowEvent {
   /** The bucket as configured; `null` if the request has none. */
   readonly bucket: string | null;
@@ -72,55 +71,55 @@ export interface RestrictionEvent {
   readonly untilEpochMs: number;
 }
 
-/** A restriction that had to give way. `key` is null if its client has not been seen by this gateway. */
+/** A restriction that was evicted. `key` is null if its client was not seen by this gateway. */
 export interface EvictionEvent extends Omit<RestrictionEvent, 'key'> {
   readonly key: string | null;
   readonly table: RestrictionTableName;
 }
 
-/** How holding a request ended. */
+/** The outcomes of holding a request. */
 export const HELD_OUTCOMES = [
   /** It was decided again, and served. */
   'admitted',
   /** It was decided again, and refused. */
   'refused',
-  /** Its client went away. */
+  /** Its client disconnected. */
   'abandoned',
   /** It was decided at once, because too many were held. */
   'no_room',
 ] as const;
 export type HeldOutcome = (typeof HELD_OUTCOMES)[number];
 
-/** Hears what limits and restrictions do. Must be quick and must not throw. */
+/** Is notified of what limits and restrictions do. Must be quick and must not throw. */
 export interface LimitListener {
   decided(event: DecisionEvent): void;
-  /** Refused before its limits were asked, so that nothing was decided. */
+  /** A request was refused before its limits were checked, so that nothing was decided. */
   refusedByRestriction(event: RestrictionRefusal): void;
   /** Called once for each that would have refused the request. */
   shadowRefused(event: ShadowEvent): void;
-  /** A request that a limit refused was to be held until the limit has room again: what became of it. */
+  /** The outcome for a request that was to be held until the limit has room again. */
   held(outcome: HeldOutcome): void;
   /** A restriction would have begun if its rule were not in shadow. */
   shadowRestricted(event: RestrictionEvent): void;
   /** A request ended invalid: 401, 403 or 429. */
   invalid(status: number): void;
   restricted(event: RestrictionEvent): void;
-  /** A restriction in force ends later than announced, maybe for another reason. */
+  /** A current restriction ends later than announced, perhaps for another reason. */
   prolonged(event: RestrictionEvent): void;
   released(event: RestrictionEvent): void;
-  /** A restriction was given up early because its table was full and another one began. */
+  /** A restriction was evicted because its table was full and another one began. */
   evicted(event: EvictionEvent): void;
 }
 
-/** Hears when the gateway sheds requests. Must be quick and must not throw. */
+/** Is notified when the gateway sheds requests. Must be quick and must not throw. */
 export interface OverloadListener {
   /**
    * New work is refused from now on.
    *
-   * @param delayMs how late the event loop is, on the average of a second
+   * @param delayMs the delay of the event loop, averaged over a second
    */
   began(delayMs: number): void;
-  /** The gateway serves all requests again. `refused`: how many it refused meanwhile. */
+  /** The gateway serves all requests again. `refused`: how many it had refused. */
   ended(lastedMs: number, refused: number): void;
 }
 
@@ -141,22 +140,22 @@ export type DecidedBy = (typeof DECIDED_BY)[number];
 export const STORE_FAILURES = ['timeout', 'disconnected', 'error'] as const;
 export type StoreFailure = (typeof STORE_FAILURES)[number];
 
-/** Hears about the health of the shared store. Called on the request's path: must be quick and must not throw. */
+/** Is notified about the health of the shared store. Called on the request's path: must be quick and must not throw. */
 export interface StoreListener {
   decidedBy(who: DecidedBy): void;
-  /** One command failed. `cause` is what the server or the connection said: never a key or a secret. */
+  /** One command failed. `cause` is the message of the server or the connection: never a key or a secret. */
   failed(failure: StoreFailure, cause: string): void;
-  /** The policy decides from now on: too many commands failed, or the store could not be reached at the start. */
+  /** The policy decides from now on: too many commands failed, or the store could not be reached at startup. */
   lost(policy: FailurePolicy, cause: string): void;
-  /** The store decides, for the first time or again. `lostForMs`: how long the policy did, 0 at the start. */
+  /** The store decides, for the first time or again. `lostForMs`: how long the policy did, 0 at startup. */
   found(lostForMs: number): void;
   /** The gateway serves from now on although it could not read what the others know: restrictions and revocations. */
   behind(): void;
   /** The gateway has now read what the others know. */
   caughtUp(): void;
-  /** What gateways share could not be applied here, through a fault of this gateway: so many facts are skipped. */
+  /** Shared facts could not be applied here, through a fault of this gateway: this many are skipped. */
   shareFailed(skippedFacts: number, error: unknown): void;
-  /** @param refusal why Redis refuses the other gateways' messages, so that polling alone finds them; `null` if they arrive */
+  /** @param refusal why Redis refuses the other gateways' messages, so that only polling finds them; `null` if they arrive */
   subscribed(refusal: string | null): void;
   /** A round trip, and how far the store's clock is ahead of this gateway's. About once a second. */
   beat(roundTripMs: number, clockAheadMs: number, replicas: number): void;

@@ -1,20 +1,20 @@
 /**
  * Why an endpoint of an upstream gets no requests.
- * - `connect_failures`: ejected after several failed connects in a row
- * - `bad_answers`: ejected after several bad answers in a row: 502, 503, 504, a reset connection or none in time
+ * - `connect_failures`: ejected after several consecutive failed connects
+ * - `bad_answers`: ejected after several consecutive bad answers: 502, 503, 504, a reset connection or none in time
  * - `check`: it failed its health checks
  */
 export const OUT_REASONS = ['connect_failures', 'bad_answers', 'check'] as const;
 export type OutReason = (typeof OUT_REASONS)[number];
 
-/** An endpoint is out, or used again. */
+/** An endpoint is out, or in use again. */
 export interface EndpointEvent {
   readonly upstream: string;
-  /** Is `host:port`, with an IPv6 address in brackets. */
+  /** `host:port`, with an IPv6 address in brackets. */
   readonly endpoint: string;
-  /** Why it is out from now on; `null` if it is used again. */
+  /** Why it is out from now on; `null` if it is in use again. */
   readonly reason: OutReason | null;
-  /** What happened last, in words; `null` if that is not known. */
+  /** The last failure in words; `null` if unknown. */
   readonly cause: string | null;
 }
 
@@ -28,13 +28,13 @@ export interface AddressesEvent {
   readonly count: number;
 }
 
-/** Hears when the state of an endpoint of an upstream changes. Must be quick and must not throw. */
+/** Is notified when the state of an upstream's endpoint changes. Must be quick and must not throw. */
 export interface UpstreamListener {
   endpointChanged(event: EndpointEvent): void;
   addressesChanged(event: AddressesEvent): void;
-  /** A failed request was due for a retry. `wasAllowed`: false if the budget of retries is spent. */
+  /** A failed request was due for a retry. `wasAllowed`: false if the retry budget is spent. */
   retried(upstream: string, wasAllowed: boolean): void;
-  /** A name could not be looked up, for the first time since it could. Its last addresses stay in use. */
+  /** A name could not be looked up, for the first time since a success. Its last addresses stay in use. */
   lookupFailed(upstream: string, name: string, cause: string): void;
   /** The name can be looked up again. */
   lookupWorks(upstream: string, name: string): void;

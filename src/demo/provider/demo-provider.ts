@@ -12,9 +12,9 @@ export interface DemoProviderOptions {
   readonly host?: string;
   /** Default 0: any free port. */
   readonly port?: number;
-  /** More redirect URIs of the client `gateway`, beside `callbackUri`. */
+  /** Additional redirect URIs of the client `gateway`, next to `callbackUri`. */
   readonly redirectUris?: readonly string[];
-  /** More clients, or other registrations of `gateway` and `demo-bot`, in the terms of OpenID Connect. */
+  /** Additional clients, or other registrations of `gateway` and `demo-bot`, in OpenID Connect's terms. */
   readonly clients?: readonly Readonly<Record<string, unknown>>[];
   /** How long a code is valid. Default 60 s. */
   readonly codeSeconds?: number;
@@ -24,25 +24,25 @@ export interface DemoProviderOptions {
 
 export interface DemoProvider {
   readonly issuer: string;
-  /** A redirect URI of the client `gateway`. Nothing is there. */
+  /** A redirect URI of the client `gateway`. Nothing is served there. */
   readonly callbackUri: string;
   /** Signs with a new key from now on. The old keys stay in the key set unless `forgetOld` is set. */
   rotateKeys(options?: { readonly forgetOld?: boolean }): void;
-  /** Sets `not-before-policy` of the token responses, in seconds since the epoch; 0 at the start. */
+  /** Sets `not-before-policy` of the token responses, in seconds since the epoch; initially 0. */
   setNotBefore(seconds: number): void;
   close(): Promise<void>;
 }
 
 /** The gateway's own client. */
 export const GATEWAY_CLIENT = { id: 'gateway', secret: 'gateway-demo-secret' } as const;
-/** A bot, which gets its tokens by `client_credentials`. */
+/** A bot, which gets its tokens with `client_credentials`. */
 export const BOT_CLIENT = { id: 'demo-bot', secret: 'demo-bot-secret' } as const;
 
 const REFRESH_SECONDS = 1_800;
 
 /**
- * Starts an identity provider that looks like a Keycloak realm to its clients: `{issuer}/protocol/openid-connect/auth` and so
- * on, with Keycloak's claims and token members. It makes its keys at the start and keeps everything in memory.
+ * Starts an identity provider that looks like a Keycloak realm to its clients: `{issuer}/protocol/openid-connect/auth` and so on,
+ * with Keycloak's claims and token members. It makes its keys at startup and keeps everything in memory.
  */
 export async function startProvider(options: DemoProviderOptions = {}): Promise<DemoProvider> {
   const host = options.host ?? '127.0.0.1';
@@ -64,7 +64,7 @@ export async function startProvider(options: DemoProviderOptions = {}): Promise<
   };
 }
 
-/** oidc-provider keeps its keys for life, so new keys mean a new instance. Codes and sessions are in the store. */
+/** oidc-provider keeps its keys forever, so new keys need a new instance. Codes and sessions are in the store. */
 class Realm {
   readonly issuer: string;
   readonly callbackUri: string;
@@ -160,14 +160,13 @@ interface Entry {
   readonly expiresAtMs: number;
 }
 
-/** The maximum number of entries: beyond it the oldest go, so a demo that is left running does not grow. */
+/** Maximum number of entries: beyond it the oldest are dropped, so a demo that is left running does not grow. */
 const MAX_ENTRIES = 10_000;
 
 /**
- * Holds the codes, sessions, grants and tokens of oidc-provider. Unlike the library's own memory it can be passed to a
- * provider with other keys, and it does not warn at every start that it is not a database.
- *
- * @returns an `adapter` for the library's configuration
+ * Holds the codes, sessions, grants and tokens of oidc-provider. Unlike the library's own memory it can be passed to a provider
+ * with other keys, and it does not warn at every start that it is not a database. @returns an `adapter` for the library's
+ * configuration
  */
 export function memoryStore(clock: Clock): (model: string) => MemoryModel {
   const entries = new Map<string, Entry>();

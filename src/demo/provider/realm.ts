@@ -6,9 +6,9 @@ import { errorPage } from './pages.ts';
 const AUDIENCE = 'api';
 
 export const REALM_PATH = '/realms/demo';
-/** Where the login form is. */
+/** The path of the login form. */
 export const LOGIN_PATH = `${REALM_PATH}/login-actions/authenticate`;
-/** Where another person can sign in. */
+/** The path where another person can sign in. */
 export const RESTART_PATH = `${REALM_PATH}/login-actions/restart`;
 
 const API = 'urn:weir:demo:api';
@@ -21,7 +21,7 @@ export interface SigningKey extends webcrypto.JsonWebKey {
 }
 
 interface RealmOptions {
-  /** Client registrations in the terms of OpenID Connect (`redirect_uris`, ...). */
+  /** Client registrations in OpenID Connect's terms (`redirect_uris`, ...). */
   readonly clients: readonly Readonly<Record<string, unknown>>[];
   /** Private keys; the first one signs. */
   readonly keys: readonly SigningKey[];
@@ -121,7 +121,7 @@ function features(accessTokenSeconds: number): unknown {
   };
 }
 
-/** Sends logout tokens to clients on loopback, where all clients of the demo are: oidc-provider's own `fetch` refuses it. */
+/** Sends logout tokens to clients on loopback, where all clients of the demo are: oidc-provider's own `fetch` refuses that. */
 function fetchFromLoopback(
   url: string,
   { dispatcher: _, ...options }: RequestInit & { dispatcher?: unknown },
@@ -153,14 +153,14 @@ function findAccount(_ctx: unknown, subject: string, token?: TokenSource): unkno
 }
 
 /**
- * Grants whatever is asked for, so that no consent page appears. Reuses the session's grant: a new one would end the codes
- * and tokens of the last.
+ * Grants everything requested, so that no consent page appears. Reuses the session's grant: a new one would end the codes and
+ * tokens of the last.
  */
 async function loadExistingGrant(ctx: {
   oidc: { provider: Provider; client: { clientId: string }; session: Session };
 }): Promise<unknown> {
   const { provider, client, session } = ctx.oidc;
-  // Have logout tokens name the session as access tokens do: oidc-provider would use an id for each client.
+  // Make logout tokens identify the session as access tokens do: oidc-provider would use a different id per client.
   session.sidFor(client.clientId, session.uid);
   const granted = session.grantIdFor(client.clientId);
   const known = granted === undefined ? undefined : await provider.Grant.find(granted);

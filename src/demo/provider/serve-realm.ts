@@ -38,7 +38,7 @@ async function login(
 ): Promise<void> {
   const interaction = await provider.interactionDetails(request, response);
   if (interaction.prompt.name === 'consent') {
-    // The library asks for consent each time for apps with a custom URI scheme; grant it without a page.
+    // For apps with a custom URI scheme, the library asks for consent each time; grant it without a page.
     await provider.interactionFinished(request, response, { consent: {} }, { mergeWithLastSubmission: true });
     return;
   }
@@ -58,7 +58,7 @@ async function login(
 }
 
 /**
- * Makes the browser forget who is signed in and begins a new sign-in. Keeps the session itself: ending it would also end the
+ * Makes the browser forget who is signed in and starts a new sign-in. Keeps the session itself: ending it would also end the
  * first person's code and tokens.
  */
 function restart(response: ServerResponse, authorizeUrl: string): void {

@@ -15,17 +15,17 @@ import { Outbreak } from './outbreak.ts';
 /** Writes paths for the log. */
 export interface PathNaming {
   /**
-   * A path with what the configuration names as it is, and `{name}` for each segment that a client chose. `path`: canonical;
+   * Returns a path with configured words unchanged, and `{name}` for each segment that a client chose. `path`: canonical;
    * `isCall`: of a gRPC call.
    */
   rewrite(path: string, isCall: boolean, name: (value: string) => string): string;
 }
 
 /**
- * Writes one JSON line for each request, with what operators and a replay of the traffic need, and without tokens, codes,
- * query strings or path values. A request that lasts long also has a line for its admission.
+ * Writes one JSON line per request, with what operators and a replay of the traffic need, and without tokens, codes, query
+ * strings or path values. A long request also has a line for its admission.
  *
- * Renders lines itself and bypasses the logger, which takes 5 microseconds a line; JSON.stringify takes 1.3, AccessLine 0.7.
+ * Renders lines itself and bypasses the logger, which takes 5 microseconds per line; JSON.stringify takes 1.3, AccessLine 0.7.
  */
 export class AccessLog implements Partial<ExchangeListener> {
   /** Whether lines are written. */
@@ -49,8 +49,8 @@ export class AccessLog implements Partial<ExchangeListener> {
 }
 
 /**
- * Logs faults with their cause, whether or not there is an access log; of many alike one a second, with the number of all faults since
- * the last line. A client's mistake, such as sending a spent code, is not a fault: the access log has its cause.
+ * Logs faults with their cause, whether or not there is an access log; for each kind one line per second, with the number of all
+ * faults since the last line. A client's mistake, such as sending a spent code, is not a fault: the access log has its cause.
  */
 export class FaultLog implements Partial<ExchangeListener> {
   readonly #log: Logger;
@@ -73,9 +73,9 @@ export class FaultLog implements Partial<ExchangeListener> {
   }
 }
 
-/** What stands before each value: the names of the fields are declared in core/listeners/access-fields.ts. */
+/** The text before each value: the field names are declared in core/listeners/access-fields.ts. */
 const K = ACCESS_KEYS;
-// Fields that hold a word of a closed list, rendered once.
+// Fields whose values are from a closed list, rendered once.
 const TYPE = accessWords('type');
 const PROTOCOL = accessWords('protocol');
 const DECISION = accessWords('decision');
@@ -86,12 +86,12 @@ const SCOPE = accessWords('scope');
 const TOKEN_REFUSED = accessWords('tokenRefused');
 const SIDE = accessWords('side');
 const CAP = accessWords('cap');
-// Pseudonyms that most lines have: each is behind its quotation mark already.
+// Pseudonyms in most lines, with their opening quotation mark.
 const CALLER = `${K.caller}"`;
 const MAIN = `${K.main}"`;
 /** Text that needs no escaping in a JSON string: printable ASCII except the quotation mark and the backslash. */
 const PLAIN = /^[ !#-[\]-~]*$/;
-/** Paths and pseudonyms remembered, each. */
+/** Maximum paths and maximum pseudonyms remembered. */
 const MAX_REMEMBERED = 20_000;
 /** Longer paths are rendered each time, because clients choose the length. */
 const MAX_REMEMBERED_PATH = 256;
@@ -104,21 +104,21 @@ const THOUSANDTHS = Array.from({ length: 1_000 }, (_, i) => String(i / 1_000).sl
 export class AccessLine {
   readonly #clock: Clock;
   readonly #pseudonyms: Pseudonyms;
-  // Cache rendered members whose values are few: names of the configuration, and methods that the parser knows.
+  // Cache rendered members with few values: names in the configuration, and methods that the parser knows.
   readonly #method = member('method');
   readonly #route = member('route');
   readonly #host = member('host');
   readonly #upstream = member('upstream');
   readonly #bucket = member('bucket');
   readonly #class = member('class');
-  /** The members about what a token says of limits, by the object that holds that: they are forgotten together with the caller. */
+  /** The members for a token's limit claims, by the claims object, so that they are forgotten together with the caller. */
   #claimed = new WeakMap<ClaimedValues, string>();
-  /** Two to a path: as HTTP, and as gRPC. */
+  /** Two per path: as HTTP, and as gRPC. */
   readonly #httpPath: Memo;
   readonly #callPath: Memo;
-  /** Tells the lines of this process from those of others, and from those before its start. */
+  /** Distinguishes the lines of this process from those of others, and from those before its start. */
   readonly #instance: string;
-  /** The fields that name this process and the key of its pseudonyms. */
+  /** The fields that identify this process and the key of its pseudonyms. */
   #process: string;
   #paths: PathNaming;
   #openedAtMs = Number.NaN;
@@ -126,7 +126,7 @@ export class AccessLine {
 
   /**
    * @param instance a random name; its first digits are written
-   * @param remembered how many paths are, of HTTP and of gRPC each
+   * @param remembered maximum paths remembered, for HTTP and for gRPC each
    */
   constructor(
     clock: Clock,
@@ -144,7 +144,7 @@ export class AccessLine {
     this.#process = this.#describeProcess();
   }
 
-  /** Follows the configuration: its names of paths, and the key of the pseudonyms. */
+  /** Applies the configuration: its path names, and the key of the pseudonyms. */
   use(paths: PathNaming): void {
     this.#paths = paths;
     this.#process = this.#describeProcess();
@@ -157,12 +157,12 @@ export class AccessLine {
     return `${K.instance}"${this.#instance}"${K.keyId}"${this.#pseudonyms.keyId}"`;
   }
 
-  /** The first line of a long-lived exchange, with the facts known at its admission. */
+  /** Returns the first line of a long exchange, with the facts known at its admission. */
   ofAdmission(record: ExchangeRecord): string {
     return `${this.#begin('admission', record)}}\n`;
   }
 
-  /** The line, with its line feed. */
+  /** Returns the line, with its line feed. */
   of(record: ExchangeRecord): string {
     let line = this.#begin('access', record);
     if (record.shadowRefusals.length > 0) line += `${K.shadow}${asJson(record.shadowRefusals)}`;
@@ -185,7 +185,7 @@ export class AccessLine {
     return `${line}}\n`;
   }
 
-  /** Renders what both lines have: the caller and the request, and what the limits decided. */
+  /** Renders the common part of both lines: the caller and the request, and what the limits decided. */
   #begin(type: 'access' | 'admission', record: ExchangeRecord): string {
     let line = `${this.#open()}${TYPE[type]}${this.#process}${K.requestId}${quoted(record.requestId)}`;
     if (record.trace !== null) line += `${K.traceId}"${record.trace.traceId}"`;
@@ -202,7 +202,7 @@ export class AccessLine {
     return record.webhook === '' ? line : `${line}${K.webhook}"${this.#pseudonyms.of(record.webhook)}"`;
   }
 
-  /** The beginning of a line, made once a millisecond. */
+  /** The beginning of a line, computed once per millisecond. */
   #open(): string {
     const nowMs = this.#clock.epochMs();
     if (nowMs !== this.#openedAtMs) {
@@ -224,7 +224,7 @@ export class AccessLine {
     return `${K.path}${asJson(written)}`;
   }
 
-  /** Groups as pseudonyms, and numbers as they are. */
+  /** Renders groups as pseudonyms, and numbers unchanged. */
   #claimedMembers(claimed: ClaimedValues): string {
     let members = this.#claimed.get(claimed);
     if (members === undefined) {
@@ -238,7 +238,7 @@ export class AccessLine {
     return members;
   }
 
-  /** Callers and main values as pseudonyms; buckets and decisions as they are. */
+  /** Renders callers and main values as pseudonyms; buckets and decisions unchanged. */
   #names({ caller, claimed, decision, restriction }: ExchangeRecord): string {
     let names = caller.principal === null ? '' : `${CALLER}${this.#pseudonyms.of(caller.principal)}"`;
     if (claimed !== null) names += this.#claimedMembers(claimed);
@@ -248,7 +248,7 @@ export class AccessLine {
     return decision.main === '' ? names : `${names}${MAIN}${this.#pseudonyms.of(decision.main)}"`;
   }
 
-  /** The reason, as in the metric, the missing claim where that is the reason, and whose token it is where that is known. */
+  /** Renders the reason, as in the metric, the missing claim if that is the reason, and the owner of the token if known. */
   #refusal({ reason, claim, principal }: TokenRefusal): string {
     let members = TOKEN_REFUSED[reason];
     if (claim !== null) members += `${K.claim}${quoted(claim)}`;
@@ -256,14 +256,14 @@ export class AccessLine {
   }
 }
 
-/** Renders one field, and remembers how. */
+/** Renders one field, and caches the results. */
 function member(name: AccessField): (value: string | null) => string {
   const absent = `${K[name]}null`;
   const memo = new Memo(value => `${K[name]}${asJson(value)}`, MAX_REMEMBERED);
   return value => (value === null ? absent : memo.of(value));
 }
 
-/** What refused the request before the limits were asked, when, and which limits would have been asked. */
+/** Renders what refused the request before its limits were checked, when, and which limits would have been checked. */
 function restrictionMembers({ by, atMs, consumes, isCallerUnknown }: RestrictionRecord): string {
   let members = `${K.decidedAt}${atMs}`;
   if (consumes !== 'all') members += CONSUMES[consumes];
@@ -271,7 +271,9 @@ function restrictionMembers({ by, atMs, consumes, isCallerUnknown }: Restriction
   return isCallerUnknown ? `${members}${K.callerUnknown}true` : members;
 }
 
-/** Renders the members of an error. Gives the cause only of a client's error: other faults have lines of their own (`FaultLog`). */
+/**
+ * Renders the members of an error. Includes the cause only for a client's error: other faults have their own lines (`FaultLog`).
+ */
 function errorMembers({ message, side, cap, cause }: NonNullable<ExchangeRecord['error']>): string {
   let members = `${K.error}${quoted(message)}${SIDE[side]}`;
   if (cap !== null) members += CAP[cap];
@@ -297,19 +299,19 @@ function millis(ms: number): string {
 const DIGITS = 22;
 const KEY_DIGITS = 8;
 
-/** HMAC-SHA-256 in base64url, cut to about 128 bits. docs/runbook.md says how to compute it without Weir. */
+/** HMAC-SHA-256 in base64url, cut to about 128 bits. docs/runbook.md explains how to compute it without Weir. */
 export function pseudonymOf(key: Buffer, value: string): string {
   return createHmac('sha256', key).update(value).digest('base64url').slice(0, DIGITS);
 }
 
 /**
- * Names callers and main values in logs: one key gives a value the same name every time, and nobody can recover the value
- * without the key.
+ * Pseudonyms for callers and main values in logs: with one key, a value always has the same name, and nobody can recover the
+ * value without the key.
  */
 export class Pseudonyms {
   #key: Buffer;
   #prefix: string;
-  /** A name costs several microseconds, and a caller has many lines. */
+  /** A pseudonym costs several microseconds, and a caller has many lines. */
   readonly #names: Memo;
 
   constructor(key: Buffer, remembered = MAX_REMEMBERED) {
@@ -326,14 +328,14 @@ export class Pseudonyms {
     this.#names.forget();
   }
 
-  /** Names the key, so that logs tell whether they share one. */
+  /** Identifies the key, so that logs show whether they share one. */
   get keyId(): string {
     return createHmac('sha256', this.#key).update('\0key id').digest('base64url').slice(0, KEY_DIGITS);
   }
 
   /**
-   * Names a value in a path, of which each request may have a new one: an HMAC takes 20 microseconds, this 1. Half of a SHA-256
-   * behind the key: what is cut off is what an extension of the text would need.
+   * Makes a pseudonym for a value in a path, which may be new in every request: an HMAC takes 20 microseconds, this 1. Half of a
+   * SHA-256 of key and value: a length extension would need the half that is cut off.
    */
   ofPart(value: string): string {
     return hash('sha256', `${this.#prefix}${value}`, 'base64url').slice(0, DIGITS);
@@ -344,7 +346,7 @@ export class Pseudonyms {
   }
 }
 
-/** Keeps hashes of path values apart from all others under the key. */
+/** Keeps hashes of path values distinct from all others under the key. */
 function prefixOf(key: Buffer): string {
   return `${key.toString('base64')}\0path\0`;
 }

@@ -16,7 +16,7 @@ const CHANGES: Readonly<Record<AdminChange['what'], string>> = {
   buckets_reset: 'an operator reset what a client has used up by the admin API',
 };
 
-/** Logs who changed something by the admin API, who was refused, and what the admin listener failed to answer. */
+/** Logs who changed something through the admin API, who was refused, and what the admin listener failed to answer. */
 export function adminLog(log: Logger, clock: Clock): AdminApiListener {
   /** Anyone who reaches the port can cause these lines. */
   const counts = new OncePerMinute(clock);
@@ -26,7 +26,7 @@ export function adminLog(log: Logger, clock: Clock): AdminApiListener {
       log.warn({ type: 'admin', change: what, ...about, address: by }, CHANGES[what]);
     },
     refused(refusal, address) {
-      // A request without a token is everyday: a person who has not read on yet.
+      // A request without a token is normal: the person has not read the instructions yet.
       if (refusal === 'no_token') return;
       const requests = counts.count(refusal);
       if (requests > 0) log.warn({ type: 'admin', reason: refusal, address, requests }, MESSAGES[refusal]);

@@ -9,7 +9,7 @@ const MESSAGES: Readonly<Record<ProxyHeaderFault, string>> = {
   late: 'closed connections whose PROXY header did not arrive in time',
 };
 
-/** Logs connections that never came to a request, and those that ended for lack of memory. */
+/** Logs connections that never reached a request, and those that were closed for lack of memory. */
 export function connectionLog(log: Logger, clock: Clock): Partial<ConnectionListener> {
   /** Anyone who reaches the port can cause these lines. */
   const counts = new OncePerMinute(clock);
@@ -29,8 +29,8 @@ export function connectionLog(log: Logger, clock: Clock): Partial<ConnectionList
 }
 
 /**
- * Makes what logs that an observer of the gateway has thrown: metrics, the log or spans then lack that event. It never throws, even
- * if it is the log that failed.
+ * Makes a function that logs errors thrown by a gateway's observer, because metrics, the log or spans then lack that event. Never
+ * throws, even if the log itself failed.
  */
 export function listenerFaults(log: Logger, clock: Clock): (method: string, fault: unknown) => void {
   /** A listener that throws may do so for every request. */
@@ -42,7 +42,7 @@ export function listenerFaults(log: Logger, clock: Clock): (method: string, faul
       const line = { type: 'fault', side: 'gateway', method, faults, cause: errorStack(fault) };
       log.error(line, 'metrics or logs lack something: their code failed');
     } catch {
-      // Nothing is left that could report it.
+      // Nothing is left to report it with.
     }
   };
 }

@@ -4,7 +4,7 @@ import type { Logger } from './logging.ts';
 import { OncePerMinute } from './once-per-minute.ts';
 import { Outbreak } from './outbreak.ts';
 
-/** Flawed keys logged when they first appear in a key set, which may have hundreds; the rest are counted. */
+/** Maximum flawed keys logged when they first appear in a key set, which may have hundreds; the rest are counted. */
 const MAX_LOGGED = 10;
 
 /**
@@ -13,7 +13,7 @@ const MAX_LOGGED = 10;
  */
 export class IdentityLog implements Partial<core.AuthListener & core.SignInListener> {
   readonly #log: Logger;
-  /** Anyone can send tokens that lack a claim. */
+  /** Anyone can send tokens without a required claim. */
   readonly #lacking: OncePerMinute;
   /** There is an attempt for each user who signs in. */
   readonly #outbreak: Outbreak;
@@ -24,7 +24,7 @@ export class IdentityLog implements Partial<core.AuthListener & core.SignInListe
   #keys = -1;
   #flawed: ReadonlySet<string> = new Set();
 
-  /** @param provider whose name is added to each line; null: the only one */
+  /** @param provider the provider's name, added to each line; null if it is the only one */
   constructor(log: Logger, clock: core.Clock, provider: string | null = null) {
     this.#log = log;
     this.#lacking = new OncePerMinute(clock);
@@ -48,7 +48,7 @@ export class IdentityLog implements Partial<core.AuthListener & core.SignInListe
     this.#log.info({ type: 'provider', ...this.#of, usable, unusable }, "loaded the issuer's keys");
   }
 
-  /** Once for each key, for as long as the issuer publishes it. */
+  /** Warns once per key, as long as the issuer publishes it. */
   #warnOf(flawed: readonly core.FlawedKey[]): void {
     const current = new Map(flawed.map(key => [JSON.stringify(key), key]));
     const fresh = [...current].filter(([id]) => !this.#flawed.has(id)).map(([, key]) => key);
@@ -81,7 +81,7 @@ export class IdentityLog implements Partial<core.AuthListener & core.SignInListe
     this.#attempted('sign-out', 'a sign-out at the provider', event);
   }
 
-  /** There may be many a second: only the first of a series of failures is logged, and its end. */
+  /** There may be many per second: only the first of a series of failures is logged, and its end. */
   introspected({ outcome, error }: core.IntrospectionEvent): void {
     const of = { type: 'introspection', ...this.#of };
     if (error === null) {
@@ -137,7 +137,7 @@ function textOf(cause: unknown): string | null {
   return cause === null || cause === undefined ? null : errorText(cause);
 }
 
-/** Logs what providers tell. A logout is an everyday event, which metrics count. */
+/** Logs providers' notices. A logout is an everyday event, which metrics count. */
 export function noticeLog(log: Logger, clock: core.Clock): core.NoticeListener {
   /** Anyone who reaches the endpoint can cause these lines. */
   const counts = new OncePerMinute(clock);

@@ -7,21 +7,21 @@ import { AccessLine, AccessLog, type PathNaming, Pseudonyms } from './access-log
 interface LogDestination extends DestinationStream {
   /** Takes lines, usually one. */
   write(lines: string, count?: number): void;
-  /** Hears that lines were dropped on their way here. Absent: nobody counts them. */
+  /** Called if lines were dropped on the way here. Absent if nobody counts them. */
   missed?(count: number): void;
-  /** Absent: it takes every line. */
+  /** Absent if it takes every line. */
   readonly losses?: LogLosses;
 }
 
-/** What became of log lines. */
+/** The fate of log lines. */
 export interface LogLosses {
-  /** Lines dropped since the start. */
+  /** Lines dropped since startup. */
   readonly linesDropped: number;
-  /** Why lines cannot be written now; `null` while they are. */
+  /** Why lines cannot be written at the moment; `null` if they can. */
   readonly trouble: LogTrouble | null;
 }
 
-/** Nothing of the log is written. */
+/** A state in which no log lines are written. */
 interface LogTrouble {
   readonly cause: string;
   readonly sinceMs: number;
@@ -37,19 +37,19 @@ export interface LoggingOptions {
   /** The key of the pseudonyms; `null` for a random key of this process. */
   readonly pseudonymKey: Buffer | null;
   readonly paths: PathNaming;
-  /** The most paths, and as many names of callers, that are remembered. Default 20,000. A reload does not change it. */
+  /** Maximum paths, and maximum callers' names, remembered. Default 20,000. A reload does not change it. */
   readonly remembered?: number;
 }
 
-/** The parts of logging that follow the configuration. */
+/** The parts of logging that depend on the configuration. */
 export class Logging {
   readonly pseudonyms: Pseudonyms;
   readonly accessLog: AccessLog;
   readonly #log: Logger;
-  /** Names callers while the configuration has no key. */
+  /** The key for callers' names while the configuration has none. */
   readonly #ownKey: Buffer;
 
-  /** Leaves the level of `log` as it is. `instance`: a random name of this process. */
+  /** Does not change the level of `log`. `instance`: a random name of this process. */
   constructor(
     log: Logger,
     { access, pseudonymKey, paths, remembered }: LoggingOptions,
@@ -81,7 +81,7 @@ export class Logging {
 /** Writes log lines. Code that renders its own lines writes them to `destination`, in order with the others. */
 export type Logger = PinoLogger & { readonly destination: LogDestination };
 
-/** JSON lines on `destination`; `silent` writes none. */
+/** Makes a logger that writes JSON lines to `destination`; `silent` writes none. */
 export function makeLogger(level: Level | 'silent', destination: LogDestination): Logger {
   const options = {
     level,
@@ -97,9 +97,15 @@ export function makeLogger(level: Level | 'silent', destination: LogDestination)
 const CHUNK = 15_000;
 /** How long a line waits to be written with others, milliseconds. */
 const GATHER_MS = 200;
-/** Bytes that may wait for a slow reader or a full disk. Further lines are dropped: requests must not wait, and memory is limited. */
+/**
+ * Maximum bytes waiting for a slow reader or a full disk. Further lines are dropped: requests must not wait, and memory is
+ * limited.
+ */
 const MAX_WAITING_BYTES = 16 * 1024 * 1024;
-/** Once lines are dropped, drop further ones until no more bytes than this wait: one gap in the log, with one line about it. */
+/**
+ * After lines were dropped, further ones are dropped until at most this many bytes are waiting: one gap in the log, with one line
+ * about it.
+ */
 const ROOM_BYTES = MAX_WAITING_BYTES / 2;
 /** Waits before the next attempt after a failed one, milliseconds: short for a reader that is a little slow, longer for a full disk. */
 const FIRST_RETRY_MS = 4;
@@ -107,20 +113,20 @@ const MAX_RETRY_MS = 256;
 /** How long nothing can be written before the log counts as in trouble, milliseconds. */
 const TROUBLE_MS = 1_000;
 /**
- * How many looks, one every `GATHER_MS`, may find that nothing was written. After a blocked event loop, the first look comes
- * before the news of what was written meanwhile.
+ * How many checks, one every `GATHER_MS`, may find that nothing was written. After a blocked event loop, the first check precedes
+ * the news of what was written meanwhile.
  */
 const TROUBLE_LOOKS = 2;
-/** How long the end of the process waits for lines that are still to be written, milliseconds. */
+/** How long a clean exit waits for lines to be written, milliseconds. */
 const FLUSH_MS = 1_500;
-/** How long a process that ends at once waits for them, milliseconds. */
+/** How long an immediate exit waits for them, milliseconds. */
 const LAST_WRITE_MS = 500;
-/** How long a process that ends at once waits for a write that has begun. */
+/** How long an immediate exit waits for a write that has begun, milliseconds. */
 const LAST_MOMENT_MS = 50;
 
 /**
- * Writes log lines to an open file in the background, and never stops what logs them: whatever the file or its reader does,
- * lines wait, up to a bound, and are dropped and counted beyond it. A failed write, for whatever reason, is tried again.
+ * Writes log lines to an open file in the background, and never blocks the code that logs: whatever the file or its reader does,
+ * lines wait, up to a bound, and are dropped and counted beyond it. A failed write is retried, whatever the reason.
  */
 export class LogOutput implements LogDestination {
   readonly #file: number;
@@ -129,18 +135,18 @@ export class LogOutput implements LogDestination {
   /** The last lines, not yet in `#chunks`. */
   #gathered = '';
   #gatheredLines = 0;
-  /** What is to be written, in order. The first may be partly written. */
+  /** Bytes to be written, in order. The first chunk may be partly written. */
   readonly #chunks: Buffer[] = [];
   #waitingBytes = 0;
   #isWriting = false;
   #retry: NodeJS.Timeout | null = null;
   #retryMs = FIRST_RETRY_MS;
-  /** When bytes were last written, or began to wait, by the monotonic clock. */
+  /** When bytes were last written, or began to wait, on the monotonic clock. */
   #movedAtMs = 0;
   #looksSinceMoved = 0;
   #lastError: string | null = null;
   #linesDropped = 0;
-  /** The count when lines began to be dropped; null: none are. */
+  /** The count when lines began to be dropped; null if none are. */
   #droppingSince: { readonly atMs: number; readonly linesDropped: number } | null = null;
   #whenWritten: (() => void)[] = [];
 
@@ -160,7 +166,7 @@ export class LogOutput implements LogDestination {
     return { linesDropped: this.#linesDropped, trouble: this.#trouble };
   }
 
-  /** Takes lines with their line feeds. On the path of every request: the rest is done once per chunk. */
+  /** Takes lines with their line feeds. On every request's path: the rest is done once per chunk. */
   write(lines: string, count = 1): void {
     this.#gathered += lines;
     this.#gatheredLines += count;
@@ -173,7 +179,7 @@ export class LogOutput implements LogDestination {
     if (this.#waitingBytes <= ROOM_BYTES) this.#takeAgain(this.#droppingSince);
   }
 
-  /** Writes what is waiting; gives up after a second and a half. Resolves to whether all is written. */
+  /** Writes what is waiting; gives up after a second and a half. Resolves to whether everything is written. */
   flush(): Promise<boolean> {
     this.#handOn();
     if (this.#waitingBytes === 0) return Promise.resolve(true);
@@ -245,7 +251,7 @@ export class LogOutput implements LogDestination {
     else this.#chunks[0] = chunk.subarray(bytes);
   }
 
-  /** Says in the log, at the place of the missing lines, that lines are missing. */
+  /** Writes a line, at the place of the missing ones, that lines are missing. */
   #takeAgain({ atMs, linesDropped }: { readonly atMs: number; readonly linesDropped: number }): void {
     this.#droppingSince = null;
     const line = {
@@ -256,7 +262,7 @@ export class LogOutput implements LogDestination {
     this.#log.warn(line, 'log lines were dropped here: they could not be written fast enough, or not at all');
   }
 
-  /** ENOSPC, EPIPE, EAGAIN, EIO and all others alike: each may pass, and the bytes that wait are bounded. */
+  /** Handles ENOSPC, EPIPE, EAGAIN, EIO and all others alike: each may be temporary, and the waiting bytes are bounded. */
   #failed(error: NodeJS.ErrnoException | null): void {
     this.#lastError = error === null ? 'nothing was written' : describe(error);
     const wait = () => {
@@ -267,7 +273,7 @@ export class LogOutput implements LogDestination {
     this.#retryMs = Math.min(2 * this.#retryMs, MAX_RETRY_MS);
   }
 
-  /** Writes what waits at the end of the process, which runs nothing in the background any more. */
+  /** Writes what is waiting when the process exits, with no background work any more. */
   #writeLast(): void {
     this.#handOn();
     const isInTrouble = this.#trouble !== null;
@@ -286,7 +292,10 @@ export class LogOutput implements LogDestination {
     }
   }
 
-  /** A write in progress is done within a moment. Node waits for one that never ends, so only a signal ends the process then. */
+  /**
+   * Waits for a write in progress, which usually takes a moment. Node waits for one that never ends, so then only a signal ends
+   * the process.
+   */
   #endWrite(isInTrouble: boolean): void {
     if (isInTrouble) process.kill(process.pid, 'SIGKILL');
     pause(LAST_MOMENT_MS);
@@ -301,7 +310,7 @@ function describe({ code, message }: NodeJS.ErrnoException): string {
   return code === 'EAGAIN' ? 'EAGAIN: the reader of standard output does not read' : (code ?? message);
 }
 
-/** Stops the thread. */
+/** Blocks the thread. */
 function pause(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

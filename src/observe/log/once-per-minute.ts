@@ -3,8 +3,8 @@ import type { Clock } from '../../core/index.ts';
 const INTERVAL_MS = 60_000;
 
 /**
- * Says when to log events that clients can cause as often as they like: each kind once a minute, with the number of events since its
- * last line. Kinds come from closed lists or from the configuration, never from clients.
+ * Decides when to log events that clients can cause as often as they like: each kind once a minute, with the number of events
+ * since its last line. Kinds come from closed lists or from the configuration, never from clients.
  */
 export class OncePerMinute {
   readonly #clock: Clock;
@@ -14,7 +14,10 @@ export class OncePerMinute {
     this.#clock = clock;
   }
 
-  /** Counts an event. Returns how many of its kind came since the last line, to be logged now; 0 if it is too soon for a line. */
+  /**
+   * Counts an event. Returns how many of its kind occurred since the last line, to be logged now; 0 if it is too early for a
+   * line.
+   */
   count(name: string): number {
     const nowMs = this.#clock.monotonicMs();
     const kind = this.#kinds.get(name) ?? { loggedAtMs: Number.NEGATIVE_INFINITY, events: 0 };

@@ -1,14 +1,14 @@
 import { type Clock, RecentMap } from '../../core/index.ts';
 
 const INTERVAL_MS = 1_000;
-/** Bounds the kinds: a cause may hold what a service or a provider said, and so be another one each time. */
+/** Bounds the lines per second: a cause may contain text from a service or a provider, and so be different each time. */
 const MAX_LINES = 20;
-/** Bounds the kinds that are counted: the last 100 are, at least. */
+/** Bounds the kinds that are counted: at least the last 100 are. */
 const MAX_KINDS = 200;
 
 /**
- * Chooses which failures to log while a part is away and each request fails: one of each kind a second, and at most 20 lines per
- * second. A failure that comes alone always has its line.
+ * Chooses which failures to log while a dependency is unavailable and every request fails: one of each kind per second, and at
+ * most 20 lines per second. An isolated failure always has its line.
  */
 export class Outbreak {
   readonly #clock: Clock;
@@ -21,8 +21,8 @@ export class Outbreak {
   }
 
   /**
-   * Counts a failure, whose kind is told by its marks. Returns 0 if it is not to be logged, else how many failures of this kind came
-   * since its last line, with this one.
+   * Counts a failure, whose kind is identified by its marks. Returns 0 if it is not to be logged, else how many failures of this
+   * kind occurred since its last line, including this one.
    */
   count(...marks: readonly unknown[]): number {
     const nowMs = this.#clock.monotonicMs();

@@ -10,7 +10,7 @@ import { errorStack, errorText } from '../../core/index.ts';
 import type { Pseudonyms } from './access-log.ts';
 import type { Logger } from './logging.ts';
 
-/** Clocks further apart than this are worth a log line, milliseconds. */
+/** Clocks further apart than this are logged, milliseconds. */
 const FAR_APART_MS = 500;
 
 /** Logs each change of the shared store's state once. Single failures are only counted. */
@@ -64,7 +64,7 @@ export function storeLog(log: Logger): Partial<StoreListener> {
   };
 }
 
-/** Logs the beginning and the end of each episode, and nothing for a request. */
+/** Logs the beginning and the end of each episode, and nothing per request. */
 export function overloadLog(log: Logger): OverloadListener {
   return {
     began(delayMs) {
@@ -78,7 +78,7 @@ export function overloadLog(log: Logger): OverloadListener {
   };
 }
 
-/** Logs restrictions and releases. Decisions are everyday events, so metrics alone count them. */
+/** Logs restrictions and releases. Decisions are everyday events, so only metrics count them. */
 export function limitLog(log: Logger, pseudonyms: Pseudonyms): Partial<LimitListener> {
   const lineOf = ({ kind, reason, key, untilEpochMs }: RestrictionEvent | EvictionEvent): object => {
     const line = { type: 'restriction', kind, reason };

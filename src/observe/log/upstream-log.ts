@@ -1,7 +1,7 @@
 import type { OutReason, UpstreamListener } from '../../core/index.ts';
 import type { Logger } from './logging.ts';
 
-/** Addresses that a line names: of hundreds, their number tells more. */
+/** Maximum addresses named in a line: for hundreds, their number is more useful. */
 const MOST_NAMED = 10;
 
 const OUT: Readonly<Record<OutReason, string>> = {
@@ -10,7 +10,7 @@ const OUT: Readonly<Record<OutReason, string>> = {
   check: 'an endpoint gets no requests: its health checks fail',
 };
 
-/** Logs each change of the endpoints of an upstream, and nothing for a request. */
+/** Logs each change of an upstream's endpoints, and nothing per request. */
 export function upstreamLog(log: Logger) {
   return {
     endpointChanged({ upstream, endpoint, reason, cause }) {

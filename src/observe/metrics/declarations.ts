@@ -1,30 +1,33 @@
 import * as core from '../../core/index.ts';
 import * as labels from './label-model.ts';
 
-/** Declares one metric: its name and text for Prometheus and the documents, and the series that exist from the start. */
+/** Declares one metric: its name and text for Prometheus and the docs, and the series that exist from startup. */
 export interface MetricDeclaration {
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
-  /** The labels, in order. A closed list of values, or in words where the values come from. Default none. */
+  /** The labels, in order, each with a closed list of values, or a description of their source. Default none. */
   readonly labels?: Readonly<Record<string, readonly string[] | string>>;
-  /** Upper bounds of a histogram's buckets, rising. */
+  /** Upper bounds of a histogram's buckets, ascending. */
   readonly buckets?: readonly number[];
-  /** The series of a configuration, as rows of label values. Default: each combination of the closed lists, if all labels have one. */
+  /**
+   * The series of a configuration, as rows of label values. Default: each combination of the closed lists, if all labels have
+   * one.
+   */
   readonly series?: (model: labels.LabelModel) => labels.Rows;
-  /** The label that names something configured: a reload drops the series whose value is in no row. Default: it drops none. */
+  /** The label for something configured: a reload drops the series whose value is in no row. Default: none is dropped. */
   readonly configured?: string | ((model: labels.LabelModel) => string);
   /**
-   * How a gauge that each thread has for itself becomes one value of the process. Default: the main thread knows that value. Counters
-   * and histograms add up.
+   * How a gauge that each thread has becomes one value of the process. Default: the main thread knows that value. Counters and
+   * histograms are added up.
    */
   readonly across?: 'sum' | 'max';
-  /** What only the documents say, as Markdown. Default nothing. */
+  /** Text for the docs only, as Markdown. Default none. */
   readonly more?: string;
 }
 
 /** Seconds: from a cached response on the same network to the longest first-byte timeout. */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
-/** Seconds: a nearby provider answers within milliseconds; one in trouble is given up after several seconds. */
+/** Seconds: a nearby provider answers within milliseconds; one in trouble is abandoned after several seconds. */
 const PROVIDER_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 const ROUTE = 'as configured; `none`: no route matched';
@@ -48,11 +51,11 @@ const declare =
 const counter = declare('counter');
 const gauge = declare('gauge');
 const histogram = declare('histogram');
-/** How long the provider takes. */
+/** Declares a histogram of the time that the provider takes. */
 const ofProvider = (help: string) => histogram(help, {}, { buckets: PROVIDER_BUCKETS });
 const PER_UPSTREAM: Options = { series: byUpstream, configured: 'upstream' };
 
-/** Every metric of the gateway. Registration, series from the start and the table in the documents derive from this list. */
+/** Every metric of the gateway. Registration, initial series and the table in the docs derive from this list. */
 export const METRICS = {
   weir_requests_total: counter(
     'Requests, by route, response status, outcome and protocol.',
@@ -78,7 +81,7 @@ export const METRICS = {
     'Lifetime of WebSockets, from the request to the end, by upstream.',
     { upstream: UPSTREAM },
     {
-      // Seconds: from a page that is left at once to a service that is connected all day.
+      // Seconds: from a page that is closed at once to a service that is connected all day.
       buckets: [1, 10, 60, 600, 3_600, 21_600, 86_400],
     },
   ),

@@ -2,7 +2,7 @@ import type * as core from '../../core/index.ts';
 import type { LogLosses } from '../log/index.ts';
 import type { MetricSet } from './metric-set.ts';
 
-/** Counts how connections begin, and those that were closed for what their client sent. */
+/** Counts how connections begin, and those closed because of what their client sent. */
 export function connectionMetrics(set: MetricSet): core.ConnectionListener {
   const proxyHeaderFaults = set.counter('weir_proxy_header_faults_total');
   const handshakes = set.counter('weir_tls_handshakes_total');
@@ -19,7 +19,7 @@ export function connectionMetrics(set: MetricSet): core.ConnectionListener {
   };
 }
 
-/** Shows when the gateway sheds. What it refuses is in `weir_caps_met_total`. */
+/** Shows when the gateway sheds load. `weir_caps_met_total` counts the refused requests. */
 export function overloadMetrics(set: MetricSet): core.OverloadListener {
   const overloaded = set.gauge('weir_overloaded');
   const episodes = set.counter('weir_overloads_total');
@@ -32,7 +32,7 @@ export function overloadMetrics(set: MetricSet): core.OverloadListener {
   };
 }
 
-/** Counts what the admin API refuses and changes, and what the admin listener fails to answer. */
+/** Counts what the admin API refuses and changes, and failures of the admin listener. */
 export function adminMetrics(set: MetricSet): core.AdminApiListener {
   const refused = set.counter('weir_admin_refused_total');
   const changes = set.counter('weir_admin_changes_total');
@@ -50,7 +50,7 @@ export function observeLog(set: MetricSet, losses: () => LogLosses): void {
   set.read('weir_log_blocked', () => (losses().trouble === null ? 0 : 1));
 }
 
-/** The metrics of the configuration: what is in use, and how the last reload ended. */
+/** The metrics of the configuration: which one is in use, and how the last reload ended. */
 export function reloadMetrics(set: MetricSet, clock: core.Clock) {
   const reloads = set.counter('weir_config_reloads_total');
   const successful = set.gauge('weir_config_last_reload_successful');
@@ -96,18 +96,18 @@ export interface WorkerView {
   readonly worker: number;
   /** Whether it serves and reports. */
   readonly isUp: boolean;
-  /** When the present one was started, milliseconds since the epoch; `null` while there is none. */
+  /** When the current one was started, milliseconds since the epoch; `null` while there is none. */
   readonly startedAtMs: number | null;
-  /** How often it ended unasked and was replaced, and how many requests it has answered, since the start of the process. */
+  /** How often it ended unexpectedly and was replaced, and how many requests it has answered, since the process started. */
   readonly replacements: number;
   readonly requests: number;
   readonly connections: number;
   readonly requestsInFlight: number;
-  /** How late its event loop is on the average of a second; `null` if that is not known. */
+  /** The delay of its event loop, averaged over a second; `null` if unknown. */
   readonly loopDelayMs: number | null;
 }
 
-/** Registers what the workers are and do. */
+/** Registers the state and activity of workers. */
 export function observeWorkers(set: MetricSet, workers: () => readonly WorkerView[]): void {
   const read = (name: Parameters<MetricSet['read']>[0], amountOf: (view: WorkerView) => number | null) =>
     set.read(name, () =>
@@ -142,13 +142,13 @@ export function observeCertificates(set: MetricSet, certificates: () => readonly
   );
 }
 
-/** What gateways share, read at each scrape. Counts are since the start. */
+/** The sharing of facts between gateways, read at each scrape. Counts are since startup. */
 export interface SharingView {
   /** Restrictions and revocations not yet written to Redis. */
   readonly untold: number;
-  /** Restrictions started by other gateways whose clients have not been seen here. */
+  /** Restrictions started by other gateways for clients not seen here. */
   readonly adopted: number;
-  /** Offences counted by this gateway alone because the queue was full. */
+  /** Offences counted only by this gateway because the queue was full. */
   readonly unshared: number;
 }
 

@@ -2,12 +2,12 @@ import type { SeriesTree } from './label-model.ts';
 
 /** A tree of series whose counts another thread adds to its own. */
 export interface Growing<Part, Amount> extends SeriesTree<Part> {
-  /** Returns what this part has counted since the last call, and forgets it; `null`: nothing. */
+  /** Returns what this part has counted since the last call, and resets it; `null` if nothing. */
   take(): Amount | null;
   add(amount: Amount): void;
 }
 
-/** What series have counted: the values of their labels, and how much. Series that counted nothing are left out. */
+/** What series have counted: their label values and amounts. Series without counts are omitted. */
 export type Growth<Amount> = (readonly [labels: readonly string[], amount: Amount])[];
 
 /** Takes what all series of a metric have counted since the last call. */

@@ -13,14 +13,14 @@ import {
 } from '../../core/index.ts';
 
 /**
- * The label values that a configuration makes possible. Their series exist from the start, so that Prometheus sees the first event
- * as an increase.
+ * The label values that the configuration makes possible. Their series exist from startup, so that Prometheus sees the first
+ * event as an increase.
  */
 export interface LabelModel {
   /** The routes, and "none" for requests without one. */
   readonly routes: readonly RouteLabels[];
   readonly upstreams: readonly string[];
-  /** The upstreams of routes that take WebSockets. */
+  /** The upstreams of routes that serve WebSockets. */
   readonly webSocketUpstreams: readonly string[];
   /** The buckets, and "none" for requests without one. */
   readonly buckets: readonly BucketLabels[];
@@ -30,19 +30,19 @@ export interface LabelModel {
   readonly providers: readonly (string | null)[] | null;
   /** Whether a route asks providers about tokens. */
   readonly introspects: boolean;
-  /** Whether there is an endpoint to refresh tokens. */
+  /** Whether there is an endpoint for refreshing tokens. */
   readonly refreshes: boolean;
-  /** Whether there is an endpoint to sign out. */
+  /** Whether there is an endpoint for signing out. */
   readonly signsOut: boolean;
-  /** What providers may tell the gateway. */
+  /** The notices that providers may send to the gateway. */
   readonly notices: readonly core.NoticeKind[];
-  /** Whether durations of requests are told apart by route too. */
+  /** Whether durations of requests are broken down by route. */
   readonly routeDurations: boolean;
 }
 
 export interface RouteLabels {
   readonly route: string;
-  /** "none": the gateway answers by itself. */
+  /** "none" if the gateway itself answers. */
   readonly upstream: string;
   readonly protocols: readonly core.Protocol[];
   /** How requests commonly end: a status and an outcome. */
@@ -55,11 +55,11 @@ export interface BucketLabels {
   readonly bucket: string;
   readonly callerClass: string;
   readonly outcomes: readonly string[];
-  /** The limits that are in shadow. */
+  /** The limits in shadow. */
   readonly inShadow: readonly string[];
 }
 
-/** A tally or a histogram that has a part for each value of the next label. Its innermost parts are series. */
+/** A tally or a histogram with a part for each value of the next label. Its innermost parts are series. */
 export interface SeriesTree<Part> {
   readonly parts: Map<string, Part>;
   of(value: string): Part;
@@ -69,17 +69,17 @@ export interface SeriesTree<Part> {
 export type Rows = Iterable<readonly string[]>;
 
 /**
- * More lines of one metric are not prepared: a scrape of many thousand lines that are 0 would cost more than it tells. Those
- * series appear with their first event.
+ * Maximum lines of one metric that are prepared: a scrape of many thousand zeros would cost more than it is worth. Other series
+ * appear with their first event.
  */
 export const MAX_PREPARED_LINES = 5_000;
 
 /**
  * Shows these series from now on, and drops those of a removed route, bucket or upstream.
  *
- * @param rows label values, a row per series. Read once: generators never hold the hundred thousand rows of ten thousand routes.
- * @param at which label names something configured: series whose value is in no row are dropped; -1: none are
- * @param linesEach lines that a series takes in a scrape. Default 1.
+ * @param rows label values, a row per series. Read once: a generator never holds the hundred thousand rows of ten thousand routes
+ * @param at the index of the label for something configured: series whose value is in no row are dropped; -1 if none are
+ * @param linesEach lines per series in a scrape. Default 1
  */
 export function prepareSeries<Part extends SeriesTree<Part>>(
   root: Part,
@@ -128,8 +128,8 @@ export function* callRows({ routes }: LabelModel): Rows {
 }
 
 /**
- * Yields each upstream and `none`, which stands for the gateway's own responses. If routes are told apart, yields these for each
- * route.
+ * Yields each upstream and `none`, which is for the gateway's own responses. If durations are broken down by route, yields these
+ * for each route.
  */
 export function* durationRows({ routes, upstreams, routeDurations }: LabelModel): Rows {
   if (!routeDurations) for (const upstream of ['none', ...upstreams]) yield [upstream];
@@ -138,7 +138,7 @@ export function* durationRows({ routes, upstreams, routeDurations }: LabelModel)
       for (const each of new Set(['none', upstream])) yield [each, route];
 }
 
-/** Lists which side can be at fault for which upstream; `none` stands for errors that concern no upstream. */
+/** Returns which side can be at fault for which upstream; `none` is for errors without an upstream. */
 export function errorRows({ upstreams }: LabelModel): Rows {
   return [
     ...['client', 'gateway', 'provider', 'store'].map(side => [side, 'none']),
@@ -146,14 +146,14 @@ export function errorRows({ upstreams }: LabelModel): Rows {
   ];
 }
 
-/** The classes of the responses of upstreams; `none` where none came. */
+/** The classes of upstreams' responses; `none` if there was none. */
 export const RESPONSE_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx', 'none'] as const;
 
 export function responseRows({ upstreams }: LabelModel): Rows {
   return upstreams.flatMap(upstream => RESPONSE_CLASSES.map(each => [upstream, each]));
 }
 
-/** Lists why endpoints of each upstream may be out. */
+/** Yields why endpoints of each upstream may be out. */
 export function* endpointRows({ upstreams }: LabelModel): Rows {
   for (const upstream of upstreams) for (const reason of OUT_REASONS) yield [upstream, reason];
 }
@@ -187,24 +187,26 @@ export function restrictionRefusalRows({ buckets }: LabelModel): Rows {
   );
 }
 
-/** Lists why a class of callers may be refused before its limits are asked. Every restriction of a webhook refuses an address. */
+/**
+ * Returns why a class of callers may be refused before its limits are checked. Every restriction of a webhook refuses an address.
+ */
 function refusalsOf(callerClass: string): readonly core.RestrictionRefusal['why'][] {
   const concerns = (reason: core.RestrictionReason) =>
     callerClass === 'address' || RESTRICTS[reason].some(kind => kind === 'principal');
   return [...RESTRICTION_REASONS.filter(concerns), 'blocked'];
 }
 
-/** Lists what can be restricted for these reasons, as rows of kind and reason. */
+/** Returns what can be restricted for these reasons, as rows of kind and reason. */
 export function certainRestrictions(reasons: readonly core.RestrictionReason[]): Rows {
   return reasons.flatMap(reason => RESTRICTS[reason].map(kind => [kind, reason]));
 }
 
 export const TOKEN_OUTCOMES = ['known', 'verified', 'refused', 'undecided', 'put_off'] as const;
 
-/** The name that stands for tokens whose provider is unknown or not configured. */
+/** The label value for tokens whose provider is unknown or not configured. */
 const NO_PROVIDER = 'none';
 
-/** Combines each provider with each of the words. If there is one provider, it has no name, and its series have no such label. */
+/** Combines each provider with each of the words. A single provider has no name, and its series have no such label. */
 export function perProvider({ providers }: LabelModel, words: readonly string[]): string[][] {
   return (providers ?? []).flatMap(provider => words.map(word => [provider ?? '', word]));
 }

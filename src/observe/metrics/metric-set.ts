@@ -3,7 +3,7 @@ import { METRICS, type MetricDeclaration, type MetricName, type MetricOf } from 
 import { addGrowth, type Growing, type Growth, takeGrowth } from './growth.ts';
 import { type LabelModel, prepareSeries, type SeriesTree } from './label-model.ts';
 
-/** How to make a counter, in the library's terms. */
+/** How to make a counter, in terms of prom-client. */
 interface TallyOptions {
   readonly name: string;
   readonly help: string;
@@ -13,8 +13,8 @@ interface TallyOptions {
 }
 
 /**
- * A count for each combination of label values, found by one look-up per label: `tally.of('api').of('200').count++`. For
- * events of every request: the library's own counters join the labels into a string each time, which takes eight times as long.
+ * A count for each combination of label values, found by one lookup per label: `tally.of('api').of('200').count++`. For
+ * per-request events: the library's own counters join the labels into a string each time, which takes eight times as long.
  */
 export class Tally {
   count = 0;
@@ -41,8 +41,8 @@ export class Tally {
 }
 
 /**
- * Registers a counter that reports, at each scrape, what the returned tally has counted since the start. A series
- * starts at 0 once it was looked up: see `prepareSeries`.
+ * Registers a counter that reports, at each scrape, what the returned tally has counted since startup. A series starts at 0 once
+ * it was looked up: see `prepareSeries`.
  */
 export function tallyCounter({ name, help, labelNames = [], registers }: TallyOptions): Tally {
   const tally = new Tally();
@@ -63,7 +63,7 @@ function* series(
   labels: Readonly<Record<string, string>> = {},
 ): Iterable<readonly [labels: Readonly<Record<string, string>>, count: number]> {
   if (name !== undefined) {
-    // A label without a value is the same as none (Prometheus data model), and is left out.
+    // A label without a value is equivalent to none (Prometheus data model), and is omitted.
     for (const [value, part] of tally.parts)
       yield* series(part, names, value === '' ? labels : { ...labels, [name]: value });
   } else {
@@ -71,28 +71,28 @@ function* series(
   }
 }
 
-/** How to make a histogram, in the library's terms. */
+/** How to make a histogram, in terms of prom-client. */
 interface TallyHistogramOptions {
   readonly name: string;
   readonly help: string;
   readonly labelNames: readonly string[];
-  /** Upper bounds of the buckets, rising. */
+  /** Upper bounds of the buckets, ascending. */
   readonly buckets: readonly number[];
   readonly registers: Registry[];
 }
 
-/** Values per bucket, as of a `TallyHistogram`, and their sum. */
+/** Values per bucket, as in a `TallyHistogram`, and their sum. */
 interface Distribution {
   readonly counts: readonly number[];
   readonly sum: number;
 }
 
-/** A distribution for each combination of label values: for histograms what `Tally` is for counters. */
+/** A distribution for each combination of label values: the equivalent of `Tally` for histograms. */
 export class TallyHistogram {
   readonly parts = new Map<string, TallyHistogram>();
   sum = 0;
   readonly #bounds: readonly number[];
-  /** Values per bucket, not cumulative; the last bucket is for those above all bounds. Made with the first value. */
+  /** Values per bucket, not cumulative; the last bucket is for those above all bounds. Created with the first value. */
   #counts: number[] | null = null;
 
   constructor(bounds: readonly number[]) {
@@ -139,9 +139,9 @@ function zeros(bounds: readonly number[]): number[] {
 }
 
 /**
- * Registers a histogram that shows, at each scrape, what the returned tally has observed since the start.
+ * Registers a histogram that shows, at each scrape, what the returned tally has observed since startup.
  *
- * @param labelNames asked at each scrape: one can be switched on by a reload
+ * @param labelNames read at each scrape: a reload can add one
  */
 export function tallyHistogram(
   options: TallyHistogramOptions,
@@ -195,21 +195,21 @@ type Reading = number | Iterable<readonly [labels: Readonly<Record<string, strin
 
 const DECLARATIONS: Readonly<Record<MetricName, MetricDeclaration>> = METRICS;
 
-/** What the metrics of one thread have counted since it was taken last, by metric. */
+/** What the metrics of one thread have counted since the last `take`, by metric. */
 export interface MetricGrowth {
   readonly counters: readonly (readonly [name: MetricName, growth: Growth<number>])[];
   readonly histograms: readonly (readonly [name: MetricName, growth: Growth<Distribution>])[];
 }
 
-/** The values now of metrics that each thread has for itself, in the library's form. */
+/** The current values of metrics that each thread has, in the library's form. */
 export type Levels = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
-/** Joins what several threads had for themselves. */
+/** Merges the values of several threads. */
 export function joined(levels: readonly Levels[]): Promise<Levels> {
   return AggregatorRegistry.aggregate([...levels]).getMetricsAsJSON();
 }
 
-/** Registers metrics as `METRICS` declares them, and shows their series from the start. */
+/** Registers metrics as declared in `METRICS`, and shows their series from startup. */
 export class MetricSet {
   readonly registry = new Registry();
   readonly #followers: ((model: LabelModel) => void)[] = [];
@@ -228,7 +228,7 @@ export class MetricSet {
   /**
    * Registers a histogram.
    *
-   * @param labelNames asked at each scrape and reload. Default: as declared.
+   * @param labelNames read at each scrape and reload. Default: as declared
    */
   histogram(name: MetricOf<'histogram'>, labelNames?: () => readonly string[]): TallyHistogram {
     const declaration = DECLARATIONS[name];
@@ -277,7 +277,7 @@ export class MetricSet {
       });
   }
 
-  /** Follows the configuration: shows the series that it makes possible, and drops those of what it no longer has. */
+  /** Applies the configuration: shows the series that it makes possible, and drops those that it no longer has. */
   use(model: LabelModel): void {
     for (const follow of this.#followers) follow(model);
   }
@@ -299,19 +299,19 @@ export class MetricSet {
     }
   }
 
-  /** Reads what each thread has for itself: its part of gauges that are joined, and the metrics of its JavaScript engine. */
+  /** Reads the values that each thread has: its part of merged gauges, and the metrics of its JavaScript engine. */
   async levels(): Promise<Levels> {
     const names = this.registry.getMetricsAsArray().map(({ name }) => name);
     const read = names.filter(isLevel).map(async name => {
       const metric = await this.registry.getSingleMetric(name)?.get();
       if (metric === undefined) return [];
-      // A mean over all threads would hide one that is late.
+      // A mean over all threads would hide a slow one.
       return [metric.aggregator === 'average' ? { ...metric, aggregator: 'max' as const } : metric];
     });
     return (await Promise.all(read)).flat();
   }
 
-  /** All metrics in the text format of Prometheus, joined with what other threads have for themselves. */
+  /** All metrics in Prometheus' text format, merged with the values of other threads. */
   async text(others: readonly Levels[]): Promise<string> {
     if (others.length === 0) return this.registry.metrics();
     const joined = AggregatorRegistry.aggregate([await this.levels(), ...others]);
@@ -344,7 +344,7 @@ export class MetricSet {
   }
 }
 
-/** Takes what each metric has counted; leaves out those that counted nothing. */
+/** Takes what each metric has counted; omits those without counts. */
 function grown<Part extends Growing<Part, Amount>, Amount>(metrics: ReadonlyMap<MetricName, Part>) {
   return [...metrics].flatMap(([name, root]) => {
     const growth = takeGrowth<Part, Amount>(root);
@@ -352,7 +352,7 @@ function grown<Part extends Growing<Part, Amount>, Amount>(metrics: ReadonlyMap<
   });
 }
 
-/** Whether each thread has a part of this metric: those of the engine do, but those of the process (`process_...`) do not. */
+/** Whether each thread has a part of this metric: yes for those of the engine, no for those of the process (`process_...`). */
 function isLevel(name: string): boolean {
   const declaration = DECLARATIONS[name as MetricName] as MetricDeclaration | undefined;
   return declaration === undefined
@@ -364,7 +364,7 @@ function labelNamesOf({ labels = {} }: MetricDeclaration): string[] {
   return Object.keys(labels);
 }
 
-/** Combines the values of all labels; nothing if one of them has no closed list. */
+/** Combines the values of all labels; returns nothing if one of them has no closed list. */
 function combinations(labels: NonNullable<MetricDeclaration['labels']>): string[][] {
   return Object.values(labels).reduce<string[][]>(
     (rows, values) =>

@@ -7,17 +7,17 @@ import { type MetricSet, Tally, type TallyHistogram } from './metric-set.ts';
 
 /** Connections open now, read at each scrape. */
 export interface ConnectionGauges {
-  /** Counts requests whose responses are not here whole. */
+  /** Counts requests whose complete response has not arrived yet. */
   requestsInFlight(): number;
   clientConnections(): number;
-  /** What is held for clients. */
+  /** Bytes held for clients. */
   bufferedBytes(): number;
   upstreamConnections(): Iterable<readonly [upstream: string, connections: number]>;
   /** Default: there are none. */
   readonly workers?: { readonly count: number } | undefined;
 }
 
-/** Gauges of the library with names that end like those of counters, which `promtool check metrics` rejects. */
+/** Gauges of the library whose names have a counter's suffix, which `promtool check metrics` rejects. */
 const MISNAMED = [
   'nodejs_active_resources_total',
   'nodejs_active_handles_total',
@@ -27,8 +27,8 @@ const MISNAMED = [
 let ofThread: readonly Metric[] | null = null;
 
 /**
- * The library's metrics of the process and of this thread. Made once: it watches garbage collections from then on and never
- * releases the registry, and so of the whole gateway, that it was given.
+ * The library's metrics of the process and of this thread. Created once: from then on it watches garbage collections and never
+ * releases the registry that it was given, and so the whole gateway.
  */
 function metricsOfThread(): readonly Metric[] {
   if (ofThread !== null) return ofThread;
@@ -83,11 +83,11 @@ export class ExchangeMetrics implements core.ExchangeListener {
     );
   }
 
-  /** Follows the configuration. Called before `MetricSet.use`, which shows the series. */
+  /** Applies the configuration. Called before `MetricSet.use`, which shows the series. */
   use({ routeDurations, webSocketUpstreams }: LabelModel): void {
     if (this.#routeDurations !== routeDurations) this.#duration.parts.clear();
     this.#routeDurations = routeDurations;
-    // A WebSocket outlives the configuration that it began with: what is open stays in the count.
+    // A WebSocket outlives the configuration that it began with: open ones stay in the count.
     const open = [...this.#webSockets.parts].filter(([, { count }]) => count > 0);
     const rows = [...webSocketUpstreams, ...open.map(([upstream]) => upstream)].map(upstream => [upstream]);
     prepareSeries(this.#webSockets, rows, 0);
@@ -132,7 +132,7 @@ export class ExchangeMetrics implements core.ExchangeListener {
     if (record.error !== null) this.#countError(record.error, upstream);
   }
 
-  /** A WebSocket is not among the requests, in number or duration: one would hide thousands of them. */
+  /** WebSockets are not included in the requests, in number or duration: one would hide thousands of them. */
   #noteEnd({ protocol, status, durationMs, route }: core.ExchangeRecord, upstream: string): void {
     if (protocol === 'websocket' && status === 101) {
       this.#webSockets.of(upstream).count--;
@@ -158,13 +158,13 @@ export class ExchangeMetrics implements core.ExchangeListener {
   }
 }
 
-/** An upstream may invent a status for every response, so only registered ones get a label of their own. */
+/** An upstream may invent a status for every response, so only registered ones get their own label value. */
 function statusLabel(status: number): string {
   if (status === 0) return 'none';
   return STATUS_CODES[status] === undefined ? `${Math.floor(status / 100)}xx` : String(status);
 }
 
-/** What gRPC statuses say that a service is to blame for: those whose HTTP status is 5xx (google/rpc/code.proto). */
+/** The gRPC statuses for which a service is to blame: those whose HTTP status is 5xx (google/rpc/code.proto). */
 const SERVICE_FAULTS: ReadonlySet<RpcCode> = new Set([
   ...[RpcCode.unknown, RpcCode.deadlineExceeded, RpcCode.unimplemented],
   ...[RpcCode.internal, RpcCode.unavailable, RpcCode.dataLoss],
@@ -172,20 +172,20 @@ const SERVICE_FAULTS: ReadonlySet<RpcCode> = new Set([
 
 function responseClass({ status, grpcStatus }: core.ExchangeRecord): (typeof RESPONSE_CLASSES)[number] {
   if (grpcStatus !== null && grpcStatus !== RpcCode.ok) return SERVICE_FAULTS.has(grpcStatus) ? '5xx' : '4xx';
-  // RFC 9110, 15: a status above 599 is processed as one of 5xx.
+  // RFC 9110, 15: a status above 599 is treated as 5xx.
   return RESPONSE_CLASSES[Math.min(5, Math.floor(status / 100)) - 1] ?? 'none';
 }
 
-/** What a store holds, read at each scrape. Counts are since the start. */
+/** What a store holds, read at each scrape. Counts are since startup. */
 export interface StoreView {
   readonly keys: number;
   readonly callerOverflows: number;
-  /** What is in flight now in each bucket that bounds it. */
+  /** The requests in flight in each bucket that limits them. */
   readonly concurrent: readonly { readonly bucket: string; readonly inFlight: number }[];
   readonly partitions: readonly PartitionView[];
 }
 
-/** Counters that compete for room with each other alone. */
+/** Counters that compete for room only with each other. */
 interface PartitionView {
   /** The bucket as configured; '' for the global limit. */
   readonly bucket: string;
@@ -194,13 +194,13 @@ interface PartitionView {
   readonly overflows: number;
 }
 
-/** The metrics of limits and restrictions. Labels name buckets as configured and short fixed lists, never callers. */
+/** The metrics of limits and restrictions. Labels are configured bucket names and short fixed lists, never callers. */
 export class LimitMetrics implements core.LimitListener {
   /** Decisions by bucket, class and outcome. */
   readonly decisions: Tally;
-  /** Requests that limits in shadow would have refused: by bucket, class and limit. */
+  /** Requests that shadow limits would have refused: by bucket, class and limit. */
   readonly inShadow: Tally;
-  /** Requests that restrictions and blocks refused: by class and reason. */
+  /** Requests refused by restrictions and blocks: by class and reason. */
   readonly byRestriction: Tally;
   readonly #set: MetricSet;
   readonly #nearLimit: Tally;
@@ -225,7 +225,7 @@ export class LimitMetrics implements core.LimitListener {
     this.#evicted = set.counter('weir_restrictions_evicted_total');
   }
 
-  /** Registers what is read at each scrape. Counters of limits in shadow count with those of limits that hold. */
+  /** Registers what is read at each scrape. Counters of shadow limits are included. */
   observe(store: () => StoreView): void {
     const byPartition = (count: (partition: PartitionView) => number) =>
       store().partitions.map(partition => {
@@ -276,7 +276,7 @@ export class LimitMetrics implements core.LimitListener {
   }
 
   prolonged(): void {
-    // It is counted already.
+    // Already counted.
   }
 
   released({ kind }: core.RestrictionEvent): void {
@@ -289,7 +289,7 @@ export class LimitMetrics implements core.LimitListener {
   }
 }
 
-/** Registers what `IdentityMetrics` counts, in the order in which it is shown. */
+/** Registers what `IdentityMetrics` counts, in display order. */
 function identityMetrics(set: MetricSet) {
   return {
     tokens: set.counter('weir_tokens_total'),
@@ -319,7 +319,7 @@ export class IdentityMetrics {
     this.#metrics = identityMetrics(set);
   }
 
-  /** Follows the configuration: without an identity provider there is nothing to show. */
+  /** Applies the configuration: without an identity provider there is nothing to show. */
   use({ providers }: LabelModel): void {
     const labels = new Set((providers ?? []).map(provider => provider ?? ''));
     for (const gone of this.#shown) if (!labels.has(gone)) this.#metrics.keys.remove(labelled(gone));
@@ -328,7 +328,7 @@ export class IdentityMetrics {
   }
 
   /**
-   * Counts what is found of one provider's tokens.
+   * Counts findings about one provider's tokens.
    *
    * @param provider its name, or `none`; `null` for the only one, whose series have no such label
    */
@@ -384,13 +384,13 @@ function labelled(provider: string): Partial<Record<'provider', string>> {
   return provider === '' ? {} : { provider };
 }
 
-/** Counts what providers tell the gateway unasked. */
+/** Counts the notices that providers send to the gateway. */
 export function noticeMetrics(set: MetricSet): core.NoticeListener {
   const received = set.counter('weir_notices_total');
   return { noticeReceived: ({ kind, outcome }) => received.of(kind).of(outcome).count++ };
 }
 
-/** How many revocations are remembered, of all providers, read at each scrape. */
+/** How many revocations are remembered, for all providers, read at each scrape. */
 export interface RevocationView {
   readonly sessions: number;
   readonly subjects: number;

@@ -4,11 +4,11 @@ import type { MetricSet, Tally } from './metric-set.ts';
 /** The endpoints of an upstream, read at each scrape. */
 export interface EndpointsView {
   readonly upstream: string;
-  /** Why each endpoint is out; `null` for one that is used. */
+  /** Why each endpoint is out; `null` for one in use. */
   readonly states: readonly (OutReason | null)[];
-  /** True if every endpoint is out. Then all of them get requests all the same. */
+  /** True if every endpoint is out. Then all of them get requests nonetheless. */
   readonly allOut: boolean;
-  /** A name cannot be looked up. */
+  /** True if a name cannot be looked up. */
   readonly lookupFailed: boolean;
 }
 

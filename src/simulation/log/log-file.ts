@@ -8,7 +8,7 @@ import { type LoggedRequest, readLogLine } from './logged-request.ts';
 
 const CHUNK = 262_144;
 
-/** Reads the requests of a log in pieces, also if gzip compressed it. Memory does not depend on the size of the log. */
+/** Reads the requests of a log in pieces, also if compressed by gzip. Memory use does not depend on the size of the log. */
 export async function* readLogFile(path: string, counts: ReadCounts): AsyncGenerator<LoggedRequest[]> {
   const reader = new LineReader(counts);
   try {
@@ -67,9 +67,9 @@ async function* copiesOf(pieces: AsyncGenerator<Buffer>): AsyncGenerator<Buffer>
   for await (const piece of pieces) yield Buffer.from(piece);
 }
 
-/** The longest line, in characters. Gateways write far shorter ones, so a longer line is broken. */
+/** Maximum length of a line, in characters. Gateways write far shorter ones, so a longer line is broken. */
 const MAX_LINE = 1_048_576;
-/** A line this much later than the latest one waits until the next line confirms its time, and so does the first line. */
+/** A line this much later than the latest one waits until the next line confirms its time, as does the first line. */
 const JUMP_MS = 3_600_000;
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -87,7 +87,7 @@ class LineReader {
     this.#counts = counts;
   }
 
-  /** Keeps nothing of the chunk. */
+  /** Reads the lines of a chunk, without keeping a reference to it. */
   take(chunk: Buffer): LoggedRequest[] {
     const requests: LoggedRequest[] = [];
     let start = 0;
@@ -128,7 +128,7 @@ class LineReader {
   #read(bytes: Buffer, start: number, stop: number, requests: LoggedRequest[]): void {
     this.#counts.lines++;
     const end = bytes[stop - 1] === CARRIAGE_RETURN && stop > start ? stop - 1 : stop;
-    // A replay reads ASCII alone, which latin1 decodes fastest.
+    // A replay only reads ASCII, which latin1 decodes fastest.
     const line = readLogLine(bytes.toString('latin1', start, end));
     if (line === 'other') this.#counts.other++;
     else if (line === 'early') this.#counts.early++;
@@ -168,14 +168,14 @@ export interface ReadCounts {
   readonly torn: string[];
 }
 
-/** What a replay or a measurement found in the logs. */
+/** The findings of a replay or a measurement in the logs. */
 export interface FoundInLogs {
   readonly counts: ReadCounts;
   /** Gateways that wrote the logs: each start counts as one. */
   readonly instances: number;
   /** Requests by method and path, with `{}` for each pseudonym. Bounded: rare shapes may be missing. */
   readonly shapes: ReadonlyMap<string, number>;
-  /** Requests that would get 400, because the value of their main parameter is ambiguous. */
+  /** Requests that would get 400 because the value of their main parameter is ambiguous. */
   readonly ambiguous: number;
   /** Requests left out in addition to those in `counts`: refused by a restriction or a block. */
   readonly early: number;
@@ -187,7 +187,7 @@ export function newReadCounts(): ReadCounts {
   return { lines: 0, other: 0, broken: 0, early: 0, bytes: 0, torn: [] };
 }
 
-/** Logs that cannot be replayed. The message says what to do. */
+/** Thrown for logs that cannot be replayed. The message says what to do. */
 export class ReplayError extends Error {
   override readonly name = 'ReplayError';
 }

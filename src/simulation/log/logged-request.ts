@@ -4,22 +4,25 @@ import { CALL_PROTOCOLS, isAccessValue, RpcCode } from '../../core/index.ts';
 import { addressKey } from '../../http/index.ts';
 import { GRPC_METHOD } from '../../routing/index.ts';
 
-/** The outcome of a request in the log. `undecided`: the limits were not asked, but the end of the request is an offence. */
+/** The outcome of a request in the log. `undecided`: the limits were not checked, but the end of the request is an offence. */
 type LoggedOutcome = DecisionOutcome | 'restricted' | 'blocked' | 'undecided';
 
 /**
- * A line of the access log about a request that the limits decided on, or that counts towards a restriction. Its host is as the
- * configuration named it ('' if it named none that fits), its path has a pseudonym for each segment that the client chose, and its caller
+ * A line of the access log about a request that the limits decided on, or that counts towards a restriction. Its host is as
+ * configured ('' if no configured name matches), its path has a pseudonym for each segment that the client chose, and its caller
  * and groups are pseudonyms, or the key of an address.
  */
 export interface LoggedRequest extends LimitedRequest {
   readonly kind: 'decide';
-  /** What the line covers: a whole request, the beginning of one that still runs, or the end of one that began on an earlier line. */
+  /**
+   * The part that the line covers: a complete request, the beginning of one that is still running, or the end of one that began
+   * on an earlier line.
+   */
   readonly part: 'whole' | 'begin' | 'end';
   /** When the line was written, in milliseconds since the epoch. */
   readonly writtenAtMs: number;
   readonly decidedAtMs: number;
-  /** Counts the requests of its gateway process. */
+  /** The number of the request in its gateway process. */
   readonly sequence: number;
   readonly instance: string;
   readonly keyId: string;
@@ -27,20 +30,20 @@ export interface LoggedRequest extends LimitedRequest {
   readonly client: string;
   readonly bucket: string | null;
   readonly outcome: LoggedOutcome;
-  /** What matters for restrictions; `null` for most lines. */
+  /** The facts for restrictions; `null` for most lines. */
   readonly facts: RestrictionFacts | null;
   /** True if the service denied access (401, 403, 404), which returns a unit of a resource limit. */
   readonly denied: boolean;
 }
 
-/** A line as read. `early`: a request refused with 429 before the limits were asked. */
+/** A line as read. `early`: a request refused with 429 before the limits were checked. */
 type LogLine = LoggedRequest | 'early' | 'other' | 'broken';
 
 const PARTS: Readonly<Record<string, 'whole' | 'begin'>> = { access: 'whole', admission: 'begin' };
 
 /**
- * Reads a line. `other`: a line without a decision. `broken`: not a line of a gateway's access log, or one that lacks a field
- * which a replay needs, such as lines of earlier versions.
+ * Reads a line. `other`: a line without a decision. `broken`: not a line of a gateway's access log, or one without a field that a
+ * replay needs, such as lines of earlier versions.
  */
 export function readLogLine(line: string): LogLine {
   const isObject = line.startsWith('{"') && line.endsWith('}');
@@ -82,7 +85,7 @@ function requestOf(fields: UncheckedLine): LogLine {
   );
 }
 
-/** Groups and numbers of an unknown form are left out, as if the token had said nothing. */
+/** Groups and numbers in an unknown form are omitted, as if the token did not have them. */
 function claimedIn({ groups, numbers }: UncheckedLine): ClaimedValues | null {
   if (groups === undefined && numbers === undefined) return null;
   return {
@@ -93,7 +96,7 @@ function claimedIn({ groups, numbers }: UncheckedLine): ClaimedValues | null {
   };
 }
 
-/** Builds the request from the fields of its line, or reports the line as broken. `outcome`: `null` if it is unknown. */
+/** Builds the request from the fields of its line, or reports the line as broken. `outcome`: `null` if unknown. */
 function built(fields: UncheckedLine, outcome: LoggedOutcome | null): LogLine {
   const { type, method, path, client, instance, keyId, sequence, decidedAt, bucket, draws = 'all' } = fields;
   const { status, upstreamMs, protocol, caller, class: callerClass, host = '' } = fields;
@@ -130,9 +133,9 @@ function built(fields: UncheckedLine, outcome: LoggedOutcome | null): LogLine {
   };
 }
 
-/** What a line tells about restrictions. */
+/** The facts about restrictions in a line. */
 interface RestrictionFacts {
-  /** What refused the request before its limits were asked; `null` if nothing did. */
+  /** What refused the request before its limits were checked; `null` if nothing did. */
   readonly restrictedBy: RestrictedBy | null;
   /** True if the request was refused before its token was checked. */
   readonly isCallerUnknown: boolean;
@@ -143,25 +146,25 @@ interface RestrictionFacts {
   readonly webhook: string;
   /** How the request counted towards a restriction; `null` if it did not. */
   readonly offence: Offence | null;
-  /** When it returned the unit that it had consumed of a resource limit; `null` if the line does not say. */
+  /** When the unit consumed of a resource limit was returned; `null` if the line does not say. */
   readonly returned: LoggedMoment | null;
 }
 
-/** A moment between the decisions about other requests. */
+/** A time between the decisions about other requests. */
 interface LoggedMoment {
   readonly atMs: number;
-  /** The number of the latest request at that moment. */
+  /** The number of the latest request at that time. */
   readonly after: number;
 }
 
-/** The moment and the rule by which a request counted towards a restriction. */
+/** When, and by which rule, a request counted towards a restriction. */
 export interface Offence extends LoggedMoment {
   readonly reason: 'invalid_requests' | 'webhook_not_found';
-  /** True if the line, of an earlier version, does not say when: then the moment is that of the line. */
+  /** True if the line, of an earlier version, does not say when: then the time of the line is used. */
   readonly isGuessed: boolean;
 }
 
-/** The fields of every line that offences depend on. */
+/** The fields of all lines that offences depend on. */
 interface CommonFacts {
   readonly status: unknown;
   readonly method: string;
@@ -169,19 +172,19 @@ interface CommonFacts {
   readonly writtenAtMs: number;
 }
 
-/** A decision is at most this much older than its line, or newer: the clock of a shared store may differ. */
+/** Maximum difference between the times of a decision and its line: the clock of a shared store may differ. */
 const MAX_BEHIND_MS = 86_400_000;
 const MAX_AHEAD_MS = 60_000;
 
-/** Returns whether a value is a moment that fits the time of its line. */
+/** Returns whether a value is a time consistent with that of its line. */
 function isMoment(value: unknown, writtenAtMs: number): value is number {
   if (!isAccessValue('decidedAt', value)) return false;
   return value <= writtenAtMs + MAX_AHEAD_MS && value >= writtenAtMs - MAX_BEHIND_MS;
 }
 
 /**
- * Returns the outcome of a request that the limits were not asked about; `null` if the line has none. `undecided`: no restriction
- * or block refused it, but it is an offence.
+ * Returns the outcome of a request whose limits were not checked; `null` if the line has none. `undecided`: no restriction or
+ * block refused it, but it is an offence.
  */
 function outcomeBefore({
   restricted,
@@ -192,7 +195,7 @@ function outcomeBefore({
   return isAccessValue('offenceAt', offenceAt) ? 'undecided' : null;
 }
 
-/** Reads what a line tells about restrictions; `null` if it tells nothing. */
+/** Reads the facts about restrictions in a line; `null` if there are none. */
 function restrictionFacts(rare: UncheckedLine, common: CommonFacts): RestrictionFacts | null {
   const { restricted, preflight, spared, webhook } = rare;
   const offence = offenceOf(rare, common);
@@ -229,8 +232,8 @@ function momentOf(
 }
 
 /**
- * Returns whether a request without a moment may be an offence of an earlier version, whose lines gave none. Leaves out 429s of
- * services, because the line does not tell their scope.
+ * Returns whether a request without a time may be an offence of an earlier version, whose lines gave none. Excludes 429s of
+ * services, because the line does not give their scope.
  */
 function mayBeOld({ status, method }: CommonFacts): boolean {
   return (status === 401 || status === 403) && method !== 'OPTIONS';

@@ -2,47 +2,47 @@ import { type AddressKeying, addressKey, DEFAULT_KEYING } from '../../http/index
 import { type ReadCounts, readLogFile } from './log-file.ts';
 import type { LoggedRequest } from './logged-request.ts';
 
-/** What follows the decision about a request. */
+/** An event that follows the decision about a request. */
 interface LaterEvent {
   /**
    * - `refund`: the request returns a unit that it had consumed
-   * - `end`: it gives back its place among those of its caller that are in flight
+   * - `end`: it returns its place among its caller's requests in flight
    * - `offence`: it counts towards a restriction
    */
   readonly kind: 'refund' | 'end' | 'offence';
   readonly decidedAtMs: number;
-  /** Orders an offence after the latest request at that moment, and before the next one: number and a half. */
+  /** Orders an offence after the latest request at that time, and before the next one: the number and a half. */
   readonly sequence: number;
   readonly request: LoggedRequest;
 }
 
-/** An event at `decidedAtMs`: the limits decide about a request, or what follows from that. */
+/** An event at `decidedAtMs`: a decision about a request, or a consequence of one. */
 export type LogEvent = LoggedRequest | LaterEvent;
 
 /**
- * How long an event waits for earlier ones. A request that lasts longer than a second is logged within two, so a decision is at most
- * this much older than the first line about it.
+ * How long an event waits for earlier ones. A request that lasts longer than a second is logged within two, so a decision is at
+ * most this much older than the first line about it.
  */
 const WINDOW_MS = 4_000;
-/** Events are sorted and released once for each such step. */
+/** Events are sorted and released once per step of this length. */
 const STEP_MS = 1_000;
-/** The most events held. When there are more, the earlier half is released. */
+/** Maximum events held. If there are more, the earlier half is released. */
 const MAX_HELD = 400_000;
 
-/** A file that is being read. */
+/** A file being read. */
 interface Source {
   readonly pieces: AsyncGenerator<LoggedRequest[]>;
   latestMs: number;
 }
 
 export interface MergeOptions {
-  /** Whether the ends of requests are events, too. Default false. */
+  /** Whether the ends of requests are events as well. Default false. */
   readonly withEnds?: boolean;
-  /** Says which addresses count as one. Default: as in a gateway without limits.yaml. */
+  /** Which addresses count as one. Default: as in a gateway without limits.yaml. */
   readonly keying?: AddressKeying;
 }
 
-/** Yields the events of several logs in order of time. Holds a few seconds of events. */
+/** Yields the events of several logs in chronological order. Holds a few seconds of events. */
 export async function* mergeLogs(
   paths: readonly string[],
   counts: ReadCounts,
@@ -73,7 +73,7 @@ export async function* mergeLogs(
   yield held.sort(inOrder);
 }
 
-/** Names a caller that counts by its address as these limits would. */
+/** Identifies a caller that counts by its address as these limits would. */
 function withKey(request: LoggedRequest, keying: AddressKeying): LoggedRequest {
   const { client, caller, callerClass } = request;
   const isOther = keying !== DEFAULT_KEYING && callerClass === 'address' && caller === addressKey(client);
@@ -83,12 +83,12 @@ function withKey(request: LoggedRequest, keying: AddressKeying): LoggedRequest {
 function hold(held: LogEvent[], request: LoggedRequest, withEnds: boolean): void {
   const { part, denied, decidedAtMs, writtenAtMs, sequence, facts } = request;
   if (part !== 'end') held.push(request);
-  // A line is written at the end, except those about a request that still runs.
+  // A line is written at the end, except those about requests that are still running.
   if (withEnds && part !== 'begin')
     held.push({ kind: 'end', decidedAtMs: Math.max(decidedAtMs, writtenAtMs), sequence, request });
   const offence = facts?.offence ?? null;
   if (denied) {
-    // If the line says when the offence counted, the unit was returned just before that.
+    // If the line says when the offence counted, the unit was returned just before.
     const moment = offence === null || offence.isGuessed ? (facts?.returned ?? null) : offence;
     const at = moment
       ? { decidedAtMs: moment.atMs, sequence: moment.after + 0.25 }
