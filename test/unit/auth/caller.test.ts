@@ -155,7 +155,7 @@ describe('the claims that a caller keeps', () => {
   });
 });
 
-describe('a principal', () => {
+describe('a principal of several claims', () => {
   const both = { claim: 'is_bot', value: 'true', principal: ['azp', 'sub'] };
   const principal = (azp: string, sub: string, bot: boolean) =>
     caller({ azp, sub, is_bot: bot }, { bots: both }).principal;

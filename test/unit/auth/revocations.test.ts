@@ -31,22 +31,6 @@ beforeEach(() => {
   evictions = 0;
 });
 
-describe('a full table', () => {
-  it('drops nothing for what is refused without it: old revocations may be read from Redis late', () => {
-    const all = issuer({ maxEntries: 2 });
-    for (const sid of ['s1', 's2', 's3', 's4']) {
-      nowS += 10;
-      all.endSession(sessionDigest(sid));
-    }
-    expect(evictions).toBe(2);
-    for (const value of [START_S + 11, START_S + 21])
-      all.adopt({ kind: 'session', issuer: '', whom: sessionDigest('s1'), value, forMs: 9 });
-    expect([evictions, [...all.running()].length]).toEqual([2, 3]);
-    expect(all.refusal(token(START_S + 10, 'ada', 's1'))).toBe('not_before');
-    expect(all.refusal(token(START_S + 30, 'ada', 's4'))).toBe('signed_out');
-  });
-});
-
 describe('the mark of the configuration', () => {
   it('refuses what was issued before it, for every subject, and nothing issued in the same second', () => {
     const all = issuer();
@@ -309,6 +293,20 @@ describe('the end of a session', () => {
 });
 
 describe('a full table', () => {
+  it('drops nothing for what is refused without it: old revocations may be read from Redis late', () => {
+    const all = issuer({ maxEntries: 2 });
+    for (const sid of ['s1', 's2', 's3', 's4']) {
+      nowS += 10;
+      all.endSession(sessionDigest(sid));
+    }
+    expect(evictions).toBe(2);
+    for (const value of [START_S + 11, START_S + 21])
+      all.adopt({ kind: 'session', issuer: '', whom: sessionDigest('s1'), value, forMs: 9 });
+    expect([evictions, [...all.running()].length]).toEqual([2, 3]);
+    expect(all.refusal(token(START_S + 10, 'ada', 's1'))).toBe('not_before');
+    expect(all.refusal(token(START_S + 30, 'ada', 's4'))).toBe('signed_out');
+  });
+
   it('refuses everything as old as what it drops, and nothing that is issued from now on', () => {
     const all = issuer({ maxEntries: 100 });
     for (let i = 0; i < 150; i += 1) {

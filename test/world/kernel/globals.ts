@@ -28,7 +28,7 @@ class GlobalTimer {
     this.#kernel = kernel;
     this.#owner = kernel.current;
     // Node.js takes anything below a millisecond for one.
-    this.#ms = ms >= 1 ? ms : 1;
+    this.#ms = Math.max(ms || 1, 1);
     this.#run = run;
     this.#repeats = repeats;
     this.refresh();
