@@ -83,32 +83,33 @@ describe('an upstream learns who calls from the gateway alone', () => {
     expect(upstream.requests.map(request => told(request).subject)).toEqual([['alice'], [], ['bob']]);
   });
 
-  test.each<[string, unknown, string[]]>([
-    ['letters', 'alice', ['alice']],
-    ['letters outside ASCII', 'jürgen 🦦', ['j%C3%BCrgen%20%F0%9F%A6%A6']],
-    ['a percent sign', '100%', ['100%25']],
-    ['what looks encoded', '%41', ['%2541']],
-    ['the end of a line', 'a\r\nX-Auth-Client: admin', ['a%0D%0AX-Auth-Client:%20admin']],
-    ['control characters', '\u0000\t\u007f', ['%00%09%7F']],
-    ['separators', '",;=\\', ['",;=\\']],
-    ['nothing', '', ['']],
-    ['a number', 4.5, ['4.5']],
-    ['zero', 0, ['0']],
-    ['no', false, ['false']],
-    ['null', null, []],
-    ['a list', ['alice'], []],
-    ['an object', { name: 'alice' }, []],
-    ['half a character', 'a\ud800', []],
-    ['no such claim', undefined, []],
-  ])('in a form that no reader can misread (%s)', async (_, claim, expected) => {
+  test('in a form that no reader can misread', async () => {
     const { issuer, gateway, upstream } = await front({
       tokens: { identity_headers: { 'X-Auth-Subject': 'name' } },
     });
-    const response = await gateway.ask(
-      head('GET /things', issuer.bearer({ name: claim }), 'X-Auth-Subject: admin'),
-    );
-    expect(response.status).toBe(200);
-    expect(told(upstream.onlyRequest).subject).toEqual(expected);
+    const rows: [string, unknown, string[]][] = [
+      ['letters', 'alice', ['alice']],
+      ['letters outside ASCII', 'jürgen 🦦', ['j%C3%BCrgen%20%F0%9F%A6%A6']],
+      ['a percent sign', '100%', ['100%25']],
+      ['what looks encoded', '%41', ['%2541']],
+      ['the end of a line', 'a\r\nX-Auth-Client: admin', ['a%0D%0AX-Auth-Client:%20admin']],
+      ['control characters', '\u0000\t\u007f', ['%00%09%7F']],
+      ['separators', '",;=\\', ['",;=\\']],
+      ['nothing', '', ['']],
+      ['a number', 4.5, ['4.5']],
+      ['zero', 0, ['0']],
+      ['no', false, ['false']],
+      ['null', null, []],
+      ['a list', ['alice'], []],
+      ['an object', { name: 'alice' }, []],
+      ['half a character', 'a\ud800', []],
+      ['no such claim', undefined, []],
+    ];
+    for (const [name, claim, expected] of rows) {
+      const line = issuer.bearer({ name: claim });
+      expect((await gateway.ask(head('GET /things', line, 'X-Auth-Subject: admin'))).status).toBe(200);
+      expect(told(upstream.requests.at(-1)).subject, name).toEqual(expected);
+    }
   });
 
   test('by claims of the token itself, not of what every object has', async () => {
@@ -133,98 +134,33 @@ describe('the token itself', () => {
     ]);
   });
 
-  test.each([
-    ['no token', () => []],
-    ['an invalid token', () => ['Authorization: Bearer marker']],
-    ['another scheme', () => ['Authorization: Basic bWFya2Vy']],
-    ['an expired token', issuer => [issuer.bearer({ exp: 1 })]],
-    ['a refresh token', issuer => [issuer.bearer({ typ: 'Refresh' })]],
-    ['a forged token', issuer => [`${issuer.bearer().slice(0, -8)}AAAAAAAA`]],
-  ] as [string, (issuer: Awaited<ReturnType<typeof startIssuer>>) => string[]][])(
-    'is optional where the route says so: with %s the caller is nobody, and the field is gone',
-    async (_, lines) => {
-      const { issuer, gateway, upstream } = await front();
-      expect((await gateway.ask(head('GET /optional', ...lines(issuer)))).status).toBe(200);
-      expect(told(upstream.onlyRequest)).toEqual(NOBODY);
-    },
-  );
+  test('is optional where the route says so: without a valid one the caller is nobody, and the field is gone', async () => {
+    const { issuer, gateway, upstream } = await front();
+    const all = [
+      ...[
+        [],
+        ['Authorization: Bearer marker'],
+        ['Authorization: Basic bWFya2Vy'],
+        [issuer.bearer({ exp: 1 })],
+      ],
+      ...[[issuer.bearer({ typ: 'Refresh' })], [`${issuer.bearer().slice(0, -8)}AAAAAAAA`]],
+    ];
+    for (const lines of all) expect((await gateway.ask(head('GET /optional', ...lines))).status).toBe(200);
+    expect(upstream.requests.map(told)).toEqual(all.map(() => NOBODY));
+  });
 
-  test.each(['Basic bWFya2VyLXVzZXI6cHc=', 'bearer  marker-of-another-kind', 'Digest a="b", c=d', ''])(
-    'passes unchanged on a route without authentication: %j',
-    async value => {
-      const { gateway, upstream } = await front();
-      secret(value);
+  test('passes unchanged on a route without authentication', async () => {
+    const { gateway, upstream } = await front();
+    const all = ['Basic bWFya2VyLXVzZXI6cHc=', 'bearer  marker-of-another-kind', 'Digest a="b", c=d', ''];
+    for (const value of all.map(secret))
       expect((await gateway.ask(head('GET /none', `Authorization: ${value}`))).status).toBe(200);
-      expect(told(upstream.onlyRequest)).toEqual({ ...NOBODY, authorization: [value] });
-      expect(await gateway.counted('weir_tokens_total')).toEqual(new Map());
-    },
-  );
+    expect(upstream.requests.map(told)).toEqual(all.map(value => ({ ...NOBODY, authorization: [value] })));
+    expect(await gateway.counted('weir_tokens_total')).toEqual(new Map());
+  });
 
   test('stays at the gateway, ignored, if Connection says that it was for this hop', async () => {
     const { issuer, gateway, upstream } = await front();
     await gateway.ask(head('GET /none', issuer.bearer(), 'Connection: authorization'));
     expect(told(upstream.onlyRequest)).toEqual(NOBODY);
-  });
-});
-
-describe('a principal', () => {
-  /** Whether a token with these claims is let in, and which claim the log misses otherwise. */
-  async function outcome(
-    tokens: Readonly<Record<string, unknown>>,
-    claims: Readonly<Record<string, unknown>>,
-  ) {
-    const { issuer, gateway } = await front({ tokens });
-    const { status } = await gateway.ask(head('GET /things', issuer.bearer(claims)));
-    const missed = gateway.logLines
-      .map(line => JSON.parse(line))
-      .filter(({ type }) => type === 'token')
-      .map(({ reason, claim }) => `${reason} ${claim}`);
-    return [status, ...missed];
-  }
-
-  test.each<
-    [string, Readonly<Record<string, unknown>>, Readonly<Record<string, unknown>>, (number | string)[]]
-  >([
-    ['of a user is client and subject', {}, {}, [200]],
-    ['of a user needs the subject', {}, { sub: undefined }, [401, 'claim sub']],
-    ['of a user needs the client', {}, { azp: undefined }, [401, 'claim azp']],
-    ['of a bot is the client alone', {}, { client_id: 'app', sub: undefined }, [200]],
-    ['of a bot needs the client', {}, { client_id: 'app', azp: undefined }, [401, 'claim azp']],
-    ['of a user is what the configuration says', { principal: ['sub'] }, { azp: undefined }, [200]],
-    [
-      'of a bot is what the configuration says',
-      { bots: { claim: 'client_id', principal: ['client_id'] } },
-      { client_id: 'app', azp: undefined, sub: undefined },
-      [200],
-    ],
-    [
-      'is no bot’s where nobody is a bot',
-      { bots: 'none' },
-      { client_id: 'app', sub: undefined },
-      [401, 'claim sub'],
-    ],
-    ['is no bot’s where its claim is empty', {}, { client_id: '', sub: undefined }, [401, 'claim sub']],
-    ['is no bot’s where its claim is false', {}, { client_id: false, sub: undefined }, [401, 'claim sub']],
-    ['is no bot’s where its claim is null', {}, { client_id: null, sub: undefined }, [401, 'claim sub']],
-    [
-      'is a bot’s where its claim has the value asked for',
-      { bots: { claim: 'kind', value: 'bot' } },
-      { kind: 'bot', sub: undefined },
-      [200],
-    ],
-    [
-      'is a bot’s where its claim lists the value asked for',
-      { bots: { claim: 'roles', value: 'bot' } },
-      { roles: ['a', 'bot'], sub: undefined },
-      [200],
-    ],
-    [
-      'is no bot’s where its claim has another value',
-      { bots: { claim: 'kind', value: 'bot' } },
-      { kind: 'robot', sub: undefined },
-      [401, 'claim sub'],
-    ],
-  ])('%s', async (_, tokens, claims, expected) => {
-    expect(await outcome(tokens, claims)).toEqual(expected);
   });
 });

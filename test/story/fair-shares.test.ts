@@ -1,15 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
 import { changeConfig } from '../support/edit-config.ts';
 import { expectError } from '../support/error-object.ts';
-import {
-  type ConfigPart,
-  type GatewaySettings,
-  type LocalGateway,
-  startGateway,
-} from '../support/gateway.ts';
-import { askTimes, rateOf, refusalOf, startLimited } from '../support/limits.ts';
-import { type RedisServer, startRedis } from '../support/redis.ts';
+import { type GatewaySettings, type LocalGateway, startGateway } from '../support/gateway.ts';
+import { rateOf, startLimited } from '../support/limits.ts';
+import { startRedis } from '../support/redis.ts';
 import { redisDecides } from '../support/redis-gateway.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { tempText } from '../support/temp.ts';
@@ -83,26 +78,6 @@ describe('of the requests that an upstream takes, one address without a token', 
     );
   });
 
-  test('gets what the upstream says', async () => {
-    const { gateway, upstream } = await front({
-      ...SHARE_OF_TWO,
-      api: { max_requests: 2, max_requests_per_caller: '100%' },
-    });
-    await hold({ gateway, upstream }, from('192.0.2.1'));
-    await hold({ gateway, upstream }, from('192.0.2.1'));
-    expectOverloaded(await gateway.ask(head('GET /a', from('192.0.2.2'))));
-  });
-
-  test('gets one at least', async () => {
-    const { gateway, upstream } = await front({
-      ...SHARE_OF_TWO,
-      api: { max_requests: 3, max_requests_per_caller: '1%' },
-    });
-    await hold({ gateway, upstream }, from('192.0.2.1'));
-    expectOverloaded(await gateway.ask(head('GET /a', from('192.0.2.1'))));
-    expect((await gateway.ask(head('GET /a', from('192.0.2.2')))).status).toBe(200);
-  });
-
   test('gets no more with slow bodies, which reach the upstream late or never', async () => {
     const { gateway } = await front();
     for (let i = 0; i < 2; i++) {
@@ -113,49 +88,29 @@ describe('of the requests that an upstream takes, one address without a token', 
     expectOverloaded(await gateway.ask(head('GET /a', from('192.0.2.1'))));
     expect((await gateway.ask(head('GET /a', from('192.0.2.2')))).status).toBe(200);
   });
-
-  test('follows a reload', async () => {
-    const { gateway, upstream } = await front();
-    await hold({ gateway, upstream }, from('192.0.2.1'));
-    await hold({ gateway, upstream }, from('192.0.2.1'));
-    await changeConfig(gateway, {
-      upstreams: {
-        api: { url: `http://127.0.0.1:${upstream.port}`, max_requests: 8, max_requests_per_caller: '50%' },
-      },
-    });
-    await gateway.app.reload();
-    expect((await gateway.ask(head('GET /a', from('192.0.2.1')))).status).toBe(200);
-  });
 });
 
-describe('a caller with a token', () => {
-  const users = async (settings: ConfigPart = {}) => {
-    const limited = await startLimited({}, { api: { max_requests: 8 }, upstream: holding, ...settings });
-    const bearer = (name: string) => limited.issuer.bearer({ sub: name });
-    return { ...limited, bearer };
-  };
+test('a share follows a reload', async () => {
+  const { gateway, upstream } = await front();
+  for (let i = 0; i < 2; i++) await hold({ gateway, upstream }, from('192.0.2.1'));
+  expectOverloaded(await gateway.ask(head('GET /a', from('192.0.2.1'))));
+  const api = { url: `http://127.0.0.1:${upstream.port}`, max_requests: 8, max_requests_per_caller: '50%' };
+  await changeConfig(gateway, { upstreams: { api } });
+  await gateway.app.reload();
+  expect((await gateway.ask(head('GET /a', from('192.0.2.1')))).status).toBe(200);
+});
 
-  test('has its own share, across addresses and tokens', async () => {
-    const { gateway, upstream, bearer, issuer } = await users({
-      config: { trusted_proxies: ['127.0.0.1'], log: { level: 'silent', access: false } },
-    });
-    await hold({ gateway, upstream }, bearer('anna'), from('192.0.2.1'));
-    await hold({ gateway, upstream }, issuer.bearer({ sub: 'anna', jti: 'another' }), from('192.0.2.2'));
-    expectOverloaded(await gateway.ask(head('GET /a', bearer('anna'), from('192.0.2.3'))));
-    expect((await gateway.ask(head('GET /a', bearer('berta'), from('192.0.2.1')))).status).toBe(200);
-  });
-
-  test('takes nothing of what is for its address, where no token is', async () => {
-    const { gateway, upstream, bearer } = await users();
-    await hold({ gateway, upstream }, bearer('anna'));
-    await hold({ gateway, upstream }, bearer('anna'));
-    const open = (path: string) => head(`GET /open/${path}`);
-    expect((await gateway.ask(open('a'))).status).toBe(200);
-    for (let i = 0; i < 2; i++) await (await gateway.connect()).send(open('held'));
-    await waitFor('four are in flight', async () => (await inFlight(gateway)) === 4);
-    expectOverloaded(await gateway.ask(open('a')));
-    expect((await gateway.ask(head('GET /a', bearer('berta')))).status).toBe(200);
-  });
+test('a caller with a token has its own share, across addresses and tokens', async () => {
+  const { gateway, upstream, issuer } = await startLimited(
+    {},
+    { api: { max_requests: 8 }, upstream: holding, config: { trusted_proxies: ['127.0.0.1'] } },
+  );
+  for (const jti of ['1', '2'])
+    await hold({ gateway, upstream }, issuer.bearer({ jti }), from(`192.0.2.${jti}`));
+  expectOverloaded(await gateway.ask(head('GET /a', issuer.bearer(), from('192.0.2.3'))));
+  const berta = issuer.bearer({ sub: 'berta' });
+  expect((await gateway.ask(head('GET /a', berta, from('192.0.2.1')))).status).toBe(200);
+  expect((await gateway.ask(head('GET /open/a', from('192.0.2.1')))).status).toBe(200);
 });
 
 test('a reached cap is named in the log and in a metric', async () => {
@@ -189,62 +144,20 @@ const FULL = {
   api: { max_requests: 1 },
 };
 
-describe('what the upstream has no room for draws on no limit', () => {
-  /** Fills the upstream from a route without a bucket, asks for things, and makes room again. */
-  async function refusedFor(gateway: LocalGateway, upstream: CaptureUpstream): Promise<void> {
-    const held = await hold({ gateway, upstream });
-    for (let i = 0; i < 9; i++) expectOverloaded(await gateway.ask(head('GET /things/7/a')));
-    held.reset();
-    await waitFor('there is room', async () => (await inFlight(gateway)) === 0);
-  }
-
-  test('in memory', async () => {
-    const { gateway, upstream } = await front({
-      api: FULL.api,
-      config: {
-        limits: await tempText('limits.yaml', stringify({ ...FULL.limits, global: { address: '7/1m' } })),
-      },
-    });
-    await refusedFor(gateway, upstream);
-    const response = await gateway.ask(head('GET /things/7/a'));
-    expect([response.status, rateOf(response).remaining]).toEqual([200, 4]);
-  });
-
-  describe('in Redis', () => {
-    let redis: RedisServer;
-    beforeAll(async () => {
-      redis = await startRedis();
-    });
-    afterAll(() => redis.close());
-
-    test('as well', async () => {
-      const { gateway, upstream } = await front({
-        api: FULL.api,
-        config: {
-          limits: await tempText('limits.yaml', stringify({ ...FULL.limits, global: { address: '7/1m' } })),
-          store: { redis: `redis://127.0.0.1:${redis.port}`, timeout: '1s' },
-        },
-      });
-      await redisDecides(gateway);
-      await refusedFor(gateway, upstream);
-      const response = await gateway.ask(head('GET /things/7/a'));
-      expect([response.status, rateOf(response).remaining]).toEqual([200, 4]);
-    });
-  });
-
-  test('and is told of its limits and its token first, where they refuse it', async () => {
-    const limited = await startLimited(
-      { buckets: { things: { user: '2/1m' } }, routes: { '/things': 'things' } },
-      { api: FULL.api, upstream: holding },
-    );
-    const { gateway, upstream, issuer } = limited;
-    const bearer = issuer.bearer();
-    await askTimes(limited, 2, 'GET /things', bearer);
-    await hold({ gateway, upstream }, bearer);
-    expectOverloaded(await gateway.ask(head('GET /a', bearer)));
-    refusalOf(await gateway.ask(head('GET /things', bearer)));
-    expect((await gateway.ask(head('GET /things'))).status).toBe(401);
-  });
+test.each(['memory', 'Redis'])('what the upstream has no room for draws on no limit in %s', async where => {
+  const redis = where === 'Redis' ? await startRedis() : null;
+  if (redis !== null) onTestFinished(() => redis.close());
+  const store = redis === null ? {} : { store: { redis: `redis://127.0.0.1:${redis.port}`, timeout: '1s' } };
+  const limits = await tempText('limits.yaml', stringify({ ...FULL.limits, global: { address: '7/1m' } }));
+  const { gateway, upstream } = await front({ api: FULL.api, config: { limits, ...store } });
+  if (redis !== null) await redisDecides(gateway);
+  // It is full from a route without a bucket, and has room again later.
+  const held = await hold({ gateway, upstream });
+  for (let i = 0; i < 9; i++) expectOverloaded(await gateway.ask(head('GET /things/7/a')));
+  held.reset();
+  await waitFor('there is room', async () => (await inFlight(gateway)) === 0);
+  const response = await gateway.ask(head('GET /things/7/a'));
+  expect([response.status, rateOf(response).remaining]).toEqual([200, 4]);
 });
 
 describe('a permit comes back, once, from a request', () => {

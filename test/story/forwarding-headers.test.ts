@@ -75,17 +75,20 @@ describe('without a trusted proxy', () => {
     expect(values(fields, 'x-request-id')).toEqual([expect.stringMatching(/^[A-Za-z0-9._-]{1,64}$/)]);
   });
 
-  test.each(SPELLINGS)('no claim of the client reaches it, written %s', async (_, spell) => {
-    const request = await forwarded([...CLAIMS, ...OVERRIDES].flatMap(spell));
-    expect(request.head.toString('latin1')).not.toContain('forged');
-    const own = ['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host'];
+  test('no claim of the client reaches it, however it is written', async () => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port });
     const claims = [...CLAIMS, ...OVERRIDES].map(name => name.toLowerCase());
-    expect(
-      folded(request)
-        .filter(name => claims.includes(name))
-        .sort(),
-    ).toEqual([...own].sort());
-    expect(values(request.fields, 'x-forwarded-for')).toEqual(['127.0.0.1']);
+    for (const [spelling, spell] of SPELLINGS) {
+      const lines = [...CLAIMS, ...OVERRIDES].flatMap(spell);
+      expect((await gateway.ask(head('GET /a', ...lines))).status).toBe(200);
+      const [request] = upstream.requests.splice(0);
+      if (request === undefined) throw new Error('nothing was forwarded');
+      expect(request.head.toString('latin1'), spelling).not.toContain('forged');
+      const passed = folded(request).filter(name => claims.includes(name));
+      expect(passed.sort(), spelling).toEqual(['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto']);
+      expect(values(request.fields, 'x-forwarded-for')).toEqual(['127.0.0.1']);
+    }
   });
 
   test('no claim reaches it as a trailer', async () => {
@@ -185,13 +188,14 @@ describe('behind a trusted proxy', () => {
     ]);
   });
 
-  test.each(['X_Forwarded_For', 'x-forwarded_for', 'X_Real_IP', 'X.Real.IP', 'X-Forwarded~For'])(
-    'other punctuation is still no hyphen: %s',
-    async name => {
-      const request = await forwarded([`${name}: forged`], TRUSTED);
-      expect(request.head.toString('latin1')).not.toContain('forged');
-    },
-  );
+  test('other punctuation is still no hyphen', async () => {
+    const all = ['X_Forwarded_For', 'x-forwarded_for', 'X_Real_IP', 'X.Real.IP', 'X-Forwarded~For'];
+    const request = await forwarded(
+      all.map(name => `${name}: forged`),
+      TRUSTED,
+    );
+    expect(request.head.toString('latin1')).not.toContain('forged');
+  });
 
   test('headers that override method and path are removed all the same', async () => {
     const request = await forwarded(
@@ -226,38 +230,24 @@ describe('a request id', () => {
     expect(names(fields)).not.toContain('X_Request_Id');
   });
 
-  test.each(['a', 'A-b_c.9', 'a'.repeat(64)])('of a trusted peer is kept: %s', async id => {
+  test('of a trusted peer is kept if it is valid and came once, else replaced', async () => {
     const upstream = await startUpstream();
     const gateway = await startGateway({ upstreamPort: upstream.port, ...TRUSTED });
-    const response = await gateway.ask(head('GET /a', `X-Request-Id: ${id}`));
-    expect(header(response, 'x-request-id')).toBe(id);
-    expect(values(upstream.onlyRequest.fields, 'x-request-id')).toEqual([id]);
-  });
-
-  test.each(['', 'a b', 'a\xe9', 'a/b', 'a'.repeat(65)])(
-    'of a trusted peer is replaced if it is invalid: %j',
-    async id => {
-      const request = await forwarded([`X-Request-Id: ${id}`], TRUSTED);
-      expect(values(request.fields, 'x-request-id')).toEqual([
-        expect.stringMatching(/^[A-Za-z0-9._-]{2,64}$/),
-      ]);
-      expect(values(request.fields, 'x-request-id')).not.toEqual([id]);
-    },
-  );
-
-  test('of a trusted peer is replaced where it came twice', async () => {
-    for (const ids of [
-      ['one', 'two'],
-      ['same', 'same'],
-      ['one', 'two', 'three'],
-      ['one', ''],
+    for (const [ids, isKept] of [
+      ...[['a'], ['A-b_c.9'], ['a'.repeat(64)]].map(ids => [ids, true] as const),
+      ...[[''], ['a b'], ['a\xe9'], ['a/b'], ['a'.repeat(65)]].map(ids => [ids, false] as const),
+      ...[
+        ['one', 'two'],
+        ['same', 'same'],
+        ['one', 'two', 'three'],
+        ['one', ''],
+      ].map(ids => [ids, false] as const),
     ]) {
-      const request = await forwarded(
-        ids.map(id => `X-Request-Id: ${id}`),
-        TRUSTED,
-      );
-      expect(values(request.fields, 'x-request-id')).toHaveLength(1);
-      expect(ids).not.toContain(values(request.fields, 'x-request-id')[0]);
+      const response = await gateway.ask(head('GET /a', ...ids.map(id => `X-Request-Id: ${id}`)));
+      const sent = values(upstream.requests.at(-1)?.fields ?? [], 'x-request-id');
+      expect(sent, ids.join()).toEqual([header(response, 'x-request-id')]);
+      expect(sent[0]).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
+      expect(ids.includes(sent[0] ?? ''), ids.join()).toBe(isKept);
     }
   });
 

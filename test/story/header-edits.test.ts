@@ -61,18 +61,20 @@ describe('request_headers', () => {
     expect(names(fields).filter(name => /cookie|debug/i.test(name))).toEqual([]);
   });
 
-  it.each(['X-Plan', 'x_plan', 'X.PLAN', 'X-Fixed', 'x_fixed', 'X~Trace', 'X_Debug'])(
-    'never come from the client: %s',
-    async name => {
-      const { issuer, sent } = await front();
-      const bearer = issuer.bearer({ plan: 'silver' });
+  it('never come from the client, however it spells them', async () => {
+    const { issuer, sent } = await front();
+    const bearer = issuer.bearer({ plan: 'silver' });
+    for (const name of ['X-Plan', 'x_plan', 'X.PLAN', 'X-Fixed', 'x_fixed', 'X~Trace', 'X_Debug']) {
       for (const target of ['GET /a/7', 'GET /open']) {
         const { fields } = await sent(target, bearer, `${name}: forged`, `${name}: forged`);
-        expect(fields.filter(part => part.includes('forged'))).toEqual([]);
+        expect(
+          fields.filter(part => part.includes('forged')),
+          name,
+        ).toEqual([]);
         expect(values(fields, 'x-plan')).toEqual(['silver']);
       }
-    },
-  );
+    }
+  });
 
   it('are left out where the claim is missing or has more than one spelling', async () => {
     const { issuer, sent } = await front();

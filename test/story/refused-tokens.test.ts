@@ -76,16 +76,15 @@ describe('a claim that a token lacks', () => {
   const warnings = (lines: readonly string[]) =>
     lines.map(line => JSON.parse(line)).filter(({ type }) => type === 'token');
 
-  test.each([
-    ['iss', { iss: undefined }],
-    ['exp', { exp: 'soon' }],
-    ['azp', { azp: undefined }],
-    ['sub', { sub: '' }],
-  ])('is named in the log: %s', async (claim, claims) => {
+  test('is named in the log', async () => {
     const { issuer, gateway } = await front();
-    expectInvalidToken(await gateway.ask(get('/things', issuer.bearer(claims))));
-    expect(accessLines(gateway)).toMatchObject([{ tokenRefused: 'claim', claim }]);
-    expect(warnings(gateway.logLines)).toMatchObject([{ level: 'warn', reason: 'claim', claim, tokens: 1 }]);
+    const claims = { iss: undefined, exp: 'soon', azp: undefined, sub: '' };
+    for (const [claim, value] of Object.entries(claims))
+      expectInvalidToken(await gateway.ask(get('/things', issuer.bearer({ [claim]: value }))));
+    const names = Object.keys(claims);
+    expect(accessLines(gateway)).toMatchObject(names.map(claim => ({ tokenRefused: 'claim', claim })));
+    const expected = names.map(claim => ({ level: 'warn', reason: 'claim', claim, tokens: 1 }));
+    expect(warnings(gateway.logLines)).toMatchObject(expected);
   });
 
   test('is warned of once, however many made-up tokens lack it', async () => {

@@ -145,7 +145,7 @@ export class BareGateway {
   bearer(claims: Readonly<Record<string, unknown>> = {}): string {
     const issuer = this.#identity?.issuers[0];
     const usual: Readonly<Record<string, unknown>> = { azp: 'app', sub: 'alice', ...claims };
-    const values = issuer?.claimsOf('user')?.map(name => String(usual[name])) ?? [];
+    const values = issuer?.claimsOf('user')?.map(name => String(usual[name] ?? '')) ?? [];
     return `Bearer ${issuer?.token('user', values, usual)}`;
   }
 
