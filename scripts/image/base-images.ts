@@ -8,7 +8,7 @@ export const BASE = 'localhost/weir-base';
 /** Stands for node:26-trixie-slim: npm and a shell as well. */
 export const BUILD_BASE = 'localhost/weir-build-base';
 
-const LIBRARIES = ['libc6', 'libgcc-s1', 'libstdc++6'];
+const LIBRARIES = ['libc6', 'libatomic1', 'libgcc-s1', 'libstdc++6'];
 const SHELL = 'busybox-static';
 const FOLDERS = ['dev', 'etc', 'etc/weir', 'proc', 'root', 'sys', 'tmp', 'usr/bin', 'bin'];
 /** Where a machine in a network of its own keeps the authorities that its registry needs. */
