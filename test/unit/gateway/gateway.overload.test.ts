@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../../src/config/index.ts';
+import type * as core from '../../../src/core/index.ts';
 import { systemClock, thisMachine } from '../../../src/core/index.ts';
 import { Gateway, UnlistedProxies } from '../../../src/gateway/index.ts';
+import { silent } from '../../../src/limit-tests/test-identity.ts';
 import { Limiting, Overload } from '../../../src/runtime/index.ts';
 import { Listeners } from '../../../src/server/index.ts';
 import { expectError } from '../../support/error-object.ts';
@@ -11,27 +13,14 @@ import { ownBuffered } from '../../support/own-buffered.ts';
 import { head } from '../../support/requests.ts';
 import { header, openRaw } from '../../support/wire/index.ts';
 
-const silent = () => {};
-const listener = {
-  ...{ switched: silent, lasting: silent, finished: silent, untrustedForwarding: silent },
-  ...{ decided: silent, held: silent, shadowRefused: silent },
-  ...{ shadowRestricted: silent, invalid: silent, refusedByRestriction: silent },
-  ...{ restricted: silent, prolonged: silent, released: silent, evicted: silent },
-  ...{
-    decidedBy: silent,
-    failed: silent,
-    lost: silent,
-    found: silent,
-    behind: silent,
-    caughtUp: silent,
-    shareFailed: silent,
-    subscribed: silent,
-    beat: silent,
-  },
-  ...{ proxyHeaderRefused: silent, handshakeEnded: silent, http2Closed: silent },
-  ...{ readTooSlowly: silent, buffersFull: silent },
-  ...{ began: silent, ended: silent, unlistedProxy: silent },
-};
+const listener = silent<
+  core.ExchangeListener &
+    core.LimitListener &
+    core.StoreListener &
+    core.ConnectionListener &
+    core.OverloadListener &
+    core.ProxyListener
+>();
 
 /** A gateway on real sockets whose event loop is as late as `late` says. */
 async function listening() {
@@ -47,7 +36,7 @@ async function listening() {
   const sent: string[] = [];
   const send = ({ target }: { target: string }) => {
     sent.push(target);
-    return { abort: silent };
+    return { abort: () => {} };
   };
   const gateway = new Gateway({
     ...{ clock: systemClock, randomBytes, limiting, overload, nextRequestId: () => 'id', listener },

@@ -1,42 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { loadConfig } from '../../../src/config/index.ts';
 import { Limiting } from '../../../src/runtime/index.ts';
-import { writeGatewayConfig } from '../../support/gateway.ts';
-import { tempText } from '../../support/temp.ts';
 import { FrozenClock } from '../limits/frozen-clock.ts';
+import { quietListener, quietStoreListener, snapshotOf } from '../workers/thread-parts.ts';
 
-const quiet = () => {};
-const listener = {
-  ...{ decided: quiet, held: quiet, shadowRefused: quiet },
-  ...{ shadowRestricted: quiet, invalid: quiet, refusedByRestriction: quiet },
-  ...{ restricted: quiet, prolonged: quiet, released: quiet, evicted: quiet },
-};
-const storeListener = {
-  decidedBy: quiet,
-  failed: quiet,
-  lost: quiet,
-  found: quiet,
-  behind: quiet,
-  caughtUp: quiet,
-  shareFailed: quiet,
-  subscribed: quiet,
-  beat: quiet,
-};
+const quiet = { listener: quietListener, storeListener: quietStoreListener };
 const OFFENDER = '192.0.2.1';
-
-async function limitsOf(text: string) {
-  const limits = await tempText('limits.yaml', text);
-  const path = await writeGatewayConfig({ upstreamPort: 1, config: { limits } });
-  const loaded = await loadConfig(path, { env: {}, generation: 1 });
-  if (!loaded.ok) throw new Error('the configuration is wrong');
-  return loaded.snapshot;
-}
 
 /** Whether the third invalid request restricts its address although another address came after its first. */
 async function remembersThrough(limitKeys: number): Promise<boolean> {
-  const snapshot = await limitsOf('global: off\ninvalid_requests: { limit: 2/10m, restrict_for: 10m }\n');
-  const dependencies = { clock: new FrozenClock(), randomBytes, listener, storeListener, limitKeys };
+  const snapshot = await snapshotOf('global: off\ninvalid_requests: { limit: 2/10m, restrict_for: 10m }\n');
+  const dependencies = { clock: new FrozenClock(), randomBytes, ...quiet, limitKeys };
   const limiting = new Limiting(snapshot.limits, dependencies);
   const note = (...addresses: string[]) => {
     for (const address of addresses) limiting.invalidRequests.note(address);
@@ -53,8 +27,11 @@ test('`caps.limit_keys` bounds the tables of offences, too', async () => {
 
 test('a reload that never restricts a client any more ends what rules in shadow hold against it', async () => {
   const rule = 'invalid_requests: { limit: 1/10m, restrict_for: 10m, shadow: true }\n';
-  const [before, after] = [await limitsOf(rule), await limitsOf(`${rule}never_restrict: [192.0.2.0/24]\n`)];
-  const dependencies = { clock: new FrozenClock(), randomBytes, listener, storeListener, limitKeys: 100 };
+  const [before, after] = [
+    await snapshotOf(rule),
+    await snapshotOf(`${rule}never_restrict: [192.0.2.0/24]\n`),
+  ];
+  const dependencies = { clock: new FrozenClock(), randomBytes, ...quiet, limitKeys: 100 };
   const limiting = new Limiting(before.limits, dependencies);
   for (const address of [OFFENDER, OFFENDER, '198.51.100.1', '198.51.100.1'])
     limiting.invalidRequests.note(address);

@@ -216,7 +216,12 @@ describe('a request that its upstream has no room for', () => {
   test('draws on no limit, and takes the place of the one that leaves', async () => {
     const bare = await start();
     const held = bare.send('GET /a', BOB);
-    expect(statusesOf(await bare.askTimes(9, 'GET /things', ALICE))).toEqual(Array(9).fill(503));
+    const refused = await bare.askTimes(9, 'GET /things', ALICE);
+    expect(statusesOf(refused)).toEqual(Array(9).fill(503));
+    expect(refused.flatMap(rateFieldsOf)).toEqual(Array(9).fill('retry-after'));
+    expect(bare.records.every(({ decision }) => decision === null)).toBe(true);
+    // Only the one in flight was decided.
+    expect(bare.told.filter(([event]) => event === 'decided')).toHaveLength(1);
     held.leave();
     bare.service = answering(200);
     expect(rateOf(await bare.ask('GET /things', ALICE)).remaining).toBe(1);
