@@ -276,7 +276,7 @@ const REFUSED: readonly (readonly [values: object, words: string])[] = [
   ),
 ];
 
-describe.each(HELM_VERSIONS)('Helm %s', helm => {
+describe.concurrent.each(HELM_VERSIONS)('Helm %s', helm => {
   it.each(REFUSED)('refuses %j in words', async (values, words) => {
     const { code, err } = await template(values, { helm });
     expect(code).not.toBe(0);
@@ -385,7 +385,7 @@ describe.each(HELM_VERSIONS)('Helm %s', helm => {
 });
 
 // Helm removes what null says, the defaults included.
-describe('values that are null', () => {
+describe.concurrent('values that are null', () => {
   it.each(Object.keys(valuesSchema.shape))('end in no fault of a template: %s', async key => {
     const paths = PATHS.filter(path => path === key || path.startsWith(`${key}.`));
     for (const path of paths) {
