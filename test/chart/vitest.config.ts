@@ -7,7 +7,8 @@ export default defineConfig({
   test: {
     include: ['test/chart/*.test.ts'],
     globalSetup: ['test/chart/helm-fetched.ts'],
-    testTimeout: 60_000,
+    // Generous: it only ends what went wrong on a busy machine.
+    testTimeout: 300_000,
     isolate: false,
   },
 });

@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   root: join(import.meta.dirname, '../..'),
   test: {
-    setupFiles: ['test/support/setup.ts', 'test/support/forget-secrets.ts'],
+    setupFiles: ['test/support/setup.ts'],
     include: ['test/clients/*.test.ts'],
     expect: { poll: { timeout: 10_000 } },
     // The first build of a client fetches what it is made of.

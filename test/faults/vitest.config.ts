@@ -6,7 +6,7 @@ export default defineConfig({
   root: join(import.meta.dirname, '../..'),
   test: {
     globalSetup: ['test/support/redis-installed.ts'],
-    setupFiles: ['test/support/setup.ts', 'test/support/forget-secrets.ts'],
+    setupFiles: ['test/support/setup.ts'],
     include: ['test/faults/*.test.ts'],
     testTimeout: 600_000,
     hookTimeout: 120_000,

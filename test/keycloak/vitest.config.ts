@@ -6,7 +6,7 @@ const ALL = 'test/keycloak/*.test.ts';
 const OUTAGES = 'test/keycloak/outages.test.ts';
 
 const SHARED = {
-  setupFiles: ['test/support/setup.ts', 'test/support/forget-secrets.ts'],
+  setupFiles: ['test/support/setup.ts'],
   expect: { poll: { timeout: 10_000 } },
   testTimeout: 180_000,
   // The first run on a machine fetches a browser.

@@ -3,6 +3,9 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 const ROOT = join(import.meta.dirname, '../..');
+// As in vitest.config.ts of the root.
+process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'node_modules/.cache/weir-compile');
+
 const SHARED = {
   setupFiles: ['test/support/setup.ts', 'test/support/costs/file-cost.ts'],
   expect: { poll: { timeout: 60_000 } },

@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   root: join(import.meta.dirname, '../..'),
   test: {
-    setupFiles: ['test/support/setup.ts', 'test/support/forget-secrets.ts'],
+    setupFiles: ['test/support/setup.ts'],
     include: ['test/migrating/*.test.ts'],
     expect: { poll: { timeout: 60_000 } },
     testTimeout: 300_000,

@@ -149,13 +149,13 @@ test(`in ${HISTORIES} histories of ${STEPS} steps Redis decides what memory deci
   await check(HISTORIES, async calls => {
     await replay(calls, newGateways(await newRunner(false), leapingClock));
   });
-}, 300_000);
+});
 
 test(`in ${FEWER} histories the model of Redis decides what memory decides`, async () => {
   await check(FEWER, async calls => {
     await replay(calls, newGateways(new ModelRunner(), leapingClock));
   });
-}, 300_000);
+});
 
 test(`in ${FEWER} histories with groups and resources on other nodes only the name of an exhausted limit may be another`, async () => {
   await check(FEWER, async calls => {
@@ -165,7 +165,7 @@ test(`in ${FEWER} histories with groups and resources on other nodes only the na
       return order.indexOf(response.role) < order.indexOf(expected.role);
     });
   });
-}, 300_000);
+});
 
 test(`in ${FEWER} histories a refusal that is known already is told as Redis would tell it`, async () => {
   let known = 0;
@@ -185,4 +185,4 @@ test(`in ${FEWER} histories a refusal that is known already is told as Redis wou
     );
   });
   expect(known).toBeGreaterThan(FEWER);
-}, 300_000);
+});

@@ -38,9 +38,6 @@ test.each([
   ['server', 'request', fuzzHttp2Requests],
 ] as const)(
   `of ${FRAMES} connections of frames our %s takes no %s for whole that Node's or Go's reads otherwise`,
-  {
-    timeout: 600_000,
-  },
   async (_side, _message, fuzz) => {
     const { accepted, refused, stricterGo, findings } = await fuzz({ seed: seedOfRun(), cases: FRAMES });
     expect(findings).toEqual([]);
@@ -51,17 +48,13 @@ test.each([
   },
 );
 
-test(`in ${EXCHANGES} exchanges Node's client and our server tell the same of each message`, {
-  timeout: 600_000,
-}, async () => {
+test(`in ${EXCHANGES} exchanges Node's client and our server tell the same of each message`, async () => {
   const { whole, findings } = await fuzzHttp2Exchanges({ seed: seedOfRun(), cases: EXCHANGES });
   expect(findings).toEqual([]);
   expect(whole).toBeGreaterThan(0.7 * EXCHANGES);
 });
 
-test(`of the header blocks of ${BLOCKS} connections, ours and Go's HPACK make the same`, {
-  timeout: 600_000,
-}, async () => {
+test(`of the header blocks of ${BLOCKS} connections, ours and Go's HPACK make the same`, async () => {
   const { decoded, refused, findings } = await fuzzHpack({ seed: seedOfRun(), cases: BLOCKS });
   expect(findings).toEqual([]);
   expect(decoded).toBeGreaterThan(3 * BLOCKS);

@@ -25,7 +25,6 @@ function addressOf(number: number): string {
  */
 test.runIf(process.platform === 'linux')(
   `of ${REQUESTS} mutated requests the upstream sees each at most once and as it was sent, but for prefix and base, and for its host alone`,
-  { timeout: 600_000 },
   async () => {
     const seed = seedOfRun();
     const captured = new Map<string, CapturedRequest[]>();

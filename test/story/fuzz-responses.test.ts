@@ -45,9 +45,7 @@ async function sendResponse(seed: number, exchange: UpstreamExchange): Promise<v
   else exchange.connection.reset();
 }
 
-test(`of ${RESPONSES} mutated answers a client gets the one to its request or an error, never another`, {
-  timeout: 600_000,
-}, async () => {
+test(`of ${RESPONSES} mutated answers a client gets the one to its request or an error, never another`, async () => {
   const seed = seedOfRun();
   const upstream = await startUpstream(exchange => sendResponse(seed, exchange));
   // They only end what went wrong: an upstream that has nothing more to send closes.

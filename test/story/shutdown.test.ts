@@ -20,15 +20,6 @@ async function listening(gateway: TestGateway): Promise<boolean> {
   return client !== null;
 }
 
-describe.each(['SIGTERM', 'SIGINT'] as const)('on %s', signal => {
-  test('an idle gateway ends at once with exit code 0', async () => {
-    // Longer than a test may last.
-    const { gateway } = await front({ delay: '0s', drain: '10m' });
-    gateway.signal(signal);
-    expect(await gateway.exit).toBe(0);
-  });
-});
-
 describe('on SIGTERM', () => {
   test('readiness fails at once, while requests are served until the delay is over', async () => {
     const { gateway } = await front({ delay: '3s', drain: '5s' });

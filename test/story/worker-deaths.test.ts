@@ -1,13 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { changeConfig } from '../support/edit-config.ts';
 import { frailHost } from '../support/frail-host.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { head } from '../support/requests.ts';
 import { tempFolder } from '../support/temp.ts';
-import { waitFor } from '../support/wait.ts';
+import { sleep, waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
 
 async function front(config = {}) {
@@ -32,6 +32,7 @@ function startClients(gateway: LocalGateway, count: number) {
         () => 'closed',
       );
       outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+      await sleep(5);
     }
   };
   const clients = Array.from({ length: count }, client);
@@ -44,38 +45,55 @@ function startClients(gateway: LocalGateway, count: number) {
   };
 }
 
-describe('a worker that dies under load is replaced', () => {
-  test.each([
+test('under load four workers that die of different causes are replaced, and the fifth within a minute ends the process', async () => {
+  const { gateway, kill } = await front();
+  const clients = startClients(gateway, 4);
+  const areServed = async () => {
+    const before = clients.outcomes.get('200') ?? 0;
+    await waitFor('clients are served', () => (clients.outcomes.get('200') ?? 0) > before + 20);
+  };
+  let deaths = 0;
+  for (const [fault, cause] of [
     ['runs out of memory', /memory limit/],
     ['throws what nobody catches', /a fault of a test/],
     ['exits', /ended with code 3/],
     ['is terminated', /ended with code 1/],
-  ])('one that %s', async (fault, cause) => {
-    const { gateway, kill } = await front();
-    const clients = startClients(gateway, 4);
-    await waitFor('clients are served', () => (clients.outcomes.get('200') ?? 0) > 20);
+  ] as const) {
+    await areServed();
     kill(1, fault);
-    await waitFor('it is replaced', () => said(gateway, 'a new worker has taken its place').length === 1);
-    const [line = '{}'] = said(gateway, 'a worker ended and is replaced');
-    expect(JSON.parse(line)).toMatchObject({ worker: 1, cause: expect.stringMatching(cause) });
-    const before = clients.outcomes.get('200') ?? 0;
-    await waitFor('clients are served again', () => (clients.outcomes.get('200') ?? 0) > before + 20);
-    await clients.stop();
-    expect([...clients.outcomes.keys()].filter(outcome => outcome !== '200' && outcome !== 'closed')).toEqual(
-      [],
+    deaths++;
+    await waitFor(
+      'it is replaced',
+      () => said(gateway, 'a new worker has taken its place').length === deaths,
     );
-    expect(await gateway.app.drain()).toBe(true);
-  });
+    const line = said(gateway, 'a worker ended and is replaced')[deaths - 1] ?? '{}';
+    expect(JSON.parse(line)).toMatchObject({ worker: 1, cause: expect.stringMatching(cause) });
+  }
+  await areServed();
+  await clients.stop();
+  expect([...clients.outcomes.keys()].filter(outcome => outcome !== '200' && outcome !== 'closed')).toEqual(
+    [],
+  );
+  kill(1, 'throws what nobody catches');
+  expect(await gateway.app.failed).toContain('a fault of a test');
 });
 
-test('what a worker has counted outlives it, and metrics say that it was replaced', async () => {
+test('what a worker has counted outlives it, and a new one begins with the configuration in use, at the addresses of the start', async () => {
   const { gateway, kill } = await front();
   for (let sent = 0; sent < 20; sent++) await gateway.ask(head('GET /a'));
   const sum = async (name: string) =>
     [...(await gateway.metric(name)).values()].reduce((all, value) => all + value, 0);
   await waitFor('all are counted', async () => (await sum('weir_requests_total')) === 20);
-  kill(1, 'is terminated');
-  await waitFor('it is replaced', () => said(gateway, 'a new worker has taken its place').length === 1);
+  let deaths = 0;
+  const replace = async (worker: number) => {
+    kill(worker, 'is terminated');
+    deaths++;
+    await waitFor(
+      'it is replaced',
+      () => said(gateway, 'a new worker has taken its place').length === deaths,
+    );
+  };
+  await replace(1);
   expect([await sum('weir_requests_total'), await sum('weir_worker_requests_total')]).toEqual([20, 20]);
   expect(await gateway.metric('weir_worker_replacements_total')).toEqual(
     new Map([
@@ -84,40 +102,17 @@ test('what a worker has counted outlives it, and metrics say that it was replace
     ]),
   );
   await waitFor('both are up', async () => (await sum('weir_worker_up')) === 2);
-});
-
-test('a new worker begins with the configuration in use, at the addresses of the start', async () => {
-  const { gateway, kill } = await front();
   await changeConfig(gateway, {
     routes: [{ path: '/b', upstream: 'api', authentication: 'none' }],
     listen: { http: '127.0.0.1:0', grpc: '127.0.0.1:0', admin: '127.0.0.1:0' },
   });
   await gateway.app.reload();
-  for (const worker of [1, 2]) {
-    kill(worker, 'is terminated');
-    await waitFor(
-      'it is replaced',
-      () => said(gateway, 'a new worker has taken its place').length === worker,
-    );
-  }
+  await replace(1);
+  await replace(2);
   for (let count = 0; count < 20; count++) {
     expect((await gateway.ask(head('GET /b'))).status).toBe(200);
     expect((await gateway.ask(head('GET /a'))).status).toBe(404);
   }
-});
-
-test('five deaths within a minute end the process with the cause', async () => {
-  const { gateway, kill } = await front();
-  for (let deaths = 1; deaths <= 5; deaths++) {
-    kill(1, 'throws what nobody catches');
-    await waitFor('it is gone', () => said(gateway, 'a worker ended and is replaced').length === deaths);
-    if (deaths < 5)
-      await waitFor(
-        'it is replaced',
-        () => said(gateway, 'a new worker has taken its place').length === deaths,
-      );
-  }
-  expect(await gateway.app.failed).toContain('a fault of a test');
 });
 
 test('a worker that gets no thread is tried again, and then the process ends with the cause', async () => {

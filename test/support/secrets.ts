@@ -6,7 +6,7 @@ const SHORTEST = 8;
 
 const secrets = new Set<string>();
 
-/** Before each test (`forget-secrets.ts`): forgets the secrets of the test before. */
+/** Before each test (`setup.ts`): forgets the secrets of the test before. */
 export function forgetSecrets(): void {
   secrets.clear();
 }

@@ -5,9 +5,7 @@ import { runs, seedOfRun } from '../../support/runs.ts';
 
 const CONVERSATIONS = runs(WHOLE_CONVERSATIONS);
 
-test(`of ${CONVERSATIONS} conversations, mutated or not, our connections see no request that Node's and Go's servers do not see, and none otherwise, however the bytes come`, {
-  timeout: 600_000,
-}, async () => {
+test(`of ${CONVERSATIONS} conversations, mutated or not, our connections see no request that Node's and Go's servers do not see, and none otherwise, however the bytes come`, async () => {
   const result = await fuzzRequests({ seed: seedOfRun(), cases: CONVERSATIONS });
   expect(result.findings).toEqual([]);
   expect(result.cases).toBe(CONVERSATIONS);

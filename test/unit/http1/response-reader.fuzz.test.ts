@@ -5,9 +5,7 @@ import { runs, seedOfRun } from '../../support/runs.ts';
 
 const READINGS = runs(WHOLE_READINGS);
 
-test(`of ${READINGS} answers, mutated or not, ours is never another than undici and the clients of Node and Go read, nor another when they come split`, {
-  timeout: 600_000,
-}, async () => {
+test(`of ${READINGS} answers, mutated or not, ours is never another than undici and the clients of Node and Go read, nor another when they come split`, async () => {
   const result = await fuzzReader({ seed: seedOfRun(), cases: READINGS, everySplitOfOneIn: 8 });
   expect(result.findings).toEqual([]);
   expect(result.cases).toBe(READINGS);

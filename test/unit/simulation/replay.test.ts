@@ -125,10 +125,10 @@ test('a gateway that goes on keeps its counters while others come and go', async
 });
 
 test('more gateways at a time than can be simulated are reported', async () => {
-  const lines = Array.from({ length: 120 }, (_, i) => line(i, { instance: `b${i % 40}` }));
-  expect(await replay([lines.join('')])).toMatchObject({ refused: { after: 0 }, log: { restarts: 80 } });
+  const lines = Array.from({ length: 66 }, (_, i) => line(i, { instance: `b${i % 33}` }));
+  expect(await replay([lines.join('')])).toMatchObject({ refused: { after: 0 }, log: { restarts: 33 } });
   expect(await replay([lines.join('')], { store: 'redis' })).toMatchObject({
-    ...{ refused: { after: 118 }, log: { restarts: 0 } },
+    ...{ refused: { after: 64 }, log: { restarts: 0 } },
   });
 });
 

@@ -328,4 +328,4 @@ test(`in ${HISTORIES} histories, workers that share limits and offences, and of 
   }
   expect(deaths).toBeGreaterThan(HISTORIES);
   expect(restrictions).toBeGreaterThan(5 * HISTORIES);
-}, 300_000);
+});

@@ -11,9 +11,12 @@ import { NEEDED } from '../../../support/config-text.ts';
 
 const schema = gatewayJsonSchema();
 
+const validators = new Map<JsonSchema, z.ZodType>();
+
 /** Paths of what a file would get wrong by the JSON Schema alone. */
 function refusedIn(text: string, by: JsonSchema = schema): string[] {
-  const validator = z.fromJSONSchema(by as Parameters<typeof z.fromJSONSchema>[0]);
+  const validator = validators.get(by) ?? z.fromJSONSchema(by as Parameters<typeof z.fromJSONSchema>[0]);
+  validators.set(by, validator);
   const result = validator.safeParse(parse(text));
   return (result.error?.issues ?? []).map(issue => issue.path.join('.'));
 }

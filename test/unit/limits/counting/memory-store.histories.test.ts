@@ -18,4 +18,4 @@ test(`in ${HISTORIES} histories of ${STEPS} steps the store decides as a naive l
     fc.property(history, ({ configuration, steps }) => new History(configuration).run(steps)),
     { seed: seedOfRun(), numRuns: HISTORIES, endOnFailure: false },
   );
-}, 300_000);
+});

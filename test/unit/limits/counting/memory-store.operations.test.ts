@@ -162,11 +162,11 @@ function expectSame(store: MemoryStore, model: Windows): void {
 
 test(`${OPERATIONS} operations of threads, of which some die, leave what a plain model says`, () => {
   operate(1_000, seedOfRun(), new Windows());
-}, 600_000);
+});
 
 test(`${OPERATIONS} operations in a full table, where counters are evicted, leave it in order`, () => {
   operate(48, seedOfRun(), null);
-}, 600_000);
+});
 
 test('reloads without end, each with new limits, find room: limits of former configurations are forgotten', () => {
   const clock = new FrozenClock();

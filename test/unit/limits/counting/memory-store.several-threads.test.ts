@@ -200,4 +200,4 @@ test(`in ${HISTORIES} histories, threads that share counters, and some die, deci
     ),
     { seed: seedOfRun(), numRuns: HISTORIES, endOnFailure: true },
   );
-}, 300_000);
+});

@@ -63,7 +63,7 @@ test(`${THREADS} threads on few keys admit exactly what is allowed, in each of $
   expect(threads.notes.ints[MISTAKES]).toBe(0);
   expect(threads.notes.ints[WINDOWS]).toBeGreaterThanOrEqual(USED_UP);
   threads.expectNothingLeft();
-}, 300_000);
+});
 
 test('threads that are ended at random under load leave counts exact, and the others on their way', async () => {
   const threads = new Threads(2 ** 30);
@@ -87,7 +87,7 @@ test('threads that are ended at random under load leave counts exact, and the ot
   }
   expect(notes.ints[MISTAKES]).toBe(0);
   threads.expectNothingLeft();
-}, 300_000);
+});
 
 /** Waits until this thread has decided a few times more. */
 async function decides({ ints }: Words, worker: number): Promise<void> {
