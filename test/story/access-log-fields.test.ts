@@ -3,10 +3,13 @@ import { EventStreams } from '../support/event-streams.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { accessLines } from '../support/identity-gateway.ts';
 import { startLimited } from '../support/limits.ts';
+import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { secret } from '../support/secrets.ts';
 import { message, openSocket, startWsServer } from '../support/web-sockets.ts';
 import { startUpstream } from '../support/wire/index.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const TOKEN = 'b7f1-the-token-of-a-webhook';
 const ROUTES = [{ path: '/v1/webhooks/{id}/{token}', upstream: 'api', authentication: 'none' }];

@@ -364,7 +364,7 @@ test('small messages that their upstream does not read are no flood, not even on
 /** A connection that sends nothing is closed by a sweep after `client_header`, which is a second. */
 async function afterSweeps(gateway: LocalGateway): Promise<void> {
   const silent = await connectFrames(gateway.port);
-  await waitFor('the gateway has swept', () => silent.closed);
+  await gateway.time.advanceUntil('the gateway has swept', () => silent.closed);
 }
 
 test('requests that are reset once they are under way end their connection, and each ends upstream', async () => {

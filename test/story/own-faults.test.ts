@@ -16,10 +16,13 @@ import { type LocalGateway, startGateway, withoutWorkers } from '../support/gate
 import { startH2Upstream } from '../support/h2-upstream.ts';
 import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
 import { agreement, handshake, masked, startRawUpstream } from '../support/raw-web-sockets.ts';
+import { realTime } from '../support/real-time.ts';
 import { head, withBody } from '../support/requests.ts';
 import { waitFor } from '../support/wait.ts';
 import { closing, message, openSocket, startWsServer } from '../support/web-sockets.ts';
 import { startUpstream } from '../support/wire/index.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const LOG = { level: 'warn', access: false };
 const LARGE = 'x'.repeat(100_000);
