@@ -3,14 +3,11 @@ import { changeLimits, serves } from '../support/edit-config.ts';
 import type { ConfigPart } from '../support/gateway.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
 import { askOnce, fieldOf, refusalOf, startLimited } from '../support/limits.ts';
-import { realTime } from '../support/real-time.ts';
 import { startRedis } from '../support/redis.ts';
 import { redisDecides } from '../support/redis-gateway.ts';
 import { head } from '../support/requests.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { waitFor } from '../support/wait.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const ALICE = { client: 'app', subject: 'alice' };
 const claimsOf = (sub: string) => ({ azp: 'app', sub });
@@ -51,7 +48,7 @@ describe('a caller who is blocked', () => {
     await stream.send(head('GET /stream', front.issuer.bearer(claimsOf('alice'))));
     await waitFor('the stream has begun', () => stream.bytesRead > 0);
     await changeLimits(front.gateway, { global: 'off', blocked: { callers: [ALICE] } });
-    await waitFor('the stream is closed', () => stream.end !== null);
+    await front.gateway.time.advanceUntil('the stream is closed', () => stream.end !== null);
   });
 });
 

@@ -19,6 +19,7 @@ import {
 import { accessLines } from '../support/identity-gateway.ts';
 import { realTime } from '../support/real-time.ts';
 import { tempText } from '../support/temp.ts';
+import { inTime } from '../support/test-clock.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 realTime('it waits for what its gateway does now and then');
@@ -319,7 +320,9 @@ describe('the time of a gRPC call', () => {
   it('is over at its deadline for a client that does not look at the clock', async () => {
     const { talk, calls } = silent();
     const gateway = await start(talk);
-    const head = await postRaw(gateway.port, { 'grpc-timeout': '200m' });
+    const raw = postRaw(gateway.port, { 'grpc-timeout': '200m' });
+    await expect.poll(() => calls.length).toBe(1);
+    const head = await inTime(gateway.time, raw);
     expect(head).toMatchObject({ ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '4' });
     await cancelled(calls[0]);
     await expect.poll(() => accessLines(gateway)[0]).toMatchObject({ status: 504, grpcStatus: 4 });

@@ -14,8 +14,11 @@ import {
   TYPE,
   uint32,
 } from '../support/http2-frames.ts';
+import { realTime } from '../support/real-time.ts';
 import { waitFor } from '../support/wait.ts';
 import { type CaptureUpstream, startUpstream } from '../support/wire/index.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const { NGHTTP2_ENHANCE_YOUR_CALM: CALM, NGHTTP2_CANCEL: CANCEL } = constants;
 const { NGHTTP2_PROTOCOL_ERROR, NGHTTP2_STREAM_CLOSED } = constants;

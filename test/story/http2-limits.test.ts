@@ -14,6 +14,7 @@ import {
 } from '../support/limits.ts';
 import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
+import { inTime } from '../support/test-clock.ts';
 import { waitFor } from '../support/wait.ts';
 import { type Script, startUpstream } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
@@ -84,7 +85,7 @@ test('a restriction ends the streams that its address has open', async () => {
   const response = ask(session, { ':path': '/open/a' });
   await waitFor('it is upstream', () => front.upstream.requests.length === 1);
   for (let i = 0; i < 3; i++) expect(await ask(session, { ':path': '/a' })).toMatchObject({ status: 401 });
-  expect(await response).toMatchObject({ status: 429 });
+  expect(await inTime(front.gateway.time, response)).toMatchObject({ status: 429 });
   await waitFor('the upstream connection is gone', () => front.upstream.openConnections.length === 0);
 });
 

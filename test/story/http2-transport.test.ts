@@ -16,13 +16,10 @@ import {
 } from '../support/frame-upstream.ts';
 import { type H2Request, startH2Upstream } from '../support/h2-upstream.ts';
 import { HandBody } from '../support/hand-body.ts';
-import { realTime } from '../support/real-time.ts';
 import { sessionsTo } from '../support/sessions.ts';
 import { ask, send } from '../support/transport-calls.ts';
 import { settled, sleep, waitFor } from '../support/wait.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 async function front(
   answer?: (request: H2Request) => unknown,

@@ -4,6 +4,7 @@ import { startGateway } from '../support/gateway.ts';
 import { ask, connectHttp2, H2C, read } from '../support/http2-client.ts';
 import { connectFrames, FLAG, frame, headers, request, TYPE } from '../support/http2-frames.ts';
 import { realTime } from '../support/real-time.ts';
+import { inTime } from '../support/test-clock.ts';
 import { settled, waitFor } from '../support/wait.ts';
 import { type Script, startUpstream } from '../support/wire/index.ts';
 
@@ -95,7 +96,7 @@ test('the body of a request that no gate has let through yet is not read beyond 
     headers(3, request('/b', 'POST'), FLAG.endHeaders),
     frame(TYPE.data, 0, 3, 'x'.repeat(16_384)),
   );
-  expect(await client.status(3)).toBe(503);
+  expect(await inTime(gateway.time, client.status(3))).toBe(503);
   expect(await client.reset(3)).toBe(0);
   const updates = client.frames.filter(({ type, stream }) => type === TYPE.windowUpdate && stream === 3);
   expect(updates).toEqual([]);

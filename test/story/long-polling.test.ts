@@ -2,11 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { Curl, VERSIONS } from '../support/curl.ts';
 import { startGateway } from '../support/gateway.ts';
 import { H2C } from '../support/http2-client.ts';
-import { realTime } from '../support/real-time.ts';
 import { startUpstream } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 /** An upstream that answers when the test says so, behind a gateway that lets it have one request at a time. */
 async function front(route = {}) {
@@ -53,7 +50,7 @@ describe.each(VERSIONS)('a long poll over %s', (_, version) => {
   });
 
   test('frees its permit when its client leaves', async () => {
-    const { upstream, url } = await front({ timeouts: { first_byte: '1h' } });
+    const { upstream, time, url } = await front({ timeouts: { first_byte: '1h' } });
     const curl = new Curl(version, `${url}/poll`);
     await expect.poll(() => upstream.requests.length).toBe(1);
     const other = async () => {
@@ -63,6 +60,7 @@ describe.each(VERSIONS)('a long poll over %s', (_, version) => {
     };
     expect(await other()).toBe('503');
     await curl.kill();
-    await expect.poll(other).toBe('200');
+    await time.advanceUntil('it is gone', () => upstream.openConnections.length === 0);
+    expect(await other()).toBe('200');
   });
 });

@@ -159,7 +159,7 @@ describe('behind a request that takes long', () => {
     await settled(() => client.bytesWaiting);
     if (how === 'leaves') client.reset();
     else client.endSending();
-    await expect.poll(inFlight).toEqual(new Map([['', 0]]));
+    await gateway.time.advanceUntil('it is noticed', async () => (await inFlight()).get('') === 0);
     expect(upstream.requests.map(request => request.target)).toEqual(['/slow']);
   });
 

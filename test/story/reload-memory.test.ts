@@ -9,9 +9,12 @@ import { changeConfig, configPart, limitsFile, statusOf } from '../support/edit-
 import { writeGatewayConfig } from '../support/gateway.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
 import { collect } from '../support/memory.ts';
+import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { waitFor } from '../support/wait.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const WARM_UP = 500;
 const RELOADS = 1_000;

@@ -8,12 +8,15 @@ import { replayLogs } from '../../src/simulation/index.ts';
 import { type LocalGateway, startGateway, withoutWorkers } from '../support/gateway.ts';
 import { accessLines } from '../support/identity-gateway.ts';
 import { startLimited } from '../support/limits.ts';
+import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { tempFolder, tempText } from '../support/temp.ts';
 import { validFor } from '../support/test-issuer.ts';
 import { sleep } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const BUCKETS = {
   messages: { main: 'channel', user: '3/1s', resource: '9/2s' },

@@ -54,9 +54,12 @@ describe('a connection to the upstream', () => {
   });
 
   test('closes when it was idle for keep_alive', async () => {
-    const { upstream, client } = await front(undefined, { keep_alive: '200ms' });
+    const time = new FrozenClock();
+    const { upstream, client } = await front(undefined, { keep_alive: '200ms' }, time);
     await client.ask(head('GET /a'));
+    time.advance(190);
     expect(upstream.openConnections).toHaveLength(1);
+    time.advance(2_000);
     await waitFor('it is closed', () => upstream.openConnections.length === 0);
     expect((await client.ask(head('GET /a'))).status).toBe(200);
     expect(upstream.connections).toHaveLength(2);

@@ -12,12 +12,10 @@ import { deafPort } from '../support/deaf-port.ts';
 import { HandBody } from '../support/hand-body.ts';
 import { poolTo } from '../support/pool.ts';
 import { Random } from '../support/random.ts';
-import { realTime } from '../support/real-time.ts';
+import { inTime } from '../support/test-clock.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { type CaptureUpstream, responseOk, type Script, startUpstream } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const OK = 'HTTP/1.1 200 OK\r\n';
 const SMALL = `${OK}Content-Length: 2\r\n\r\nok`;
@@ -363,8 +361,9 @@ describe('a failure', () => {
 
 describe('time', () => {
   test('runs for the connect', async () => {
-    const pool = poolTo(await deafPort(), { connectTimeoutMs: 300 });
-    expect((await ask(pool)).failure).toMatchObject({ kind: 'connect', responseBegun: false });
+    const time = new FrozenClock();
+    const pool = poolTo(await deafPort(), { connectTimeoutMs: 300 }, undefined, time);
+    expect((await inTime(time, ask(pool))).failure).toMatchObject({ kind: 'connect', responseBegun: false });
   });
 
   test('runs for the first byte from the end of the request on, interim responses aside', async () => {
@@ -410,8 +409,15 @@ describe('time', () => {
   });
 
   test('runs between two bytes of the response', async () => {
-    const { pool } = await front(pieces(`${OK}Content-Length: 5\r\n\r\n`, 'he'));
-    expect(await ask(pool, { idleTimeoutMs: 400 })).toMatchObject({
+    const time = new FrozenClock();
+    const { pool } = await front(pieces(`${OK}Content-Length: 5\r\n\r\n`, 'he'), {}, time);
+    const { sink } = send(pool, { idleTimeoutMs: 400 });
+    await waitFor('a part is there', () => sink.body === 'he');
+    time.advance(350);
+    expect(sink.events).toEqual(['head 200 5']);
+    time.advance(500);
+    await sink.over;
+    expect(sink).toMatchObject({
       events: ['head 200 5', 'fail truncated'],
       body: 'he',
     });

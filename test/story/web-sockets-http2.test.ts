@@ -14,14 +14,11 @@ import {
   type RawPeer,
   startRawUpstream,
 } from '../support/raw-web-sockets.ts';
-import { realTime } from '../support/real-time.ts';
-import { startIssuer } from '../support/test-issuer.ts';
+import { startIssuer, validFor } from '../support/test-issuer.ts';
 import { settled } from '../support/wait.ts';
 import { closing, openCount, startWsServer } from '../support/web-sockets.ts';
 import { askForWebSocket, connectForWebSockets } from '../support/web-sockets-http2.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 type Settings = Partial<Parameters<typeof startGateway>[0]>;
 
@@ -307,17 +304,20 @@ describe('a WebSocket over HTTP/2 ends', () => {
   test('with 1008 when its token expires, on a route that says so', async () => {
     const issuer = await startIssuer();
     const upstream = (await startWsServer()).echo();
+    const clock = new FrozenClock(Date.now());
     const { gateway } = await startGatewayOf(issuer, {
+      clock,
       config: {
         listen: H2C,
         upstreams: { api: { url: `http://127.0.0.1:${upstream.port}` } },
         routes: [{ path: '/**', upstream: 'api', websocket: true, close_at_expiry: true }],
       },
     });
-    const authorization = `Bearer ${issuer.token({ exp: Math.floor(Date.now() / 1_000) - 27 })}`;
+    const authorization = `Bearer ${issuer.token(validFor(3, clock))}`;
     const session = await connectForWebSockets(gateway);
     const client = await askForWebSocket(session, '/', { authorization });
     const server = closing(await upstream.first());
+    clock.advance(34_000);
     await expect
       .poll(() => client.received)
       .toEqual(frame(closePayload(1008, 'token expired'), { opcode: CLOSE }));

@@ -20,7 +20,7 @@ import { head } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { redeem } from '../support/sign-in-client.ts';
 import { inTime } from '../support/test-clock.ts';
-import { startIssuer } from '../support/test-issuer.ts';
+import { startIssuer, validFor } from '../support/test-issuer.ts';
 import { settled } from '../support/wait.ts';
 import { closing, message, openCount, openSocket, startWsServer } from '../support/web-sockets.ts';
 import { header } from '../support/wire/index.ts';
@@ -382,13 +382,18 @@ describe('the gateway ends a WebSocket', () => {
   });
 
   test('when its token expires, with 1008, on a route that says so', async () => {
-    const { issuer, gateway } = await identified();
-    const Authorization = `Bearer ${issuer.token({ exp: Math.floor(Date.now() / 1_000) - 27 })}`;
+    const clock = new FrozenClock(Date.now());
+    const { issuer, gateway } = await identified({ clock });
+    const Authorization = `Bearer ${issuer.token(validFor(3, clock))}`;
     const [cut, stays] = [
       await openSocket(gateway, '/expiring', { headers: { Authorization } }),
       await openSocket(gateway, '/', { headers: { Authorization } }),
     ];
-    expect(await closing(cut)).toEqual([1008, 'token expired']);
+    const closed = closing(cut);
+    clock.advance(32_000);
+    expect(cut.readyState).toBe(cut.OPEN);
+    clock.advance(2_000);
+    expect(await closed).toEqual([1008, 'token expired']);
     expect(stays.readyState).toBe(stays.OPEN);
     await expect.poll(() => accessLines(gateway)).toHaveLength(1);
     expect(accessLines(gateway)[0]).toMatchObject({
