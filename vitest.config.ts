@@ -8,7 +8,7 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cach
 const SHARED = {
   // Files take turns in the processes of the workers: to start one for each file took a third of the processor time of a run.
   isolate: false,
-  setupFiles: ['test/support/setup.ts', 'test/support/costs/file-cost.ts'],
+  setupFiles: ['test/support/setup.ts', 'test/support/no-real-time.ts', 'test/support/costs/file-cost.ts'],
   // Generous: these limits only end what went wrong. The clock cannot tell a busy machine from a broken gateway.
   expect: { poll: { timeout: 60_000 } },
   testTimeout: 300_000,

@@ -53,12 +53,16 @@ async function askOverHttp1({ options }: Load, client: RawClient, entry: Entry):
   const line = `${method} ${target}`;
   try {
     const bytes = method === 'POST' ? withBody(line, body, ...lines) : head(line, ...lines);
-    const response = await client.ask(bytes);
+    const response = await unlessSilent(client.ask(bytes));
+    if (response === null) {
+      entry.outcome = 'silent';
+      return false;
+    }
     entry.answered(response.status, response.body.toString('latin1'), response.complete);
     return response.complete && client.end === null && header(response, 'connection') !== 'close';
   } catch (error) {
     if (!(error instanceof NoResponse)) throw error;
-    entry.outcome = error.why === 'timeout' ? 'silent' : 'broken';
+    entry.outcome = 'broken';
     return false;
   }
 }

@@ -3,10 +3,10 @@ import { installBrowser, type Page, startBrowser } from '../support/browser.ts';
 import { EventStreams } from '../support/event-streams.ts';
 import { startGateway } from '../support/gateway.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
-import { startIssuer } from '../support/test-issuer.ts';
-import { TestTime } from '../support/test-time.ts';
+import { startIssuer, validFor } from '../support/test-issuer.ts';
 import { startTlsGateway } from '../support/tls-gateway.ts';
 import { header, type Script, startUpstream } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 beforeAll(installBrowser);
 
@@ -47,9 +47,9 @@ describe.each(['http/1.1', 'h2'] as const)("a browser's EventSource over %s", ve
 
 describe("a browser's fetch", () => {
   test('reads a stream with a bearer token event by event, until the token expires', async () => {
-    const [issuer, streams, time] = [await startIssuer(), new EventStreams(), new TestTime()];
+    const [issuer, streams, time] = [await startIssuer(), new EventStreams(), new FrozenClock(Date.now())];
     const { gateway } = await startGatewayOf(issuer, {
-      clock: time.clock,
+      clock: time,
       routes: [
         { path: '/', authentication: 'none' },
         { path: '/events', close_at_expiry: true },
@@ -61,7 +61,7 @@ describe("a browser's fetch", () => {
       },
     });
     const page = await (await startBrowser()).open(`http://127.0.0.1:${gateway.port}/`);
-    const [name, value] = issuer.bearer(time.claims(60)).split(': ');
+    const [name, value] = issuer.bearer(validFor(60, time)).split(': ');
     await page.run(`
       const response = await fetch('/events', { headers: { '${name}': '${value}' } });
       self.reader = response.body.pipeThrough(new TextDecoderStream()).getReader();`);
@@ -70,7 +70,7 @@ describe("a browser's fetch", () => {
       await stream.send(`data: ${i}\n\n`);
       expect(await page.run('return (await reader.read()).value')).toBe(`data: ${i}\n\n`);
     }
-    time.pass(61_000);
+    time.advance(61_000);
     expect(await page.run('return await reader.read().catch(error => error.name)')).toBe('TypeError');
     await stream.gone;
   });

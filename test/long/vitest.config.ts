@@ -28,7 +28,14 @@ export default defineConfig({
     reporters: process.env.CI ? ['default'] : ['dot'],
     projects: [
       { test: { ...SHARED, name: 'long', include: ['test/long/*.test.ts'] } },
-      { test: { ...SHARED, name: 'random', include: RANDOM } },
+      {
+        test: {
+          ...SHARED,
+          name: 'random',
+          setupFiles: [...SHARED.setupFiles, 'test/support/no-real-time.ts'],
+          include: RANDOM,
+        },
+      },
     ],
   },
 });

@@ -5,7 +5,10 @@ import { digestOf, systemClock } from '../../src/core/index.ts';
 import { Board, RedisConnection } from '../../src/redis/index.ts';
 import { POST } from '../../src/redis/sharing/board-scripts.ts';
 import { shareRevocations } from '../../src/runtime/replication.ts';
+import { realTime } from '../support/real-time.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const ISSUER = 'https://id.example.com/realms/main';
 const OTHER = 'https://id.example.com/realms/other';

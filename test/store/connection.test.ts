@@ -2,8 +2,11 @@ import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
 import { Replicas } from '../../src/redis/connection/index.ts';
 import { RedisConnection, type RedisError } from '../../src/redis/index.ts';
+import { realTime } from '../support/real-time.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 let server: RedisServer;
 beforeEach(async () => {

@@ -64,6 +64,7 @@ test('a stream of events has a line while it runs', async () => {
   const client = await gateway.connect();
   await client.send(head('GET /events'));
   const stream = await streams.next();
+  gateway.time.advance(2_000);
   await expect.poll(() => linesOf(gateway, 'admission')).toHaveLength(1);
   expect(accessLines(gateway)).toEqual([]);
   await stream.end();

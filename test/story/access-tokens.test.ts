@@ -5,10 +5,10 @@ import { accessLines, type IdentitySettings, startGatewayOf } from '../support/i
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { startScriptedProvider } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
-import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
-import { TestTime } from '../support/test-time.ts';
+import { startIssuer, type TestIssuer, validFor } from '../support/test-issuer.ts';
 import { base64Url, type IssuerKey, issuerKey, signParts, signToken } from '../support/token-issuer.ts';
 import { header } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 const RSA = issuerKey('RS256', 'rsa');
 const PSS = issuerKey('PS256', 'pss');
@@ -364,12 +364,12 @@ describe('a good token', () => {
   });
 
   test('is refused from its expiry on, on a connection that has used it before', async () => {
-    const time = new TestTime();
-    const { issuer, gateway } = await front({ clock: time.clock, tokens: { leeway: '0s' } });
+    const time = new FrozenClock(Date.now());
+    const { issuer, gateway } = await front({ clock: time, tokens: { leeway: '0s' } });
     const client = await gateway.connect();
-    const line = issuer.bearer(time.claims(2));
+    const line = issuer.bearer(validFor(2, time));
     expect((await client.ask(get(line))).status).toBe(200);
-    time.pass(2_000);
+    time.advance(2_000);
     expectInvalidToken(await client.ask(get(line)));
     expect([...(await gateway.counted('weir_tokens_refused_total')).keys()]).toEqual(['{reason="expired"}']);
   });

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Clock, systemClock } from '../../src/core/index.ts';
+import type { TimerClock } from '../../src/core/index.ts';
 import { ADMIN_TOKEN, ApiClient } from '../support/admin-api.ts';
 import type { ConfigPart } from '../support/gateway.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { startRedisGateway } from '../support/redis-gateway.ts';
 import { head } from '../support/requests.ts';
 import { tempText } from '../support/temp.ts';
+import { clockOfTests } from '../support/test-clock.ts';
 import type { TestGateway } from '../support/test-gateway.ts';
 import { waitFor } from '../support/wait.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
@@ -19,7 +20,7 @@ afterAll(() => redis.close());
 async function newGateway(
   store: ConfigPart = {},
   limits: ConfigPart = { global: { address: 'off' } },
-  clock: Clock = systemClock,
+  clock: TimerClock = clockOfTests(),
 ) {
   const token_file = await tempText('admin-token', ADMIN_TOKEN);
   const gateway = await startRedisGateway({

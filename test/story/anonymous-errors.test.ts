@@ -4,11 +4,14 @@ import { freePort } from '../support/free-port.ts';
 import type { LocalGateway } from '../support/gateway.ts';
 import { type IdentitySettings, startIdentityGateway } from '../support/identity-gateway.ts';
 import { GLOBAL_FIELDS, rateFieldsOf, rateOf, refusalOf } from '../support/limits.ts';
+import { realTime } from '../support/real-time.ts';
 import { head, withBody } from '../support/requests.ts';
 import { scripts, startScriptedProvider } from '../support/scripted-provider.ts';
 import { codeFor, redeem, redeeming } from '../support/sign-in-client.ts';
 import { waitFor } from '../support/wait.ts';
 import { header, type Response } from '../support/wire/index.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 /** Both endpoints, each with a request that is in order as far as the gateway can tell before it asks the provider. */
 const ENDPOINTS = {

@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { expectError } from '../support/error-object.ts';
 import { startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
+import { realTime } from '../support/real-time.ts';
 import { head, withBody } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { json, redeeming } from '../support/sign-in-client.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { header, names, values } from '../support/wire/index.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const GET = head('GET /v1/anonymous/authorize-url');
 

@@ -3,9 +3,12 @@ import { expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { Random } from '../support/random.ts';
+import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
-import { sleep, waitFor } from '../support/wait.ts';
+import { settled, sleep, waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const MIB = 1024 * 1024;
 const BLOCKS = 256;
@@ -91,12 +94,6 @@ test.each(['length', 'chunked'])(
 const LARGE = 64 * MIB;
 const BUFFERS = 32 * MIB;
 
-/** Waits until a number has stood still for a while. */
-async function settled(read: () => number): Promise<number> {
-  for (let last = -1; last !== read(); await sleep(300)) last = read();
-  return read();
-}
-
 test('a client that does not read holds up the upstream, until it reads', async () => {
   let sent = 0;
   const upstream = await startUpstream(async exchange => {
@@ -108,7 +105,7 @@ test('a client that does not read holds up the upstream, until it reads', async 
   client.pause();
   await client.send(head('GET /a'));
   await waitFor('the response flows', () => sent > 0);
-  expect(await settled(() => sent)).toBeLessThan(BUFFERS);
+  expect(await settled(() => gateway.admin('/healthz').then(() => sent))).toBeLessThan(BUFFERS);
   client.resume();
   expect(await client.answer({ keepBytes: 0 })).toMatchObject({
     complete: true,
@@ -129,7 +126,9 @@ test('an upstream that does not read holds up the client, until it reads', async
     for (let i = 0; i < LARGE / MIB; i++) await client.send(BLOCK);
   })();
   await waitFor('the body flows', () => client.bytesFlushed > MIB);
-  expect(await settled(() => client.bytesFlushed)).toBeLessThan(BUFFERS);
+  expect(await settled(() => gateway.admin('/healthz').then(() => client.bytesFlushed))).toBeLessThan(
+    BUFFERS,
+  );
   upstream.onlyRequest.connection.resume();
   await sending;
   expect((await client.answer()).status).toBe(200);

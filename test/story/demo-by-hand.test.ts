@@ -8,7 +8,10 @@ import { walkLogin } from '../../src/demo/login.ts';
 import { welcome } from '../../src/demo/run-demo.ts';
 import { makeLogger } from '../../src/observe/index.ts';
 import { replaceFile } from '../support/edit-config.ts';
+import { realTime } from '../support/real-time.ts';
 import { tempFolder } from '../support/temp.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const FREE = { gateway: 0, admin: 0, provider: 0, backend: 0 };
 

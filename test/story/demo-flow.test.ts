@@ -8,6 +8,9 @@ import { runCommandLine } from '../../src/cli/index.ts';
 import { type Demo, startDemo } from '../../src/demo/demo.ts';
 import { makeLogger } from '../../src/observe/index.ts';
 import { freePort } from '../support/free-port.ts';
+import { realTime } from '../support/real-time.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 interface Ended {
   readonly exitCode: number;

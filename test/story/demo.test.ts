@@ -8,7 +8,10 @@ import { walkLogin } from '../../src/demo/login.ts';
 import { choosePorts } from '../../src/demo/ports.ts';
 import { makeLogger } from '../../src/observe/index.ts';
 import { freePort } from '../support/free-port.ts';
+import { realTime } from '../support/real-time.ts';
 import { waitFor } from '../support/wait.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const run = promisify(execFile);
 

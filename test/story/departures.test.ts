@@ -2,15 +2,17 @@ import { describe, expect, test } from 'vitest';
 import { type ConfigPart, type LocalGateway, startGateway } from '../support/gateway.ts';
 import { Random } from '../support/random.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
-import { sleep, waitFor } from '../support/wait.ts';
+import { settled, sleep, waitFor } from '../support/wait.ts';
 import { type CaptureUpstream, responseOk, type Script, startUpstream } from '../support/wire/index.ts';
 
 const silence: Script = async exchange => await exchange.gone;
 
+let piecesSent = 0;
+
 /** Sends a body without end. */
 const endless: Script = async exchange => {
   await exchange.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
-  for (;;) await exchange.send(`4000\r\n${'x'.repeat(0x4000)}\r\n`);
+  for (; ; piecesSent++) await exchange.send(`4000\r\n${'x'.repeat(0x4000)}\r\n`);
 };
 
 async function front(script: Script, api: ConfigPart = {}) {
@@ -21,10 +23,16 @@ async function front(script: Script, api: ConfigPart = {}) {
 
 async function expectBaseline(gateway: LocalGateway, upstream: CaptureUpstream): Promise<void> {
   const gauge = async (name: string): Promise<number> => [...(await gateway.metric(name)).values()][0] ?? 0;
-  await waitFor('no request is in flight', async () => (await gauge('weir_requests_in_flight')) === 0);
-  await waitFor('no client is connected', async () => (await gauge('weir_client_connections')) === 0);
+  await gateway.time.advanceUntil(
+    'no request is in flight',
+    async () => (await gauge('weir_requests_in_flight')) === 0,
+  );
+  await gateway.time.advanceUntil(
+    'no client is connected',
+    async () => (await gauge('weir_client_connections')) === 0,
+  );
   // Idle upstream connections may stay, as many as either side knows.
-  await waitFor(
+  await gateway.time.advanceUntil(
     'the upstream connections agree',
     async () => (await gauge('weir_upstream_connections')) === upstream.openConnections.length,
   );
@@ -49,7 +57,7 @@ describe('when the client disconnects, the upstream connection is closed within 
       await waitFor('the request is upstream', () => upstream.requests.length === 1);
       if (script === endless) await waitFor('the response flows', () => client.bytesRead > 0);
       client[leave]();
-      await waitFor('the upstream is let go', () => upstream.openConnections.length === 0);
+      await gateway.time.advanceUntil('the upstream is let go', () => upstream.openConnections.length === 0);
       await expectBaseline(gateway, upstream);
     }
   });
@@ -59,9 +67,9 @@ describe('when the client disconnects, the upstream connection is closed within 
     client.pause();
     await client.send(head('GET /a'));
     await waitFor('the request is upstream', () => upstream.requests.length === 1);
-    await sleep(500);
+    await settled(() => piecesSent);
     client.reset();
-    await waitFor('the upstream is let go', () => upstream.openConnections.length === 0);
+    await gateway.time.advanceUntil('the upstream is let go', () => upstream.openConnections.length === 0);
     await expectBaseline(gateway, upstream);
   });
 
@@ -77,8 +85,9 @@ describe('when the client disconnects, the upstream connection is closed within 
     void client.send(head('POST /a', 'Content-Length: 100000000'));
     void client.send(Buffer.alloc(50_000_000));
     await waitFor('the request is upstream', () => upstream.requests.length === 1);
-    await sleep(500);
+    await settled(() => client.bytesFlushed);
     client.reset();
+    gateway.time.advance(2_000);
     await expectBaselineAfterResume(gateway, upstream);
   });
 });
@@ -89,17 +98,21 @@ async function expectBaselineAfterResume(gateway: LocalGateway, upstream: Captur
     [...(await gateway.metric('weir_requests_in_flight')).values()][0] ?? 0;
   await waitFor('the gateway gave it up', async () => (await inFlight()) === 0);
   for (const connection of upstream.connections) connection.resume();
-  await waitFor('the upstream is let go', () => upstream.openConnections.length === 0);
+  await gateway.time.advanceUntil('the upstream is let go', () => upstream.openConnections.length === 0);
   await expectBaseline(gateway, upstream);
 }
 
 test('a client that half-closes after its request still gets its response', async () => {
-  const { client } = await front(async exchange => {
-    await sleep(300);
+  const halfClosed = Promise.withResolvers<void>();
+  const { gateway, client } = await front(async exchange => {
+    await halfClosed.promise;
     await exchange.answer(200, [], 'late');
   });
   await client.send(head('GET /a'));
   client.endSending();
+  await waitFor('the gateway knows', async () => (await gateway.admin('/healthz')).status === 200);
+  gateway.time.advance(300);
+  halfClosed.resolve();
   expect((await client.answer()).body.toString()).toBe('late');
   expect(await client.ended()).toBe('close');
 });

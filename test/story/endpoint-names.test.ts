@@ -6,8 +6,11 @@ import { NamedEndpoints } from '../../src/upstream/names/named-endpoints.ts';
 import { srvLookup } from '../../src/upstream/names/srv-lookup.ts';
 import { DnsServer, hostAt, serviceAt } from '../support/dns-server.ts';
 import { freePort } from '../support/free-port.ts';
+import { realTime } from '../support/real-time.ts';
 import { waitFor } from '../support/wait.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const SERVICE = '_http._tcp.api.test';
 

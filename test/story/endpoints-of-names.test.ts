@@ -9,8 +9,11 @@ import { DnsServer, hostAt, serviceAt } from '../support/dns-server.ts';
 import { freePort } from '../support/free-port.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { startHealthServer } from '../support/grpc.ts';
+import { realTime } from '../support/real-time.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const SERVICE = '_http._tcp.api.test';
 

@@ -10,13 +10,15 @@ import {
 } from '../support/endpoints.ts';
 import { type ConfigPart, type LocalGateway, withoutWorkers } from '../support/gateway.ts';
 import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
+import { realTime } from '../support/real-time.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { head, withBody } from '../support/requests.ts';
-import { TestTime } from '../support/test-time.ts';
 import { waitFor } from '../support/wait.ts';
 import { message, openSocket, startWsServer, type WsServer } from '../support/web-sockets.ts';
 import type { Response } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 type Three = readonly [TestEndpoint, TestEndpoint, TestEndpoint];
 
@@ -116,9 +118,9 @@ describe.each([
 
   test('one that hangs costs each request its timeout, and is left out after five', async () => {
     withoutWorkers();
-    const time = new TestTime();
+    const time = new FrozenClock(Date.now());
     const api = { timeouts: { first_byte: '1s' } };
-    const { endpoints, gateway } = await front(isHttp2, { clock: time.clock, api });
+    const { endpoints, gateway } = await front(isHttp2, { clock: time, api });
     endpoints[0].mode = 'hang';
     const statuses: number[] = [];
     while (statuses.filter(status => status === 504).length < 5) {
@@ -129,12 +131,12 @@ describe.each([
       });
       await waitFor('it is answered or hangs', () => isAnswered || endpoints[0].hanging === 1);
       await waitFor('it is answered', () => {
-        if (!isAnswered) time.pass(250);
+        if (!isAnswered) time.advance(250);
         return isAnswered;
       });
       await answer;
       // A failure counts as in flight for another second.
-      time.pass(1_250);
+      time.advance(1_250);
     }
     expect(statuses.every(status => status === 504 || status === 200)).toBe(true);
     expect(await load(gateway, 60)).toEqual({ 200: 60 });

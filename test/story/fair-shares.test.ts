@@ -4,6 +4,7 @@ import { changeConfig } from '../support/edit-config.ts';
 import { expectError } from '../support/error-object.ts';
 import { type GatewaySettings, type LocalGateway, startGateway } from '../support/gateway.ts';
 import { rateOf, startLimited } from '../support/limits.ts';
+import { realTime } from '../support/real-time.ts';
 import { startRedis } from '../support/redis.ts';
 import { redisDecides } from '../support/redis-gateway.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
@@ -17,6 +18,8 @@ import {
   type Script,
   startUpstream,
 } from '../support/wire/index.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 /** Answers everything but paths with `held` in them: those wait until their connection is gone. */
 const holding: Script = async exchange => {

@@ -3,9 +3,12 @@ import { Conversation } from '../support/fuzz/conversation.ts';
 import { fuzzRequest } from '../support/fuzz/requests.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { Random } from '../support/random.ts';
+import { realTime } from '../support/real-time.ts';
 import { runs, seedOfRun } from '../support/runs.ts';
 import { sleep } from '../support/wait.ts';
 import { type CapturedRequest, openRaw, startUpstream, values } from '../support/wire/index.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const REQUESTS = runs(100_000);
 const CLIENTS = 16;

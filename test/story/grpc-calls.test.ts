@@ -17,8 +17,12 @@ import {
   startGrpcServer,
 } from '../support/grpc.ts';
 import { accessLines } from '../support/identity-gateway.ts';
+import { realTime } from '../support/real-time.ts';
 import { tempText } from '../support/temp.ts';
-import { TestTime } from '../support/test-time.ts';
+import { inTime } from '../support/test-clock.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 type Talk = ServerDuplexStream<Buffer, Buffer>;
 
@@ -316,7 +320,9 @@ describe('the time of a gRPC call', () => {
   it('is over at its deadline for a client that does not look at the clock', async () => {
     const { talk, calls } = silent();
     const gateway = await start(talk);
-    const head = await postRaw(gateway.port, { 'grpc-timeout': '200m' });
+    const raw = postRaw(gateway.port, { 'grpc-timeout': '200m' });
+    await expect.poll(() => calls.length).toBe(1);
+    const head = await inTime(gateway.time, raw);
     expect(head).toMatchObject({ ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '4' });
     await cancelled(calls[0]);
     await expect.poll(() => accessLines(gateway)[0]).toMatchObject({ status: 504, grpcStatus: 4 });
@@ -325,9 +331,9 @@ describe('the time of a gRPC call', () => {
 
 describe('a silent gRPC call', () => {
   it('outlasts every time that ordinary requests have', async () => {
-    const time = new TestTime();
+    const time = new FrozenClock(Date.now());
     const gateway = await start(echo, {
-      clock: time.clock,
+      clock: time,
       config: { timeouts: { client_body: '50ms', client_read: '50ms' } },
     });
     const call = openCall(grpcClient(gateway.port), '/test.v1.Echo/Talk');
@@ -335,7 +341,7 @@ describe('a silent gRPC call', () => {
     call.write(Buffer.from('a'));
     await new Promise(resolve => call.once('data', resolve));
     // Longer than any of them by default.
-    time.pass(600_000);
+    time.advance(600_000);
     call.write(Buffer.from('b'));
     call.end();
     expect(text(await result)).toEqual(['a', 'b']);

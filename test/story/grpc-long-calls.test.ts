@@ -1,16 +1,16 @@
 import { Metadata, type ServerDuplexStream } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
-import { type Clock, systemClock } from '../../src/core/index.ts';
-import { fastClock } from '../support/fast-clock.ts';
+import type { TimerClock } from '../../src/core/index.ts';
 import { startGateway } from '../support/gateway.ts';
 import { type CallResult, callOnce, ended, grpcClient, openCall, startGrpcServer } from '../support/grpc.ts';
 import { FLAG as CLIENT_FLAG, connectFrames, headers, TYPE } from '../support/http2-frames.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { redeem } from '../support/sign-in-client.ts';
-import { startIssuer } from '../support/test-issuer.ts';
-import { TestTime } from '../support/test-time.ts';
+import { clockOfTests, inTime } from '../support/test-clock.ts';
+import { startIssuer, validFor } from '../support/test-issuer.ts';
 import { waitFor } from '../support/wait.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 type Talk = ServerDuplexStream<Buffer, Buffer>;
 
@@ -29,7 +29,7 @@ function patient() {
 }
 
 /** A service behind a gateway that looks at tokens; `route` are keys of its route, `caps` of its upstream. */
-async function front(route: object = {}, caps: object = {}, clock: Clock = systemClock) {
+async function front(route: object = {}, caps: object = {}, clock: TimerClock = clockOfTests()) {
   const { calls, talk } = patient();
   const url = `http://127.0.0.1:${await startGrpcServer({ Talk: talk })}`;
   const issuer = await startIssuer();
@@ -57,13 +57,13 @@ async function front(route: object = {}, caps: object = {}, clock: Clock = syste
 
 describe('a gRPC call under way', () => {
   it('ends with UNAUTHENTICATED when its token expires, on a route with close_at_expiry', async () => {
-    const time = new TestTime();
-    const { calls, open } = await front({ close_at_expiry: true }, {}, time.clock);
-    const { result } = await open(time.claims(60));
-    const longer = await open(time.claims(120));
-    time.pass(58_000);
+    const time = new FrozenClock(Date.now());
+    const { calls, open } = await front({ close_at_expiry: true }, {}, time);
+    const { result } = await open(validFor(60, time));
+    const longer = await open(validFor(120, time));
+    time.advance(58_000);
     expect(calls.map(({ cancelled }) => cancelled)).toEqual([false, false]);
-    time.pass(3_000);
+    time.advance(3_000);
     expect((await result).status.code).toBe(16);
     await waitFor('it is cancelled at its service', () => calls[0]?.cancelled === true);
     calls[1]?.end();
@@ -79,7 +79,7 @@ describe('a gRPC call under way', () => {
       'not-before-policy': nowS() - 30,
     });
     expect((await redeem(gateway, 'a-code', 'https://app.example/callback')).status).toBe(200);
-    expect((await alices.result).status.code).toBe(16);
+    expect((await inTime(gateway.time, alices.result)).status.code).toBe(16);
     await waitFor('it is cancelled at its service', () => calls[0]?.cancelled === true);
     calls[1]?.end();
     expect((await bobs.result).status.code).toBe(0);
@@ -102,8 +102,8 @@ describe('a gRPC call under way', () => {
   });
 });
 
-/** A listener of gRPC whose clients are asked after a second of silence, and have half of one to answer. */
-async function startListener(clock: Clock) {
+/** A listener of gRPC whose clients are asked after a minute of silence, and have half of one to answer. */
+async function startListener(clock: TimerClock) {
   const { calls, talk } = patient();
   const url = `http://127.0.0.1:${await startGrpcServer({ Talk: talk })}`;
   const gateway = await startGateway({
@@ -130,14 +130,16 @@ const CALL: [string, string][] = [
 
 describe('on a listener of gRPC', () => {
   it('a client that answers no PING is given up, its call is cancelled, and a silent one that answers lives', async () => {
-    const { calls, port } = await startListener(fastClock(60));
+    const time = new FrozenClock();
+    const { calls, port } = await startListener(time);
     const dead = await (await connectFrames(port)).begin();
     await dead.send(headers(1, CALL, CLIENT_FLAG.endHeaders));
     await waitFor('it is served', () => calls.length === 1);
     const living = openCall(grpcClient(port), TALK);
     const result = ended(living);
+    await waitFor('both are served', () => calls.length === 2);
+    await time.advanceUntil('its connection is cut', () => dead.closed, 250);
     await dead.next(each => each.type === TYPE.ping && each.flags !== CLIENT_FLAG.ack);
-    await waitFor('its connection is cut', () => dead.closed);
     await waitFor('it is cancelled at its service', () => calls[0]?.cancelled === true);
     // The other has been silent for longer than that meanwhile, and is still there.
     await waitFor('it is served', () => calls.length === 2);

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { diagnosticsIn } from '../support/config-text.ts';
-import { fastClock } from '../support/fast-clock.ts';
 import { type GatewaySettings, type LocalGateway, startGateway } from '../support/gateway.ts';
 import { startDyingServer, startGrpcServer } from '../support/grpc.ts';
 import {
@@ -19,10 +18,9 @@ import { H2C } from '../support/http2-client.ts';
 import { accessLines, startGatewayOf } from '../support/identity-gateway.ts';
 import { head } from '../support/requests.ts';
 import { tempText } from '../support/temp.ts';
-import { startIssuer } from '../support/test-issuer.ts';
-import { TestTime } from '../support/test-time.ts';
-import { sleep } from '../support/wait.ts';
+import { startIssuer, validFor } from '../support/test-issuer.ts';
 import { startUpstream } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 type More = {
   readonly config?: GatewaySettings['config'];
@@ -328,18 +326,18 @@ describe('a route of gRPC-Web', () => {
   });
 
   test('ends a stream behind its messages when the token expires, and refuses without one or without its rights', async () => {
-    const time = new TestTime();
+    const time = new FrozenClock(Date.now());
     const issuer = await startIssuer();
     const service = await startWebService();
     const route = { authentication: 'required', close_at_expiry: true, require: { scopes: ['echo'] } };
     const config = { listen: H2C, ...webRoute(service.port, route) };
     const tokens = { leeway: '0s' };
-    const { gateway } = await startGatewayOf(issuer, { config, tokens, clock: time.clock });
+    const { gateway } = await startGatewayOf(issuer, { config, tokens, clock: time });
     const without = await post(gateway, '1.1', { body: framed('a') });
     expect(without).toMatchObject({ status: 200, fields: { 'www-authenticate': 'Bearer' } });
     expect(readBody(without.body).trailers['grpc-status']).toBe('16');
     const bearer = (scope: string) => ({
-      Authorization: `Bearer ${issuer.token({ ...time.claims(60), scope })}`,
+      Authorization: `Bearer ${issuer.token({ ...validFor(60, time), scope })}`,
     });
     const lacking = await post(gateway, '2', { body: framed('a'), fields: bearer('other') });
     expect(readBody(lacking.body).trailers['grpc-status']).toBe('7');
@@ -352,7 +350,7 @@ describe('a route of gRPC-Web', () => {
     let body = Buffer.alloc(0);
     for await (const piece of response.body ?? []) {
       body = Buffer.concat([body, piece]);
-      if (body.length === framed('1').length + framed('2').length) time.pass(61_000);
+      if (body.length === framed('1').length + framed('2').length) time.advance(61_000);
     }
     expect(readBody(body)).toMatchObject({ messages: ['1', '2'], trailers: { 'grpc-status': '16' } });
     await expect.poll(() => service.open[0]?.cancelled).toBe(true);
@@ -361,16 +359,18 @@ describe('a route of gRPC-Web', () => {
   test('waits no longer for a request that comes too slowly', async () => {
     const service = await startWebService();
     const config = { listen: H2C, ...webRoute(service.port) };
-    const gateway = await startGateway({ upstreamPort: service.port, config, clock: fastClock(20) });
+    const time = new FrozenClock();
+    const gateway = await startGateway({ upstreamPort: service.port, config, clock: time });
     const client = await gateway.connect();
     const lines = ['Content-Type: application/grpc-web', 'Content-Length: 100005'];
     await client.send(head('POST /test.v1.Echo/Unary', ...lines));
     await client.send(Buffer.from([0, 0, 1, 0x86, 0xa0]));
     const answer = client.answer();
-    for (let isOver = false; !isOver; isOver = client.end !== null) {
+    const sendOne = async () => {
       await client.send('x');
-      await sleep(50);
-    }
+      return client.end !== null;
+    };
+    await time.advanceUntil('the request is over', sendOne, 1_000);
     expect(readBody((await answer).body).trailers['grpc-status']).toBe('4');
   });
 

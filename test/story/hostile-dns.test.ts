@@ -8,7 +8,10 @@ import type { LookupAnswer } from '../../src/upstream/names/lookup.ts';
 import { srvLookup } from '../../src/upstream/names/srv-lookup.ts';
 import { freePort } from '../support/free-port.ts';
 import { Random } from '../support/random.ts';
+import { realTime } from '../support/real-time.ts';
 import { runs, seedOfRun } from '../support/runs.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const NAME = '_http._tcp.api.test';
 const RESPONSE = 0x8180;

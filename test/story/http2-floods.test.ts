@@ -14,8 +14,11 @@ import {
   TYPE,
   uint32,
 } from '../support/http2-frames.ts';
+import { realTime } from '../support/real-time.ts';
 import { waitFor } from '../support/wait.ts';
 import { type CaptureUpstream, startUpstream } from '../support/wire/index.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const { NGHTTP2_ENHANCE_YOUR_CALM: CALM, NGHTTP2_CANCEL: CANCEL } = constants;
 const { NGHTTP2_PROTOCOL_ERROR, NGHTTP2_STREAM_CLOSED } = constants;
@@ -364,7 +367,7 @@ test('small messages that their upstream does not read are no flood, not even on
 /** A connection that sends nothing is closed by a sweep after `client_header`, which is a second. */
 async function afterSweeps(gateway: LocalGateway): Promise<void> {
   const silent = await connectFrames(gateway.port);
-  await waitFor('the gateway has swept', () => silent.closed);
+  await gateway.time.advanceUntil('the gateway has swept', () => silent.closed);
 }
 
 test('requests that are reset once they are under way end their connection, and each ends upstream', async () => {

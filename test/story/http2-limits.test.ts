@@ -1,6 +1,5 @@
 import { constants } from 'node:http2';
 import { expect, test } from 'vitest';
-import { fastClock } from '../support/fast-clock.ts';
 import { startGateway } from '../support/gateway.ts';
 import { ask, asWire, connectHttp2, H2C } from '../support/http2-client.ts';
 import { connectFrames, FLAG, frame, headers, request, TYPE } from '../support/http2-frames.ts';
@@ -13,9 +12,14 @@ import {
   refusalOf,
   startLimited,
 } from '../support/limits.ts';
+import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
-import { sleep, waitFor } from '../support/wait.ts';
+import { inTime } from '../support/test-clock.ts';
+import { waitFor } from '../support/wait.ts';
 import { type Script, startUpstream } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const GLOBAL = { user: '1000/1s', bot: '1000/1s', address: '1000/1s' };
 const config = { listen: H2C };
@@ -81,30 +85,28 @@ test('a restriction ends the streams that its address has open', async () => {
   const response = ask(session, { ':path': '/open/a' });
   await waitFor('it is upstream', () => front.upstream.requests.length === 1);
   for (let i = 0; i < 3; i++) expect(await ask(session, { ':path': '/a' })).toMatchObject({ status: 401 });
-  expect(await response).toMatchObject({ status: 429 });
+  expect(await inTime(front.gateway.time, response)).toMatchObject({ status: 429 });
   await waitFor('the upstream connection is gone', () => front.upstream.openConnections.length === 0);
 });
 
 test('a body that brings too little is answered 408, and one that pauses too long as well', async () => {
   const upstream = await startUpstream();
-  const settings = { upstreamPort: upstream.port, clock: fastClock(20) };
-  const gateway = await startGateway({ ...settings, config: { listen: H2C } });
+  const clock = new FrozenClock();
+  const gateway = await startGateway({ upstreamPort: upstream.port, clock, config: { listen: H2C } });
   const client = await (await connectFrames(gateway.port)).begin();
+  const isAnswered = (id: number) => client.frames.some(({ stream }) => stream === id);
+  const answeredThough = (id: number, sent: Buffer) =>
+    clock.advanceUntil('it is answered', () => client.send(sent).then(() => isAnswered(id)), 1_000);
   await client.send(headers(1, request('/', 'POST'), FLAG.endHeaders));
-  for (let i = 0; i < 100 && !client.frames.some(({ stream }) => stream === 1); i++) {
-    await client.send(frame(TYPE.data, 0, 1, 'x'));
-    await sleep(50);
-  }
+  await answeredThough(1, frame(TYPE.data, 0, 1, 'x'));
   expect(await client.status(1)).toBe(408);
   expect(await client.reset(1)).toBe(constants.NGHTTP2_NO_ERROR);
   await client.send(headers(3, request('/', 'POST'), FLAG.endHeaders), frame(TYPE.data, 0, 3, 'x'));
+  await clock.advanceUntil('it is answered', () => isAnswered(3), 1_000);
   expect(await client.status(3)).toBe(408);
   // Padding is not a part of the body, so it does not keep a stream alive.
   await client.send(headers(5, request('/', 'POST'), FLAG.endHeaders));
-  for (let i = 0; i < 100 && !client.frames.some(({ stream }) => stream === 5); i++) {
-    await client.send(frame(TYPE.data, FLAG.padded, 5, Buffer.alloc(200, 199)));
-    await sleep(50);
-  }
+  await answeredThough(5, frame(TYPE.data, FLAG.padded, 5, Buffer.alloc(200, 199)));
   expect(await client.status(5)).toBe(408);
 });
 

@@ -17,9 +17,9 @@ import {
 import { type H2Request, startH2Upstream } from '../support/h2-upstream.ts';
 import { HandBody } from '../support/hand-body.ts';
 import { sessionsTo } from '../support/sessions.ts';
-import { TestTime } from '../support/test-time.ts';
 import { ask, send } from '../support/transport-calls.ts';
-import { sleep, waitFor } from '../support/wait.ts';
+import { settled, sleep, waitFor } from '../support/wait.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 async function front(
   answer?: (request: H2Request) => unknown,
@@ -27,24 +27,24 @@ async function front(
   server: ServerOptions = {},
 ) {
   const upstream = await startH2Upstream(answer, server);
-  const time = new TestTime();
-  return { upstream, time, pool: sessionsTo(upstream.port, options, time.clock) };
+  const time = new FrozenClock(Date.now());
+  return { upstream, time, pool: sessionsTo(upstream.port, options, time) };
 }
 
 async function frontOfFrames(script: FrameScript, options: Partial<UpstreamOptions> = {}) {
   const upstream = await startFrameUpstream(script);
-  const time = new TestTime();
-  return { upstream, time, pool: sessionsTo(upstream.port, options, time.clock) };
+  const time = new FrozenClock(Date.now());
+  return { upstream, time, pool: sessionsTo(upstream.port, options, time) };
 }
 
 /** Lets time pass for the pool until a limit has struck and the call is over. */
-async function untilLate(time: TestTime, { sink }: ReturnType<typeof send>): Promise<CollectingSink> {
+async function untilLate(time: FrozenClock, { sink }: ReturnType<typeof send>): Promise<CollectingSink> {
   let isOver = false;
   void sink.over.then(() => {
     isOver = true;
   });
   await waitFor('a limit strikes', () => {
-    time.pass(250);
+    time.advance(250);
     return isOver;
   });
   return sink;
@@ -145,9 +145,9 @@ describe('connections over HTTP/2', () => {
   test('close when they were idle for keep_alive', async () => {
     const { upstream, pool, time } = await front(undefined, { keepAliveMs: 1_000 });
     await ask(pool);
-    time.pass(1_000);
+    time.advance(1_000);
     expect(pool.connections).toBe(1);
-    time.pass(500);
+    time.advance(500);
     await waitFor('it is closed', () => pool.connections === 0 && upstream.sessions[0]?.closed === true);
     await ask(pool);
     expect(upstream.sessions).toHaveLength(2);
@@ -161,10 +161,10 @@ describe('connections over HTTP/2', () => {
     );
     const slow = ask(pool, { target: '/slow' });
     await waitFor('it is there', () => held.length === 1);
-    time.pass(500);
+    time.advance(500);
     await ask(pool);
     expect(upstream.sessions).toHaveLength(1);
-    time.pass(1_000);
+    time.advance(1_000);
     await ask(pool);
     expect(upstream.sessions).toHaveLength(2);
     for (const request of held) serve(request);
@@ -221,8 +221,8 @@ describe('the connect over HTTP/2 fails', () => {
   });
 
   test('where the upstream says nothing in time', async () => {
-    const deaf = new TestTime();
-    const pool = sessionsTo(await deafPort(), { connectTimeoutMs: 300 }, deaf.clock);
+    const deaf = new FrozenClock(Date.now());
+    const pool = sessionsTo(await deafPort(), { connectTimeoutMs: 300 }, deaf);
     expect((await untilLate(deaf, send(pool))).failure).toMatchObject({
       kind: 'connect',
       cause: { message: 'the connect timed out' },
@@ -259,7 +259,7 @@ describe('an upstream that falls silent', () => {
     const times = { firstByteTimeoutMs: Number.POSITIVE_INFINITY, idleTimeoutMs: Number.POSITIVE_INFINITY };
     const { sink } = send(pool, times);
     await waitFor('it is there', () => upstream.requests.length === 1);
-    time.pass(290_000);
+    time.advance(290_000);
     for (const request of upstream.requests) serve(request);
     await sink.over;
     expect(sink.events.at(-1)).toBe('end');
@@ -306,7 +306,7 @@ describe('an upstream that falls silent', () => {
     const pings = () => peer?.frames.filter(({ type }) => type === TYPE.ping).length ?? 0;
     // No PING follows one that is not acknowledged: more of them prove that each was.
     await waitFor('three PINGs', () => {
-      time.pass(250);
+      time.advance(250);
       return pings() >= 3;
     });
     peer?.send(headers(1, { ':status': '200' }, FLAG.endStream));
@@ -333,8 +333,7 @@ describe('the body of a request over HTTP/2', () => {
       );
     await waitFor('the window is full', () => sent() === 1_000);
     expect(body.paused).toBe(true);
-    await sleep(50);
-    expect(sent()).toBe(1_000);
+    expect(await settled(() => sent() ?? 0)).toBe(1_000);
     upstream.peers[0]?.send(
       frame(TYPE.windowUpdate, 0, 1, uint32(200_000)),
       frame(TYPE.windowUpdate, 0, 0, uint32(200_000)),
@@ -365,7 +364,7 @@ describe('the body of a request over HTTP/2', () => {
     for (let sent = 1; sent <= 10; sent++) {
       trickle.sink?.chunk(Buffer.from('a'));
       await waitFor('it has come', () => come === sent);
-      time.pass(250);
+      time.advance(250);
     }
     trickle.sink?.end();
     await sink.over;
@@ -416,8 +415,7 @@ test('a response waits while its reader is slow, and holds up no other', async (
   const { sink, call } = send(pool, { target: '/big' });
   sink.wantsMore = false;
   await waitFor('it begins', () => sink.pieces.length === 1);
-  await sleep(100);
-  expect(sink.pieces).toHaveLength(1);
+  expect(await settled(() => sink.pieces.length)).toBe(1);
   expect((await ask(pool)).body).toBe('small');
   sink.wantsMore = true;
   call.resume();

@@ -10,9 +10,12 @@ import { freePort } from '../support/free-port.ts';
 import { type ConfigPart, startGateway } from '../support/gateway.ts';
 import { type H2Request, startH2Upstream } from '../support/h2-upstream.ts';
 import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
+import { realTime } from '../support/real-time.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 async function front(answer?: (request: H2Request) => unknown, api: ConfigPart = {}) {
   const upstream = await startH2Upstream(answer);

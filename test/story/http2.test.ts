@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import { connect, constants } from 'node:http2';
 import { type AddressInfo, createConnection, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { type Clock, systemClock } from '../../src/core/index.ts';
+import type { TimerClock } from '../../src/core/index.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { ask, connectHttp2, H2C, read } from '../support/http2-client.ts';
 import { connectFrames, FLAG, frame, headers, request, TYPE, uint32 } from '../support/http2-frames.ts';
 import { Random } from '../support/random.ts';
+import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
-import { stillClock } from '../support/still-clock.ts';
+import { clockOfTests } from '../support/test-clock.ts';
 import { startTlsGateway } from '../support/tls-gateway.ts';
 import { waitFor } from '../support/wait.ts';
 import {
@@ -18,13 +19,16 @@ import {
   startUpstream,
   values,
 } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const MIB = 1024 * 1024;
 
 async function start(
   script: Script = responseOk,
   route: Record<string, unknown> = {},
-  clock: Clock = systemClock,
+  clock: TimerClock = clockOfTests(),
 ): Promise<{ gateway: LocalGateway; upstream: CaptureUpstream }> {
   const upstream = await startUpstream(script);
   const config = { listen: H2C, log: { level: 'info', access: true } };
@@ -207,7 +211,7 @@ test('a drain sends GOAWAY on every connection, closes an idle one, and lets an 
     await exchange.send(' last');
   };
   // No sweep finds anything too late.
-  const { gateway } = await start(script, {}, stillClock);
+  const { gateway } = await start(script, {}, new FrozenClock());
   // It does nothing about a GOAWAY by itself, nor about a PING.
   const idle = await (await connectFrames(gateway.port)).begin();
   const session = connectHttp2(gateway);

@@ -9,6 +9,7 @@ import {
   startGatewayOf,
   startIdentityGateway,
 } from '../support/identity-gateway.ts';
+import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
@@ -18,6 +19,8 @@ import { issuerKey, signToken } from '../support/token-issuer.ts';
 import { waitFor } from '../support/wait.ts';
 import { header, values } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const get = (path: string, bearer: string) => head(`GET ${path}`, bearer);
 const INACTIVE = scripts.json(200, { active: false });

@@ -9,12 +9,15 @@ import { type ConfigPart, startGateway } from '../support/gateway.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { identityConfig } from '../support/identity-gateway.ts';
 import { PUSH_PATH, pushOf, toAdmin } from '../support/notices.ts';
+import { realTime } from '../support/real-time.ts';
 import { head, withBody } from '../support/requests.ts';
 import { secret } from '../support/secrets.ts';
 import { tempFolder, tempText } from '../support/temp.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const SIGN_IN = { sign_out: '/v1/users/sign-out', sign_out_ends: 'refresh_token' };
 type Gateway = Awaited<ReturnType<typeof startKeeping>>;

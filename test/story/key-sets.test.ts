@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { expectError, expectInvalidToken, expectUnauthenticated } from '../support/error-object.ts';
 import { flood } from '../support/flood.ts';
 import { type IdentitySettings, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
+import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { type Script, scripts, startScriptedProvider } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
@@ -11,6 +12,8 @@ import { base64Url, type IssuerKey, issuerKey, signToken } from '../support/toke
 import { forgeForExponentOne, rocaKey } from '../support/weak-keys.ts';
 import { header, type Response } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const NEXT = issuerKey('ES256', 'next');
 const get = (line: string, path = '/things') => head(`GET ${path}`, line);

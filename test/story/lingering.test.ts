@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
+import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
-import { TestTime } from '../support/test-time.ts';
 import { sleep } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const REFUSED = head('POST /a', 'Content-Length: 099999');
 
@@ -26,9 +29,9 @@ test('requests pipelined after a refused one are not even read, however many arr
 });
 
 test('a client that keeps sending after its refusal is still cut off', async () => {
-  const time = new TestTime();
+  const time = new FrozenClock(Date.now());
   const upstream = await startUpstream();
-  const gateway = await startGateway({ upstreamPort: upstream.port, clock: time.clock });
+  const gateway = await startGateway({ upstreamPort: upstream.port, clock: time });
   const client = await gateway.connect();
   expect((await client.ask(REFUSED)).status).toBe(400);
   const connections = async () => (await gateway.metric('weir_client_connections')).get('');
@@ -36,7 +39,7 @@ test('a client that keeps sending after its refusal is still cut off', async () 
   for (let round = 0; round < 40; round++) {
     await client.send('x');
     await sleep(5);
-    time.pass(200);
+    time.advance(200);
   }
   await expect.poll(connections).toBe(0);
 });

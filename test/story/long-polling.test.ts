@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { Curl, VERSIONS } from '../support/curl.ts';
-import { fastClock } from '../support/fast-clock.ts';
 import { startGateway } from '../support/gateway.ts';
 import { H2C } from '../support/http2-client.ts';
 import { startUpstream } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 /** An upstream that answers when the test says so, behind a gateway that lets it have one request at a time. */
 async function front(route = {}) {
@@ -14,24 +14,23 @@ async function front(route = {}) {
       await Promise.race([news.promise, exchange.gone]).then(text => exchange.answer(200, [], text ?? ''));
     else await exchange.answer(200, [], 'at once');
   });
+  const time = new FrozenClock();
   const gateway = await startGateway({
     upstreamPort: upstream.port,
     api: { max_requests: 1, max_requests_per_caller: '100%' },
     route,
     config: { listen: H2C },
-    // Half a minute for the gateway is a tenth of a second here.
-    clock: fastClock(300),
+    clock: time,
   });
-  return { upstream, url: `http://127.0.0.1:${gateway.port}`, tell: news.resolve };
+  return { upstream, time, url: `http://127.0.0.1:${gateway.port}`, tell: news.resolve };
 }
 
 describe.each(VERSIONS)('a long poll over %s', (_, version) => {
   test('is held until there is something to answer, for longer than its client may be idle', async () => {
-    const { upstream, url, tell } = await front({ timeouts: { first_byte: '1h' } });
+    const { upstream, time, url, tell } = await front({ timeouts: { first_byte: '1h' } });
     const curl = new Curl(version, `${url}/poll`);
     await expect.poll(() => upstream.requests.length).toBe(1);
-    // Two minutes go by on the gateway's clock.
-    await new Promise(resolve => setTimeout(resolve, 400));
+    time.advance(120_000);
     expect(curl.output).toBe('');
     tell('news');
     expect(await curl.ended()).toBe(0);
@@ -39,15 +38,19 @@ describe.each(VERSIONS)('a long poll over %s', (_, version) => {
   });
 
   test('is a 504 once the route waits no longer', async () => {
-    const { upstream, url } = await front({ timeouts: { first_byte: '30s' } });
+    const { upstream, time, url } = await front({ timeouts: { first_byte: '30s' } });
     const curl = new Curl(version, '-o', '/dev/null', '-w', '%{http_code}', `${url}/poll`);
+    await expect.poll(() => upstream.requests.length).toBe(1);
+    time.advance(29_000);
+    expect(curl.output).toBe('');
+    time.advance(2_000);
     expect(await curl.ended()).toBe(0);
     expect(curl.output).toBe('504');
     await expect.poll(() => upstream.openConnections.length).toBe(0);
   });
 
   test('frees its permit when its client leaves', async () => {
-    const { upstream, url } = await front({ timeouts: { first_byte: '1h' } });
+    const { upstream, time, url } = await front({ timeouts: { first_byte: '1h' } });
     const curl = new Curl(version, `${url}/poll`);
     await expect.poll(() => upstream.requests.length).toBe(1);
     const other = async () => {
@@ -57,6 +60,7 @@ describe.each(VERSIONS)('a long poll over %s', (_, version) => {
     };
     expect(await other()).toBe('503');
     await curl.kill();
-    await expect.poll(other).toBe('200');
+    await time.advanceUntil('it is gone', () => upstream.openConnections.length === 0);
+    expect(await other()).toBe('200');
   });
 });

@@ -9,9 +9,12 @@ import { makeLogger } from '../../src/observe/index.ts';
 import { writeGatewayConfig } from '../support/gateway.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { collect } from '../support/memory.ts';
+import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { tempFolder } from '../support/temp.ts';
 import { startUpstream } from '../support/wire/index.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const MANY = 10_000;
 /** Enough to tell what a route takes from what code does. */

@@ -4,10 +4,13 @@ import { freePort } from '../support/free-port.ts';
 import { type ConfigPart, startGateway, withoutWorkers } from '../support/gateway.ts';
 import { identityConfig } from '../support/identity-gateway.ts';
 import { installPrometheus, promtool } from '../support/promtool.ts';
+import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import type { TestGateway } from '../support/test-gateway.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { startUpstream } from '../support/wire/index.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 beforeAll(installPrometheus);
 

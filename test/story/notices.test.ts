@@ -5,6 +5,7 @@ import { expectInvalidToken } from '../support/error-object.ts';
 import { freePort } from '../support/free-port.ts';
 import { type IdentitySettings, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
 import { LOGOUT_PATH, logoutOf, PUSH_PATH, pushOf, toAdmin } from '../support/notices.ts';
+import { realTime } from '../support/real-time.ts';
 import { startRedis } from '../support/redis.ts';
 import { redisDecides } from '../support/redis-gateway.ts';
 import { head, withBody } from '../support/requests.ts';
@@ -14,6 +15,8 @@ import type { TestGateway } from '../support/test-gateway.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { waitFor } from '../support/wait.ts';
 import { header, type Script } from '../support/wire/index.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const ADMIN = { not_before_push: 'admin', back_channel_logout: 'admin' };
 const PUBLIC = { not_before_push: '/idp/k_push_not_before', back_channel_logout: '/idp/logout' };

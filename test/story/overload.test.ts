@@ -3,10 +3,13 @@ import { expect, test } from 'vitest';
 import { frailHost } from '../support/frail-host.ts';
 import { startGateway } from '../support/gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
+import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
 import { clientsOfEach } from '../support/workers.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 async function front(caps = { event_loop_delay: '250ms' }) {
   const told = Promise.withResolvers<void>();

@@ -16,10 +16,14 @@ import { type LocalGateway, startGateway, withoutWorkers } from '../support/gate
 import { startH2Upstream } from '../support/h2-upstream.ts';
 import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
 import { agreement, handshake, masked, startRawUpstream } from '../support/raw-web-sockets.ts';
+import { realTime } from '../support/real-time.ts';
 import { head, withBody } from '../support/requests.ts';
+import { inTime } from '../support/test-clock.ts';
 import { waitFor } from '../support/wait.ts';
 import { closing, message, openSocket, startWsServer } from '../support/web-sockets.ts';
 import { startUpstream } from '../support/wire/index.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const LOG = { level: 'warn', access: false };
 const LARGE = 'x'.repeat(100_000);
@@ -123,7 +127,7 @@ describe.each(['http1', 'h2'] as const)('with an upstream of %s, a fault of the 
       throw new TypeError('a bug in the gateway');
     });
     onTestFinished(() => spy.mockRestore());
-    expectError(await client.answer(), 500, 13);
+    expectError(await inTime(gateway.time, client.answer()), 500, 13);
     expect(faults(gateway)).toEqual([expect.objectContaining({ side: 'gateway' })]);
   });
 });

@@ -4,12 +4,15 @@ import { changeLimits, serves } from '../support/edit-config.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { accessLines } from '../support/identity-gateway.ts';
 import { type LimitedGateway, startLimited, statusesOf } from '../support/limits.ts';
+import { realTime } from '../support/real-time.ts';
 import { startRedis } from '../support/redis.ts';
 import { startRedisGateway } from '../support/redis-gateway.ts';
 import { head } from '../support/requests.ts';
 import { tempText } from '../support/temp.ts';
 import { startUpstream } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const LIMITS = { patience: '1s', buckets: { things: { address: '2/1s' } }, routes: { '/open/**': 'things' } };
 

@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
+import { realTime } from '../support/real-time.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
-import { sleep, waitFor } from '../support/wait.ts';
+import { settled, sleep, waitFor } from '../support/wait.ts';
 import { header, responseOk, type Script, startUpstream } from '../support/wire/index.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 async function front(script?: Script, path = '/**') {
   const upstream = await startUpstream(script);
@@ -130,12 +133,13 @@ test('a client that sends faster than it is served is made to wait, and gets eve
 
 test('a response is finished even if a request for a tunnel follows', async () => {
   const body = Buffer.alloc(16 * 1024 * 1024, 'a');
-  const { client } = await front(async exchange => {
+  const { upstream, client } = await front(async exchange => {
     await exchange.answer(200, [], body);
   });
   client.pause();
   await client.send(head('GET /large') + head('CONNECT gateway.test:80'));
-  await sleep(500);
+  await waitFor('the request is upstream', () => upstream.requests.length === 1);
+  await settled(() => upstream.connections[0]?.bytesWaiting ?? 0);
   client.resume();
   expect(await client.answer({ keepBytes: 0 })).toMatchObject({ complete: true, bodyBytes: body.length });
   expect((await client.answer()).status).toBe(405);
@@ -152,10 +156,10 @@ describe('behind a request that takes long', () => {
     await client.send(head('GET /slow'));
     await expect.poll(inFlight).toEqual(new Map([['', 1]]));
     void client.send(flood);
-    await sleep(100);
+    await settled(() => client.bytesWaiting);
     if (how === 'leaves') client.reset();
     else client.endSending();
-    await expect.poll(inFlight).toEqual(new Map([['', 0]]));
+    await gateway.time.advanceUntil('it is noticed', async () => (await inFlight()).get('') === 0);
     expect(upstream.requests.map(request => request.target)).toEqual(['/slow']);
   });
 

@@ -3,12 +3,15 @@ import { RpcCode } from '../../src/core/index.ts';
 import { expectError } from '../support/error-object.ts';
 import { accessLines, type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
 import { providerFaults } from '../support/provider-faults.ts';
+import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { type Script, scripts, startScriptedProvider } from '../support/scripted-provider.ts';
 import { expectNoSecretIn, secret } from '../support/secrets.ts';
 import { json, redeeming } from '../support/sign-in-client.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { header, type Response } from '../support/wire/index.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const BODY = {
   code: 'marker-code-1',

@@ -8,7 +8,6 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { installBalancers, startHaproxy, startNginxStream } from '../support/balancers.ts';
 import { changeConfig, changeLimits, serves } from '../support/edit-config.ts';
 import { expectError } from '../support/error-object.ts';
-import { fastClock } from '../support/fast-clock.ts';
 import {
   type ConfigPart,
   type GatewaySettings,
@@ -21,7 +20,9 @@ import { accessLines } from '../support/identity-gateway.ts';
 import { LOCAL_V2, TCP4, TCP6, v1, v2 } from '../support/proxy-header.ts';
 import { head } from '../support/requests.ts';
 import { startTlsGateway } from '../support/tls-gateway.ts';
+import { settled } from '../support/wait.ts';
 import { type CaptureUpstream, type RawClient, startUpstream, values } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 const listen = { http: { address: '127.0.0.1:0', proxy_protocol: true }, admin: '127.0.0.1:0' };
 
@@ -240,9 +241,16 @@ describe('a connection is closed without a word', () => {
   });
 
   test('whose header takes too long, counted from its begin', async () => {
-    const { gateway } = await front({ timeouts: { client_header: '10s' } }, { clock: fastClock(20) });
+    const clock = new FrozenClock();
+    const { gateway } = await front({ timeouts: { client_header: '10s' } }, { clock });
     const client = await gateway.connect();
-    await client.sendSlowly('PROXY TCP4 192.0.2.7 198.51.100.1 56324 44'.split(''), 25);
+    const header = 'PROXY TCP4 192.0.2.7 198.51.100.1 56324 44';
+    let sent = 0;
+    const sendOne = async () => {
+      if (sent < header.length) await client.send(header.charAt(sent++));
+      return client.end !== null;
+    };
+    await clock.advanceUntil('the connection is cut', sendOne, 500);
     await expectSilence(client);
     expect(await faults(gateway)).toEqual({ '{reason="late"}': 1 });
   });
@@ -321,7 +329,7 @@ describe('a header may stand before a TLS handshake', () => {
     if (how === 'by itself') {
       socket.write(header);
       // Read by the gateway before anything follows.
-      await new Promise(resolve => setTimeout(resolve, 100));
+      await settled(() => socket.bytesWritten);
     }
     const before = how === 'by itself' ? Buffer.alloc(0) : header;
     const client = connectTls({ socket: withFirst(socket, before), rejectUnauthorized: false });

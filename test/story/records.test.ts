@@ -1,18 +1,22 @@
 import { describe, expect, test } from 'vitest';
-import { type Clock, systemClock } from '../../src/core/index.ts';
+import type { TimerClock } from '../../src/core/index.ts';
 import { Curl, VERSIONS } from '../support/curl.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { startH2Upstream } from '../support/h2-upstream.ts';
 import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
 import { accessLines } from '../support/identity-gateway.ts';
+import { realTime } from '../support/real-time.ts';
+import { clockOfTests } from '../support/test-clock.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { type Script, startUpstream } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
+realTime('it waits for what its gateway does now and then');
+
 const PROTOCOL = { 'HTTP/1.1': 'http1', 'HTTP/2': 'h2' } as const;
 
 /** A gateway whose access log can be read, in front of an upstream with this script. */
-async function front(script: Script, route = {}, clock: Clock = systemClock) {
+async function front(script: Script, route = {}, clock: TimerClock = clockOfTests()) {
   const upstream = await startUpstream(script);
   const gateway = await startGateway({
     upstreamPort: upstream.port,

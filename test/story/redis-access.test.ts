@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { makeCertificates } from '../support/certificates.ts';
 import { startGateway } from '../support/gateway.ts';
+import { realTime } from '../support/real-time.ts';
 import { startRedis } from '../support/redis.ts';
 import { decisionsBy, startRedisGateway } from '../support/redis-gateway.ts';
 import { head } from '../support/requests.ts';
@@ -10,6 +11,8 @@ import { expectNoSecretIn, secret } from '../support/secrets.ts';
 import { tempFolder, tempText } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 /** What the reference of gateway.yaml says that the gateway needs, and no more. */
 const RIGHTS =

@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { realTime } from '../support/real-time.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { decisionsBy, Load, redisDecides, startRedisGateway, storeIsUp } from '../support/redis-gateway.ts';
 import { head } from '../support/requests.ts';
-import { sleep, waitFor } from '../support/wait.ts';
+import { waitFor } from '../support/wait.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const PLENTY = { global: { address: '60000/1m' } };
 
@@ -43,7 +46,8 @@ describe.each(troubles)('a Redis that %s, under load,', (_what, breakIt, mend) =
     await breakIt(redis);
     await waitFor('the gateway counts by itself', async () => (await decisionsBy(gateway, 'local')) > 50);
     await waitFor('the outage shows', async () => (await storeIsUp(gateway)) === 0);
-    await sleep(500);
+    const down = await decisionsBy(gateway, 'local');
+    await waitFor('it goes on', async () => (await decisionsBy(gateway, 'local')) > down + 50);
     await mend(redis);
     await redisDecides(gateway);
     const before = await decisionsBy(gateway, 'redis');

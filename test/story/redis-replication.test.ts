@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { Clock } from '../../src/core/index.ts';
+import type { TimerClock } from '../../src/core/index.ts';
 import { changeLimits, serves, statusOf } from '../support/edit-config.ts';
 import type { ConfigPart } from '../support/gateway.ts';
 import { type IdentityGateway, startGatewayOf } from '../support/identity-gateway.ts';
 import { askOnce, askTimes, type LimitedGateway, refusalOf, statusesOf } from '../support/limits.ts';
+import { realTime } from '../support/real-time.ts';
 import { type RedisServer, startRedis, startRedisCluster } from '../support/redis.ts';
 import { redisDecides, storeIsUp } from '../support/redis-gateway.ts';
 import { monitorRedis } from '../support/redis-monitor.ts';
@@ -15,6 +16,8 @@ import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { waitFor } from '../support/wait.ts';
 import type { Script } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 let redis: RedisServer;
 let issuer: TestIssuer;
@@ -39,7 +42,7 @@ async function startReplica(
     readonly store?: ConfigPart;
     readonly upstream?: Script;
     readonly routes?: readonly ConfigPart[];
-    readonly clock?: Clock;
+    readonly clock?: TimerClock;
   } = {},
 ): Promise<LimitedGateway> {
   const { store, routes = [], ...settings } = more;

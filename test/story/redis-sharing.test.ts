@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
+import { realTime } from '../support/real-time.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { redisDecides, startRedisGateway, startRedisGatewayProcess } from '../support/redis-gateway.ts';
 import { monitorRedis } from '../support/redis-monitor.ts';
@@ -10,6 +11,8 @@ import type { TestGateway } from '../support/test-gateway.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { waitFor } from '../support/wait.ts';
 import { header, type Response } from '../support/wire/index.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 let redis: RedisServer;
 beforeAll(async () => {

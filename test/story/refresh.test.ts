@@ -6,6 +6,7 @@ import { changeConfig, serves } from '../support/edit-config.ts';
 import { expectError, expectUnauthenticated } from '../support/error-object.ts';
 import { type IdentitySettings, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
 import { providerFaults } from '../support/provider-faults.ts';
+import { realTime } from '../support/real-time.ts';
 import { head, withBody } from '../support/requests.ts';
 import { keycloak, scripts, startScriptedProvider } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
@@ -13,6 +14,8 @@ import { codeFor, json, redeem } from '../support/sign-in-client.ts';
 import { openSignInRoom } from '../support/sign-in-room.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { header, type Response } from '../support/wire/index.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const PATH = '/v1/users/refresh';
 const SIGN_IN = { sign_in: { refresh: PATH } };

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { expectInvalidToken, expectUnauthenticated } from '../support/error-object.ts';
 import { accessLines, type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
 import { head } from '../support/requests.ts';
-import { startIssuer } from '../support/test-issuer.ts';
-import { TestTime } from '../support/test-time.ts';
+import { startIssuer, validFor } from '../support/test-issuer.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 const get = (path: string, ...lines: string[]) => head(`GET ${path}`, ...lines);
 const nowS = () => Math.floor(Date.now() / 1_000);
@@ -55,16 +55,16 @@ describe('why a token is refused', () => {
   });
 
   test('is logged if a token ends while its request is in flight', async () => {
-    const time = new TestTime();
+    const time = new FrozenClock(Date.now());
     const { issuer, gateway, upstream } = await front({
-      clock: time.clock,
+      clock: time,
       tokens: { leeway: '0s' },
       routes: [{ path: '/until-expiry', close_at_expiry: true }],
       upstream: async exchange => await exchange.gone,
     });
-    const response = gateway.ask(get('/until-expiry', issuer.bearer(time.claims(1))));
+    const response = gateway.ask(get('/until-expiry', issuer.bearer(validFor(1, time))));
     await expect.poll(() => upstream.requests.length).toBe(1);
-    time.pass(1_000);
+    time.advance(1_000);
     expectInvalidToken(await response);
     expect(accessLines(gateway)).toMatchObject([{ status: 401, class: 'user', tokenRefused: 'expired' }]);
     expect(await gateway.counted('weir_tokens_refused_total')).toEqual(new Map([['{reason="expired"}', 1]]));

@@ -10,10 +10,13 @@ import { changeConfig, configPart, limitsFile, statusOf } from '../support/edit-
 import { writeGatewayConfig } from '../support/gateway.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
 import { collect } from '../support/memory.ts';
+import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { runs } from '../support/runs.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { waitFor } from '../support/wait.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const WARM_UP = runs(500, 100);
 const RELOADS = runs(1_000, 60);

@@ -20,12 +20,15 @@ import {
   startLimited,
   statusesOf,
 } from '../support/limits.ts';
+import { realTime } from '../support/real-time.ts';
 import { head, withBody } from '../support/requests.ts';
 import { redeem } from '../support/sign-in-client.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { issuerKey, signToken } from '../support/token-issuer.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { header, startUpstream, type UpstreamExchange, values } from '../support/wire/index.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const LINE = 'GET /things/{id}';
 const bucketOf = (bucket: object) => ({

@@ -11,12 +11,15 @@ import {
   refusalOf,
   startLimited,
 } from '../support/limits.ts';
+import { realTime } from '../support/real-time.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { redeeming } from '../support/sign-in-client.ts';
 import { waitFor } from '../support/wait.ts';
 import { type Response, type Script, values } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 // Which response carries what: docs/contract.md, 4.7, row by row.
 

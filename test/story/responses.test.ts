@@ -168,8 +168,7 @@ describe('a body', () => {
       await exchange.gone;
     });
     await client.send(head('GET /a'));
-    await expect(client.answer({ timeoutMs: 500 })).rejects.toThrow('timeout');
-    expect(client.received.toString()).toContain('HTTP/1.1 200 ');
+    await expect.poll(() => client.received.toString()).toContain('HTTP/1.1 200 ');
     client.reset();
   });
 });
@@ -275,8 +274,7 @@ describe('before and behind the body', () => {
       await exchange.gone;
     });
     await client.send(head('GET /a'));
-    await expect(client.answer({ timeoutMs: 500 })).rejects.toThrow('timeout');
-    expect(client.received.toString()).toMatch(/^HTTP\/1.1 102 /);
+    await expect.poll(() => client.received.toString()).toMatch(/^HTTP\/1.1 102 /);
     client.reset();
   });
 

@@ -1,14 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { type Clock, NO_NAMES, systemClock } from '../../src/core/index.ts';
+import { NO_NAMES, systemClock, type TimerClock } from '../../src/core/index.ts';
 import type { OutgoingRequest } from '../../src/http1/index.ts';
 import type { ConnectionPool } from '../../src/upstream/index.ts';
 import { CollectingSink } from '../support/collecting-sink.ts';
 import { type ConfigPart, startGateway } from '../support/gateway.ts';
 import { poolTo } from '../support/pool.ts';
+import { realTime } from '../support/real-time.ts';
 import { head, withBody } from '../support/requests.ts';
+import { clockOfTests } from '../support/test-clock.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { responseOk, type Script, startUpstream } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const OK = 'HTTP/1.1 200 OK\r\n';
 const POISON = `${OK}Content-Length: 8\r\n\r\npoisoned`;
@@ -61,7 +65,7 @@ async function released(): Promise<void> {
   await new Promise(setImmediate);
 }
 
-async function front(script: Script, api: ConfigPart = {}, clock: Clock = systemClock) {
+async function front(script: Script, api: ConfigPart = {}, clock: TimerClock = clockOfTests()) {
   const upstream = await startUpstream(script);
   const gateway = await startGateway({ upstreamPort: upstream.port, api, clock });
   return { upstream, gateway, client: await gateway.connect() };

@@ -14,10 +14,13 @@ import {
   startLimited,
   statusesOf,
 } from '../support/limits.ts';
+import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { waitFor } from '../support/wait.ts';
 import type { Script } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const global = { user: '10000/1s', bot: '10000/1s', address: '10000/1s' };
 const limits = { global, invalid_requests: { limit: '4/60s', restrict_for: '2s' } };

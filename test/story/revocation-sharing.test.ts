@@ -1,19 +1,25 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { type Clock, systemClock } from '../../src/core/index.ts';
+import type { TimerClock } from '../../src/core/index.ts';
 import type { ConfigPart } from '../support/gateway.ts';
 import { startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
 import { askOnce, type LimitedGateway } from '../support/limits.ts';
+import { realTime } from '../support/real-time.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { redisDecides } from '../support/redis-gateway.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { redeem } from '../support/sign-in-client.ts';
+import { clockOfTests } from '../support/test-clock.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { waitFor } from '../support/wait.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const CHANNEL = 'weir:1:board';
 
 /** A gateway by this clock never polls the others: for it, no time passes between two reads. */
-const noTimePasses: Clock = { epochMs: () => systemClock.epochMs(), monotonicMs: () => 5_000 };
+/** Its sweeps and its refreshes run when the test says so. */
+const noTimePasses = new FrozenClock(Date.now());
 
 let redis: RedisServer;
 let issuer: TestIssuer;
@@ -28,7 +34,7 @@ const store = (more: ConfigPart = {}) => ({
   ...more,
 });
 
-async function startReplica(clock: Clock = systemClock): Promise<LimitedGateway> {
+async function startReplica(clock: TimerClock = clockOfTests()): Promise<LimitedGateway> {
   const started = await startGatewayOf(issuer, { clock, config: { store: store() } });
   await redisDecides(started.gateway);
   return { ...started, issuer };

@@ -1,13 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { expectInvalidToken } from '../support/error-object.ts';
 import { type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
+import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { json, redeem } from '../support/sign-in-client.ts';
 import type { TestGateway } from '../support/test-gateway.ts';
-import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
-import { TestTime } from '../support/test-time.ts';
+import { startIssuer, type TestIssuer, validFor } from '../support/test-issuer.ts';
 import type { RawClient, Script } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 async function front(settings: Omit<IdentitySettings, 'issuer'> = {}) {
   const issuer = await startIssuer();
@@ -184,23 +187,23 @@ describe('a response that outlives its token', () => {
   ];
 
   test('is cut off on a route with close_at_expiry, and continues elsewhere', async () => {
-    const time = new TestTime();
+    const time = new FrozenClock(Date.now());
     const { issuer, gateway, upstream } = await front({
       routes,
       tokens: { leeway: '0s' },
       upstream: trickle,
-      clock: time.clock,
+      clock: time,
     });
-    const line = issuer.bearer(time.claims(60));
+    const line = issuer.bearer(validFor(60, time));
     const [one, other, plain, longer] = await Promise.all([
       streaming(gateway, line, '/until-expiry'),
       streaming(gateway, line, '/optional-until-expiry'),
       streaming(gateway, line),
-      streaming(gateway, issuer.bearer(time.claims(120)), '/until-expiry'),
+      streaming(gateway, issuer.bearer(validFor(120, time)), '/until-expiry'),
     ]);
-    time.pass(58_000);
+    time.advance(58_000);
     for (const client of [one, other]) await expectFlowing(client);
-    time.pass(3_000);
+    time.advance(3_000);
     await expectCut(one);
     await expectCut(other);
     for (const client of [plain, longer]) await expectFlowing(client);
@@ -216,16 +219,16 @@ describe('a response that outlives its token', () => {
   });
 
   test('is a 401 where it has not begun', async () => {
-    const time = new TestTime();
+    const time = new FrozenClock(Date.now());
     const { issuer, gateway, upstream } = await front({
       routes,
-      clock: time.clock,
+      clock: time,
       tokens: { leeway: '0s' },
       upstream: async exchange => await exchange.gone,
     });
-    const response = gateway.ask(get(issuer.bearer(time.claims(1)), '/until-expiry'));
+    const response = gateway.ask(get(issuer.bearer(validFor(1, time)), '/until-expiry'));
     await expect.poll(() => upstream.requests.length).toBe(1);
-    time.pass(1_000);
+    time.advance(1_000);
     expectInvalidToken(await response);
     await expect.poll(() => upstream.openConnections.length).toBe(0);
   });

@@ -7,10 +7,13 @@ import { disagreement } from '../support/fuzz/reader-fuzz.ts';
 import type { Reading } from '../support/fuzz/reading.ts';
 import { wireResponse } from '../support/fuzz/wire-responses.ts';
 import { Random } from '../support/random.ts';
+import { realTime } from '../support/real-time.ts';
 import { runs, seedOfRun } from '../support/runs.ts';
 import { UndiciTransport } from '../support/undici/undici-transport.ts';
 import { upstreamAt } from '../support/upstream-options.ts';
 import { type CapturedRequest, startUpstream } from '../support/wire/index.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const CASES = runs(300);
 

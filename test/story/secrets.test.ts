@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { type IdentitySettings, identityConfig, startIdentityGateway } from '../support/identity-gateway.ts';
 import { providerFaults } from '../support/provider-faults.ts';
+import { realTime } from '../support/real-time.ts';
 import { head, withBody } from '../support/requests.ts';
 import { type Script, scripts } from '../support/scripted-provider.ts';
 import { expectNoSecretIn, secret } from '../support/secrets.ts';
@@ -15,6 +16,8 @@ import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { issuerKey, signToken } from '../support/token-issuer.ts';
 import { waitFor } from '../support/wait.ts';
 import { NoResponse, responseOk, startUpstream } from '../support/wire/index.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const STRANGER = issuerKey('ES256', 'first');
 

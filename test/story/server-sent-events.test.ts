@@ -6,9 +6,10 @@ import { EventStreams } from '../support/event-streams.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
-import { startIssuer } from '../support/test-issuer.ts';
-import { TestTime } from '../support/test-time.ts';
+import { inTime } from '../support/test-clock.ts';
+import { startIssuer, validFor } from '../support/test-issuer.ts';
 import { header, startUpstream } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 describe.each(VERSIONS)('a stream of events over %s', (_, version) => {
   test('flows event by event, each before the next one exists', async () => {
@@ -52,25 +53,25 @@ describe.each(VERSIONS)('a stream of events over %s', (_, version) => {
   });
 
   test('ends with the token of its caller where the route says so', async () => {
-    const time = new TestTime();
+    const time = new FrozenClock(Date.now());
     const issuer = await startIssuer();
     const streams = new EventStreams();
     const { gateway } = await startGatewayOf(issuer, {
-      clock: time.clock,
+      clock: time,
       routes: [{ path: '/events', close_at_expiry: true }],
       tokens: { leeway: '0s' },
       upstream: exchange => streams.serve(exchange),
       config: { listen: H2C },
     });
     const url = `http://127.0.0.1:${gateway.port}/events`;
-    const curl = new Curl(version, '-H', issuer.bearer(time.claims(60)), url);
+    const curl = new Curl(version, '-H', issuer.bearer(validFor(60, time)), url);
     const stream = await streams.next();
     await stream.send('data: 1\n\n');
     await curl.hasWritten('data: 1\n\n');
-    time.pass(58_000);
+    time.advance(58_000);
     await stream.send('data: 2\n\n');
     await curl.hasWritten('data: 2\n\n');
-    time.pass(3_000);
+    time.advance(3_000);
     await stream.gone;
     // Cut off, as opposed to ended well: the client knows that it missed something.
     expect(await curl.ended()).not.toBe(0);
@@ -82,26 +83,26 @@ describe.each(VERSIONS)('a stream of events over %s', (_, version) => {
     const stream = await streams.next();
     await stream.send('data: 1\n\n');
     await curl.hasWritten('data: 1\n\n');
-    expect(await gateway.app.drain()).toBe(false);
+    expect(await inTime(gateway.time, gateway.app.drain())).toBe(false);
     await stream.gone;
     expect(await curl.ended()).not.toBe(0);
   });
 
   test('releases its upstream when its client leaves', async () => {
-    const { url, streams } = await startStreaming();
+    const { gateway, url, streams } = await startStreaming();
     const curl = new Curl(version, url);
     const stream = await streams.next();
     await stream.send('data: 1\n\n');
     await curl.hasWritten('data: 1\n\n');
     await curl.kill();
-    await stream.gone;
+    await inTime(gateway.time, stream.gone);
   });
 });
 
 test('a stream over HTTP/2 whose token expires ends alone: others of its connection go on', async () => {
-  const [time, issuer, streams] = [new TestTime(), await startIssuer(), new EventStreams()];
+  const [time, issuer, streams] = [new FrozenClock(Date.now()), await startIssuer(), new EventStreams()];
   const { gateway } = await startGatewayOf(issuer, {
-    clock: time.clock,
+    clock: time,
     routes: [{ path: '/events', close_at_expiry: true }],
     tokens: { leeway: '0s' },
     upstream: exchange => streams.serve(exchange),
@@ -109,12 +110,12 @@ test('a stream over HTTP/2 whose token expires ends alone: others of its connect
   });
   const session = connectHttp2(gateway);
   const open = async (seconds: number) => {
-    const authorization = issuer.bearer(time.claims(seconds)).replace(/^Authorization: /i, '');
+    const authorization = issuer.bearer(validFor(seconds, time)).replace(/^Authorization: /i, '');
     const response = ask(session, { ':path': '/events', authorization });
     return { response, stream: await streams.next() };
   };
   const [brief, lasting] = [await open(20), await open(600)];
-  time.pass(21_000);
+  time.advance(21_000);
   await brief.stream.gone;
   expect(await brief.response).toMatchObject({ status: 200, rstCode: constants.NGHTTP2_INTERNAL_ERROR });
   await lasting.stream.send('data: 1\n\n');

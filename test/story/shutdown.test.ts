@@ -3,9 +3,9 @@ import { startGateway } from '../support/gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { head, withBody } from '../support/requests.ts';
 import type { TestGateway } from '../support/test-gateway.ts';
-import { TestTime } from '../support/test-time.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { header, openRaw, type Script, startUpstream } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 async function front(shutdown: { delay: string; drain: string }, script?: Script) {
   const upstream = await startUpstream(script);
@@ -91,19 +91,19 @@ describe('on SIGTERM', () => {
   });
 
   test('even a connection that was idle for long is kept for a moment', async () => {
-    const time = new TestTime();
+    const time = new FrozenClock(Date.now());
     const upstream = await startUpstream();
     const config = { shutdown: { delay: '0s', drain: '20s' } };
-    const gateway = await startGateway({ upstreamPort: upstream.port, config, clock: time.clock });
+    const gateway = await startGateway({ upstreamPort: upstream.port, config, clock: time });
     const [client, idle] = [await gateway.connect(), await gateway.connect()];
     for (const each of [client, idle]) expect((await each.ask(head('GET /a'))).status).toBe(200);
-    time.pass(30_000);
+    time.advance(30_000);
     const drained = gateway.app.drain();
     await waitFor('nobody listens', async () => !(await listening(gateway)));
-    time.pass(700);
+    time.advance(700);
     const response = await client.ask(head('GET /b'));
     expect(header(response, 'connection')).toBe('close');
-    time.pass(2_000);
+    time.advance(2_000);
     expect(await idle.ended()).toBe('close');
     expect(await drained).toBe(true);
   });

@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import { GatewayError } from '../../src/core/index.ts';
 import type { ProviderOptions } from '../../src/signin/index.ts';
 import { PROVIDER_OPTIONS } from '../support/identity-options.ts';
+import { realTime } from '../support/real-time.ts';
 import {
   type Script,
   type ScriptedOptions,
@@ -9,6 +10,8 @@ import {
   startScriptedProvider,
 } from '../support/scripted-provider.ts';
 import { openSignInRoom } from '../support/sign-in-room.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const REDIRECT = 'https://app.example/cb';
 const REQUEST = { code: 'code', redirectUri: REDIRECT };

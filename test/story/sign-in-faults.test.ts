@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { GatewayError, RpcCode } from '../../src/core/index.ts';
 import type { ProviderOptions, SignInOptions } from '../../src/signin/index.ts';
 import { providerFaults } from '../support/provider-faults.ts';
+import { realTime } from '../support/real-time.ts';
 import {
   keycloak,
   type Script,
@@ -13,6 +14,8 @@ import {
   unsignedJwt,
 } from '../support/scripted-provider.ts';
 import { openSignInRoom } from '../support/sign-in-room.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const REDIRECT = 'https://app.example/cb?marker-redirect';
 const REQUEST = {

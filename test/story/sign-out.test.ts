@@ -6,6 +6,7 @@ import { startProvider } from '../../src/demo/provider/demo-provider.ts';
 import type { SignOutEnds } from '../../src/signin/index.ts';
 import { expectError, expectInvalidToken, expectUnauthenticated } from '../support/error-object.ts';
 import { type IdentitySettings, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
+import { realTime } from '../support/real-time.ts';
 import { startRedis } from '../support/redis.ts';
 import { redisDecides } from '../support/redis-gateway.ts';
 import { head, withBody } from '../support/requests.ts';
@@ -18,6 +19,8 @@ import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { header, type Response, type Script as UpstreamScript } from '../support/wire/index.ts';
 import { moveWorldClock } from '../support/world-clock.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const PATH = '/v1/users/sign-out';
 const SIGN_IN = { refresh: '/v1/users/refresh', sign_out: PATH };

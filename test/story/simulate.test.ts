@@ -8,11 +8,15 @@ import { replayLogs } from '../../src/simulation/index.ts';
 import { type LocalGateway, startGateway, withoutWorkers } from '../support/gateway.ts';
 import { accessLines } from '../support/identity-gateway.ts';
 import { startLimited } from '../support/limits.ts';
+import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { tempFolder, tempText } from '../support/temp.ts';
-import { TestTime } from '../support/test-time.ts';
+import { validFor } from '../support/test-issuer.ts';
 import { sleep } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const BUCKETS = {
   messages: { main: 'channel', user: '3/1s', resource: '9/2s' },
@@ -169,9 +173,9 @@ const STATUSES = [200, 200, 401, 403, 429, 404];
 /** A gateway whose callers are restricted in each way, over and over again, and its log. */
 async function restrictingGateway(): Promise<string> {
   // As much time passes on a busy machine, so that as many are restricted.
-  const time = new TestTime();
+  const time = new FrozenClock(Date.now());
   const front = await startLimited(RESTRICTING, {
-    clock: time.clock,
+    clock: time,
     routes: [
       { path: '/v1/**', authentication: 'optional' },
       { path: '/hooks/{id}', authentication: 'none', webhook: true },
@@ -188,13 +192,13 @@ async function restrictingGateway(): Promise<string> {
     const client = await gateway.connect();
     const from = `X-Forwarded-For: 203.0.113.${(number % 8) + 1}`;
     const subject = subjects[number % 8] ?? null;
-    const token = subject === null ? [] : [issuer.bearer({ sub: subject, ...time.claims(600) })];
+    const token = subject === null ? [] : [issuer.bearer({ sub: subject, ...validFor(600, time) })];
     for (let sent = 0; sent < REQUESTS; sent++) {
       const isHook = number % 8 === 5 || sent % 5 === 0;
       const status = isHook ? 404 : STATUSES[(sent * 7 + number) % STATUSES.length];
       const target = isHook ? `/hooks/${number % 2}` : `/v1/channels/${sent % 3}/messages`;
       await client.ask(head(`GET ${target}?${status}`, from, ...token));
-      time.pass(2);
+      time.advance(2);
     }
     client.destroy();
   };

@@ -4,14 +4,14 @@ import { type GatewaySettings, startGateway } from '../support/gateway.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
 import { head } from '../support/requests.ts';
 import { startIssuer } from '../support/test-issuer.ts';
-import { TestTime } from '../support/test-time.ts';
 import { waitFor } from '../support/wait.ts';
 import { header, responseOk, type Script, startUpstream } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 async function front(settings: Partial<GatewaySettings> = {}, script: Script = responseOk) {
   const upstream = await startUpstream(script);
-  const time = new TestTime();
-  const gateway = await startGateway({ upstreamPort: upstream.port, clock: time.clock, ...settings });
+  const time = new FrozenClock(Date.now());
+  const gateway = await startGateway({ upstreamPort: upstream.port, clock: time, ...settings });
   return { upstream, gateway, time, client: await gateway.connect() };
 }
 
@@ -31,7 +31,7 @@ async function trickle(
     const [request] = upstream.requests;
     if (request !== undefined)
       await waitFor('it is upstream', () => request.bodyBytes >= sent * bytes || isAnswered());
-    time.pass(1_000);
+    time.advance(1_000);
     // Whatever the gateway sends on that is here before the answer to a later question.
     await gateway.admin('/healthz');
   }
@@ -92,7 +92,7 @@ test('a client is not slow because the upstream is', async () => {
   await idle.send(head('POST /b', 'Content-Length: 1'));
   await waitFor('the idle one is upstream', () => upstream.requests.length === 2);
   await waitFor('the idle one is refused', () => {
-    time.pass(1_000);
+    time.advance(1_000);
     return idle.bytesRead > 0;
   });
   await expectRejected(idle, 408, 4);
@@ -101,8 +101,8 @@ test('a client is not slow because the upstream is', async () => {
 });
 
 test('a sign-in body that does not arrive within ten seconds gets 408, even while bytes keep coming', async () => {
-  const time = new TestTime();
-  const { gateway, upstream } = await startGatewayOf(await startIssuer(), { clock: time.clock });
+  const time = new FrozenClock(Date.now());
+  const { gateway, upstream } = await startGatewayOf(await startIssuer(), { clock: time });
   const client = await gateway.connect();
   await client.send(head('POST /v1/anonymous/auth', 'Content-Length: 60000'));
   await trickle({ client, upstream, gateway, time }, 1_000, 60);

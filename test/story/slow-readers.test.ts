@@ -23,10 +23,10 @@ import {
   startRawUpstream,
 } from '../support/raw-web-sockets.ts';
 import { head } from '../support/requests.ts';
-import { TestTime } from '../support/test-time.ts';
-import { sleep, waitFor } from '../support/wait.ts';
+import { settled, sleep, waitFor } from '../support/wait.ts';
 import { WatchedTables } from '../support/watched-tables.ts';
 import { type RawClient, type Script, startUpstream } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 const MIB = 1024 * 1024;
 const CLIENTS = 64;
@@ -51,8 +51,9 @@ function answering(bodies: readonly Buffer[]): Script {
 /** Sends a body without end. */
 const endless: Script = async exchange => {
   await exchange.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
-  for (;;) await exchange.send(CHUNK);
+  for (; ; chunksSent++) await exchange.send(CHUNK);
 };
+let chunksSent = 0;
 const CHUNK = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
 
 /** Reads for a moment and stalls for another, until the response is there. */
@@ -99,7 +100,7 @@ test('clients that stop reading and go free all their upstream connections', asy
     await client.send(head('GET /a'));
   }
   await waitFor('all wait', () => upstream.requests.length === CLIENTS);
-  await sleep(300);
+  await settled(() => chunksSent);
   for (const [i, client] of clients.entries()) client[i % 2 === 0 ? 'reset' : 'destroy']();
   await waitFor('all are free', () => upstream.openConnections.length === 0);
   upstream.script = exchange => exchange.answer(200, [], 'ok');
@@ -118,7 +119,8 @@ test('clients that stop reading and stay free their upstream connections when th
     await client.send(head('GET /a'));
   }
   await waitFor('all wait', () => upstream.requests.length === CLIENTS);
-  await waitFor('all are free', () => upstream.openConnections.length === 0);
+  await settled(() => chunksSent);
+  await gateway.time.advanceUntil('all are free', () => upstream.openConnections.length === 0);
 });
 
 test('a client that does not read is disconnected although it keeps sending requests byte by byte', async () => {
@@ -131,11 +133,11 @@ test('a client that does not read is disconnected although it keeps sending requ
   client.pause();
   await client.send(head('GET /a'));
   await waitFor('it waits', () => upstream.requests.length === 1);
-  await waitFor('it is disconnected', async () => {
+  const sendOne = async () => {
     await client.send('G');
-    await sleep(100);
     return upstream.openConnections.length === 0;
-  });
+  };
+  await gateway.time.advanceUntil('it is disconnected', sendOne, 100);
 });
 
 test('memory falls back after many large bodies at once', async () => {
@@ -280,13 +282,13 @@ const SWEEPS = 16;
 
 interface Endless {
   readonly gateway: LocalGateway;
-  readonly time: TestTime;
+  readonly time: FrozenClock;
   readonly tables: WatchedTables;
 }
 
 /** A gateway in front of services that never end. Time passes only when the test says so. */
 async function endlessly(minReadRate: string): Promise<Endless> {
-  const [time, tables] = [new TestTime(), new WatchedTables()];
+  const [time, tables] = [new FrozenClock(Date.now()), new WatchedTables()];
   const upstream = await startUpstream(endless);
   const sockets = await startRawUpstream(peer => {
     const piece = message(Buffer.alloc(MIB), { opcode: 2 });
@@ -309,7 +311,7 @@ async function endlessly(minReadRate: string): Promise<Endless> {
   const socket = { upstream: 'sockets', websocket: true };
   const gateway = await startGateway({
     upstreamPort: upstream.port,
-    clock: time.clock,
+    clock: time,
     files: tables.files,
     config: {
       listen: H2C,
@@ -350,7 +352,7 @@ async function readAt(bytesPerS: number, reader: Reader, front: Endless, sweeps 
       return waits > 0 || reader.isEnded() || (await ended(gateway)).length > 0;
     });
     if (waits === 0) break;
-    time.pass(SWEEP_MS);
+    time.advance(SWEEP_MS);
     await tables.read();
   }
   return ended(gateway);

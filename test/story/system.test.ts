@@ -9,7 +9,10 @@ import { loadConfig } from '../../src/config/index.ts';
 import { type RandomBytes, type System, thisMachine, type WritableFiles } from '../../src/core/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';
 import { writeGatewayConfig } from '../support/gateway.ts';
+import { realTime } from '../support/real-time.ts';
 import { waitFor } from '../support/wait.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 /** Files that are only in memory. */
 function filesOf(texts: Map<string, string>, watchers: EventEmitter[]): WritableFiles {

@@ -3,9 +3,10 @@ import { deafPort } from '../support/deaf-port.ts';
 import { expectError, expectRejected } from '../support/error-object.ts';
 import { type GatewaySettings, startGateway } from '../support/gateway.ts';
 import { head, withBody } from '../support/requests.ts';
-import { TestTime } from '../support/test-time.ts';
-import { sleep, waitFor } from '../support/wait.ts';
+import { inTime } from '../support/test-clock.ts';
+import { waitFor } from '../support/wait.ts';
 import { header, type Script, startUpstream } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 async function front(settings: Partial<GatewaySettings>, script?: Script) {
   const upstream = await startUpstream(script);
@@ -20,22 +21,24 @@ describe('an upstream that is too slow', () => {
   test('to be connected to is a 502', async () => {
     const port = await deafPort();
     const gateway = await startGateway({ upstreamPort: port, ...QUICK });
-    expectError(await gateway.ask(head('GET /a')), 502, 14);
+    expectError(await inTime(gateway.time, gateway.ask(head('GET /a'))), 502, 14);
   });
 
   test('with the first byte of its response is a 504, and its connection is destroyed', async () => {
-    const { upstream, client } = await front(QUICK, silence);
-    expectError(await client.ask(head('GET /a')), 504, 4);
+    const { upstream, gateway, client } = await front(QUICK, silence);
+    const response = client.ask(head('GET /a'));
+    await waitFor('the request is upstream', () => upstream.requests.length === 1);
+    expectError(await inTime(gateway.time, response), 504, 4);
     await waitFor('the upstream connection is gone', () => upstream.openConnections.length === 0);
     expect(upstream.requests).toHaveLength(1);
   });
 
   test('is one whose head never ends', async () => {
-    const { client } = await front(QUICK, async exchange => {
+    const { gateway, client } = await front(QUICK, async exchange => {
       await exchange.send('HTTP/1.1 200 OK\r\n');
       await exchange.gone;
     });
-    const response = await client.ask(head('GET /a'));
+    const response = await inTime(gateway.time, client.ask(head('GET /a')));
     expectError(response, response.status, response.status === 504 ? 4 : 14);
     expect([502, 504]).toContain(response.status);
   });
@@ -51,31 +54,45 @@ describe('an upstream that is too slow', () => {
       await exchange.answer(200, [], 'late');
     });
     const patient = client.ask(head('GET /patient'));
-    expectError(await gateway.ask(head('GET /other')), 504, 4);
+    expectError(await inTime(gateway.time, gateway.ask(head('GET /other'))), 504, 4);
     over.resolve();
     expect((await patient).body.toString()).toBe('late');
   });
 
   test('inside its response breaks the response off', async () => {
-    const { upstream, client } = await front(QUICK, async exchange => {
+    const { upstream, gateway, client } = await front(QUICK, async exchange => {
       await exchange.send('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello');
       await exchange.gone;
     });
-    expect(await client.ask(head('GET /a'))).toMatchObject({ status: 200, complete: false });
+    const response = await inTime(gateway.time, client.ask(head('GET /a')));
+    expect(response).toMatchObject({ status: 200, complete: false });
     await waitFor('the upstream connection is gone', () => upstream.openConnections.length === 0);
   });
 
   test('does not include a client that sends a byte now and then', async () => {
-    let over = false;
-    const { gateway, client } = await front({ api: { timeouts: { idle: '1s' } } }, async exchange => {
-      await exchange.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n');
-      if (exchange.request.target === '/silent') return await exchange.gone;
-      for (; !over; await sleep(100)) await exchange.send('1\r\nx\r\n');
-      await exchange.send('0\r\n\r\n');
+    const { upstream, gateway, client } = await front(
+      { api: { timeouts: { idle: '1s' } } },
+      async exchange => {
+        await exchange.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n');
+        await exchange.gone;
+      },
+    );
+    let bytes = 0;
+    const slow = client.ask(head('GET /a'), {
+      onData: piece => {
+        bytes += piece.length;
+      },
     });
-    const slow = client.ask(head('GET /a'));
-    expect(await gateway.ask(head('GET /silent'))).toMatchObject({ status: 200, complete: false });
-    over = true;
+    await waitFor('it flows', () => bytes === 1);
+    const silent = gateway.ask(head('GET /silent'));
+    await waitFor('the other is upstream', () => upstream.requests.length === 2);
+    for (let sent = 2; sent <= 6; sent++) {
+      gateway.time.advance(500);
+      await upstream.connections[0]?.write('1\r\nx\r\n');
+      await waitFor('the byte is there', () => bytes === sent);
+    }
+    expect(await silent).toMatchObject({ status: 200, complete: false });
+    await upstream.connections[0]?.write('0\r\n\r\n');
     expect(await slow).toMatchObject({ status: 200, complete: true });
   });
 
@@ -88,7 +105,7 @@ describe('an upstream that is too slow', () => {
     const bytes = withBody('POST /a', 'x'.repeat(8));
     await client.send(bytes.slice(0, -7));
     await waitFor('a part is upstream', () => upstream.requests[0]?.bodyBytes === 1);
-    expectError(await gateway.ask(head('GET /silent')), 504, 4);
+    expectError(await inTime(gateway.time, gateway.ask(head('GET /silent'))), 504, 4);
     await client.send(bytes.slice(-7));
     expect((await client.answer()).status).toBe(200);
   });
@@ -96,66 +113,76 @@ describe('an upstream that is too slow', () => {
 
 describe('a client that is too slow', () => {
   test('with its head is answered 408 and closed', async () => {
-    const { upstream, client } = await front({ config: { timeouts: { client_header: '1s' } } });
+    const { upstream, gateway, client } = await front({ config: { timeouts: { client_header: '1s' } } });
     await client.send('GET /a HTTP/1.1\r\nHost: gate');
-    await expectRejected(client, 408, 4);
+    await inTime(gateway.time, expectRejected(client, 408, 4));
     expect(upstream.connections).toEqual([]);
   });
 
   test('is one that sends its head byte by byte', async () => {
-    const { upstream, client } = await front({ config: { timeouts: { client_header: '1s' } } });
-    void client.sendSlowly(head('GET /a', `X: ${'x'.repeat(1_000)}`), 50);
-    await expectRejected(client, 408, 4);
+    const { upstream, gateway, client } = await front({ config: { timeouts: { client_header: '1s' } } });
+    const bytes = head('GET /a', `X: ${'x'.repeat(1_000)}`);
+    let sent = 0;
+    const sendOne = async () => {
+      await client.send(bytes.charAt(sent++));
+      return client.bytesRead > 0;
+    };
+    await gateway.time.advanceUntil('it is answered', sendOne, 50);
+    expect(sent).toBeLessThan(bytes.length);
+    await inTime(gateway.time, expectRejected(client, 408, 4));
     expect(upstream.connections).toEqual([]);
   });
 
   test('is one that connects and says nothing', async () => {
-    const { client } = await front({ config: { timeouts: { client_header: '1s', keep_alive: '1s' } } });
-    await client.ended();
+    const timeouts = { client_header: '1s', keep_alive: '1s' };
+    const { gateway, client } = await front({ config: { timeouts } });
+    await inTime(gateway.time, client.ended());
   });
 
   test('is one that is slow with the head of its second request', async () => {
-    const { client } = await front({ config: { timeouts: { client_header: '1s' } } });
+    const { gateway, client } = await front({ config: { timeouts: { client_header: '1s' } } });
     expect((await client.ask(head('GET /a'))).status).toBe(200);
     await client.send('GET /a HTTP/1.1\r\nHost: gate');
-    await expectRejected(client, 408, 4);
+    await inTime(gateway.time, expectRejected(client, 408, 4));
   });
 
   test('with its body is answered 408 and closed, and the upstream does not take the part for the whole', async () => {
-    const { upstream, client } = await front({ config: { timeouts: { client_body: '1s' } } });
+    const { upstream, gateway, client } = await front({ config: { timeouts: { client_body: '1s' } } });
     await client.send(`${head('POST /a', 'Content-Length: 10')}hello`);
-    await expectRejected(client, 408, 4);
+    await waitFor('a part is upstream', () => upstream.requests[0]?.bodyBytes === 5);
+    await inTime(gateway.time, expectRejected(client, 408, 4));
     await waitFor('the upstream connection is gone', () => upstream.openConnections.length === 0);
     expect(upstream.onlyRequest.complete).toBe(false);
   });
 
   test('is not one whose body takes long but moves', async () => {
     const timeouts = { client_body: '1s', client_header: '1s' };
-    const { gateway, client } = await front({ config: { timeouts } });
+    const { upstream, gateway, client } = await front({ config: { timeouts } });
     await client.send(head('POST /a', 'Transfer-Encoding: chunked'));
-    let over = false;
-    const sent = (async () => {
-      for (; !over; await sleep(100)) await client.send('1\r\nx\r\n');
-      await client.send('0\r\n\r\n');
-    })();
+    await waitFor('it is upstream', () => upstream.requests.length === 1);
     const still = await gateway.connect();
     await still.send(head('POST /b', 'Content-Length: 10'));
-    await expectRejected(still, 408, 4);
-    over = true;
-    await sent;
+    await waitFor('the other is, too', () => upstream.requests.length === 2);
+    for (let sent = 1; sent <= 6; sent++) {
+      gateway.time.advance(500);
+      await client.send('1\r\nx\r\n');
+      await waitFor('the byte is upstream', () => upstream.requests[0]?.bodyBytes === sent);
+    }
+    await inTime(gateway.time, expectRejected(still, 408, 4));
+    await client.send('0\r\n\r\n');
     expect((await client.answer()).status).toBe(200);
   });
 });
 
 describe('an idle client connection', () => {
   test('is kept open as long as announced, then closed', async () => {
-    const time = new TestTime();
-    const { client } = await front({ config: { timeouts: { keep_alive: '1s' } }, clock: time.clock });
+    const time = new FrozenClock(Date.now());
+    const { client } = await front({ config: { timeouts: { keep_alive: '1s' } }, clock: time });
     const response = await client.ask(head('GET /a'));
     expect(header(response, 'keep-alive')).toBe('timeout=1');
-    time.pass(1_000);
+    time.advance(1_000);
     expect((await client.ask(head('GET /a'))).status).toBe(200);
-    time.pass(3_000);
+    time.advance(3_000);
     expect(await client.ended()).toBe('close');
   });
 

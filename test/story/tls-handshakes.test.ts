@@ -4,11 +4,14 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { TestAuthority } from '../support/certificates.ts';
 import { changeConfig, configPart, replaceFile, serves } from '../support/edit-config.ts';
 import { type LocalGateway, startGateway, withoutWorkers } from '../support/gateway.ts';
+import { realTime } from '../support/real-time.ts';
 import { tempText } from '../support/temp.ts';
 import { AUTHORITY, startTlsGateway } from '../support/tls-gateway.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { header, openRaw, startUpstream } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const TRUST = { ca: AUTHORITY.certificate, servername: 'localhost' };
 const GET = 'GET /a HTTP/1.1\r\nHost: gateway.test\r\n\r\n';

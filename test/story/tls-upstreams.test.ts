@@ -7,8 +7,11 @@ import { expect, onTestFinished, test } from 'vitest';
 import { TestAuthority } from '../support/certificates.ts';
 import { replaceFile, serves } from '../support/edit-config.ts';
 import { type ConfigPart, startGateway, withoutWorkers } from '../support/gateway.ts';
+import { realTime } from '../support/real-time.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const AUTHORITY = new TestAuthority();
 const GET = 'GET /a HTTP/1.1\r\nHost: gateway.test\r\n\r\n';

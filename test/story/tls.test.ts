@@ -3,12 +3,12 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/core/index.ts';
 import type { LocalGateway } from '../support/gateway.ts';
 import { withBody } from '../support/requests.ts';
 import { AUTHORITY, startTlsGateway } from '../support/tls-gateway.ts';
 import { waitFor } from '../support/wait.ts';
 import { header, type RawClient, type Script } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 const run = promisify(execFile);
 const TRUST = { ca: AUTHORITY.certificate, servername: 'localhost' };
@@ -47,8 +47,7 @@ test('a further connection resumes the session of the first, over TLS 1.3 and 1.
 });
 
 test('after a day the ticket keys have changed: an old session is not resumed, a newer one is', async () => {
-  let aheadMs = 0;
-  const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
+  const clock = new FrozenClock(Date.now());
   const { gateway } = await startTlsGateway({ clock });
   const open = async (session?: Buffer) => {
     const client = await gateway.connect({ tls: { ...TRUST, ...(session && { session }) } });
@@ -57,7 +56,7 @@ test('after a day the ticket keys have changed: an old session is not resumed, a
   };
   const old = await open();
   expect((await open(old.session)).isResumed).toBe(true);
-  aheadMs = 24 * 3_600_000;
+  clock.advance(24 * 3_600_000);
   await waitFor('the keys change', async () => !(await open(old.session)).isResumed);
   expect((await open((await open()).session)).isResumed).toBe(true);
 });
@@ -116,7 +115,7 @@ test('a client that reads nothing is disconnected, and one that reads slowly is 
   void idle.send(GET);
   const answer = slow.ask(GET, { onData: () => pauseFor(slow, 5) });
   expect((await answer).bodyBytes).toBe(8 << 20);
-  await waitFor('the idle one is gone', async () => (await openConnections(gateway)) === 1);
+  await gateway.time.advanceUntil('the idle one is gone', async () => (await openConnections(gateway)) === 1);
 });
 
 test('a broken record ends the connection', async () => {

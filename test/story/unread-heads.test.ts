@@ -4,9 +4,9 @@ import { H2C } from '../support/http2-client.ts';
 import { connectFrames, frame, headers, request, TYPE, uint32 } from '../support/http2-frames.ts';
 import { usedBytes } from '../support/memory.ts';
 import { head } from '../support/requests.ts';
-import { TestTime } from '../support/test-time.ts';
-import { sleep, waitFor } from '../support/wait.ts';
+import { settled, waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 const MIB = 1024 * 1024;
 /** More than kernels take of a connection. */
@@ -28,11 +28,11 @@ const KINDS: readonly (readonly [name: string, fields: [string, string][]])[] = 
 ];
 
 async function start() {
-  const time = new TestTime();
+  const time = new FrozenClock(Date.now());
   const upstream = await startUpstream(exchange => exchange.answer(200, ['X-Long', LONG]));
   const gateway = await startGateway({
     upstreamPort: upstream.port,
-    clock: time.clock,
+    clock: time,
     config: {
       listen: H2C,
       timeouts: { client_read: '2s' },
@@ -74,18 +74,14 @@ test.each(KINDS)(
         if (isServed) await waitFor('the service has had them', hasAll);
       }
     })();
-    await waitFor('it is read no further', async () => {
-      const last = `${taken}, ${await progress(gateway)}`;
-      await sleep(300);
-      return `${taken}, ${await progress(gateway)}` === last;
-    });
+    await settled(async () => `${taken}, ${await progress(gateway)}`);
     expect(taken).toBeLessThan(FLOOD_BYTES);
     // A connection to the service reads into 64 KiB, at both ends. The log of this test keeps some tens of thousands of lines.
     const others = upstream.connections.length * 131_072;
     expect(usedBytes() - before - others).toBeLessThan(48 * MIB);
     expect((await gateway.ask(head('GET /fixed'))).status).toBe(200);
     const lines = gateway.logLines.length;
-    time.pass(5_000);
+    time.advance(5_000);
     isOver = true;
     expect(await gateway.counted('weir_readers_ended_total')).toEqual(new Map([['{reason="slow"}', 1]]));
     const atTheEnd = () => gateway.logLines.length - lines;

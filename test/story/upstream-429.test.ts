@@ -12,11 +12,14 @@ import {
   startLimited,
 } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
-import { sleep, waitFor } from '../support/wait.ts';
+import { waitFor } from '../support/wait.ts';
 import type { Script } from '../support/wire/index.ts';
 
 /** A connection rests for 125 ms after a 429. */
-const RESTED_MS = 200;
+async function rested({ gateway }: LimitedGateway): Promise<void> {
+  gateway.time.advance(200);
+  await new Promise(setImmediate);
+}
 
 const limits = { buckets: { reads: { user: '5/60s' } }, routes: { 'GET /things': 'reads' } };
 
@@ -58,7 +61,7 @@ describe("an upstream's 429 that speaks the contract passes, completed with the 
     expect(rateFieldsOf(response)).toEqual(['retry-after', ...BUCKET_FIELDS]);
     expect(rateOf(response)).toMatchObject({ limit: 5, remaining: 0, resetAfter: 7, scope: 'user' });
     expect(fieldOf(response, 'via')).toBe('1.1 weir');
-    await sleep(RESTED_MS);
+    await rested(front);
     const old = head('GET /things', front.issuer.bearer()).replace('HTTP/1.1', 'HTTP/1.0');
     expect((await front.gateway.ask(old)).body.toString()).toBe(BODY);
     // Each worker has connections of its own.
@@ -92,7 +95,7 @@ describe("an upstream's 429 of another kind", () => {
     const small = await startWith(exchange => exchange.answer(429, FOREIGN, 'x'.repeat(2_000)));
     for (let i = 0; i < 3; i++) {
       await ask(small);
-      await sleep(RESTED_MS);
+      await rested(small);
     }
     expect(small.upstream.connections.length).toBeLessThanOrEqual(STORY_WORKERS);
     const large = await startWith(exchange => exchange.answer(429, FOREIGN, Buffer.alloc(4_000_000)));

@@ -1,14 +1,18 @@
 import { lookup } from 'node:dns/promises';
 import { describe, expect, test } from 'vitest';
-import { type Clock, systemClock } from '../../src/core/index.ts';
+import type { TimerClock } from '../../src/core/index.ts';
 import { expectError } from '../support/error-object.ts';
 import { type ConfigPart, startGateway, withoutWorkers } from '../support/gateway.ts';
+import { realTime } from '../support/real-time.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
-import { TestTime } from '../support/test-time.ts';
+import { clockOfTests } from '../support/test-clock.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { responseOk, type Script, startUpstream, values } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
-async function front(script?: Script, api: ConfigPart = {}, clock: Clock = systemClock) {
+realTime('it waits for what its gateway does now and then');
+
+async function front(script?: Script, api: ConfigPart = {}, clock: TimerClock = clockOfTests()) {
   const upstream = await startUpstream(script);
   const gateway = await startGateway({ upstreamPort: upstream.port, api, clock });
   return { upstream, gateway, client: await gateway.connect() };
@@ -50,33 +54,36 @@ describe('a connection to the upstream', () => {
   });
 
   test('closes when it was idle for keep_alive', async () => {
-    const { upstream, client } = await front(undefined, { keep_alive: '200ms' });
+    const time = new FrozenClock();
+    const { upstream, client } = await front(undefined, { keep_alive: '200ms' }, time);
     await client.ask(head('GET /a'));
+    time.advance(190);
     expect(upstream.openConnections).toHaveLength(1);
+    time.advance(2_000);
     await waitFor('it is closed', () => upstream.openConnections.length === 0);
     expect((await client.ask(head('GET /a'))).status).toBe(200);
     expect(upstream.connections).toHaveLength(2);
   });
 
   test('closes a second before the upstream would, if the upstream announces that', async () => {
-    const time = new TestTime();
+    const time = new FrozenClock(Date.now());
     const script: Script = exchange => exchange.answer(200, ['Keep-Alive', 'timeout=10'], 'ok');
-    const { upstream, client } = await front(script, {}, time.clock);
+    const { upstream, client } = await front(script, {}, time);
     await client.ask(head('GET /a'));
-    time.pass(8_500);
+    time.advance(8_500);
     await client.ask(head('GET /a'));
     expect(upstream.connections).toHaveLength(1);
-    time.pass(9_500);
+    time.advance(9_500);
     await waitFor('it is closed', () => upstream.openConnections.length === 0);
   });
 
   test('takes no further request at its age', async () => {
-    const time = new TestTime();
-    const { upstream, client } = await front(undefined, { max_connection_age: '30s' }, time.clock);
+    const time = new FrozenClock(Date.now());
+    const { upstream, client } = await front(undefined, { max_connection_age: '30s' }, time);
     await client.ask(head('GET /a'));
     await client.ask(head('GET /a'));
     expect(upstream.connections).toHaveLength(1);
-    time.pass(31_000);
+    time.advance(31_000);
     await client.ask(head('GET /a'));
     expect(upstream.connections).toHaveLength(2);
   });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { type Clock, NO_NAMES, thisMachine } from '../../src/core/index.ts';
+import { NO_NAMES, type TimerClock, thisMachine } from '../../src/core/index.ts';
 import type { OutgoingRequest } from '../../src/http1/index.ts';
 import { connectorFor } from '../../src/upstream/connect.ts';
 import type { ConnectionPool, TransportCall, UpstreamOptions } from '../../src/upstream/index.ts';
@@ -12,14 +12,19 @@ import { deafPort } from '../support/deaf-port.ts';
 import { HandBody } from '../support/hand-body.ts';
 import { poolTo } from '../support/pool.ts';
 import { Random } from '../support/random.ts';
-import { TestTime } from '../support/test-time.ts';
+import { inTime } from '../support/test-clock.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { type CaptureUpstream, responseOk, type Script, startUpstream } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\n';
 const SMALL = `${OK}Content-Length: 2\r\n\r\nok`;
 
-async function front(script: Script = responseOk, options: Partial<UpstreamOptions> = {}, clock?: Clock) {
+async function front(
+  script: Script = responseOk,
+  options: Partial<UpstreamOptions> = {},
+  clock?: TimerClock,
+) {
   const upstream = await startUpstream(script);
   return { upstream, pool: poolTo(upstream.port, options, undefined, clock) };
 }
@@ -181,13 +186,13 @@ describe('a connection is not used again', () => {
   });
 
   test('when it is older than it may be', async () => {
-    const time = new TestTime();
-    const { upstream, pool } = await front(responseOk, { maxAgeMs: 60_000 }, time.clock);
+    const time = new FrozenClock(Date.now());
+    const { upstream, pool } = await front(responseOk, { maxAgeMs: 60_000 }, time);
     await expectServed(pool);
-    time.pass(59_000);
+    time.advance(59_000);
     await expectServed(pool);
     expect(upstream.connections).toHaveLength(1);
-    time.pass(2_000);
+    time.advance(2_000);
     await expectServed(pool);
     expect(upstream.connections).toHaveLength(2);
   });
@@ -356,33 +361,34 @@ describe('a failure', () => {
 
 describe('time', () => {
   test('runs for the connect', async () => {
-    const pool = poolTo(await deafPort(), { connectTimeoutMs: 300 });
-    expect((await ask(pool)).failure).toMatchObject({ kind: 'connect', responseBegun: false });
+    const time = new FrozenClock();
+    const pool = poolTo(await deafPort(), { connectTimeoutMs: 300 }, undefined, time);
+    expect((await inTime(time, ask(pool))).failure).toMatchObject({ kind: 'connect', responseBegun: false });
   });
 
   test('runs for the first byte from the end of the request on, interim responses aside', async () => {
-    const time = new TestTime();
+    const time = new FrozenClock(Date.now());
     const script: Script = async exchange => {
       await exchange.send('HTTP/1.1 102 Processing\r\n\r\n');
       await exchange.gone;
     };
-    const { pool } = await front(script, {}, time.clock);
+    const { pool } = await front(script, {}, time);
     const { sink } = send(pool, { firstByteTimeoutMs: 10_000 });
     await waitFor('the interim response is there', () => sink.events.length === 1);
-    time.pass(9_500);
+    time.advance(9_500);
     expect(sink.events).toEqual(['info 102']);
-    time.pass(1_000);
+    time.advance(1_000);
     await sink.over;
     expect(sink.events).toEqual(['info 102', 'fail timeout']);
   });
 
   test('does not run while the client is slow with its body', async () => {
-    const time = new TestTime();
-    const { upstream, pool } = await front(responseOk, {}, time.clock);
+    const time = new FrozenClock(Date.now());
+    const { upstream, pool } = await front(responseOk, {}, time);
     const body = new HandBody();
     const { sink } = send(pool, { method: 'POST', bodyLength: 5, body, firstByteTimeoutMs: 10_000 });
     await waitFor('its head is upstream', () => upstream.requests.length === 1);
-    time.pass(60_000);
+    time.advance(60_000);
     expect(sink.events).toEqual([]);
     body.sink?.chunk(Buffer.from('hello'));
     body.sink?.end();
@@ -391,42 +397,49 @@ describe('time', () => {
   });
 
   test('runs while the upstream does not take the body', async () => {
-    const time = new TestTime();
-    const { pool } = await front(exchange => exchange.connection.pause(), {}, time.clock);
+    const time = new FrozenClock(Date.now());
+    const { pool } = await front(exchange => exchange.connection.pause(), {}, time);
     const body = new HandBody();
     const { sink } = send(pool, { method: 'POST', bodyLength: 1e9, body, firstByteTimeoutMs: 10_000 });
     await waitFor('it is asked for', () => body.started);
     while (body.sink?.chunk(Buffer.alloc(65_536))) await sleep(0);
-    time.pass(11_000);
+    time.advance(11_000);
     await sink.over;
     expect(sink.events).toEqual(['fail timeout']);
   });
 
   test('runs between two bytes of the response', async () => {
-    const { pool } = await front(pieces(`${OK}Content-Length: 5\r\n\r\n`, 'he'));
-    expect(await ask(pool, { idleTimeoutMs: 400 })).toMatchObject({
+    const time = new FrozenClock();
+    const { pool } = await front(pieces(`${OK}Content-Length: 5\r\n\r\n`, 'he'), {}, time);
+    const { sink } = send(pool, { idleTimeoutMs: 400 });
+    await waitFor('a part is there', () => sink.body === 'he');
+    time.advance(350);
+    expect(sink.events).toEqual(['head 200 5']);
+    time.advance(500);
+    await sink.over;
+    expect(sink).toMatchObject({
       events: ['head 200 5', 'fail truncated'],
       body: 'he',
     });
   });
 
   test('does not run while the sink has enough, and restarts when it wants more', async () => {
-    const time = new TestTime();
+    const time = new FrozenClock(Date.now());
     const more = Promise.withResolvers<void>();
     const script: Script = async exchange => {
       await exchange.send(`${OK}Content-Length: 5\r\n\r\nhe`);
       await more.promise;
       await exchange.send('llo');
     };
-    const { pool } = await front(script, {}, time.clock);
+    const { pool } = await front(script, {}, time);
     const sink = new CollectingSink();
     sink.wantsMore = false;
     const call = pool.send({ ...GET, idleTimeoutMs: 10_000 }, sink);
     await waitFor('it has enough', () => sink.body === 'he');
-    time.pass(60_000);
+    time.advance(60_000);
     sink.wantsMore = true;
     call.resume();
-    time.pass(9_500);
+    time.advance(9_500);
     expect(sink.events).toEqual(['head 200 5']);
     more.resolve();
     await sink.over;

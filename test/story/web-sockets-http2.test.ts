@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type ClientHttp2Session, constants } from 'node:http2';
 import { describe, expect, test } from 'vitest';
-import { fastClock } from '../support/fast-clock.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { ask, H2C } from '../support/http2-client.ts';
 import { connectFrames, headers, TYPE } from '../support/http2-frames.ts';
@@ -15,9 +14,11 @@ import {
   type RawPeer,
   startRawUpstream,
 } from '../support/raw-web-sockets.ts';
-import { startIssuer } from '../support/test-issuer.ts';
-import { closing, openCount, startWsServer, steady } from '../support/web-sockets.ts';
+import { startIssuer, validFor } from '../support/test-issuer.ts';
+import { settled } from '../support/wait.ts';
+import { closing, openCount, startWsServer } from '../support/web-sockets.ts';
 import { askForWebSocket, connectForWebSockets } from '../support/web-sockets-http2.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 type Settings = Partial<Parameters<typeof startGateway>[0]>;
 
@@ -133,7 +134,7 @@ describe('a WebSocket over HTTP/2', () => {
     client.stream.removeAllListeners('data').pause();
     const piece = frame(Buffer.alloc(1_048_576, 7), { opcode: 2 });
     for (let i = 0; i < 64; i++) upstream.socket.write(piece);
-    await steady(() => upstream.socket.writableLength);
+    await settled(() => upstream.socket.writableLength);
     expect(upstream.socket.writableLength).toBeGreaterThan(32 * 1_048_576);
     let received = 0;
     client.stream.on('data', (bytes: Buffer) => {
@@ -257,10 +258,14 @@ describe('a WebSocket over HTTP/2 ends', () => {
   });
 
   test('with 1001 when nothing passes for websocket_idle', async () => {
+    const clock = new FrozenClock();
     const { client } = await raw({
-      clock: fastClock(10),
+      clock,
       route: { websocket: true, timeouts: { websocket_idle: '20s' } },
     });
+    clock.advance(19_000);
+    expect(client.received).toEqual(Buffer.alloc(0));
+    clock.advance(2_000);
     await expect.poll(() => client.received).toEqual(frame(closePayload(1001, 'idle'), { opcode: CLOSE }));
   });
 
@@ -299,17 +304,20 @@ describe('a WebSocket over HTTP/2 ends', () => {
   test('with 1008 when its token expires, on a route that says so', async () => {
     const issuer = await startIssuer();
     const upstream = (await startWsServer()).echo();
+    const clock = new FrozenClock(Date.now());
     const { gateway } = await startGatewayOf(issuer, {
+      clock,
       config: {
         listen: H2C,
         upstreams: { api: { url: `http://127.0.0.1:${upstream.port}` } },
         routes: [{ path: '/**', upstream: 'api', websocket: true, close_at_expiry: true }],
       },
     });
-    const authorization = `Bearer ${issuer.token({ exp: Math.floor(Date.now() / 1_000) - 27 })}`;
+    const authorization = `Bearer ${issuer.token(validFor(3, clock))}`;
     const session = await connectForWebSockets(gateway);
     const client = await askForWebSocket(session, '/', { authorization });
     const server = closing(await upstream.first());
+    clock.advance(34_000);
     await expect
       .poll(() => client.received)
       .toEqual(frame(closePayload(1008, 'token expired'), { opcode: CLOSE }));

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { changeConfig } from '../support/edit-config.ts';
-import { fastClock } from '../support/fast-clock.ts';
 import { startGateway } from '../support/gateway.ts';
 import { accessLines, type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
 import {
@@ -16,13 +15,18 @@ import {
   type RawPeer,
   startRawUpstream,
 } from '../support/raw-web-sockets.ts';
+import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { redeem } from '../support/sign-in-client.ts';
-import { startIssuer } from '../support/test-issuer.ts';
-import { closing, message, openCount, openSocket, startWsServer, steady } from '../support/web-sockets.ts';
+import { inTime } from '../support/test-clock.ts';
+import { startIssuer, validFor } from '../support/test-issuer.ts';
+import { settled } from '../support/wait.ts';
+import { closing, message, openCount, openSocket, startWsServer } from '../support/web-sockets.ts';
 import { header } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 type Settings = Partial<Parameters<typeof startGateway>[0]>;
 
@@ -120,7 +124,7 @@ describe('a WebSocket', () => {
       const piece = Buffer.alloc(1_048_576, 7);
       for (let i = 0; i < 64; i++) sender.send(piece);
       // Until nothing more is taken from the sender.
-      await steady(() => sender.bufferedAmount);
+      await settled(() => sender.bufferedAmount);
       expect(sender.bufferedAmount).toBeGreaterThan(32 * 1_048_576);
       expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(80 * 1_048_576);
       let received = 0;
@@ -230,10 +234,12 @@ describe('when one side ends', () => {
   });
 
   test('and the other does not close, both are cut after some seconds', async () => {
-    const { client, upstream, gateway } = await raw({ clock: fastClock(20) });
+    const clock = new FrozenClock();
+    const { client, upstream, gateway } = await raw({ clock });
     client.endSending();
     // Neither does the upstream close its side.
     await expect.poll(() => upstream.end).toBe('fin');
+    clock.advance(10_000);
     await expect.poll(() => openCount(gateway)).toBe(0);
   });
 
@@ -308,16 +314,22 @@ describe('bytes that are not a frame', () => {
 
 describe('the gateway ends a WebSocket', () => {
   test('in which nothing passes, with 1001, while pings keep one open', async () => {
+    const clock = new FrozenClock();
     const { gateway } = await front({
-      clock: fastClock(10),
+      clock,
       route: { websocket: true, timeouts: { websocket_idle: '20s' } },
     });
     const [idle, alive] = [await openSocket(gateway), await openSocket(gateway)];
-    const pings = setInterval(() => alive.ping(), 200);
-    expect(await closing(idle)).toEqual([1001, 'idle']);
+    const [idleClosed, aliveClosed] = [closing(idle), closing(alive)];
+    for (let second = 0; second < 25; second++) {
+      alive.ping();
+      await once(alive, 'pong');
+      clock.advance(1_000);
+    }
+    expect(await idleClosed).toEqual([1001, 'idle']);
     expect(alive.readyState).toBe(alive.OPEN);
-    clearInterval(pings);
-    expect(await closing(alive)).toEqual([1001, 'idle']);
+    clock.advance(25_000);
+    expect(await aliveClosed).toEqual([1001, 'idle']);
   });
 
   test('when it drains, with 1001 for both ends, after the frame under way', async () => {
@@ -358,22 +370,30 @@ describe('the gateway ends a WebSocket', () => {
   });
 
   test('when it drains, and cuts what does not close within some seconds', async () => {
+    const clock = new FrozenClock();
     const { gateway, upstream } = await raw({
-      clock: fastClock(10),
+      clock,
       config: { shutdown: { delay: '0s', drain: '30s' } },
     });
-    expect(await gateway.app.drain()).toBe(true);
+    const drained = gateway.app.drain();
+    await inTime(clock, drained);
+    expect(await drained).toBe(true);
     await expect.poll(() => upstream.end).not.toBeNull();
   });
 
   test('when its token expires, with 1008, on a route that says so', async () => {
-    const { issuer, gateway } = await identified();
-    const Authorization = `Bearer ${issuer.token({ exp: Math.floor(Date.now() / 1_000) - 27 })}`;
+    const clock = new FrozenClock(Date.now());
+    const { issuer, gateway } = await identified({ clock });
+    const Authorization = `Bearer ${issuer.token(validFor(3, clock))}`;
     const [cut, stays] = [
       await openSocket(gateway, '/expiring', { headers: { Authorization } }),
       await openSocket(gateway, '/', { headers: { Authorization } }),
     ];
-    expect(await closing(cut)).toEqual([1008, 'token expired']);
+    const closed = closing(cut);
+    clock.advance(32_000);
+    expect(cut.readyState).toBe(cut.OPEN);
+    clock.advance(2_000);
+    expect(await closed).toEqual([1008, 'token expired']);
     expect(stays.readyState).toBe(stays.OPEN);
     await expect.poll(() => accessLines(gateway)).toHaveLength(1);
     expect(accessLines(gateway)[0]).toMatchObject({

@@ -7,6 +7,7 @@ import { type IdentitySettings, identityConfig } from '../support/identity-gatew
 import { rateOf } from '../support/limits.ts';
 import { logoutOf, PUSH_PATH, pushOf, toAdmin } from '../support/notices.ts';
 import { PatientClock } from '../support/patient-clock.ts';
+import { realTime } from '../support/real-time.ts';
 import { startRedis } from '../support/redis.ts';
 import { redisDecides } from '../support/redis-gateway.ts';
 import { head, withBody } from '../support/requests.ts';
@@ -16,6 +17,8 @@ import { startIssuer } from '../support/test-issuer.ts';
 import { waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
 import { clientsOfEach } from '../support/workers.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const WORKERS = 3;
 const ROUNDS = 3;

@@ -3,10 +3,13 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { changeConfig, configPart } from '../support/edit-config.ts';
 import { startGateway } from '../support/gateway.ts';
+import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { waitFor } from '../support/wait.ts';
 import type { RawClient } from '../support/wire/index.ts';
 import { clientsOfEach } from '../support/workers.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const WORKERS = 3;
 

@@ -3,6 +3,7 @@ import { changeConfig, configPart } from '../support/edit-config.ts';
 import type { LocalGateway } from '../support/gateway.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { type IdentitySettings, identityConfig, startIdentityGateway } from '../support/identity-gateway.ts';
+import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
@@ -12,6 +13,8 @@ import { waitFor } from '../support/wait.ts';
 import { type Response, startUpstream } from '../support/wire/index.ts';
 import { clientsOfEach, workersIn } from '../support/workers.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const WORKERS = 3;
 const NEXT = issuerKey('ES256', 'next');

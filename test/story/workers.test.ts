@@ -8,11 +8,14 @@ import type { Link } from '../../src/workers/link.ts';
 import { changeConfig, refusals, replaceFile, serves } from '../support/edit-config.ts';
 import { startGateway } from '../support/gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
+import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { AUTHORITY, startTlsGateway } from '../support/tls-gateway.ts';
 import { waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
 import { workersIn } from '../support/workers.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const TRUST = { ca: AUTHORITY.certificate, servername: 'localhost' };
 

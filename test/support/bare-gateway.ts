@@ -22,9 +22,9 @@ import { requestFraming } from '../../src/http1/index.ts';
 import { silent, type TestIdentity, testIdentity } from '../../src/limit-tests/test-identity.ts';
 import { Limiting, Overload, type RequestIdentity } from '../../src/runtime/index.ts';
 import type { CallSink, Transport, UpstreamFailure } from '../../src/upstream/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 import { loadFiles } from './config-text.ts';
 import type { ConfigPart } from './gateway.ts';
-import { HandClock } from './hand-clock.ts';
 import type { Response } from './wire/index.ts';
 
 /** What a service does with a request that reaches it. */
@@ -86,7 +86,7 @@ const DATE = 'Thu, 01 Jan 2026 00:00:00 GMT';
 
 /** A gateway without sockets: its gates, limits, tokens, terminals and ledger are real. Its time passes when the test says so. */
 export class BareGateway {
-  readonly clock: HandClock;
+  readonly clock: FrozenClock;
   readonly gateway: Gateway;
   readonly limiting: Limiting;
   readonly snapshot: Snapshot;
@@ -103,7 +103,7 @@ export class BareGateway {
 
   constructor(
     snapshot: Snapshot,
-    clock: HandClock,
+    clock: FrozenClock,
     identity: TestIdentity | null,
     { service = answering(200), introspect, verdict }: BareSettings,
   ) {
@@ -212,7 +212,7 @@ export async function bareGateway(
   });
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.diagnostics));
   const { snapshot } = loaded;
-  const clock = new HandClock();
+  const clock = new FrozenClock();
   return new BareGateway(
     snapshot,
     clock,

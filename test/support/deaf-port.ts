@@ -28,7 +28,7 @@ export async function deafPort(): Promise<number> {
   for (let waiting = 0; waiting < 100; waiting++) {
     const socket = connect(port, '127.0.0.1').on('error', () => {});
     sockets.push(socket);
-    await Promise.race([once(socket, 'connect'), sleep(200)]);
+    await Promise.race([once(socket, 'connect'), sleep(20)]);
     // On a busy machine the pause may be over before a connection is seen that is there.
     await turn();
     if (socket.connecting) return port;

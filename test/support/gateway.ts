@@ -5,13 +5,14 @@ import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { type App, type SharedParts, startApp } from '../../src/app/index.ts';
 import { formatDiagnostic, type LoadResult, loadConfig } from '../../src/config/index.ts';
-import { type Clock, type Network, type System, systemClock, thisMachine } from '../../src/core/index.ts';
+import { type Network, type System, type TimerClock, thisMachine } from '../../src/core/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';
 import { inThreadHost, type PlaneHost, startWithWorkers } from '../../src/workers/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 import { ROOMY } from './config-text.ts';
 import { tempFolder } from './temp.ts';
+import { clockOfTests, forSockets, inTime } from './test-clock.ts';
 import { TestGateway } from './test-gateway.ts';
-import { timed } from './test-time.ts';
 
 /** A piece of gateway.yaml as an object. */
 export type ConfigPart = Readonly<Record<string, unknown>>;
@@ -25,8 +26,8 @@ export interface GatewaySettings {
   readonly route?: ConfigPart;
   /** Top-level keys of gateway.yaml; they replace those written here. */
   readonly config?: ConfigPart;
-  /** What time it is for a gateway in this process. Default: the world's. */
-  readonly clock?: Clock;
+  /** What time it is for a gateway in this process. Default: `clockOfTests`. */
+  readonly clock?: TimerClock;
   /** Where a gateway in this process connects and looks names up. Default: as this machine does. */
   readonly network?: Network;
   /** What a gateway in this process reads. Default: the files of this machine. */
@@ -72,12 +73,19 @@ export class LocalGateway extends TestGateway {
   readonly configFile: string;
   /** Lines of its log, as JSON text. */
   readonly logLines: readonly string[];
+  readonly #clock: TimerClock;
 
-  constructor(app: App, configFile: string, logLines: readonly string[]) {
+  constructor(app: App, configFile: string, logLines: readonly string[], clock: TimerClock) {
     super(app.addresses.http.port, app.addresses.admin?.port ?? 0);
     this.app = app;
     this.configFile = configFile;
     this.logLines = logLines;
+    this.#clock = clock;
+  }
+
+  /** Its clock, which the test moves. Where it goes by real time, one that moves nothing: what is waited for comes by itself. */
+  get time(): FrozenClock {
+    return this.#clock instanceof FrozenClock ? this.#clock : new FrozenClock();
   }
 }
 
@@ -98,9 +106,10 @@ export async function startGatewayFrom(
   const lines: string[] = [];
   const log = makeLogger(loaded.snapshot.log.level, { write: line => lines.push(line) });
   const source = { path, env, loaded, settleMs: settings.settleMs ?? 20 };
+  const clock = settings.clock ?? clockOfTests();
   const system = {
     ...thisMachine,
-    clock: timed(settings.clock ?? systemClock),
+    clock: forSockets(clock),
     network: settings.network ?? thisMachine.network,
     files: settings.files ?? thisMachine.files,
   };
@@ -109,8 +118,8 @@ export async function startGatewayFrom(
   const app = await (isAlone
     ? startApp(loaded.snapshot, options)
     : startWithWorkers(options, settings.host ?? inThreadHost(takingTurns(system), log)));
-  onTestFinished(async () => void (await app.drain()));
-  return new LocalGateway(app, path, lines);
+  onTestFinished(async () => void (await inTime(clock, app.drain())));
+  return new LocalGateway(app, path, lines, clock);
 }
 
 /**

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import type { SharedParts } from '../../src/app/index.ts';
-import type { Clock } from '../../src/core/index.ts';
+import type { TimerClock } from '../../src/core/index.ts';
 import { GATEWAY_CLIENT } from '../../src/demo/provider/demo-provider.ts';
 import { type ConfigPart, type GatewaySettings, type LocalGateway, startGateway } from './gateway.ts';
 import { expectSecretsKept, secret } from './secrets.ts';
@@ -31,8 +31,8 @@ export interface IdentitySettings {
   readonly config?: ConfigPart;
   /** What the upstream `api` does. */
   readonly upstream?: Script;
-  /** What time it is for the gateway. Default: the world's. */
-  readonly clock?: Clock;
+  /** What time it is for the gateway. Default: `clockOfTests`. */
+  readonly clock?: TimerClock;
   /** As in GatewaySettings. */
   readonly settleMs?: number;
   readonly shared?: SharedParts;

@@ -2,14 +2,14 @@ import type { Gateway } from '../../src/gateway/index.ts';
 import { AddressSet } from '../../src/http/index.ts';
 import { DateField } from '../../src/http1/index.ts';
 import type { ListenerState } from '../../src/server/client-connection.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 import { ownBuffered } from './own-buffered.ts';
-import { stillClock } from './still-clock.ts';
 
 /** What connections share where nothing else is said: no time goes by. */
 export function listenerState(gateway: Gateway, headBytes: number): ListenerState {
   return {
     gateway,
-    clock: stillClock,
+    clock: new FrozenClock(),
     random: () => 0,
     randomBytes: count => Buffer.alloc(count),
     date: new DateField(),

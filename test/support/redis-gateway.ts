@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
-import type { Clock } from '../../src/core/index.ts';
+import type { TimerClock } from '../../src/core/index.ts';
 import { type ConfigPart, type GatewaySettings, type LocalGateway, startGateway } from './gateway.ts';
 import { type GatewayProcess, type Launch, startGatewayProcess } from './gateway-process.ts';
 import { head } from './requests.ts';
@@ -20,8 +20,8 @@ export interface RedisGatewaySettings {
   readonly route?: ConfigPart;
   /** Where the upstream `api` listens. Default: one that answers everything. */
   readonly upstreamPort?: number;
-  /** What time it is for it. Default: the world's. */
-  readonly clock?: Clock;
+  /** What time it is for it. Default: `clockOfTests`. */
+  readonly clock?: TimerClock;
 }
 
 async function settingsOf(settings: RedisGatewaySettings): Promise<GatewaySettings> {

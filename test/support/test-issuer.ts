@@ -1,4 +1,5 @@
 import { onTestFinished } from 'vitest';
+import type { Clock } from '../../src/core/index.ts';
 import {
   type ScriptedOptions,
   type ScriptedProvider,
@@ -61,4 +62,10 @@ export async function startIssuer(options: ScriptedOptions = {}): Promise<TestIs
   const provider = await startScriptedProvider(options);
   onTestFinished(() => provider.close());
   return new TestIssuer(provider);
+}
+
+/** Claims of a token that is issued now by this clock and lives for so many seconds. */
+export function validFor(seconds: number, clock: Clock): { readonly iat: number; readonly exp: number } {
+  const iat = Math.floor(clock.epochMs() / 1_000);
+  return { iat, exp: iat + seconds };
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { expect, onTestFinished } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { type ClientOptions, type ServerOptions, WebSocket, WebSocketServer } from 'ws';
 import type { LocalGateway } from './gateway.ts';
 
@@ -75,16 +75,4 @@ export async function closing(socket: WebSocket): Promise<readonly [code: number
 /** How many WebSockets the gateway has open. */
 export async function openCount(gateway: LocalGateway): Promise<number> {
   return (await gateway.metric('weir_websockets_open')).get('{upstream="api"}') ?? 0;
-}
-
-/** Waits until an amount stays as it is. */
-export async function steady(amount: () => number): Promise<void> {
-  let before = Number.NaN;
-  const isSteady = () => {
-    const now = amount();
-    const same = now === before;
-    before = now;
-    return same;
-  };
-  await expect.poll(isSteady, { interval: 300 }).toBe(true);
 }

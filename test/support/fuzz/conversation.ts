@@ -58,7 +58,7 @@ export class Conversation {
       this.#responses.push(response);
       return response;
     } catch (error) {
-      if (error instanceof NoResponse && error.why !== 'timeout') return null;
+      if (error instanceof NoResponse) return null;
       throw error;
     }
   }

@@ -9,7 +9,7 @@ import { AddressSet, DEFAULT_KEYING, ForwardingRules } from '../../../src/http/i
 import { NO_TERMS } from '../../../src/http1/index.ts';
 import type { Generation } from '../../../src/runtime/generations.ts';
 import type { Http1Downstream } from '../../../src/server/http1-downstream.ts';
-import { stillClock } from '../still-clock.ts';
+import { FrozenClock } from '../../unit/limits/frozen-clock.ts';
 import type { SeenRequest } from './request-reading.ts';
 
 /**
@@ -34,7 +34,7 @@ const GENERATION = {
 const NO_SETTLER = { settle: () => {}, leave: () => {} };
 const STATE = {
   generation: GENERATION,
-  clock: stillClock,
+  clock: new FrozenClock(),
   sequence: { next: () => 0 },
   nextRequestId: () => 'id',
   listener: { untrustedForwarding() {} },

@@ -15,19 +15,17 @@ export interface ConnectOptions {
 export interface ResponseOptions {
   /** Method of the request, which decides about a body. Default GET. */
   readonly to?: string;
-  /** Default 10 s. */
-  readonly timeoutMs?: number;
   /** Bytes of the body to keep. Default all. */
   readonly keepBytes?: number;
   readonly onData?: (bytes: Buffer) => void;
 }
 
-/** The connection ended, or time ran out, before a byte of a response. */
+/** The connection ended before a byte of a response. */
 export class NoResponse extends Error {
   override readonly name = 'NoResponse';
-  readonly why: 'close' | 'reset' | 'timeout';
+  readonly why: 'close' | 'reset';
 
-  constructor(why: 'close' | 'reset' | 'timeout') {
+  constructor(why: 'close' | 'reset') {
     super(`no response: ${why}`);
     this.why = why;
   }
@@ -85,6 +83,11 @@ export class RawClient {
     return this.#end;
   }
 
+  /** Bytes sent that the system has not taken yet. */
+  get bytesWaiting(): number {
+    return this.#socket.writableLength;
+  }
+
   get localPort(): number {
     return this.#socket.localPort ?? 0;
   }
@@ -116,7 +119,6 @@ export class RawClient {
 
   /** The next response, with the interim ones before it. Throws NoResponse or a Violation. */
   async answer(options: ResponseOptions = {}): Promise<Response> {
-    const deadline = performance.now() + (options.timeoutMs ?? 60_000);
     const interim: Interim[] = [];
     for (;;) {
       const parts = new ResponseParts(
@@ -125,7 +127,7 @@ export class RawClient {
         options.onData,
       );
       const reader = new MessageReader(parts);
-      const end = await this.#read(reader, deadline);
+      const end = await this.#read(reader);
       if (parts.status >= 100 && parts.status < 200 && parts.status !== 101) {
         interim.push({ status: parts.status, fields: parts.fields });
         continue;
@@ -152,9 +154,8 @@ export class RawClient {
   }
 
   /** Waits for the gateway to end the connection. */
-  async ended(timeoutMs = 60_000): Promise<'close' | 'reset'> {
-    const deadline = performance.now() + timeoutMs;
-    while (this.#end === null) await this.#somethingHappens(deadline);
+  async ended(): Promise<'close' | 'reset'> {
+    while (this.#end === null) await this.#somethingHappens();
     return this.#end;
   }
 
@@ -201,7 +202,7 @@ export class RawClient {
     return Buffer.concat(this.#queue);
   }
 
-  async #read(reader: MessageReader, deadline: number): Promise<'framing' | 'close' | 'reset'> {
+  async #read(reader: MessageReader): Promise<'framing' | 'close' | 'reset'> {
     for (;;) {
       const bytes = this.#queue.shift();
       if (bytes !== undefined) {
@@ -214,18 +215,13 @@ export class RawClient {
         if (reader.untouched) throw new NoResponse(this.#end);
         return this.#end;
       }
-      await this.#somethingHappens(deadline);
+      await this.#somethingHappens();
     }
   }
 
-  #somethingHappens(deadline: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        this.#wake = null;
-        reject(new NoResponse('timeout'));
-      }, deadline - performance.now());
+  #somethingHappens(): Promise<void> {
+    return new Promise(resolve => {
       this.#wake = () => {
-        clearTimeout(timer);
         this.#wake = null;
         resolve();
       };

@@ -60,6 +60,11 @@ export class UpstreamConnection {
     });
   }
 
+  /** Bytes written that the system has not taken yet. */
+  get bytesWaiting(): number {
+    return this.#socket.writableLength;
+  }
+
   /** Closes with FIN. */
   end(): void {
     this.#socket.end();

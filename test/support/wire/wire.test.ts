@@ -3,7 +3,7 @@ import { createServer, request, type Server } from 'node:http';
 import { type AddressInfo, createServer as createNetServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { waitFor } from '../wait.ts';
-import { connectRaw, header, NoResponse, startUpstream, values } from './index.ts';
+import { connectRaw, header, startUpstream, values } from './index.ts';
 
 /** The raw client talks to a server of Node's here, the raw upstream to a client of Node's: each has a known partner. */
 async function nodeServer(server: Server): Promise<number> {
@@ -108,8 +108,6 @@ test.each([
 test('the raw client says why there was no response', async () => {
   const closed = await connectRaw(await bytesServer('', 'close'));
   await expect(closed.ask(GET)).rejects.toMatchObject({ name: 'NoResponse', why: 'close' });
-  const silent = await connectRaw(await bytesServer('', 'keep'));
-  await expect(silent.ask(GET, { timeoutMs: 50 })).rejects.toEqual(new NoResponse('timeout'));
 });
 
 test('the raw upstream records a request of every framing and answers by its script', async () => {

@@ -76,9 +76,12 @@ describe('what workers report', () => {
     const requests = () => reports.views.map(view => view.requests);
     const up = () => reports.views.map(({ isUp }) => isUp);
     second(report(1));
-    await reports.refresh('scrape');
+    const refreshed = reports.refresh('scrape');
+    await new Promise(setImmediate);
+    clock.advance(500);
+    await refreshed;
     expect([asked, requests(), up()]).toEqual([['scrape'], [2, 1, 0], [true, true, false]]);
-    clock.advance(2_999);
+    clock.advance(2_499);
     second(report(1));
     clock.advance(1);
     expect(up()).toEqual([false, true, false]);

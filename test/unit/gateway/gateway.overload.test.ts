@@ -10,8 +10,11 @@ import { Listeners } from '../../../src/server/index.ts';
 import { expectError } from '../../support/error-object.ts';
 import { writeGatewayConfig } from '../../support/gateway.ts';
 import { ownBuffered } from '../../support/own-buffered.ts';
+import { realTime } from '../../support/real-time.ts';
 import { head } from '../../support/requests.ts';
 import { header, openRaw } from '../../support/wire/index.ts';
+
+realTime('it waits for what its gateway does now and then');
 
 const listener = silent<
   core.ExchangeListener &

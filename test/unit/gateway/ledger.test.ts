@@ -128,9 +128,9 @@ describe('the record of an exchange', () => {
       routes: { '/things': 'things' },
     });
     bare.service = (_, sink) => {
-      bare.clock.pass(30);
+      bare.clock.advance(30);
       sink.head(200, '', [], null);
-      bare.clock.pass(12);
+      bare.clock.advance(12);
       sink.data(Buffer.from('hello'), null);
       sink.end([]);
     };

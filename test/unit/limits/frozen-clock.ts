@@ -1,11 +1,23 @@
-import { systemClock, type TimerClock } from '../../../src/core/index.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Timer, TimerClock } from '../../../src/core/index.ts';
 
-/** A clock that only tests move. Its two hands have odd fractions, as real ones have. Its timers run by real time. */
+interface Waiting {
+  readonly run: () => void;
+  /** Milliseconds from one call to the next; `null` for a timer that fires once. */
+  readonly everyMs: number | null;
+  dueMs: number;
+}
+
+/** How much time `advanceUntil` lets pass between two looks, and how much in all before it gives up: an hour. */
+const STEP_MS = 10;
+const GIVE_UP_MS = 3_600_000;
+
+/**
+ * The clock of tests: time passes, and timers fire, when the test says so and not otherwise. Its two hands have odd fractions, as real
+ * ones have.
+ */
 export class FrozenClock implements TimerClock {
-  readonly after = systemClock.after;
-  readonly every = systemClock.every;
-  readonly cancel = systemClock.cancel;
-  readonly signalAfter = systemClock.signalAfter;
+  readonly #timers = new Set<Waiting>();
   #monotonicMs = 5_000.4;
   #epochMs: number;
 
@@ -22,14 +34,71 @@ export class FrozenClock implements TimerClock {
     return this.#monotonicMs;
   }
 
-  /** Time goes by on both. */
+  readonly after = (ms: number, run: () => void): Timer => this.#set(ms, null, run);
+
+  readonly every = (ms: number, run: () => void): Timer => this.#set(ms, ms, run);
+
+  readonly cancel = (timer: Timer | null): void => {
+    this.#timers.delete(timer as Waiting);
+  };
+
+  readonly signalAfter = (ms: number): AbortSignal => {
+    const controller = new AbortController();
+    this.after(ms, () => controller.abort(new DOMException('The time is over', 'TimeoutError')));
+    return controller.signal;
+  };
+
+  /** Whether a timer is set. */
+  get isWaiting(): boolean {
+    return this.#timers.size > 0;
+  }
+
+  /** Time goes by on both hands. What is due runs at its moment, in its order. */
   advance(ms: number): void {
-    this.#monotonicMs += ms;
-    this.#epochMs += ms;
+    const endMs = this.#monotonicMs + ms;
+    for (let next = this.#next(endMs); next !== undefined; next = this.#next(endMs)) {
+      this.#move(Math.max(0, next.dueMs - this.#monotonicMs));
+      if (next.everyMs === null) this.#timers.delete(next);
+      else next.dueMs += next.everyMs;
+      next.run();
+    }
+    this.#move(endMs - this.#monotonicMs);
+  }
+
+  /** Lets time go by in small steps, between which sockets and files are read, until the condition holds. */
+  async advanceUntil(
+    what: string,
+    condition: () => boolean | Promise<boolean>,
+    stepMs = STEP_MS,
+  ): Promise<void> {
+    for (let passedMs = 0; !(await condition()); passedMs += stepMs) {
+      if (passedMs > GIVE_UP_MS) throw new Error(`after ${passedMs} ms of its clock still not: ${what}`);
+      this.advance(stepMs);
+      await sleep(1);
+    }
   }
 
   /** Somebody sets the wall clock. */
   stepWorld(ms: number): void {
     this.#epochMs += ms;
+  }
+
+  #set(ms: number, everyMs: number | null, run: () => void): Timer {
+    const timer: Waiting = { run, everyMs, dueMs: this.#monotonicMs + ms };
+    this.#timers.add(timer);
+    return timer;
+  }
+
+  #move(ms: number): void {
+    this.#monotonicMs += ms;
+    this.#epochMs += ms;
+  }
+
+  /** What is to run first, until then. Of two at one moment, the one that was set first. */
+  #next(endMs: number): Waiting | undefined {
+    let next: Waiting | undefined;
+    for (const timer of this.#timers)
+      if (timer.dueMs <= endMs && (next === undefined || timer.dueMs < next.dueMs)) next = timer;
+    return next;
   }
 }

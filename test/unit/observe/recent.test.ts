@@ -2,17 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { RpcCode } from '../../../src/core/index.ts';
 import { Tally } from '../../../src/observe/metrics/metric-set.ts';
 import { Recent } from '../../../src/observe/recent.ts';
-import { stillClock } from '../../support/still-clock.ts';
+import { FrozenClock } from '../limits/frozen-clock.ts';
 import { exchangeRecord } from './exchange-record.ts';
 
-const NOW = stillClock.epochMs();
+const clock = new FrozenClock();
+const NOW = clock.epochMs();
 
 function made() {
   const decisions = new Tally();
   const upstreams = new Set(['api']);
   const inShadow = new Tally();
   const byRestriction = new Tally();
-  const recent = new Recent(stillClock, { decisions, inShadow, byRestriction }, () => upstreams);
+  const recent = new Recent(clock, { decisions, inShadow, byRestriction }, () => upstreams);
   return { decisions, inShadow, byRestriction, upstreams, recent };
 }
 

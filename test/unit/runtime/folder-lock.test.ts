@@ -3,7 +3,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { thisMachine } from '../../../src/core/index.ts';
 import { lockFolder } from '../../../src/runtime/folder-lock.ts';
+import { realTime } from '../../support/real-time.ts';
 import { tempFolder } from '../../support/temp.ts';
+
+realTime('processes take the folder by turns');
 
 test('of gateways that take a folder at the same moment, one gets it, and another once that has ended', async () => {
   const folder = await tempFolder();

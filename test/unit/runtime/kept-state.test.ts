@@ -3,7 +3,10 @@ import { expect, test } from 'vitest';
 import { type FactTopic, thisMachine } from '../../../src/core/index.ts';
 import { makeLogger } from '../../../src/observe/index.ts';
 import { openState } from '../../../src/runtime/index.ts';
+import { realTime } from '../../support/real-time.ts';
 import { tempFolder } from '../../support/temp.ts';
+
+realTime('it waits for what is written now and then');
 
 test('what only the threads of a process tell each other is passed on as such, and not kept', async () => {
   const folder = await tempFolder();

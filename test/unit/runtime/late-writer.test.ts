@@ -1,11 +1,11 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { LateWriter } from '../../../src/runtime/late-writer.ts';
-import { HandClock } from '../../support/hand-clock.ts';
+import { FrozenClock } from '../limits/frozen-clock.ts';
 
 /** A file whose writes end when the test says so. */
 function begin() {
-  const clock = new HandClock();
+  const clock = new FrozenClock();
   const faults: (string | null)[] = [];
   const writes: { readonly end: (bytes: number) => Promise<void> }[] = [];
   const write = () => {
@@ -25,26 +25,26 @@ describe('a file that is written late', () => {
   it('is written soon again where a small one took long: the disk was slow', async () => {
     const { clock, writes, writer } = begin();
     writer.noteChange();
-    clock.pass(250);
+    clock.advance(250);
     writer.noteChange();
-    clock.pass(300);
+    clock.advance(300);
     await writes[0]?.end(100);
-    clock.pass(249);
+    clock.advance(249);
     expect(writes).toHaveLength(1);
-    clock.pass(1);
+    clock.advance(1);
     expect(writes).toHaveLength(2);
   });
 
   it('rests nine times as long as a large one took', async () => {
     const { clock, writes, writer } = begin();
     writer.noteChange();
-    clock.pass(250);
+    clock.advance(250);
     writer.noteChange();
-    clock.pass(300);
+    clock.advance(300);
     await writes[0]?.end(2_000_000);
-    clock.pass(2_699);
+    clock.advance(2_699);
     expect(writes).toHaveLength(1);
-    clock.pass(1);
+    clock.advance(1);
     expect(writes).toHaveLength(2);
   });
 
@@ -54,7 +54,7 @@ describe('a file that is written late', () => {
     const stopped = writer.stop();
     await turn();
     expect(writes).toHaveLength(1);
-    clock.pass(5_000);
+    clock.advance(5_000);
     await stopped;
     expect(faults).toEqual(['it took more than 5000 ms at the end']);
   });

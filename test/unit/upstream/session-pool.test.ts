@@ -1,12 +1,12 @@
-import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
-import { type TimerClock, thisMachine } from '../../../src/core/index.ts';
+import { afterEach, expect, test } from 'vitest';
+import { thisMachine } from '../../../src/core/index.ts';
 import type { UpstreamOptions } from '../../../src/upstream/index.ts';
 import { SessionPool } from '../../../src/upstream/session-pool.ts';
 import type { CollectingSink } from '../../support/collecting-sink.ts';
 import { type FrameSocket, frameSockets } from '../../support/frame-socket.ts';
-import { stillClock } from '../../support/still-clock.ts';
 import { send } from '../../support/transport-calls.ts';
 import { upstreamAt } from '../../support/upstream-options.ts';
+import { FrozenClock } from '../limits/frozen-clock.ts';
 
 const HTTP2 = { maxConnections: 3, maxStreams: 2, pingIntervalMs: 300_000, pingTimeoutMs: 10_000 };
 const turn = () => new Promise(setImmediate);
@@ -16,7 +16,7 @@ afterEach(async () => {
   await Promise.all(pools.splice(0).map(pool => pool.close()));
 });
 
-function poolOf(http2: Partial<UpstreamOptions['http2']> = {}, clock: TimerClock = stillClock) {
+function poolOf(http2: Partial<UpstreamOptions['http2']> = {}, clock = new FrozenClock()) {
   const { sockets, connect } = frameSockets();
   const options = upstreamAt(81, { protocol: 'h2', http2: { ...HTTP2, ...http2 } });
   const pool = new SessionPool(options, { ...thisMachine, clock, random: () => 0 }, connect);
@@ -27,7 +27,7 @@ function poolOf(http2: Partial<UpstreamOptions['http2']> = {}, clock: TimerClock
     await turn();
     return sockets.map(socket => socket.sent().filter(frame => frame.startsWith('headers')));
   };
-  return { pool, sockets, ask, requests };
+  return { pool, sockets, ask, requests, clock };
 }
 
 test('connects with the first call, which waits for the SETTINGS', async () => {
@@ -104,14 +104,11 @@ test('fails the calls that wait when no connection can be made', async () => {
 });
 
 test('says of calls that wait that the connect timed out, even where a process that was held up finds both late at once', async () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  onTestFinished(() => void vi.useRealTimers());
-  let nowMs = 0;
-  const { ask } = poolOf({}, { ...stillClock, monotonicMs: () => nowMs });
+  const clock = new FrozenClock();
+  const { ask } = poolOf({}, clock);
   const { sink, call } = ask('/a');
-  vi.advanceTimersByTime(250);
-  nowMs = 100_000;
-  vi.advanceTimersByTime(250);
+  clock.advance(250);
+  clock.advance(100_000);
   await turn();
   call.abort();
   expect(sink.failure).toMatchObject({ kind: 'connect', cause: { message: 'the connect timed out' } });
@@ -135,14 +132,12 @@ test.each<[string, (socket: FrameSocket) => void]>([
 });
 
 test('the pool opens another in the place of a connection that cannot be made no sooner than at the next sweep', async () => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  onTestFinished(() => void vi.useRealTimers());
-  const { sockets, ask, requests } = poolOf();
+  const { sockets, ask, requests, clock } = poolOf();
   const calls = ['/a', '/b', '/c'].map(ask);
   sockets[0]?.emit('error', new Error('refused'));
   await turn();
   expect(sockets).toHaveLength(2);
-  vi.advanceTimersByTime(250);
+  clock.advance(250);
   expect(sockets).toHaveLength(3);
   sockets[2]?.open();
   expect((await requests())[2]).toHaveLength(3);

@@ -12,8 +12,8 @@ import { type Link, linkInThread } from '../../../src/workers/link.ts';
 import { StateBoard } from '../../../src/workers/state-board.ts';
 import { freePort } from '../../support/free-port.ts';
 import { writeGatewayConfig } from '../../support/gateway.ts';
-import { HandClock } from '../../support/hand-clock.ts';
 import { waitFor } from '../../support/wait.ts';
+import { FrozenClock } from '../limits/frozen-clock.ts';
 import { patience } from './thread-parts.ts';
 
 const wait = () => {
@@ -31,7 +31,7 @@ async function playedWorkers(port: number, opened: Promise<null> = AT_ONCE, code
     if (!loaded.ok) throw new Error('the configuration has errors');
     return loaded;
   };
-  const clock = new HandClock();
+  const clock = new FrozenClock();
   const system: System = { ...thisMachine, clock };
   const lines: string[] = [];
   const [starts, opens]: [number[], number[]] = [[], []];
@@ -106,7 +106,7 @@ test('a worker that does not compile a configuration within half a minute is end
   await control.listen();
   const prepared = control.prepare(await load(2));
   await waitFor('the second worker was asked', () => prepares.length === 1);
-  clock.pass(30_000);
+  clock.advance(30_000);
   await prepared;
   control.use((await load(2)).snapshot);
   await waitFor('it is replaced', () => starts.length === 3);
@@ -199,10 +199,10 @@ test('a worker that hangs as all are drained is ended five seconds after the tim
   await control.listen();
   const drained = control.drain(1_000, 2_000);
   await asked.promise;
-  clock.pass(7_999);
+  clock.advance(7_999);
   await new Promise(setImmediate);
   expect(ends).toEqual([]);
-  clock.pass(1);
+  clock.advance(1);
   expect([await drained, ends]).toEqual([false, [1, 2]]);
 });
 

@@ -10,10 +10,10 @@ import { makeLogger } from '../../../src/observe/index.ts';
 import { Limiting, type Replication, type ThreadPart } from '../../../src/runtime/index.ts';
 import { FactsHub, LinkedFacts, lateLog } from '../../../src/workers/facts-hub.ts';
 import { linkInThread, type Packet, PacketLink } from '../../../src/workers/link.ts';
-import { HandClock } from '../../support/hand-clock.ts';
 import { Random } from '../../support/random.ts';
 import { runs, seedOfRun } from '../../support/runs.ts';
 import { waitFor } from '../../support/wait.ts';
+import { FrozenClock } from '../limits/frozen-clock.ts';
 import { quietListener, quietStoreListener, snapshotOf } from './thread-parts.ts';
 
 const ADDRESS = '192.0.2.1';
@@ -21,7 +21,7 @@ const ISSUER = 'https://id.example.com/realms/main';
 const RULE = 'global: off\ninvalid_requests: { limit: 2/10m, restrict_for: 10m }\n';
 const quiet = () => {};
 
-let clock: HandClock;
+let clock: FrozenClock;
 let hub: FactsHub;
 let snapshot: Snapshot;
 /** What the process reports. */
@@ -31,7 +31,7 @@ let lateAnswers: number;
 const late = () => void lateAnswers++;
 
 beforeEach(async () => {
-  clock = new HandClock();
+  clock = new FrozenClock();
   hub = new FactsHub('process', { clock, late });
   told = [];
   lateAnswers = 0;
@@ -335,10 +335,10 @@ describe('an answer that says what a thread has learnt', () => {
     const answer = asked(plane);
     await deliver(lines.slice(0, 4));
     expect([main, ...workers].map(each => each.refusesSession)).toEqual([true, true, true, false]);
-    clock.pass(999);
+    clock.advance(999);
     await settle();
     expect([answer.isAnswered, lateAnswers]).toEqual([false, 0]);
-    clock.pass(1);
+    clock.advance(1);
     await settle();
     expect([answer.isAnswered, lateAnswers]).toEqual([true, 1]);
     await deliver(lines);
@@ -349,7 +349,7 @@ describe('an answer that says what a thread has learnt', () => {
     mainPlane();
     const [worker] = slowWorkers().planes;
     const answer = worker && asked(worker);
-    clock.pass(1_000);
+    clock.advance(1_000);
     await settle();
     expect([answer?.isAnswered, lateAnswers]).toEqual([true, 1]);
   });

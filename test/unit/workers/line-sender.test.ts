@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { LineSender } from '../../../src/workers/line-sender.ts';
 import { linkInThread } from '../../../src/workers/link.ts';
 import type { LogLines } from '../../../src/workers/messages.ts';
-import { HandClock } from '../../support/hand-clock.ts';
+import { FrozenClock } from '../limits/frozen-clock.ts';
 
 const LINE = `${'x'.repeat(9_999)}\n`;
 
@@ -10,7 +10,7 @@ test('lines beyond what may be on its way are dropped, and told as dropped at on
   const [main, worker] = linkInThread();
   const told: LogLines[] = [];
   main.on('lines', lines => void told.push(lines));
-  const sender = new LineSender(worker, new HandClock());
+  const sender = new LineSender(worker, new FrozenClock());
   for (let count = 0; count < 1_000; count++) sender.write(LINE);
   const [written, dropped] = [told.filter(({ count }) => count > 0), told.filter(({ count }) => count === 0)];
   const sum = (key: 'count' | 'dropped') => told.reduce((all, lines) => all + lines[key], 0);

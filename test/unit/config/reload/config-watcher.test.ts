@@ -21,8 +21,11 @@ import {
 } from '../../../../src/config/index.ts';
 import { thisMachine } from '../../../../src/core/index.ts';
 import { NEEDED } from '../../../support/config-text.ts';
+import { realTime } from '../../../support/real-time.ts';
 import { tempFolder } from '../../../support/temp.ts';
 import { sleep, waitFor } from '../../../support/wait.ts';
+
+realTime('it shows that files rest for as long as they should');
 
 const SETTLE_MS = 50;
 /** Never, for a test. */

@@ -18,9 +18,9 @@ const codesOf = (responses: readonly Response[]) =>
 /** Lets the announced wait pass. Most of it is not enough. */
 async function expectReleased(bare: BareGateway, line: string, sending: Sending = {}): Promise<void> {
   const waitMs = Number(refusalOf(await bare.ask(line, sending))['retry_after']) * 1_000;
-  bare.clock.pass(waitMs * 0.9);
+  bare.clock.advance(waitMs * 0.9);
   expect((await bare.ask(line, sending)).status).toBe(429);
-  bare.clock.pass(waitMs * 0.1);
+  bare.clock.advance(waitMs * 0.1);
 }
 
 describe('an address that sends too many invalid requests', () => {
@@ -40,9 +40,9 @@ describe('an address that sends too many invalid requests', () => {
   test('is not restricted for longer by what it sends meanwhile', async () => {
     const bare = await bareGateway(limits);
     await bare.askTimes(5, 'GET /a');
-    bare.clock.pass(1_000);
+    bare.clock.advance(1_000);
     await bare.askTimes(50, 'GET /a');
-    bare.clock.pass(1_000);
+    bare.clock.advance(1_000);
     expect((await bare.ask('GET /a', ALICE)).status).toBe(200);
   });
 
@@ -137,7 +137,7 @@ describe('a caller who ignores refusals', () => {
   test('is restricted on every address, and on its own alone', async () => {
     const bare = await bareGateway(limits);
     expect(statusesOf(await bare.askTimes(2, 'GET /a', ALICE))).toEqual([200, 429]);
-    bare.clock.pass(UNDER_WAY_MS);
+    bare.clock.advance(UNDER_WAY_MS);
     await bare.askTimes(3, 'GET /a', ALICE);
     const refused = await bare.ask('GET /a', { ...ALICE, ...ELSEWHERE });
     expect(refusalOf(refused)).toMatchObject({ global: true, code: 8 });
@@ -148,14 +148,14 @@ describe('a caller who ignores refusals', () => {
     const bare = await bareGateway(limits);
     await bare.ask('GET /a', ALICE);
     expect(codesOf(await bare.askTimes(9, 'GET /a', ALICE))).toEqual(Array(9).fill(null));
-    bare.clock.pass(1_000);
+    bare.clock.advance(1_000);
     expect(codesOf(await bare.askTimes(10, 'GET /a', ALICE))).toEqual(Array(10).fill(null));
   });
 
   test('is restricted by default for ten minutes after a thousand of them', async () => {
     const bare = await bareGateway({ global: limits.global, invalid_requests: 'off' });
     await bare.askTimes(2, 'GET /a', ALICE);
-    bare.clock.pass(UNDER_WAY_MS);
+    bare.clock.advance(UNDER_WAY_MS);
     const responses = await bare.askTimes(1_002, 'GET /a', ALICE);
     expect(codesOf(responses.slice(1_000))).toEqual([null, 8]);
     expect(fieldOf(responses[1_001], 'retry-after')).toBe('600');
@@ -170,7 +170,7 @@ describe('a caller who ignores refusals', () => {
     const rules = { ignored_refusals: { limit: '3/60s' }, invalid_requests: { limit: '2/60s' } };
     const bare = await bareGateway({ global, ...shared, ...rules });
     await bare.askTimes(3, 'GET /s', ALICE);
-    bare.clock.pass(UNDER_WAY_MS);
+    bare.clock.advance(UNDER_WAY_MS);
     const responses = await bare.askTimes(5, 'POST /s', ALICE);
     expect(codesOf(responses)).toEqual([null, null, null, null, 8]);
     expect(fieldOf(responses[3], 'x-ratelimit-scope')).toBe('shared');
@@ -187,7 +187,7 @@ describe('a caller who ignores refusals', () => {
       const asked: Response[] = [];
       for (let id = 0; id < 9; id++) {
         asked.push(await bare.ask(`GET /things/${id}`, ALICE));
-        if (id === 3) bare.clock.pass(UNDER_WAY_MS);
+        if (id === 3) bare.clock.advance(UNDER_WAY_MS);
       }
       expect(statusesOf(asked.slice(0, 3))).toEqual([200, 200, 200]);
       expect(codesOf(asked.slice(3))).toEqual([null, null, null, null, null, 8]);
@@ -204,7 +204,7 @@ describe('a caller who ignores refusals', () => {
     for (let id = 0; id < 40; id++) {
       const response = await bare.ask(`GET /things/${id}`, ALICE);
       if (response.status === 429) refused.push(response);
-      bare.clock.pass(100);
+      bare.clock.advance(100);
     }
     const codes = codesOf(refused);
     expect([codes[0], codes.at(-1)]).toEqual([null, 8]);
@@ -218,7 +218,7 @@ describe('a caller who ignores refusals', () => {
     const bare = await bareGateway({ global, ...shared, ignored_refusals, invalid_requests: 'off' });
     const line = 'as' in sending ? 'GET /s' : 'GET /open/s';
     await bare.askTimes(2, line, sending);
-    bare.clock.pass(UNDER_WAY_MS);
+    bare.clock.advance(UNDER_WAY_MS);
     expect(codesOf(await bare.askTimes(9, line, sending)).at(-1)).toBe(code);
   });
 });

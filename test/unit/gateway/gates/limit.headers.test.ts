@@ -20,7 +20,7 @@ describe('the header fields of a bucket', () => {
   test('have the same Reset and bucket throughout a window, and a falling Reset-After', async () => {
     const bare = await bareGateway(limits);
     bare.service = (...parts) => {
-      bare.clock.pass(500);
+      bare.clock.advance(500);
       answering(200)(...parts);
     };
     const closesMs = bare.clock.epochMs() + 60_000;
@@ -34,7 +34,7 @@ describe('the header fields of a bucket', () => {
   test('have a Reset-After above 0 when the window closed while the upstream worked', async () => {
     const bare = await bareGateway({ ...limits, buckets: { reads: { main: 'id', user: '3/1s' } } });
     bare.service = (...parts) => {
-      bare.clock.pass(1_050);
+      bare.clock.advance(1_050);
       answering(200)(...parts);
     };
     expect(rateOf(await bare.ask('GET /things/1', ALICE))).toMatchObject({ resetAfter: 0.001, remaining: 2 });

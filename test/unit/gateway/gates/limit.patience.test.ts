@@ -16,7 +16,7 @@ test('a request that its limit would refuse is held until there is room, in its 
   // No more are held than the quota could admit.
   expect((await third?.client.response)?.status).toBe(429);
   expect(bare.requests).toHaveLength(2);
-  bare.clock.pass(1_000);
+  bare.clock.advance(1_000);
   for (const sent of [first, second]) {
     expect((await sent?.client.response)?.status).toBe(200);
     if (sent !== undefined) bare.gateway.over(sent.exchange, true);
@@ -41,10 +41,10 @@ test.each([
   await bare.askTimes(2, 'GET /open/a');
   const held = bare.send('GET /open/held');
   await settled();
-  bare.clock.pass(400);
+  bare.clock.advance(400);
   ends(bare, held);
   expect(bare.gateway.inFlightTo('api')).toBe(0);
-  bare.clock.pass(1_000);
+  bare.clock.advance(1_000);
   await settled();
   expect(heldOf(bare)).toEqual(['abandoned']);
   expect(bare.requests).toHaveLength(2);

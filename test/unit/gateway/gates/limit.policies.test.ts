@@ -68,7 +68,7 @@ test('they tell every limit of the request, and what is left of the one that the
 test('they are on a global 429 as well, and say when it ends', async () => {
   const bare = await bareGateway(limits);
   await bare.askTimes(9, 'GET /odd', ALICE);
-  bare.clock.pass(20_000);
+  bare.clock.advance(20_000);
   for (const [line, count] of [
     ['GET /odd', 2],
     ['GET /unlimited', 1],

@@ -107,7 +107,7 @@ test('the limit of a resource counts all callers of one main value; its refusal 
   expect(rateOf(refused)).toMatchObject({ limit: 3, remaining: 0, scope: 'shared' });
   expect(refusalOf(refused)['global']).toBe(false);
   expect((await bare.ask('GET /rooms/2/posts', BOB)).status).toBe(200);
-  bare.clock.pass(10_000);
+  bare.clock.advance(10_000);
   expect(rateOf(await bare.ask('GET /rooms/1/posts', BOB)).remaining).toBe(8);
 });
 
@@ -148,7 +148,7 @@ test('a smooth bucket admits a burst and then one request per part of its period
   expect(statusesOf(responses)).toEqual([200, 200, 200, 200, 429]);
   const wait = Number(refusalOf(responses[4])['retry_after']);
   expect(wait).toBeLessThanOrEqual(0.5);
-  bare.clock.pass(wait * 1_000);
+  bare.clock.advance(wait * 1_000);
   expect(statusesOf(await bare.askTimes(2, 'GET /a', ALICE))).toEqual([200, 429]);
 });
 
@@ -174,7 +174,7 @@ describe('the global limit', () => {
     expect(statusesOf(await bare.askTimes(2, 'GET /other', ALICE))).toEqual([200, 429]);
     const refused = await bare.ask('GET /things/2', ALICE);
     expect(rateFieldsOf(refused)).toEqual(GLOBAL_FIELDS);
-    bare.clock.pass(Number(refusalOf(refused)['retry_after']) * 1_000);
+    bare.clock.advance(Number(refusalOf(refused)['retry_after']) * 1_000);
     expect(rateOf(await bare.ask('GET /things/2', ALICE)).remaining).toBe(2);
   });
 

@@ -187,9 +187,9 @@ describe("an upstream's 429 is rewritten", () => {
       sink.data(Buffer.from(BODY), null);
     });
     const { client } = bare.send('GET /things', { as: true });
-    bare.clock.pass(1_999);
+    bare.clock.advance(1_999);
     expect(client.responses).toBe(0);
-    bare.clock.pass(1);
+    bare.clock.advance(1);
     expectRewritten(await client.response, 'user', 7);
     expect(bare.aborted).toBe(1);
   });

@@ -2,8 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { Fact } from '../../../../src/core/index.ts';
 import { Board, type RedisConnection, RedisError } from '../../../../src/redis/index.ts';
 import { POST } from '../../../../src/redis/sharing/board-scripts.ts';
-import { TestTime } from '../../../support/test-time.ts';
-import type { FrozenClock } from '../../limits/frozen-clock.ts';
+import { FrozenClock } from '../../limits/frozen-clock.ts';
 
 /** Redis as a board sees it: what it was asked, and its next replies. */
 class ScriptedRedis implements Pick<RedisConnection, 'prefix' | 'script' | 'subscribe'> {
@@ -40,7 +39,7 @@ let board: Board;
 
 beforeEach(() => {
   // What the board does now and then would come between on a busy machine.
-  clock = new TestTime().clock;
+  clock = new FrozenClock(Date.now());
   redis = new ScriptedRedis();
   isShared = true;
   mentioned = 0;

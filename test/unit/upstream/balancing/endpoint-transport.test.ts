@@ -19,8 +19,8 @@ import {
   type UpstreamFailure,
 } from '../../../../src/upstream/transport.ts';
 import { GET } from '../../../support/get-request.ts';
-import { HandClock } from '../../../support/hand-clock.ts';
 import { MemoryStream } from '../../../support/memory-stream.ts';
+import { FrozenClock } from '../../limits/frozen-clock.ts';
 
 /** A request at a pool. */
 interface Sent {
@@ -116,7 +116,7 @@ class NameStub implements EndpointSource {
   }
 }
 
-let clock: HandClock;
+let clock: FrozenClock;
 let pools: Map<number, PoolStub>;
 let names: NameStub[];
 let heard: string[];
@@ -124,7 +124,7 @@ let transport: EndpointTransport;
 let latest: EndpointTransport | null;
 
 beforeEach(() => {
-  clock = new HandClock();
+  clock = new FrozenClock();
   pools = new Map();
   names = [];
   heard = [];
@@ -715,7 +715,7 @@ describe('addresses that are checked', () => {
     answerCheck(1, 500);
     useNow(1, 2);
     expect(heard).toEqual(['10.0.0.1:1 check', '10.0.0.1:1 back']);
-    clock.pass(60_000);
+    clock.advance(60_000);
     expect(pool(2).sent).toHaveLength(1);
   });
 
@@ -725,7 +725,7 @@ describe('addresses that are checked', () => {
     expect(pool(1).last.isAborted).toBe(true);
     void transport.close();
     expect(pool(2).last.isAborted).toBe(true);
-    clock.pass(60_000);
+    clock.advance(60_000);
     expect([pool(1).sent.length, pool(2).sent.length]).toEqual([1, 1]);
   });
 

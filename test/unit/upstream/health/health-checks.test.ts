@@ -7,7 +7,7 @@ import {
   type HealthOptions,
 } from '../../../../src/upstream/health/health-checks.ts';
 import type { CallSink, UpstreamFailure } from '../../../../src/upstream/index.ts';
-import { HandClock } from '../../../support/hand-clock.ts';
+import { FrozenClock } from '../../limits/frozen-clock.ts';
 
 const PATH: CheckTarget = { kind: 'path', path: '/healthz?deep=1' };
 const SERVICE: CheckTarget = { kind: 'service', service: 'pkg.Orders' };
@@ -60,7 +60,7 @@ class EndpointStub implements CheckedEndpoint {
 }
 
 function setUp(options: HealthOptions = OPTIONS) {
-  const clock = new HandClock();
+  const clock = new FrozenClock();
   const endpoint = new EndpointStub();
   const unreached: object[] = [];
   const checks = new HealthChecks({ clock, random: () => 0 });
@@ -73,7 +73,7 @@ function setUp(options: HealthOptions = OPTIONS) {
   const answer = (...statuses: number[]) => {
     for (const status of statuses) {
       endpoint.answer(status);
-      clock.pass(5_000);
+      clock.advance(5_000);
     }
   };
   return { clock, endpoint, unreached, checks, use, answer };
@@ -89,9 +89,9 @@ describe('the health checks of an endpoint', () => {
       fields: ['Host', 'api.test', 'User-Agent', 'weir'],
     });
     endpoint.answer(200);
-    clock.pass(4_999);
+    clock.advance(4_999);
     expect(endpoint.sent.length).toBe(1);
-    clock.pass(1);
+    clock.advance(1);
     expect(endpoint.sent.length).toBe(2);
   });
 
@@ -110,14 +110,14 @@ describe('the health checks of an endpoint', () => {
   it('give up an answer that takes too long, and take nothing from it afterwards', () => {
     const { clock, endpoint, checks } = setUp({ ...OPTIONS, unhealthyAfter: 1 });
     endpoint.last.sink.head(200, '', [], null);
-    clock.pass(1_999);
+    clock.advance(1_999);
     expect(endpoint.last.aborted).toBe(false);
-    clock.pass(1);
+    clock.advance(1);
     expect(endpoint.last.aborted).toBe(true);
     expect(endpoint.told).toEqual([false]);
     expect(checks.failureOf(endpoint)).toBe('it did not answer within 2000 ms');
     const [late] = endpoint.sent;
-    clock.pass(3_000);
+    clock.advance(3_000);
     late?.sink.end([]);
     expect(checks.failureOf(endpoint)).toBe('it did not answer within 2000 ms');
   });
@@ -125,9 +125,9 @@ describe('the health checks of an endpoint', () => {
   it('never run two at a time, however close together they are', () => {
     const { clock, endpoint } = setUp({ ...OPTIONS, everyMs: 1_000, timeoutMs: 999 });
     for (let i = 0; i < 10; i++) {
-      clock.pass(999);
+      clock.advance(999);
       expect(endpoint.sent.filter(({ aborted }) => !aborted)).toHaveLength(0);
-      clock.pass(1);
+      clock.advance(1);
     }
     expect(endpoint.sent).toHaveLength(11);
   });
@@ -135,7 +135,7 @@ describe('the health checks of an endpoint', () => {
   it('have the name looked up again if no connection can be made', () => {
     const { clock, endpoint, checks, unreached } = setUp();
     endpoint.fail('reset', 'gone');
-    clock.pass(5_000);
+    clock.advance(5_000);
     expect(unreached).toEqual([]);
     endpoint.fail('connect', 'connect ECONNREFUSED');
     expect(unreached).toEqual([{ host: '10.0.0.1', port: 80 }]);
@@ -145,10 +145,10 @@ describe('the health checks of an endpoint', () => {
   it('say nothing of an endpoint that the gateway had no descriptor to connect to', () => {
     const { clock, endpoint, checks, unreached } = setUp({ ...OPTIONS, unhealthyAfter: 1 });
     endpoint.answer(200);
-    clock.pass(5_000);
+    clock.advance(5_000);
     endpoint.fail('connect', 'connect EMFILE');
     expect([endpoint.told, unreached, checks.failureOf(endpoint)]).toEqual([[], [], null]);
-    clock.pass(5_000);
+    clock.advance(5_000);
     endpoint.fail('connect', 'connect ECONNREFUSED');
     expect(endpoint.told).toEqual([false]);
   });
@@ -160,7 +160,7 @@ describe('the health checks of an endpoint', () => {
     expect(endpoint.told).toEqual([false]);
     expect(endpoint.last.aborted).toBe(true);
     const { length } = endpoint.sent;
-    clock.pass(60_000);
+    clock.advance(60_000);
     expect(endpoint.sent.length).toBe(length);
   });
 
@@ -207,7 +207,7 @@ describe('the health checks of a service of gRPC', () => {
     ] as const;
     const found = failures.map(([code, message]) => {
       answer(endpoint, code, [...message]);
-      clock.pass(5_000);
+      clock.advance(5_000);
       return checks.failureOf(endpoint);
     });
     expect(found).toEqual([

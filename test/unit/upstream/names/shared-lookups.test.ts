@@ -3,8 +3,8 @@ import { expect, test, vi } from 'vitest';
 import { thisMachine } from '../../../../src/core/index.ts';
 import { NamedEndpoints, nameKey, SharedLookups } from '../../../../src/upstream/names/index.ts';
 import { DnsServer, hostAt } from '../../../support/dns-server.ts';
-import { HandClock } from '../../../support/hand-clock.ts';
 import { waitFor } from '../../../support/wait.ts';
+import { FrozenClock } from '../../limits/frozen-clock.ts';
 
 const NAME = { host: 'api.test', port: 80, weight: 1, lookup: 'system' } as const;
 
@@ -16,7 +16,7 @@ function lookupsOf({ asked }: DnsServer): number {
 async function front() {
   const dns = await DnsServer.start();
   dns.records.set('api.test', [hostAt('127.0.0.1')]);
-  const clock = new HandClock();
+  const clock = new FrozenClock();
   const told: string[] = [];
   const system = { ...thisMachine, network: dns.network, clock };
   const lookups = new SharedLookups(system);
@@ -78,7 +78,7 @@ test('what one thread finds out after a failed connect, all know at once', async
 });
 
 test('news that comes while a thread tries a better address is taken as soon as it has tried', async () => {
-  const clock = new HandClock();
+  const clock = new FrozenClock();
   const [better, worse, later] = [1, 2, 3].map(n => ({ host: `127.0.0.${n}`, port: 80, weight: 1 }));
   if (better === undefined || worse === undefined || later === undefined) throw new Error('no address');
   let tiers = [[better], [worse]];
@@ -105,14 +105,14 @@ test('news that comes while a thread tries a better address is taken as soon as 
   await waitFor('the better one is tried', () => connect.mock.calls.length === 1);
   tiers = [[later]];
   news();
-  clock.pass(1_000);
+  clock.advance(1_000);
   await waitFor('the timer is set', () => clock.isWaiting);
-  clock.pass(0);
+  clock.advance(0);
   await waitFor('it is known', () => hosts() === later.host);
   // Old news does not have it asked again and again.
   await waitFor('the timer is set', () => clock.isWaiting);
   lookup.mockClear();
-  clock.pass(29_999);
+  clock.advance(29_999);
   expect(lookup).not.toHaveBeenCalled();
 });
 
