@@ -172,8 +172,8 @@ export function compareShadow(now: Trial, before: Trial, numbers: readonly Diffe
 function describeReach(percentage: number): string {
   if (percentage === 0) return 'in shadow';
   return percentage === 100
-    ? 'holds for all callers'
-    : `holds for ${percentage}% of callers and does not limit the others`;
+    ? 'applies to all callers'
+    : `applies to ${percentage}% of callers and does not limit the others`;
 }
 
 function describeTrials(shadow: Shadow): string {
@@ -246,7 +246,7 @@ function compareMove({ now: to, before: from, labels }: Move<Line>, now: LimitsC
   ];
   const where = `${describeLine(to, labels, bucket)}, before ${describeLine(from, labels, old)}`;
   if (quotas.length > 0) return { ...joined(quotas), text: `${where}: ${joined(quotas).text}` };
-  const text = holding(bucket) === undefined ? where : `${where}: the same numbers, counted anew`;
+  const text = holding(bucket) === undefined ? where : `${where}: the same numbers, counted from zero`;
   return differ('neutral', text);
 }
 

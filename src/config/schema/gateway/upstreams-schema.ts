@@ -13,7 +13,9 @@ const URLS_EXPECTED =
 function weightedUrl() {
   const map = z.strictObject({
     url: upstreamUrl().describe('The address, as in url of the upstream.'),
-    weight: count(1_000).prefault(1).describe('Its part of the requests, beside those of the others.'),
+    weight: count(1_000)
+      .prefault(1)
+      .describe('Its share of the requests, relative to the weights of the others.'),
   });
   return z.union([upstreamUrl().transform(url => ({ url, weight: 1 })), map], { error: URL_EXPECTED });
 }
@@ -23,7 +25,7 @@ export const upstreamKeys = {
   url: upstreamUrl()
     .optional()
     .describe(
-      'The address of the service: http://host:port, or https://host:port for TLS. Each address of a name gets requests. srv+http://name and srv+https://name: hosts and ports from the SRV records of the name. A path behind the port, as in http://host:port/base, goes before every path that is sent there.',
+      'The address of the service: http://host:port, or https://host:port for TLS. Each address of a name gets requests. srv+http://name and srv+https://name: hosts and ports from the SRV records of the name. A path after the port, as in http://host:port/base, goes before every path that is sent there.',
     ),
   urls: z
     .array(weightedUrl(), { error: URLS_EXPECTED })

@@ -64,7 +64,7 @@ describe('an unknown key', () => {
 
   const YET = 'not there yet, see docs/configuration.md#not-there-yet';
   const OTHERS = 'left to others, see docs/configuration.md#what-weir-leaves-to-others';
-  const LIMITS = 'limits of routes stand in limits.yaml: a line of its "routes" names a bucket';
+  const LIMITS = 'limits of routes belong in limits.yaml: a line of its "routes" names a bucket';
 
   it.each([
     ['scope', ': write require: { scopes: [orders.read], roles: [clerk] }'],
@@ -92,7 +92,7 @@ describe('an unknown key', () => {
   it.each([
     ['servers: [a]', 'upstreams.api: unknown key "servers": list the addresses under "urls": ["http://'],
     ['lb: rr', 'upstreams.api: unknown key "lb": write balance: least_requests, or balance: caller for'],
-    ['weight: 2', 'upstreams.api: unknown key "weight": a weight stands beside its address: urls: [{ url:'],
+    ['weight: 2', 'upstreams.api: unknown key "weight": a weight stands next to its address: urls: [{ url:'],
     ['consul: a', `upstreams.api: unknown key "consul": lists of services are ${OTHERS}`],
     ['path: /x', 'upstreams.api: unknown key "path": the path stands in "url": http://127.0.0.1:3000/base'],
     ['port: 1', 'upstreams.api: unknown key "port": host and port stand in "url": http://127.0.0.1:3000'],
