@@ -6,7 +6,7 @@ import { isRealTime, LONGEST_MS } from './real-time.ts';
  * Its hands go with the world's, and further as the test says; its timers fire when the test says so. The clock of gateways that are handed
  * none: their tokens are valid now, and none of their timeouts strikes because the machine is busy.
  */
-export class TestClock extends FrozenClock {
+class TestClock extends FrozenClock {
   readonly #beganMs = super.monotonicMs();
 
   override epochMs(): number {
