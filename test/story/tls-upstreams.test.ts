@@ -7,11 +7,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { TestAuthority } from '../support/certificates.ts';
 import { replaceFile, serves } from '../support/edit-config.ts';
 import { type ConfigPart, startGateway, withoutWorkers } from '../support/gateway.ts';
-import { realTime } from '../support/real-time.ts';
 import { tempFolder } from '../support/temp.ts';
+import { inTime } from '../support/test-clock.ts';
 import { waitFor } from '../support/wait.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const AUTHORITY = new TestAuthority();
 const GET = 'GET /a HTTP/1.1\r\nHost: gateway.test\r\n\r\n';
@@ -132,7 +130,9 @@ test('the connect timeout covers a stalled handshake', async () => {
     for (const socket of sockets) socket.destroy();
   });
   const { gateway } = await startBefore(port, {}, { timeouts: { connect: '300ms' } });
-  expect((await gateway.ask(GET)).status).toBe(502);
+  const response = gateway.ask(GET);
+  await expect.poll(() => sockets.length).toBe(1);
+  expect((await inTime(gateway.time, response)).status).toBe(502);
   expect(gateway.logLines.join('')).toContain('the connect timed out');
 });
 

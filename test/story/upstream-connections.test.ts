@@ -3,14 +3,11 @@ import { describe, expect, test } from 'vitest';
 import type { TimerClock } from '../../src/core/index.ts';
 import { expectError } from '../support/error-object.ts';
 import { type ConfigPart, startGateway, withoutWorkers } from '../support/gateway.ts';
-import { realTime } from '../support/real-time.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { clockOfTests } from '../support/test-clock.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { responseOk, type Script, startUpstream, values } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 async function front(script?: Script, api: ConfigPart = {}, clock: TimerClock = clockOfTests()) {
   const upstream = await startUpstream(script);

@@ -447,20 +447,23 @@ describe('time', () => {
   });
 
   test('runs again for a sink that wanted more, and got nothing', async () => {
-    const { pool } = await front(pieces(`${OK}Content-Length: 5\r\n\r\nhe`));
+    const time = new FrozenClock();
+    const { pool } = await front(pieces(`${OK}Content-Length: 5\r\n\r\nhe`), {}, time);
     const sink = new CollectingSink();
     sink.wantsMore = false;
     const call = pool.send({ ...GET, idleTimeoutMs: 500 }, sink);
     await waitFor('it has enough', () => sink.body === 'he');
     call.resume();
-    await sink.over;
+    await inTime(time, sink.over);
     expect(sink.events.at(-1)).toBe('fail truncated');
   });
 
   test('runs for an idle connection', async () => {
-    const { upstream, pool } = await front(responseOk, { keepAliveMs: 200 });
+    const time = new FrozenClock();
+    const { upstream, pool } = await front(responseOk, { keepAliveMs: 200 }, time);
     await expectServed(pool);
     expect(upstream.openConnections).toHaveLength(1);
+    time.advance(2_000);
     await waitFor('it is closed', () => upstream.openConnections.length === 0);
   });
 });
@@ -596,7 +599,8 @@ describe('bodies that are lent', () => {
   );
 
   test('leave no slab behind: those that nobody needs are released', async () => {
-    const { pool } = await front(exchange => exchange.answer(200, [], Buffer.alloc(4 * MIB)));
+    const time = new FrozenClock();
+    const { pool } = await front(exchange => exchange.answer(200, [], Buffer.alloc(4 * MIB)), {}, time);
     await Promise.all(
       Array.from({ length: 16 }, async () => {
         const sink = new LateSink(1);
@@ -605,7 +609,7 @@ describe('bodies that are lent', () => {
       }),
     );
     expect(pool.slabs.size).toBeGreaterThan(0);
-    await waitFor('none is kept', () => pool.slabs.size === 0);
+    await time.advanceUntil('none is kept', () => pool.slabs.size === 0);
   });
 });
 
