@@ -9,7 +9,7 @@ import type { Scenario } from './scenarios/scenario.ts';
 /** `EX_USAGE` of sysexits.h. */
 const EXIT_USAGE = 64;
 
-const USAGE = `npm run bench [-- FLAGS]: measures the gateway beside others, see bench/README.md
+const USAGE = `npm run bench [-- FLAGS]: measures the gateway next to others, see bench/README.md
 
   --quick        a few scenarios in about two minutes, to compare before and after
   --only ID      only this scenario; may be repeated

@@ -1,4 +1,4 @@
-// Measures Weir beside what a user would pick instead: see README.md.
+// Measures Weir next to what a user would pick instead: see README.md.
 import { rmSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { cpus, loadavg, release, tmpdir, totalmem, type } from 'node:os';

@@ -12,7 +12,7 @@ import { type Figure, figureOf } from './figures.ts';
 import { cpuMicroseconds, peakMebibytes } from './processes.ts';
 import { warmUp } from './warm-up.ts';
 
-/** A gateway with a job, measured beside others. */
+/** A gateway with a job, measured next to others. */
 export interface Entrant {
   readonly name: string;
   readonly peer: Peer;

@@ -94,7 +94,7 @@ export async function acceptsJob(job: Job, surroundings: Surroundings): Promise<
   return spawnSync(process.execPath, [await weirMain(), 'check', '--config', file]).status === 0;
 }
 
-/** Writes gateway.yaml, whose path it returns, and limits.yaml beside it. */
+/** Writes gateway.yaml, whose path it returns, and limits.yaml next to it. */
 async function writeWeirFiles(job: Job, surroundings: Surroundings): Promise<string> {
   const file = join(surroundings.directory, 'gateway.yaml');
   // JSON is YAML.

@@ -76,7 +76,7 @@ export function findingsOf(comparison: Comparison, what: string, aims: readonly 
   return { how: `${what}; ${how}`, columns, rows, aims: [...aims, ...measured], notes };
 }
 
-/** Weir beside Envoy. `max`: the aim; `null` for none. */
+/** Weir next to Envoy. `max`: the aim; `null` for none. */
 export function besideEnvoy(comparison: Comparison, max: number | null): Aim {
   return { what: 'CPU, Weir to Envoy', max, figure: comparison.ratio('Weir', 'Envoy') };
 }

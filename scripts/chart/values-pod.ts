@@ -50,7 +50,7 @@ export const podValues = {
   initContainers: kubernetesList('core.v1.Container').describe(
     'Additional init containers. They run before the one that checks the configuration.',
   ),
-  sidecars: kubernetesList('core.v1.Container').describe('Additional containers beside the gateway.'),
+  sidecars: kubernetesList('core.v1.Container').describe('Additional containers next to the gateway.'),
   hostAliases: kubernetesList('core.v1.HostAlias').describe('Additional names in /etc/hosts.'),
   dnsPolicy: z
     .enum(['', 'ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'])

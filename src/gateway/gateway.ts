@@ -29,7 +29,7 @@ const LASTING_MS = 1_000;
  * 10. `serve`            opens the terminal: `forward` sends the request upstream          (gateway.ts, terminals/forward.ts)
  * 11. `head`             passes the response on, with the gateway's own fields           (terminals/forward.ts)
  *     `settle`           applies its outcome as soon as its status is known               (gateway.ts, ledger.ts)
- *     `leave`            gives up its places as soon as its response is here whole        (gateway.ts, exchange/exchange.ts)
+ *     `leave`            gives up its places as soon as its response is complete          (gateway.ts, exchange/exchange.ts)
  * 12. `over`             records it once its response is delivered, or never will be      (gateway.ts, ledger.ts)
  *
  * Steps 2 to 9 are the gates: gates/gates.ts has their order with the reason for it. The error that a gate returns answers the

@@ -60,7 +60,7 @@ export class CountersFile {
     } catch (error) {
       log.error(
         { type: 'state', file: file.path, cause: causeOf(error) },
-        'the file of counters cannot be read, so every window begins anew',
+        'the file of counters cannot be read, so every window starts over',
       );
       return new CountersFile(file, null, leastMs, isWritten, system, log);
     }

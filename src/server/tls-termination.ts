@@ -26,16 +26,16 @@ interface HandshakeOwner {
 /**
  * What a TLS handshake is doing.
  *
- * - `waiting for bytes` to `under way`: the first byte is that of a TLS handshake
+ * - `waiting for bytes` to `in progress`: the first byte is that of a TLS handshake
  * - `waiting for bytes` to `over`: it is another byte; or none comes while the gateway drains
- * - `under way` to `over`: the handshake has succeeded or failed
+ * - `in progress` to `over`: the handshake has succeeded or failed
  * - any to `over`: it takes too long, has to make room for others, or the client disconnected
  */
 type HandshakePhase =
   /** Nothing has come yet, and TLS holds no memory. */
   | 'waiting for bytes'
   /** The handshake waits for its turn (`Handshakes`), or Node performs it. */
-  | 'under way'
+  | 'in progress'
   | 'over';
 
 /** The stage of the TLS handshake. */
@@ -121,7 +121,7 @@ class TlsHandshake implements ClientConnection {
       return;
     }
     this.socket.unshift(bytes);
-    this.#phase = 'under way';
+    this.#phase = 'in progress';
     this.#owner.handshakes.enter(this);
   }
 }

@@ -174,7 +174,9 @@ function openSource(
   const { host, port } = endpoint;
   if (isIP(host) !== 0) return new FixedEndpoints([{ host, port, weight: 1, name: host }]);
   const lookUp =
-    lookups === undefined ? lookupOf(endpoint, system) : (anew = false) => lookups.ask({ ...endpoint, anew });
+    lookups === undefined
+      ? lookupOf(endpoint, system)
+      : (refresh = false) => lookups.ask({ ...endpoint, anew });
   return new NamedEndpoints(lookUp, serviceHost(host), system, {
     failed: cause => listener.lookupFailed(upstream, host, cause),
     works: () => listener.lookupWorks(upstream, host),

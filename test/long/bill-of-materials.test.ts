@@ -66,7 +66,7 @@ test('the bill of the package has each run-time dependency of the lock file, wit
   expect(locked.map(([name]) => name)).toEqual(expect.arrayContaining(NOT_INSIDE));
 });
 
-test('the bill of the image has Node.js, the packages of Debian and npm packages beside the gateway', () => {
+test('the bill of the image has Node.js, the packages of Debian and npm packages next to the gateway', () => {
   const found = (name: string) => image.components.find(each => each.name === name);
   expect(found('node')).toMatchObject({
     version: '26.99.1',

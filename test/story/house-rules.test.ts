@@ -215,21 +215,26 @@ describe('the linter', () => {
   });
 });
 
-describe('the check of comments', () => {
-  const complaints = async (line: string) => {
-    await plant({ 'src/http/line.ts': line });
-    return (await run('node', ['lint/comments.ts'])).split('\n').filter(text => text.startsWith('src/'));
+describe('the check of words', () => {
+  const complaints = async (files: Readonly<Record<string, string>>) => {
+    await plant(files);
+    return (await run('node', ['lint/words.ts'])).split('\n').filter(text => text.startsWith('src/'));
   };
 
-  it.each(['/** Of one call. */', '// As written.', '/**\n * Null: none.\n */'])(
-    'refuses a comment that begins with a bare word: %j',
-    async comment => {
-      expect(await complaints(`${comment}\nexport const x = 1;\n`)).toHaveLength(1);
-    },
-  );
+  it.each<[where: string, name: string, text: string, words: string]>([
+    ['a comment', 'http/line.ts', '\n// The pool beside it.\nexport const x = 1;\n', 'beside'],
+    ['a message', 'http/line.ts', '\nexport const x = `mends ${1}`;\n', 'mends'],
+    ['a document', 'README.md', '# Rooms\nA known hole.\n', 'known hole'],
+    ['a comment above a type', 'http/line.ts', '\n/** Lists calls. */\nexport type X = 1;\n', 'Lists'],
+  ])('refuses a word that is not ours in %s, and says what to write', async (_where, name, text, words) => {
+    const [complaint = '', ...others] = await complaints({ [`src/${name}`]: text });
+    expect(complaint).toMatch(`src/${name}:2: "${words}": write `);
+    expect(others).toEqual([]);
+  });
 
-  it('takes one that begins with a verb or its subject, and the second line of any', async () => {
-    expect(await complaints('// Reads what came\n// In one piece.\nexport const x = 1;\n')).toEqual([]);
+  it('leaves names and paths alone, and verbs above functions', async () => {
+    const text = `import { beside } from '../core/beside.ts';\n\n/** Lists calls. */\nexport const x = () => beside;\n`;
+    expect(await complaints({ 'src/http/line.ts': text })).toEqual([]);
   });
 });
 

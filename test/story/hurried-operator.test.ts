@@ -76,7 +76,7 @@ describe('an operator in a hurry who breaks gateway.yaml', () => {
       `  ${CLIENT_ID}`,
       `    ${CLIENT_ID}`,
       [
-        `gateway.yaml:${at(CLIENT_ID)}:5: this line is indented by 4, which matches no line above it: indent it like the keys beside it`,
+        `gateway.yaml:${at(CLIENT_ID)}:5: this line is indented by 4, which matches no line above it: indent it like the keys next to it`,
       ],
     ],
     [

@@ -45,7 +45,7 @@ function addBoth(file: ConfigFile): void {
 function checkSole(file: ConfigFile, root: RawMap, hasTokens: boolean): void {
   if (!hasTokens) {
     const message =
-      'missing key "access_tokens" beside it: its "audience" says which tokens are for this API';
+      'missing key "access_tokens" next to it: its "audience" says which tokens are for this API';
     file.add(['identity_provider'], message, { about: 'key' });
   }
   const tokens = root.access_tokens;

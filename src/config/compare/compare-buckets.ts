@@ -246,7 +246,7 @@ function compareMove({ now: to, before: from, labels }: Move<Line>, now: LimitsC
   ];
   const where = `${describeLine(to, labels, bucket)}, before ${describeLine(from, labels, old)}`;
   if (quotas.length > 0) return { ...joined(quotas), text: `${where}: ${joined(quotas).text}` };
-  const text = holding(bucket) === undefined ? where : `${where}: the same numbers, counted anew`;
+  const text = holding(bucket) === undefined ? where : `${where}: the same numbers, counted from zero`;
   return differ('neutral', text);
 }
 

@@ -77,7 +77,7 @@ export class SecretFiles {
 
   #reportAlone(keys: Path, isKey: boolean): void {
     const other = isKey ? 'certificate_file' : 'key_file';
-    this.#file.add([...this.#section, ...keys], `needs "${other}" beside it`);
+    this.#file.add([...this.#section, ...keys], `also needs "${other}"`);
   }
 
   /**

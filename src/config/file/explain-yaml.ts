@@ -132,7 +132,7 @@ function explainTopIndent({ lines, line, at }: Broken): YamlExplanation {
 
 function whyIndented(depth: number, amongItems: boolean, line: string): string {
   if (!amongItems)
-    return `this line is indented by ${depth}, which matches no line above it: indent it like the keys beside it`;
+    return `this line is indented by ${depth}, which matches no line above it: indent it like the keys next to it`;
   if (/^\s*-\S/.test(line)) return 'write a space after this "-"';
   return 'this key is among list items: write "- " before it, or indent it to belong to the item above';
 }
@@ -145,7 +145,7 @@ function explainNesting({ error, lines, line, at }: Broken): YamlExplanation {
   if (/:(\s|$)/.test(rest)) return { ...at, message: 'a value with ": " in it must be in quotes' };
   const below = lines.findIndex((other, index) => index >= at.line && isCode(other));
   if (below === -1) return { ...at, message: UNREADABLE };
-  const message = `this line is indented further than the value in line ${at.line} allows: indent it like the keys beside it`;
+  const message = `this line is indented further than the value in line ${at.line} allows: indent it like the keys next to it`;
   return { line: below + 1, column: depthOf(lines[below] ?? '') + 1, message };
 }
 

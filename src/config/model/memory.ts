@@ -41,7 +41,7 @@ export const CAP_COSTS = {
   },
   limitKeys: {
     key: 'caps.limit_keys',
-    one: 'a counter, with its part of the tables beside it',
+    one: 'a counter, with its part of the tables',
     most: 1_000_000,
     // Counters and offences are shared. Restrictions, and names in the log, exist per thread.
     bytes: workers => 160 + 140 * threadsOf(workers),

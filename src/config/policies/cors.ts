@@ -18,12 +18,12 @@ export const cors = routePolicy({
     cors: yesOrNo()
       .prefault(true)
       .describe(
-        'Whether "cors" applies to it. false: the upstream answers preflights, which reach it without a token, and writes the fields itself. Beside "grpc" it needs "grpc_web: true", and false keeps pages of other origins out.',
+        'Whether "cors" applies to it. false: the upstream answers preflights, which reach it without a token, and writes the fields itself. With "grpc" it needs "grpc_web: true", and false keeps pages of other origins out.',
       ),
     grpc_web: yesOrNo()
       .prefault(false)
       .describe(
-        'Whether its gRPC calls may also come as gRPC-Web, as browsers send them, over HTTP/1.1 and HTTP/2 on listen.http. Only beside "grpc".',
+        'Whether its gRPC calls may also come as gRPC-Web, as browsers send them, over HTTP/1.1 and HTTP/2 on listen.http. Only with "grpc".',
       ),
   },
   pathOnly: [],

@@ -20,7 +20,7 @@ export const websocket = routePolicy({
     websocket: yesOrNo()
       .prefault(false)
       .describe(
-        'Whether it serves WebSockets, beside ordinary requests. false: a request for one is answered 501.',
+        'Whether it serves WebSockets, in addition to ordinary requests. false: a request for one is answered 501.',
       ),
   },
   pathOnly: ['websocket'],

@@ -67,7 +67,7 @@ const OF_ROUTE: Words = {
   ),
   ...yet('files are', 'static', 'root'),
   ...here(
-    'shares of callers stand beside the names of upstreams: upstream: { api: 95, api-next: 5 }',
+    'shares of callers stand next to the names of upstreams: upstream: { api: 95, api-next: 5 }',
     ...['canary', 'weight', 'weighted_clusters', 'split'],
   ),
   ...yet(
@@ -111,7 +111,10 @@ const OF_UPSTREAM: Words = {
     'list the addresses under "urls": ["http://10.0.0.1:3000", "http://10.0.0.2:3000"]',
     ...['servers', 'targets', 'nodes', 'endpoints', 'hosts', 'addresses'],
   ),
-  ...here('a weight stands beside its address: urls: [{ url: "http://10.0.0.1:3000", weight: 2 }]', 'weight'),
+  ...here(
+    'a weight stands next to its address: urls: [{ url: "http://10.0.0.1:3000", weight: 2 }]',
+    'weight',
+  ),
   ...here(
     'an address that fails is left out for a while and what is safe to repeat goes elsewhere, without a key for it',
     'circuit_breaker',

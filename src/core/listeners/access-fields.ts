@@ -154,7 +154,7 @@ export const ACCESS_FIELDS = {
   offenceAfter: atSomeEnds(WHOLE, 'the highest `sequence` at the moment `offenceAt`'),
   returnedAt: atSomeEnds(
     WHOLE,
-    "when the request's unit of a [`resource` limit](limits.md) was returned, since its service answered 401, 403 or 404; not beside `offenceAt`",
+    "when the request's unit of a [`resource` limit](limits.md) was returned, since its service answered 401, 403 or 404; not with `offenceAt`",
   ),
   returnedAfter: atSomeEnds(WHOLE, 'the highest `sequence` at the moment `returnedAt`'),
   waitedMs: atSomeEnds(NUMBER, 'how long [`patience`](limits.md#patience) held the request'),

@@ -164,7 +164,7 @@ export const METRICS = {
     worker: WORKER,
   }),
   weir_worker_replacements_total: counter(
-    'How often a worker ended unasked and was replaced. Alert on this.',
+    'How often a worker ended unexpectedly and was replaced. Alert on this.',
     { worker: WORKER },
   ),
   weir_worker_requests_total: counter(

@@ -15,8 +15,8 @@ export interface LookupAnswer {
   readonly goodForMs: number;
 }
 
-/** Looks up a name; throws if nothing is found. `anew`: do not use a result of another thread. */
-export type Lookup = (anew?: boolean) => Promise<LookupAnswer>;
+/** Looks up a name; throws if nothing is found. `refresh`: do not use a result of another thread. */
+export type Lookup = (refresh?: boolean) => Promise<LookupAnswer>;
 
 /** An address as the system lists it, with its family. */
 interface SystemAddress {

@@ -120,19 +120,19 @@ export class NamedEndpoints implements EndpointSource {
     return this.#lookUp(true);
   }
 
-  #lookUp(anew = false): Promise<void> {
+  #lookUp(refresh = false): Promise<void> {
     this.#clock.cancel(this.#timer);
     this.#timer = null;
-    this.#running ??= this.#run(anew).finally(() => {
+    this.#running ??= this.#run(refresh).finally(() => {
       this.#running = null;
     });
     return this.#running;
   }
 
-  async #run(anew: boolean): Promise<void> {
+  async #run(refresh: boolean): Promise<void> {
     let nextMs = AGAIN_AFTER_MS;
     try {
-      const { tiers, goodForMs } = await this.#lookup(anew).finally(() => {
+      const { tiers, goodForMs } = await this.#lookup(refresh).finally(() => {
         this.#hasNews = false;
       });
       nextMs = goodForMs;

@@ -7,7 +7,7 @@ import { srvLookup } from './srv-lookup.ts';
 /** A request for the addresses of a name, to the thread that does all lookups. */
 export interface LookupQuestion extends EndpointOptions {
   /** True if a connect has failed, so that the addresses may have changed. Otherwise an answer that is still valid will do. */
-  readonly anew: boolean;
+  readonly refresh: boolean;
 }
 
 /** How threads share lookups: one of them does all, as often as a process without threads would. */
@@ -75,7 +75,7 @@ export class SharedLookups implements Lookups {
       });
       this.#names.set(key, remembered);
     }
-    return remembered.ask(question.anew);
+    return remembered.ask(question.refresh);
   };
 }
 
@@ -88,7 +88,7 @@ class RememberedLookup {
   /** Why the last lookup failed; `null` if it did not. */
   #fault: unknown = null;
   #endedAtMs = 0;
-  #askedAnewAtMs = Number.NEGATIVE_INFINITY;
+  #refreshedAtMs = Number.NEGATIVE_INFINITY;
   #running: Promise<LookupAnswer> | null = null;
 
   constructor(lookup: Lookup, clock: Clock, ended: () => void) {
@@ -97,16 +97,16 @@ class RememberedLookup {
     this.#ended = ended;
   }
 
-  async ask(anew: boolean): Promise<LookupAnswer> {
+  async ask(refresh: boolean): Promise<LookupAnswer> {
     if (this.#running !== null) return this.#running;
     const nowMs = this.#clock.monotonicMs();
     const ageMs = nowMs - this.#endedAtMs;
-    const isDue = anew && nowMs - this.#askedAnewAtMs >= REFRESH_MS;
+    const isDue = refresh && nowMs - this.#refreshedAtMs >= REFRESH_MS;
     const answer = this.#answer;
     if (!isDue && this.#fault !== null && ageMs < REFRESH_MS) throw this.#fault;
     if (!isDue && this.#fault === null && answer !== null && ageMs < answer.goodForMs)
       return { ...answer, goodForMs: answer.goodForMs - ageMs };
-    if (anew) this.#askedAnewAtMs = nowMs;
+    if (refresh) this.#refreshedAtMs = nowMs;
     this.#running = this.#run();
     return this.#running;
   }

@@ -38,7 +38,7 @@ describe('a file that is no configuration', () => {
 
   it('gets its syntax errors reported, and nothing that follows from them', async () => {
     expect(await diagnosticsIn('routes:\n  - path: /a\n   upstream: b\n')).toEqual([
-      '3:4: this line is indented by 3, which matches no line above it: indent it like the keys beside it',
+      '3:4: this line is indented by 3, which matches no line above it: indent it like the keys next to it',
     ]);
   });
 

@@ -222,7 +222,7 @@ export const signInSchema = z
   })
   .optional()
   .describe(
-    'Additional sign-in endpoints that the gateway serves, beside the two under /v1/anonymous, on paths of your choice. Left out: none.',
+    'Additional sign-in endpoints that the gateway serves, in addition to the two under /v1/anonymous, on paths of your choice. Left out: none.',
   );
 means('door', signInSchema);
 

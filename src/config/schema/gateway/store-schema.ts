@@ -141,7 +141,7 @@ export const stateSchema = z
         counters: duration({ min: '1m', max: '18h' })
           .optional()
           .describe(
-            'The shortest window whose counters are kept as well. Left out: every window begins anew. With Redis they are there.',
+            'The shortest window whose counters are kept as well. Left out: every window starts over. With Redis they are there.',
           ),
       }),
     ],

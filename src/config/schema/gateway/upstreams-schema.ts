@@ -13,7 +13,9 @@ const URLS_EXPECTED =
 function weightedUrl() {
   const map = z.strictObject({
     url: upstreamUrl().describe('The address, as in url of the upstream.'),
-    weight: count(1_000).prefault(1).describe('Its part of the requests, beside those of the others.'),
+    weight: count(1_000)
+      .prefault(1)
+      .describe('Its share of the requests, relative to the weights of the others.'),
   });
   return z.union([upstreamUrl().transform(url => ({ url, weight: 1 })), map], { error: URL_EXPECTED });
 }

@@ -31,7 +31,7 @@ describe('a route without an identity provider', () => {
 describe('the two sections about tokens', () => {
   it('go together: a provider needs access_tokens', async () => {
     expect(await diagnosticsIn(PROVIDER + routeWith())).toEqual([
-      '1:1: missing key "access_tokens" beside it: its "audience" says which tokens are for this API',
+      '1:1: missing key "access_tokens" next to it: its "audience" says which tokens are for this API',
     ]);
   });
 

@@ -174,7 +174,7 @@ describe('the comparison of two limits.yaml', () => {
       { buckets: { c: { user: '5/5s' } }, routes: { 'GET /a': 'c' } },
     ];
     expect(changes(b, c)).toEqual([
-      'neutral: GET /a: in the bucket c, before in the bucket b: the same numbers, counted anew',
+      'neutral: GET /a: in the bucket c, before in the bucket b: the same numbers, counted from zero',
     ]);
     const unused = { buckets: { b: { user: '1/1h' } } };
     expect(changes({}, unused)).toEqual(['neutral: bucket b: new, and no line of "routes" uses it']);

@@ -180,7 +180,7 @@ describe('the files for https', () => {
     ['key_file', 'certificate_file', () => certificates.client.key],
   ])('come in pairs: %s needs %s', async (one, other, content) => {
     expect(await diagnosticsWith(`${NONE}tls: { ${one}: a.pem }`, { 'a.pem': content() })).toEqual([
-      expect.stringMatching(new RegExp(`^\\d+: tls.${one}: needs "${other}" beside it$`)),
+      expect.stringMatching(new RegExp(`^\\d+: tls.${one}: also needs "${other}"$`)),
     ]);
   });
 

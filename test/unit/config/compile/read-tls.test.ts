@@ -72,7 +72,7 @@ describe('the certificates of a listener', () => {
     ['{ certificates: [] }', 'certificates: TLS needs a certificate: name at least one'],
     [
       '{ certificates: [{ certificate_file: 0.crt }] }',
-      'certificates[0].certificate_file: needs "key_file" beside it',
+      'certificates[0].certificate_file: also needs "key_file"',
     ],
     [
       '{ certificates: [{ certificate_file: no.crt, key_file: 0.key }] }',

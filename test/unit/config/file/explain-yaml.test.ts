@@ -15,9 +15,9 @@ const MERGE =
 const TEMPLATE =
   '"{{" belongs to a template that nothing has filled in: fill it in first, or put the value in quotes';
 const FURTHER = (line: number) =>
-  `this line is indented further than the value in line ${line} allows: indent it like the keys beside it`;
+  `this line is indented further than the value in line ${line} allows: indent it like the keys next to it`;
 const INDENTED = (depth: number) =>
-  `this line is indented by ${depth}, which matches no line above it: indent it like the keys beside it`;
+  `this line is indented by ${depth}, which matches no line above it: indent it like the keys next to it`;
 const KEY_AMONG_ITEMS =
   'this key is among list items: write "- " before it, or indent it to belong to the item above';
 

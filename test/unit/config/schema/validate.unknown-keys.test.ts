@@ -92,7 +92,7 @@ describe('an unknown key', () => {
   it.each([
     ['servers: [a]', 'upstreams.api: unknown key "servers": list the addresses under "urls": ["http://'],
     ['lb: rr', 'upstreams.api: unknown key "lb": write balance: least_requests, or balance: caller for'],
-    ['weight: 2', 'upstreams.api: unknown key "weight": a weight stands beside its address: urls: [{ url:'],
+    ['weight: 2', 'upstreams.api: unknown key "weight": a weight stands next to its address: urls: [{ url:'],
     ['consul: a', `upstreams.api: unknown key "consul": lists of services are ${OTHERS}`],
     ['path: /x', 'upstreams.api: unknown key "path": the path stands in "url": http://127.0.0.1:3000/base'],
     ['port: 1', 'upstreams.api: unknown key "port": host and port stand in "url": http://127.0.0.1:3000'],

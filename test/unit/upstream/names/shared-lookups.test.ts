@@ -25,7 +25,7 @@ async function front() {
   const startThread = () => {
     const said: string[] = [];
     const endpoints = new NamedEndpoints(
-      anew => lookups.ask({ ...NAME, anew: anew === true }),
+      refresh => lookups.ask({ ...NAME, refresh: refresh === true }),
       'api.test',
       system,
       {
@@ -47,10 +47,10 @@ test('threads that look a name up together ask once, for as long as the answer i
   await waitFor('all know it', () => threads.every(({ hosts }) => hosts() === '127.0.0.1'));
   expect([lookupsOf(dns), told]).toEqual([1, [nameKey(NAME)]]);
   clock.advance(10_000);
-  expect(await lookups.ask({ ...NAME, anew: false })).toMatchObject({ goodForMs: 20_000 });
+  expect(await lookups.ask({ ...NAME, refresh: false })).toMatchObject({ goodForMs: 20_000 });
   expect(lookupsOf(dns)).toBe(1);
   clock.advance(20_000);
-  await lookups.ask({ ...NAME, anew: false });
+  await lookups.ask({ ...NAME, refresh: false });
   expect(lookupsOf(dns)).toBe(2);
 });
 
@@ -123,6 +123,6 @@ test('threads that have ended hear no more', async () => {
   endpoints.close();
   dns.records.set('api.test', [hostAt('127.0.0.2')]);
   clock.advance(60_000);
-  await lookups.ask({ ...NAME, anew: false });
+  await lookups.ask({ ...NAME, refresh: false });
   expect(hosts()).toBe('127.0.0.1');
 });
