@@ -123,7 +123,7 @@ function storeStatus({ counts, shared, restrictions }: Limiting): GatewayStatus[
 
 /** `ok`, or why Redis is unreachable and which configured policy decides instead. */
 function sharedState({ health, policy }: SharedStore): string {
-  return health.isShared ? 'ok' : `away (${health.lastCause}); decided by on_failure: ${policy}`;
+  return health.isShared ? 'ok' : `unavailable (${health.lastCause}); decided by on_failure: ${policy}`;
 }
 
 /** Returns the upstreams of the snapshot, and removed ones whose connections are still draining. */

@@ -151,7 +151,7 @@ const WHY: ReadonlyMap<string, string> = new Map([
   ['caller', 'its limit in the bucket'],
   ['group', 'the limit of the group'],
   ['resource', 'the limit of the resource'],
-  ['concurrent', 'as many in flight as may be'],
+  ['concurrent', 'the maximum is in flight'],
   ['blocked', 'blocked'],
   ['operator', 'restricted by an operator'],
 ]);

@@ -40,7 +40,7 @@ export function logNotes(log: LogReport, unanswered: readonly Unanswered[]): Not
   return [
     log.gateways > 1 && `${formatCount(log.gateways)} starts of gateways, ${alone}`,
     log.early > 0 &&
-      `${countOf(log.early, 'request was', 'requests were')} refused before the limits were asked (a restriction, or blocked), and left out`,
+      `${countOf(log.early, 'request was', 'requests were')} refused before the limits were checked (a restriction, or blocked), and left out`,
     log.broken > 0 &&
       `${formatCount(log.broken)} of ${countOf(log.lines, 'line was', 'lines were')} broken and left out`,
     log.ambiguous > 0 &&

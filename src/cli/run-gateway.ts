@@ -72,7 +72,7 @@ async function untilStopped(
     stop.then(by => [by, null] as const),
     app.failed.then(why => [null, why] as const),
   ]);
-  if (cause !== null) log.fatal({ cause }, 'draining: workers die again and again');
+  if (cause !== null) log.fatal({ cause }, 'draining: workers die repeatedly');
   else log.info({ signal }, 'draining');
   const drained = await app.drain();
   if (drained) log.info('stopped');

@@ -191,12 +191,12 @@ function claimNotes(limit: SuggestedLimit, limits: readonly SuggestedLimit[]): N
   if (part === 'otherwise')
     return [
       !isTold &&
-        `${nameOf(limit)}: no token in the logs says a number in the claim ${claim}, so they tell nothing of max: it must allow the largest plan that you sell`,
+        `${nameOf(limit)}: no token in the logs has a number in the claim ${claim}, so they show nothing about max: it must allow the largest plan that you sell`,
     ];
   const cut = suggested !== null && highestSaid > suggested;
   return [
     `${nameOf(limit)}: tokens say up to ${formatCount(highestSaid)} in the claim ${claim}${cut ? ', which the suggested max cuts: keep what you sell' : ''}`,
-    !isTold && `${nameOf(limit)}: every token says a number, so the logs tell nothing of otherwise`,
+    !isTold && `${nameOf(limit)}: every token has a number, so the logs show nothing about otherwise`,
   ];
 }
 
@@ -261,7 +261,8 @@ function changeOf(path: readonly string[], limit: SuggestedLimit, suggestion: Su
   const { callers, class: callerClass, part, periodMs, needs, now, suggested: units } = limit;
   if (units === null) return [];
   const { percentile } = suggestion;
-  const said = part === null ? '' : part === 'max' ? ' whose tokens say a number' : ' whose tokens say none';
+  const said =
+    part === null ? '' : part === 'max' ? ' whose tokens have a number' : ' whose tokens have none';
   const who = WHO[callerClass] ?? `callers of class ${callerClass}${said}`;
   const why = `${path.at(-1)}: ${percentile} % of ${formatCount(callers)} ${who} need at most ${formatCount(needs[percentile] ?? 0)} in ${formatDuration(periodMs)}; was ${now}`;
   return [{ path, units, periodMs, why }];

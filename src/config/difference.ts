@@ -125,7 +125,7 @@ export function describeQuota(quota: Quota | null): string {
   if (quota === null) return 'no limit';
   const text = `${quota.units} in ${formatDuration(quota.periodMs)}`;
   if (!isClaimed(quota)) return text;
-  return `what the claim ${quota.claim} says, at most ${quota.maxUnits}, or else ${text}`;
+  return `the value of the claim ${quota.claim}, at most ${quota.maxUnits}, or else ${text}`;
 }
 
 /** Compares what callers may send at once and what they may send over time. Returns `null` if both are equal. */

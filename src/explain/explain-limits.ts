@@ -195,7 +195,7 @@ function withoutToken(route: RouteModel, as: ClassName | null, context: Context)
   const label = 'without a token';
   return [
     ...describeGlobal('address', context).map((text): ExplainedRow => [label, text]),
-    [label, 'then 401; only callers with a token draw on the bucket'],
+    [label, 'then 401; only callers with a token use the bucket'],
   ];
 }
 
@@ -230,8 +230,8 @@ function describeBucket(
     const place = formatPlace(places.of(['buckets', bucket.name, 'enforce']));
     const { share, triesNumbers } = bucket.rollout;
     const how = triesNumbers
-      ? `tries its numbers in "shadow" on ${share.percent}% of callers; those that hold are for the others`
-      : `holds for ${share.percent}% of callers, and is in shadow for the others, whom it does not limit`;
+      ? `tries its numbers in "shadow" on ${share.percent}% of callers; those in force apply to the others`
+      : `applies to ${share.percent}% of callers, and is in shadow for the others, whom it does not limit`;
     rows.push(['bucket', `${how} (${place})`]);
   }
   if (bucket.main !== null) {

@@ -58,7 +58,7 @@ const ENDS: Readonly<Record<SignInOptions['signOutEnds'], string>> = {
 const SERVED: Readonly<Record<SignInRoute['endpoint'], string>> = {
   'authorize-url': 'returns the address where a browser signs in',
   auth: 'redeems an authorization code for tokens',
-  refresh: 'trades a refresh token for new tokens',
+  refresh: 'exchanges a refresh token for new tokens',
   'sign-out': 'ends the session of the access token, and the refresh token',
 };
 

@@ -41,7 +41,7 @@ export function explain(
 
 function describeAddress(address: string, snapshot: Snapshot): string {
   const key = addressKey(address, snapshot.limits.keying);
-  const counts = key === address ? `${address} is counted by itself` : `${address} counts as ${key}`;
+  const counts = key === address ? `${address} is counted separately` : `${address} counts as ${key}`;
   if (!snapshot.trustedProxies.has(address)) {
     return `${counts}; not a trusted proxy: its forwarding headers are ignored`;
   }
@@ -220,7 +220,7 @@ function describeServerWide(): ExplainedRow[] {
   return [
     ['served by', 'the gateway itself: 204 with the supported methods'],
     ['authentication', 'none: open to everyone'],
-    ['limits', 'none: it draws on nothing'],
+    ['limits', 'none: it uses no bucket'],
   ];
 }
 

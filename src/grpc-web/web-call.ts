@@ -144,7 +144,7 @@ class RequestMessages implements BodySource, BodySink {
     if (this.#sink === null) return true;
     const decoded = this.#text === null ? bytes : this.#text.decode(bytes);
     if (decoded === null) return this.#stop('the body is not base64');
-    if (!this.#frames.read(decoded)) return this.#stop('the body holds something else than messages');
+    if (!this.#frames.read(decoded)) return this.#stop('the body contains something other than messages');
     return decoded.length === 0 || this.#sink.chunk(decoded);
   }
 

@@ -96,10 +96,10 @@ export function parseTranslator(text: string): TranslatorPrefix {
   const groups = ipv6Groups(address);
   const network = withinPrefix(groups, length);
   if (groups.some((group, at) => group !== network[at]))
-    throw new Error(`"${text}" has bits behind its prefix: write ${ipv6Text(network)}/${length}`);
+    throw new Error(`"${text}" has bits after its prefix: write ${ipv6Text(network)}/${length}`);
   if (groups[0] === 0)
     throw new Error(
-      `"${text}" is among the addresses that are special: write the prefix that your translator has`,
+      `"${text}" is in a special range of addresses: write the prefix that your translator has`,
     );
   if (octetAt(groups, U_OCTET) !== 0)
     throw new Error(`"${text}": bits 64 to 71 of a translator's prefix are 0 (RFC 6052, 2.2)`);

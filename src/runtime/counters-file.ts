@@ -60,7 +60,7 @@ export class CountersFile {
     } catch (error) {
       log.error(
         { type: 'state', file: file.path, cause: causeOf(error) },
-        'the file of counters cannot be read, so every window starts over',
+        'the counters file cannot be read, so every window starts over',
       );
       return new CountersFile(file, null, leastMs, isWritten, system, log);
     }
@@ -74,7 +74,7 @@ export class CountersFile {
     this.#saved = null;
     if (saved !== null) {
       const taken = await counters.restore(saved.limits, saved.rows, this.#leastMs);
-      this.#log.info({ ...line, counters: taken }, 'goes on with the counters from before it was stopped');
+      this.#log.info({ ...line, counters: taken }, 'continues with the counters from before it was stopped');
     }
     if (!this.#isWritten) return;
     const write = async () => {
@@ -86,8 +86,8 @@ export class CountersFile {
       return await this.#file.write(header, counters.rows(limits));
     };
     const onFault = (cause: string | null) => {
-      if (cause === null) this.#log.info(line, 'the file of counters is written again');
-      else this.#log.error({ ...line, cause }, 'the file of counters cannot be written: it is out of date');
+      if (cause === null) this.#log.info(line, 'the counters file is written again');
+      else this.#log.error({ ...line, cause }, 'the counters file cannot be written: it is out of date');
     };
     await counters.countChanges();
     const writer = new LateWriter({ clock, write, onFault });

@@ -30,7 +30,7 @@ export async function openState(
   const line = { type: 'state', file: file.path };
   const lock = await lockFolder(folder, system).catch(error => ({ cause: causeOf(error) }));
   if (lock === null) {
-    log.error(line, 'another gateway keeps its state in this folder: this one keeps nothing over a restart');
+    log.error(line, 'another gateway keeps its state in this folder: this one keeps nothing across restarts');
     return null;
   }
   // The content of a folder that is not writable, as on a full disk, may still be readable. Nobody else writes there now, but
@@ -39,11 +39,11 @@ export async function openState(
   if (!isWritten)
     log.error(
       { ...line, cause: lock.cause },
-      'the folder of state cannot be used: nothing is kept over a restart',
+      'the state folder cannot be used: nothing is kept across restarts',
     );
   const facts = await readFacts(file, line, log);
   if (facts !== null && (isWritten || facts.length > 0))
-    log.info({ ...line, facts: facts.length }, 'knows what it knew before it was stopped');
+    log.info({ ...line, facts: facts.length }, 'continues with the state from before it was stopped');
   const counters =
     countersMs === null ? null : await CountersFile.open(folder, countersMs, isWritten, system, log);
   return keptState(file, facts ?? [], counters, isWritten ? lock : null, system, log);
@@ -56,7 +56,7 @@ async function readFacts(file: StateFile, line: object, log: Logger): Promise<re
   } catch (error) {
     log.error(
       { ...line, cause: causeOf(error) },
-      'the file of state cannot be read, so this gateway begins without it: revoked tokens may pass, restrictions are forgotten',
+      'the state file cannot be read, so this gateway begins without it: revoked tokens may pass, restrictions are forgotten',
     );
     return null;
   }
@@ -73,9 +73,8 @@ function keptState(
   const line = { type: 'state', file: file.path };
   let kept: KeptFacts | null = null;
   const onFault = (cause: string | null) => {
-    if (cause === null) log.info(line, 'the file of state is written again');
-    else
-      log.error({ ...line, cause }, 'the file of state cannot be written: after a restart it is out of date');
+    if (cause === null) log.info(line, 'the state file is written again');
+    else log.error({ ...line, cause }, 'the state file cannot be written: after a restart it is out of date');
   };
   return {
     keep(shared) {

@@ -274,7 +274,7 @@ function parse(body: Buffer): unknown {
 export function addressError(text: string, allowHttp: boolean): string | undefined {
   const url = URL.parse(text);
   if (url === null) return 'is not an absolute URL';
-  if (url.username !== '' || url.password !== '') return 'must not hold a user name or password';
+  if (url.username !== '' || url.password !== '') return 'must not contain a user name or password';
   if (url.hash !== '') return 'must not have a fragment';
   if (hasOddIpv4(text)) return `has an IPv4 address in an unusual form: write ${url.hostname}`;
   if (url.protocol === 'https:') return undefined;

@@ -84,8 +84,7 @@ export class StreamResponse {
   #readInterim({ status, fields, statedLength }: Http2ResponseHead): void {
     if (++this.interim > MAX_INTERIM) throw new MalformedMessage('too many interim responses');
     // RFC 9113, 8.6, and RFC 9110, 8.6.
-    if (status === 101 || statedLength !== null)
-      throw new MalformedMessage('an interim response that cannot be');
+    if (status === 101 || statedLength !== null) throw new MalformedMessage('an invalid interim response');
     // Ignore a 100: the body that it requests is on its way, or follows as soon as the client sends it.
     if (status !== 100) this.#sink.info(status, fields);
   }
@@ -95,7 +94,7 @@ export class StreamResponse {
     // RFC 9113, 8.1. A length in trailers is useless (RFC 9110, 6.5.1).
     for (let i = 0; i < fields.length; i += 2)
       if (fields[i] === ':status' || fields[i] === 'content-length')
-        throw new MalformedMessage('trailers that cannot be');
+        throw new MalformedMessage('invalid trailers');
     this.#trailers = fields;
   }
 
@@ -118,7 +117,7 @@ export class StreamResponse {
 
   /** Reads a piece of the body, which is returned with `release` unless the response fails. Returns false to pause. */
   readData(chunk: Buffer, release: Release | null): boolean {
-    if (!this.inBody) throw new MalformedMessage('a body that cannot be');
+    if (!this.inBody) throw new MalformedMessage('an invalid body');
     this.#received += chunk.length;
     const excess = this.#received - (this.#head?.statedLength ?? this.#received);
     if (excess <= 0) return this.#pass(chunk, release);

@@ -46,7 +46,7 @@ export class SilentResponse extends Error {
   override readonly name = 'SilentResponse';
 
   constructor() {
-    super('the response stood still for too long');
+    super('the response made no progress for too long');
   }
 }
 

@@ -176,7 +176,7 @@ function openSource(
   const lookUp =
     lookups === undefined
       ? lookupOf(endpoint, system)
-      : (refresh = false) => lookups.ask({ ...endpoint, anew });
+      : (refresh = false) => lookups.ask({ ...endpoint, refresh });
   return new NamedEndpoints(lookUp, serviceHost(host), system, {
     failed: cause => listener.lookupFailed(upstream, host, cause),
     works: () => listener.lookupWorks(upstream, host),

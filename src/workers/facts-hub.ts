@@ -189,7 +189,7 @@ export function lateLog(log: Logger, clock: Clock): () => void {
     if (answers > 0)
       log.warn(
         { type: 'worker', answers, waitedMs: KNOWN_MS },
-        'a worker hangs: answers went out before all workers knew what they say',
+        'a worker hangs: answers were sent before all workers had applied them',
       );
   };
 }

@@ -50,14 +50,14 @@ test.each([
     begin: bringAbout,
     isNoticed: () => {
       bringAbout();
-      return times('the file of counters cannot be written') === 1;
+      return times('the counters file cannot be written') === 1;
     },
     meanwhile: async () => copyFileSync(file, join(saved, 'weir.counters')),
     end,
-    isHealed: () => times('the file of counters is written again') === 1,
+    isHealed: () => times('the counters file is written again') === 1,
   });
   await expectAtRest(load, [gateway]);
-  expect(times('the file of counters cannot be written')).toBe(1);
+  expect(times('the counters file cannot be written')).toBe(1);
   // What was on the disk meanwhile is whole.
   const next = await startGateway({
     upstreamPort: 1,

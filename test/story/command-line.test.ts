@@ -617,7 +617,7 @@ describe('weir explain', () => {
       const { code, facts } = await explain('OPTIONS', target);
       expect(code).toBe(0);
       expect(facts).toContain('served by: the gateway itself: 204 with the supported methods');
-      expect(facts.at(-1)).toBe('limits: none: it draws on nothing');
+      expect(facts.at(-1)).toBe('limits: none: it uses no bucket');
       expect((await explain('GET', '*')).code).toBe(1);
     },
   );

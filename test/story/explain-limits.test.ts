@@ -75,7 +75,7 @@ describe('weir explain, of limits', () => {
       'as a bot: global limit: 60 in 1s (limits.yaml:1)',
       'as a bot: bucket: 50 in 5s, fixed window (limits.yaml:8)',
       'without a token: global limit: 50 in 1s (the default)',
-      'without a token: then 401; only callers with a token draw on the bucket',
+      'without a token: then 401; only callers with a token use the bucket',
       'all together: bucket: 30 in 10s for channel_id = a b, fixed window (limits.yaml:9)',
       'restrictions: the address for 10m, after more than 10000 of its requests in 10m ended with 401, 403 or 429 (the default)',
       'restrictions: a bot or user for 90s, after more than 100 of its requests in 1m came before the Retry-After of a 429 was over (limits.yaml:2)',
@@ -306,11 +306,11 @@ routes:
     'all together: bucket: 9 in 5s for id = 7, fixed window, in shadow: it refuses nobody (limits.yaml:4)',
   ]);
   expect(await rowsOf('share', 'user')).toEqual([
-    'bucket: holds for 10% of callers, and is in shadow for the others, whom it does not limit (limits.yaml:5)',
+    'bucket: applies to 10% of callers, and is in shadow for the others, whom it does not limit (limits.yaml:5)',
     'as a user: bucket: 5 in 5s, fixed window (limits.yaml:5)',
   ]);
   expect(await rowsOf('both', 'user')).toEqual([
-    'bucket: tries its numbers in "shadow" on 10% of callers; those that hold are for the others (limits.yaml:6)',
+    'bucket: tries its numbers in "shadow" on 10% of callers; those in force apply to the others (limits.yaml:6)',
     'as a user: bucket: 10 in 5s, fixed window, for 10% of callers (limits.yaml:6)',
     'as a user: bucket: 20 in 5s, fixed window, for the others (limits.yaml:6)',
     'as a user: bucket: 10 in 5s, fixed window, for the others, in shadow: it refuses nobody (limits.yaml:6)',

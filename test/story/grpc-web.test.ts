@@ -474,7 +474,7 @@ describe('a route of gRPC-Web', () => {
     ]);
     expect(await mistakesOf('grpc: a.B/*, cors: true', 'protocol: grpc')).toEqual([
       expect.stringContaining('no listener speaks HTTP/2'),
-      expect.stringContaining('"cors" says nothing of gRPC calls without "grpc_web: true"'),
+      expect.stringContaining('"cors" does not apply to gRPC calls without "grpc_web: true"'),
     ]);
     // HTTP/1.1 is enough.
     expect(await mistakesOf('grpc: a.B/*, grpc_web: true, cors: false', 'protocol: grpc')).toEqual([]);

@@ -140,7 +140,7 @@ const CONNECTION_ERRORS: [name: string, code: number, ...frames: Buffer[]][] = [
     CODE.compression,
     headersOf(1, Buffer.concat([Buffer.from([0x3f, 0xff, 0xff, 3]), field()])),
   ],
-  ['a change of the table behind a field (RFC 7541, 4.2)', CODE.compression, headersOf(1, field(0x20))],
+  ['a change of the table after a field (RFC 7541, 4.2)', CODE.compression, headersOf(1, field(0x20))],
   [
     'an endless integer (RFC 7541, 5.1)',
     CODE.compression,

@@ -194,7 +194,7 @@ const ONLY_HTTP2: [name: string, ...frames: Buffer[]][] = [
   ['two Host fields', headers(1, [...pseudo({}), ['host', 'a.test'], ['host', 'a.test']])],
   ['two paths', headers(1, [...pseudo({}), [':path', '/b']])],
   [
-    'a pseudo-field behind a field',
+    'a pseudo-header field after a regular field',
     headers(1, [...pseudo({}).slice(0, 3), ['x', 'y'], [':authority', 'a.test']]),
   ],
   ['an unknown pseudo-field', headers(1, [...pseudo({}), [':foo', 'x']])],

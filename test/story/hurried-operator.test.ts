@@ -299,7 +299,7 @@ describe('an operator in a hurry who breaks gateway.yaml', () => {
       'copies a whole file behind it',
       /$/,
       `---\nlisten: {}\n`,
-      [/a second YAML document starts here: one file holds one, remove the "---"$/],
+      [/a second YAML document starts here: a file has only one, remove the "---"$/],
     ],
     [
       'saves a terminal escape',

@@ -88,7 +88,7 @@ describe('weir explain', () => {
     const terminal = { env: process.env, out: (line: string) => void out.push(line), err: () => {} };
     await runCommandLine(['explain', 'GET', '/asked/1', gateway.configFile], terminal);
     expect(out.join('')).toMatch(
-      /introspection +the provider is asked .* at most every 1m; 503 while it cannot say/,
+      /introspection +the provider is asked .* at most every 1m; 503 while it cannot answer/,
     );
   });
 });

@@ -76,7 +76,7 @@ describe('with a folder of state', () => {
     expect([await statusOf(second, mine), await statusOf(second, other)]).toEqual([401, 200]);
     expect(stateLines(second)[0]).toMatchObject({
       facts: 1,
-      msg: 'knows what it knew before it was stopped',
+      msg: 'continues with the state from before it was stopped',
     });
   });
 
@@ -169,7 +169,7 @@ describe('with a folder of state', () => {
     const folder = await tempFolder();
     const [first, second] = [await startKeeping(issuer, folder), await startKeeping(issuer, folder)];
     expect(messagesOf(second)).toEqual([
-      'another gateway keeps its state in this folder: this one keeps nothing over a restart',
+      'another gateway keeps its state in this folder: this one keeps nothing across restarts',
     ]);
     const bearer = issuer.bearer({ sid: 'session-1' });
     await signOut(second, bearer);
@@ -184,7 +184,7 @@ describe('with a folder of state', () => {
     const path = join(folder, 'weir.lock');
     await writeFile(path, '');
     expect(messagesOf(await startKeeping(issuer, folder))).toEqual([
-      'knows what it knew before it was stopped',
+      'continues with the state from before it was stopped',
     ]);
   });
 
@@ -205,7 +205,7 @@ describe('with a folder of state', () => {
       {
         level: 'error',
         cause: 'ENOENT',
-        msg: 'the folder of state cannot be used: nothing is kept over a restart',
+        msg: 'the state folder cannot be used: nothing is kept across restarts',
       },
     ]);
     expect(await statusOf(gateway, issuer.bearer())).toBe(200);
@@ -216,7 +216,7 @@ describe('with a folder of state', () => {
     await mkdir(join(folder, 'weir.state.next', 'x'), { recursive: true });
     await signOut(full, issuer.bearer({ sid: 'session-1' }));
     await waitFor('the fault is told', () =>
-      messagesOf(full).includes('the file of state cannot be written: after a restart it is out of date'),
+      messagesOf(full).includes('the state file cannot be written: after a restart it is out of date'),
     );
   });
 });
@@ -254,7 +254,7 @@ describe('counters of long windows', () => {
       const second = await startCounting(issuer, folder, { workers });
       expect(stateLines(second).at(-1)).toMatchObject({
         counters: 2,
-        msg: 'goes on with the counters from before it was stopped',
+        msg: 'continues with the counters from before it was stopped',
       });
       expect(await admitted(second, 4, '/day', bearer)).toBe(2);
       expect(await admitted(second, 6, '/minute', bearer)).toBe(5);
@@ -289,7 +289,7 @@ describe('counters of long windows', () => {
     await mkdir(join(folder, 'weir.counters.next', 'x'), { recursive: true });
     expect(await admitted(gateway, 6, '/day', issuer.bearer())).toBe(5);
     await waitFor('the fault is told', () =>
-      messagesOf(gateway).includes('the file of counters cannot be written: it is out of date'),
+      messagesOf(gateway).includes('the counters file cannot be written: it is out of date'),
     );
   });
 

@@ -112,5 +112,5 @@ test('the log names the right that is missing, and says that messages do not arr
   await allow();
   await server.client.call('client', 'kill', 'user', 'gate');
   await waitFor('messages arrive', async () => (await subscribed()).includes(1));
-  expect(gateway.logLines.join('')).toContain('messages of the other gateways arrive by Redis again');
+  expect(gateway.logLines.join('')).toContain('messages of the other gateways arrive through Redis again');
 });

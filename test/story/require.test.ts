@@ -291,7 +291,7 @@ routes: [{ path: /a, upstream: api, require: { scopes: [read], roles: [clerk, "s
     'requires the scope read',
     '\n the role clerk\n',
     '\n the role clerk of the client shop\n',
-    '\n else 403, without drawing on the bucket\n',
+    '\n else 403, without using the bucket\n',
     'roles those of the realm, and those in the claim groups',
     'certificates of tokens that are bound to one: in Client-Cert of a trusted proxy',
   ])

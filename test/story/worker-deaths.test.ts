@@ -153,7 +153,7 @@ test('a process that ends because workers die again and again finishes what the 
   );
   await waitFor('all are upstream', () => upstream.requests.length === 20);
   await writeFile(doom, '');
-  await waitFor('it drains', () => gateway.output.includes('"msg":"draining: workers die again and again"'));
+  await waitFor('it drains', () => gateway.output.includes('"msg":"draining: workers die repeatedly"'));
   released.resolve();
   const outcomes = await Promise.all(asked);
   expect(outcomes).toContain(200);

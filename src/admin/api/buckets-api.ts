@@ -197,12 +197,12 @@ function namesOf(limits: readonly CountedLimit[]): string[] {
 }
 
 function valueNeeded(main: string | null): GatewayError {
-  return badApiRequest(`value: the bucket counts each value of ${main} by itself, so give one.`);
+  return badApiRequest(`value: the bucket counts each value of ${main} separately, so give one.`);
 }
 
 function nothingCounts(): GatewayError {
   return unavailable(
-    'Redis is away, and by on_failure of the configuration nothing counts until it is back.',
+    'Redis is unavailable, and by on_failure of the configuration nothing counts until it is back.',
   );
 }
 

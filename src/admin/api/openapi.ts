@@ -54,14 +54,14 @@ export const ADMIN_PATHS: Readonly<
   '/api/buckets': {
     get: {
       operationId: 'readBuckets',
-      summary: 'Shows what a client has left of each limit. Draws on none.',
+      summary: 'Shows what a client has left of each limit, without consuming any.',
       parameters: parametersOf(shapes.bucketsSchema),
       responses: { 200: json('What is left.', 'Buckets'), ...errors(400, 401, 403, 404, 429, 503) },
     },
     delete: {
       operationId: 'resetBuckets',
       summary:
-        'Gives a client a fresh allowance, at all gateways that share the limits. Without a client: what all clients share of one value.',
+        'Gives a client a fresh allowance, at all gateways that share the limits. Without a client: the shared count of one value.',
       parameters: parametersOf(shapes.bucketsSchema),
       responses: { 200: json('What was reset.', 'BucketsReset'), ...errors(400, 401, 403, 404, 429, 503) },
     },
@@ -107,7 +107,7 @@ export const ADMIN_PATHS: Readonly<
       operationId: 'liftRestriction',
       summary: 'Lifts a restriction, at all gateways. The client begins with a clean record.',
       parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }],
-      responses: { 204: { description: 'It is lifted.' }, ...errors(401, 403, 404, 429) },
+      responses: { 204: { description: 'Lifted.' }, ...errors(401, 403, 404, 429) },
     },
   },
   '/api/upstreams': {
@@ -217,7 +217,7 @@ const ITEMS: Readonly<Record<SignInEndpoint, object>> = {
     servers,
     post: {
       operationId: 'redeemCode',
-      summary: 'Trades an authorization code for tokens.',
+      summary: 'Exchanges an authorization code for tokens.',
       security: [],
       requestBody: bodyOf(['code', 'redirectUri'], { code: text, redirectUri: text, codeVerifier: text }),
       responses: { 200: tokens(), ...errors(400, 408, 413, 415, 429, 500, 503, 504) },
@@ -227,7 +227,7 @@ const ITEMS: Readonly<Record<SignInEndpoint, object>> = {
     servers,
     post: {
       operationId: 'refreshTokens',
-      summary: 'Trades a refresh token for new tokens.',
+      summary: 'Exchanges a refresh token for new tokens.',
       security: [],
       requestBody: bodyOf(['refreshToken'], { refreshToken: text }),
       responses: { 200: tokens(), ...errors(400, 401, 408, 413, 415, 429, 500, 503, 504) },

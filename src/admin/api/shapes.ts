@@ -65,7 +65,7 @@ export const restrictionSchema = z
 export type RestrictionShape = z.infer<typeof restrictionSchema>;
 
 export const restrictionsSchema = z.strictObject({
-  total: z.int().describe('Restrictions in force, or those of the client asked for.'),
+  total: z.int().describe('Restrictions in force, or those of the requested client.'),
   restrictions: z.array(restrictionSchema),
 });
 
@@ -101,7 +101,7 @@ export const explanationSchema = z.strictObject({
   facts: z
     .array(z.strictObject({ about: z.string(), text: z.string() }))
     .describe(
-      'The restrictions in force of the client asked about (restricted now); then what the gateway would do, and the lines of the configuration that say so, in the order of the gates.',
+      'The restrictions in force of the requested client (restricted now); then what the gateway would do, and the lines of the configuration that say so, in the order of the gates.',
     ),
 });
 
@@ -112,7 +112,7 @@ export const bucketsSchema = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe('A value of the main parameter of that bucket. Buckets with one count each value by itself.'),
+    .describe('A value of the main parameter of that bucket. Buckets with one count each value separately.'),
   group: z
     .string()
     .min(1)
@@ -127,7 +127,9 @@ export const bucketsSchema = z.strictObject({
 
 const countedIn = z
   .enum(['memory', 'redis', 'local'])
-  .describe('memory: this gateway alone. redis: all gateways. local: this gateway, since Redis is away.');
+  .describe(
+    'memory: this gateway alone. redis: all gateways. local: this gateway, since Redis is unavailable.',
+  );
 
 const clientKeys = {
   address: textOrNull('The address of the client, an IPv6 one as its /64.'),
@@ -147,7 +149,7 @@ const allowanceSchema = z.strictObject({
     .describe('As in limits.yaml.'),
   algorithm: z.enum(['window', 'smooth']),
   shadow: z.boolean().describe('true: for this client it counts, but refuses nothing.'),
-  limit: z.int().describe('Of the quota; while Redis is away, the share of this gateway.'),
+  limit: z.int().describe('Of the quota; while Redis is unavailable, the share of this gateway.'),
   used: z.int(),
   remaining: z.int(),
   resetAt: moment().nullable().describe('When remaining will be limit again; null: it is.'),
@@ -161,7 +163,7 @@ const concurrencySchema = z.strictObject({
   inFlight: z
     .int()
     .nullable()
-    .describe('How many are; null: the bucket counts each value by itself, and none was asked for.'),
+    .describe('How many are; null: the bucket counts each value separately, and none was requested.'),
   shadow: z.boolean().describe('true: for this client it refuses nothing.'),
 });
 
@@ -175,9 +177,9 @@ export const bucketsReadSchema = z
       .describe('Buckets that limit how many requests are in flight. A reset changes nothing about them.'),
     needValue: z
       .array(z.string())
-      .describe('Buckets that are not shown: they count each value by itself. Ask with bucket and value.'),
+      .describe('Buckets that are not shown: they count each value separately. Ask with bucket and value.'),
   })
-  .describe('Address and caller are both null where what all clients share was asked for.');
+  .describe('Address and caller are both null where a shared count was requested.');
 
 export const bucketsResetSchema = z
   .strictObject({

@@ -24,7 +24,7 @@ export const upstreamsStatusSchema = z.strictObject({
         name: z.string().describe('Its name in gateway.yaml.'),
         allEndpointsOut: z
           .boolean()
-          .describe('True if every endpoint is out. Then all of them get requests all the same.'),
+          .describe('True if every endpoint is out. Then all of them get requests nonetheless.'),
         lookupFault: z
           .string()
           .nullable()

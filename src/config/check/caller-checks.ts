@@ -84,7 +84,7 @@ function checkGroup(file: LimitsFiles, path: Path, bucket: RawMap): void {
   if (typeof claim !== 'string' || typeof tried !== 'string' || claim === tried) return;
   const place = [...path, 'shadow', 'group', 'claim'];
   const line = file.linesOf([[...path, 'group', 'claim']], place);
-  file.add(place, `the groups of a bucket are told apart by one claim: write "${claim}", as in ${line}`);
+  file.add(place, `the groups of a bucket are distinguished by one claim: write "${claim}", as in ${line}`);
 }
 
 /**

@@ -106,7 +106,7 @@ function checkCertificateField(file: ConfigFile, root: RawMap): void {
   const twin = Object.keys(asMap(headers)).find(header => foldName(header) === foldName(name));
   const isKept = listedHeaders(file).keep.some(header => foldName(header) === foldName(name));
   if (![undefined, 'origin', 'caller'].includes(RULES_BY_DEFAULT.get(name)))
-    add(`the gateway uses "${name}" itself: name the field in which your proxies tell certificates`);
+    add(`the gateway uses "${name}" itself: name the field in which your proxies send certificates`);
   else if (twin !== undefined) {
     const { line } = file.place([...path.slice(0, 1), 'identity_headers', twin], 'key');
     add(`the gateway writes this field itself, see identity_headers in line ${line}: choose another`);

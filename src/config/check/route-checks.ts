@@ -150,7 +150,7 @@ function checkKeys(file: ConfigFile, index: number, route: RawMap): void {
   const add = (key: string, message: string) => file.add(['routes', index, key], message, { about: 'key' });
   if (route.path !== undefined) add('path', 'a route has "path" or "grpc", not both: write two routes');
   for (const key of ['methods', ...policies.PATH_ONLY])
-    if (route[key] !== undefined) add(key, `"${key}" says nothing of gRPC calls: leave it out`);
+    if (route[key] !== undefined) add(key, `"${key}" does not apply to gRPC calls: leave it out`);
 }
 
 /** Reports a missing path, unless a misspelt key, which validation reports, may be it. */

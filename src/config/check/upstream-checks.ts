@@ -52,7 +52,7 @@ function checkList(file: ConfigFile, path: Path, urls: readonly unknown[]): void
       const message = `all addresses of an upstream have one path: this one has ${baseAt(index)}, the one in line ${lineOf(first)} has ${baseAt(first)}`;
       file.add([...path, index], message);
     } else if (twin < index) {
-      const message = `this address stands in line ${lineOf(twin)} already: give it a "weight" there instead`;
+      const message = `this address is already in line ${lineOf(twin)}: give it a "weight" there instead`;
       file.add([...path, index], message);
     }
   }

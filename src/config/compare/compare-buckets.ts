@@ -172,8 +172,8 @@ export function compareShadow(now: Trial, before: Trial, numbers: readonly Diffe
 function describeReach(percentage: number): string {
   if (percentage === 0) return 'in shadow';
   return percentage === 100
-    ? 'holds for all callers'
-    : `holds for ${percentage}% of callers and does not limit the others`;
+    ? 'applies to all callers'
+    : `applies to ${percentage}% of callers and does not limit the others`;
 }
 
 function describeTrials(shadow: Shadow): string {

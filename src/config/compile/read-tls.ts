@@ -71,7 +71,7 @@ function warnOfUnused(file: ConfigFile, path: Path, certificates: readonly Certi
     if (index > 0 && serverNames.every(name => taken.has(name))) {
       const why =
         serverNames.length === 0
-          ? 'it holds no DNS name'
+          ? 'it contains no DNS name'
           : 'an earlier certificate already has all its names';
       file.add([...path, index, 'certificate_file'], `no client is served this certificate: ${why}`, {
         severity: 'warning',
@@ -102,7 +102,7 @@ export async function readUpstreamTls(
 function checkUse(file: ConfigFile, name: string, url: unknown, tls: RawMap): void {
   const section = ['upstreams', name, 'tls'];
   if (typeof url === 'string' && url.startsWith('http:') && Object.keys(tls).length > 0) {
-    file.add(section, '"tls" has no use without TLS: write https://', { about: 'key' });
+    file.add(section, '"tls" has no effect without TLS: write https://', { about: 'key' });
   } else if (tls.verify === false) {
     const message = 'anyone between the gateway and this service can read and change everything';
     file.add([...section, 'verify'], message, { severity: 'warning' });

@@ -40,7 +40,7 @@ const COMMA =
 
 const MESSAGES: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: TAB,
-  MULTIPLE_DOCS: 'a second YAML document starts here: one file holds one, remove the "---"',
+  MULTIPLE_DOCS: 'a second YAML document starts here: a file has only one, remove the "---"',
   BAD_DIRECTIVE: 'a line that starts with "%" is a YAML directive: remove it',
   BAD_DQ_ESCAPE: 'inside double quotes a "\\" begins an escape: use single quotes, or write "\\\\"',
   KEY_OVER_1024_CHARS: 'a key has at most 1024 characters',

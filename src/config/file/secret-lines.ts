@@ -37,7 +37,7 @@ export class SecretLines {
   advise(error: PlacedError): PlacedError {
     const key = this.#lines.get(error.line);
     if (key === undefined || !/must be in quotes|in quotes$/.test(error.message)) return error;
-    const message = `this line is not valid YAML, and a secret must not stand in this file: write ${key}: "\${NAME}" to read an environment variable`;
+    const message = `this line is not valid YAML, and a secret must not be in this file: write ${key}: "\${NAME}" to read an environment variable`;
     return { ...error, message };
   }
 

@@ -199,7 +199,7 @@ export function checkServed(file: ConfigFile, path: Path, route: RawMap): void {
   }
   checkAnswer(file, [...path, 'respond'], asMap(route.respond));
   if (route.grpc === undefined || first === 'upstream' || first === undefined) return;
-  file.add([...path, first], `"${first}" says nothing of gRPC calls: name an upstream`, { about: 'key' });
+  file.add([...path, first], `"${first}" does not apply to gRPC calls: name an upstream`, { about: 'key' });
 }
 
 function checkAnswer(file: ConfigFile, path: Path, { status, body, headers }: RawMap): void {

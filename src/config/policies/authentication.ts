@@ -96,5 +96,5 @@ const PASSED_ON = {
 } as const;
 
 function describeIntrospection(cacheMs: number): string {
-  return `the provider is asked whether a token is still valid, at most every ${formatDuration(cacheMs)}; 503 while it cannot say`;
+  return `the provider is asked whether a token is still valid, at most every ${formatDuration(cacheMs)}; 503 while it cannot answer`;
 }

@@ -35,7 +35,7 @@ export const cors = routePolicy({
     if (grpc === undefined && grpcWeb !== undefined)
       add('grpc_web', 'only routes with "grpc" take gRPC-Web: leave it out');
     if (grpc !== undefined && cors !== undefined && grpcWeb !== true)
-      add('cors', '"cors" says nothing of gRPC calls without "grpc_web: true": leave it out');
+      add('cors', '"cors" does not apply to gRPC calls without "grpc_web: true": leave it out');
   },
   describe: ({ grpcWeb }) =>
     grpcWeb

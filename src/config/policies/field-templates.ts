@@ -70,7 +70,7 @@ function partOf(text: string): Part {
   if (kind !== undefined) return { kind };
   if (name.startsWith('claim.') && name !== 'claim.')
     return { kind: 'claim', claim: name.slice('claim.'.length) };
-  throw new TemplateError(`"${text}" is no placeholder: write ${PLACEHOLDERS}`);
+  throw new TemplateError(`"${text}" is not a placeholder: write ${PLACEHOLDERS}`);
 }
 
 function written(placeholder: Placeholder): string {

@@ -10,7 +10,7 @@ import { FieldTemplate, type FieldValues, TemplateError } from './field-template
 const NAME = 'is not a header field name: use letters, digits and "-", such as X-Plan';
 const MAX_LENGTH = 4_096;
 const VALUE = 'expected text, in quotes if it is a number, true or false';
-const EMPTY = 'an empty value sets nothing: to take the field away, list its name under "remove"';
+const EMPTY = 'an empty value sets nothing: to remove the field, list its name under "remove"';
 /** Visible ASCII characters, with blanks between them (RFC 9110, 5.5). */
 const VISIBLE = /^[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?$/;
 
@@ -49,7 +49,7 @@ function edits<Value extends z.ZodType<string>>(value: Value, example: string, d
         remove: z
           .array(httpToken(NAME), { error: 'expected a list of header fields such as [Server]' })
           .optional()
-          .describe('Names of fields that are taken away.'),
+          .describe('Names of fields that are removed.'),
       },
       mapExpected(`{ set: ${example}, remove: [X-Debug] }`),
     ),

@@ -120,7 +120,7 @@ const OWNERS: Readonly<Record<FieldOwner, string>> = {
   forwarding: 'the gateway says itself where a request came from: see forwarding_headers',
   limits: 'the gateway writes limits into it',
   trace: 'the gateway writes it in every message',
-  certificate: 'the gateway tells the certificate of a client in it: see client_certificates of the listener',
+  certificate: 'the gateway sends the certificate of a client in it: see client_certificates of the listener',
   websocket: 'a WebSocket handshake needs it as it is',
   call: 'gRPC calls need it as it is',
 };

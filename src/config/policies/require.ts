@@ -35,7 +35,7 @@ export const requires = routePolicy({
   describe: ({ requirement }) =>
     requirement === null
       ? []
-      : [...describeRequirement(requirement), 'else 403, without drawing on the bucket'].map(
+      : [...describeRequirement(requirement), 'else 403, without using the bucket'].map(
           text => ['requires', text] as const,
         ),
   compare: ({ requirement: now }, { requirement: before }) => compareRequirements(now, before),

@@ -23,7 +23,7 @@ const role = z.union(
       client: text('expected the id of a client')
         .optional()
         .describe('The id of the client whose role it is. Left out: a role of the realm.'),
-      role: text('expected the name of a role').describe('The name of the role, which may hold colons.'),
+      role: text('expected the name of a role').describe('The name of the role, which may contain colons.'),
     }),
   ],
   { error: ROLE },

@@ -21,7 +21,7 @@ export const stripPrefix = routePolicy({
   },
   otherWords: {
     'write strip_prefix: /api': ['strip_path', 'strip', 'stripprefix', 'remove_prefix'],
-    'strip_prefix takes segments away from the front of a path, and the path of the url of the upstream goes before it':
+    'strip_prefix removes segments from the front of a path, and the path of the url of the upstream goes before it':
       [
         ...['rewrite', 'rewrites', 'rewrite_path', 'replace_path', 'prefix_rewrite', 'path_rewrite'],
         ...['url_rewrite', 'add_prefix'],

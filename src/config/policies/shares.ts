@@ -52,5 +52,5 @@ export function checkShares(file: ConfigFile, path: Path, { upstream }: RawMap):
   if (!shares.success) return;
   const sum = partsOf(shares.data).reduce((total, { percent }) => total + percent, 0);
   if (sum !== WHOLE)
-    file.add([...path, 'upstream'], `the shares of callers add up to ${sum}, and not to ${WHOLE}`);
+    file.add([...path, 'upstream'], `the shares of callers add up to ${sum}, not to ${WHOLE}`);
 }

@@ -103,7 +103,7 @@ const balance = upstreamSetting({
     balance: choice(['least_requests', 'caller'])
       .prefault('least_requests')
       .describe(
-        'Which of several addresses a request goes to. least_requests: of two drawn by chance, the one with fewer requests in flight; caller: for each caller the same one, as long as it is healthy.',
+        'Which of several addresses a request goes to. least_requests: of two chosen at random, the one with fewer requests in flight; caller: for each caller the same one, as long as it is healthy.',
       ),
   },
   otherWords: {
@@ -198,7 +198,7 @@ const connections = upstreamSetting({
     max_connection_age: duration()
       .prefault('5m')
       .describe(
-        'After this age a connection takes no more requests, so that replicas behind one address get their share.',
+        'After this age a connection gets no more requests, so that replicas behind one address get their share.',
       ),
   },
   compile: ({ keep_alive, max_connection_age }) => ({
@@ -308,7 +308,9 @@ const health = upstreamSetting({
             .regex(/^\/[!"$-~]*$/, { error: PATH_EXPECTED })
             .max(1_000)
             .optional()
-            .describe('What is asked by GET: healthy is an answer with 2xx. Redirects are not followed.'),
+            .describe(
+              'The path that is requested with GET: an answer with 2xx is healthy. Redirects are not followed.',
+            ),
         ),
         service: onlyFor(
           ['grpc'],
@@ -317,25 +319,25 @@ const health = upstreamSetting({
             .regex(/^[A-Za-z_][A-Za-z0-9_.]{0,99}$/, { error: SERVICE_EXPECTED })
             .optional()
             .describe(
-              'The service that grpc.health.v1 is asked about. Without it, about the server as a whole.',
+              'The service whose health grpc.health.v1 is asked for. Left out: that of the whole server.',
             ),
         ),
         every: duration({ min: '100ms', max: '1h' })
           .prefault('5s')
-          .describe('From one check of an endpoint to the next.'),
+          .describe('The time from one check of an endpoint to the next.'),
         timeout: duration({ max: '1h' })
           .prefault('2s')
-          .describe('For a whole check, connecting included; less than every.'),
+          .describe('The time limit of a check, connecting included; less than every.'),
         healthy: count(100)
           .prefault(2)
-          .describe('Good checks in a row after which a failed endpoint is used again.'),
+          .describe('Successful checks in a row after which a failed endpoint is used again.'),
         unhealthy: count(100)
           .prefault(3)
           .describe('Failed checks in a row after which an endpoint is not used.'),
       })
       .optional()
       .describe(
-        'Asks each address again and again how it is, and sends requests only to healthy ones, or to all where none is. Left out: no checks.',
+        'Checks each address regularly, and sends requests only to healthy ones, or to all if none is. Left out: no checks.',
       ),
   },
   otherWords: { 'write health: { path: /healthz }': ['health_check', 'health_checks', 'healthcheck'] },

@@ -130,7 +130,7 @@ export const limitsSchema = z.strictObject({
     .array(translatorPrefix(), { error: 'expected a list such as ["2001:db8:64::/96"]' })
     .prefault([])
     .describe(
-      'IPv6 prefixes in which translators write IPv4 addresses (RFC 6052), besides 64:ff9b::/96: these addresses count as the IPv4 address in them. Changes take effect after a restart.',
+      'IPv6 prefixes in which translators embed IPv4 addresses (RFC 6052), besides 64:ff9b::/96: these addresses count as the IPv4 address in them. Changes take effect after a restart.',
     ),
   global: z
     .union([z.literal('off'), globalLimits], {
@@ -200,7 +200,7 @@ export const limitsSchema = z.strictObject({
     .record(limitRoute(), limitLine(), mapExpected('{ GET /v1/messages: messages }'))
     .prefault({})
     .describe(
-      'Which requests draw on which bucket: "GET /v1/things/{id}", or a path alone for every method; "GET api.example.com/v1/things/{id}" for one host. The most specific line wins; order does not matter. Other requests have no bucket.',
+      'Which requests use which bucket: "GET /v1/things/{id}", or a path alone for every method; "GET api.example.com/v1/things/{id}" for one host. The most specific line wins; order does not matter. Other requests have no bucket.',
     ),
   keys_per_caller: count(1_000_000)
     .prefault(4096)
@@ -210,7 +210,7 @@ export const limitsSchema = z.strictObject({
   window_slack: duration({ min: '0ms', max: '1s' })
     .prefault('20ms')
     .describe(
-      'For clients whose clock is slightly ahead: requests that arrive up to this long before the reset of an exhausted window draw on the next window. At most 2% of the period.',
+      'For clients whose clock is slightly ahead: requests that arrive up to this long before the reset of an exhausted window count in the next window. At most 2% of the period.',
     ),
   patience: durationOrOff({ max: '1s' })
     .prefault('off')
@@ -272,7 +272,7 @@ function group() {
   const claim = 'expected the name of a claim such as organization';
   return z.strictObject(
     {
-      claim: text(claim).describe('The claim that tells groups apart. A token without it belongs to none.'),
+      claim: text(claim).describe('The claim that distinguishes groups. A token without it belongs to none.'),
       limit: quota().describe('The quota of each of its values: 500/1m.'),
     },
     mapExpected(example),

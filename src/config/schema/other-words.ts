@@ -44,7 +44,7 @@ const LEFT_TO_OTHERS: Words = {
   ),
 };
 
-const LIMITS = 'limits of routes stand in limits.yaml: a line of its "routes" names a bucket';
+const LIMITS = 'limits of routes belong in limits.yaml: a line of its "routes" names a bucket';
 const PATH = 'write path: /v1/things, with /** at its end for everything below';
 
 const OF_ROUTE: Words = {

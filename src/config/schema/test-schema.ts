@@ -82,7 +82,7 @@ const expectation = z
     status: wholeNumber(100, 599, STATUS).optional().describe('The status of the response.'),
     bucket: text('expected the name of a bucket, or none')
       .optional()
-      .describe('The bucket that the request draws on, or none.'),
+      .describe('The bucket that the request uses, or none.'),
     limit: units().optional().describe('X-RateLimit-Limit.'),
     remaining: units().optional().describe('X-RateLimit-Remaining.'),
     reset_after: moment().optional().describe('X-RateLimit-Reset-After.'),

@@ -100,7 +100,7 @@ function aboutVariable(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): s
   if (expected === null) return issue.message;
   if (issue.code === 'invalid_type' && /^(object|record|array)$/.test(issue.expected))
     return `${expected}, which no variable can hold, found ${file.shown(path)}`;
-  return `${expected}, but ${file.shown(path)} holds something else`;
+  return `${expected}, but ${file.shown(path)} contains something else`;
 }
 
 /** Whether the message repeats the value. */

@@ -59,8 +59,8 @@ function mistakeIn(text: string): Mistake {
   if (text.includes('/')) return { why: 'a host has no path', instead: text.replace(/\/.*$/s, '') };
   if (text.includes('@')) return { why: 'a host has no user', instead: text.replace(/^.*@/s, '') };
   if (/^[0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:.]*$/i.test(text))
-    return { why: 'an IPv6 address stands in brackets', instead: `[${text}]` };
-  if (/:\d*$/.test(text)) return { why: 'routes do not look at ports', instead: text.replace(/:\d*$/, '') };
+    return { why: 'an IPv6 address needs brackets', instead: `[${text}]` };
+  if (/:\d*$/.test(text)) return { why: 'routes do not match ports', instead: text.replace(/:\d*$/, '') };
   if (/[^\x00-\x7f]/.test(text))
     return { why: 'clients send the ASCII form of a name', instead: inAscii(text) };
   if (text === '*' || text === '**') return { why: 'leave out "hosts" to match every host', instead: '' };

@@ -497,7 +497,7 @@ export class ExchangeResponse {
   /** Sends a part of the body. Returns false if the client is slower: wait for `Exchange.drained`. */
   write(chunk: Buffer, release: core.Release | null): boolean {
     const bytes = this.#translation === null ? chunk : this.#translation.responseBytes(chunk);
-    if (bytes === null) throw errors.upstreamFailed('the response holds something else than messages');
+    if (bytes === null) throw errors.upstreamFailed('the response contains something other than messages');
     this.bytesSent += bytes.length;
     if (bytes === chunk) return this.#downstream.write(chunk, release);
     release?.();

@@ -23,7 +23,7 @@ import type { GateResult } from './gate.ts';
 export function limit(exchange: Exchange, state: GatewayState): GateResult | Promise<GateResult> {
   const limitRequest = limitRequestOf(exchange);
   return limitRequest === null
-    ? errors.badRequest('the path holds bytes that are not UTF-8')
+    ? errors.badRequest('the path contains bytes that are not UTF-8')
     : consume(exchange, limitRequest, state);
 }
 

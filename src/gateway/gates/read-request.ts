@@ -201,7 +201,7 @@ function noRouteFor({ downstream, host, snapshot }: Exchange, { path }: Target):
     : errors.noRoute();
 }
 
-const SEMICOLON = 'the path holds a semicolon';
+const SEMICOLON = 'the path contains a semicolon';
 
 /** The destination of an `OPTIONS *`, which asks about the gateway itself (RFC 9110, 9.3.7). */
 const THE_GATEWAY: Destination = { ...NOWHERE, kind: 'options', path: '*' };

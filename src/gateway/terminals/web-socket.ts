@@ -26,7 +26,7 @@ export function openWebSocket(exchange: Exchange, state: GatewayState, handshake
   const fault = judgeSwitch(asked, answered);
   if (fault !== null || route?.kind !== 'forward' || route.websocket === null) {
     stream.destroy();
-    exchange.answerError(errors.upstreamFailed(new Error(fault ?? 'an upgrade that was not asked for')));
+    exchange.answerError(errors.upstreamFailed(new Error(fault ?? 'an upgrade that was not requested')));
     return;
   }
   out.push('Connection', 'Upgrade', 'Upgrade', 'websocket');

@@ -75,7 +75,7 @@ export class ClientSession extends Session<ClientStream> {
   goaway(lastStream: number, code: number): void {
     // RFC 9113, 6.8: the last stream never increases. Even numbers would be the server's own streams.
     if (lastStream > this.#lastStream || (lastStream > 0 && lastStream % 2 === 0))
-      throw new Http2Fault(ErrorCode.PROTOCOL_ERROR, 'GOAWAY with a last stream that cannot be');
+      throw new Http2Fault(ErrorCode.PROTOCOL_ERROR, 'GOAWAY with an invalid last stream id');
     this.#lastStream = lastStream;
     // Notify the owner first, because calls that fail now may be sent again at once.
     this.#owner.goaway(lastStream, code);

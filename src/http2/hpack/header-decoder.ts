@@ -131,7 +131,7 @@ export class HeaderDecoder {
       this.#table.add(field);
       return field;
     }
-    if (first >= 0x20) throw fault('a change of the table behind a field');
+    if (first >= 0x20) throw fault('a change of the table after a field');
     const field = this.#literal(0x0f);
     if (first >= 0x10) {
       this.#neverIndexed ??= new Set();
@@ -167,7 +167,7 @@ export class HeaderDecoder {
 
   /** RFC 9113, 8.3: pseudo-fields come first, and once. */
   #takePseudo(bit: number): void {
-    if (this.#isBehindPseudo) this.#flaw ??= 'a pseudo-field behind a field';
+    if (this.#isBehindPseudo) this.#flaw ??= 'a pseudo-header field after a regular field';
     if ((this.#pseudo & bit) !== 0) this.#flaw ??= 'a pseudo-field that comes twice';
     this.#pseudo |= bit;
   }

@@ -273,5 +273,5 @@ function unsolicited(): Http2Fault {
 }
 
 export function closedFault(): Http2Fault {
-  return new Http2Fault(ErrorCode.STREAM_CLOSED, 'a frame behind the end of its stream');
+  return new Http2Fault(ErrorCode.STREAM_CLOSED, 'a frame after the end of its stream');
 }

@@ -11,9 +11,9 @@ const MESSAGES: Readonly<Record<Exclude<AdminRefusal, 'no_token'>, string>> = {
 };
 
 const CHANGES: Readonly<Record<AdminChange['what'], string>> = {
-  restriction_added: 'an operator restricted a client by the admin API',
-  restriction_lifted: 'an operator lifted a restriction by the admin API',
-  buckets_reset: 'an operator reset what a client has used up by the admin API',
+  restriction_added: 'an operator restricted a client through the admin API',
+  restriction_lifted: 'an operator lifted a restriction through the admin API',
+  buckets_reset: 'an operator reset what a client has used up through the admin API',
 };
 
 /** Logs who changed something through the admin API, who was refused, and what the admin listener failed to answer. */

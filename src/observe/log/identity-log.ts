@@ -146,7 +146,7 @@ export function noticeLog(log: Logger, clock: core.Clock): core.NoticeListener {
     if (notices === 0) return;
     const why = { reason: flaw ?? undefined, claim: claim ?? undefined };
     const line = { type: 'notice', notice: kind, outcome, ...why, notices };
-    log.warn(line, 'what claims to be a notice of the provider changed nothing');
+    log.warn(line, 'a request that claims to be a notification of the provider was ignored');
   };
   return {
     noticeReceived(event) {
@@ -154,7 +154,7 @@ export function noticeLog(log: Logger, clock: core.Clock): core.NoticeListener {
       const line = { type: 'notice', notice: kind };
       if (outcome !== 'accepted') logBad(event);
       else if (notBeforeS === 0)
-        log.warn(line, 'the provider took its not-before mark back: it no longer refuses older tokens');
+        log.warn(line, 'the provider withdrew its not-before mark: it no longer refuses older tokens');
       else if (notBeforeS !== null) {
         const notBefore = new Date(notBeforeS * 1_000).toISOString();
         log.warn({ ...line, notBefore }, 'the provider moved the not-before mark: older tokens are refused');

@@ -35,7 +35,8 @@ export function storeLog(log: Logger): Partial<StoreListener> {
         { type: 'store' },
         'serving without Redis since the start: tokens that other gateways have revoked pass here until Redis is back (on_failure: closed would wait)',
       ),
-    caughtUp: () => log.info({ type: 'store' }, 'knows what other gateways have revoked and restricted'),
+    caughtUp: () =>
+      log.info({ type: 'store' }, 'has caught up with what other gateways have revoked and restricted'),
     shareFailed(skippedFacts, error) {
       const cause = errorStack(error);
       log.error(
@@ -46,7 +47,8 @@ export function storeLog(log: Logger): Partial<StoreListener> {
     subscribed(refusal) {
       if (isSubscribed === (refusal === null)) return;
       isSubscribed = refusal === null;
-      if (isSubscribed) log.info({ type: 'store' }, 'messages of the other gateways arrive by Redis again');
+      if (isSubscribed)
+        log.info({ type: 'store' }, 'messages of the other gateways arrive through Redis again');
       else
         log.error(
           { type: 'store', cause: refusal },

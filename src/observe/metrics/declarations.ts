@@ -96,7 +96,7 @@ export const METRICS = {
     {
       series: labels.responseRows,
       configured: 'upstream',
-      more: 'A request that was sent again counts once, a WebSocket (`1xx`) at its end, a gRPC call by the HTTP status that its own stands for. What clients gave up before a response came counts nowhere here.',
+      more: 'A request that was sent again counts once, a WebSocket (`1xx`) at its end, a gRPC call by the HTTP status that its own stands for. Requests that clients abandoned before a response came are not counted.',
     },
   ),
   weir_request_body_bytes_total: counter('Bytes of request bodies read.'),
@@ -168,14 +168,14 @@ export const METRICS = {
     { worker: WORKER },
   ),
   weir_worker_requests_total: counter(
-    'Requests that each worker has answered. A replaced worker goes on with the count.',
+    'Requests that each worker has answered. The replacement of a worker continues the count.',
     {
       worker: WORKER,
     },
   ),
   weir_worker_client_connections: gauge('Open client connections of each worker.', { worker: WORKER }),
   weir_worker_event_loop_delay_seconds: gauge(
-    'How late the event loop of each worker is, on the average of a second.',
+    'How late the event loop of each worker is, averaged over a second.',
     { worker: WORKER },
   ),
   weir_proxy_header_faults_total: counter('Connections closed because of their PROXY header, by reason.', {
@@ -208,19 +208,21 @@ export const METRICS = {
     'Bytes held for clients: unread responses, and what is kept of requests. At most `caps.buffered`.',
   ),
   weir_overloaded: gauge(
-    '1 while the event loop is too far behind and new requests may be answered 503, else 0.',
+    '1 while the event loop is too late and new requests may be answered 503, else 0.',
     {},
     { across: 'max' },
   ),
   weir_overloads_total: counter(
-    'Times that the event loop fell too far behind, and new requests were answered 503 for a while.',
+    'Times that the event loop was too late, and new requests were answered 503 for a while.',
   ),
   weir_admin_refused_total: counter(
     'Requests that the admin API refused, by reason.',
     { reason: core.ADMIN_REFUSALS },
     { more: 'See [the admin API](admin-api.md).' },
   ),
-  weir_admin_changes_total: counter('Changes by the admin API, by kind.', { change: core.ADMIN_CHANGES }),
+  weir_admin_changes_total: counter('Changes through the admin API, by kind.', {
+    change: core.ADMIN_CHANGES,
+  }),
   weir_admin_faults_total: counter(
     'Requests that the admin listener failed to answer through a fault of its own, by what they were for.',
     { endpoint: core.ADMIN_ENDPOINTS },
@@ -279,7 +281,7 @@ export const METRICS = {
   ),
   weir_sign_in_duration_seconds: ofProvider('Time from the complete sign-in request to its response.'),
   weir_refreshes_total: counter(
-    'Attempts to trade a refresh token for new tokens, by outcome.',
+    'Attempts to exchange a refresh token for new tokens, by outcome.',
     { outcome: core.REDEEM_OUTCOMES },
     {
       series: ({ providers, refreshes }) =>
@@ -305,23 +307,21 @@ export const METRICS = {
     { series: model => labels.perProvider(model, core.DISCOVERY_OUTCOMES) },
   ),
   weir_introspections_total: counter(
-    'Questions to the provider whether a token is still valid, by outcome. Answers that are remembered do not count.',
+    'Introspection requests to the provider, by outcome. Remembered answers do not count.',
     { provider: PROVIDER, outcome: core.INTROSPECTION_OUTCOMES },
     {
       series: model => (model.introspects ? labels.perProvider(model, core.INTROSPECTION_OUTCOMES) : []),
       more: 'Only with routes that have [`introspection`](tokens.md#asking-the-provider).',
     },
   ),
-  weir_introspection_duration_seconds: ofProvider(
-    'Time from a question to the provider whether a token is still valid to its answer.',
-  ),
+  weir_introspection_duration_seconds: ofProvider('Duration of introspection requests to the provider.'),
   weir_limit_decisions_total: counter(
     'Limit decisions, by bucket, caller class and outcome: admitted, or the limit that refused.',
     { bucket: BUCKET, class: CLASS, outcome: '`admitted`, or the limit that refused' },
     { series: labels.decisionRows, configured: 'bucket' },
   ),
   weir_restriction_refusals_total: counter(
-    'Requests that a restriction or "blocked" refused before their limits were asked, by caller class and reason.',
+    'Requests that a restriction or "blocked" refused before their limits were checked, by caller class and reason.',
     { class: CLASS, reason: [...core.RESTRICTION_REASONS, 'blocked'] },
     { series: labels.restrictionRefusalRows, configured: 'class' },
   ),
@@ -378,7 +378,7 @@ export const METRICS = {
     PARTITION,
   ),
   weir_limit_shared_overflows_total: counter(
-    'Decisions by the counters that strangers share while their table is full of exhausted ones, by bucket and limit. Alert on this.',
+    'Decisions by the shared counters for new clients, used while the table is full of exhausted counters, by bucket and limit. Alert on this.',
     PARTITION,
   ),
   weir_store_decisions_total: counter(

@@ -160,7 +160,7 @@ export interface ReadCounts {
   /** Lines without a decision. */
   other: number;
   broken: number;
-  /** Requests refused with 429 before the limits were asked: by a restriction, or as blocked. */
+  /** Requests refused with 429 before the limits were checked: by a restriction, or as blocked. */
   early: number;
   /** Bytes read from disk, before decompression. */
   bytes: number;

@@ -10,7 +10,7 @@ const SECRETS = ['authorization', 'cookie', 'proxy-authorization'];
 /** What Go says of two changes of the table's size in one block, which RFC 7541, 4.2 allows, and which its own encoder writes. */
 const TWO_CHANGES = /dynamic table size update MUST occur at the beginning/;
 /** What ours refuses and Go takes: integers of more than four bytes, and a change of an empty table behind a field. */
-const STRICTER = /^(an integer that is too large|a change of the table behind a field)$/;
+const STRICTER = /^(an integer that is too large|a change of the table after a field)$/;
 
 export interface HpackFuzzResult {
   readonly cases: number;

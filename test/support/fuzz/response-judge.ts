@@ -46,7 +46,7 @@ export function readResponse(bytes: Buffer, method: string): ReferenceResponse {
       const bodiless = Number(match[2]) < 200 || match[2] === '204';
       const framing = bodiless ? 0 : responseFraming(Number(match[2]), method, found);
       untilClose = framing === 'close';
-      if (match[2] === '101') throw new Violation('an upgrade that was not asked for');
+      if (match[2] === '101') throw new Violation('an upgrade that was not requested');
       [status, fields] = [Number(match[2]), found];
       return framing;
     };

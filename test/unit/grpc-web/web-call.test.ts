@@ -102,7 +102,7 @@ describe('the body of a request of gRPC-Web', () => {
   });
 
   it('is refused at the first byte that begins no message, such as trailers', () => {
-    const why = '|the body holds something else than messages';
+    const why = '|the body contains something other than messages';
     for (const flags of [2, 3, 0x80, 0x81, 0xff]) {
       expect(sent(BINARY, [message('a', flags)])).toBe(why);
       expect(sent(BINARY, [message('a'), message('b', flags)])).toBe(

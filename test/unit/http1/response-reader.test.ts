@@ -268,9 +268,9 @@ describe('a switch of protocols', () => {
 
   test('is refused in HTTP/1.0, and where the next request did not ask for it', () => {
     const reading = new Reading('GET', { maySwitch: true });
-    expect(() => reading.read(SWITCH.replace('1.1', '1.0'))).toThrow('an upgrade that was not asked for');
+    expect(() => reading.read(SWITCH.replace('1.1', '1.0'))).toThrow('an upgrade that was not requested');
     reading.reader.begin('GET', reading.sink);
-    expect(() => reading.read(SWITCH)).toThrow('an upgrade that was not asked for');
+    expect(() => reading.read(SWITCH)).toThrow('an upgrade that was not requested');
   });
 });
 

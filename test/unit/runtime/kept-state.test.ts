@@ -62,8 +62,8 @@ test('a folder that cannot be written at the start is read, and not written late
   await second?.stop();
   expect([learnt, second?.isWritten]).toEqual([['a'], false]);
   expect(log).toEqual([
-    'the folder of state cannot be used: nothing is kept over a restart',
-    'knows what it knew before it was stopped',
+    'the state folder cannot be used: nothing is kept across restarts',
+    'continues with the state from before it was stopped',
   ]);
   expect(await readdir(folder)).toEqual(['weir.state']);
 });

@@ -29,7 +29,7 @@ test.each([
   ['id.example.com', 'is not an absolute URL'],
   ['ftp://id.example.com', 'must begin with https://'],
   ['javascript:alert(1)', 'must begin with https://'],
-  ['https://user:secret@id.example.com', 'must not hold a user name or password'],
+  ['https://user:secret@id.example.com', 'must not contain a user name or password'],
   ['https://id.example.com/#x', 'must not have a fragment'],
   ['http://2130706433/', 'has an IPv4 address in an unusual form: write 127.0.0.1'],
   ['https://0x7f.1/realms/main', 'has an IPv4 address in an unusual form: write 127.0.0.1'],

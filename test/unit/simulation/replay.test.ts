@@ -280,7 +280,7 @@ test('weir simulate says in words what a log cannot answer', async () => {
     'callers under "blocked" cannot be simulated, because the log has only their pseudonyms: those blocked when it was written stay blocked.',
   );
   expect(text).toContain('1 of the requests refused after would first be held (patience 1s)');
-  expect(text).toContain('1 request was refused before the limits were asked');
+  expect(text).toContain('1 request was refused before the limits were checked');
 });
 
 test('weir simulate says that a share of callers is another one in a log', async () => {

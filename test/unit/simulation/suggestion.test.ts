@@ -108,7 +108,7 @@ routes: { "GET /v1/channels/{channel}/messages": messages }
   expect(await told(plain)).toContain(
     'messages, user (otherwise): no token in the logs says a number in the claim rate, so they tell nothing of max: it must allow the largest plan that you sell',
   );
-  expect(await told(sold)).toContain('every token says a number, so the logs tell nothing of otherwise');
+  expect(await told(sold)).toContain('every token has a number, so the logs show nothing about otherwise');
   // Of two that do not fit each other, the larger one counts: no token may have less for its number than without.
   const few = callers('sold', 5, { numbers: { rate: 5 } });
   expect(await told([...few, ...plain], '--format', 'yaml')).toContain('max: 10/5s, otherwise: 10/5s');

@@ -105,7 +105,7 @@ describe('a response on a stream', () => {
     await new Promise(setImmediate);
     expect([sink.events, response.inBody]).toEqual([[], false]);
     if (body === '') response.readEnd();
-    else expect(() => response.readData(Buffer.from(body), null)).toThrow('a body that cannot be');
+    else expect(() => response.readData(Buffer.from(body), null)).toThrow('an invalid body');
     expect(sink.events).toEqual(events);
   });
 

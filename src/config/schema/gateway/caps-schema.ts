@@ -115,7 +115,7 @@ means('maximum', clientTimeoutsSchema);
 export const minReadRateSchema = rateOrOff()
   .prefault('240B/s')
   .describe(
-    'Minimum rate, on the average of timeouts.client_read, at which a client reads while anything waits for it; below it its connection ends. Routes may say otherwise. off: no minimum.',
+    'Minimum rate, averaged over timeouts.client_read, at which a client reads while anything waits for it; below it its connection ends. Routes may say otherwise. off: no minimum.',
   );
 
 /** `shutdown` of gateway.yaml. */

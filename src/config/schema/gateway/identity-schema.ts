@@ -29,7 +29,7 @@ const claim = () => text('expected the name of a claim such as sub');
 const claims = () =>
   z
     .array(claim(), { error: 'expected a list of claims such as [azp, sub]' })
-    .min(1, { error: 'an empty list cannot tell callers apart: name at least one claim' })
+    .min(1, { error: 'an empty list cannot distinguish callers: name at least one claim' })
     .refine(list => new Set(list).size === list.length, { error: 'a claim is listed twice' })
     .refine(list => !list.some(name => OF_ONE_TOKEN.has(name)), {
       error: `${[...OF_ONE_TOKEN].join(', ')} change with every token: use claims that stay the same for a caller`,
@@ -133,7 +133,9 @@ export const accessTokensSchema = z.strictObject({
       claim(),
     )
     .prefault({})
-    .describe('Header fields that tell upstreams who calls, each with its claim. Clients cannot send them.'),
+    .describe(
+      'Header fields that tell upstreams who the caller is, each with its claim. Clients cannot send them.',
+    ),
   roles: means('door', z.array(claim(), { error: 'expected a list of claims such as [groups]' }))
     .refine(list => new Set(list).size === list.length, { error: 'a claim is listed twice' })
     .prefault([])
@@ -146,7 +148,7 @@ export const accessTokensSchema = z.strictObject({
   )
     .optional()
     .describe(
-      "The header field in which trusted proxies tell the client's certificate, for tokens that are bound to one (RFC 8705): as in RFC 9440, or as nginx, Envoy or HAProxy write it. Left out: only the certificate of the connection counts.",
+      "The header field in which trusted proxies send the client's certificate, for tokens that are bound to one (RFC 8705): as in RFC 9440, or as nginx, Envoy or HAProxy write it. Left out: only the certificate of the connection counts.",
     ),
   schemes: means(
     'door',
@@ -199,7 +201,7 @@ export type AccessTokensConfig = z.output<typeof accessTokensSchema>;
 export const signInPaths = {
   refresh: ownPath()
     .optional()
-    .describe('The path where clients trade a refresh token for new tokens, such as /v1/users/refresh.'),
+    .describe('The path where clients exchange a refresh token for new tokens, such as /v1/users/refresh.'),
   sign_out: ownPath()
     .optional()
     .describe(

@@ -25,7 +25,7 @@ export const upstreamKeys = {
   url: upstreamUrl()
     .optional()
     .describe(
-      'The address of the service: http://host:port, or https://host:port for TLS. Each address of a name gets requests. srv+http://name and srv+https://name: hosts and ports from the SRV records of the name. A path behind the port, as in http://host:port/base, goes before every path that is sent there.',
+      'The address of the service: http://host:port, or https://host:port for TLS. Each address of a name gets requests. srv+http://name and srv+https://name: hosts and ports from the SRV records of the name. A path after the port, as in http://host:port/base, goes before every path that is sent there.',
     ),
   urls: z
     .array(weightedUrl(), { error: URLS_EXPECTED })

@@ -151,7 +151,7 @@ describe('classes and groups of limits.yaml', () => {
     ],
     [
       'group: { claim: org, limit: 5/1s }, shadow: { group: { claim: team, limit: 5/1s } }',
-      'buckets.b.shadow.group.claim: the groups of a bucket are told apart by one claim: write "org", as in line 1',
+      'buckets.b.shadow.group.claim: the groups of a bucket are distinguished by one claim: write "org", as in line 1',
     ],
   ])('are refused as %s', async (keys, message) => {
     expect(await errorsIn(bucketWith(keys))).toEqual([message]);

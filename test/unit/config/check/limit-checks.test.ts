@@ -69,7 +69,7 @@ describe('a value of limits.yaml', () => {
     ],
     [
       'nat64_prefixes: ["::/96"]',
-      '1:18: nat64_prefixes[0]: "::/96" is among the addresses that are special: write the prefix that your translator has',
+      '1:18: nat64_prefixes[0]: "::/96" is in a special range of addresses: write the prefix that your translator has',
     ],
     [
       'blocked: { addresses: ["2001:db8:64::/96"] }',

@@ -44,7 +44,7 @@ describe('a route of gRPC', () => {
       'methods: [POST], semicolons: pass, webhook: true, upstream_429: pass, cors: false, min_body_rate: off, timeouts: {}';
     const diagnostics = await diagnosticsOfRoute(`grpc: a.B/C, upstream: calls, ${keys}`);
     expect(diagnostics).toHaveLength(7);
-    expect(diagnostics[0]).toBe('6:37: routes[1]: "methods" says nothing of gRPC calls: leave it out');
+    expect(diagnostics[0]).toBe('6:37: routes[1]: "methods" does not apply to gRPC calls: leave it out');
   });
 
   it('matches no calls of another', async () => {

@@ -103,7 +103,7 @@ describe('the addresses of an upstream', () => {
 
   it('need "tls" for https alone', async () => {
     expect(await diagnosticsIn(upstream('urls: ["http://a"]', 'tls: { server_name: b }'))).toEqual([
-      expect.stringMatching(/^4:5: upstreams.api: "tls" has no use without TLS/),
+      expect.stringMatching(/^4:5: upstreams.api: "tls" has no effect without TLS/),
     ]);
   });
 });

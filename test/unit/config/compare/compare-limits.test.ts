@@ -216,20 +216,20 @@ describe('the comparison of two limits.yaml', () => {
     const found = steps.slice(1).map((now, index) => changes(oneBucket(steps[index] ?? {}), oneBucket(now)));
     expect(found).toEqual([
       ['neutral: bucket b: in shadow: each caller 4 in 5s, before 5 in 5s'],
-      ['stricter: bucket b: holds for 10% of callers and does not limit the others, before in shadow'],
+      ['stricter: bucket b: applies to 10% of callers and does not limit the others, before in shadow'],
       [
-        'stricter: bucket b: holds for all callers, before holds for 10% of callers and does not limit the others',
+        'stricter: bucket b: applies to all callers, before applies to 10% of callers and does not limit the others',
       ],
       ['neutral: bucket b: tries each user 2 in 5s, all callers together 9 in 5s in shadow, before nothing'],
     ]);
     expect(changes({}, { global: { shadow: true } })).toEqual([
-      'looser: global limit: in shadow, before holds for all callers',
+      'looser: global limit: in shadow, before applies to all callers',
     ]);
     expect(changes({}, oneBucket({ user: '5/5s', shadow: true }))).toEqual([
       'neutral: GET /a: in the bucket b (in shadow), before in no bucket',
     ]);
     expect(changes({}, oneBucket({ user: '5/5s', enforce: '10%' }))).toEqual([
-      'stricter: GET /a: in the bucket b (holds for 10% of callers and does not limit the others), before in no bucket: each caller 5 in 5s, before no limit',
+      'stricter: GET /a: in the bucket b (applies to 10% of callers and does not limit the others), before in no bucket: each caller 5 in 5s, before no limit',
     ]);
   });
 

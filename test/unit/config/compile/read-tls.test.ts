@@ -109,7 +109,7 @@ describe('the certificates of a listener', () => {
   it('are warned of where no client can ask for one', async () => {
     expect(await diagnosticsWith(...withPairs(good, good, authority.forHosts('127.0.0.1')))).toEqual([
       expect.stringContaining('served this certificate: an earlier certificate already has all its names'),
-      expect.stringContaining('served this certificate: it holds no DNS name'),
+      expect.stringContaining('served this certificate: it contains no DNS name'),
     ]);
   });
 });

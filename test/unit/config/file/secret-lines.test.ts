@@ -32,7 +32,7 @@ describe('a secret that breaks the file', () => {
       const diagnostics = await diagnosticsIn(`identity_provider:\n  client_secret: ${secret}\n`);
       const told = diagnostics.filter(diagnostic => /^2:\d\d: /.test(diagnostic));
       expect(told.map(diagnostic => diagnostic.replace(/^2:\d\d: /, ''))).toEqual([
-        `this line is not valid YAML, and a secret must not stand in this file: write client_secret: "\${NAME}" to read an environment variable`,
+        `this line is not valid YAML, and a secret must not be in this file: write client_secret: "\${NAME}" to read an environment variable`,
       ]);
     },
   );

@@ -15,7 +15,7 @@ describe('parseYamlText', () => {
     [
       'a second document',
       'a: 1\n---\nb: 2\n',
-      '2:1: a second YAML document starts here: one file holds one, remove the "---"',
+      '2:1: a second YAML document starts here: a file has only one, remove the "---"',
     ],
     ['a tab as indent', 'a:\n\tb: 1\n', '2:1: a tab indents this line: use spaces'],
     ['a list as key', '? [a]\n: 1\n', '1:3: a key must be plain text'],

@@ -133,7 +133,7 @@ describe('redirect and respond', () => {
   it('are no way to serve gRPC', async () => {
     const text = `${HEAD}  - { grpc: a.B/*, respond: { status: 200 } }\nlisten: { grpc: "127.0.0.1:0" }\n`;
     expect((await diagnosticsIn(text)).join()).toContain(
-      '"respond" says nothing of gRPC calls: name an upstream',
+      '"respond" does not apply to gRPC calls: name an upstream',
     );
   });
 

@@ -42,7 +42,7 @@ describe('request_headers', () => {
     ['x.auth.subject', 'access_tokens.identity_headers sets it from the token'],
     [
       'Client-Cert',
-      'the gateway tells the certificate of a client in it: see client_certificates of the listener',
+      'the gateway sends the certificate of a client in it: see client_certificates of the listener',
     ],
     ['X-Forwarded-For', 'the gateway says itself where a request came from: see forwarding_headers'],
     ['X-Real-IP', 'the gateway says itself where a request came from: see forwarding_headers'],
@@ -69,7 +69,7 @@ describe('request_headers', () => {
     ['{ set: {}, remove: [] }', ': changes nothing: write set or remove, or leave it out'],
     [
       '{ set: { X-A: "" } }',
-      '.set.X-A: an empty value sets nothing: to take the field away, list its name under "remove"',
+      '.set.X-A: an empty value sets nothing: to remove the field, list its name under "remove"',
     ],
     [
       '{ set: { X-A: 1 } }',
@@ -85,15 +85,15 @@ describe('request_headers', () => {
     ],
     [
       '{ set: { X-A: "{claims.plan}" } }',
-      '.set.X-A: "{claims.plan}" is no placeholder: write {request_id}, {client_address}, {route} or {claim.NAME}',
+      '.set.X-A: "{claims.plan}" is not a placeholder: write {request_id}, {client_address}, {route} or {claim.NAME}',
     ],
     [
       '{ set: { X-A: "{claim.}" } }',
-      '.set.X-A: "{claim.}" is no placeholder: write {request_id}, {client_address}, {route} or {claim.NAME}',
+      '.set.X-A: "{claim.}" is not a placeholder: write {request_id}, {client_address}, {route} or {claim.NAME}',
     ],
     [
       '{ set: { X-A: "a}" } }',
-      '.set.X-A: "a}" is no placeholder: write {request_id}, {client_address}, {route} or {claim.NAME}',
+      '.set.X-A: "a}" is not a placeholder: write {request_id}, {client_address}, {route} or {claim.NAME}',
     ],
     ['{ set: { X-A: a }, remove: [x_a] }', '.remove[0]: "x_a" is named twice, first in line 6: keep one'],
     [

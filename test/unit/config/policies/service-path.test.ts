@@ -54,7 +54,7 @@ describe('strip_prefix', () => {
   it('is nothing of gRPC calls', async () => {
     const text = `${route('/a', '/a').replace('path: /a', 'grpc: a.B/C').replace('3000"', '3000", protocol: grpc')}listen: { grpc: "127.0.0.1:1" }\n`;
     expect(await diagnosticsIn(text)).toEqual([
-      '4:5: routes[0]: "strip_prefix" says nothing of gRPC calls: leave it out',
+      '4:5: routes[0]: "strip_prefix" does not apply to gRPC calls: leave it out',
     ]);
   });
 });

@@ -64,7 +64,7 @@ describe('an unknown key', () => {
 
   const YET = 'not there yet, see docs/configuration.md#not-there-yet';
   const OTHERS = 'left to others, see docs/configuration.md#what-weir-leaves-to-others';
-  const LIMITS = 'limits of routes stand in limits.yaml: a line of its "routes" names a bucket';
+  const LIMITS = 'limits of routes belong in limits.yaml: a line of its "routes" names a bucket';
 
   it.each([
     ['scope', ': write require: { scopes: [orders.read], roles: [clerk] }'],

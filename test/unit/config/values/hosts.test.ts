@@ -22,9 +22,9 @@ describe('a host in the file', () => {
   test.each([
     ['https://api.example.com/v1', 'a host has no scheme: write "api.example.com"'],
     ['api.example.com/v1', 'a host has no path: write "api.example.com"'],
-    ['api.example.com:8080', 'routes do not look at ports: write "api.example.com"'],
+    ['api.example.com:8080', 'routes do not match ports: write "api.example.com"'],
     ['me@api.example.com', 'a host has no user: write "api.example.com"'],
-    ['2001:db8::7', 'an IPv6 address stands in brackets: write "[2001:db8::7]"'],
+    ['2001:db8::7', 'an IPv6 address needs brackets: write "[2001:db8::7]"'],
     ['b\u00fccher.example.com', 'clients send the ASCII form of a name: write "xn--bcher-kva.example.com"'],
     ['*.b\u00fccher.example', 'clients send the ASCII form of a name: write "*.xn--bcher-kva.example"'],
     ['.example.com', 'a host does not begin with a dot: write "*.example.com"'],
@@ -58,7 +58,7 @@ describe('a host in the file', () => {
   it('is reported at its place in the list of a route', async () => {
     const text = NEEDED.replace('path:', 'hosts: [a.test, "b.test:80", A.test.], path:');
     expect(await diagnosticsIn(text)).toEqual([
-      expect.stringContaining('routes[0].hosts[1]: routes do not look at ports: write "b.test"'),
+      expect.stringContaining('routes[0].hosts[1]: routes do not match ports: write "b.test"'),
       expect.stringContaining('routes[0].hosts[2]: "a.test" is listed twice'),
     ]);
     expect(await diagnosticsIn(NEEDED.replace('path:', 'hosts: [], path:'))).toEqual([
@@ -80,9 +80,9 @@ describe('a host in the file', () => {
   test.each([
     [
       'GET api.example.com:80/v1',
-      'host "api.example.com:80": routes do not look at ports: write "api.example.com"',
+      'host "api.example.com:80": routes do not match ports: write "api.example.com"',
     ],
-    ['GRPC a.test:80/pkg.Service/*', 'host "a.test:80": routes do not look at ports: write "a.test"'],
+    ['GRPC a.test:80/pkg.Service/*', 'host "a.test:80": routes do not match ports: write "a.test"'],
     ['https://api.example.com/v1', 'a path has no scheme and host: write "/v1"'],
     ['v1/things', 'a path starts with "/": write "/v1/things"'],
     ['api.example.com', 'a path starts with "/": write "/api.example.com"'],

@@ -81,7 +81,7 @@ access_tokens: { audience: "\${ID}", bots: { claim: c, value: "\${FLAG}" } }
   it('is a number only as a whole number is written, and of the range that is told', async () => {
     for (const text of ['', ' 7', '7.5', '0x7', '1e3', 'seven', '-7', '0', '1001', '9'.repeat(400)]) {
       expect(await diagnosticsIn(`caps: { fields: "\${N}" }\n${NEEDED}`, { N: text }), text).toEqual([
-        `1:17: caps.fields: expected a whole number from 1 to 1000, but "\${N}" holds something else`,
+        `1:17: caps.fields: expected a whole number from 1 to 1000, but "\${N}" contains something else`,
       ]);
     }
   });
@@ -89,7 +89,7 @@ access_tokens: { audience: "\${ID}", bots: { claim: c, value: "\${FLAG}" } }
   it('is true or false only as that is written', async () => {
     for (const text of ['', 'yes', '1', 'tRUE', 'on']) {
       expect(await diagnosticsIn(`log: { access: "\${FLAG}" }\n${NEEDED}`, { FLAG: text }), text).toEqual([
-        `1:16: log.access: expected true or false, but "\${FLAG}" holds something else`,
+        `1:16: log.access: expected true or false, but "\${FLAG}" contains something else`,
       ]);
     }
   });
@@ -101,24 +101,24 @@ describe('a variable whose text may not stand where it does', () => {
   it.each([
     [
       `timeouts: { keep_alive: "\${V}" }`,
-      `expected a time such as 250ms, 5s, 10m or 1h, but "\${V}" holds something else`,
+      `expected a time such as 250ms, 5s, 10m or 1h, but "\${V}" contains something else`,
     ],
     [
       `log: { level: "\${V}" }`,
-      `expected "trace", "debug", "info", "warn", "error", "fatal" or "silent", but "\${V}" holds something else`,
+      `expected "trace", "debug", "info", "warn", "error", "fatal" or "silent", but "\${V}" contains something else`,
     ],
     [
       `trusted_proxies: ["\${V}"]`,
-      `expected a network or an address such as 10.1.0.0/16, 2001:db8::/32 or 192.0.2.7, but "\${V}" holds something else`,
+      `expected a network or an address such as 10.1.0.0/16, 2001:db8::/32 or 192.0.2.7, but "\${V}" contains something else`,
     ],
     [
       `trusted_proxies: "\${V}"`,
-      `expected the word none, or a list of networks such as [10.1.0.0/16], but "\${V}" holds something else`,
+      `expected the word none, or a list of networks such as [10.1.0.0/16], but "\${V}" contains something else`,
     ],
     [`timeouts: "\${V}"`, `expected a map of keys, which no variable can hold, found "\${V}"`],
     [
       `listen: { http: "\${V}" }`,
-      `expected host:port such as 0.0.0.0:8080, 127.0.0.1:8080 or "[::]:8080", but "\${V}" holds something else`,
+      `expected host:port such as 0.0.0.0:8080, 127.0.0.1:8080 or "[::]:8080", but "\${V}" contains something else`,
     ],
   ])('is told without it: %s', async (line, message) => {
     const diagnostics = await diagnosticsIn(`${line}\n${NEEDED}`, env);
@@ -128,11 +128,11 @@ describe('a variable whose text may not stand where it does', () => {
   it.each([
     [
       `upstreams: { api: { url: "http://api" } }\nroutes: [{ path: "\${V}", upstream: api, authentication: none }]\n`,
-      `expected a path such as /v1/things/{id}, but "\${V}" holds something else`,
+      `expected a path such as /v1/things/{id}, but "\${V}" contains something else`,
     ],
     [
       `trusted_proxies: ["\${N}"]\n${NEEDED}`,
-      `expected a network such as 10.1.0.0/16, but "\${N}" holds something else`,
+      `expected a network such as 10.1.0.0/16, but "\${N}" contains something else`,
     ],
   ])('is told without it where the message would quote it, too', async (text, message) => {
     const diagnostics = await diagnosticsIn(text, { ...env, N: '10.1.0.0/99' });
@@ -148,7 +148,7 @@ describe('a variable whose text may not stand where it does', () => {
       ok: false,
       diagnostics: [
         {
-          message: `global.bot: expected a number and a period such as 20/5s, but "\${V}" holds something else`,
+          message: `global.bot: expected a number and a period such as 20/5s, but "\${V}" contains something else`,
         },
       ],
     });

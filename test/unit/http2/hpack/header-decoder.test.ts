@@ -199,7 +199,7 @@ describe('a header section', () => {
       blocks => requestSection(...blocks).flaw,
     );
     expect(flaws).toEqual([
-      ...['content-length that comes twice', 'a pseudo-field behind a field'],
+      ...['content-length that comes twice', 'a pseudo-header field after a regular field'],
       ...['a pseudo-field that comes twice', 'a field that HTTP/2 forbids'],
     ]);
   });
@@ -211,7 +211,7 @@ describe('a header section', () => {
 
   test.each([
     ['a field that HTTP/2 forbids', literal('bad-a', '1')],
-    ['a pseudo-field behind a field', literal('a', '1') + literal(':status', '200')],
+    ['a pseudo-header field after a regular field', literal('a', '1') + literal(':status', '200')],
     ['a pseudo-field behind one that is dropped', literal('drop-a', '1') + literal(':status', '200')],
     ['a second pseudo-field', literal(':status', '200') + literal(':status', '200')],
     ['too many fields', literal('a', '1').repeat(11)],

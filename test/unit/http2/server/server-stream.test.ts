@@ -100,7 +100,7 @@ describe('a malformed request', () => {
     ['with a second path', [[':path', '/'], ...request()]],
     ['with a pseudo-field of a response', [[':status', '200'], ...request()]],
     ['with an unknown pseudo-field', [[':x', 'y'], ...request()]],
-    ['with a pseudo-field behind a field', [['x-a', 'b'], ...request()]],
+    ['with a pseudo-header field after a regular field', [['x-a', 'b'], ...request()]],
     ['with capitals in a name', [...request(), ['X-A', 'b']]],
     ['with a name that is no token', [...request(), ['x a', 'b']]],
     ['with a value of more lines', [...request(), ['x-a', 'b\r\nc: d']]],
@@ -146,11 +146,7 @@ describe('a malformed request', () => {
       [data('12345'), headers(1, [[':path', '/']])],
       'a pseudo-field in trailers',
     ],
-    [
-      'with trailers that cannot be',
-      [data('12345'), headers(1, [['X', '1']])],
-      'a field that HTTP/2 forbids',
-    ],
+    ['with invalid trailers', [data('12345'), headers(1, [['X', '1']])], 'a field that HTTP/2 forbids'],
   ])('is one with a body %s, answered or not', (_, frames, why) => {
     const unanswered = posting({}, true, LONG);
     unanswered.scripted.send(...frames);

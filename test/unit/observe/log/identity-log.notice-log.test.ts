@@ -14,6 +14,6 @@ test('a not-before mark that is taken back is not logged as one from 1970', () =
   log.noticeReceived({ ...push, notBeforeS: 0 });
   expect(lines.map(({ msg, notBefore }) => [msg, notBefore])).toEqual([
     ['the provider moved the not-before mark: older tokens are refused', '2026-09-21T14:13:20.000Z'],
-    ['the provider took its not-before mark back: it no longer refuses older tokens', undefined],
+    ['the provider withdrew its not-before mark: it no longer refuses older tokens', undefined],
   ]);
 });

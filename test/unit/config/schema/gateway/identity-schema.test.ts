@@ -57,7 +57,7 @@ describe('a value of identity_provider', () => {
     ],
     ['issuer: "ftp://id.example.com"', '30: issuer: must begin with https://'],
     ['issuer: "http://id.example.com"', `30: issuer: ${HTTP}`],
-    ['issuer: "https://u:hunter2@id"', '30: issuer: must not hold a user name or password'],
+    ['issuer: "https://u:hunter2@id"', '30: issuer: must not contain a user name or password'],
     ['issuer: "https://id?a=b"', '30: issuer: must not have a query'],
     ['issuer: "https://id#a"', '30: issuer: must not have a fragment'],
     ['issuer: "https://id.example.com "', '30: issuer: must not contain spaces or line breaks'],
@@ -72,7 +72,7 @@ describe('a value of identity_provider', () => {
     ['endpoints: { token: "http://id.svc" }', `42: endpoints.token: ${HTTP}`],
     [
       'endpoints: { key_set: "https://u:hunter2@id" }',
-      '44: endpoints.key_set: must not hold a user name or password',
+      '44: endpoints.key_set: must not contain a user name or password',
     ],
     ['endpoints: { jwks: x }', '35: endpoints: unknown key "jwks"'],
     ['allow_http: yes', '34: allow_http: expected true or false, found "yes", did you mean true?'],
@@ -155,7 +155,7 @@ describe('a value of access_tokens', () => {
       'principal: sub',
       '29: principal: expected a list of claims such as [azp, sub], found "sub", did you mean [sub]?',
     ],
-    ['principal: []', '29: principal: an empty list cannot tell callers apart: name at least one claim'],
+    ['principal: []', '29: principal: an empty list cannot distinguish callers: name at least one claim'],
     ['principal: [sub, sub]', '29: principal: a claim is listed twice'],
     [
       'principal: [sub, jti]',
@@ -171,7 +171,7 @@ describe('a value of access_tokens', () => {
     ],
     [
       'bots: { claim: x, principal: [] }',
-      '47: bots.principal: an empty list cannot tell callers apart: name at least one claim',
+      '47: bots.principal: an empty list cannot distinguish callers: name at least one claim',
     ],
     ['identity_headers: [X-A]', '36: identity_headers: expected a map of keys, found a list'],
     ['identity_headers: { X-A: 7 }', `43: identity_headers.X-A: ${CLAIM}, found 7`],
