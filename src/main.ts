@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { isMainThread } from 'node:worker_threads';
 
-const LEAST_NODE = 26;
+const MIN_NODE = 26;
 
-if (Number(process.versions.node.split('.')[0]) < LEAST_NODE) {
-  process.stderr.write(`weir: needs Node.js ${LEAST_NODE} or newer, this is ${process.versions.node}\n`);
+if (Number(process.versions.node.split('.')[0]) < MIN_NODE) {
+  process.stderr.write(`weir: needs Node.js ${MIN_NODE} or newer, this is ${process.versions.node}\n`);
   process.exitCode = 1;
 } else if (isMainThread) {
   collectOldObjectsEarly();

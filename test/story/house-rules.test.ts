@@ -223,7 +223,7 @@ describe('the check of words', () => {
 
   it.each<[where: string, name: string, text: string, words: string]>([
     ['a comment', 'http/line.ts', '\n// The pool beside it.\nexport const x = 1;\n', 'beside'],
-    ['a message', 'http/line.ts', '\nexport const x = `mends ${1}`;\n', 'mends'],
+    ['a message', 'http/line.ts', "\nexport const x = 'it mends';\n", 'mends'],
     ['a document', 'README.md', '# Rooms\nA known hole.\n', 'known hole'],
     ['a comment above a type', 'http/line.ts', '\n/** Lists calls. */\nexport type X = 1;\n', 'Lists'],
   ])('refuses a word that is not ours in %s, and says what to write', async (_where, name, text, words) => {

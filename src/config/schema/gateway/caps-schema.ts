@@ -11,12 +11,12 @@ import {
 } from '../../values/index.ts';
 
 /** Maximum threads that serve clients. */
-export const MOST_WORKERS = 256;
+export const MAX_WORKERS = 256;
 
 /** `workers` of gateway.yaml. */
 export const workersSchema = z
-  .union([z.literal('auto'), count(MOST_WORKERS)], {
-    error: `expected auto, or a whole number from 1 to ${MOST_WORKERS}`,
+  .union([z.literal('auto'), count(MAX_WORKERS)], {
+    error: `expected auto, or a whole number from 1 to ${MAX_WORKERS}`,
   })
   .prefault(1)
   .describe(
