@@ -62,7 +62,7 @@ export class ReadPace {
     return this.isMeasured ? nowMs - this.#movedAtMs : 0;
   }
 
-  /** Continues with another count of the same bytes, now at `bytes`. */
+  /** Replaces the count of bytes by another one of the same bytes, such as the kernel's. */
   recount(bytes: number): void {
     const change = bytes - this.#bytes;
     this.#bytes = bytes;

@@ -23,7 +23,7 @@ export interface CapCost {
 export const CAP_COSTS = {
   connections: {
     key: 'caps.connections',
-    one: 'a connection over TLS that rests',
+    one: 'an idle connection over TLS',
     most: 20_000,
     bytes: () => 64 * KIB,
   },

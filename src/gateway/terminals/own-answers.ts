@@ -55,7 +55,7 @@ type Use = (body: Buffer) => Promise<SignInResponse | GatewayError>;
 function serveBody(exchange: Exchange, use: Use): Served {
   const refusal = bodyRefusal(exchange);
   if (refusal !== null) return exchange.answerError(refusal);
-  return readWhole(exchange, MAX_REQUEST_BYTES, body =>
+  return readCompleteBody(exchange, MAX_REQUEST_BYTES, body =>
     // The promise always settles: the provider has a timeout.
     answerLater(exchange, use(body), response => reply(exchange, response)),
   );
@@ -80,7 +80,7 @@ export function serveNotice(exchange: Exchange, { route }: NoticeDestination): S
   if (notices === undefined) return exchange.answerError(errors.noRoute());
   if (!route.methods.includes(exchange.downstream.method))
     return exchange.answerError(errors.wrongMethod(route.methods.join(', ')));
-  return readWhole(exchange, MAX_NOTICE_BYTES, body => {
+  return readCompleteBody(exchange, MAX_NOTICE_BYTES, body => {
     const contentType = firstValue(exchange.downstream.fields, 'content-type');
     // The promise always settles: fetching keys has a timeout, and so has Redis.
     const taken = notices.take({ kind: route.notice, contentType, body, address: exchange.addressKey });
@@ -115,13 +115,13 @@ export function serveMetadata(exchange: Exchange, { route }: MetadataDestination
 }
 
 /**
- * The body is small, so one deadline is enough. `readWhole` limits the size of the data but not of its framing, which the
+ * The body is small, so one deadline is enough. `readCompleteBody` limits the size of the data but not of its framing, which the
  * deadline bounds well enough.
  */
 const BODY_TERMS: BodyTerms = { maxBytes: null, minBytesPerS: null, deadlineMs: 10_000 };
 
 /** Reads the complete body, then answers. If the client disconnects first, does nothing. */
-function readWhole(exchange: Exchange, maxBytes: number, then: (body: Buffer) => Served): Served {
+function readCompleteBody(exchange: Exchange, maxBytes: number, then: (body: Buffer) => Served): Served {
   if (exchange.bodyLength === 0) return then(Buffer.alloc(0));
   if (exchange.bodyLength !== 'chunked' && exchange.bodyLength > maxBytes)
     return exchange.answerError(errors.bodyTooLarge());

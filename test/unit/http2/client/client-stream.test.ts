@@ -124,7 +124,7 @@ describe('the window of a stream', () => {
   test('that overflows resets the stream alone', () => {
     const { scripted, events } = asking();
     scripted.send(frame(TYPE.windowUpdate, 0, 1, uint32(0x7fffffff)));
-    expect(events).toEqual(['closed: malformed a window of the stream that overflows']);
+    expect(events).toEqual(['closed: malformed an overflow of a stream window']);
     expect(scripted.frames()).toEqual(['reset 1 00000003']);
   });
 });
