@@ -54,7 +54,7 @@ interface Plane {
  * die, and ends them. A configuration is used by all or by none.
  */
 export class ControlPlane implements Workers {
-  /** Resolves to why the process must end, if workers die repeatedly. */
+  /** Resolves, with the reason, if the process must end because workers die repeatedly. */
   readonly failed: Promise<string>;
   readonly reports: WorkerReports;
   readonly #options: Omit<ControlOptions, 'loaded'>;

@@ -73,7 +73,7 @@ export const capsSchema = z
       size({ min: '1MiB', max: '1024GiB' })
         .prefault('1GiB')
         .describe(
-          'Maximum of the bytes that wait for clients and of those that are kept of their bodies, in all workers together; beyond it connections end, those first whose clients take the least. Default: a quarter of the memory that the process may use, from 64MiB to 1GiB.',
+          'Maximum of the bytes that wait for clients and of those that are kept of their bodies, in all workers together; beyond it connections are closed, beginning with those whose clients read the least. Default: a quarter of the memory that the process may use, from 64MiB to 1GiB.',
         ),
     ),
   })

@@ -129,10 +129,10 @@ describe('the window of a stream', () => {
   });
 });
 
-test.each(['', 'body'])('a body in front of its head is malformed: "%s"', body => {
+test.each(['', 'body'])('a body before its head is malformed: "%s"', body => {
   const { scripted, events } = asking();
   scripted.send(data(body));
-  expect(events).toEqual(['closed: malformed a body in front of its head']);
+  expect(events).toEqual(['closed: malformed a body before its head']);
   expect(scripted.frames()).toEqual(['reset 1 00000001']);
 });
 
