@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { isMainThread } from 'node:worker_threads';
 
-const LEAST_NODE = 26;
+const MIN_NODE = 26;
 
-if (Number(process.versions.node.split('.')[0]) < LEAST_NODE) {
-  process.stderr.write(`weir: needs Node.js ${LEAST_NODE} or newer, this is ${process.versions.node}\n`);
+if (Number(process.versions.node.split('.')[0]) < MIN_NODE) {
+  process.stderr.write(`weir: needs Node.js ${MIN_NODE} or newer, this is ${process.versions.node}\n`);
   process.exitCode = 1;
 } else if (isMainThread) {
   collectOldObjectsEarly();
@@ -17,13 +17,13 @@ if (Number(process.versions.node.split('.')[0]) < LEAST_NODE) {
   if (process.argv[2] === 'serve') process.on('SIGHUP', () => {});
   const { nameSourcesInStacks, runCommandLine } = await load();
   nameSourcesInStacks();
-  // A reader that stops early, such as `weir schema | head`, is no failure: the command ends with its usual exit code.
+  // A reader that stops early, such as `weir schema | head`, is not an error: the command ends with its usual exit code.
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
     if (code === 'EPIPE' || code === 'ERR_STREAM_DESTROYED') return;
     process.stderr.write(`weir: cannot write to standard output: ${code}\n`);
     process.exit(1);
   });
-  // If standard error cannot be written, only the exit code can tell.
+  // If standard error cannot be written, only the exit code can report it.
   process.stderr.on('error', () => {});
   process.exitCode = await runCommandLine(process.argv.slice(2), {
     env: process.env,
@@ -48,9 +48,9 @@ if (Number(process.versions.node.split('.')[0]) < LEAST_NODE) {
 }
 
 /**
- * Has V8 collect all objects once they take twice what was in use, not four times that. With 1,000 requests in flight, most young
- * objects grow old before they are garbage: the peak is 208 MiB then instead of 286, for the same processor time. V8 takes compiled
- * code only where this flag is as it was when it was kept: workers, which start later, take that of the main thread.
+ * Makes V8 collect all objects once they take twice what was in use, instead of four times that. With 1,000 requests in flight, most young
+ * objects grow old before they are garbage: the peak is then 208 MiB instead of 286, for the same processor time. V8 reuses cached code
+ * only if this flag is the same as when the code was cached. Workers start later and share the flag of the main thread.
  */
 function collectOldObjectsEarly() {
   setFlagsFromString('--heap-growing-percent=100');

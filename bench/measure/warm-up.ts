@@ -1,7 +1,7 @@
 import type { Settings } from '../bench.ts';
 
 /** Bounds the warm-up. */
-const MOST_STEPS = { full: 12, quick: 6 } as const;
+const MAX_STEPS = { full: 12, quick: 6 } as const;
 const FEWEST_STEPS = 3;
 /** The last steps, of which none may be cheaper by more than `NOTICEABLE` than all before them. */
 const STILL_STEPS = 2;
@@ -15,7 +15,7 @@ const NOTICEABLE = 0.05;
  */
 export async function warmUp(step: () => Promise<number>, mode: Settings['mode']): Promise<number> {
   const costs: number[] = [];
-  for (let steps = 0; steps < MOST_STEPS[mode] && !hasSettled(costs); steps++) {
+  for (let steps = 0; steps < MAX_STEPS[mode] && !hasSettled(costs); steps++) {
     const cost = await step();
     // On a busy machine, connecting a thousand clients can take the whole step.
     if (Number.isFinite(cost)) costs.push(cost);

@@ -182,7 +182,7 @@ const MAX_MS = 10_000;
 /** Bounds the number and the time of TLS handshakes on the admin listener. If there are too many, closes the oldest. */
 class HandshakeLimit {
   /** Handshakes by remote address and port, which the accepted socket and the TLS socket share. Oldest first. */
-  readonly #underWay = new Map<string, { readonly socket: Socket; readonly timer: core.Timer }>();
+  readonly #inProgress = new Map<string, { readonly socket: Socket; readonly timer: core.Timer }>();
   readonly #clock: core.TimerClock;
 
   constructor(clock: core.TimerClock) {
@@ -190,11 +190,11 @@ class HandshakeLimit {
   }
 
   begin(socket: Socket): void {
-    const [oldest] = this.#underWay.values();
-    if (oldest !== undefined && this.#underWay.size >= MAX_UNDER_WAY) this.#giveUp(oldest.socket);
+    const [oldest] = this.#inProgress.values();
+    if (oldest !== undefined && this.#inProgress.size >= MAX_UNDER_WAY) this.#giveUp(oldest.socket);
     const timer = this.#clock.after(MAX_MS, () => this.#giveUp(socket));
     const key = keyOf(socket);
-    this.#underWay.set(key, { socket, timer });
+    this.#inProgress.set(key, { socket, timer });
     socket.once('close', () => this.#forget(key));
   }
 
@@ -209,8 +209,8 @@ class HandshakeLimit {
   }
 
   #forget(key: string): void {
-    this.#clock.cancel(this.#underWay.get(key)?.timer ?? null);
-    this.#underWay.delete(key);
+    this.#clock.cancel(this.#inProgress.get(key)?.timer ?? null);
+    this.#inProgress.delete(key);
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { areWorkersTold, exceedsMemory, memoryInWords, workersInWords } from '../config/index.ts';
+import { areWorkersShown, exceedsMemory, memoryInWords, workersInWords } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
 import type { Fact, HtmlPart } from './html.ts';
 import { factTable, Html, html, lined, listTable, momentHtml, SCRIPT, STYLE, section, span } from './html.ts';
@@ -94,7 +94,7 @@ function configurationSection({
       ...notInUse(now, atMs),
       ['Process started', momentHtml(startedAtMs, atMs)],
       ['Node.js', node],
-      ...(areWorkersTold(workers) ? [['Workers', workersInWords(workers)] satisfies Fact] : []),
+      ...(areWorkersShown(workers) ? [['Workers', workersInWords(workers)] satisfies Fact] : []),
       ['Memory with all caps full', memoryHtml(memory)],
       ['Client connections', traffic.connections],
       ['Requests in flight', traffic.requestsInFlight],

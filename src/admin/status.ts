@@ -1,5 +1,5 @@
 import type { MemoryModel, ReloadRecord, RestartKey, WorkersModel } from '../config/index.ts';
-import { escapeUnseen, type UnlistedProxy } from '../core/index.ts';
+import { escapeInvisible, type UnlistedProxy } from '../core/index.ts';
 import type { BucketInFlight } from '../limits/index.ts';
 import type * as observe from '../observe/index.ts';
 import type { ProviderFacts } from '../runtime/index.ts';
@@ -187,7 +187,7 @@ export type ShadowRestrictionStatus = CallerName & Pick<RestrictionStatus, 'reas
 
 /** The status for programs: times become ISO 8601, under names without `Ms`. */
 export function statusAsJson(status: GatewayStatus): string {
-  return `${escapeUnseen(JSON.stringify(withDates(status), null, 2))}\n`;
+  return `${escapeInvisible(JSON.stringify(withDates(status), null, 2))}\n`;
 }
 
 function withDates(value: unknown): unknown {

@@ -28,7 +28,7 @@ import {
   systemClock,
 } from '../core/index.ts';
 import { Gateway, UnlistedProxies } from '../gateway/index.ts';
-import { besideCounters } from '../limits/index.ts';
+import { tableSizeFor } from '../limits/index.ts';
 import type { Logger, SpanExport, SpanPeer } from '../observe/index.ts';
 import { Observation, openSpanExport } from '../observe/index.ts';
 import {
@@ -49,7 +49,7 @@ import type { App, AppOptions, PlaneApp, Service, SharedParts, Workers } from '.
 import { type ReportExtent, type WorkerReport, WorkerReports } from './worker-reports.ts';
 
 /** Maximum paths and callers whose names in the log are remembered. */
-const MOST_NAMES = 20_000;
+const MAX_NAMES = 20_000;
 /** A gateway without workers does not fail. */
 const NEVER = new Promise<string>(() => {});
 
@@ -263,7 +263,7 @@ class RunningApp implements PlaneApp {
       ...this.#system,
       log: this.#log,
       instance,
-      logging: { ...first.log, remembered: besideCounters(MOST_NAMES, first.caps.limitKeys) },
+      logging: { ...first.log, remembered: tableSizeFor(MAX_NAMES, first.caps.limitKeys) },
       pseudonymKey: this.#memory.secret('pseudonyms', 32),
       labels: first.labels,
       sharesStore: first.store.kind !== 'memory',
@@ -282,7 +282,7 @@ class RunningApp implements PlaneApp {
     const { reloads } = this.#observation;
     const budget = (name: string, options: auth.BudgetOptions) =>
       new VerificationBudget(options, this.#clock, this.#memory, name);
-    const maxAddresses = besideCounters(UNUSED_BUDGET.maxAddresses, first.caps.limitKeys);
+    const maxAddresses = tableSizeFor(UNUSED_BUDGET.maxAddresses, first.caps.limitKeys);
     const claim = (name: string, forMs: number) => this.#limiting.claim(name, forMs);
     return new Generations(first, {
       identity: {

@@ -43,7 +43,7 @@ interface WorkerState {
 }
 
 /** A worker that runs now. */
-interface Living {
+interface RunningWorker {
   readonly startedAtMs: number;
   readonly ask: (wanted: ReportExtent) => Promise<WorkerReport>;
   /** Its last report, and when that arrived; `null` before the first. */
@@ -57,7 +57,7 @@ interface Living {
 /** What is known about a worker number. Kept when the worker is replaced. */
 interface Seat {
   /** `null` while a worker is being replaced. */
-  living: Living | null;
+  running: RunningWorker | null;
   replacements: number;
   requests: number;
 }
@@ -87,29 +87,29 @@ export class WorkerReports {
    *
    * @param ask requests a report from it
    */
-  started(worker: number, ask: Living['ask']): (report: WorkerReport) => void {
-    const seat = this.#seats.get(worker) ?? { living: null, replacements: -1, requests: 0 };
+  started(worker: number, ask: RunningWorker['ask']): (report: WorkerReport) => void {
+    const seat = this.#seats.get(worker) ?? { running: null, replacements: -1, requests: 0 };
     const startedAtMs = this.#clock.epochMs();
-    const living: Living = { startedAtMs, ask, last: null, heardAtMs: 0, state: null, levels: [] };
-    seat.living = living;
+    const running: RunningWorker = { startedAtMs, ask, last: null, heardAtMs: 0, state: null, levels: [] };
+    seat.running = running;
     seat.replacements++;
     this.#seats.set(worker, seat);
-    return report => this.#heard(seat, living, report);
+    return report => this.#heard(seat, running, report);
   }
 
   ended(worker: number): void {
     const seat = this.#seats.get(worker);
-    const { levels = [] } = seat?.living ?? {};
+    const { levels = [] } = seat?.running ?? {};
     this.#gone.push(levels.filter(({ type }) => String(type) === 'histogram'));
-    if (seat !== undefined) seat.living = null;
+    if (seat !== undefined) seat.running = null;
   }
 
   /** Asks all workers for a report. Resolves when they have answered, or after half a second: a late answer still counts. */
   async refresh(wanted: ReportExtent): Promise<void> {
     if (this.#seats.size === 0) return;
     const asked = [...this.#seats.values()].map(async seat => {
-      const { living } = seat;
-      if (living !== null) this.#heard(seat, living, await living.ask(wanted));
+      const { running } = seat;
+      if (running !== null) this.#heard(seat, running, await running.ask(wanted));
     });
     await finishedWithin(WAIT_MS, Promise.allSettled(asked), this.#clock);
   }
@@ -119,7 +119,7 @@ export class WorkerReports {
     // Scrapes are merged one after the other: a worker that dies meanwhile is added to the end of the list.
     this.#joining = this.#joining.then(() => this.#joinGone());
     await this.#joining;
-    return [...this.#gone, ...this.#living.map(({ levels }) => levels)];
+    return [...this.#gone, ...this.#running.map(({ levels }) => levels)];
   }
 
   async #joinGone(): Promise<void> {
@@ -142,14 +142,14 @@ export class WorkerReports {
 
   get views(): WorkerView[] {
     const nowMs = this.#clock.monotonicMs();
-    return Array.from(this.#seats, ([worker, { living, replacements, requests }]) => ({
+    return Array.from(this.#seats, ([worker, { running, replacements, requests }]) => ({
       worker,
-      isUp: living !== null && living.last !== null && nowMs - living.heardAtMs < SILENT_MS,
-      startedAtMs: living?.startedAtMs ?? null,
+      isUp: running !== null && running.last !== null && nowMs - running.heardAtMs < SILENT_MS,
+      startedAtMs: running?.startedAtMs ?? null,
       ...{ replacements, requests },
-      connections: living?.last?.connections ?? 0,
-      requestsInFlight: living?.last?.requestsInFlight ?? 0,
-      loopDelayMs: living?.last?.loopDelayMs ?? null,
+      connections: running?.last?.connections ?? 0,
+      requestsInFlight: running?.last?.requestsInFlight ?? 0,
+      loopDelayMs: running?.last?.loopDelayMs ?? null,
     }));
   }
 
@@ -179,25 +179,25 @@ export class WorkerReports {
     return [...new Map(reports.map(report => [report.address, report])).values()];
   }
 
-  #heard(seat: Seat, living: Living, report: WorkerReport): void {
+  #heard(seat: Seat, running: RunningWorker, report: WorkerReport): void {
     this.#count(report.growth);
     seat.requests += requestsIn(report.growth);
-    living.last = report;
-    living.state = report.state ?? living.state;
-    living.levels = report.levels ?? living.levels;
-    living.heardAtMs = this.#clock.monotonicMs();
+    running.last = report;
+    running.state = report.state ?? running.state;
+    running.levels = report.levels ?? running.levels;
+    running.heardAtMs = this.#clock.monotonicMs();
   }
 
-  get #living(): Living[] {
-    return [...this.#seats.values()].flatMap(({ living }) => living ?? []);
+  get #running(): RunningWorker[] {
+    return [...this.#seats.values()].flatMap(({ running }) => running ?? []);
   }
 
   get #states(): WorkerState[] {
-    return this.#living.flatMap(({ state }) => state ?? []);
+    return this.#running.flatMap(({ state }) => state ?? []);
   }
 
   get #last(): WorkerReport[] {
-    return this.#living.flatMap(({ last }) => last ?? []);
+    return this.#running.flatMap(({ last }) => last ?? []);
   }
 }
 

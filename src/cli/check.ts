@@ -8,7 +8,7 @@ import type {
   WrittenRoute,
 } from '../config/index.ts';
 import {
-  areWorkersTold,
+  areWorkersShown,
   didYouMean,
   loadConfig,
   memoryInWords,
@@ -105,7 +105,7 @@ function contents({ snapshot, files }: LoadedConfig): string[] {
   return [
     many(routesIn(snapshot), 'route'),
     many(snapshot.upstreams.length, 'upstream'),
-    ...(areWorkersTold(snapshot.workers) ? [`workers: ${workersInWords(snapshot.workers)}`] : []),
+    ...(areWorkersShown(snapshot.workers) ? [`workers: ${workersInWords(snapshot.workers)}`] : []),
     ...(snapshot.identity?.providers ?? []).map(({ provider }) => `provider ${provider.issuer}`),
     ...(isSignInOff(snapshot) ? [SIGN_IN_OFF] : []),
     ...(limitsFiles.length === 0

@@ -1,5 +1,5 @@
 import { didYouMean } from '../config/index.ts';
-import { escapeUnseen, readVersion } from '../core/index.ts';
+import { escapeInvisible, readVersion } from '../core/index.ts';
 import { type Command, type CommandOutput, ExitCode, UsageError } from './command.ts';
 
 export type { CommandOutput } from './command.ts';
@@ -66,7 +66,7 @@ export async function runWorkerThread(): Promise<void> {
 /** Runs `weir` with its command-line arguments. Resolves to the exit code. */
 export function runCommandLine(args: readonly string[], { env, out, err }: CommandOutput): Promise<number> {
   // Escape control characters: printed names come from files, paths and claims, and must not control the terminal.
-  return run(args, { env, out: text => out(escapeUnseen(text)), err: text => err(escapeUnseen(text)) });
+  return run(args, { env, out: text => out(escapeInvisible(text)), err: text => err(escapeInvisible(text)) });
 }
 
 async function run(args: readonly string[], terminal: CommandOutput): Promise<number> {

@@ -1,7 +1,7 @@
 import { type App, startApp } from '../app/index.ts';
 import type { LoadedConfig, Snapshot } from '../config/index.ts';
 import {
-  areWorkersTold,
+  areWorkersShown,
   formatDiagnostic,
   formatHostPort,
   memoryInWords,
@@ -89,7 +89,7 @@ function logAddresses(log: Logger, { addresses }: App, config: string, snapshot:
   // Omit the redirecting listener if there is none, as in most gateways.
   const redirect = addresses.redirect === null ? {} : { redirect: formatHostPort(addresses.redirect) };
   const signIn = isSignInOff(snapshot) ? { signIn: SIGN_IN_OFF } : {};
-  const workers = areWorkersTold(snapshot.workers) ? { workers: workersInWords(snapshot.workers) } : {};
+  const workers = areWorkersShown(snapshot.workers) ? { workers: workersInWords(snapshot.workers) } : {};
   const { hash } = snapshot;
   const memory = memoryInWords(snapshot.memory);
   const versions = { version: readVersion(), node: process.versions.node };

@@ -255,7 +255,10 @@ function keysOf({ bucket, class: name }: SuggestedLimit): readonly (readonly str
 }
 
 /** Whose needs were measured, if not a class of callers. */
-const WHO: Readonly<Record<string, string | undefined>> = { group: 'groups', resource: 'main values' };
+const GROUP_NAMES: Readonly<Record<string, string | undefined>> = {
+  group: 'groups',
+  resource: 'main values',
+};
 
 function changeOf(path: readonly string[], limit: SuggestedLimit, suggestion: Suggestion): QuotaChange[] {
   const { callers, class: callerClass, part, periodMs, needs, now, suggested: units } = limit;
@@ -263,7 +266,7 @@ function changeOf(path: readonly string[], limit: SuggestedLimit, suggestion: Su
   const { percentile } = suggestion;
   const said =
     part === null ? '' : part === 'max' ? ' whose tokens have a number' : ' whose tokens have none';
-  const who = WHO[callerClass] ?? `callers of class ${callerClass}${said}`;
+  const who = GROUP_NAMES[callerClass] ?? `callers of class ${callerClass}${said}`;
   const why = `${path.at(-1)}: ${percentile} % of ${formatCount(callers)} ${who} need at most ${formatCount(needs[percentile] ?? 0)} in ${formatDuration(periodMs)}; was ${now}`;
   return [{ path, units, periodMs, why }];
 }

@@ -12,8 +12,8 @@ export {
   describeBucketSettings,
   describePolicies,
   describeUpstreamSettings,
-  LEAST_BODY_RATE,
   locationFor,
+  MIN_BODY_RATE,
 } from './policies/index.ts';
 export * from './reload/index.ts';
 export type { ExpectedOutcome, JsonSchema, TestedRequest } from './schema/index.ts';

@@ -51,7 +51,7 @@ export interface Claims {
 }
 
 /** The latest states by key: one thread of the process determines them and informs the others. */
-export interface ToldStates<State> {
+export interface PublishedStates<State> {
   readonly role: 'tells';
   /** Sets the current state; `null` if there is none any more. Copied as by `structuredClone`. */
   tell(key: string, state: State | null): void;
@@ -65,4 +65,4 @@ export interface LearntStates<State> {
 }
 
 /** A thread's view, of either kind. */
-export type SharedStates<State> = ToldStates<State> | LearntStates<State>;
+export type SharedStates<State> = PublishedStates<State> | LearntStates<State>;

@@ -98,14 +98,14 @@ function processorsIn(status: string): number | undefined {
   }, 0);
 }
 
-const MOST_BYTES = 64 * 1024;
+const MAX_BYTES = 64 * 1024;
 
 /** The beginning of a small file; empty if it cannot be read. */
 async function readText(path: string, files: Files): Promise<string> {
   const file = await files.open(path).catch(() => null);
   if (file === null) return '';
   try {
-    const bytes = Buffer.alloc(MOST_BYTES);
+    const bytes = Buffer.alloc(MAX_BYTES);
     const { bytesRead } = await file.read(bytes, 0, bytes.length, null);
     return bytes.toString('latin1', 0, bytesRead);
   } catch {

@@ -23,11 +23,11 @@ export function digestOf(text: string): string {
  * Characters that are invisible to a reader but not to a terminal: controls (C0 except line feed and tab, DEL, C1), line and
  * paragraph separators, and the marks that change the direction of text, so that it reads as something else.
  */
-const UNSEEN = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+const INVISIBLE = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 /** Replaces invisible characters by their JSON escape (`\u009b`): the meaning of valid JSON stays the same. */
-export function escapeUnseen(text: string): string {
-  return text.replaceAll(UNSEEN, found => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
+export function escapeInvisible(text: string): string {
+  return text.replaceAll(INVISIBLE, found => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };

@@ -86,7 +86,7 @@ export class HeldRequests {
     decision: Decision,
     conclude: (decision: Decision) => Result,
   ): Hold<Result> | null {
-    if (!isWorthwhile(decision, holding.patienceMs)) return null;
+    if (!isWaitShortEnough(decision, holding.patienceMs)) return null;
     const hold = this.#hold(holding, this.#lineFor(holding.limitRequest, decision), conclude);
     if (hold === null) this.#ended('no_room');
     return hold;
@@ -142,7 +142,7 @@ export class HeldRequests {
         continue;
       }
       const leftMs = first.patienceMs + GRACE_MS - (this.#clock.monotonicMs() - first.sinceMs);
-      if (!isWorthwhile(decision, leftMs)) {
+      if (!isWaitShortEnough(decision, leftMs)) {
         this.#release(first, decision, decision.admitted ? 'admitted' : 'refused');
         continue;
       }
@@ -187,6 +187,6 @@ export class HeldRequests {
 }
 
 /** Whether it was refused by a limit with a short enough wait. */
-function isWorthwhile({ admitted, atOnce, role, retryAfterMs }: Decision, patienceMs: number): boolean {
+function isWaitShortEnough({ admitted, atOnce, role, retryAfterMs }: Decision, patienceMs: number): boolean {
   return !admitted && !atOnce && role !== null && retryAfterMs <= patienceMs;
 }

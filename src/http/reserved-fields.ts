@@ -95,7 +95,7 @@ export const ORIGIN_CLAIMS: readonly ReservedFields[] = [
   {
     // Envoy even obeys some: timeouts, retries, another destination. So does Linkerd with l5d-dst-override.
     by: 'clouds and meshes',
-    tells: 'address, host, path and TLS of the request, or where it shall go',
+    tells: 'address, host, path and TLS of the request, or where to send it',
     names: [
       ...['DO-Connecting-IP', 'Fly-Client-IP', 'X-Amzn-TLS-*', 'X-AppEngine-*', 'X-ARR-*', 'X-Azure-*'],
       ...['Disguised-Host', 'Was-Default-Hostname', 'X-AppService-Proto', 'X-MS-Original-URL'],

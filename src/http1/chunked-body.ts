@@ -259,7 +259,7 @@ class TrailerSection {
     const before = this.#bytes.length;
     const piece = bytes.subarray(at, Math.min(end, at + MAX_BYTES - before));
     this.#bytes = this.#joined.join(this.#bytes, piece);
-    if (!this.#pieces.worthReading(this.#bytes, MAX_BYTES)) return end;
+    if (!this.#pieces.isParsingDue(this.#bytes, MAX_BYTES)) return end;
     const { length } = this.#bytes;
     const fields: string[] = [];
     const behind = readFields(this.#bytes, 0, length, this.#bytes.toString('latin1'), fields, MAX_FIELDS);

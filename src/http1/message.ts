@@ -168,7 +168,7 @@ export class PartialHead {
   #searched = 0;
 
   /** Whether parsing these bytes may give a new result. A head of `maxBytes` without an end does: it is too long. */
-  worthReading(bytes: Buffer, maxBytes: number): boolean {
+  isParsingDue(bytes: Buffer, maxBytes: number): boolean {
     const { length } = bytes;
     if (length < SHORT_BYTES || length >= 2 * this.#bytes || length >= maxBytes) return true;
     const from = Math.max(0, this.#searched - SECTION_END.length);

@@ -164,7 +164,7 @@ export class RequestReader {
   #readHead(maxHeadBytes: number): boolean {
     const bytes = withoutEmptyLines(this.#waiting);
     this.#waiting = bytes;
-    if (!this.#partialHead.worthReading(bytes, maxHeadBytes)) return false;
+    if (!this.#partialHead.isParsingDue(bytes, maxHeadBytes)) return false;
     const head = readIncomingHead(bytes, Math.min(bytes.length, maxHeadBytes), this.#before);
     if (head === null) {
       if (bytes.length >= maxHeadBytes) throw new OversizedHead('a head that is too large');

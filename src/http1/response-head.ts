@@ -82,7 +82,7 @@ export class UnfinishedHead {
   /** Adds further bytes. Returns the head so far, or `null` while parsing it again cannot give a new result. */
   add(bytes: Buffer, maxBytes: number): Buffer | null {
     this.#bytes = this.#joined.join(this.#bytes, bytes);
-    return this.#partialHead.worthReading(this.#bytes, maxBytes) ? this.#bytes : null;
+    return this.#partialHead.isParsingDue(this.#bytes, maxBytes) ? this.#bytes : null;
   }
 
   /** Keeps an incomplete head. Copies the bytes if they are lent, since they will be overwritten. */

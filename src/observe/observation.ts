@@ -99,7 +99,7 @@ export class Observation {
     this.#log = log;
     this.#clock = clock;
     this.#onFault = listenerFaults(log, clock);
-    this.#unheard = isWorker ? TOLD_BY_MAIN : new Set();
+    this.#unheard = isWorker ? FROM_MAIN_THREAD : new Set();
     const join = <L extends object>(methods: MethodNames<L>, listeners: readonly Partial<NoInfer<L>>[]) =>
       fanOut(methods, listeners, this.#onFault, this.#unheard);
     this.#logging = new Logging(log, logging, clock, instance, pseudonymKey);
@@ -295,7 +295,7 @@ const RELOADS: MethodNames<core.ReloadListener> = {
  * Events that every thread of a process is notified of, but only its main thread reports: keys that it fetches for all, and names
  * that it looks up.
  */
-const TOLD_BY_MAIN: ReadonlySet<string> = new Set<
+const FROM_MAIN_THREAD: ReadonlySet<string> = new Set<
   keyof core.AuthListener | keyof core.SignInListener | keyof core.UpstreamListener
 >([
   ...(['keySetLoaded', 'keySetFailed', 'discovered'] as const),

@@ -1,6 +1,6 @@
 export * from './generations.ts';
 export { Identity, type ProviderFacts } from './identity.ts';
-export type { IssuerSharing, IssuerState, LearntIssuers, ToldIssuers } from './issuer-sharing.ts';
+export type { IssuerSharing, IssuerState, LearntIssuers, PublishedIssuers } from './issuer-sharing.ts';
 export { type KeptState, openState } from './kept-state.ts';
 export { type Allowances, followLimits, Limiting, memoryCounters } from './limiting.ts';
 export { loadSharedStore, type NewSharedStore } from './load-store.ts';

@@ -1,6 +1,6 @@
 import type { FetchedKeySet } from '../auth/index.ts';
 import type { ProviderModel } from '../config/index.ts';
-import { digestOf, type LearntStates, type ToldStates } from '../core/index.ts';
+import { digestOf, type LearntStates, type PublishedStates } from '../core/index.ts';
 import type { ProviderMetadata } from '../signin/index.ts';
 
 /** What one thread has learnt about a provider, for the others. */
@@ -16,9 +16,9 @@ export interface IssuerState {
 }
 
 /** How the threads of a process share what one of them learns about providers: only that one fetches their endpoints and keys. */
-export type IssuerSharing = ToldIssuers | LearntIssuers;
+export type IssuerSharing = PublishedIssuers | LearntIssuers;
 
-export interface ToldIssuers extends ToldStates<IssuerState> {
+export interface PublishedIssuers extends PublishedStates<IssuerState> {
   /**
    * From now on, fetches the keys of this provider when another thread meets an unknown one. Returns a function that ends this,
    * and forgets the provider.

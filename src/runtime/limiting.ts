@@ -4,13 +4,13 @@ import type * as core from '../core/index.ts';
 import { networkOfKey } from '../http/index.ts';
 import type * as limits from '../limits/index.ts';
 import {
-  besideCounters,
   bucketsInFlight,
   DEFAULT_MAX_EVENT_KEYS,
   MemoryStore,
-  placesBeside,
+  placesForCounters,
   Restrictions,
   SharedInFlight,
+  tableSizeFor,
 } from '../limits/index.ts';
 import type { KeptState } from './kept-state.ts';
 import type { NewSharedStore } from './load-store.ts';
@@ -121,7 +121,7 @@ export class Limiting {
     this.#restrictingClock = new StoppableClock(clock);
     this.restrictions = this.#makeRestrictions(this.#restrictingClock, voice, dependencies.limitKeys);
     this.#feed = this.#makeFeed();
-    const maxKeys = besideCounters(DEFAULT_MAX_EVENT_KEYS, dependencies.limitKeys);
+    const maxKeys = tableSizeFor(DEFAULT_MAX_EVENT_KEYS, dependencies.limitKeys);
     const { restrictions } = this;
     this.#restricting = new Restricting({
       ...{ clock: this.#restrictingClock, randomBytes, memory, listener: voice, restrictions, maxKeys },
@@ -222,7 +222,7 @@ export class Limiting {
     limitKeys: number,
   ): Restrictions {
     const facts = this.#facts;
-    const usual = { clock, listener, networkOf: networkOfKey, places: placesBeside(limitKeys) };
+    const usual = { clock, listener, networkOf: networkOfKey, places: placesForCounters(limitKeys) };
     if (facts === null) return new Restrictions(usual);
     const restrictions = new Restrictions({
       ...usual,

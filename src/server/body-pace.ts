@@ -21,11 +21,11 @@ export class BodyPace {
   #readMs = 0;
   #isLate = false;
   /** True if reading paused at some point since the last sweep: while an upstream is slow, its client cannot be blamed. */
-  #stoodStill = true;
+  #wasPaused = true;
 
   /** Notes that the body is not being read at the moment. */
-  stoodStill(): void {
-    this.#stoodStill = true;
+  wasPaused(): void {
+    this.#wasPaused = true;
   }
 
   /**
@@ -34,8 +34,8 @@ export class BodyPace {
    */
   isTooSlow(nowMs: number, body: PacedBody): boolean {
     if (body !== this.#body || body.terms !== this.#terms) this.#begin(body);
-    const wasRead = body.flows && !this.#stoodStill;
-    this.#stoodStill = !body.flows;
+    const wasRead = body.flows && !this.#wasPaused;
+    this.#wasPaused = !body.flows;
     if (wasRead && this.#seenMs !== NOT_SEEN) this.#readMs += nowMs - this.#seenMs;
     this.#seenMs = nowMs;
     const wasLate = this.#isLate;

@@ -133,7 +133,7 @@ export class Holding implements RosterEntry {
 }
 
 /** Below this rate, a client counts as not reading. */
-const LEAST_BYTES_PER_S = 240;
+const MIN_BYTES_PER_S = 240;
 /** Number of classes of holdings, by how fast their clients read: the slowest class is ended first. */
 const CLASSES = 10;
 const NOT_READING = 0;
@@ -368,8 +368,8 @@ export class Buffered implements TurnTask {
 
 function classOf(bytesPerS: number | null): number {
   if (bytesPerS === null) return UNMEASURED;
-  if (bytesPerS < LEAST_BYTES_PER_S) return NOT_READING;
-  const steps = Math.log(bytesPerS / LEAST_BYTES_PER_S) / Math.log(CLASS_FACTOR);
+  if (bytesPerS < MIN_BYTES_PER_S) return NOT_READING;
+  const steps = Math.log(bytesPerS / MIN_BYTES_PER_S) / Math.log(CLASS_FACTOR);
   return Math.min(UNMEASURED + 1 + Math.floor(steps), CLASSES - 1);
 }
 

@@ -358,7 +358,7 @@ class ClientWatch {
 
   /** Notes that the body is not being read at the moment. */
   bodyStoodStill(): void {
-    this.#pace.stoodStill();
+    this.#pace.wasPaused();
   }
 
   exchangeEnded(): void {

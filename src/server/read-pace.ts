@@ -1,6 +1,6 @@
 /** How fast a client has to read what is waiting for it. */
 export interface ReadTerms {
-  /** How long it may take nothing at all. The average is over the same time. */
+  /** The longest time without any read. The rate below is averaged over the same time. */
   readonly clientReadMs: number;
   /** Minimum bytes per second on average; `null` for no minimum. */
   readonly minBytesPerS: number | null;
@@ -62,7 +62,7 @@ export class ReadPace {
     return this.isMeasured ? nowMs - this.#movedAtMs : 0;
   }
 
-  /** Continues with another count of the same bytes, now at `bytes`. */
+  /** Replaces the count of bytes by another one of the same bytes, such as the kernel's. */
   recount(bytes: number): void {
     const change = bytes - this.#bytes;
     this.#bytes = bytes;

@@ -12,7 +12,7 @@ interface Mark {
 export class ReadingRate {
   #older: Mark | null = null;
   #newer: Mark | null = null;
-  /** Since when nothing is held; `null` while something is. */
+  /** When the last held byte was sent; `null` while something is held. */
   #restedAtMs: number | null = null;
 
   /** Called when nothing is held any more. */

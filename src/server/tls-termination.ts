@@ -168,7 +168,7 @@ interface Handshake {
 export class Handshakes {
   #max: number;
   /** The handshakes in progress, oldest first. */
-  readonly #underWay = new Set<Handshake>();
+  readonly #inProgress = new Set<Handshake>();
   readonly #waiting = new Set<Handshake>();
   #begun = 0;
   #isAsked = false;
@@ -177,8 +177,8 @@ export class Handshakes {
     this.#max = max;
   }
 
-  get underWay(): number {
-    return this.#underWay.size;
+  get inProgress(): number {
+    return this.#inProgress.size;
   }
 
   /** Sets a new maximum for further handshakes. */
@@ -196,7 +196,7 @@ export class Handshakes {
   /** Removes a handshake that has ended, whether or not it had begun. */
   leave(handshake: Handshake): void {
     this.#waiting.delete(handshake);
-    this.#underWay.delete(handshake);
+    this.#inProgress.delete(handshake);
   }
 
   #nextTurn(): void {
@@ -217,14 +217,14 @@ export class Handshakes {
     if (next === undefined) return;
     this.#waiting.delete(next);
     this.#begun++;
-    const [oldest] = this.#underWay;
-    if (this.#underWay.size >= this.#max) oldest?.giveWay();
+    const [oldest] = this.#inProgress;
+    if (this.#inProgress.size >= this.#max) oldest?.giveWay();
     // A reload has lowered the maximum.
-    if (this.#underWay.size >= this.#max) {
+    if (this.#inProgress.size >= this.#max) {
       next.giveWay();
       return;
     }
-    this.#underWay.add(next);
+    this.#inProgress.add(next);
     next.begin();
   }
 }
@@ -247,7 +247,7 @@ export class TlsTermination {
   readonly #dependencies: TlsTerminationDependencies;
   readonly #server: Server;
   /** The handshakes in progress, by their accepted sockets. */
-  readonly #underWay = new WeakMap<Socket, TlsHandshake>();
+  readonly #inProgress = new WeakMap<Socket, TlsHandshake>();
 
   constructor(options: TlsOptions, dependencies: TlsTerminationDependencies) {
     this.options = options;
@@ -272,7 +272,7 @@ export class TlsTermination {
       maxMs: time.maxMs,
       wrap: handshake => this.#wrap(handshake),
       ended: (handshake, outcome) => {
-        this.#underWay.delete(handshake.socket);
+        this.#inProgress.delete(handshake.socket);
         events.handshakeEnded(listener, outcome);
       },
       secured: socket => {
@@ -284,7 +284,7 @@ export class TlsTermination {
   }
 
   #wrap(handshake: TlsHandshake): void {
-    this.#underWay.set(handshake.socket, handshake);
+    this.#inProgress.set(handshake.socket, handshake);
     // TLS copies this setting from the socket. A client that closes its side during a handshake is gone.
     handshake.socket.allowHalfOpen = false;
     this.#server.emit('connection', handshake.socket);
@@ -301,7 +301,7 @@ export class TlsTermination {
 
   #handshakeOf(socket: TLSSocket): TlsHandshake | undefined {
     const accepted = acceptedUnder(socket);
-    return accepted === undefined ? undefined : this.#underWay.get(accepted);
+    return accepted === undefined ? undefined : this.#inProgress.get(accepted);
   }
 }
 

@@ -176,7 +176,7 @@ class Replay {
     if (!decision.admitted && !decision.atOnce && patienceMs !== null && decision.retryAfterMs <= patienceMs)
       this.#patient++;
     const bucket = limitRequest.bucket?.name ?? null;
-    return { bucket, refusedBy: refuserOf(decision) };
+    return { bucket, refusedBy: refusingLimit(decision) };
   }
 
   #offend(atMs: number, request: LoggedRequest): void {
@@ -214,7 +214,7 @@ class Replay {
   }
 }
 
-function refuserOf({ admitted, atOnce, role }: Decision): ReplayOutcome['refusedBy'] {
+function refusingLimit({ admitted, atOnce, role }: Decision): ReplayOutcome['refusedBy'] {
   if (admitted) return 'nothing';
   return atOnce ? 'concurrent' : (role ?? 'global');
 }

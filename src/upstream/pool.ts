@@ -192,7 +192,7 @@ export class Slab implements LendingBytes {
   }
 
   /** Gives up the slab: its connection reads into another one from now on. */
-  letGo(): void {
+  detach(): void {
     this.#held = false;
     this.#giveBack();
   }
@@ -221,7 +221,7 @@ export class SlabStore {
   /** Returns another slab to replace this one, parts of which are lent. */
   replace(slab: Slab): Slab {
     const next = this.take();
-    slab.letGo();
+    slab.detach();
     return next;
   }
 

@@ -57,7 +57,7 @@ export class SessionSocket implements ClientSessionOwner {
     this.#socket.on('error', error => owner.lost(error));
     this.#socket.on('end', () => owner.lost(new Error('the upstream closed the connection')));
     this.#socket.on('close', () => {
-      this.#slab.letGo();
+      this.#slab.detach();
       owner.closed();
     });
   }

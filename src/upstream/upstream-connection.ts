@@ -91,7 +91,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     this.#endCall();
     this.#response.giveUp();
     this.#socket.destroy();
-    this.#slab.letGo();
+    this.#slab.detach();
     this.#share.gone(this);
   }
 
@@ -183,7 +183,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     this.#phase = 'closed';
     this.#call = null;
     for (const [event, handler] of this.#handlers) socket.off(event, handler);
-    this.#slab.letGo();
+    this.#slab.detach();
     this.#share.gone(this);
     const stream = new SwitchedStream(socket, this.#reads, this.#share.slabs, behind, this.#share.clock);
     this.#share.switched(stream);
@@ -412,7 +412,7 @@ export class SwitchedStream extends SocketStream implements Reader {
   }
 
   #change(slab: Slab | null): void {
-    this.#slab?.letGo();
+    this.#slab?.detach();
     this.#slab = slab;
   }
 }

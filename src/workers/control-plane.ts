@@ -21,7 +21,7 @@ const END_MS = 5_000;
 const PREPARE_MS = 30_000;
 
 /** This many deaths within that time, or two per worker, are a loop: whatever ends workers does so repeatedly. */
-const MOST_DEATHS = 5;
+const MAX_DEATHS = 5;
 const WITHIN_MS = 60_000;
 
 export interface ControlOptions {
@@ -54,7 +54,7 @@ interface Plane {
  * die, and ends them. A configuration is used by all or by none.
  */
 export class ControlPlane implements Workers {
-  /** Resolves to why the process must end, if workers die repeatedly. */
+  /** Resolves, with the reason, if the process must end because workers die repeatedly. */
   readonly failed: Promise<string>;
   readonly reports: WorkerReports;
   readonly #options: Omit<ControlOptions, 'loaded'>;
@@ -262,7 +262,7 @@ export class ControlPlane implements Workers {
   #isLoop(): boolean {
     const nowMs = this.#options.system.clock.monotonicMs();
     this.#deathsMs = [...this.#deathsMs.filter(atMs => nowMs - atMs < WITHIN_MS), nowMs];
-    return this.#deathsMs.length >= Math.max(MOST_DEATHS, 2 * this.#count);
+    return this.#deathsMs.length >= Math.max(MAX_DEATHS, 2 * this.#count);
   }
 
   async #replace(worker: number): Promise<void> {

@@ -46,7 +46,7 @@ export function inThreadHost(system: core.System, log: Logger): PlaneHost {
 const MAIN = new URL(`../main${extname(import.meta.filename)}`, import.meta.url);
 
 /** The minimum heap of a worker. */
-const LEAST_HEAP_MB = 64;
+const MIN_HEAP_MB = 64;
 
 /**
  * Runs each plane in its own thread.
@@ -57,7 +57,7 @@ const LEAST_HEAP_MB = 64;
 export function threadHost(workers: number, script = MAIN): PlaneHost {
   const heapMb = Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20 / workers);
   const originMs = clockOriginMs();
-  const resourceLimits = { maxOldGenerationSizeMb: Math.max(LEAST_HEAP_MB, heapMb) };
+  const resourceLimits = { maxOldGenerationSizeMb: Math.max(MIN_HEAP_MB, heapMb) };
   return {
     start(seed) {
       const { worker } = seed;

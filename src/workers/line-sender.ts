@@ -6,7 +6,7 @@ const BATCH = 15_000;
 /** How long a line waits to be sent with others, milliseconds. */
 const GATHER_MS = 50;
 /** Maximum characters in transit. Further lines are dropped: requests must not wait, and memory is limited. */
-const MOST_ON_THE_WAY = 8 * 1024 * 1024;
+const MAX_ON_THE_WAY = 8 * 1024 * 1024;
 
 /** Sends the log lines of a worker to the main thread, which writes them. */
 export class LineSender {
@@ -36,7 +36,7 @@ export class LineSender {
     if (count === 0) return;
     this.#gathered = '';
     this.#count = 0;
-    if (this.#onTheWay + text.length > MOST_ON_THE_WAY) {
+    if (this.#onTheWay + text.length > MAX_ON_THE_WAY) {
       this.#link.post('lines', { text: '', count: 0, dropped: count });
       return;
     }

@@ -1,5 +1,5 @@
-import type { LearntStates, ToldStates } from '../core/index.ts';
-import type { LearntIssuers, ToldIssuers } from '../runtime/index.ts';
+import type { LearntStates, PublishedStates } from '../core/index.ts';
+import type { LearntIssuers, PublishedIssuers } from '../runtime/index.ts';
 import { Followers, type Lookups, type SharedLookups } from '../upstream/index.ts';
 import type { Link } from './link.ts';
 import type { StateTopics, ToldState } from './messages.ts';
@@ -17,7 +17,7 @@ export class StateBoard {
 
   constructor(lookups: SharedLookups) {
     this.lookups = lookups;
-    lookups.tellOthers = key => {
+    lookups.notifyOthers = key => {
       for (const link of this.#links) link.post('lookedUp', key);
     };
   }
@@ -34,11 +34,11 @@ export class StateBoard {
     this.#links.delete(link);
   }
 
-  topic<Topic extends keyof StateTopics>(topic: Topic): ToldStates<StateTopics[Topic]> {
+  topic<Topic extends keyof StateTopics>(topic: Topic): PublishedStates<StateTopics[Topic]> {
     return { role: 'tells', tell: (key, state) => this.#tell({ topic, key, state }) };
   }
 
-  get issuers(): ToldIssuers {
+  get issuers(): PublishedIssuers {
     const issuers = this.topic('issuers');
     return {
       ...issuers,

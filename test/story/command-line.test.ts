@@ -630,7 +630,7 @@ describe('weir explain', () => {
   });
 
   it.each([
-    ['203.0.113.9', 'is counted by itself; not a trusted proxy: its forwarding headers are ignored'],
+    ['203.0.113.9', 'is counted separately; not a trusted proxy: its forwarding headers are ignored'],
     [
       '2001:db8:1:2:3::4',
       'counts as 2001:db8:1:2::/64; not a trusted proxy: its forwarding headers are ignored',

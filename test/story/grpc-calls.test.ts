@@ -432,7 +432,7 @@ describe('a gRPC call under way', () => {
     };
     const gateway = await start(talk, { config: { limits } });
     const client = grpcClient(gateway.port);
-    const underWay = ['head', 'none'].map(mark =>
+    const inProgress = ['head', 'none'].map(mark =>
       ended(openCall(client, '/test.v1.Echo/Talk', { metadata: { 'x-mark': mark } })),
     );
     for (let i = 0; i < 3; i++) {
@@ -441,7 +441,7 @@ describe('a gRPC call under way', () => {
       });
       expect(status.code).toBe(7);
     }
-    for (const { status } of await Promise.all(underWay)) {
+    for (const { status } of await Promise.all(inProgress)) {
       expect(status.code).toBe(8);
       expect(status.details).toContain('temporarily restricted');
     }

@@ -152,8 +152,8 @@ describe.each(['1.1', '2'] as const)('a call of gRPC-Web over HTTP/%s', version 
       Buffer.from([0, 255, 255, 255, 255, 1]),
       'ends within a message',
     ],
-    ['trailers', undefined, Buffer.concat([framed('a'), framed('b', 0x80)]), 'something else than messages'],
-    ['flags that nothing has', undefined, framed('a', 7), 'something else than messages'],
+    ['trailers', undefined, Buffer.concat([framed('a'), framed('b', 0x80)]), 'something other than messages'],
+    ['flags that nothing has', undefined, framed('a', 7), 'something other than messages'],
   ])('is refused for a body with %s', async (_, type = 'application/grpc-web', body, why) => {
     const { gateway } = await start();
     const response = await call(gateway, { path: '/test.v1.Echo/Upload', type, body });

@@ -14,7 +14,7 @@ const FLOOD_BYTES = 64 * MIB;
 /** Long, so that few of them fill what kernels keep. */
 const LONG = 'x'.repeat(4_000);
 /** What may wait of one connection: its streams, and those that came in one piece with the last. */
-const MOST_WAITING = 1_000;
+const MAX_WAITING = 1_000;
 const PIECE = 64;
 
 const KINDS: readonly (readonly [name: string, fields: [string, string][]])[] = [
@@ -86,7 +86,7 @@ test.each(KINDS)(
     expect(await gateway.counted('weir_readers_ended_total')).toEqual(new Map([['{reason="slow"}', 1]]));
     const atTheEnd = () => gateway.logLines.length - lines;
     await waitFor('what waited is logged', () => atTheEnd() > 0);
-    expect(atTheEnd()).toBeLessThan(MOST_WAITING);
+    expect(atTheEnd()).toBeLessThan(MAX_WAITING);
     client.destroy();
     await flood;
   },

@@ -17,7 +17,7 @@ import { PLENTY, PlentyService } from './inhabitants/plenty-service.ts';
 import { WorldProvider } from './inhabitants/provider.ts';
 import { WorldRedis } from './inhabitants/redis.ts';
 import { REFRESH, SIGN_OUT, SignInClient } from './inhabitants/sign-in-client.ts';
-import { KEPT, MOST_KEPT, MOST_OFFENCES, type Sent, SHARED, Sloth } from './inhabitants/sloth.ts';
+import { KEPT, MAX_KEPT, MAX_OFFENCES, type Sent, SHARED, Sloth } from './inhabitants/sloth.ts';
 import { Spender } from './inhabitants/spender.ts';
 import { WebSocketClient } from './inhabitants/web-socket-client.ts';
 import { WebSocketService } from './inhabitants/web-socket-service.ts';
@@ -152,7 +152,7 @@ function populate(world: World): void {
   world.limits = { global: draws.percent(30) ? global : null, things, words };
   const limitsOf = (ofThings: LimitRule) => ({
     ...(world.reading.hasOffences && {
-      invalid_requests: { limit: `${MOST_OFFENCES}/1m`, restrict_for: '5s' },
+      invalid_requests: { limit: `${MAX_OFFENCES}/1m`, restrict_for: '5s' },
     }),
     global:
       world.limits.global === null
@@ -163,7 +163,7 @@ function populate(world: World): void {
       words: { user: quotaOf(words), algorithm: words.algorithm },
       held: { concurrent: world.mostHeld },
       ...(world.reading.hasShared && {
-        ...{ shared: { main: 'thing', resource: '5/1m' }, kept: { concurrent: MOST_KEPT } },
+        ...{ shared: { main: 'thing', resource: '5/1m' }, kept: { concurrent: MAX_KEPT } },
       }),
     },
     routes: {

@@ -80,7 +80,7 @@ export interface Revocation {
   readonly gateway: WorldGateway;
   readonly life: number;
   readonly refuses: (token: WorldToken) => boolean;
-  readonly toldMs: number;
+  readonly announcedWaitMs: number;
   /** `null` while it is not confirmed. */
   confirmedMs: number | null;
 }

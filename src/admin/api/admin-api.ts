@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type AdminApiListener, escapeUnseen, GatewayError } from '../../core/index.ts';
+import { type AdminApiListener, escapeInvisible, GatewayError } from '../../core/index.ts';
 import { renderError } from '../../gateway/index.ts';
 import { type AdminAccess, peerOf } from '../admin-access.ts';
 import { type BucketSources, readBuckets, resetBuckets } from './buckets-api.ts';
@@ -97,7 +97,7 @@ export class AdminApi {
 }
 
 function sendReply(response: ServerResponse, { status, body }: ApiReply): void {
-  const text = status === 204 ? '' : `${escapeUnseen(JSON.stringify(body, null, 2))}\n`;
+  const text = status === 204 ? '' : `${escapeInvisible(JSON.stringify(body, null, 2))}\n`;
   response.writeHead(status, {
     ...PRIVATE,
     ...(status !== 204 && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }),

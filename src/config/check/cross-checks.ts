@@ -230,14 +230,14 @@ function checkRedirects(file: ConfigFile): void {
   if (findConflicts(entries.map(({ pattern }) => pattern)).length > 0) return;
   const table = new RouteTable(entries);
   for (const { index, to } of targets) {
-    if (!patterns[index]?.some(pattern => leadsTo(table, index, pattern, to))) continue;
+    if (!patterns[index]?.some(pattern => redirectLoops(table, index, pattern, to))) continue;
     const message = 'this route takes that path itself: clients would be redirected in a circle';
     file.add(['routes', index, 'redirect', 'to'], message, { severity: 'warning' });
   }
 }
 
 /** Whether a request that follows the redirect matches the same route. A wildcard represents any of its hosts. */
-function leadsTo(
+function redirectLoops(
   table: RouteTable<number>,
   index: number,
   { methods, host }: RoutePattern,

@@ -1,6 +1,6 @@
 import type { Quota } from '../../limits/index.ts';
 import type { RouteEntry, RoutePattern } from '../../routing/index.ts';
-import { quotaOf, type WrittenQuotas, withTrials } from '../compile/index.ts';
+import { quotaOf, type WrittenQuotas, withShadowNumbers } from '../compile/index.ts';
 import type { Difference, WeighedChange } from '../difference.ts';
 import { compareQuotas, compareSizes, describeQuota, differ, joined, someOf } from '../difference.ts';
 import { compareBucketSettings, compareConcurrent } from '../policies/index.ts';
@@ -94,7 +94,7 @@ export function compareBuckets(now: LimitsConfig, before: LimitsConfig): Weighed
 function compareTriedShare(now: BucketConfig, before: BucketConfig): Difference[] {
   const [reach, reached] = [trialReachOf(now), trialReachOf(before)];
   if (reach === 0 && reached === 0) return [];
-  const applied = (bucket: BucketConfig) => (trialReachOf(bucket) > 0 ? withTrials(bucket) : bucket);
+  const applied = (bucket: BucketConfig) => (trialReachOf(bucket) > 0 ? withShadowNumbers(bucket) : bucket);
   const numbers = compareBucketQuotas(applied(now), applied(before)).map(difference => ({
     ...difference,
     text: `for ${reach || reached}% of callers: ${difference.text}`,
@@ -103,8 +103,8 @@ function compareTriedShare(now: BucketConfig, before: BucketConfig): Difference[
   // Callers between the two shares change from one set of numbers to the other.
   const joining = joined(
     reach > reached
-      ? compareBucketQuotas(withTrials(now), before)
-      : compareBucketQuotas(now, withTrials(before)),
+      ? compareBucketQuotas(withShadowNumbers(now), before)
+      : compareBucketQuotas(now, withShadowNumbers(before)),
   );
   const text = `tries its numbers on ${reach}% of callers, before on ${reached}%`;
   return [...numbers, { ...joining, text }];
@@ -300,13 +300,13 @@ function usedIn({ routes }: LimitsConfig): ReadonlySet<string> {
 function unusedBuckets(now: LimitsConfig, before: LimitsConfig): WeighedChange[] {
   const change = (name: string, text: string) => ({ subject: `bucket ${name}`, ...differ('neutral', text) });
   return [
-    ...unusedBeside(now, before).map(name => change(name, 'new, and no line of "routes" uses it')),
-    ...unusedBeside(before, now).map(name => change(name, 'gone; no line of "routes" used it')),
+    ...unusedOnlyIn(now, before).map(name => change(name, 'new, and no line of "routes" uses it')),
+    ...unusedOnlyIn(before, now).map(name => change(name, 'gone; no line of "routes" used it')),
   ];
 }
 
 /** Returns the unused buckets that the other file lacks. */
-function unusedBeside(limits: LimitsConfig, other: LimitsConfig): string[] {
+function unusedOnlyIn(limits: LimitsConfig, other: LimitsConfig): string[] {
   const used = usedIn(limits);
   return Object.keys(limits.buckets).filter(name => !Object.hasOwn(other.buckets, name) && !used.has(name));
 }

@@ -44,7 +44,7 @@ export function compileBucket(name: string, config: BucketConfig, context: Bucke
   const { lines, config: limits, digests } = context;
   const { enforce, shadow } = config;
   const triesNumbers = enforce < 100 && typeof shadow === 'object';
-  const sets = setsOf(name, triesNumbers ? withTrials(config) : config, context);
+  const sets = setsOf(name, triesNumbers ? withShadowNumbers(config) : config, context);
   return {
     name,
     main: config.main ?? null,
@@ -63,7 +63,7 @@ export function compileBucket(name: string, config: BucketConfig, context: Bucke
 }
 
 /** Returns the bucket with the numbers under `shadow` in place of its own. */
-export function withTrials(config: BucketConfig): BucketConfig {
+export function withShadowNumbers(config: BucketConfig): BucketConfig {
   const { shadow } = config;
   if (typeof shadow === 'boolean') return config;
   const classes = { ...config.classes, ...shadow.classes };

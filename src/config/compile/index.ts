@@ -1,5 +1,5 @@
 export { compileGateway } from './compile.ts';
-export { QUOTA_KEYS, quotaOf, quotaPaths, type WrittenQuotas, withTrials } from './compile-bucket.ts';
+export { QUOTA_KEYS, quotaOf, quotaPaths, type WrittenQuotas, withShadowNumbers } from './compile-bucket.ts';
 export {
   type CallerClaims,
   claimsByKind,

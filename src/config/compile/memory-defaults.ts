@@ -11,9 +11,9 @@ import { countWorkers } from './worker-count.ts';
 const { connections, requests, webSockets, limitKeys, tokens } = model.CAP_COSTS;
 
 /** Default maximum of requests or calls in flight to an upstream. */
-const MOST_TO_UPSTREAM = 1_024;
+const MAX_TO_UPSTREAM = 1_024;
 /** Default maximum of connections or requests of an address. */
-const MOST_OF_ADDRESS = 1_000;
+const MAX_OF_ADDRESS = 1_000;
 
 /**
  * Fills in caps that default to a share of the machine's memory. Runs before validation, so that all readers see the same
@@ -28,15 +28,15 @@ export function fillMemoryDefaults(file: ConfigFile, machine: Machine): void {
   fill(value, { caps: {} });
   fill(value.caps, {
     connections: part(connections.most),
-    connections_per_address: part(MOST_OF_ADDRESS),
+    connections_per_address: part(MAX_OF_ADDRESS),
     requests: part(requests.most),
-    requests_per_address: part(MOST_OF_ADDRESS),
+    requests_per_address: part(MAX_OF_ADDRESS),
     limit_keys: part(limitKeys.most),
     buffered: formatSize(model.defaultBufferedBytes(usableBytes)),
   });
   fill(value.access_tokens, { cache: {} });
   fill(asMap(value.access_tokens).cache, { tokens: part(tokens.most, countProviders(value)) });
-  const toUpstream = Math.min(MOST_TO_UPSTREAM, Math.ceil(part(requests.most) / 2));
+  const toUpstream = Math.min(MAX_TO_UPSTREAM, Math.ceil(part(requests.most) / 2));
   const ofWebSockets = part(webSockets.most, Math.max(1, countWithWebSockets(value)));
   for (const upstream of Object.values(asMap(value.upstreams))) {
     const { protocol = 'http1' } = asMap(upstream);

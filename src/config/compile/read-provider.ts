@@ -15,7 +15,7 @@ import { identityProviderSchema, providerEntrySchema } from '../schema/index.ts'
 import { chooseSecret, type FileText, SecretFiles, type TlsFiles } from './secret-files.ts';
 
 /** The sign-in part of a provider's section. */
-type SignInHere = Omit<SignInOptions, 'signOutEnds'>;
+type SignInSection = Omit<SignInOptions, 'signOutEnds'>;
 
 /** A provider and the gateway's settings as its client, with secrets and keys read. */
 export interface ProviderConfigOptions {
@@ -25,7 +25,7 @@ export interface ProviderConfigOptions {
   /** Maximum requests in flight to it. */
   readonly maxInFlight: number;
   /** How users sign in; `null` if they do not. */
-  readonly signIn: SignInHere | null;
+  readonly signIn: SignInSection | null;
   readonly notices: NoticePlaces;
 }
 
@@ -142,7 +142,7 @@ function checkSoundPart(
 const STAND_INS = { issuer: 'https://id.invalid' };
 const STAND_INS_OF_ENTRY = { name: 'main', audience: 'any' };
 
-function signInOptions(config: IdentityProviderConfig, client: ClientOptions): SignInHere | null {
+function signInOptions(config: IdentityProviderConfig, client: ClientOptions): SignInSection | null {
   if (config.redirect_uri === undefined) return null;
   return {
     ...client,

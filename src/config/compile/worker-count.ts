@@ -1,6 +1,6 @@
 import type { Machine } from '../../core/index.ts';
 import type { WorkersModel } from '../model/index.ts';
-import { type GatewayConfig, MOST_WORKERS } from '../schema/index.ts';
+import { type GatewayConfig, MAX_WORKERS } from '../schema/index.ts';
 
 const MIB = 1024 ** 2;
 /** Memory of a gateway without its workers, and of each worker: measured in docs/more-cores.md. */
@@ -23,7 +23,7 @@ function workersOf(machine: Machine): WorkersModel {
     { count: Math.ceil(processorLimit), why: `processor limit: ${Number(processorLimit.toFixed(2))}` },
     { count: fitting(memoryLimitBytes), why: `memory limit: ${mib(memoryLimitBytes)}` },
     { count: fitting(memoryBytes), why: `memory: ${mib(memoryBytes)}` },
-    { count: MOST_WORKERS, why: `at most ${MOST_WORKERS}` },
+    { count: MAX_WORKERS, why: `at most ${MAX_WORKERS}` },
   ];
   return bounds.reduce((least, bound) => (bound.count < least.count ? bound : least));
 }

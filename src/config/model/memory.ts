@@ -23,7 +23,7 @@ export interface CapCost {
 export const CAP_COSTS = {
   connections: {
     key: 'caps.connections',
-    one: 'a connection over TLS that rests',
+    one: 'an idle connection over TLS',
     most: 20_000,
     bytes: () => 64 * KIB,
   },
@@ -63,10 +63,10 @@ function threadsOf(workers: number): number {
 const PART_FOR_CAPS = 0.9;
 
 /** The smallest fraction of its full number that a cap has by default, however little memory there is. */
-const LEAST_PART = 1 / 100;
+const MIN_PART = 1 / 100;
 
-const LEAST_BUFFERED = 64 * MIB;
-const MOST_BUFFERED = 1024 * MIB;
+const MIN_BUFFERED = 64 * MIB;
+const MAX_BUFFERED = 1024 * MIB;
 
 /** The memory of the process without connections. */
 export function processBytes(workers: number): number {
@@ -76,7 +76,7 @@ export function processBytes(workers: number): number {
 /** A quarter of the memory, in whole MiB. */
 export function defaultBufferedBytes(usableBytes: number): number {
   const quarter = Math.floor(usableBytes / 4 / MIB) * MIB;
-  return Math.min(Math.max(quarter, LEAST_BUFFERED), MOST_BUFFERED);
+  return Math.min(Math.max(quarter, MIN_BUFFERED), MAX_BUFFERED);
 }
 
 /** What all of these caps allow at their full numbers, with one upstream that serves WebSockets. */
@@ -90,7 +90,7 @@ export function fullBytes(workers: number): number {
  */
 export function roomForCaps(usableBytes: number, workers: number): number {
   const left = PART_FOR_CAPS * usableBytes - processBytes(workers) - defaultBufferedBytes(usableBytes);
-  return Math.max(LEAST_PART, left / fullBytes(workers));
+  return Math.max(MIN_PART, left / fullBytes(workers));
 }
 
 /** What clients may take under the caps of one configuration, and the memory available. In bytes. */

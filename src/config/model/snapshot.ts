@@ -76,7 +76,7 @@ export interface WorkersModel {
 }
 
 /** Whether the workers should be mentioned: there are several, or `auto` was used. */
-export function areWorkersTold({ count, why }: WorkersModel): boolean {
+export function areWorkersShown({ count, why }: WorkersModel): boolean {
   return count > 1 || why !== null;
 }
 

@@ -9,11 +9,11 @@ interface BodyModel {
 }
 
 /** The default minimum rate of request bodies, in bytes per second. */
-export const LEAST_BODY_RATE = 240;
+export const MIN_BODY_RATE = 240;
 /** The default terms, which ten thousand routes may share. */
-const USUAL: BodyTerms = { maxBytes: null, minBytesPerS: LEAST_BODY_RATE, deadlineMs: null };
+const USUAL: BodyTerms = { maxBytes: null, minBytesPerS: MIN_BODY_RATE, deadlineMs: null };
 
-/** `max_body` and `min_body_rate`: the terms for request bodies. */
+/** `max_body` and `min_body_rate`: the limits of request bodies. */
 export const body = routePolicy({
   keys: {
     max_body: sizeOrNone()

@@ -1,5 +1,5 @@
 export * from './answers.ts';
-export { LEAST_BODY_RATE } from './body.ts';
+export { MIN_BODY_RATE } from './body.ts';
 export * from './bucket-settings.ts';
 export { claimFieldsIn, claimsIn } from './header-fields.ts';
 export type { RouteTimeouts } from './policy.ts';

@@ -1,5 +1,5 @@
 export { EffectiveConfig } from './effective.ts';
-export { MOST_WORKERS, workersSchema } from './gateway/caps-schema.ts';
+export { MAX_WORKERS, workersSchema } from './gateway/caps-schema.ts';
 export { type CorsConfig, RULES_BY_DEFAULT } from './gateway/forwarding-schema.ts';
 export * from './gateway/gateway-schema.ts';
 export * from './gateway/identity-schema.ts';

@@ -77,7 +77,7 @@ const expectation = z
     outcome: outcome
       .optional()
       .describe(
-        'admitted, or what refuses: the global limit, the quota of the caller in its bucket, that of its group, that of all callers together (resource), as many requests of the caller in flight as may be (concurrent), a restriction, the list "blocked", or anything else, such as a missing token or route (refused).',
+        'admitted, or what refuses: the global limit, the quota of the caller in its bucket, that of its group, that of all callers together (resource), too many requests of the caller in flight (concurrent), a restriction, the list "blocked", or anything else, such as a missing token or route (refused).',
       ),
     status: wholeNumber(100, 599, STATUS).optional().describe('The status of the response.'),
     bucket: text('expected the name of a bucket, or none')

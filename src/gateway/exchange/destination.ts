@@ -7,12 +7,12 @@ import type { CorsRules } from '../../http/index.ts';
 export type Destination =
   | Nowhere
   | Redirected
-  | OptionsHere
-  | PreflightHere
+  | OptionsDestination
+  | PreflightDestination
   | SignInHere
-  | NoticeHere
-  | MetadataHere
-  | AnsweredHere
+  | NoticeDestination
+  | MetadataDestination
+  | AnswerDestination
   | Forwarded;
 
 /** No route was found, or the request was refused before the lookup. */
@@ -22,20 +22,20 @@ export type Nowhere = DestinationOf<'nowhere', null>;
 export type Redirected = DestinationOf<'redirect', null>;
 
 /** An OPTIONS request that is not forwarded: about the gateway itself (`*`, without a route), or with `Max-Forwards: 0`. */
-export type OptionsHere = DestinationOf<'options', config.RouteModel | null>;
+export type OptionsDestination = DestinationOf<'options', config.RouteModel | null>;
 
 /** A browser's preflight, which the gateway answers by these rules. */
-export type PreflightHere = DestinationOf<'preflight', config.RouteModel, CorsRules>;
+export type PreflightDestination = DestinationOf<'preflight', config.RouteModel, CorsRules>;
 
 export type SignInHere = DestinationOf<'sign-in', config.SignInRoute>;
 
-export type NoticeHere = DestinationOf<'notice', config.NoticeRoute>;
+export type NoticeDestination = DestinationOf<'notice', config.NoticeRoute>;
 
 /** The metadata that says whose tokens are accepted (RFC 9728). */
-export type MetadataHere = DestinationOf<'metadata', config.MetadataRoute>;
+export type MetadataDestination = DestinationOf<'metadata', config.MetadataRoute>;
 
 /** A fixed answer from the configuration. */
-export type AnsweredHere = DestinationOf<'answer', config.AnswerRoute>;
+export type AnswerDestination = DestinationOf<'answer', config.AnswerRoute>;
 
 export type Forwarded = DestinationOf<'forward', config.ForwardRoute, null, PoolModel>;
 

@@ -48,7 +48,7 @@ export function readOptions(exchange: Exchange): GateResult {
 export function refuseMethod(exchange: Exchange): GateResult {
   if (isRoutable(exchange.downstream.method)) return null;
   // Used only to list the methods, since the gateway's own endpoints have others. No route serves the request.
-  const { route } = whereTo(exchange);
+  const { route } = findDestination(exchange);
   return errors.methodNotSupported(route === null || isOfFile(route) ? USUAL_METHODS : route.methods);
 }
 
@@ -127,7 +127,7 @@ export function refuseForeign({ downstream, protocol }: Exchange): GateResult {
 
 /** Step 5: determines where the request goes. Only this and `chooseUpstream` set the destination of an exchange. */
 export function findRoute(exchange: Exchange): GateResult {
-  exchange.destination = whereTo(exchange);
+  exchange.destination = findDestination(exchange);
   return exchange.destination.refusal;
 }
 
@@ -157,7 +157,7 @@ export function refusingByRoute(gate: (exchange: Exchange, state: GatewayState) 
 export function withFieldsOfRoute(gate: (exchange: Exchange) => GateResult) {
   return (exchange: Exchange): GateResult => {
     const refusal = gate(exchange);
-    if (refusal !== null) exchange.refusedOn = whereTo(exchange).route ?? routeOfCalls(exchange);
+    if (refusal !== null) exchange.refusedOn = findDestination(exchange).route ?? routeOfCalls(exchange);
     return refusal;
   };
 }
@@ -171,7 +171,7 @@ function routeOfCalls({ downstream, head, host, snapshot }: Exchange): RouteMode
 }
 
 /** Canonicalises the target and looks up its route. Changes nothing. */
-function whereTo(exchange: Exchange): Destination {
+function findDestination(exchange: Exchange): Destination {
   const { downstream, dialect, head, host, snapshot } = exchange;
   const target = parseTarget(downstream.target, head.host ?? '', downstream.method);
   if ('rejected' in target) return { ...NOWHERE, refusal: errors.badRequest(target.rejected) };
@@ -179,7 +179,7 @@ function whereTo(exchange: Exchange): Destination {
     const { path, query } = target;
     return { ...NOWHERE, kind: 'redirect', path, query };
   }
-  if (target.path === '*') return THE_GATEWAY;
+  if (target.path === '*') return GATEWAY_ITSELF;
   const cors = downstream.method === 'OPTIONS' ? snapshot.cors : null;
   const asked = cors === null ? null : askedMethod(head.kept);
   const match =
@@ -204,7 +204,7 @@ function noRouteFor({ downstream, host, snapshot }: Exchange, { path }: Target):
 const SEMICOLON = 'the path contains a semicolon';
 
 /** The destination of an `OPTIONS *`, which asks about the gateway itself (RFC 9110, 9.3.7). */
-const THE_GATEWAY: Destination = { ...NOWHERE, kind: 'options', path: '*' };
+const GATEWAY_ITSELF: Destination = { ...NOWHERE, kind: 'options', path: '*' };
 
 /** @param cors the rules if this is a preflight, else null */
 function destinationOf(

@@ -57,7 +57,7 @@ export interface RateReport {
   /** The same moment on the monotonic clock. */
   readonly resetsAtMs: number;
   /** The wait until then, if the body of a refusal states it too; `null` to count down until the response is sent. */
-  readonly toldMs: number | null;
+  readonly announcedWaitMs: number | null;
   /** Hash of the bucket. */
   readonly bucket: string;
   readonly scope: 'user' | 'shared';
@@ -74,8 +74,17 @@ export function rateReport(
   policy: PolicyReport | null = null,
 ): RateReport {
   const { limit, remaining, resetAtMs, resetAfterMs, admitted } = decision;
-  const toldMs = admitted ? null : resetAfterMs;
-  return { limit, remaining, resetAtMs, resetsAtMs: nowMs + resetAfterMs, toldMs, bucket, scope, policy };
+  const announcedWaitMs = admitted ? null : resetAfterMs;
+  return {
+    limit,
+    remaining,
+    resetAtMs,
+    resetsAtMs: nowMs + resetAfterMs,
+    announcedWaitMs,
+    bucket,
+    scope,
+    policy,
+  };
 }
 
 /** Adds the six header fields of a bucket in the forms that clients expect (docs/contract.md, 4.5). */
@@ -88,7 +97,7 @@ export function addRateFields(fields: string[], report: RateReport, nowMs: numbe
     'X-RateLimit-Reset',
     seconds(report.resetAtMs),
     'X-RateLimit-Reset-After',
-    seconds(Math.max(MIN_RESET_AFTER_MS, Math.ceil(report.toldMs ?? report.resetsAtMs - nowMs))),
+    seconds(Math.max(MIN_RESET_AFTER_MS, Math.ceil(report.announcedWaitMs ?? report.resetsAtMs - nowMs))),
     'X-RateLimit-Bucket',
     report.bucket,
     'X-RateLimit-Scope',

@@ -76,7 +76,7 @@ function completedReport(
 ): RateReport {
   const nowMs = clock.monotonicMs();
   const resetsAtMs = nowMs + waitMs;
-  const ofWait = { resetAtMs: Math.ceil(clock.epochMs() + waitMs), resetsAtMs, toldMs: waitMs };
+  const ofWait = { resetAtMs: Math.ceil(clock.epochMs() + waitMs), resetsAtMs, announcedWaitMs: waitMs };
   return {
     limit: Number(family.get('x-ratelimit-limit') ?? rate.limit),
     remaining: 0,
@@ -91,11 +91,11 @@ function completedReport(
 function resetIn(
   family: RateFamily,
   nowMs: number,
-): Pick<RateReport, 'resetAtMs' | 'resetsAtMs' | 'toldMs'> | null {
+): Pick<RateReport, 'resetAtMs' | 'resetsAtMs' | 'announcedWaitMs'> | null {
   const [at, after] = [family.get('x-ratelimit-reset'), family.get('x-ratelimit-reset-after')];
   if (at === undefined || after === undefined) return null;
-  const toldMs = milliseconds(after);
-  return { resetAtMs: milliseconds(at), resetsAtMs: nowMs + toldMs, toldMs };
+  const announcedWaitMs = milliseconds(after);
+  return { resetAtMs: milliseconds(at), resetsAtMs: nowMs + announcedWaitMs, announcedWaitMs };
 }
 
 /** Reads seconds with exactly three decimals. */

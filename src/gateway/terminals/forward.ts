@@ -1,4 +1,4 @@
-import { type ForwardRoute, LEAST_BODY_RATE } from '../../config/index.ts';
+import { type ForwardRoute, MIN_BODY_RATE } from '../../config/index.ts';
 import type { BodySource, ByteStream, FieldNames, Fields, GatewayError, Release } from '../../core/index.ts';
 import type { WebCall } from '../../grpc-web/index.ts';
 import {
@@ -51,7 +51,7 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
 function bodyFor(exchange: Exchange, { body: terms }: ForwardRoute): BodySource {
   const { downstream, translation } = exchange;
   if (translation === null) return downstream.body(terms);
-  const body = downstream.body({ ...terms, minBytesPerS: LEAST_BODY_RATE });
+  const body = downstream.body({ ...terms, minBytesPerS: MIN_BODY_RATE });
   return translation.requestBody(body, why => exchange.fault(badCall(why)));
 }
 

@@ -6,12 +6,12 @@ import type { BodyTerms } from '../../http1/index.ts';
 import { isRoutable } from '../../routing/index.ts';
 import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignIn, type SignInResponse } from '../../signin/index.ts';
 import {
-  type AnsweredHere,
+  type AnswerDestination,
   type Exchange,
-  type MetadataHere,
-  type NoticeHere,
-  type OptionsHere,
-  type PreflightHere,
+  type MetadataDestination,
+  type NoticeDestination,
+  type OptionsDestination,
+  type PreflightDestination,
   type Redirected,
   SERVED,
   type Served,
@@ -55,7 +55,7 @@ type Use = (body: Buffer) => Promise<SignInResponse | GatewayError>;
 function serveBody(exchange: Exchange, use: Use): Served {
   const refusal = bodyRefusal(exchange);
   if (refusal !== null) return exchange.answerError(refusal);
-  return readWhole(exchange, MAX_REQUEST_BYTES, body =>
+  return readCompleteBody(exchange, MAX_REQUEST_BYTES, body =>
     // The promise always settles: the provider has a timeout.
     answerLater(exchange, use(body), response => reply(exchange, response)),
   );
@@ -75,12 +75,12 @@ function reply(exchange: Exchange, response: SignInResponse | GatewayError): Ser
 }
 
 /** Serves notices that the provider sends on its own, such as logouts, where the configuration gives them a public path. */
-export function serveNotice(exchange: Exchange, { route }: NoticeHere): Served {
+export function serveNotice(exchange: Exchange, { route }: NoticeDestination): Served {
   const notices = exchange.generation.identity?.notices;
   if (notices === undefined) return exchange.answerError(errors.noRoute());
   if (!route.methods.includes(exchange.downstream.method))
     return exchange.answerError(errors.wrongMethod(route.methods.join(', ')));
-  return readWhole(exchange, MAX_NOTICE_BYTES, body => {
+  return readCompleteBody(exchange, MAX_NOTICE_BYTES, body => {
     const contentType = firstValue(exchange.downstream.fields, 'content-type');
     // The promise always settles: fetching keys has a timeout, and so has Redis.
     const taken = notices.take({ kind: route.notice, contentType, body, address: exchange.addressKey });
@@ -96,7 +96,7 @@ function finishWith(exchange: Exchange, { status, reason, fields, body }: Notice
 }
 
 /** Serves the fixed answer or redirect of a route. The request's body is never read. */
-export function serveAnswer(exchange: Exchange, { route, query }: AnsweredHere): Served {
+export function serveAnswer(exchange: Exchange, { route, query }: AnswerDestination): Served {
   const { status, reason, body, location, fields: own } = route.answer;
   const fields = location === null ? [...own] : ['Location', locationFor(location, query), ...own];
   route.responseEdits?.addToAnswer(fields);
@@ -105,7 +105,7 @@ export function serveAnswer(exchange: Exchange, { route, query }: AnsweredHere):
 }
 
 /** Serves the metadata that says whose tokens are accepted (RFC 9728). */
-export function serveMetadata(exchange: Exchange, { route }: MetadataHere): Served {
+export function serveMetadata(exchange: Exchange, { route }: MetadataDestination): Served {
   if (!route.methods.includes(exchange.downstream.method))
     return exchange.answerError(errors.wrongMethod(route.methods.join(', ')));
   const { document } = route;
@@ -115,13 +115,13 @@ export function serveMetadata(exchange: Exchange, { route }: MetadataHere): Serv
 }
 
 /**
- * The body is small, so one deadline is enough. `readWhole` limits the size of the data but not of its framing, which the
+ * The body is small, so one deadline is enough. `readCompleteBody` limits the size of the data but not of its framing, which the
  * deadline bounds well enough.
  */
 const BODY_TERMS: BodyTerms = { maxBytes: null, minBytesPerS: null, deadlineMs: 10_000 };
 
 /** Reads the complete body, then answers. If the client disconnects first, does nothing. */
-function readWhole(exchange: Exchange, maxBytes: number, then: (body: Buffer) => Served): Served {
+function readCompleteBody(exchange: Exchange, maxBytes: number, then: (body: Buffer) => Served): Served {
   if (exchange.bodyLength === 0) return then(Buffer.alloc(0));
   if (exchange.bodyLength !== 'chunked' && exchange.bodyLength > maxBytes)
     return exchange.answerError(errors.bodyTooLarge());
@@ -165,7 +165,7 @@ function answerLater<Outcome>(
 }
 
 /** Answers an OPTIONS request that is not forwarded: lists the methods. */
-export function serveOptions(exchange: Exchange, { route, path }: OptionsHere): Served {
+export function serveOptions(exchange: Exchange, { route, path }: OptionsDestination): Served {
   const { routes } = exchange.snapshot;
   // Includes OPTIONS, which this answers.
   const isServed = (method: string) =>
@@ -177,7 +177,7 @@ export function serveOptions(exchange: Exchange, { route, path }: OptionsHere): 
 }
 
 /** Answers a preflight. Allows no method if the requested one is not served by the route. */
-export function servePreflight(exchange: Exchange, destination: PreflightHere): Served {
+export function servePreflight(exchange: Exchange, destination: PreflightDestination): Served {
   const { kept } = exchange.head;
   const asked = askedMethod(kept);
   const served = asked !== null && serves(exchange, destination, asked) ? asked : null;
@@ -189,7 +189,11 @@ export function servePreflight(exchange: Exchange, destination: PreflightHere): 
   return exchange.response.finish('answered', 204, 'No Content', fields, '');
 }
 
-function serves({ snapshot, host }: Exchange, { route, path }: PreflightHere, method: string): boolean {
+function serves(
+  { snapshot, host }: Exchange,
+  { route, path }: PreflightDestination,
+  method: string,
+): boolean {
   if (!isOfFile(route)) return route.methods.includes(method);
   if (route.grpcWeb) return method === 'POST';
   return isRoutable(method) && snapshot.routes.find(method, host, path)?.value === route;

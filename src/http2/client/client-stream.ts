@@ -31,7 +31,7 @@ export class ClientStream extends Stream {
 
   override onData(bytes: Buffer, flowBytes: number, ends: boolean): void {
     if (this.#isBegun) super.onData(bytes, flowBytes, ends);
-    else this.fail('a body in front of its head');
+    else this.fail('a body before its head');
   }
 
   protected finishReceiving(): void {

@@ -11,7 +11,7 @@ const LENGTHS = [
   'VVPORSRUVVVWWVTUOQVWWVWTQQVVXWWWPTPQRQQSRRUUTTVSVWVVWWWWWXWWWWWV',
   'Z',
 ].join('');
-const LEAST_BITS = 5;
+const MIN_BITS = 5;
 const EOS = 256;
 
 /** Entries of a node of the tree: one for each value of the next 8 bits. See `NODES`. */
@@ -26,9 +26,9 @@ const NODES: Int16Array = makeNodes();
 function makeNodes(): Int16Array {
   const nodes: number[] = new Array(NODE_ENTRIES).fill(0);
   let code = 0;
-  for (let bits = LEAST_BITS; bits <= 30; bits++, code *= 2)
+  for (let bits = MIN_BITS; bits <= 30; bits++, code *= 2)
     for (let symbol = 0; symbol <= EOS; symbol++) {
-      if (LENGTHS.charCodeAt(symbol) - 65 + LEAST_BITS !== bits) continue;
+      if (LENGTHS.charCodeAt(symbol) - 65 + MIN_BITS !== bits) continue;
       // RFC 7541, 5.2: a string that contains EOS is an error.
       if (symbol !== EOS) addCode(nodes, symbol, code, bits);
       code++;
@@ -56,7 +56,7 @@ const room: Buffer = Buffer.allocUnsafeSlow(1_024);
 
 /** Decodes a Huffman-coded string to text of one byte per character. Throws Http2Fault. */
 export function decodeHuffman(bytes: Uint8Array, from: number, to: number): string {
-  const most = Math.ceil(((to - from) * 8) / LEAST_BITS);
+  const most = Math.ceil(((to - from) * 8) / MIN_BITS);
   // A long string gets its own buffer, which is not kept.
   const text = most <= room.length ? room : Buffer.allocUnsafeSlow(most);
   let length = 0;

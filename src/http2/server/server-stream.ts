@@ -160,12 +160,12 @@ export class ServerStream extends Stream {
 
   /** Closes the stream after its response; resets it if its request was malformed, or is incomplete. */
   #finishResponse(): void {
-    if (this.#isMalformed) this.#resetBehind(ErrorCode.PROTOCOL_ERROR);
-    else if (this.#isRestDropped && !this.isReceived) this.#resetBehind(ErrorCode.NO_ERROR);
+    if (this.#isMalformed) this.#resetAfterResponse(ErrorCode.PROTOCOL_ERROR);
+    else if (this.#isRestDropped && !this.isReceived) this.#resetAfterResponse(ErrorCode.NO_ERROR);
     else this.closeIfOver();
   }
 
-  #resetBehind(code: number): void {
+  #resetAfterResponse(code: number): void {
     if (this.isClosed) return;
     this.isClosed = true;
     this.host.cancel(this, code);

@@ -218,7 +218,7 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
     if (stream === undefined) return;
     stream.sendWindow += increment;
     if (stream.sendWindow > MAX_31_BITS)
-      stream.fail('a window of the stream that overflows', ErrorCode.FLOW_CONTROL_ERROR);
+      stream.fail('an overflow of a stream window', ErrorCode.FLOW_CONTROL_ERROR);
     else this.sending.retry(stream);
   }
 

@@ -56,7 +56,7 @@ const MIN_KEYSPACES = 8_192;
 const COUNTERS_PER_KEYSPACE = 8;
 
 /** How many keyspaces and partitions a table for this many counters has room for. */
-export function mostKeyspaces(counters: number): number {
+export function defaultMaxKeyspaces(counters: number): number {
   return Math.min(MAX_KEYSPACES, Math.max(MIN_KEYSPACES, Math.ceil(counters / COUNTERS_PER_KEYSPACE)));
 }
 
@@ -65,7 +65,7 @@ export function mostKeyspaces(counters: number): number {
  * each would otherwise forget the other configuration's limits with their counters, again and again.
  */
 export function mostLimits(counters: number): number {
-  return limitsIn(mostKeyspaces(counters));
+  return limitsIn(defaultMaxKeyspaces(counters));
 }
 
 /** Maximum limits of a configuration with this many keyspaces. */
@@ -165,7 +165,7 @@ export class CounterTable {
     name: string,
     capacity: number,
     ownersOf = NO_OWNER,
-    maxKeyspaces = mostKeyspaces(capacity),
+    maxKeyspaces = defaultMaxKeyspaces(capacity),
   ) {
     this.capacity = capacity;
     this.maxKeyspaces = maxKeyspaces;

@@ -90,7 +90,7 @@ export class Moment {
    */
   #fixedOffsetMs = Number.NEGATIVE_INFINITY;
 
-  /** `nowMs` in milliseconds since the epoch. The difference between two such moments is exactly that between their `nowMs`. */
+  /** `nowMs` in milliseconds since the epoch. The difference between two readings is exactly the difference between their `nowMs`. */
   get steadyEpochMs(): number {
     return this.steadyEpochOf(this.nowMs);
   }

@@ -1,4 +1,4 @@
-export { besideCounters } from './beside-counters.ts';
+export { tableSizeFor } from './beside-counters.ts';
 export { ClaimedLimits } from './claimed-limits.ts';
 export { newCounter } from './counter.ts';
 export { CounterTable, mostLimits } from './counter-table.ts';

@@ -26,8 +26,8 @@ const MAX_WORDS = 2 ** 26;
  * How many records are checked when one is opened, so that records without permits do not fill the table: fewer while it has
  * room, more once it is full.
  */
-const LOOKED_AT = 2;
-const LOOKED_AT_IF_FULL = 64;
+const EXAMINED = 2;
+const EXAMINED_IF_FULL = 64;
 /** A reader without the lock gives up after this many records: another thread may be changing the chain. */
 const MAX_STEPS = 1_000;
 /** How many keys per name a thread remembers the hashes of. */
@@ -147,7 +147,7 @@ export class SharedPermits {
   /** Gives some records without permits back to the table. */
   #clean(inUse: readonly number[]): void {
     const { ints, records, used, size, capacity } = this.#table;
-    for (let left = size < capacity ? LOOKED_AT : LOOKED_AT_IF_FULL; left > 0 && used > 0; left--) {
+    for (let left = size < capacity ? EXAMINED : EXAMINED_IF_FULL; left > 0 && used > 0; left--) {
       if (this.#hand >= used) this.#hand = 0;
       const at = this.#hand++;
       const word = at * this.#width;

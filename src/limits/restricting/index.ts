@@ -11,5 +11,5 @@ export {
   type Restriction,
   type RestrictionListener,
 } from './restriction.ts';
-export { placesBeside } from './restriction-table.ts';
+export { placesForCounters } from './restriction-table.ts';
 export { type AdoptedShadow, Restrictions, ShadowRestrictions } from './restrictions.ts';

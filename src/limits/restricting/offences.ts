@@ -69,7 +69,7 @@ class OffenceCounter<Rule extends OffenceRule = OffenceRule> {
     this.#restrictions = restrictions;
     this.#reason = reason;
     this.#tally = options.tally ?? null;
-    restrictions.onLift((lifted, seesToIt) => this.#forget(lifted, seesToIt));
+    restrictions.onLift((lifted, isResponsible) => this.#forget(lifted, isResponsible));
     this.#shadow = options.shadow ?? null;
   }
 
@@ -90,9 +90,9 @@ class OffenceCounter<Rule extends OffenceRule = OffenceRule> {
   }
 
   /** A client that was lifted begins again: its next offence must not restrict it again. */
-  #forget({ kind, key, webhook }: Restricted, seesToIt: boolean): void {
+  #forget({ kind, key, webhook }: Restricted, isResponsible: boolean): void {
     if ((kind === 'webhook') !== (this.#reason === 'webhook_not_found')) return;
-    if (seesToIt) this.#counter.forget(key, webhook);
+    if (isResponsible) this.#counter.forget(key, webhook);
     if (this.#rule !== null) this.#tally?.forget({ kind, key, webhook, reason: this.#reason }, this.#rule);
   }
 

@@ -1,6 +1,6 @@
 import type { Clock, RestrictedKind, RestrictionReason, RestrictionTableName } from '../../core/index.ts';
 import { RESTRICTION_TABLES } from '../../core/index.ts';
-import { besideCounters } from '../counting/index.ts';
+import { tableSizeFor } from '../counting/index.ts';
 import { EvictionOrder } from './eviction-order.ts';
 import type { Entry, Held, ListedRestriction, Restricted, RestrictedClient } from './restriction.ts';
 import { digestOfWhom, isHeld, isOver, tableOf } from './restriction.ts';
@@ -171,13 +171,13 @@ const PLACES: Readonly<Record<RestrictionTableName, number>> = {
 };
 
 /** How many restrictions each table holds for this many counters. Those of operators are few, and always have room. */
-export function placesBeside(limitKeys: number): typeof PLACES {
+export function placesForCounters(limitKeys: number): typeof PLACES {
   const { operator, principal, address, webhook } = PLACES;
   return {
     operator,
-    principal: besideCounters(principal, limitKeys),
-    address: besideCounters(address, limitKeys),
-    webhook: besideCounters(webhook, limitKeys),
+    principal: tableSizeFor(principal, limitKeys),
+    address: tableSizeFor(address, limitKeys),
+    webhook: tableSizeFor(webhook, limitKeys),
   };
 }
 

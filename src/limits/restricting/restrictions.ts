@@ -24,10 +24,10 @@ const MAX_WEBHOOKS = 100;
 const NOBODY = { reason: null, untilMs: 0 };
 
 /**
- * Called when a client starts over. `seesToIt`: this thread has to forget what all threads of the process count of the client
+ * Called when a client starts over. `isResponsible`: this thread has to forget what all threads of the process count of the client
  * together; else another thread does.
  */
-type WhenLifted = (restriction: Restriction, seesToIt: boolean) => void;
+type WhenLifted = (restriction: Restriction, isResponsible: boolean) => void;
 
 /**
  * Knows which clients are currently restricted. Every request is checked here first, so a check is one lookup per table, and none
@@ -115,7 +115,7 @@ export class Restrictions {
 
   /** Adopts a lift made by another gateway. */
   adoptLift(lift: Lift): void {
-    if (this.#lifts.learn(lift, this.#nowMs())) this.#drop(lift, this.#seesToOthers);
+    if (this.#lifts.learn(lift, this.#nowMs())) this.#drop(lift, this.#isResponsibleForOthers);
   }
 
   /** Iterates over all lifts that another gateway could contradict, as they would be announced now. */
@@ -133,7 +133,7 @@ export class Restrictions {
     else if (this.#goesBeyond(told, before)) this.#continue(table, before, told);
     const entry = table.withDigest(digest);
     if (entry?.kind === 'address' && entry.reason === 'webhook_not_found')
-      this.#mergeWebhooks(digest, this.#seesToOthers);
+      this.#mergeWebhooks(digest, this.#isResponsibleForOthers);
     if (whom !== undefined && entry !== undefined && !isHeld(entry))
       this.#identify(table, entry, whom.key, whom.webhook);
   }
@@ -296,10 +296,10 @@ export class Restrictions {
    * Ends the restrictions of an address on webhooks, because the address itself is restricted from now on. On each webhook, it
    * starts over.
    */
-  #mergeWebhooks(owner: string, seesToIt: boolean): void {
+  #mergeWebhooks(owner: string, isResponsible: boolean): void {
     for (const entry of [...this.#tables.named('webhook').ofOwner(owner)]) {
       this.#giveUp(entry);
-      if (isHeld(entry)) this.#tellEnd(entry, seesToIt);
+      if (isHeld(entry)) this.#notifyEnd(entry, isResponsible);
     }
   }
 
@@ -363,7 +363,7 @@ export class Restrictions {
   }
 
   /** Whether this thread forgets offences of clients whose restrictions were ended by other processes. */
-  get #seesToOthers(): boolean {
+  get #isResponsibleForOthers(): boolean {
     return this.#thread === null || this.#thread.isMain;
   }
 
@@ -386,23 +386,23 @@ export class Restrictions {
   }
 
   /** Ends the restriction that a lift refers to, unless it began later. */
-  #drop({ digest, count }: Lift, seesToIt: boolean): void {
+  #drop({ digest, count }: Lift, isResponsible: boolean): void {
     for (const entry of this.#tables.withDigest(digest)) {
       if (entry.lifts >= count) continue;
       this.#tables.delete(entry);
-      if (isHeld(entry)) this.#tellEnd(entry, seesToIt);
+      if (isHeld(entry)) this.#notifyEnd(entry, isResponsible);
     }
   }
 
   #release(entry: Entry): void {
     this.#tables.delete(entry);
-    if (isHeld(entry)) this.#tellEnd(entry, null);
+    if (isHeld(entry)) this.#notifyEnd(entry, null);
   }
 
-  /** @param seesToIt see `WhenLifted`; `null` if the client does not start over */
-  #tellEnd(held: Held, seesToIt: boolean | null): void {
+  /** @param isResponsible see `WhenLifted`; `null` if the client does not start over */
+  #notifyEnd(held: Held, isResponsible: boolean | null): void {
     this.#listener.released(held);
-    if (seesToIt !== null) for (const lifted of this.#whenLifted) lifted(held, seesToIt);
+    if (isResponsible !== null) for (const lifted of this.#whenLifted) lifted(held, isResponsible);
   }
 
   /** Returns the restriction with a later end. */

@@ -9,7 +9,7 @@ import type {
   RestrictionRecord,
   TokenRefusal,
 } from '../../core/index.ts';
-import { ACCESS_KEYS, accessWords, CALL_PROTOCOLS, escapeUnseen, Memo } from '../../core/index.ts';
+import { ACCESS_KEYS, accessWords, CALL_PROTOCOLS, escapeInvisible, Memo } from '../../core/index.ts';
 import { Outbreak } from './outbreak.ts';
 
 /** Writes paths for the log. */
@@ -285,7 +285,7 @@ function quoted(text: string): string {
 }
 
 function asJson(value: unknown): string {
-  return escapeUnseen(JSON.stringify(value));
+  return escapeInvisible(JSON.stringify(value));
 }
 
 /** Milliseconds to the microsecond, as JSON. Finding the shortest decimal of the float would take three times as long. */

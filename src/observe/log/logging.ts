@@ -1,6 +1,6 @@
 import { write, writeSync } from 'node:fs';
 import { type DestinationStream, type Level, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino';
-import { type Clock, escapeUnseen } from '../../core/index.ts';
+import { type Clock, escapeInvisible } from '../../core/index.ts';
 import { AccessLine, AccessLog, type PathNaming, Pseudonyms } from './access-log.ts';
 
 /** Where log lines go. */
@@ -89,7 +89,7 @@ export function makeLogger(level: Level | 'silent', destination: LogDestination)
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
   };
-  const lines = { write: (line: string) => destination.write(escapeUnseen(line)) };
+  const lines = { write: (line: string) => destination.write(escapeInvisible(line)) };
   return Object.assign(pino(options, lines), { destination });
 }
 

@@ -2,7 +2,7 @@ import type { OutReason, UpstreamListener } from '../../core/index.ts';
 import type { Logger } from './logging.ts';
 
 /** Maximum addresses named in a line: for hundreds, their number is more useful. */
-const MOST_NAMED = 10;
+const MAX_NAMED = 10;
 
 const OUT: Readonly<Record<OutReason, string>> = {
   connect_failures: 'an endpoint gets no requests for a while: it cannot be connected to',
@@ -32,5 +32,5 @@ export function upstreamLog(log: Logger) {
 }
 
 function someOf(addresses: readonly string[]): readonly string[] {
-  return addresses.slice(0, MOST_NAMED);
+  return addresses.slice(0, MAX_NAMED);
 }

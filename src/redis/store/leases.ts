@@ -63,7 +63,7 @@ export class Leases {
   /** Ends a lease in Redis, now or when Redis is back. Nothing waits for this: a lease that is never ended expires. */
   end(key: string, id: string): void {
     const untold = { key, id, endedAtMs: this.#dependencies.clock.monotonicMs() };
-    if (this.#dependencies.health.isShared) this.#tellEnds(key, [untold]);
+    if (this.#dependencies.health.isShared) this.#notifyEnds(key, [untold]);
     else this.#remember(untold);
   }
 
@@ -92,10 +92,10 @@ export class Leases {
     // The others have expired meanwhile.
     const known = [...this.#untold].filter(({ endedAtMs }) => nowMs - endedAtMs < LEASE_MS);
     this.#untold.clear();
-    for (const [key, ends] of Map.groupBy(known, ({ key }) => key)) this.#tellEnds(key, ends);
+    for (const [key, ends] of Map.groupBy(known, ({ key }) => key)) this.#notifyEnds(key, ends);
   }
 
-  #tellEnds(key: string, ends: readonly Untold[]): void {
+  #notifyEnds(key: string, ends: readonly Untold[]): void {
     const { connection, health } = this.#dependencies;
     const ids = ends.map(({ id }) => id);
     connection.run(END_LEASE, [key], ids, error => {

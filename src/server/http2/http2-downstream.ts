@@ -370,8 +370,8 @@ export class StreamWaits {
   }
 
   #isTooSlow(nowMs: number, body: MeasuredBody): boolean {
-    if (body.stoodStill) this.#pace.stoodStill();
-    body.stoodStill = false;
+    if (body.wasPaused) this.#pace.wasPaused();
+    body.wasPaused = false;
     return this.#pace.isTooSlow(nowMs, body);
   }
 }
@@ -383,4 +383,4 @@ interface WaitingStream extends Pick<Http2Downstream, 'bytesReceived' | 'awaitsC
   readonly exchange: { readonly dialect: Pick<Exchange['dialect'], 'isPaced'> };
 }
 
-type MeasuredBody = PacedBody & Pick<StreamBody, 'done' | 'stoodStill'>;
+type MeasuredBody = PacedBody & Pick<StreamBody, 'done' | 'wasPaused'>;

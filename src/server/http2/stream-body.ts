@@ -28,7 +28,7 @@ export class StreamBody implements BodySource, PacedBody {
   started = false;
   paused = false;
   /** True if it was paused at some point since the last sweep. */
-  stoodStill = false;
+  wasPaused = false;
   /** True once its last byte has been passed on. */
   done = false;
   bytes = 0;
@@ -57,7 +57,7 @@ export class StreamBody implements BodySource, PacedBody {
 
   pause(): void {
     this.paused = true;
-    this.stoodStill = true;
+    this.wasPaused = true;
   }
 
   resume(): void {

@@ -11,7 +11,7 @@ interface LaterEvent {
    */
   readonly kind: 'refund' | 'end' | 'offence';
   readonly decidedAtMs: number;
-  /** Orders an offence after the latest request at that time, and before the next one: the number and a half. */
+  /** An offence has the number of the latest request at that time plus 0.5, which places it before the next request. */
   readonly sequence: number;
   readonly request: LoggedRequest;
 }

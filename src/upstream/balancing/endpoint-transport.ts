@@ -263,10 +263,10 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
     const before = this.#serving;
     this.#take(before);
     // The first addresses are not reported as a change.
-    if (before.size > 0) this.#tellChange(before);
+    if (before.size > 0) this.#notifyChange(before);
   }
 
-  #tellChange(before: ReadonlyMap<string, Endpoint>): void {
+  #notifyChange(before: ReadonlyMap<string, Endpoint>): void {
     const serving = this.#serving;
     const namesNotIn = (some: ReadonlyMap<string, Endpoint>, others: ReadonlyMap<string, Endpoint>) =>
       [...some].filter(([key]) => !others.has(key)).map(([, { name }]) => name);

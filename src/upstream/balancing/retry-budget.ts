@@ -1,7 +1,7 @@
 import { RecentCount } from './recent-count.ts';
 
 /** Retries within 10 s that are allowed however few requests there are. */
-const LEAST_RETRIES = 10;
+const MIN_RETRIES = 10;
 /** The fraction of the requests of the last 10 s that may be sent again. */
 const SHARE = 0.2;
 
@@ -42,7 +42,7 @@ export class RetryBudget {
   take(nowMs: number): boolean {
     const { requests, retries } = this.#counts;
     return this.#counts.alone(() => {
-      const allowed = Math.max(LEAST_RETRIES, Math.floor(requests.total(nowMs) * SHARE));
+      const allowed = Math.max(MIN_RETRIES, Math.floor(requests.total(nowMs) * SHARE));
       if (retries.total(nowMs) >= allowed) return false;
       retries.add(nowMs);
       return true;

@@ -134,7 +134,7 @@ class PathCheck extends Check {
 const SERVING = 1;
 const STATUS_NAMES = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'];
 /** Longest response that is read: one field, with the message prefix. */
-const MOST_BYTES = 64;
+const MAX_BYTES = 64;
 
 class ServiceCheck extends Check {
   #status = 0;
@@ -153,7 +153,7 @@ class ServiceCheck extends Check {
   }
 
   override read(chunk: Buffer): void {
-    const room = MOST_BYTES - this.#body.length;
+    const room = MAX_BYTES - this.#body.length;
     if (room > 0) this.#body = Buffer.concat([this.#body, chunk.subarray(0, room)]);
   }
 

@@ -10,7 +10,7 @@ export interface HealthOptions {
   readonly host: string;
   /** From the start of one check to the start of the next. */
   readonly everyMs: number;
-  /** For a complete check, including connecting. */
+  /** The limit of a complete check, including connecting. */
   readonly timeoutMs: number;
   /** Consecutive successful checks after which a failed endpoint is healthy. */
   readonly healthyAfter: number;

@@ -14,7 +14,7 @@ const UNREACHED_MS = 30_000;
 /** How long an unreachable address gets to accept a probing connection. */
 const PROBE_MS = 1_000;
 /** Maximum number of addresses used. A name with more is a mistake or an attack. */
-const MOST_ADDRESSES = 1_000;
+const MAX_ADDRESSES = 1_000;
 
 export type NamedSystem = Pick<System, 'clock' | 'random' | 'network'>;
 
@@ -191,7 +191,7 @@ export class NamedEndpoints implements EndpointSource {
   #endpointsOf(tier: readonly FoundAddress[]): SourcedEndpoint[] {
     const byKey = new Map<string, SourcedEndpoint>();
     for (const found of tier) {
-      if (byKey.size === MOST_ADDRESSES) break;
+      if (byKey.size === MAX_ADDRESSES) break;
       byKey.set(keyOf(found), { ...found, name: this.#name });
     }
     return [...byKey.values()];

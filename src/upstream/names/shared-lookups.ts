@@ -20,7 +20,7 @@ export interface Lookups {
 type LookupSystem = Pick<System, 'clock' | 'network' | 'randomBytes'>;
 
 /** Maximum names remembered. Further ones start over. */
-const MOST_NAMES = 1_000;
+const MAX_NAMES = 1_000;
 
 /** Returns how a name is looked up. */
 export function lookupOf({ host, port, lookup }: EndpointOptions, system: LookupSystem): Lookup {
@@ -53,7 +53,7 @@ export class Followers {
 /** Looks up names, in the thread that does this for all. */
 export class SharedLookups implements Lookups {
   /** Notifies the other threads that this name was looked up. */
-  tellOthers: (key: string) => void = () => {};
+  notifyOthers: (key: string) => void = () => {};
   readonly #system: LookupSystem;
   readonly #names = new Map<string, RememberedLookup>();
   readonly #followers = new Followers();
@@ -68,9 +68,9 @@ export class SharedLookups implements Lookups {
     const key = nameKey(question);
     let remembered = this.#names.get(key);
     if (remembered === undefined) {
-      if (this.#names.size >= MOST_NAMES) this.#names.clear();
+      if (this.#names.size >= MAX_NAMES) this.#names.clear();
       remembered = new RememberedLookup(lookupOf(question, this.#system), this.#system.clock, () => {
-        this.tellOthers(key);
+        this.notifyOthers(key);
         this.#followers.tell(key);
       });
       this.#names.set(key, remembered);

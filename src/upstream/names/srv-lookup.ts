@@ -9,7 +9,7 @@ const LONGEST_MS = 300_000;
 const SHORTEST_MS = 5_000;
 /** How many hosts are looked up at once, and in total. */
 const AT_ONCE = 16;
-const MOST_HOSTS = 1_000;
+const MAX_HOSTS = 1_000;
 /** After this time, hosts that have not been looked up yet keep their previous addresses. */
 const LONGEST_LOOKUP_MS = 15_000;
 /** The weight, relative to an average host, of one with weight 0: a very small chance (RFC 2782). */
@@ -35,7 +35,7 @@ export function srvLookup(name: string, system: DnsSystem): Lookup {
     const records = srvRecords(reply);
     if (records.length === 0) throw new NoSuchRecords(`${name} says that its service is not offered`);
     const hosts = new Map<string, HostAddresses>();
-    const targets = [...new Set(records.map(({ data }) => canonicalName(data.target)))].slice(0, MOST_HOSTS);
+    const targets = [...new Set(records.map(({ data }) => canonicalName(data.target)))].slice(0, MAX_HOSTS);
     const endMs = system.clock.monotonicMs() + LONGEST_LOOKUP_MS;
     for (let from = 0; from < targets.length; from += AT_ONCE) {
       const isLate = system.clock.monotonicMs() > endMs;

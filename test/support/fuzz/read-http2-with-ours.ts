@@ -39,7 +39,7 @@ export function readHttp2WithOurs(pieces: readonly Buffer[], requests: number): 
     if (!(error instanceof Http2Fault)) throw error;
   }
   session.lose();
-  slab.letGo();
+  slab.detach();
   const readings = sinks.map(readingOf);
   for (const { taken } of sinks.flatMap(({ lent }) => lent)) taken();
   return readings;

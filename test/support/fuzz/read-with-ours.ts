@@ -29,7 +29,7 @@ export function readWithOurs(pieces: readonly Buffer[], method: string): Reading
       slab.bytes.set(piece);
       reader.read(slab, piece.length);
       if (!slab.lent) continue;
-      slab.letGo();
+      slab.detach();
       slab = slabs.take();
       for (const taken of late.splice(0)) taken();
     }
@@ -38,7 +38,7 @@ export function readWithOurs(pieces: readonly Buffer[], method: string): Reading
     if (!(error instanceof MalformedMessage)) throw error;
     collector.reading.outcome = 'refused';
   }
-  slab.letGo();
+  slab.detach();
   for (const taken of late) taken();
   return collector.finished();
 }

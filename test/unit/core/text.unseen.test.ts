@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { escapeUnseen } from '../../../src/core/index.ts';
+import { escapeInvisible } from '../../../src/core/index.ts';
 
 test.each([
   ['C0', 0x00, 0x08],
@@ -12,12 +12,12 @@ test.each([
 ])('%s become their escapes in JSON', (_, first, last) => {
   for (let code = first; code <= last; code++) {
     const text = `a${String.fromCodePoint(code)}b`;
-    expect(escapeUnseen(text)).toBe(`a\\u${code.toString(16).padStart(4, '0')}b`);
-    expect(JSON.parse(escapeUnseen(JSON.stringify(text)))).toBe(text);
+    expect(escapeInvisible(text)).toBe(`a\\u${code.toString(16).padStart(4, '0')}b`);
+    expect(JSON.parse(escapeInvisible(JSON.stringify(text)))).toBe(text);
   }
 });
 
 test('everything else stays', () => {
   const text = ' a\tb\n"é\u00a0ü\u200d中\u{1f600}"';
-  expect(escapeUnseen(text)).toBe(text);
+  expect(escapeInvisible(text)).toBe(text);
 });

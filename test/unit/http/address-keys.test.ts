@@ -190,8 +190,8 @@ describe('the prefix of a translator', () => {
     ['2001:db8::/33', 'has 32, 40, 48, 56, 64 or 96 bits (RFC 6052, 2.2), not 33'],
     ['2001:db8:64::1/96', 'has bits after its prefix: write 2001:db8:64::/96'],
     ['2001:db8:0:0:100::/96', "bits 64 to 71 of a translator's prefix"],
-    ['::/96', 'is among the addresses that are special'],
-    ['::ffff:0:0/96', 'is among the addresses that are special'],
+    ['::/96', 'is in a special range of addresses'],
+    ['::ffff:0:0/96', 'is in a special range of addresses'],
   ])('cannot be %s', (text, message) => {
     expect(() => parseTranslator(text)).toThrow(message);
   });

@@ -9,7 +9,7 @@ function lengthsRead(text: string, bytes: number, pieces = new PartialHead()): n
   const read: number[] = [];
   for (let end = bytes; end < all.length + bytes; end += bytes) {
     const sofar = all.subarray(0, end);
-    if (!pieces.worthReading(sofar, MAX)) continue;
+    if (!pieces.isParsingDue(sofar, MAX)) continue;
     read.push(sofar.length);
     pieces.incomplete(sofar.length);
   }
@@ -43,7 +43,7 @@ test('each byte of a long head is searched for the end once or twice, not with e
       searched += end - Number(from);
       return -1;
     };
-    if (pieces.worthReading(sofar, MAX)) pieces.incomplete(end);
+    if (pieces.isParsingDue(sofar, MAX)) pieces.incomplete(end);
   }
   // A step of one byte looks at five: the end may have begun before it.
   expect(searched).toBeLessThan(6 * all.length);
@@ -52,13 +52,13 @@ test('each byte of a long head is searched for the end once or twice, not with e
 test('a head that has reached the cap is read', () => {
   const pieces = new PartialHead();
   pieces.incomplete(4_000);
-  expect(pieces.worthReading(Buffer.alloc(4_095, 'x'), 4_096)).toBe(false);
-  expect(pieces.worthReading(Buffer.alloc(4_096, 'x'), 4_096)).toBe(true);
+  expect(pieces.isParsingDue(Buffer.alloc(4_095, 'x'), 4_096)).toBe(false);
+  expect(pieces.isParsingDue(Buffer.alloc(4_096, 'x'), 4_096)).toBe(true);
 });
 
 test('after a complete head, the next one is read from its first piece', () => {
   const pieces = new PartialHead();
   pieces.incomplete(100_000);
   pieces.complete();
-  expect(pieces.worthReading(Buffer.alloc(2_000, 'x'), MAX)).toBe(true);
+  expect(pieces.isParsingDue(Buffer.alloc(2_000, 'x'), MAX)).toBe(true);
 });

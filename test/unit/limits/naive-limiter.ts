@@ -237,7 +237,7 @@ class LeakyBucket implements Ledger {
   #drops = 0;
   #atMs = 0;
   /** The announced Reset: it never moves back. */
-  #toldMs = 0;
+  #announcedWaitMs = 0;
   readonly #drawn = new Map<number, { readonly emptyMs: number; readonly drops: number }>();
 
   view(limit: Limit, nowMs: number, cost: number): View {
@@ -248,7 +248,7 @@ class LeakyBucket implements Ledger {
     return {
       waitMs: early <= limit.slackMs ? 0 : Math.ceil(early + rounding),
       remaining: Math.max(0, Math.floor(room / limit.periodMs)),
-      resetAfterMs: Math.max(0, this.#toldMs - nowMs),
+      resetAfterMs: Math.max(0, this.#announcedWaitMs - nowMs),
     };
   }
 
@@ -258,7 +258,7 @@ class LeakyBucket implements Ledger {
     this.#atMs = nowMs;
     const emptyMs = nowMs + Math.ceil(this.#drops / limit.units);
     this.#drawn.set(id, { emptyMs, drops });
-    this.#toldMs = Math.max(this.#toldMs, emptyMs);
+    this.#announcedWaitMs = Math.max(this.#announcedWaitMs, emptyMs);
   }
 
   refund(limit: Limit, nowMs: number, id: number): void {

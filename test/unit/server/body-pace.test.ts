@@ -11,7 +11,7 @@ class Watched {
   constructor(length: BodyLength, terms: Partial<BodyTerms>) {
     this.body = new RequestBody(length, {
       bodyStarted() {},
-      bodyFlowChanged: () => (this.body.flows ? undefined : this.#pace.stoodStill()),
+      bodyFlowChanged: () => (this.body.flows ? undefined : this.#pace.wasPaused()),
       bodyTooLarge() {},
     }).withTerms({ ...NO_TERMS, ...terms });
   }

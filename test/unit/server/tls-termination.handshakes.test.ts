@@ -37,7 +37,7 @@ test('the oldest gives way to one too many', () => {
   for (const number of [2, 3, 4]) enter(number);
   expect(gone).toEqual([1, 2]);
   handshakes.leave(first);
-  expect(handshakes.underWay).toBe(2);
+  expect(handshakes.inProgress).toBe(2);
 });
 
 test('one that ended takes no room, and one that ended while it waited does not begin', async () => {
@@ -50,5 +50,5 @@ test('one that ended takes no room, and one that ended while it waited does not 
   for (const handshake of entered) handshakes.leave(handshake);
   enter(9);
   await turn();
-  expect([begun.at(-1), gone, handshakes.underWay]).toEqual([9, [], 1]);
+  expect([begun.at(-1), gone, handshakes.inProgress]).toEqual([9, [], 1]);
 });

@@ -106,7 +106,7 @@ routes: { "GET /v1/channels/{channel}/messages": messages }
     'user: { claim: rate, max: 30/5s, otherwise: 10/5s }',
   );
   expect(await told(plain)).toContain(
-    'messages, user (otherwise): no token in the logs says a number in the claim rate, so they tell nothing of max: it must allow the largest plan that you sell',
+    'messages, user (otherwise): no token in the logs has a number in the claim rate, so they show nothing about max: it must allow the largest plan that you sell',
   );
   expect(await told(sold)).toContain('every token has a number, so the logs show nothing about otherwise');
   // Of two that do not fit each other, the larger one counts: no token may have less for its number than without.

@@ -7,7 +7,7 @@ describe('a slab', () => {
     const slab = store.take();
     slab.lend(0, 10);
     slab.lend(10, 20);
-    slab.letGo();
+    slab.detach();
     expect(store.size).toBe(0);
     slab.release();
     expect(store.size).toBe(0);
@@ -25,14 +25,14 @@ describe('a slab', () => {
     slab.release();
     expect(slab.lent).toBe(false);
     expect(store.size).toBe(0);
-    slab.letGo();
+    slab.detach();
     expect(store.size).toBe(1);
   });
 
   test('is held again when it was taken again', () => {
     const store = new SlabStore();
     const slab = store.take();
-    slab.letGo();
+    slab.detach();
     store.take().lend(0, 10);
     slab.release();
     expect(store.size).toBe(0);
@@ -42,13 +42,13 @@ describe('a slab', () => {
     const store = new SlabStore();
     const slab = store.take();
     slab.lend(0, 10);
-    slab.letGo();
+    slab.detach();
     slab.release(new Error('write failed'));
     slab.release(null);
     expect(store.size).toBe(1);
     const other = store.take();
     other.lend(0, 10);
-    other.letGo();
+    other.detach();
     other.release(new Error('write failed'));
     expect(store.size).toBe(0);
   });
@@ -64,12 +64,12 @@ describe('a slab', () => {
 test('a store lets go of the slabs that were not needed since the last time', () => {
   const store = new SlabStore();
   const slabs = Array.from({ length: 5 }, () => store.take());
-  for (const slab of slabs) slab.letGo();
+  for (const slab of slabs) slab.detach();
   store.trim();
   expect(store.size).toBe(5);
   // Two are needed in this time, so that three are not.
   const used = [store.take(), store.take()];
-  for (const slab of used) slab.letGo();
+  for (const slab of used) slab.detach();
   store.trim();
   expect(store.size).toBe(2);
   store.trim();

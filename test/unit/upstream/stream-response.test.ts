@@ -154,7 +154,7 @@ describe('a response on a stream', () => {
   });
 
   it.each<[string, (response: StreamResponse) => void]>([
-    ['a body in front of its head', response => response.readData(Buffer.from('a'), null)],
+    ['a body before its head', response => response.readData(Buffer.from('a'), null)],
     ['a status below 100', response => response.readSection(head(99), true)],
     ['an interim response that ends it', response => response.readSection(head(103), true)],
     [

@@ -146,7 +146,9 @@ describe('a restriction', () => {
     const planes = [mainPlane(), worker(), worker()];
     const heard: string[] = [];
     for (const [at, { limiting }] of planes.entries())
-      limiting.restrictions.onLift(({ key }, seesToIt) => void heard.push(`${at} ${key} ${seesToIt}`));
+      limiting.restrictions.onLift(
+        ({ key }, isResponsible) => void heard.push(`${at} ${key} ${isResponsible}`),
+      );
     planes[1]?.restrict();
     planes[0]?.limiting.restrictions.lift(digestOfAddress(ADDRESS));
     expect(heard.sort()).toEqual([`0 ${ADDRESS} true`, `1 ${ADDRESS} false`, `2 ${ADDRESS} false`]);

@@ -130,7 +130,7 @@ export class WorldProvider implements Inhabitant {
     this.#world.secrets.add(signatureOf(body));
     const life = gateway.lives.length;
     const revocation: Revocation = {
-      ...{ gateway, life, toldMs: this.#world.nowMs, confirmedMs: null },
+      ...{ gateway, life, announcedWaitMs: this.#world.nowMs, confirmedMs: null },
       refuses: ({ issuedAt }) => issuedAt < notBefore,
     };
     this.#world.revocations.push(revocation);

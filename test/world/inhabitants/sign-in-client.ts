@@ -130,7 +130,7 @@ export class SignInClient implements Inhabitant {
     const { gateways, sharing, revocations } = this.#world;
     const { session } = token;
     const revocation: Revocation = {
-      ...{ gateway, life: gateway.lives.length, toldMs: this.#world.nowMs, confirmedMs: null },
+      ...{ gateway, life: gateway.lives.length, announcedWaitMs: this.#world.nowMs, confirmedMs: null },
       refuses: other => other.session === session,
     };
     revocations.push(revocation);

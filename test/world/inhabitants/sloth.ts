@@ -34,7 +34,7 @@ const FEW_BYTES = 3_000;
 /** A connection on which more waits is not read from: its socket may be full. */
 const FULL_BYTES = 50_000;
 /** The least that the head of a response takes over HTTP/2, and how many more requests a connection may begin before it stops to read. */
-const LEAST_HEAD_BYTES = 180;
+const MIN_HEAD_BYTES = 180;
 const AT_ONCE = 80;
 
 /** Into how many shares `caps.buffered` is divided, and what a connection and a request count besides their bytes (docs/memory.md). */
@@ -47,8 +47,8 @@ const WRITE_BYTES = 150_000;
 /** What a few share, what only a few of one client may have in flight, and after how many refusals an address is restricted. */
 export const SHARED = '/v1/shared';
 export const KEPT = '/v1/kept';
-export const MOST_KEPT = 3;
-export const MOST_OFFENCES = 60;
+export const MAX_KEPT = 3;
+export const MAX_OFFENCES = 60;
 const UNREAD: Windows = { stream: WIDE, connection: WIDE, by: 'socket' };
 
 /** One thing that it asks for. */
@@ -155,7 +155,7 @@ export class Sloth implements Inhabitant {
     const dialect = draws.one(['h2', 'http1'] as const);
     const path = pathOf(dialect, draws);
     const wish = { gateway, dialect, method: 'GET', path, status: draws.one([401, 403]) };
-    const lines = await this.#pile(wish, MOST_OFFENCES + 1, draws);
+    const lines = await this.#pile(wish, MAX_OFFENCES + 1, draws);
     await this.#world.pause(SOON_MS);
     const offences = this.#sent.filter(
       ({ asked, line }) => lines.includes(line) && asked.arrivals.length > 0 && asked.givenMs !== null,
@@ -164,7 +164,7 @@ export class Sloth implements Inhabitant {
     if (line === null) return;
     const { asked } = this.#ask(line, { ...wish, dialect: 'http1', bytes: 0 });
     await this.#world.pause(SOON_MS);
-    const isLetIn = offences.length > MOST_OFFENCES && asked.arrivals.length > 0;
+    const isLetIn = offences.length > MAX_OFFENCES && asked.arrivals.length > 0;
     if (isLetIn && this.#world.isHealed && this.#isCalm(gateway, offences[0]?.asked ?? asked))
       this.#world.wrong(
         'given back',
@@ -180,7 +180,7 @@ export class Sloth implements Inhabitant {
     if (line === null) return;
     const wish = { gateway, dialect: 'h2', method: 'GET', path: KEPT, status: 200, bytes: 1_000 } as const;
     const sent: Sent[] = [];
-    for (let i = 0; i <= MOST_KEPT; i++) {
+    for (let i = 0; i <= MAX_KEPT; i++) {
       sent.push(this.#ask(line, wish));
       await this.#world.pause(draws.between(50, 200));
     }
@@ -193,11 +193,11 @@ export class Sloth implements Inhabitant {
     const first = sent[0]?.asked;
     const isCalm =
       first !== undefined && this.#world.isHealed && this.#isCalm(gateway, first) && !line.isGone;
-    if (isCalm && reading.maxStreams > MOST_KEPT + 2 && this.#share > 200_000) {
-      if (arrived !== MOST_KEPT)
+    if (isCalm && reading.maxStreams > MAX_KEPT + 2 && this.#share > 200_000) {
+      if (arrived !== MAX_KEPT)
         this.#world.wrong(
           'at once',
-          `${gateway.name} admits ${arrived}, and ${MOST_KEPT} may be in flight: ${first.id}`,
+          `${gateway.name} admits ${arrived}, and ${MAX_KEPT} may be in flight: ${first.id}`,
         );
       if (next.asked.arrivals.length === 0)
         this.#world.wrong(
@@ -352,7 +352,7 @@ export class Sloth implements Inhabitant {
     }
     await this.#world.pause(SOON_MS);
     const arrived = line.taken.filter(({ asked }) => asked.arrivals.length > 0).length;
-    const waiting = arrived - Math.ceil(line.socket.roomBytes / LEAST_HEAD_BYTES);
+    const waiting = arrived - Math.ceil(line.socket.roomBytes / MIN_HEAD_BYTES);
     if (waiting > reading.maxStreams + AT_ONCE)
       this.#world.wrong(
         'at once',

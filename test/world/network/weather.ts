@@ -23,7 +23,7 @@ type SpellKind =
   | { readonly name: 'lost' };
 
 /** The least that anything takes from one host to another. */
-const LEAST_MS = 0.05;
+const MIN_MS = 0.05;
 /** How much longer it takes on a good day, at most. */
 const USUAL_MS = 0.4;
 /** Most pieces that one write is cut into: further bytes arrive together. */
@@ -45,7 +45,7 @@ export class Weather {
 
   /** When something arrives that is sent now and behind what arrives at `afterMs`. */
   arrival(nowMs: number, from: string, to: string, draws: Draws, afterMs = 0): number {
-    let takesMs = LEAST_MS + draws.random() * USUAL_MS;
+    let takesMs = MIN_MS + draws.random() * USUAL_MS;
     let atMs = nowMs;
     for (const { kind, untilMs } of this.#over(nowMs, from, to)) {
       if (kind.name === 'slow') takesMs += draws.random() * kind.ms;

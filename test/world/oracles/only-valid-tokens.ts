@@ -65,6 +65,6 @@ function isGood(world: World, { token, gateway, endedMs }: Asked): boolean {
     each =>
       (each.gateway === gateway || world.sharing !== null) &&
       each.refuses(token) &&
-      each.toldMs <= (endedMs ?? 0),
+      each.announcedWaitMs <= (endedMs ?? 0),
   );
 }

@@ -11,12 +11,12 @@ import {
 } from '../../values/index.ts';
 
 /** Maximum threads that serve clients. */
-export const MOST_WORKERS = 256;
+export const MAX_WORKERS = 256;
 
 /** `workers` of gateway.yaml. */
 export const workersSchema = z
-  .union([z.literal('auto'), count(MOST_WORKERS)], {
-    error: `expected auto, or a whole number from 1 to ${MOST_WORKERS}`,
+  .union([z.literal('auto'), count(MAX_WORKERS)], {
+    error: `expected auto, or a whole number from 1 to ${MAX_WORKERS}`,
   })
   .prefault(1)
   .describe(
@@ -73,7 +73,7 @@ export const capsSchema = z
       size({ min: '1MiB', max: '1024GiB' })
         .prefault('1GiB')
         .describe(
-          'Maximum of the bytes that wait for clients and of those that are kept of their bodies, in all workers together; beyond it connections end, those first whose clients take the least. Default: a quarter of the memory that the process may use, from 64MiB to 1GiB.',
+          'Maximum of the bytes that wait for clients and of those that are kept of their bodies, in all workers together; beyond it connections are closed, beginning with those whose clients read the least. Default: a quarter of the memory that the process may use, from 64MiB to 1GiB.',
         ),
     ),
   })

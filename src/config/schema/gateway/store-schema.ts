@@ -109,7 +109,7 @@ export const redisStoreSchema = z.strictObject({
   timeout: duration({ min: '5ms', max: '1s' })
     .prefault('50ms')
     .describe(
-      'Timeout of one whole decision; then on_failure applies. Redis counts as unavailable when replies are late for four times as long.',
+      'Timeout of one decision; then on_failure applies. Redis counts as unavailable when replies are late for four times as long.',
     ),
   on_failure: choice(FAILURE_POLICIES)
     .prefault('local')

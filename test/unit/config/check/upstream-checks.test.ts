@@ -72,7 +72,7 @@ describe('the addresses of an upstream', () => {
   it('are listed once each, by name and port', async () => {
     const lines = ['urls:', '  - http://a', '  - http://a:81', '  - { url: "http://A:80", weight: 2 }'];
     expect(await diagnosticsIn(upstream(...lines))).toEqual([
-      '6:9: upstreams.api.urls[2]: this address stands in line 4 already: give it a "weight" there instead',
+      '6:9: upstreams.api.urls[2]: this address is already in line 4: give it a "weight" there instead',
     ]);
   });
 

@@ -86,7 +86,7 @@ describe('the comparison of two limits.yaml', () => {
       oneBucket({ user: { claim, max, otherwise }, address: '1/1s' });
     const plain = (quota: string) => oneBucket({ user: quota, address: '1/1s' });
     const says = (max: number, otherwise: number, claim = 'rate') =>
-      `what the claim ${claim} says, at most ${max}, or else ${otherwise} in 10s`;
+      `the value of the claim ${claim}, at most ${max}, or else ${otherwise} in 10s`;
     expect(changes(user('50/10s', '5/10s'), user('50/10s', '5/10s'))).toEqual([]);
     expect(changes(user('50/10s', '5/10s'), user('40/10s', '5/10s'))).toEqual([
       `stricter: bucket b: each user and bot ${says(40, 5)}, before ${says(50, 5)}`,

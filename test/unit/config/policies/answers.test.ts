@@ -163,9 +163,9 @@ describe('redirect and respond', () => {
 
 describe('shares of upstreams', () => {
   it.each([
-    ['upstream: { api: 95, next: 4 }', '.upstream: the shares of callers add up to 99, and not to 100'],
-    ['upstream: { api: 95, next: 6 }', '.upstream: the shares of callers add up to 101, and not to 100'],
-    ['upstream: {}', '.upstream: the shares of callers add up to 0, and not to 100'],
+    ['upstream: { api: 95, next: 4 }', '.upstream: the shares of callers add up to 99, not to 100'],
+    ['upstream: { api: 95, next: 6 }', '.upstream: the shares of callers add up to 101, not to 100'],
+    ['upstream: {}', '.upstream: the shares of callers add up to 0, not to 100'],
     ['upstream: { api: 101 }', '.upstream.api: expected a whole number from 0 to 100, found 101'],
     [
       'upstream: { api: 99.5, next: 0.5 }',

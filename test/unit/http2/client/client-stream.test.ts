@@ -124,15 +124,15 @@ describe('the window of a stream', () => {
   test('that overflows resets the stream alone', () => {
     const { scripted, events } = asking();
     scripted.send(frame(TYPE.windowUpdate, 0, 1, uint32(0x7fffffff)));
-    expect(events).toEqual(['closed: malformed a window of the stream that overflows']);
+    expect(events).toEqual(['closed: malformed an overflow of a stream window']);
     expect(scripted.frames()).toEqual(['reset 1 00000003']);
   });
 });
 
-test.each(['', 'body'])('a body in front of its head is malformed: "%s"', body => {
+test.each(['', 'body'])('a body before its head is malformed: "%s"', body => {
   const { scripted, events } = asking();
   scripted.send(data(body));
-  expect(events).toEqual(['closed: malformed a body in front of its head']);
+  expect(events).toEqual(['closed: malformed a body before its head']);
   expect(scripted.frames()).toEqual(['reset 1 00000001']);
 });
 

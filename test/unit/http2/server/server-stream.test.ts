@@ -174,7 +174,7 @@ describe('a malformed request', () => {
     const { scripted, events } = posting();
     scripted.send(frame(TYPE.windowUpdate, 0, 1, uint32(0x7fffffff)));
     expect(scripted.frames()).toEqual(['reset 1 00000003']);
-    expect(events).toEqual(['closed: malformed a window of the stream that overflows']);
+    expect(events).toEqual(['closed: malformed an overflow of a stream window']);
   });
 });
 

@@ -4,8 +4,8 @@ import { ownMemory } from '../../../../src/core/index.ts';
 import { type Counter, newCounter } from '../../../../src/limits/counting/counter.ts';
 import {
   CounterTable,
+  defaultMaxKeyspaces,
   keyspaceNumber,
-  mostKeyspaces,
   mostLimits,
   newRow,
   partitionOf,
@@ -67,7 +67,7 @@ describe('the number of a keyspace', () => {
   });
 
   test('is one of 8,192, or of one for 8 counters, and of no more than 15 bits hold', () => {
-    expect([1, 65_536, 65_537, 160_001, 1_000_000].map(mostKeyspaces)).toEqual([
+    expect([1, 65_536, 65_537, 160_001, 1_000_000].map(defaultMaxKeyspaces)).toEqual([
       ...[8_192, 8_192, 8_193, 20_001, 32_767],
     ]);
   });

@@ -9,7 +9,7 @@ import { admittedOf, copyOf, limit, limits, newStore } from '../stores.ts';
 const HASH_ROOT = randomBytes(32);
 const memoryOf = () => ownMemory(randomBytes, HASH_ROOT);
 /** The shortest window that is kept here. */
-const LEAST_MS = 60_000;
+const MIN_MS = 60_000;
 
 const KINDS: readonly LimitSet[] = [
   limits({ global: limit('9/60s', { role: 'global', bucket: '' }), caller: limit('4/60s', { main: 'id' }) }),
@@ -30,7 +30,7 @@ interface Kept {
   readonly rows: Buffer;
 }
 
-async function keep({ kept }: MemoryStore, leastMs = LEAST_MS): Promise<Kept> {
+async function keep({ kept }: MemoryStore, leastMs = MIN_MS): Promise<Kept> {
   const limits = kept.limits(leastMs);
   const pieces: Buffer[] = [];
   for await (const piece of kept.rows(limits)) pieces.push(piece);
@@ -52,7 +52,7 @@ async function restart(
 ) {
   const store = newStore(clock, { memory: memoryOf(), ...options });
   store.share(inForce);
-  return { store, taken: await store.kept.restore(identities, rows, LEAST_MS) };
+  return { store, taken: await store.kept.restore(identities, rows, MIN_MS) };
 }
 
 const seenOf = ({ admitted, limit, remaining, resetAtMs, resetAfterMs, retryAfterMs, role }: Decision) => ({
@@ -239,7 +239,7 @@ describe('counters of another process', () => {
     expect(main.kept.changes).not.toBe(before);
     const { identities, rows } = await keep(main);
     nextMain.share([caller]);
-    expect(await nextMain.kept.restore(identities, rows, LEAST_MS)).toBe(1);
+    expect(await nextMain.kept.restore(identities, rows, MIN_MS)).toBe(1);
     expect(admittedOf(5, () => nextWorker.decide(limits({ caller }), 'a', ''))).toBe(1);
   });
 
@@ -253,7 +253,7 @@ describe('counters of another process', () => {
     const [memory] = threadsOf(2, HASH_ROOT);
     const store = newStore(clock, { ...(memory && { memory }) });
     store.share([caller]);
-    expect(await store.kept.restore(identities, rows, LEAST_MS)).toBe(before.counts.keys);
+    expect(await store.kept.restore(identities, rows, MIN_MS)).toBe(before.counts.keys);
     expect(before.counts.keys).toBeGreaterThan(700);
   });
 });
@@ -268,7 +268,7 @@ test('no turn of the event loop handles more than 500 of 100,000 counters', asyn
   expect(held).toBeGreaterThan(70_000);
   let most = 0;
   const pieces: Buffer[] = [];
-  for await (const piece of before.kept.rows(before.kept.limits(LEAST_MS))) {
+  for await (const piece of before.kept.rows(before.kept.limits(MIN_MS))) {
     most = Math.max(most, piece.length / 48);
     pieces.push(piece);
   }

@@ -4,7 +4,7 @@ import { ownMemory, type TableMemory } from '../../../../src/core/index.ts';
 import { type Counter, newCounter } from '../../../../src/limits/counting/counter.ts';
 import {
   CounterTable,
-  mostKeyspaces,
+  defaultMaxKeyspaces,
   mostLimits,
   partitionOf,
 } from '../../../../src/limits/counting/counter-table.ts';
@@ -14,7 +14,7 @@ import { threadsOf } from '../../../support/shared-memory.ts';
 import { limit, limits } from '../stores.ts';
 
 const CAPACITY = 100;
-const MOST = mostKeyspaces(CAPACITY);
+const MOST = defaultMaxKeyspaces(CAPACITY);
 const kept = limit('5/5s', { bucket: 'kept' });
 
 let table: CounterTable;
@@ -106,8 +106,8 @@ test('the keyspaces of two names in the same memory are apart', () => {
 });
 
 describe('two configurations', () => {
-  const MOST_LIMITS = mostLimits(CAPACITY);
-  const limitsOf = (bucket: string, count = MOST_LIMITS) =>
+  const MAX_LIMITS = mostLimits(CAPACITY);
+  const limitsOf = (bucket: string, count = MAX_LIMITS) =>
     Array.from({ length: count }, (_, i) => limit(`1/${i + 1}s`, { bucket }));
 
   test('with the most limits that there may be have room together, so that threads that reload in turn forget nothing of each other', () => {
@@ -138,7 +138,7 @@ describe('two configurations', () => {
     const again = limit('9/1s', { bucket: 'kept' });
     expect(() => keyspaces.check([...most, again])).not.toThrow();
     expect(() => keyspaces.check([...most, limit('1/1s')])).toThrow(
-      `there are more than ${MOST_LIMITS} limits`,
+      `there are more than ${MAX_LIMITS} limits`,
     );
   });
 });
@@ -256,7 +256,7 @@ describe('a full table of keyspaces', () => {
     const [main] = threadsOf(2);
     if (main === undefined) throw new Error('there is a main thread');
     const capacity = 80_000;
-    const most = mostKeyspaces(capacity);
+    const most = defaultMaxKeyspaces(capacity);
     keyspaces = start(main, capacity);
     for (const name of ['first', 'next']) {
       const all = Array.from({ length: most }, (_, i) => limit('1/1s', { bucket: `${name} ${i}` }));

@@ -46,7 +46,7 @@ class Thread extends Restrictions {
       announceLift: each => this.lifts.push(each),
       thread: isMain === null ? null : { isMain, met: each => void this.met.push(each) },
     });
-    this.onLift(({ key }, seesToIt) => void (seesToIt ? this.forgets : this.leaves).push(key));
+    this.onLift(({ key }, isResponsible) => void (isResponsible ? this.forgets : this.leaves).push(key));
   }
 
   hear(facts: AnonymousRestriction[]): void {

@@ -7,7 +7,7 @@ const READ_TERMS = { clientReadMs: 2_000, minBytesPerS: 10 };
 /** A stream in some state, swept twice a second. */
 class Swept {
   readonly stream = { unsent: 0, sendWindow: 0, sentBytes: 0 };
-  readonly requestBody = { terms: NO_TERMS, flows: true, bytes: 0, stoodStill: false, done: false };
+  readonly requestBody = { terms: NO_TERMS, flows: true, bytes: 0, wasPaused: false, done: false };
   readonly exchange: { dialect: { isPaced: boolean } };
   bytesReceived = 0;
   awaitsClient = false;
@@ -77,7 +77,7 @@ describe('a stream', () => {
     const swept = new Swept();
     swept.requestBody.terms = { ...NO_TERMS, minBytesPerS: 100 };
     const held = () => {
-      swept.requestBody.stoodStill = true;
+      swept.requestBody.wasPaused = true;
     };
     expect(swept.during(60_000, held)).toBeNull();
     expect(swept.during(40_000)).toMatchObject({ status: 408, message: expect.stringContaining('slowly') });

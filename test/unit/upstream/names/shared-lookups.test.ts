@@ -20,7 +20,7 @@ async function front() {
   const told: string[] = [];
   const system = { ...thisMachine, network: dns.network, clock };
   const lookups = new SharedLookups(system);
-  lookups.tellOthers = key => void told.push(key);
+  lookups.notifyOthers = key => void told.push(key);
   /** The endpoints of one thread. */
   const startThread = () => {
     const said: string[] = [];
