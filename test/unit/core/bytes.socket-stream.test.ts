@@ -1,20 +1,21 @@
 import { once } from 'node:events';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { type ByteSink, SocketStream } from '../../../src/core/bytes.ts';
-import { systemClock } from '../../../src/core/index.ts';
 import { MemorySocket } from '../../support/memory-socket.ts';
+import { FrozenClock } from '../limits/frozen-clock.ts';
 
 /** A stream over a socket in memory, and what its sink hears. */
 function open(early = '', socket = new MemorySocket()) {
   const heard: string[] = [];
-  const stream = new SocketStream(socket.asSocket, Buffer.from(early), systemClock);
+  const clock = new FrozenClock();
+  const stream = new SocketStream(socket.asSocket, Buffer.from(early), clock);
   const sink: ByteSink = {
     bytes: piece => void heard.push(`${piece}`),
     drained: () => void heard.push('(drained)'),
     ended: () => void heard.push('(ended)'),
     closed: () => void heard.push('(closed)'),
   };
-  return { socket, stream, sink, heard };
+  return { socket, stream, sink, heard, clock };
 }
 
 /** Lets everything happen that waits for nothing. */
@@ -141,20 +142,18 @@ test('endSoon closes behind what was written', async () => {
 });
 
 test('endSoon closes after some seconds where nothing is taken, and leaves no timer where all is', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
-  const { socket, stream, sink } = open();
+  const { socket, stream, sink, clock } = open();
   stream.start(sink);
   socket.hold();
   stream.write(Buffer.from('a'));
   stream.endSoon();
-  vi.advanceTimersByTime(4_999);
+  clock.advance(4_999);
   expect(socket.destroyed).toBe(false);
-  vi.advanceTimersByTime(1);
+  clock.advance(1);
   expect(socket.destroyed).toBe(true);
   await settled();
   const other = open();
   other.stream.endSoon();
   await settled();
-  expect(vi.getTimerCount()).toBe(0);
+  expect(other.clock.isWaiting).toBe(false);
 });

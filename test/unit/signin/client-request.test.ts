@@ -7,6 +7,7 @@ import { ProviderClient } from '../../../src/signin/client-request.ts';
 import { Provider, type ProviderMetadata } from '../../../src/signin/provider.ts';
 import { PROVIDER_OPTIONS } from '../../support/identity-options.ts';
 import { scripts, startScriptedProvider } from '../../support/scripted-provider.ts';
+import { FrozenClock } from '../limits/frozen-clock.ts';
 
 const SECRET = 's3cret-of-the-gateway';
 
@@ -23,7 +24,14 @@ async function open() {
     endSessionEndpoint: null,
     introspectionEndpoint: `${issuer}/introspect`,
   };
-  const parts = { ...thisMachine, listener: { discovered: () => {} }, random: () => 0, known: metadata };
+  const clock = new FrozenClock();
+  const parts = {
+    ...thisMachine,
+    clock,
+    listener: { discovered: () => {} },
+    random: () => 0,
+    known: metadata,
+  };
   const provider = new Provider({ ...PROVIDER_OPTIONS, issuer }, parts);
   const clientAuthentication = { kind: 'client_secret_post', secret: SECRET } as const;
   const client = new ProviderClient({ clientId: 'gateway', clientAuthentication }, provider);

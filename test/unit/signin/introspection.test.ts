@@ -4,6 +4,7 @@ import { Provider } from '../../../src/signin/index.ts';
 import { Introspection } from '../../../src/signin/introspection.ts';
 import { PROVIDER_OPTIONS } from '../../support/identity-options.ts';
 import { scripts, startScriptedProvider } from '../../support/scripted-provider.ts';
+import { FrozenClock } from '../limits/frozen-clock.ts';
 
 const ADDRESS = '192.0.2.1';
 
@@ -24,7 +25,7 @@ async function open() {
   };
   const provider = new Provider(
     { ...PROVIDER_OPTIONS, issuer },
-    { ...thisMachine, listener, changed: () => {}, known },
+    { ...thisMachine, clock: new FrozenClock(), listener, changed: () => {}, known },
   );
   const introspection = new Introspection(
     {
