@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './test/support/longest-first.ts';
@@ -34,6 +35,12 @@ const alone = Object.values(ALONE)
   .flat()
   .map(name => `test/${name}.test.ts`);
 
+/** Files that need time that really passes say so: what they leave running would set timers of this machine among the tests of others. */
+const inRealTime = globSync('test/{story,store,unit}/**/*.test.ts', { cwd: import.meta.dirname }).filter(
+  file =>
+    !alone.includes(file) && readFileSync(join(import.meta.dirname, file), 'utf8').includes('\nrealTime('),
+);
+
 export default defineConfig({
   test: {
     globalSetup: ['test/support/redis-installed.ts'],
@@ -42,15 +49,23 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     reporters: process.env.CI ? ['default'] : ['dot'],
     projects: [
-      { test: { ...SHARED, name: 'unit', include: ['test/unit/**/*.test.ts'], exclude: alone } },
+      {
+        test: {
+          ...SHARED,
+          name: 'unit',
+          include: ['test/unit/**/*.test.ts'],
+          exclude: [...alone, ...inRealTime],
+        },
+      },
       {
         test: {
           ...SHARED,
           name: 'story',
           include: ['test/!(unit|chart|long|clients|cluster|faults|keycloak|migrating)/**/*.test.ts'],
-          exclude: alone,
+          exclude: [...alone, ...inRealTime],
         },
       },
+      { test: { ...SHARED, name: 'real time', include: inRealTime } },
       { test: { ...SHARED, name: 'alone', include: alone, isolate: true } },
     ],
   },

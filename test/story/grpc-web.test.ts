@@ -384,7 +384,7 @@ describe('a route of gRPC-Web', () => {
     expect(response.status).toBe(200);
     await expect.poll(() => service.open.length).toBe(1);
     stop.abort();
-    await expect.poll(() => service.open[0]?.cancelled).toBe(true);
+    await gateway.time.advanceUntil('the service knows', () => service.open[0]?.cancelled === true);
     await expect.poll(() => accessLines(gateway)[0]).toMatchObject({ outcome: 'abandoned' });
   });
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Timer, TimerClock } from '../../../src/core/index.ts';
+import { systemClock, type Timer, type TimerClock } from '../../../src/core/index.ts';
+import { isRealTime } from '../../support/real-time.ts';
 
 interface Waiting {
   readonly run: () => void;
@@ -14,7 +15,7 @@ const GIVE_UP_MS = 3_600_000;
 
 /**
  * The clock of tests: time passes, and timers fire, when the test says so and not otherwise. Its two hands have odd fractions, as real
- * ones have.
+ * ones have. In a file that needs time that really passes (`realTime`), its timers of one shot run by that.
  */
 export class FrozenClock implements TimerClock {
   readonly #timers = new Set<Waiting>();
@@ -34,12 +35,13 @@ export class FrozenClock implements TimerClock {
     return this.#monotonicMs;
   }
 
-  readonly after = (ms: number, run: () => void): Timer => this.#set(ms, null, run);
+  readonly after = (ms: number, run: () => void): Timer =>
+    isRealTime() ? systemClock.after(ms, run) : this.#set(ms, null, run);
 
   readonly every = (ms: number, run: () => void): Timer => this.#set(ms, ms, run);
 
   readonly cancel = (timer: Timer | null): void => {
-    this.#timers.delete(timer as Waiting);
+    if (!this.#timers.delete(timer as Waiting)) systemClock.cancel(timer);
   };
 
   readonly signalAfter = (ms: number): AbortSignal => {
@@ -75,6 +77,17 @@ export class FrozenClock implements TimerClock {
       if (passedMs > GIVE_UP_MS) throw new Error(`after ${passedMs} ms of its clock still not: ${what}`);
       this.advance(stepMs);
       await sleep(1);
+    }
+  }
+
+  /** The process stands still for so long: what is due runs late, and once. */
+  stall(ms: number): void {
+    this.#move(ms);
+    for (const timer of this.#timers) {
+      if (timer.dueMs > this.#monotonicMs) continue;
+      if (timer.everyMs === null) this.#timers.delete(timer);
+      else timer.dueMs = this.#monotonicMs + timer.everyMs;
+      timer.run();
     }
   }
 

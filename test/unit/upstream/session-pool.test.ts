@@ -108,7 +108,7 @@ test('says of calls that wait that the connect timed out, even where a process t
   const { ask } = poolOf({}, clock);
   const { sink, call } = ask('/a');
   clock.advance(250);
-  clock.advance(100_000);
+  clock.stall(100_000);
   await turn();
   call.abort();
   expect(sink.failure).toMatchObject({ kind: 'connect', cause: { message: 'the connect timed out' } });
