@@ -77,7 +77,7 @@ test('a push to the admin listener refuses older tokens and cuts their streams, 
   expect(gateway.logLines.filter(line => line.includes('"notice"'))).toEqual([
     expect.stringContaining('the provider moved the not-before mark'),
     expect.stringContaining('"reason":"replayed"'),
-    expect.stringContaining('the provider took its not-before mark back'),
+    expect.stringContaining('the provider withdrew its not-before mark'),
   ]);
 });
 

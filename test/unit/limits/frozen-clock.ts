@@ -7,6 +7,8 @@ interface Waiting {
   /** Milliseconds from one call to the next; `null` for a timer that fires once. */
   readonly everyMs: number | null;
   dueMs: number;
+  /** The timer of this machine that runs the same, where time really passes. */
+  readonly real: Timer | null;
 }
 
 /** How much time `advanceUntil` lets pass between two looks, and how much in all before it gives up: an hour. */
@@ -15,7 +17,7 @@ const GIVE_UP_MS = 3_600_000;
 
 /**
  * The clock of tests: time passes, and timers fire, when the test says so and not otherwise. Its two hands have odd fractions, as real
- * ones have. In a file that needs time that really passes (`realTime`), its timers of one shot run by that.
+ * ones have. In a file that needs time that really passes (`realTime`), its timers run by that as well.
  */
 export class FrozenClock implements TimerClock {
   readonly #timers = new Set<Waiting>();
@@ -36,12 +38,14 @@ export class FrozenClock implements TimerClock {
   }
 
   readonly after = (ms: number, run: () => void): Timer =>
-    isRealTime() ? systemClock.after(ms, run) : this.#set(ms, null, run);
+    isRealTime() ? systemClock.after(ms, run) : this.#set(ms, null, run, null);
 
-  readonly every = (ms: number, run: () => void): Timer => this.#set(ms, ms, run);
+  readonly every = (ms: number, run: () => void): Timer =>
+    this.#set(ms, ms, run, isRealTime() ? systemClock.every(ms, run) : null);
 
   readonly cancel = (timer: Timer | null): void => {
-    if (!this.#timers.delete(timer as Waiting)) systemClock.cancel(timer);
+    const isOurs = this.#timers.delete(timer as Waiting);
+    systemClock.cancel(isOurs ? (timer as Waiting).real : timer);
   };
 
   readonly signalAfter = (ms: number): AbortSignal => {
@@ -96,8 +100,8 @@ export class FrozenClock implements TimerClock {
     this.#epochMs += ms;
   }
 
-  #set(ms: number, everyMs: number | null, run: () => void): Timer {
-    const timer: Waiting = { run, everyMs, dueMs: this.#monotonicMs + ms };
+  #set(ms: number, everyMs: number | null, run: () => void, real: Timer | null): Timer {
+    const timer: Waiting = { run, everyMs, dueMs: this.#monotonicMs + ms, real };
     this.#timers.add(timer);
     return timer;
   }
