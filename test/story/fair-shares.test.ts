@@ -4,7 +4,6 @@ import { changeConfig } from '../support/edit-config.ts';
 import { expectError } from '../support/error-object.ts';
 import { type GatewaySettings, type LocalGateway, startGateway } from '../support/gateway.ts';
 import { rateOf, startLimited } from '../support/limits.ts';
-import { realTime } from '../support/real-time.ts';
 import { startRedis } from '../support/redis.ts';
 import { redisDecides } from '../support/redis-gateway.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
@@ -18,8 +17,6 @@ import {
   type Script,
   startUpstream,
 } from '../support/wire/index.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 /** Answers everything but paths with `held` in them: those wait until their connection is gone. */
 const holding: Script = async exchange => {
@@ -217,7 +214,6 @@ describe('a permit comes back, once, from a request', () => {
         await client.send(head('GET /held'));
         await upstreamHas(upstream, 2);
         client.endSending();
-        await client.ended();
       },
     ],
     [
@@ -297,7 +293,7 @@ describe('a permit comes back, once, from a request', () => {
     const client = await gateway.connect();
     await happens(client, upstream);
     client.destroy();
-    await waitFor('one is in flight', async () => (await inFlight(gateway)) === 1);
+    await gateway.time.advanceUntil('one is in flight', async () => (await inFlight(gateway)) === 1);
     // The share of two has room for one more: not for none, and not for two.
     const two = await hold({ gateway, upstream });
     expectOverloaded(await gateway.ask(head('GET /a')));

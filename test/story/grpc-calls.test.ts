@@ -17,12 +17,9 @@ import {
   startGrpcServer,
 } from '../support/grpc.ts';
 import { accessLines } from '../support/identity-gateway.ts';
-import { realTime } from '../support/real-time.ts';
 import { tempText } from '../support/temp.ts';
 import { inTime } from '../support/test-clock.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 type Talk = ServerDuplexStream<Buffer, Buffer>;
 
@@ -324,8 +321,9 @@ describe('the time of a gRPC call', () => {
     await expect.poll(() => calls.length).toBe(1);
     const head = await inTime(gateway.time, raw);
     expect(head).toMatchObject({ ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '4' });
-    await cancelled(calls[0]);
-    await expect.poll(() => accessLines(gateway)[0]).toMatchObject({ status: 504, grpcStatus: 4 });
+    await inTime(gateway.time, cancelled(calls[0]));
+    await gateway.time.advanceUntil('it is logged', () => accessLines(gateway).length > 0);
+    expect(accessLines(gateway)[0]).toMatchObject({ status: 504, grpcStatus: 4 });
   });
 });
 
@@ -441,7 +439,7 @@ describe('a gRPC call under way', () => {
       });
       expect(status.code).toBe(7);
     }
-    for (const { status } of await Promise.all(inProgress)) {
+    for (const { status } of await inTime(gateway.time, Promise.all(inProgress))) {
       expect(status.code).toBe(8);
       expect(status.details).toContain('temporarily restricted');
     }

@@ -16,14 +16,11 @@ import { type LocalGateway, startGateway, withoutWorkers } from '../support/gate
 import { startH2Upstream } from '../support/h2-upstream.ts';
 import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
 import { agreement, handshake, masked, startRawUpstream } from '../support/raw-web-sockets.ts';
-import { realTime } from '../support/real-time.ts';
 import { head, withBody } from '../support/requests.ts';
 import { inTime } from '../support/test-clock.ts';
 import { waitFor } from '../support/wait.ts';
 import { closing, message, openSocket, startWsServer } from '../support/web-sockets.ts';
 import { startUpstream } from '../support/wire/index.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const LOG = { level: 'warn', access: false };
 const LARGE = 'x'.repeat(100_000);
@@ -178,7 +175,7 @@ describe('in the record of a request, a fault', () => {
 
 describe('in an open WebSocket, a fault', () => {
   const closed = async (gateway: LocalGateway) =>
-    waitFor('it is over', async () => {
+    gateway.time.advanceUntil('it is over', async () => {
       return (await gateway.metric('weir_websockets_open')).get('{upstream="api"}') === 0;
     });
 

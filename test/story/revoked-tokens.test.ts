@@ -1,16 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { expectInvalidToken } from '../support/error-object.ts';
 import { type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
-import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { json, redeem } from '../support/sign-in-client.ts';
+import { inTime } from '../support/test-clock.ts';
 import type { TestGateway } from '../support/test-gateway.ts';
 import { startIssuer, type TestIssuer, validFor } from '../support/test-issuer.ts';
 import type { RawClient, Script } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 async function front(settings: Omit<IdentitySettings, 'issuer'> = {}) {
   const issuer = await startIssuer();
@@ -149,7 +147,7 @@ describe('a not-before mark that came with a redeemed code', () => {
     const newer = await streaming(gateway, issuer.bearer());
     const bobs = await streaming(gateway, issuer.bearer({ iat: nowS() - 60, sub: 'bob' }));
     await signInWithMark(issuer, gateway, nowS() - 30);
-    await expectCut(alices);
+    await inTime(gateway.time, expectCut(alices));
     for (const client of [newer, bobs]) await expectFlowing(client);
     await expect.poll(() => upstream.openConnections.length).toBe(2);
     expect(gateway.logLines.filter(line => line.includes('"truncated"'))).toHaveLength(1);
@@ -163,8 +161,8 @@ describe('a not-before mark that came with a redeemed code', () => {
     await sending.send(`${head('POST /things', 'Content-Length: 1000000', line)}some`);
     await expect.poll(() => upstream.requests.length).toBe(2);
     await signInWithMark(issuer, gateway, nowS() - 30);
-    for (const client of [waiting, sending]) expectInvalidToken(await client.answer());
-    expect(await sending.ended()).toBe('close');
+    for (const client of [waiting, sending]) expectInvalidToken(await inTime(gateway.time, client.answer()));
+    expect(await inTime(gateway.time, sending.ended())).toBe('close');
     await sending.send('more');
     await expect.poll(() => upstream.openConnections.length).toBe(0);
     expect(upstream.requests.map(request => request.bodyBytes).sort()).toEqual([0, 4]);
@@ -215,7 +213,7 @@ describe('a response that outlives its token', () => {
     const { issuer, gateway } = await front({ routes, upstream: trickle });
     const passed = await streaming(gateway, issuer.bearer({ exp: nowS() - 28 }), '/until-expiry');
     expect(passed.end).toBeNull();
-    await expectCut(passed);
+    await inTime(gateway.time, expectCut(passed));
   });
 
   test('is a 401 where it has not begun', async () => {

@@ -1,10 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
 import { GatewayError, RpcCode } from '../../src/core/index.ts';
 import type { ProviderOptions, SignInOptions } from '../../src/signin/index.ts';
 import { providerFaults } from '../support/provider-faults.ts';
-import { realTime } from '../support/real-time.ts';
 import {
   keycloak,
   type Script,
@@ -14,8 +12,8 @@ import {
   unsignedJwt,
 } from '../support/scripted-provider.ts';
 import { openSignInRoom } from '../support/sign-in-room.ts';
-
-realTime('it waits for what its gateway does now and then');
+import { inTime } from '../support/test-clock.ts';
+import { waitFor } from '../support/wait.ts';
 
 const REDIRECT = 'https://app.example/cb?marker-redirect';
 const REQUEST = {
@@ -59,12 +57,18 @@ describe('a provider that', () => {
     '%s has been asked exactly once, and the client is told',
     async (_name, script, outcome, status, rpcCode) => {
       const { fake, room } = await scripted(script);
-      const response = await room.redeem(REQUEST);
+      const redeeming = room.redeem(REQUEST);
+      await waitFor('the provider is asked', () => fake.tokenRequests.length === 1);
+      const isSilent = outcome === 'timed_out';
+      const response = await (isSilent ? inTime(room.time, redeeming) : redeeming);
       expect(response).toBeInstanceOf(GatewayError);
       expect(response).toMatchObject({ status, rpcCode });
       expect(room.redeemed).toMatchObject([{ outcome }]);
-      await sleep(50);
-      expect(fake.tokenRequests).toHaveLength(1);
+      // Had it been asked again, now or later, that would have come before the next one.
+      room.time.advance(60_000);
+      fake.token = scripts.tokens();
+      await room.redeem(REQUEST);
+      expect(fake.tokenRequests).toHaveLength(2);
       expect(toldToClient(response as GatewayError)).not.toMatch(/marker|sorry|HPE|127\.0\.0\.1/);
       expect(room.everythingSaid()).not.toContain('marker');
     },
@@ -136,7 +140,7 @@ describe('a provider that', () => {
     fake.token = scripts.tokens();
     expect(await room.redeem(REQUEST, '192.0.2.2')).toHaveProperty('accessToken');
     // The places are free again when the provider's time is over.
-    await Promise.all(running);
+    await inTime(room.time, Promise.all(running));
     expect(await room.redeem(REQUEST)).toHaveProperty('accessToken');
   });
 
@@ -179,7 +183,8 @@ describe('a provider that', () => {
     const running = [room.redeem(REQUEST, '192.0.2.1'), room.redeem(REQUEST, '192.0.2.2')];
     const refused = await room.redeem(REQUEST, '192.0.2.3');
     expect(refused).toMatchObject({ status: 503, fields: ['Retry-After', '1'] });
-    await Promise.all(running);
+    await waitFor('both are at the provider', () => fake.tokenRequests.length === 2);
+    await inTime(room.time, Promise.all(running));
     expect(fake.tokenRequests).toHaveLength(2);
     fake.token = scripts.tokens();
     expect(await room.redeem(REQUEST)).toHaveProperty('accessToken');

@@ -6,7 +6,6 @@ import { startProvider } from '../../src/demo/provider/demo-provider.ts';
 import type { SignOutEnds } from '../../src/signin/index.ts';
 import { expectError, expectInvalidToken, expectUnauthenticated } from '../support/error-object.ts';
 import { type IdentitySettings, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
-import { realTime } from '../support/real-time.ts';
 import { startRedis } from '../support/redis.ts';
 import { redisDecides } from '../support/redis-gateway.ts';
 import { head, withBody } from '../support/requests.ts';
@@ -14,13 +13,12 @@ import { keycloak, type Script, scripts, startScriptedProvider } from '../suppor
 import { secret } from '../support/secrets.ts';
 import { json, redeem } from '../support/sign-in-client.ts';
 import { openSignInRoom } from '../support/sign-in-room.ts';
+import { inTime } from '../support/test-clock.ts';
 import type { TestGateway } from '../support/test-gateway.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { header, type Response, type Script as UpstreamScript } from '../support/wire/index.ts';
 import { moveWorldClock } from '../support/world-clock.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const PATH = '/v1/users/sign-out';
 const SIGN_IN = { refresh: '/v1/users/refresh', sign_out: PATH };
@@ -125,7 +123,10 @@ describe('a user who signs out', () => {
       }),
     );
     expectSignedOut(await gateway.ask(signingOut(issuer.bearer({ sid: 'session-1', jti: 'another' }))));
-    expect(await streams[0]?.answer()).toMatchObject({ status: 200, complete: false });
+    expect(await inTime(gateway.time, streams[0]?.answer() ?? expect.fail())).toMatchObject({
+      status: 200,
+      complete: false,
+    });
     expect(streams[1]?.end).toBeNull();
   });
 });
@@ -268,7 +269,11 @@ describe('the provider', () => {
         await fake.close();
       });
       await room.ready();
-      const { response, ended } = await room.signOut({ refreshToken: 'marker-refresh' });
+      const signingOut = room.signOut({ refreshToken: 'marker-refresh' });
+      await waitFor('the provider is asked', () => fake.endRequests.length === 1);
+      const { response, ended } = await (script === scripts.hang
+        ? inTime(room.time, signingOut)
+        : signingOut);
       expect(ended).toBe(true);
       if (!(response instanceof GatewayError)) throw new Error('it went well');
       expect(response).toMatchObject({ status, rpcCode });
@@ -311,7 +316,7 @@ describe('the provider', () => {
     const bearer = issuer.bearer();
     expectError(await gateway.ask(signingOut(bearer)), 503, 14);
     expect(await statusOf(gateway, bearer)).toBe(401);
-    await running;
+    await inTime(gateway.time, running);
   });
 
   test('has not handed out a token of the session by a refresh meanwhile that is good afterwards', async () => {

@@ -15,7 +15,6 @@ import {
   type RawPeer,
   startRawUpstream,
 } from '../support/raw-web-sockets.ts';
-import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { redeem } from '../support/sign-in-client.ts';
@@ -25,8 +24,6 @@ import { settled } from '../support/wait.ts';
 import { closing, message, openCount, openSocket, startWsServer } from '../support/web-sockets.ts';
 import { header } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 type Settings = Partial<Parameters<typeof startGateway>[0]>;
 
@@ -426,7 +423,7 @@ describe('the gateway ends a WebSocket', () => {
     const socket = await openSocket(gateway, '/', { headers: { Authorization } });
     issuer.provider.token = scripts.tokens({ access_token: issuer.token(), 'not-before-policy': mark });
     void redeem(gateway, 'a-code', 'https://app.example/callback');
-    expect(await closing(socket)).toEqual([1008, 'token revoked']);
+    expect(await inTime(gateway.time, closing(socket))).toEqual([1008, 'token revoked']);
   });
 
   test.each([
@@ -457,6 +454,7 @@ describe('the gateway ends a WebSocket', () => {
         });
         void redeem(gateway, 'a-code', 'https://app.example/callback');
       } else if (how === 'restricted') for (let i = 0; i < 3; i++) await gateway.ask(head('GET /'));
+      await gateway.time.advanceUntil('it is closed', () => behindHead(client).length > 0);
       await expect.poll(() => behindHead(client)).toEqual(frame(closePayload(1008, why), { opcode: CLOSE }));
       await client.send(long.subarray(50_000));
       await expect.poll(() => peer.end).toBe('fin');
@@ -472,7 +470,7 @@ describe('the gateway ends a WebSocket', () => {
     const socket = await openSocket(gateway, '/', { headers });
     const closed = closing(socket);
     for (let i = 0; i < 3; i++) await gateway.ask(head('GET /'));
-    expect(await closed).toEqual([1008, 'restricted']);
+    expect(await inTime(gateway.time, closed)).toEqual([1008, 'restricted']);
   });
 });
 

@@ -4,7 +4,6 @@ import {
   GatewayError,
   type RedeemEvent,
   type SignOutEvent,
-  systemClock,
   thisMachine,
 } from '../../src/core/index.ts';
 import {
@@ -14,7 +13,9 @@ import {
   type SignInOptions,
   type SignInResponse,
 } from '../../src/signin/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 import { PROVIDER_OPTIONS } from './identity-options.ts';
+import { clockOfTests, forSockets } from './test-clock.ts';
 
 /** The sign-in room on its own, with everything that it announces. */
 export interface SignInRoom {
@@ -33,6 +34,8 @@ export interface SignInRoom {
     body: unknown,
     address?: string,
   ): Promise<{ readonly response: SignInResponse | GatewayError; readonly ended: boolean }>;
+  /** Its clock, which the test moves. */
+  readonly time: FrozenClock;
   /** Resolves when the endpoints are known. */
   ready(): Promise<void>;
   /** Everything announced, as deeply as a careless logger would print it. */
@@ -44,6 +47,7 @@ export function openSignInRoom(
   provider: { readonly issuer: string } & Partial<ProviderOptions>,
   signIn: Partial<SignInOptions> & Pick<SignInOptions, 'redirectUri'>,
 ): SignInRoom {
+  const clock = clockOfTests();
   const redeemed: RedeemEvent[] = [];
   const signedOut: SignOutEvent[] = [];
   const discovered: DiscoveryEvent[] = [];
@@ -57,6 +61,7 @@ export function openSignInRoom(
     {
       listener: { discovered: event => void discovered.push(event) },
       ...thisMachine,
+      clock: forSockets(clock),
       // The shortest waits, to keep the tests fast.
       random: () => 0.999,
       changed: known,
@@ -73,7 +78,7 @@ export function openSignInRoom(
   };
   const theSignIn = new SignIn(options, {
     provider: theProvider,
-    clock: systemClock,
+    clock,
     listener: {
       redeemed: event => void redeemed.push(event),
       signedOut: event => void signedOut.push(event),
@@ -84,6 +89,7 @@ export function openSignInRoom(
   return {
     signIn: theSignIn,
     provider: theProvider,
+    time: clock instanceof FrozenClock ? clock : new FrozenClock(),
     redeemed,
     signedOut,
     discovered,
