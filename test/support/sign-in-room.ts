@@ -4,7 +4,6 @@ import {
   GatewayError,
   type RedeemEvent,
   type SignOutEvent,
-  systemClock,
   thisMachine,
 } from '../../src/core/index.ts';
 import {
@@ -15,6 +14,7 @@ import {
   type SignInResponse,
 } from '../../src/signin/index.ts';
 import { PROVIDER_OPTIONS } from './identity-options.ts';
+import { clockOfTests } from './test-clock.ts';
 
 /** The sign-in room on its own, with everything that it announces. */
 export interface SignInRoom {
@@ -48,6 +48,7 @@ export function openSignInRoom(
   const signedOut: SignOutEvent[] = [];
   const discovered: DiscoveryEvent[] = [];
   const marks: [string, number][] = [];
+  const clock = clockOfTests();
   let known: () => void = () => undefined;
   const ready = new Promise<void>(resolve => {
     known = resolve;
@@ -57,6 +58,7 @@ export function openSignInRoom(
     {
       listener: { discovered: event => void discovered.push(event) },
       ...thisMachine,
+      clock,
       // The shortest waits, to keep the tests fast.
       random: () => 0.999,
       changed: known,
@@ -73,7 +75,7 @@ export function openSignInRoom(
   };
   const theSignIn = new SignIn(options, {
     provider: theProvider,
-    clock: systemClock,
+    clock,
     listener: {
       redeemed: event => void redeemed.push(event),
       signedOut: event => void signedOut.push(event),
