@@ -13,6 +13,7 @@ import {
   type SignInOptions,
   type SignInResponse,
 } from '../../src/signin/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 import { PROVIDER_OPTIONS } from './identity-options.ts';
 import { clockOfTests } from './test-clock.ts';
 
@@ -33,6 +34,8 @@ export interface SignInRoom {
     body: unknown,
     address?: string,
   ): Promise<{ readonly response: SignInResponse | GatewayError; readonly ended: boolean }>;
+  /** Its clock, which the test moves. */
+  readonly time: FrozenClock;
   /** Resolves when the endpoints are known. */
   ready(): Promise<void>;
   /** Everything announced, as deeply as a careless logger would print it. */
@@ -104,6 +107,7 @@ export function openSignInRoom(
       const response = await theSignIn.signOut(Buffer.from(JSON.stringify(body)), address, end);
       return { response, ended };
     },
+    time: clock instanceof FrozenClock ? clock : new FrozenClock(),
     ready: () => ready,
     everythingSaid: () =>
       inspect(
