@@ -3,9 +3,6 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fillInTurn } from '../../scripts/caps/fill.ts';
 import { CONNECTIONS_AND_REQUESTS } from '../../scripts/caps/fillings.ts';
-import { realTime } from '../support/real-time.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const DOCUMENT = join(import.meta.dirname, '../../docs/memory.md');
 /** Garbage, and what the allocator keeps, may come to so much at any moment. */

@@ -16,11 +16,8 @@ import {
   webRoute,
 } from '../support/grpc-web.ts';
 import { H2C } from '../support/http2-client.ts';
-import { realTime } from '../support/real-time.ts';
 import { tempText } from '../support/temp.ts';
 import { AUTHORITY, startTlsGateway } from '../support/tls-gateway.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 beforeAll(installBrowser);
 

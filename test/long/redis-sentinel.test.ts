@@ -1,10 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { realTime } from '../support/real-time.ts';
 import { SENTINEL_NAME, startSentinelSet } from '../support/redis.ts';
 import { decisionsBy, Load, redisDecides, startRedisGateway } from '../support/redis-gateway.ts';
 import { waitFor } from '../support/wait.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 test('a failover under load makes no request fail, and the new master decides', async () => {
   const set = await startSentinelSet();

@@ -15,15 +15,12 @@ import {
 import type { ConfigPart } from '../support/gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { fieldOf, rateOf } from '../support/limits.ts';
-import { realTime } from '../support/real-time.ts';
 import { head, withBody } from '../support/requests.ts';
 import { runs } from '../support/runs.ts';
 import { tempFolder } from '../support/temp.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { type Response, startUpstream } from '../support/wire/index.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 /** Three times each change of the operator's. */
 const RELOADS = runs(30);

@@ -1,14 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { REVOCATION_LIMITS, Revocations } from '../../src/auth/index.ts';
 import { revocableOf, sessionDigest } from '../../src/auth/revocation-rules.ts';
-import { digestOf, systemClock } from '../../src/core/index.ts';
+import { digestOf } from '../../src/core/index.ts';
 import { Board, RedisConnection } from '../../src/redis/index.ts';
 import { POST } from '../../src/redis/sharing/board-scripts.ts';
 import { shareRevocations } from '../../src/runtime/replication.ts';
-import { realTime } from '../support/real-time.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
-
-realTime('it waits for what its gateway does now and then');
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 const ISSUER = 'https://id.example.com/realms/main';
 const OTHER = 'https://id.example.com/realms/other';
@@ -22,9 +20,10 @@ interface Sharer {
 }
 
 let server: RedisServer;
-let nowS = 0;
+let clock: FrozenClock;
 let boards = 0;
-const clock = { ...systemClock, epochMs: () => nowS * 1_000 };
+
+const nowS = () => Math.floor(clock.epochMs() / 1_000);
 
 beforeAll(async () => {
   server = await startRedis();
@@ -32,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 beforeEach(async () => {
   await server.client.flushall();
-  nowS = Math.floor(Date.now() / 1_000);
+  clock = new FrozenClock();
 });
 
 /** Resolves once it has read what is on the board. */
@@ -43,9 +42,10 @@ async function startSharer(): Promise<Sharer> {
       credentials: { user: null, password: null },
       tls: null,
       prefix: 'b:',
-      budgetMs: 5_000,
+      // Longer than it may take Redis while the clock advances.
+      budgetMs: 3_600_000,
     },
-    { clock: systemClock },
+    { clock },
   );
   const health = { isShared: true, mention() {} };
   const onFault = (_facts: number, error: unknown) => {
@@ -67,14 +67,14 @@ async function startSharer(): Promise<Sharer> {
   });
   connection.start();
   board.start();
-  await expect.poll(() => board.isLoaded).toBe(true);
+  await clock.advanceUntil('it has read the board', () => board.isLoaded);
   return { all, board, health };
 }
 
 /** Sessions that users end, one a second, each the only one of its user. */
 function endSessions({ all }: Sharer, from: number, to: number, issuer = ISSUER): void {
   for (let i = from; i < to; i += 1) {
-    nowS += 1;
+    clock.stepWorld(1_000);
     all.of(issuer).endSession(sessionDigest(`session ${i}`), 0, digestOf(`user ${i}`));
   }
 }
@@ -89,15 +89,17 @@ function refused({ all }: Sharer, from: number, to: number, iat: number, issuer 
   return count;
 }
 
+const sent = ({ board }: Sharer) => clock.advanceUntil('all is sent', () => board.outgoing === 0);
+
 const posted = (): Promise<string[]> => server.client.zrange('b:1:{board}:news', '0', '-1');
 
 describe('revocations in Redis', () => {
   test('are no more than a gateway remembers, and one that starts later refuses all that were ever made', async () => {
-    const startS = nowS;
+    const startS = nowS();
     const first = await startSharer();
     endSessions(first, 0, 20, OTHER);
     endSessions(first, 0, 500);
-    await expect.poll(() => first.board.outgoing).toBe(0);
+    await sent(first);
     const names = await posted();
     expect(names.filter(name => name.includes(digestOf(ISSUER)))).toHaveLength(MAX + 1);
     expect(names.filter(name => name.includes(digestOf(OTHER)))).toHaveLength(20);
@@ -105,36 +107,36 @@ describe('revocations in Redis', () => {
     expect(await server.client.zcard('b:1:{board}:ends')).toBe(names.length);
     const later = await startSharer();
     expect(refused(later, 0, 500, startS)).toBe(500);
-    expect(refused(later, 0, 500, nowS + 1)).toBe(0);
+    expect(refused(later, 0, 500, nowS() + 1)).toBe(0);
     // Another issuer's users did not have to sign in again.
     expect(refused(later, 0, 40, startS, OTHER)).toBe(20);
   });
 
   test('are no more when two gateways make them at once', async () => {
-    const startS = nowS;
+    const startS = nowS();
     const [one, two] = [await startSharer(), await startSharer()];
     for (let i = 0; i < 300; i += 30) {
       endSessions(one, i, i + 30);
       endSessions(two, 300 + i, 330 + i);
       await new Promise(resolve => setImmediate(resolve));
     }
-    const known = () => [one, two].map(each => refused(each, 0, 600, startS));
-    await expect.poll(known).toEqual([600, 600]);
-    await expect.poll(async () => (await posted()).length).toBeLessThanOrEqual(MAX + 1);
+    const know = () => [one, two].every(each => refused(each, 0, 600, startS) === 600);
+    await clock.advanceUntil('both know all of them', know);
+    await clock.advanceUntil('Redis has no more', async () => (await posted()).length <= MAX + 1);
     expect(refused(await startSharer(), 0, 600, startS)).toBe(600);
   });
 
   test('do not gather in a gateway whose Redis is away', async () => {
-    const startS = nowS;
+    const startS = nowS();
     const front = await startSharer();
     endSessions(front, 0, 80);
-    await expect.poll(() => front.board.outgoing).toBe(0);
+    await sent(front);
     front.health.isShared = false;
     endSessions(front, 80, 5_000);
     // What it remembers now, and that Redis has to forget what it remembered before.
     expect(front.board.outgoing).toBe(2 * MAX + 1);
     front.health.isShared = true;
-    await expect.poll(() => front.board.outgoing).toBe(0);
+    await sent(front);
     expect(await posted()).toHaveLength(MAX + 1);
     expect(refused(await startSharer(), 0, 5_000, startS)).toBe(5_000);
   });
@@ -142,15 +144,14 @@ describe('revocations in Redis', () => {
   test.each(['state', 'values', 'ends', 'news'])(
     'are all there again when Redis has evicted the %s',
     async part => {
-      const startS = nowS;
+      const startS = nowS();
       const first = await startSharer();
       endSessions(first, 0, 40);
-      await expect.poll(() => first.board.outgoing).toBe(0);
+      await sent(first);
       await server.client.del(`b:1:{board}:${part}`);
-      await expect.poll(async () => (await posted()).length).toBe(40);
       const sizes = () =>
         Promise.all(['values', 'ends', 'news'].map(each => server.client.zcard(`b:1:{board}:${each}`)));
-      await expect.poll(sizes).toEqual([40, 40, 40]);
+      await clock.advanceUntil('all are there again', async () => (await sizes()).every(size => size === 40));
       expect(refused(await startSharer(), 0, 40, startS)).toBe(40);
     },
   );

@@ -1,21 +1,19 @@
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../src/core/index.ts';
 import { Replicas } from '../../src/redis/connection/index.ts';
 import { RedisConnection, type RedisError } from '../../src/redis/index.ts';
-import { realTime } from '../support/real-time.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait.ts';
-
-realTime('it waits for what its gateway does now and then');
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 let server: RedisServer;
+let clock: FrozenClock;
 beforeEach(async () => {
+  clock = new FrozenClock();
   server = await startRedis();
 });
 afterEach(() => server.close());
 
-/** @param budgetMs longer than a busy machine holds a command up, except where one shall be late */
-function connectTo({ port }: RedisServer, budgetMs = 10_000): RedisConnection {
+function connectTo({ port }: RedisServer, budgetMs: number): RedisConnection {
   const connection = new RedisConnection(
     {
       servers: { kind: 'standalone', address: { host: '127.0.0.1', port }, database: 0 },
@@ -24,14 +22,14 @@ function connectTo({ port }: RedisServer, budgetMs = 10_000): RedisConnection {
       prefix: 'c:',
       budgetMs,
     },
-    { clock: systemClock },
+    { clock },
   );
   onTestFinished(() => connection.stop());
   connection.start();
   return connection;
 }
 
-async function connected(budgetMs?: number): Promise<RedisConnection> {
+async function connected(budgetMs = 100): Promise<RedisConnection> {
   const connection = connectTo(server, budgetMs);
   await waitFor('it is ready', () => connection.isReady);
   return connection;
@@ -44,27 +42,28 @@ const failureOf = (command: Promise<unknown>): Promise<string> =>
   );
 
 test('a command that is late fails in time, and one pause costs no connection', async () => {
-  const connection = await connected(500);
+  const connection = await connected();
   const states: boolean[] = [];
   connection.onState(ready => states.push(ready));
   for (let pause = 0; pause < 3; pause++) {
     server.freeze();
     const commands = Array.from({ length: 9 }, () => failureOf(connection.command('incr', 'late')));
+    clock.advance(100);
     expect(new Set(await Promise.all(commands))).toEqual(new Set(['timeout']));
     expect(connection.isSilent).toBe(false);
     server.thaw();
-    await waitFor('it replies in time', async () => (await failureOf(connection.command('ping'))) === 'none');
+    expect(await failureOf(connection.command('ping'))).toBe('none');
   }
   expect(states).toEqual([]);
 });
 
 test('replies that stay late cost the connection, so that nothing waits behind them', async () => {
-  const connection = await connected(100);
+  const connection = await connected();
   const states: boolean[] = [];
   connection.onState(ready => states.push(ready));
   server.freeze();
   let silent = false;
-  await waitFor('the connection is gone', async () => {
+  await clock.advanceUntil('the connection is gone', () => {
     connection.send('incr', ['late'], () => {
       silent ||= connection.isSilent;
     });
@@ -111,7 +110,7 @@ test('a command while there is no connection fails at once and is not kept for l
 });
 
 test('a heartbeat fails while memory is full, as decisions do, so that no gateway takes Redis for usable', async () => {
-  const replicas = new Replicas(await connected(), { clock: systemClock, id: 'one', hint: 1 });
+  const replicas = new Replicas(await connected(), { clock, id: 'one', hint: 1 });
   await replicas.beat();
   await server.client.config('SET', 'maxmemory', '1');
   expect(await replicas.beat().catch((error: RedisError) => error.message)).toMatch(/^OOM /);

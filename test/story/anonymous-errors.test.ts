@@ -4,14 +4,12 @@ import { freePort } from '../support/free-port.ts';
 import type { LocalGateway } from '../support/gateway.ts';
 import { type IdentitySettings, startIdentityGateway } from '../support/identity-gateway.ts';
 import { GLOBAL_FIELDS, rateFieldsOf, rateOf, refusalOf } from '../support/limits.ts';
-import { realTime } from '../support/real-time.ts';
 import { head, withBody } from '../support/requests.ts';
 import { scripts, startScriptedProvider } from '../support/scripted-provider.ts';
 import { codeFor, redeem, redeeming } from '../support/sign-in-client.ts';
+import { inTime } from '../support/test-clock.ts';
 import { waitFor } from '../support/wait.ts';
 import { header, type Response } from '../support/wire/index.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 /** Both endpoints, each with a request that is in order as far as the gateway can tell before it asks the provider. */
 const ENDPOINTS = {
@@ -136,7 +134,7 @@ test('auth: an address that is restricted while the provider is asked is refused
   await waitFor('the provider is asked', () => provider.tokenRequests.length > 0);
   await gateway.ask(head('GET /a'));
   await gateway.ask(head('GET /a'));
-  expectRefusal(await client.answer(), true);
+  expectRefusal(await inTime(gateway.time, client.answer()), true);
 });
 
 test.each(BOTH)('%s: a 503 for limits that cannot be asked is the error object', async (_, request) => {

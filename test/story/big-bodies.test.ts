@@ -3,12 +3,9 @@ import { expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { Random } from '../support/random.ts';
-import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { settled, sleep, waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const MIB = 1024 * 1024;
 const BLOCKS = 256;

@@ -1,7 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { BUCKET_FIELDS, fieldOf, rateFieldsOf, rateOf, refusalOf, startLimited } from '../support/limits.ts';
 import { agreement, handshake } from '../support/raw-web-sockets.ts';
-import { realTime } from '../support/real-time.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { startRedisGateway, startRedisGatewayProcess } from '../support/redis-gateway.ts';
 import { head } from '../support/requests.ts';
@@ -9,8 +8,6 @@ import type { TestGateway } from '../support/test-gateway.ts';
 import { waitFor } from '../support/wait.ts';
 import { type CaptureUpstream, type RawClient, type Script, startUpstream } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const limits = {
   global: { user: '10000/1s', address: '10000/1s' },

@@ -10,7 +10,7 @@ import { makeLogger } from '../../src/observe/index.ts';
 import { freePort } from '../support/free-port.ts';
 import { realTime } from '../support/real-time.ts';
 
-realTime('it waits for what its gateway does now and then');
+realTime('the demo takes the clock of this machine, as for whoever tries it');
 
 interface Ended {
   readonly exitCode: number;

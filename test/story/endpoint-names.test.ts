@@ -1,34 +1,33 @@
 import { createServer, type Server } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { systemClock, type Timer, thisMachine } from '../../src/core/index.ts';
+import { type System, type Timer, thisMachine } from '../../src/core/index.ts';
 import { systemLookup } from '../../src/upstream/names/lookup.ts';
 import { NamedEndpoints } from '../../src/upstream/names/named-endpoints.ts';
 import { srvLookup } from '../../src/upstream/names/srv-lookup.ts';
 import { DnsServer, hostAt, serviceAt } from '../support/dns-server.ts';
 import { freePort } from '../support/free-port.ts';
-import { realTime } from '../support/real-time.ts';
+import { clockOfTests } from '../support/test-clock.ts';
 import { waitFor } from '../support/wait.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
-realTime('it waits for what its gateway does now and then');
-
 const SERVICE = '_http._tcp.api.test';
 
-/** A clock whose lookups come when the test says so; other timers, which bound waits, run by real time. */
+/** A clock whose lookups come when the test says so; other timers, which bound waits, never fire. */
 class LookupClock extends FrozenClock {
   /** When the next lookup is due, in milliseconds from the last. */
   nextMs = 0;
   #next: (() => void) | null = null;
+  readonly #waits = new FrozenClock();
 
   override readonly after = (ms: number, run: () => void): Timer => {
-    if (ms < 4_000) return systemClock.after(ms, run);
+    if (ms < 4_000) return this.#waits.after(ms, run);
     this.nextMs = ms;
     this.#next = run;
     return {};
   };
 
   override readonly cancel = (timer: Timer | null): void => {
-    if (timer !== null && 'hasRef' in timer) systemClock.cancel(timer);
+    this.#waits.cancel(timer);
   };
 
   /** Waits until the next lookup is due, and begins it. */
@@ -40,6 +39,10 @@ class LookupClock extends FrozenClock {
     run?.();
     await waitFor('this lookup is over', () => this.#next !== null);
   }
+}
+
+function machineOf({ network }: DnsServer): System {
+  return { ...thisMachine, clock: clockOfTests(), network };
 }
 
 function watch(lookup: ConstructorParameters<typeof NamedEndpoints>[0], dns: DnsServer) {
@@ -166,7 +169,7 @@ describe('an upstream that SRV records name', () => {
         serviceAt('one.test', 3_000, { weight: 30 }),
         serviceAt('two.test', 3_001, { weight: 10 }),
       ]);
-      const { source } = watch(srvLookup(SERVICE, { ...thisMachine, network: dns.network }), dns);
+      const { source } = watch(srvLookup(SERVICE, machineOf(dns)), dns);
       await source.refresh(null);
       expect(placesOf(source)).toEqual(['10.0.0.1 3000 x1.5', 'fd00::2 3001 x0.5']);
     }
@@ -177,7 +180,7 @@ describe('an upstream that SRV records name', () => {
     const goodFor = async (srv: number, host: number) => {
       dns.records.set('one.test', [hostAt('10.0.0.1', host)]);
       dns.records.set(SERVICE, [serviceAt('one.test', 80, { ttl: srv })]);
-      return (await srvLookup(SERVICE, { ...thisMachine, network: dns.network })()).goodForMs;
+      return (await srvLookup(SERVICE, machineOf(dns))()).goodForMs;
     };
     expect(await goodFor(20, 90)).toBe(20_000);
     expect(await goodFor(90, 40)).toBe(40_000);
@@ -194,7 +197,7 @@ describe('an upstream that SRV records name', () => {
       serviceAt('spare.test', port, { priority: 20 }),
       serviceAt('main.test', port, { priority: 10 }),
     ]);
-    const { source, clock } = watch(srvLookup(SERVICE, { ...thisMachine, network: dns.network }), dns);
+    const { source, clock } = watch(srvLookup(SERVICE, machineOf(dns)), dns);
     await source.refresh(null);
     expect(placesOf(source)).toEqual([`127.0.0.1 ${port}`]);
     await source.refresh({ host: '127.0.0.1', port });
@@ -211,7 +214,7 @@ describe('an upstream that SRV records name', () => {
       SERVICE,
       hosts.map((_, at) => serviceAt(`pod-${at}.test`, 80)),
     );
-    const { source } = watch(srvLookup(SERVICE, { ...thisMachine, network: dns.network }), dns);
+    const { source } = watch(srvLookup(SERVICE, machineOf(dns)), dns);
     await source.refresh(null);
     expect(source.endpoints.length).toBe(300);
     expect(dns.asked).toEqual([`SRV ${SERVICE}`, `SRV ${SERVICE}`]);
@@ -221,10 +224,7 @@ describe('an upstream that SRV records name', () => {
     const dns = await DnsServer.start();
     dns.records.set('one.test', [hostAt('10.0.0.1')]);
     dns.records.set(SERVICE, [serviceAt('one.test', 80)]);
-    const { source, clock, changes } = watch(
-      srvLookup(SERVICE, { ...thisMachine, network: dns.network }),
-      dns,
-    );
+    const { source, clock, changes } = watch(srvLookup(SERVICE, machineOf(dns)), dns);
     await source.refresh(null);
     dns.records.set(SERVICE, [serviceAt('.', 0)]);
     await clock.next();
@@ -247,7 +247,7 @@ describe('an upstream that SRV records name', () => {
     dns.records.set('one.test', [hostAt('10.0.0.1')]);
     dns.records.set('two.test', [hostAt('10.0.0.2')]);
     dns.records.set(SERVICE, [serviceAt('one.test', 80), serviceAt('two.test', 80)]);
-    const { source, clock } = watch(srvLookup(SERVICE, { ...thisMachine, network: dns.network }), dns);
+    const { source, clock } = watch(srvLookup(SERVICE, machineOf(dns)), dns);
     await source.refresh(null);
     expect(placesOf(source)).toEqual(['10.0.0.1 80', '10.0.0.2 80']);
     dns.records.delete('two.test');
@@ -263,7 +263,7 @@ describe('an upstream that SRV records name', () => {
     dns.records.set(SERVICE, [serviceAt('one.test', 80)]);
     const nameServers = () => [...dead.network.nameServers(), ...dns.network.nameServers()];
     const network = { ...dns.network, nameServers };
-    const { source } = watch(srvLookup(SERVICE, { ...thisMachine, network }), dns);
+    const { source } = watch(srvLookup(SERVICE, { ...machineOf(dns), network }), dns);
     await source.refresh(null);
     expect(placesOf(source)).toEqual(['10.0.0.1 80']);
   });

@@ -10,15 +10,12 @@ import {
 } from '../support/endpoints.ts';
 import { type ConfigPart, type LocalGateway, withoutWorkers } from '../support/gateway.ts';
 import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
-import { realTime } from '../support/real-time.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { head, withBody } from '../support/requests.ts';
 import { waitFor } from '../support/wait.ts';
 import { message, openSocket, startWsServer, type WsServer } from '../support/web-sockets.ts';
 import type { Response } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 type Three = readonly [TestEndpoint, TestEndpoint, TestEndpoint];
 

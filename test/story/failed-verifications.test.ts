@@ -4,15 +4,12 @@ import { expectInvalidToken, expectUnauthenticated } from '../support/error-obje
 import { flood } from '../support/flood.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { type IdentitySettings, identityConfig, startGatewayOf } from '../support/identity-gateway.ts';
-import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import type { TestGateway } from '../support/test-gateway.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { base64Url } from '../support/token-issuer.ts';
 import { header, names, type Response, startUpstream, values } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 /** Of a window that closes long after the test. */
 const LONG = { failed_verifications: '5/1h' };

@@ -2,16 +2,15 @@ import { createSocket, type RemoteInfo } from 'node:dgram';
 import { createServer, isIP, type Socket } from 'node:net';
 import { decode, encode, type Packet } from 'dns-packet';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { systemClock, thisMachine } from '../../src/core/index.ts';
+import { type TimerClock, thisMachine } from '../../src/core/index.ts';
 import { DnsClient, type DnsSystem } from '../../src/upstream/names/dns-client.ts';
 import type { LookupAnswer } from '../../src/upstream/names/lookup.ts';
 import { srvLookup } from '../../src/upstream/names/srv-lookup.ts';
 import { freePort } from '../support/free-port.ts';
 import { Random } from '../support/random.ts';
-import { realTime } from '../support/real-time.ts';
 import { runs, seedOfRun } from '../support/runs.ts';
-
-realTime('it waits for what its gateway does now and then');
+import { clockOfTests, inTime } from '../support/test-clock.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 const NAME = '_http._tcp.api.test';
 const RESPONSE = 0x8180;
@@ -24,12 +23,12 @@ interface Script {
   readonly stream?: (query: Buffer, socket: Socket) => void;
 }
 
-async function clientOf(script: Script, haste = 1): Promise<DnsClient> {
-  return new DnsClient(await systemWith(script, haste));
+async function clientOf(script: Script, clock = clockOfTests()): Promise<DnsClient> {
+  return new DnsClient(await systemWith(script, clock));
 }
 
-/** A system whose DNS server follows a script. Its time limits pass so many times as fast. */
-async function systemWith(script: Script, haste: number): Promise<DnsSystem> {
+/** A system whose DNS server follows a script. */
+async function systemWith(script: Script, clock: TimerClock): Promise<DnsSystem> {
   const port = await freePort();
   const udp = createSocket('udp4', (bytes: Buffer, from: RemoteInfo) => {
     for (const answer of script.datagrams(decode(bytes), bytes)) udp.send(answer, from.port, from.address);
@@ -45,10 +44,6 @@ async function systemWith(script: Script, haste: number): Promise<DnsSystem> {
     tcp.close();
   });
   const network = { ...thisMachine.network, nameServers: () => [`127.0.0.1:${port}`] };
-  const clock = {
-    ...systemClock,
-    after: (ms: number, run: () => void) => systemClock.after(ms / haste, run),
-  };
   return { ...thisMachine, clock, network };
 }
 
@@ -97,7 +92,9 @@ describe('a client of DNS', () => {
     onTestFinished(() => void udp.close());
     await new Promise<void>(bound => udp.bind(port, '127.0.0.1', bound));
     const network = { ...thisMachine.network, nameServers: () => [`127.0.0.1:${port}`] };
-    expect(await targetsOf(new DnsClient({ ...thisMachine, network }))).toEqual(['good.test']);
+    expect(await targetsOf(new DnsClient({ ...thisMachine, clock: clockOfTests(), network }))).toEqual([
+      'good.test',
+    ]);
   });
 
   it('asks by TCP where a server does not know large datagrams, or cuts its answer off', async () => {
@@ -118,16 +115,17 @@ describe('a client of DNS', () => {
 
   it('gives up a server that does not answer, closes the connection or sends too much', async () => {
     const cut = (query: Packet) => [answerTo(query, 'cut.test', { flags: RESPONSE | 0x200, answers: [] })];
-    const silent = await clientOf({ datagrams: () => [] }, 10);
-    await expect(silent.ask(NAME, 'SRV')).rejects.toThrow('did not answer in time');
+    const clock = new FrozenClock();
+    const silent = await clientOf({ datagrams: () => [] }, clock);
+    await expect(inTime(clock, silent.ask(NAME, 'SRV'))).rejects.toThrow('did not answer in time');
     const closing = await clientOf({ datagrams: cut, stream: (_query, socket) => socket.end() });
     await expect(closing.ask(NAME, 'SRV')).rejects.toThrow('closed the connection');
     const flood = Buffer.alloc(300_000, 0xff);
     const flooding = await clientOf(
       { datagrams: cut, stream: (_query, socket) => void socket.write(flood) },
-      10,
+      clock,
     );
-    await expect(flooding.ask(NAME, 'SRV')).rejects.toThrow('did not answer in time');
+    await expect(inTime(clock, flooding.ask(NAME, 'SRV'))).rejects.toThrow('did not answer in time');
   });
 
   it('makes addresses with ports of whatever a server sends, or none', async () => {
@@ -144,11 +142,12 @@ describe('a client of DNS', () => {
       },
       stream: (_query, socket) => void socket.destroy(),
     };
-    const system = await systemWith(script, 10);
+    const clock = new FrozenClock();
+    const system = await systemWith(script, clock);
     const found: LookupAnswer[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       const asked = Array.from({ length: 25 }, () => srvLookup(NAME, system)());
-      for (const answer of await Promise.allSettled(asked))
+      for (const answer of await inTime(clock, Promise.allSettled(asked)))
         if (answer.status === 'fulfilled') found.push(answer.value);
     }
     expect(found.length).toBeGreaterThan(0);

@@ -10,12 +10,9 @@ import { freePort } from '../support/free-port.ts';
 import { type ConfigPart, startGateway } from '../support/gateway.ts';
 import { type H2Request, startH2Upstream } from '../support/h2-upstream.ts';
 import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
-import { realTime } from '../support/real-time.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 async function front(answer?: (request: H2Request) => unknown, api: ConfigPart = {}) {
   const upstream = await startH2Upstream(answer);
@@ -189,9 +186,11 @@ test('fields that one side sends as never indexed reach the other side so, one b
 
 test('an upload that waits for its window ends when the upstream resets it without an error', async () => {
   const upstream = await startFrameUpstream({
-    stream: (peer, id) => {
-      // The request body has filled the window of 65,535 bytes by then.
-      setTimeout(() => peer.send(frame(TYPE.rstStream, 0, id, uint32(0))), 300);
+    stream: async (peer, id) => {
+      const bodies = () => peer.frames.filter(({ type }) => type === TYPE.data);
+      const received = () => bodies().reduce((sum, { payload }) => sum + payload.length, 0);
+      await waitFor('the window is full', () => received() === 65_535);
+      peer.send(frame(TYPE.rstStream, 0, id, uint32(0)));
     },
   });
   const gateway = await startGateway({ upstreamPort: upstream.port, api: { protocol: 'h2' } });

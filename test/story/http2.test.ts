@@ -7,9 +7,8 @@ import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { ask, connectHttp2, H2C, read } from '../support/http2-client.ts';
 import { connectFrames, FLAG, frame, headers, request, TYPE, uint32 } from '../support/http2-frames.ts';
 import { Random } from '../support/random.ts';
-import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
-import { clockOfTests } from '../support/test-clock.ts';
+import { clockOfTests, inTime } from '../support/test-clock.ts';
 import { startTlsGateway } from '../support/tls-gateway.ts';
 import { waitFor } from '../support/wait.ts';
 import {
@@ -20,8 +19,6 @@ import {
   values,
 } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const MIB = 1024 * 1024;
 
@@ -251,7 +248,7 @@ test('requests that cross the first GOAWAY of a drain are served, and those behi
 test('a client that does not answer the PING of a drain is told the last stream all the same', async () => {
   const { gateway } = await start();
   const client = await (await connectFrames(gateway.port)).begin();
-  const drained = gateway.app.drain();
+  const drained = inTime(gateway.time, gateway.app.drain());
   await waitFor('the connection closes', () => client.closed);
   expect(client.lastStreams).toEqual([0x7fffffff, 0]);
   expect(await drained).toBe(true);

@@ -9,15 +9,12 @@ import { type ConfigPart, startGateway } from '../support/gateway.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { identityConfig } from '../support/identity-gateway.ts';
 import { PUSH_PATH, pushOf, toAdmin } from '../support/notices.ts';
-import { realTime } from '../support/real-time.ts';
 import { head, withBody } from '../support/requests.ts';
 import { secret } from '../support/secrets.ts';
 import { tempFolder, tempText } from '../support/temp.ts';
+import { clockOfTests, inTime } from '../support/test-clock.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
-import { waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const SIGN_IN = { sign_out: '/v1/users/sign-out', sign_out_ends: 'refresh_token' };
 type Gateway = Awaited<ReturnType<typeof startKeeping>>;
@@ -43,10 +40,11 @@ async function startKeeping(
     ],
   };
   const upstream = await startUpstream();
-  const gateway = await startGateway(
-    await identityConfig({ issuer: issuer.url, provider, config }, upstream),
-  );
-  await gateway.ready();
+  const clock = clockOfTests();
+  const settings = await identityConfig({ issuer: issuer.url, provider, config, clock }, upstream);
+  // It looks a moment after it has taken the folder whether another one has as well.
+  const gateway = await inTime(clock, startGateway(settings));
+  await inTime(clock, gateway.ready());
   return gateway;
 }
 
@@ -101,7 +99,9 @@ describe('with a folder of state', () => {
     const gateway = await startKeeping(issuer, folder);
     await signOut(gateway, issuer.bearer({ sid: 'session-1' }));
     const text = () => readFile(join(folder, 'weir.state'), 'utf8').catch(() => '');
-    await waitFor('the file has the session', async () => (await text()).includes('"revocation:'));
+    await gateway.time.advanceUntil('the file has the session', async () =>
+      (await text()).includes('"revocation:'),
+    );
   });
 
   test('restrictions, lifts and the not-before mark of the provider outlive a restart', async () => {
@@ -218,7 +218,7 @@ describe('with a folder of state', () => {
     // A folder in the place of the next file: it can be neither replaced nor written.
     await mkdir(join(folder, 'weir.state.next', 'x'), { recursive: true });
     await signOut(full, issuer.bearer({ sid: 'session-1' }));
-    await waitFor('the fault is told', () =>
+    await full.time.advanceUntil('the fault is told', () =>
       messagesOf(full).includes('the state file cannot be written: after a restart it is out of date'),
     );
   });
@@ -276,7 +276,7 @@ describe('counters of long windows', () => {
     const file = () => readFile(join(folder, 'weir.counters')).catch(() => Buffer.alloc(0));
     // The count of a row, after the header.
     const count = (bytes: Buffer) => bytes.readInt32LE(bytes.indexOf('\n') + 1 + 24);
-    await waitFor('the file has the three', async () => {
+    await first.time.advanceUntil('the file has the three', async () => {
       const bytes = await file();
       return bytes.length > 200 && count(bytes) === 3;
     });
@@ -291,7 +291,7 @@ describe('counters of long windows', () => {
     // A folder in the place of the next file: it can be neither replaced nor written.
     await mkdir(join(folder, 'weir.counters.next', 'x'), { recursive: true });
     expect(await admitted(gateway, 6, '/day', issuer.bearer())).toBe(5);
-    await waitFor('the fault is told', () =>
+    await gateway.time.advanceUntil('the fault is told', () =>
       messagesOf(gateway).includes('the counters file cannot be written: it is out of date'),
     );
   });

@@ -1,9 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { askOnce, askTimes, type LimitedGateway, startLimited, statusesOf } from '../support/limits.ts';
-import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const ROUTES = { '/things/{id}': 'things' };
 const plenty = { user: '65535/60s', address: '65535/60s' };

@@ -9,7 +9,7 @@ import { sleep, waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
 import { clientsOfEach } from '../support/workers.ts';
 
-realTime('it waits for what its gateway does now and then');
+realTime('it stops processes for a while, which notice that by the clock of this machine');
 
 async function front(caps = { event_loop_delay: '250ms' }) {
   const told = Promise.withResolvers<void>();

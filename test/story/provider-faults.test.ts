@@ -3,15 +3,13 @@ import { RpcCode } from '../../src/core/index.ts';
 import { expectError } from '../support/error-object.ts';
 import { accessLines, type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
 import { providerFaults } from '../support/provider-faults.ts';
-import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { type Script, scripts, startScriptedProvider } from '../support/scripted-provider.ts';
 import { expectNoSecretIn, secret } from '../support/secrets.ts';
 import { json, redeeming } from '../support/sign-in-client.ts';
+import { inTime } from '../support/test-clock.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { header, type Response } from '../support/wire/index.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const BODY = {
   code: 'marker-code-1',
@@ -50,7 +48,9 @@ describe('a provider that', () => {
       const client = await gateway.connect();
       expect((await client.ask(redeeming(BODY))).status).toBe(200);
       issuer.provider.token = script;
-      expectFailed(await client.ask(redeeming(BODY)), status, code);
+      const asked = client.ask(redeeming(BODY));
+      const response = await (outcome === 'timed_out' ? inTime(gateway.time, asked) : asked);
+      expectFailed(response, status, code);
       expect(issuer.provider.tokenRequests).toHaveLength(2);
       expect((await gateway.metric('weir_sign_ins_total')).get(`{outcome="${outcome}"}`)).toBe(1);
       // The next one is served as if nothing had been, and by then nothing has been sent again.
@@ -126,7 +126,7 @@ describe('a provider that', () => {
     expect(accessLines(gateway).at(-1)).toMatchObject({ status: 503, cap: 'max_in_flight' });
     issuer.provider.token = token;
     expect((await gateway.ask(redeeming(BODY), { localAddress: '127.0.0.2' })).status).toBe(200);
-    await Promise.all(running);
+    await inTime(gateway.time, Promise.all(running));
     expect((await gateway.ask(redeeming(BODY))).status).toBe(200);
   });
 
@@ -137,9 +137,8 @@ describe('a provider that', () => {
     await client.send(redeeming(BODY));
     await expect.poll(() => issuer.provider.tokenRequests.length).toBe(1);
     client.reset();
-    await expect
-      .poll(async () => (await gateway.metric('weir_sign_ins_total')).get('{outcome="timed_out"}'))
-      .toBe(1);
+    const timedOut = async () => (await gateway.metric('weir_sign_ins_total')).get('{outcome="timed_out"}');
+    await gateway.time.advanceUntil('it has timed out', async () => (await timedOut()) === 1);
     expect(issuer.provider.tokenRequests).toHaveLength(1);
     expect((await gateway.metric('weir_requests_in_flight')).get('')).toBe(0);
   });

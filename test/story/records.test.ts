@@ -5,13 +5,10 @@ import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { startH2Upstream } from '../support/h2-upstream.ts';
 import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
 import { accessLines } from '../support/identity-gateway.ts';
-import { realTime } from '../support/real-time.ts';
 import { clockOfTests } from '../support/test-clock.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { type Script, startUpstream } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const PROTOCOL = { 'HTTP/1.1': 'http1', 'HTTP/2': 'h2' } as const;
 
@@ -134,6 +131,7 @@ describe.each(VERSIONS)('what is recorded of a request over %s', (version, flag)
     const curl = new Curl(flag, `${url}/a`);
     await curl.hasWritten('-'.repeat(100));
     await curl.kill();
+    await gateway.time.advanceUntil('it is recorded', () => accessLines(gateway).length === 1);
     expect(await onlyLine(gateway)).toMatchObject({
       ...{ protocol, status: 200, outcome: 'abandoned', bytesReceived: 0, bytesSent: 100 },
     });

@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { realTime } from '../support/real-time.ts';
+import type { LocalGateway } from '../support/gateway.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
-import { decisionsBy, Load, redisDecides, startRedisGateway, storeIsUp } from '../support/redis-gateway.ts';
+import { decisionsBy, Load, startRedisGateway, storeIsUp } from '../support/redis-gateway.ts';
 import { head } from '../support/requests.ts';
 import { waitFor } from '../support/wait.ts';
-
-realTime('it waits for what its gateway does now and then');
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 const PLENTY = { global: { address: '60000/1m' } };
 
@@ -17,6 +16,9 @@ afterEach(() => redis.close());
 
 /** On a busy machine a response may take more than the usual 50 ms. */
 const store = (timeout = '200ms') => ({ redis: `redis://127.0.0.1:${redis.port}`, timeout });
+
+const comesBack = (gateway: LocalGateway) =>
+  gateway.time.advanceUntil('Redis decides', async () => (await storeIsUp(gateway)) === 1);
 
 /** What goes wrong, and how it is put right again. */
 const troubles: readonly [
@@ -44,18 +46,28 @@ describe.each(troubles)('a Redis that %s, under load,', (_what, breakIt, mend) =
     const load = new Load(gateway);
     await waitFor('some are served', () => load.responses.length > 50);
     await breakIt(redis);
-    await waitFor('the gateway counts by itself', async () => (await decisionsBy(gateway, 'local')) > 50);
-    await waitFor('the outage shows', async () => (await storeIsUp(gateway)) === 0);
+    await gateway.time.advanceUntil(
+      'the gateway counts by itself',
+      async () => (await decisionsBy(gateway, 'local')) > 50,
+    );
+    await gateway.time.advanceUntil('the outage shows', async () => (await storeIsUp(gateway)) === 0);
     const down = await decisionsBy(gateway, 'local');
-    await waitFor('it goes on', async () => (await decisionsBy(gateway, 'local')) > down + 50);
+    await gateway.time.advanceUntil(
+      'it goes on',
+      async () => (await decisionsBy(gateway, 'local')) > down + 50,
+    );
     await mend(redis);
-    await redisDecides(gateway);
+    await comesBack(gateway);
     const before = await decisionsBy(gateway, 'redis');
-    await waitFor('Redis is asked again', async () => (await decisionsBy(gateway, 'redis')) > before + 50);
+    await gateway.time.advanceUntil(
+      'Redis is asked again',
+      async () => (await decisionsBy(gateway, 'redis')) > before + 50,
+    );
     await load.stop();
     expect(load.statuses).toEqual([200]);
     const [first, ...changes] = gateway.logLines
-      .filter(line => line.includes('"type":"store"'))
+      // Redis has a clock of its own, which the test does not move.
+      .filter(line => line.includes('"type":"store"') && !line.includes('the clocks of Redis'))
       .map(line => JSON.parse(line).msg);
     expect(first).toBe('Redis counts the limits');
     expect(changes.length).toBeGreaterThan(1);
@@ -85,11 +97,17 @@ test('a Redis that answers late is not waited for', async () => {
   // Whatever is asked meanwhile is answered then.
   for (let i = 0; i < 3; i++) {
     redis.freeze();
-    await waitFor('the gateway counts by itself', async () => (await storeIsUp(gateway)) === 0);
+    await gateway.time.advanceUntil(
+      'the gateway counts by itself',
+      async () => (await storeIsUp(gateway)) === 0,
+    );
     const before = await decisionsBy(gateway, 'local');
-    await waitFor('nobody waits', async () => (await decisionsBy(gateway, 'local')) > before + 50);
+    await gateway.time.advanceUntil(
+      'nobody waits',
+      async () => (await decisionsBy(gateway, 'local')) > before + 50,
+    );
     redis.thaw();
-    await redisDecides(gateway);
+    await comesBack(gateway);
   }
   await load.stop();
   expect(load.statuses).toEqual([200]);
@@ -101,14 +119,15 @@ test('a limit that is shared by two gateways is halved by each of them alone, an
     buckets: { all: { address: '10/1h' } },
     routes: { '/**': 'all' },
   };
+  const clock = new FrozenClock(Date.now());
   const [one, two] = [
-    await startRedisGateway({ store: store(), limits }),
-    await startRedisGateway({ store: store(), limits }),
+    await startRedisGateway({ store: store(), limits, clock }),
+    await startRedisGateway({ store: store(), limits, clock }),
   ];
   const replicas = async () => (await one.metric('weir_store_replicas')).get('');
-  await waitFor('they have counted each other', async () => (await replicas()) === 2);
+  await clock.advanceUntil('they have counted each other', async () => (await replicas()) === 2);
   await redis.kill();
-  await waitFor(
+  await clock.advanceUntil(
     'both count by themselves',
     async () => (await storeIsUp(one)) + (await storeIsUp(two)) === 0,
   );
@@ -129,7 +148,7 @@ describe('on_failure', () => {
     };
     const gateway = await startRedisGateway({ store: { ...store(), on_failure: 'open' }, limits });
     await redis.kill();
-    await waitFor('the outage shows', async () => (await storeIsUp(gateway)) === 0);
+    await gateway.time.advanceUntil('the outage shows', async () => (await storeIsUp(gateway)) === 0);
     for (let i = 0; i < 4; i++) {
       const { status, fields } = await gateway.ask(head('GET /'));
       expect(status).toBe(200);
@@ -146,7 +165,7 @@ describe('on_failure', () => {
     const gateway = await startRedisGateway({ store: { ...store(), on_failure: 'closed' }, limits });
     expect((await gateway.admin('/readyz')).status).toBe(200);
     await redis.kill();
-    await waitFor('the outage shows', async () => (await storeIsUp(gateway)) === 0);
+    await gateway.time.advanceUntil('the outage shows', async () => (await storeIsUp(gateway)) === 0);
     const { status, fields, body } = await gateway.ask(head('GET /'));
     expect(status).toBe(503);
     expect(fields).toEqual(expect.arrayContaining(['Retry-After', '1']));
@@ -157,7 +176,7 @@ describe('on_failure', () => {
       text: 'Redis is away, and on_failure is closed\n',
     });
     await redis.start();
-    await redisDecides(gateway);
+    await comesBack(gateway);
     expect((await gateway.admin('/readyz')).status).toBe(200);
     expect((await gateway.ask(head('GET /'))).status).toBe(200);
   });

@@ -6,16 +6,14 @@ import { changeConfig, serves } from '../support/edit-config.ts';
 import { expectError, expectUnauthenticated } from '../support/error-object.ts';
 import { type IdentitySettings, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
 import { providerFaults } from '../support/provider-faults.ts';
-import { realTime } from '../support/real-time.ts';
 import { head, withBody } from '../support/requests.ts';
 import { keycloak, scripts, startScriptedProvider } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
 import { codeFor, json, redeem } from '../support/sign-in-client.ts';
 import { openSignInRoom } from '../support/sign-in-room.ts';
+import { inTime } from '../support/test-clock.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { header, type Response } from '../support/wire/index.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const PATH = '/v1/users/refresh';
 const SIGN_IN = { sign_in: { refresh: PATH } };
@@ -89,7 +87,8 @@ describe('the provider', () => {
         await fake.close();
       });
       await room.ready();
-      const error = await room.refresh({ refreshToken: 'marker-refresh-token' });
+      const asked = room.refresh({ refreshToken: 'marker-refresh-token' });
+      const error = await (outcome === 'timed_out' ? inTime(room.time, asked) : asked);
       if (!(error instanceof GatewayError)) throw new Error('it was refreshed');
       const isRefused = outcome === 'code_refused';
       expect(error.status).toBe(isRefused ? 401 : status);
@@ -205,7 +204,7 @@ describe('the endpoint', () => {
     const refused = await gateway.ask(refreshing(secret('marker-refresh-7')));
     expectError(refused, 503, 14);
     expect(refused.body.toString()).toContain('The refresh token was not used');
-    await running;
+    await inTime(gateway.time, running);
   });
 
   test('serves pages of allowed origins, preflights included', async () => {

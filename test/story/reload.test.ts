@@ -20,15 +20,13 @@ import {
   startLimited,
   statusesOf,
 } from '../support/limits.ts';
-import { realTime } from '../support/real-time.ts';
 import { head, withBody } from '../support/requests.ts';
 import { redeem } from '../support/sign-in-client.ts';
+import { inTime } from '../support/test-clock.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { issuerKey, signToken } from '../support/token-issuer.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { header, startUpstream, type UpstreamExchange, values } from '../support/wire/index.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const LINE = 'GET /things/{id}';
 const bucketOf = (bucket: object) => ({
@@ -411,7 +409,8 @@ describe('callers and their provider', () => {
     expect((await gateway.ask(head('GET /a', first.bearer()))).status).toBe(200);
     expect(await gateway.admin('/readyz')).toMatchObject({ status: 200 });
     second.provider.keys = right;
-    expect((await serves(gateway, 2)).configuration.waiting).toBeNull();
+    const served = await inTime(gateway.time, serves(gateway, 2));
+    expect(served.configuration.waiting).toBeNull();
     expect((await gateway.ask(head('GET /a', second.bearer()))).status).toBe(200);
     expect((await gateway.ask(head('GET /a', first.bearer()))).status).toBe(401);
   });
@@ -521,8 +520,9 @@ describe('an exchange that is under way', () => {
     await waitFor('the key is asked for', async () => {
       if (issuer.provider.keyFetches > fetches) return true;
       // The first ones may come within the cooldown of the first fetch, and are put off.
+      gateway.time.advance(60);
       void client.send(head('GET /a', `Authorization: Bearer ${token}`));
-      await sleep(60);
+      await sleep(20);
       return issuer.provider.keyFetches > fetches;
     });
     await changeConfig(gateway, { upstreams: { api: { url: `http://127.0.0.1:${moved.port}` } } });

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { type BodySource, NO_NAMES, systemClock, thisMachine } from '../../src/core/index.ts';
+import { type BodySource, NO_NAMES, thisMachine } from '../../src/core/index.ts';
 import type { OutgoingRequest } from '../../src/http1/index.ts';
 import { ConnectionPool, type Transport } from '../../src/upstream/index.ts';
 import { CollectingSink } from '../support/collecting-sink.ts';
@@ -7,22 +7,21 @@ import { disagreement } from '../support/fuzz/reader-fuzz.ts';
 import type { Reading } from '../support/fuzz/reading.ts';
 import { wireResponse } from '../support/fuzz/wire-responses.ts';
 import { Random } from '../support/random.ts';
-import { realTime } from '../support/real-time.ts';
 import { runs, seedOfRun } from '../support/runs.ts';
+import { clockOfTests } from '../support/test-clock.ts';
 import { UndiciTransport } from '../support/undici/undici-transport.ts';
 import { upstreamAt } from '../support/upstream-options.ts';
 import { type CapturedRequest, startUpstream } from '../support/wire/index.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const CASES = runs(300);
 
 /** Ours, and undici behind the same interface. */
 function transports(port: number): readonly [Transport, Transport] {
   const options = upstreamAt(port);
+  const clock = clockOfTests();
   const both = [
-    new ConnectionPool(options, thisMachine),
-    new UndiciTransport(options, systemClock, () => 0),
+    new ConnectionPool(options, { ...thisMachine, clock }),
+    new UndiciTransport(options, clock, () => 0),
   ] as const;
   onTestFinished(async () => void (await Promise.all(both.map(transport => transport.close()))));
   return both;

@@ -12,12 +12,9 @@ import {
   startLimited,
   statusesOf,
 } from '../support/limits.ts';
-import { realTime } from '../support/real-time.ts';
 import { startRedis } from '../support/redis.ts';
 import { redisDecides } from '../support/redis-gateway.ts';
 import { startIssuer } from '../support/test-issuer.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const LINE = 'GET /things/{id}';
 const limitsOf = (bucket: object, global: unknown = 'off') => ({

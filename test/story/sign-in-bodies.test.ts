@@ -1,14 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { expectError } from '../support/error-object.ts';
 import { type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
-import { realTime } from '../support/real-time.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { expectNoSecretIn, secret } from '../support/secrets.ts';
 import { json, redeeming } from '../support/sign-in-client.ts';
+import { inTime } from '../support/test-clock.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { header, type Response, values } from '../support/wire/index.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const POST = 'POST /v1/anonymous/auth';
 const MIB = 1_048_576;
@@ -267,8 +265,8 @@ describe('a body that is too much', () => {
     const { issuer, gateway } = await front({ config: { timeouts: { client_body: '300ms' } } });
     const client = await gateway.connect();
     await client.send(redeeming(raw(`{${good}}`)).slice(0, -1));
-    expectError(await client.answer(), 408, 4);
-    expect(await client.ended()).toBe('close');
+    expectError(await inTime(gateway.time, client.answer()), 408, 4);
+    expect(await inTime(gateway.time, client.ended())).toBe('close');
     expect(issuer.provider.tokenRequests).toEqual([]);
   });
 

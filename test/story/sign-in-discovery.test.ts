@@ -2,7 +2,6 @@ import { afterEach, expect, test } from 'vitest';
 import { GatewayError } from '../../src/core/index.ts';
 import type { ProviderOptions } from '../../src/signin/index.ts';
 import { PROVIDER_OPTIONS } from '../support/identity-options.ts';
-import { realTime } from '../support/real-time.ts';
 import {
   type Script,
   type ScriptedOptions,
@@ -10,8 +9,8 @@ import {
   startScriptedProvider,
 } from '../support/scripted-provider.ts';
 import { openSignInRoom } from '../support/sign-in-room.ts';
-
-realTime('it waits for what its gateway does now and then');
+import { inTime } from '../support/test-clock.ts';
+import { settled } from '../support/wait.ts';
 
 const REDIRECT = 'https://app.example/cb';
 const REQUEST = { code: 'code', redirectUri: REDIRECT };
@@ -28,7 +27,7 @@ async function provider(options: ScriptedOptions = {}) {
 }
 
 function open(issuer: string, options: Partial<ProviderOptions> = {}) {
-  const room = openSignInRoom({ issuer, timeoutMs: 300, ...options }, { redirectUri: REDIRECT });
+  const room = openSignInRoom({ issuer, timeoutMs: 10_000, ...options }, { redirectUri: REDIRECT });
   cleanups.push(room.close);
   return room;
 }
@@ -37,7 +36,7 @@ test('a provider that is down at the start is found when it comes up; until then
   const fake = await provider();
   await fake.close();
   const room = open(fake.issuer);
-  await expect.poll(() => room.discovered.length).toBeGreaterThan(0);
+  await room.time.advanceUntil('it has asked', () => room.discovered.length > 0, 100);
   expect(room.discovered[0]).toMatchObject({ outcome: 'failed', failures: 1, ready: false });
   expect(room.discovered[0]?.cause?.message).toBe(`cannot connect to ${fake.issuer}: ECONNREFUSED`);
 
@@ -48,7 +47,7 @@ test('a provider that is down at the start is found when it comes up; until then
   expect(room.redeemed).toMatchObject([{ outcome: 'not_ready' }]);
 
   await provider({ port: fake.port });
-  await room.ready();
+  await inTime(room.time, room.ready());
   expect(room.signIn.authorizeUrl()).toMatchObject({ status: 200 });
   expect(await room.redeem(REQUEST)).toHaveProperty('accessToken');
   expect(room.discovered.at(-1)).toMatchObject({ outcome: 'learnt', failures: 0, ready: true, cause: null });
@@ -71,23 +70,23 @@ test.each<[string, Script]>([
   const good = fake.discovery;
   fake.discovery = script;
   const room = open(fake.issuer);
-  await expect.poll(() => room.discovered.length).toBeGreaterThan(0);
+  await room.time.advanceUntil('it has asked', () => room.discovered.length > 0, 100);
   expect(room.discovered[0]).toMatchObject({ outcome: 'failed', ready: false });
   fake.discovery = good;
-  await room.ready();
+  await inTime(room.time, room.ready());
   expect(room.signIn.authorizeUrl()).toMatchObject({ status: 200 });
 });
 
 test('what was learnt once is kept while later discoveries fail, and a change is followed', async () => {
   const fake = await provider();
   const room = open(fake.issuer, { refreshMs: 50 });
-  await room.ready();
+  await inTime(room.time, room.ready());
   const first = room.signIn.authorizeUrl();
-  await expect.poll(() => room.discovered.at(-1)?.outcome).toBe('confirmed');
+  await room.time.advanceUntil('it has asked again', () => room.discovered.at(-1)?.outcome === 'confirmed');
   expect(room.signIn.authorizeUrl()).toBe(first);
 
   fake.discovery = scripts.json(200, { issuer: 'https://evil.example' });
-  await expect.poll(() => room.discovered.at(-1)?.outcome).toBe('failed');
+  await room.time.advanceUntil('that has failed', () => room.discovered.at(-1)?.outcome === 'failed');
   expect(room.discovered.at(-1)?.ready).toBe(true);
   expect(room.signIn.authorizeUrl()).toBe(first);
   expect(await room.redeem(REQUEST)).toHaveProperty('accessToken');
@@ -98,7 +97,7 @@ test('what was learnt once is kept while later discoveries fail, and a change is
     token_endpoint: `${fake.issuer}/token`,
     jwks_uri: 'https://new.example/keys',
   });
-  await expect.poll(() => room.discovered.at(-1)?.outcome).toBe('learnt');
+  await room.time.advanceUntil('it has learnt', () => room.discovered.at(-1)?.outcome === 'learnt');
   const response = room.signIn.authorizeUrl();
   if (response instanceof GatewayError) throw response;
   expect(JSON.parse(response.body.toString())).toEqual({
@@ -109,7 +108,7 @@ test('what was learnt once is kept while later discoveries fail, and a change is
 test('an issuer that differs by a slash is not the issuer, and the operator is shown both', async () => {
   const fake = await provider();
   const room = open(`${fake.issuer}/`);
-  await expect.poll(() => room.discovered.length).toBeGreaterThan(0);
+  await room.time.advanceUntil('it has asked', () => room.discovered.length > 0, 100);
   expect(room.discovered[0]?.cause?.message).toBe(
     `the discovery document says issuer "${fake.issuer}", the configuration says "${fake.issuer}/"`,
   );
@@ -123,7 +122,7 @@ test('a provider with another name inside the cluster is discovered and asked th
     },
   });
   const room = open('https://id.example.com', { discoveryUrl: `${fake.issuer}/anything` });
-  await room.ready();
+  await inTime(room.time, room.ready());
   expect(room.provider.metadata).toEqual({
     issuer: 'https://id.example.com',
     authorizationEndpoint: 'https://id.example.com/authorize',
@@ -154,7 +153,7 @@ test('with every endpoint given no document is fetched', async () => {
 test('an endpoint on plain http outside loopback is not used, unless that is allowed', async () => {
   const fake = await provider({ document: { token_endpoint: 'http://id.example.com/token' } });
   const room = open(fake.issuer);
-  await expect.poll(() => room.discovered.length).toBeGreaterThan(0);
+  await room.time.advanceUntil('it has asked', () => room.discovered.length > 0, 100);
   expect(room.discovered[0]?.cause?.message).toContain('token_endpoint that is plain http');
   const lax = open(fake.issuer, { allowHttp: true });
   await lax.ready();
@@ -164,10 +163,10 @@ test('an endpoint on plain http outside loopback is not used, unless that is all
 test('a provider that is stopped asks no more', async () => {
   const fake = await provider();
   const room = open(fake.issuer, { refreshMs: 20 });
-  await room.ready();
+  await inTime(room.time, room.ready());
   room.close();
   const asked = fake.discoveries;
-  await new Promise(resolve => setTimeout(resolve, 200));
-  expect(fake.discoveries).toBeLessThanOrEqual(asked + 1);
+  room.time.advance(1_000);
+  expect(await settled(() => fake.discoveries)).toBe(asked);
   expect(room.provider.ready).toBe(true);
 });

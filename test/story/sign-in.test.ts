@@ -9,11 +9,8 @@ import {
 } from '../../src/demo/provider/demo-provider.ts';
 import type { SignInOptions } from '../../src/signin/index.ts';
 import { startPlainProvider } from '../support/plain-provider.ts';
-import { realTime } from '../support/real-time.ts';
 import { openSignInRoom, type SignInRoom } from '../support/sign-in-room.ts';
 import { moveWorldClock } from '../support/world-clock.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {

@@ -8,15 +8,12 @@ import { replayLogs } from '../../src/simulation/index.ts';
 import { type LocalGateway, startGateway, withoutWorkers } from '../support/gateway.ts';
 import { accessLines } from '../support/identity-gateway.ts';
 import { startLimited } from '../support/limits.ts';
-import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { tempFolder, tempText } from '../support/temp.ts';
 import { validFor } from '../support/test-issuer.ts';
 import { sleep } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const BUCKETS = {
   messages: { main: 'channel', user: '3/1s', resource: '9/2s' },
@@ -51,7 +48,12 @@ async function servedGateway({ limits, callers, requests }: Served): Promise<Loc
     },
   });
   const names = Array.from({ length: callers }, (_, i) => `203.0.113.${i + 1}`);
-  await Promise.all(names.map((caller, i) => callFor(gateway, caller, i, requests)));
+  let isDone = false;
+  const calls = Promise.all(names.map((caller, i) => callFor(gateway, caller, i, requests)));
+  void calls.finally(() => (isDone = true));
+  // Some are held for a while.
+  await gateway.time.advanceUntil('all are answered', () => isDone, 1);
+  await calls;
   await expect.poll(() => gateway.logLines.length).toBeGreaterThanOrEqual(callers * requests);
   return gateway;
 }

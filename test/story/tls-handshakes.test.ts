@@ -4,14 +4,12 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { TestAuthority } from '../support/certificates.ts';
 import { changeConfig, configPart, replaceFile, serves } from '../support/edit-config.ts';
 import { type LocalGateway, startGateway, withoutWorkers } from '../support/gateway.ts';
-import { realTime } from '../support/real-time.ts';
 import { tempText } from '../support/temp.ts';
+import { inTime } from '../support/test-clock.ts';
 import { AUTHORITY, startTlsGateway } from '../support/tls-gateway.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { header, openRaw, startUpstream } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const TRUST = { ca: AUTHORITY.certificate, servername: 'localhost' };
 const GET = 'GET /a HTTP/1.1\r\nHost: gateway.test\r\n\r\n';
@@ -88,15 +86,21 @@ describe('a handshake', () => {
     const { gateway } = await startTlsGateway({ config: { timeouts: { tls_handshake: '500ms' } } });
     const [silent, begun] = [await gateway.connect(), await gateway.connect()];
     await begun.send(Buffer.from('1603010200010001fc0303', 'hex'));
-    expect([await silent.ended(), await begun.ended()]).toEqual(['close', 'close']);
+    const both = Promise.all([silent.ended(), begun.ended()]);
+    expect(await inTime(gateway.time, both)).toEqual(['close', 'close']);
     await ended(gateway, 'timeout', 2);
   });
 
   test('that gets a byte now and then is still aborted in time', async () => {
     const { gateway } = await startTlsGateway({ config: { timeouts: { tls_handshake: '500ms' } } });
     const client = await gateway.connect();
-    const drip = setInterval(() => void client.send(Buffer.from([0x16])), 50);
-    onTestFinished(() => clearInterval(drip));
+    let isOver = false;
+    void client.ended().then(() => (isOver = true));
+    const drip = () => {
+      if (!isOver) void client.send(Buffer.from([0x16]));
+      return isOver;
+    };
+    await gateway.time.advanceUntil('it is aborted', drip, 50);
     expect(await client.ended()).toBe('close');
   });
 
@@ -183,7 +187,7 @@ test('while draining, a connection without a byte is not waited for', async () =
   const { gateway } = await startTlsGateway({ config: { timeouts: { tls_handshake: '60s' } } });
   const client = await gateway.connect();
   await waitFor('it is open', async () => (await gateway.metric('weir_client_connections')).get('') === 1);
-  expect(await gateway.app.drain()).toBe(true);
+  expect(await inTime(gateway.time, gateway.app.drain())).toBe(true);
   expect(await client.ended()).toMatch(/close|reset/);
 });
 

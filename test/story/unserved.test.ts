@@ -12,13 +12,10 @@ import {
   startLimited,
   statusesOf,
 } from '../support/limits.ts';
-import { realTime } from '../support/real-time.ts';
 import { head, withBody } from '../support/requests.ts';
 import { tempText } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { header } from '../support/wire/index.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 // Answers that the gateway makes without a service draw on the global limit: docs/contract.md, 4.1.
 

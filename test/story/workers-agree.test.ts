@@ -18,7 +18,7 @@ import { waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
 import { clientsOfEach } from '../support/workers.ts';
 
-realTime('it waits for what its gateway does now and then');
+realTime('its workers are threads of their own, which take the clock of this machine');
 
 const WORKERS = 3;
 const ROUNDS = 3;

@@ -3,18 +3,16 @@ import { changeConfig, configPart } from '../support/edit-config.ts';
 import type { LocalGateway } from '../support/gateway.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { type IdentitySettings, identityConfig, startIdentityGateway } from '../support/identity-gateway.ts';
-import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
+import { inTime } from '../support/test-clock.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { type IssuerKey, issuerKey, signToken } from '../support/token-issuer.ts';
 import { waitFor } from '../support/wait.ts';
 import { type Response, startUpstream } from '../support/wire/index.ts';
 import { clientsOfEach, workersIn } from '../support/workers.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const WORKERS = 3;
 const NEXT = issuerKey('ES256', 'next');
@@ -82,12 +80,12 @@ describe('several workers', () => {
     const issuer = await startIssuer();
     const { discovery } = issuer.provider;
     issuer.provider.discovery = scripts.html(500);
-    const { gateway } = await front(issuer);
+    const { gateway, clock } = await front(issuer);
     const each = await askEach(gateway);
     expect(await statuses(each, issuer.token())).toEqual(all(503));
     expect((await gateway.admin('/readyz')).status).toBe(503);
     issuer.provider.discovery = discovery;
-    await gateway.ready();
+    await inTime(clock, gateway.ready());
     expect(await statuses(each, issuer.token())).toEqual(all(200));
     expect(issuer.provider.keyFetches).toBe(1);
   });

@@ -10,11 +10,9 @@ import { Listeners } from '../../../src/server/index.ts';
 import { expectError } from '../../support/error-object.ts';
 import { writeGatewayConfig } from '../../support/gateway.ts';
 import { ownBuffered } from '../../support/own-buffered.ts';
-import { realTime } from '../../support/real-time.ts';
 import { head } from '../../support/requests.ts';
 import { header, openRaw } from '../../support/wire/index.ts';
-
-realTime('it waits for what its gateway does now and then');
+import { FrozenClock } from '../limits/frozen-clock.ts';
 
 const listener = silent<
   core.ExchangeListener &
@@ -30,6 +28,7 @@ async function listening() {
   const loaded = await loadConfig(await writeGatewayConfig({ upstreamPort: 1 }), { env: {}, generation: 1 });
   if (!loaded.ok) throw new Error('the configuration is wrong');
   const { snapshot } = loaded;
+  const time = new FrozenClock();
   let nowMs = 0;
   const clock = { ...systemClock, monotonicMs: () => nowMs, epochMs: () => nowMs };
   const overload = new Overload(250, clock, listener);
@@ -52,6 +51,7 @@ async function listening() {
     ...{
       ...snapshot,
       ...thisMachine,
+      clock: time,
       gateway,
       random: () => 0,
       connectionListener: listener,
@@ -64,11 +64,11 @@ async function listening() {
     nowMs += ms;
     overload.tick();
   };
-  return { client: await openRaw(http.port), sent, turn, late: (ms: number) => (nowMs += ms) };
+  return { client: await openRaw(http.port), sent, turn, time, late: (ms: number) => (nowMs += ms) };
 }
 
 test('a request that is shed gets a 503, and its connection serves the next one after a rest', async () => {
-  const { client, sent, turn, late } = await listening();
+  const { client, sent, turn, time, late } = await listening();
   for (let n = 0; n < 8; n++) turn(350);
   late(200);
   const response = await client.ask(head('GET /shed'));
@@ -77,7 +77,8 @@ test('a request that is shed gets a 503, and its connection serves the next one 
   expect(header(response, 'connection')).toBe('keep-alive');
   await client.send(head('GET /served'));
   turn(50);
-  await expect.poll(() => sent).toEqual(['/served']);
+  await time.advanceUntil('it is served', () => sent.length > 0);
+  expect(sent).toEqual(['/served']);
 });
 
 test('a request behind one that was shed is not read during the rest', async () => {

@@ -3,19 +3,32 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { thisMachine } from '../../../src/core/index.ts';
 import { lockFolder } from '../../../src/runtime/folder-lock.ts';
-import { realTime } from '../../support/real-time.ts';
 import { tempFolder } from '../../support/temp.ts';
+import { inTime } from '../../support/test-clock.ts';
+import { waitFor } from '../../support/wait.ts';
+import { FrozenClock } from '../limits/frozen-clock.ts';
 
-realTime('processes take the folder by turns');
+const machineAt = (clock: FrozenClock) => ({ ...thisMachine, clock });
 
 test('of gateways that take a folder at the same moment, one gets it, and another once that has ended', async () => {
   const folder = await tempFolder();
-  const locks = await Promise.all([0, 1, 2].map(() => lockFolder(folder, thisMachine)));
+  const clocks = [0, 1, 2].map(() => new FrozenClock());
+  let refused = 0;
+  const taken = clocks.map(async clock => {
+    const lock = await lockFolder(folder, machineAt(clock));
+    if (lock === null) refused++;
+    return lock;
+  });
+  // Each has taken the folder, or has found that another one did, before any looks whether it still has it.
+  await waitFor('all have come', () => refused + clocks.filter(({ isWaiting }) => isWaiting).length === 3);
+  for (const clock of clocks) clock.advance(100);
+  const locks = await Promise.all(taken);
   const [lock, ...others] = locks.filter(each => each !== null);
   expect(others).toEqual([]);
-  expect(await lockFolder(folder, thisMachine)).toBeNull();
+  const clock = new FrozenClock();
+  expect(await lockFolder(folder, machineAt(clock))).toBeNull();
   await lock?.release();
-  const next = await lockFolder(folder, thisMachine);
+  const next = await inTime(clock, lockFolder(folder, machineAt(clock)));
   expect(next).not.toBeNull();
   await next?.release();
 });

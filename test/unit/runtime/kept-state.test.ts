@@ -3,10 +3,12 @@ import { expect, test } from 'vitest';
 import { type FactTopic, thisMachine } from '../../../src/core/index.ts';
 import { makeLogger } from '../../../src/observe/index.ts';
 import { openState } from '../../../src/runtime/index.ts';
-import { realTime } from '../../support/real-time.ts';
 import { tempFolder } from '../../support/temp.ts';
+import { inTime } from '../../support/test-clock.ts';
+import { FrozenClock } from '../limits/frozen-clock.ts';
 
-realTime('it waits for what is written now and then');
+const clock = new FrozenClock();
+const machine = { ...thisMachine, clock };
 
 test('what only the threads of a process tell each other is passed on as such, and not kept', async () => {
   const folder = await tempFolder();
@@ -17,11 +19,9 @@ test('what only the threads of a process tell each other is passed on as such, a
     withdraw() {},
     join: (_: string, holder: FactTopic) => void joined.push(holder),
   };
-  const state = await openState(
-    { folder, countersMs: null },
-    thisMachine,
-    makeLogger('silent', { write() {} }),
-  );
+  const open = () =>
+    inTime(clock, openState({ folder, countersMs: null }, machine, makeLogger('silent', { write() {} })));
+  const state = await open();
   const facts = state?.keep(shared);
   const fact = { name: 'shadow:address', value: 0, forMs: 60_000 };
   facts?.join('shadow', { isOfProcess: true, learn() {}, everything: () => [fact] });
@@ -29,11 +29,7 @@ test('what only the threads of a process tell each other is passed on as such, a
   facts?.post(fact);
   await state?.stop();
   const kept: string[] = [];
-  const again = await openState(
-    { folder, countersMs: null },
-    thisMachine,
-    makeLogger('silent', { write() {} }),
-  );
+  const again = await open();
   again?.keep(null).join('shadow', { learn: ({ name }) => void kept.push(name), everything: () => [] });
   await again?.stop();
   expect(kept).toEqual([]);
@@ -43,10 +39,13 @@ test('a folder that cannot be written at the start is read, and not written late
   const folder = await tempFolder();
   const fact = { name: 'revocation:a', value: 1, forMs: 60_000 };
   const open = (files = thisMachine.files, log: string[] = []) =>
-    openState(
-      { folder, countersMs: 60_000 },
-      { ...thisMachine, files },
-      makeLogger('info', { write: line => void log.push(JSON.parse(line).msg) }),
+    inTime(
+      clock,
+      openState(
+        { folder, countersMs: 60_000 },
+        { ...machine, files },
+        makeLogger('info', { write: line => void log.push(JSON.parse(line).msg) }),
+      ),
     );
   const holding = { learn() {}, everything: () => [fact] };
   const first = await open();
