@@ -1,4 +1,4 @@
-// `npm run audit`: asks the registry for known holes of what runs in production, and fails if there are some. Then lists, as a report
+// `npm run audit`: asks the registry for known vulnerabilities of what runs in production, and fails if there are some. Then lists, as a report
 // only, which dependencies have newer versions.
 //
 // A registry may not answer: a mirror often serves packages and no advisories. That is said in capitals and is no failure, because a
@@ -20,7 +20,7 @@ if (vulnerabilities === undefined) {
     ({ severity }) => severity !== 'info' && severity !== 'low',
   );
   for (const { name, severity, range } of found) console.log(`${severity}: ${name} ${range}`);
-  console.log(`${found.length} holes of ${LEVEL} or higher severity are known in what runs in production.`);
+  console.log(`${found.length} vulnerabilities of ${LEVEL} or higher severity are known in what runs in production.`);
   if (found.length > 0) process.exit(1);
 }
 console.log('Newer versions:');

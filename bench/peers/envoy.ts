@@ -40,7 +40,7 @@ function configuration(job: Job, surroundings: Surroundings) {
     ...(isGrpc ? { typed_extension_protocol_options: { [HTTP_OPTIONS]: overHttp2() } } : {}),
     type: 'STATIC',
     connect_timeout: '5s',
-    ...(job.endpointPorts === null ? {} : { lb_policy: 'MIN_REQUEST' }),
+    ...(job.endpointPorts === null ? {} : { lb_policy: 'LEAST_REQUEST' }),
     circuit_breakers: {
       thresholds: [{ max_connections: 20_000, max_pending_requests: 20_000, max_requests: 20_000 }],
     },

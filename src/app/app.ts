@@ -7,7 +7,7 @@ import type { BoundAddresses } from '../server/index.ts';
 import type { CheckState, Lookups, NewRetryCounts } from '../upstream/index.ts';
 import type { ReportExtent, WorkerReport, WorkerReports } from './worker-reports.ts';
 
-/** The parts that gateways on one machine may share. Whoever creates a part starts and stops it. */
+/** The parts that gateways on one machine may share. The creator of a part starts and stops it. */
 export interface SharedParts {
   /** This thread's role in its process. Default: it is alone, and informs others through Redis, if configured. */
   readonly thread?: ThreadPart;
