@@ -20,7 +20,9 @@ if (vulnerabilities === undefined) {
     ({ severity }) => severity !== 'info' && severity !== 'low',
   );
   for (const { name, severity, range } of found) console.log(`${severity}: ${name} ${range}`);
-  console.log(`${found.length} vulnerabilities of ${LEVEL} or higher severity are known in what runs in production.`);
+  console.log(
+    `${found.length} vulnerabilities of ${LEVEL} or higher severity are known in what runs in production.`,
+  );
   if (found.length > 0) process.exit(1);
 }
 console.log('Newer versions:');
