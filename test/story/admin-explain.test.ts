@@ -3,10 +3,7 @@ import { runCommandLine } from '../../src/cli/index.ts';
 import type { asShape } from '../../src/explain/explanation.ts';
 import { ADMIN_TOKEN, ApiClient } from '../support/admin-api.ts';
 import { askTimes, startLimited } from '../support/limits.ts';
-import { realTime } from '../support/real-time.ts';
 import { tempText } from '../support/temp.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const LIMITS = {
   buckets: { things: { main: 'id', user: '5/5s', resource: '9/5s', enforce: '50%' } },

@@ -1,14 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { expectError } from '../support/error-object.ts';
 import { startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
-import { realTime } from '../support/real-time.ts';
 import { head, withBody } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { json, redeeming } from '../support/sign-in-client.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { header, names, values } from '../support/wire/index.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const GET = head('GET /v1/anonymous/authorize-url');
 
@@ -159,7 +156,8 @@ describe('the anonymous endpoints', () => {
     expect(await gateway.admin('/healthz')).toMatchObject({ status: 200 });
     expect(await gateway.admin('/readyz')).toMatchObject({ status: 503 });
     issuer.provider.discovery = right;
-    await gateway.ready();
+    const isReady = async () => (await gateway.admin('/readyz')).status === 200;
+    await gateway.time.advanceUntil('it is ready', isReady, 100);
     expect((await gateway.ask(GET)).status).toBe(200);
     expect(issuer.provider.tokenRequests).toEqual([]);
   });

@@ -13,13 +13,10 @@ import {
   frame as message,
   startRawUpstream,
 } from '../support/raw-web-sockets.ts';
-import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const KIB = 1024;
 const MIB = 1024 * KIB;

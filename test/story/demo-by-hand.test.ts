@@ -11,7 +11,7 @@ import { replaceFile } from '../support/edit-config.ts';
 import { realTime } from '../support/real-time.ts';
 import { tempFolder } from '../support/temp.ts';
 
-realTime('it waits for what its gateway does now and then');
+realTime('a demo goes by the clock of the machine, and is handed no other');
 
 const FREE = { gateway: 0, admin: 0, provider: 0, backend: 0 };
 

@@ -11,7 +11,7 @@ import { freePort } from '../support/free-port.ts';
 import { realTime } from '../support/real-time.ts';
 import { waitFor } from '../support/wait.ts';
 
-realTime('it waits for what its gateway does now and then');
+realTime('a demo goes by the clock of the machine, and is handed no other');
 
 const run = promisify(execFile);
 

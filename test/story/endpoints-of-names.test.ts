@@ -9,11 +9,8 @@ import { DnsServer, hostAt, serviceAt } from '../support/dns-server.ts';
 import { freePort } from '../support/free-port.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { startHealthServer } from '../support/grpc.ts';
-import { realTime } from '../support/real-time.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const SERVICE = '_http._tcp.api.test';
 
@@ -58,7 +55,8 @@ class Service {
 }
 
 async function ask(gateway: LocalGateway, path = '/'): Promise<string> {
-  const response = await fetch(`http://127.0.0.1:${gateway.port}${path}`);
+  const headers = { Connection: 'close' };
+  const response = await fetch(`http://127.0.0.1:${gateway.port}${path}`, { headers });
   return `${response.status} ${await response.text()}`;
 }
 
@@ -220,6 +218,8 @@ describe('an upstream over TLS', () => {
 });
 
 describe('health checks', () => {
+  const OFTEN = { every: '1s', timeout: '990ms', healthy: 1, unhealthy: 2 };
+
   it('take an endpoint out and back, and say why', async () => {
     const a = await Service.start('a', '127.0.0.1');
     const b = await Service.start('b', '127.0.0.1');
@@ -231,7 +231,7 @@ describe('health checks', () => {
           urls: [a, b].map(({ port }) => `http://127.0.0.1:${port}`),
           host: 'api.internal',
         },
-        health: { path: '/healthz', every: '500ms', timeout: '490ms', healthy: 1, unhealthy: 2 },
+        health: { path: '/healthz', ...OFTEN },
       },
       config: { log: { level: 'info', access: false } },
     });
@@ -242,7 +242,7 @@ describe('health checks', () => {
       (await statusOf(gateway)).endpoints.some(
         ({ address, state }) => address === place && state === 'check',
       );
-    await waitFor('the endpoint is out', isOut);
+    await gateway.time.advanceUntil('the endpoint is out', isOut);
     expect(await whoAnswers(gateway)).toEqual(new Set(['200 b']));
     const states = await gateway.metric('weir_upstream_endpoints');
     expect(states.get('{upstream="api",state="check"}')).toBe(1);
@@ -257,11 +257,11 @@ describe('health checks', () => {
     });
 
     b.health = 500;
-    await waitFor('all are out', async () => (await statusOf(gateway)).allEndpointsOut);
+    await gateway.time.advanceUntil('all are out', async () => (await statusOf(gateway)).allEndpointsOut);
     expect(await whoAnswers(gateway)).toEqual(new Set(['200 a', '200 b']));
     a.health = 204;
     b.health = 200;
-    await waitFor('all are back', async () =>
+    await gateway.time.advanceUntil('all are back', async () =>
       (await statusOf(gateway)).endpoints.every(({ state }) => state === 'used'),
     );
     const said = gateway.logLines.map(line => JSON.parse(line)).filter(({ type }) => type === 'upstream');
@@ -276,17 +276,23 @@ describe('health checks', () => {
       upstreamPort: port,
       api: {
         protocol: 'grpc',
-        health: { service: 'test.v1.Echo', every: '500ms', timeout: '490ms', healthy: 1, unhealthy: 2 },
+        health: { service: 'test.v1.Echo', ...OFTEN },
       },
       route: { path: undefined, grpc: 'test.v1.Echo/*' },
     });
     const [first] = (await statusOf(gateway)).endpoints;
     expect(first?.state).toBe('used');
     health.status = 2;
-    await waitFor('the endpoint is out', async () => (await statusOf(gateway)).allEndpointsOut);
+    await gateway.time.advanceUntil(
+      'the endpoint is out',
+      async () => (await statusOf(gateway)).allEndpointsOut,
+    );
     expect((await statusOf(gateway)).endpoints[0]?.why).toBe('it is NOT_SERVING');
     health.status = 1;
-    await waitFor('the endpoint is back', async () => !(await statusOf(gateway)).allEndpointsOut);
+    await gateway.time.advanceUntil(
+      'the endpoint is back',
+      async () => !(await statusOf(gateway)).allEndpointsOut,
+    );
     expect(health).toMatchObject({ service: 'test.v1.Echo' });
   });
 });

@@ -3,13 +3,10 @@ import { runCommandLine } from '../../src/cli/index.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { accessLines, startGatewayOf } from '../support/identity-gateway.ts';
 import { Random } from '../support/random.ts';
-import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { runs, seedOfRun } from '../support/runs.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { header, type Response, startUpstream } from '../support/wire/index.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const ROUTES = [
   { path: '/v1/channels/{channel_id}/messages', methods: ['GET', 'POST'] },

@@ -14,11 +14,9 @@ import {
   TYPE,
   uint32,
 } from '../support/http2-frames.ts';
-import { realTime } from '../support/real-time.ts';
+import { inTime } from '../support/test-clock.ts';
 import { waitFor } from '../support/wait.ts';
 import { type CaptureUpstream, startUpstream } from '../support/wire/index.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const { NGHTTP2_ENHANCE_YOUR_CALM: CALM, NGHTTP2_CANCEL: CANCEL } = constants;
 const { NGHTTP2_PROTOCOL_ERROR, NGHTTP2_STREAM_CLOSED } = constants;
@@ -409,8 +407,8 @@ test('a refusal that its client neither reads nor sends the rest of its request 
   await client.send(headers(1, request('/a/../b', 'POST'), FLAG.endHeaders));
   expect(await client.status(1)).toBe(400);
   // Without the reset, nghttp2 would send empty DATA in an endless loop once it may send again.
-  expect(await client.reset(1)).toBe(NGHTTP2_INTERNAL_ERROR);
-  expect(await client.goaway()).toBe(NGHTTP2_NO_ERROR);
+  expect(await inTime(gateway.time, client.reset(1))).toBe(NGHTTP2_INTERNAL_ERROR);
+  expect(await inTime(gateway.time, client.goaway())).toBe(NGHTTP2_NO_ERROR);
 });
 
 test('a body that outgrows its Content-Length is answered 400, and never reaches the upstream as a whole', async () => {
@@ -483,9 +481,10 @@ test('a client that never opens its window has its response taken away after cli
   const client = await (await connectFrames(gateway.port)).begin([4, 0]);
   await client.send(headers(1, request('/large')), headers(3, request('/large')));
   expect(await client.status(1)).toBe(200);
-  expect(await client.reset(1)).toBe(NGHTTP2_INTERNAL_ERROR);
-  expect(await client.reset(3)).toBe(NGHTTP2_INTERNAL_ERROR);
-  await waitFor('the upstream connections are gone', () => upstream.openConnections.length === 0);
+  expect(await inTime(gateway.time, client.reset(1))).toBe(NGHTTP2_INTERNAL_ERROR);
+  expect(await inTime(gateway.time, client.reset(3))).toBe(NGHTTP2_INTERNAL_ERROR);
+  const areGone = () => upstream.openConnections.length === 0;
+  await gateway.time.advanceUntil('the upstream connections are gone', areGone);
 });
 
 test('a response that waits for its window is over at once when its client resets the stream without an error', async () => {
@@ -523,7 +522,7 @@ test.each([
   const { gateway } = await start({ timeouts: { client_header: '1s' } });
   const client = await connectFrames(gateway.port);
   await client.send(bytes);
-  await waitFor('the connection closes', () => client.closed);
+  await gateway.time.advanceUntil('the connection closes', () => client.closed);
 });
 
 test('a connection that stops inside of a frame, of its head or of a header block is closed after keep_alive', async () => {
@@ -533,9 +532,10 @@ test('a connection that stops inside of a frame, of its head or of a header bloc
   const clients = [...parts, headers(1, request(), FLAG.endStream)].map(async bytes => {
     const client = await (await connectFrames(gateway.port)).begin();
     await client.send(bytes);
-    await waitFor('the connection closes', () => client.closed);
+    return client;
   });
-  await Promise.all(clients);
+  const begun = await Promise.all(clients);
+  await gateway.time.advanceUntil('the connections close', () => begun.every(({ closed }) => closed));
   expect(upstream.requests).toEqual([]);
 });
 
@@ -544,7 +544,7 @@ test('an idle connection gets a GOAWAY after keep_alive, and is closed', async (
   const client = await (await connectFrames(gateway.port)).begin();
   await client.send(headers(1, request('/')));
   expect(await client.status(1)).toBe(200);
-  expect(await client.goaway()).toBe(constants.NGHTTP2_NO_ERROR);
-  await waitFor('the connection closes', () => client.closed);
+  expect(await inTime(gateway.time, client.goaway())).toBe(NGHTTP2_NO_ERROR);
+  await gateway.time.advanceUntil('the connection closes', () => client.closed);
   expect(await gateway.counted('weir_http2_faults_total')).toEqual(new Map());
 });

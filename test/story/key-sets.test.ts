@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { expectError, expectInvalidToken, expectUnauthenticated } from '../support/error-object.ts';
 import { flood } from '../support/flood.ts';
+import type { LocalGateway } from '../support/gateway.ts';
 import { type IdentitySettings, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
-import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { type Script, scripts, startScriptedProvider } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
@@ -13,8 +13,6 @@ import { forgeForExponentOne, rocaKey } from '../support/weak-keys.ts';
 import { header, type Response } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
-realTime('it waits for what its gateway does now and then');
-
 const NEXT = issuerKey('ES256', 'next');
 const get = (line: string, path = '/things') => head(`GET ${path}`, line);
 
@@ -24,17 +22,34 @@ const by = (issuer: TestIssuer, key: IssuerKey, claims: Readonly<Record<string, 
 
 /** Nothing is cooled down for long. The provider has time: a process that stands still may find its answer only later. */
 const QUICK = { tokens: { key_set: { cooldown: '20ms' } }, provider: { timeout: '60s' } };
-/** The same with little time for a provider that hangs. What is fetched from one that answers is fetched again until it comes in time. */
+/** The same with little time for a provider that hangs. */
 const IMPATIENT = { ...QUICK, provider: { timeout: '300ms' } };
 const HANGS: readonly (Script | undefined)[] = [scripts.hang, scripts.hangInBody];
 const patienceFor = (script: Script | undefined) => (HANGS.includes(script) ? IMPATIENT : QUICK);
 const OFTEN = { interval: 5 };
+
+/** Asks an issuer that may hang: time goes by, in steps so small that no token expires meanwhile. */
+async function askPatiently(gateway: LocalGateway, bytes: string): Promise<Response> {
+  const asked = { isOver: false };
+  const response = gateway.ask(bytes).finally(() => {
+    asked.isOver = true;
+  });
+  await gateway.time.advanceUntil('it is answered', () => asked.isOver);
+  return response;
+}
+
 /** After the first fetch no unknown key causes another. */
 const COOL = { tokens: { key_set: { cooldown: '1h' } } };
 
 async function front(settings: Omit<IdentitySettings, 'issuer'> = QUICK) {
   const issuer = await startIssuer();
   return { issuer, ...(await startGatewayOf(issuer, settings)) };
+}
+
+/** Lets time go by until the gateway has fetched the keys and is ready. */
+async function becomesReady(gateway: LocalGateway): Promise<void> {
+  const isReady = async () => (await gateway.admin('/readyz')).status === 200;
+  await gateway.time.advanceUntil('it is ready', isReady, 100);
 }
 
 /**
@@ -115,7 +130,7 @@ describe('an issuer that sends', () => {
       // The first ones may come within the cooldown of the first fetch.
       await expect
         .poll(async () => {
-          responses.push(await gateway.ask(get(by(issuer, NEXT))));
+          responses.push(await askPatiently(gateway, get(by(issuer, NEXT))));
           return (await gateway.counted('weir_key_set_fetches_total')).get('{outcome="failed"}') ?? 0;
         }, OFTEN)
         .toBeGreaterThan(0);
@@ -123,7 +138,9 @@ describe('an issuer that sends', () => {
       expect((await gateway.ask(get(issuer.bearer()))).status).toBe(200);
       expect(await gateway.admin('/readyz')).toMatchObject({ status: 200 });
       issuer.publish(issuer.key, NEXT);
-      await expect.poll(async () => (await gateway.ask(get(by(issuer, NEXT)))).status, OFTEN).toBe(200);
+      await expect
+        .poll(async () => (await askPatiently(gateway, get(by(issuer, NEXT)))).status, OFTEN)
+        .toBe(200);
     },
   );
 
@@ -142,7 +159,7 @@ describe('an issuer that sends', () => {
         .toEqual(['{outcome="failed"}']);
       expectUndecided(await gateway.ask(get(issuer.bearer())));
       issuer.provider.keys = right;
-      await gateway.ready();
+      await becomesReady(gateway);
     }
     expect(other.keyFetches).toBe(0);
   });
@@ -275,7 +292,9 @@ describe('an issuer that is away at the start', () => {
     });
     for (let round = 0; round < 3; round += 1) {
       const paths = Array.from({ length: 12 }, (_, i) => (i % 2 === 0 ? '/things' : '/optional'));
-      const responses = await Promise.all(paths.map(path => gateway.ask(get(issuer.bearer(), path))));
+      const responses = await Promise.all(
+        paths.map(path => askPatiently(gateway, get(issuer.bearer(), path))),
+      );
       for (const response of responses) expectUndecided(response);
     }
     expect(upstream.requests).toEqual([]);
@@ -297,7 +316,7 @@ describe('an issuer that is away at the start', () => {
       onTestFinished(() => again.close());
       again.keys = keys;
     }
-    await gateway.ready();
+    await becomesReady(gateway);
     expect((await gateway.ask(get(issuer.bearer()))).status).toBe(200);
   });
 });
@@ -360,7 +379,7 @@ describe('a key that is', () => {
     const known = issuer.bearer();
     expect((await client.ask(get(known))).status).toBe(200);
     issuer.publish(NEXT);
-    await expect.poll(() => issuer.provider.keyFetches).toBe(2);
+    await gateway.time.advanceUntil('the keys are fetched again', () => issuer.provider.keyFetches === 2);
     await expect.poll(async () => (await client.ask(get(known))).status).not.toBe(200);
     expect((await client.ask(get(by(issuer, NEXT)))).status).toBe(200);
     expectInvalidToken(await client.ask(get(issuer.bearer({ iat: Math.floor(Date.now() / 1_000) - 60 }))));
@@ -426,7 +445,8 @@ describe('a token of an unknown key', () => {
       const clock = new FrozenClock(Date.now());
       const { issuer, gateway } = await front({
         tokens: { key_set: { cooldown: '1m' } },
-        provider: { timeout: '100ms' },
+        // Longer than the tenth of the cooldown by which a fetch may come earlier.
+        provider: { timeout: '10s' },
         limits: { failed_verifications: 'off' },
         clock,
       });
@@ -438,7 +458,11 @@ describe('a token of an unknown key', () => {
         return get(`Authorization: Bearer ${protectedHeader}.${payload}.${signature}`);
       };
       for (let cooldown = 1; cooldown <= 3; cooldown += 1) {
-        const statuses = await flood(gateway, 1_000, i => unknown(cooldown * 1_000 + i));
+        const flooding = flood(gateway, 1_000, i => unknown(cooldown * 1_000 + i));
+        await expect.poll(() => issuer.provider.keyFetches).toBe(cooldown);
+        // As long as the provider has.
+        if (script === scripts.hang) clock.advance(10_000);
+        const statuses = await flooding;
         expect([200, 429].filter(status => statuses.has(status))).toEqual([]);
         expect((await gateway.ask(get(issuer.bearer()))).status).toBe(200);
         // The first fetch was at the start, and its cooldown holds back all of the first thousand.

@@ -3,10 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/cli/index.ts';
 import { testJsonSchema } from '../../src/config/index.ts';
-import { realTime } from '../support/real-time.ts';
 import { tempFolder } from '../support/temp.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const LIMITS = `global: { user: 4/1s }
 buckets: { files: { main: id, user: 2/5s, resource: 3/10s } }

@@ -9,12 +9,10 @@ import { makeLogger } from '../../src/observe/index.ts';
 import { writeGatewayConfig } from '../support/gateway.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { collect } from '../support/memory.ts';
-import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { tempFolder } from '../support/temp.ts';
 import { startUpstream } from '../support/wire/index.ts';
-
-realTime('it waits for what its gateway does now and then');
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 const MANY = 10_000;
 /** Enough to tell what a route takes from what code does. */
@@ -80,7 +78,7 @@ test('a running gateway keeps nothing of the load but the snapshot', async () =>
     const { path, loaded } = await loadWith(100);
     const log = makeLogger('silent', { write: () => {} });
     const app = await startApp(loaded.snapshot, {
-      system: thisMachine,
+      system: { ...thisMachine, clock: new FrozenClock() },
       log,
       source: { path, env: {}, loaded },
     });

@@ -5,18 +5,16 @@ import { expectInvalidToken } from '../support/error-object.ts';
 import { freePort } from '../support/free-port.ts';
 import { type IdentitySettings, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
 import { LOGOUT_PATH, logoutOf, PUSH_PATH, pushOf, toAdmin } from '../support/notices.ts';
-import { realTime } from '../support/real-time.ts';
 import { startRedis } from '../support/redis.ts';
 import { redisDecides } from '../support/redis-gateway.ts';
 import { head, withBody } from '../support/requests.ts';
 import { secret } from '../support/secrets.ts';
 import { authorizeUrl, json, redeem } from '../support/sign-in-client.ts';
+import { clockOfTests, inTime } from '../support/test-clock.ts';
 import type { TestGateway } from '../support/test-gateway.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { waitFor } from '../support/wait.ts';
 import { header, type Script } from '../support/wire/index.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const ADMIN = { not_before_push: 'admin', back_channel_logout: 'admin' };
 const PUBLIC = { not_before_push: '/idp/k_push_not_before', back_channel_logout: '/idp/logout' };
@@ -51,7 +49,7 @@ test('a push to the admin listener refuses older tokens and cuts their streams, 
 
   const push = pushOf(issuer, nowS() - 30);
   expect((await toAdmin(gateway, PUSH_PATH, push)).status).toBe(204);
-  expect(await client.answer()).toMatchObject({ status: 200, complete: false });
+  expect(await inTime(gateway.time, client.answer())).toMatchObject({ status: 200, complete: false });
   expectInvalidToken(await gateway.ask(head('GET /a', old)));
   expect((await toAdmin(gateway, PUSH_PATH, push)).status).toBe(400);
   const status = JSON.parse((await gateway.admin('/status.json')).text);
@@ -135,13 +133,14 @@ test('on public paths both work, need no token, and are hidden from routes', asy
   expect(upstream.requests.filter(({ target }) => target.startsWith('/idp'))).toEqual([]);
 });
 
-/** Two gateways on a Redis of their own; `start` starts another. */
+/** Two gateways on a Redis of their own, with one clock; `start` starts another. */
 async function replicas(issuer: TestIssuer) {
   const redis = await startRedis();
   onTestFinished(() => redis.close());
+  const clock = clockOfTests();
   const start = async () => {
     const config = { store: { redis: `redis://127.0.0.1:${redis.port}`, timeout: '1s' } };
-    const { gateway } = await startGatewayOf(issuer, { provider: { notices: ADMIN }, config });
+    const { gateway } = await startGatewayOf(issuer, { provider: { notices: ADMIN }, config, clock });
     await redisDecides(gateway);
     return gateway;
   };
@@ -177,8 +176,10 @@ test('what one gateway is told holds at all of them, at one that starts later, a
   ]);
   await redis.client.flushall();
   const untold = async (gateway: TestGateway) => (await gateway.metric('weir_store_untold')).get('') === 0;
-  await waitFor('they wrote it again', async () => (await redis.client.zcard('weir:1:{board}:ends')) >= 3);
-  for (const gateway of [one, two, later]) await waitFor('all is told', () => untold(gateway));
+  const isWritten = async () => (await redis.client.zcard('weir:1:{board}:ends')) >= 3;
+  await one.time.advanceUntil('they wrote it again', isWritten);
+  for (const gateway of [one, two, later])
+    await gateway.time.advanceUntil('all is told', () => untold(gateway));
   const last = await start();
   expect(await Promise.all([session, subject, others].map(each => statusOf(last, each)))).toEqual([
     401, 401, 200,

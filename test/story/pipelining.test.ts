@@ -1,16 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
-import { realTime } from '../support/real-time.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
+import { inTime } from '../support/test-clock.ts';
 import { settled, sleep, waitFor } from '../support/wait.ts';
 import { header, responseOk, type Script, startUpstream } from '../support/wire/index.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 async function front(script?: Script, path = '/**') {
   const upstream = await startUpstream(script);
   const gateway = await startGateway({ upstreamPort: upstream.port, route: { path } });
-  return { upstream, client: await gateway.connect() };
+  return { upstream, gateway, client: await gateway.connect() };
 }
 
 /** Says the request's target in the response's body, the sooner the later the request. */
@@ -165,18 +163,18 @@ describe('behind a request that takes long', () => {
 
   test('requests that fill the buffer are dropped, and its response is the last one', async () => {
     const answered = Promise.withResolvers<void>();
-    const { upstream, client } = await front(async exchange => {
+    const { upstream, gateway, client } = await front(async exchange => {
       await answered.promise;
       await exchange.answer(200, [], exchange.request.target);
     });
     await client.send(head('GET /slow'));
     // More than the system holds: it is sent only when the gateway has taken most of it.
-    await client.send(Buffer.alloc(32 * 1_048_576, head('GET /behind')));
+    await inTime(gateway.time, client.send(Buffer.alloc(32 * 1_048_576, head('GET /behind'))));
     answered.resolve();
     const response = await client.answer();
     expect(response.body.toString()).toBe('/slow');
     expect(header(response, 'connection')).toBe('close');
-    expect(await client.ended()).toBe('close');
+    expect(await inTime(gateway.time, client.ended())).toBe('close');
     expect(upstream.requests).toHaveLength(1);
   });
 });

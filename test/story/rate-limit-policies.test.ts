@@ -5,11 +5,8 @@ import { startGateway } from '../support/gateway.ts';
 import { callOnce, grpcClient, startGrpcServer } from '../support/grpc.ts';
 import { askOnce, askTimes, fieldOf, startLimited } from '../support/limits.ts';
 import { type PolicyItem, policiesIn, serviceLimitsIn } from '../support/rate-limit-policies.ts';
-import { realTime } from '../support/real-time.ts';
 import { tempText } from '../support/temp.ts';
 import { names, type Response } from '../support/wire/index.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const limits = {
   headers: ['x-ratelimit', 'ratelimit'],

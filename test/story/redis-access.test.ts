@@ -3,16 +3,12 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { makeCertificates } from '../support/certificates.ts';
 import { startGateway } from '../support/gateway.ts';
-import { realTime } from '../support/real-time.ts';
 import { startRedis } from '../support/redis.ts';
 import { decisionsBy, startRedisGateway } from '../support/redis-gateway.ts';
 import { head } from '../support/requests.ts';
 import { expectNoSecretIn, secret } from '../support/secrets.ts';
 import { tempFolder, tempText } from '../support/temp.ts';
-import { waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 /** What the reference of gateway.yaml says that the gateway needs, and no more. */
 const RIGHTS =
@@ -66,7 +62,7 @@ test('a Redis with TLS, that asks for a certificate, a user and a password, lets
   // Two refusals are one invalid request too many: what was counted and what came of it goes to Redis as well.
   await gateway.ask(head('GET /things/1'));
   const parts = ['weir:1:invalid_requests:', 'weir:1:{board}:values'];
-  await waitFor('the counts and the restriction are there', async () => {
+  await gateway.time.advanceUntil('the counts and the restriction are there', async () => {
     const keys = await plain.client.keys('*');
     return parts.every(part => keys.some(key => key.startsWith(part)));
   });
@@ -90,9 +86,11 @@ test('the log reports a wrong password without showing it', async () => {
     },
   });
   expect((await gateway.admin('/readyz')).text).toContain('waiting for Redis');
+  const isTold = () => /"cause":"(WRONGPASS|NOAUTH)/.test(gateway.logLines.join(''));
+  await gateway.time.advanceUntil('the log tells it', isTold);
   // The gateway waits for it for five seconds; then its own counters decide.
-  await gateway.ready().catch(() => gateway.ready());
-  expect(gateway.logLines.join('')).toMatch(/"cause":"(WRONGPASS|NOAUTH)/);
+  gateway.time.advance(5_000);
+  await gateway.ready();
   expectNoSecretIn('the log', gateway.logLines.join(''));
   expect((await gateway.ask(head('GET /'))).status).toBe(200);
 });
@@ -109,11 +107,11 @@ test('the log names the right that is missing, and says that messages do not arr
   const causes = () => gateway.logLines.map(line => JSON.parse(line)).map(({ cause }) => String(cause));
   const names = (command: string) =>
     causes().some(cause => /^NOPERM/.test(cause) && cause.includes(`'${command}'`));
-  await waitFor('both are named', () => names('subscribe') && names('evalsha'));
+  await gateway.time.advanceUntil('both are named', () => names('subscribe') && names('evalsha'));
   const subscribed = async () => [...(await gateway.metric('weir_store_subscribed')).values()];
   expect(await subscribed()).toEqual([0]);
   await allow();
   await server.client.call('client', 'kill', 'user', 'gate');
-  await waitFor('messages arrive', async () => (await subscribed()).includes(1));
+  await gateway.time.advanceUntil('messages arrive', async () => (await subscribed()).includes(1));
   expect(gateway.logLines.join('')).toContain('messages of the other gateways arrive through Redis again');
 });

@@ -2,12 +2,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { changeLimits, serves } from '../support/edit-config.ts';
 import type { LocalGateway } from '../support/gateway.ts';
 import { rateOf } from '../support/limits.ts';
-import { realTime } from '../support/real-time.ts';
 import { startRedis } from '../support/redis.ts';
 import { startRedisGateway } from '../support/redis-gateway.ts';
 import { head } from '../support/requests.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const limits = (bucket: string) => ({
   global: 'off',

@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { systemClock } from '../../src/core/index.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
-import { realTime } from '../support/real-time.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { redisDecides, startRedisGateway, startRedisGatewayProcess } from '../support/redis-gateway.ts';
 import { monitorRedis } from '../support/redis-monitor.ts';
@@ -11,8 +9,7 @@ import type { TestGateway } from '../support/test-gateway.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { waitFor } from '../support/wait.ts';
 import { header, type Response } from '../support/wire/index.ts';
-
-realTime('it waits for what its gateway does now and then');
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 let redis: RedisServer;
 beforeAll(async () => {
@@ -113,8 +110,7 @@ test('each worker has one connection to Redis, and the main thread two', async (
 
 describe('a replica whose clock is an hour ahead, or steps back an hour while it runs,', () => {
   test('admits and reports what the others do, and the difference is logged', async () => {
-    let aheadMs = 3_600_000;
-    const clock = { ...systemClock, epochMs: () => systemClock.epochMs() + aheadMs };
+    const clock = new FrozenClock(Date.now() + 3_600_000);
     const limits = {
       global: { address: 'off' },
       buckets: { all: { address: '9/1h' } },
@@ -125,16 +121,16 @@ describe('a replica whose clock is an hour ahead, or steps back an hour while it
     const wrong = await startRedisGateway({ store, limits, clock });
     const responses = [];
     for (let i = 0; i < 6; i++) {
-      if (i === 3) aheadMs = -3_600_000;
+      if (i === 3) clock.stepWorld(-7_200_000);
       responses.push(await right.ask(head('GET /')), await wrong.ask(head('GET /')));
     }
     expect(responses.map(({ status }) => status)).toEqual([...Array(9).fill(200), 429, 429, 429]);
     expect(new Set(responses.map(response => header(response, 'X-RateLimit-Reset'))).size).toBe(1);
     for (const response of responses)
       expect(Number(header(response, 'X-RateLimit-Reset-After'))).toBeGreaterThan(3_500);
-    await waitFor('the metric tells', async () => {
+    await clock.advanceUntil('the metric tells', async () => {
       const ahead = (await wrong.metric('weir_store_clock_ahead_seconds')).get('') ?? 0;
-      return Math.abs(ahead - 3_600) < 1;
+      return Math.abs(ahead - 3_600) < 60;
     });
     expect(wrong.logLines.join('')).toContain('"the clocks of Redis and this gateway are far apart');
     expect(right.logLines.join('')).not.toContain('far apart');

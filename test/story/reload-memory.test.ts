@@ -10,13 +10,11 @@ import { changeConfig, configPart, limitsFile, statusOf } from '../support/edit-
 import { writeGatewayConfig } from '../support/gateway.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
 import { collect } from '../support/memory.ts';
-import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { runs } from '../support/runs.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { waitFor } from '../support/wait.ts';
-
-realTime('it waits for what its gateway does now and then');
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 const WARM_UP = runs(500, 100);
 const RELOADS = runs(1_000, 60);
@@ -88,7 +86,8 @@ test('a gateway that has drained is forgotten, whatever watches its process', as
     });
     if (!loaded.ok) throw new Error('the configuration has errors');
     const log = makeLogger('silent', { write: () => {} });
-    const app = await startApp(loaded.snapshot, { system: thisMachine, log });
+    const system = { ...thisMachine, clock: new FrozenClock() };
+    const app = await startApp(loaded.snapshot, { system, log });
     await app.drain();
     return new WeakRef(app);
   };

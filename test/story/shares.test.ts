@@ -5,12 +5,9 @@ import { startGateway } from '../support/gateway.ts';
 import { callOnce, grpcClient, startGrpcServer } from '../support/grpc.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
 import { agreement, handshake, startRawUpstream } from '../support/raw-web-sockets.ts';
-import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { startUpstream } from '../support/wire/index.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const SPLIT = { api: 50, 'api-next': 50 };
 

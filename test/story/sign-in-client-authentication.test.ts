@@ -6,11 +6,8 @@ import { walkLogin } from '../../src/demo/login.ts';
 import { startProvider } from '../../src/demo/provider/demo-provider.ts';
 import type { ClientAuthentication, ProviderOptions } from '../../src/signin/index.ts';
 import { type Certificates, makeCertificates } from '../support/certificates.ts';
-import { realTime } from '../support/real-time.ts';
 import { type ScriptedOptions, startScriptedProvider } from '../support/scripted-provider.ts';
 import { openSignInRoom, type SignInRoom } from '../support/sign-in-room.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {

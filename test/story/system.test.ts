@@ -9,10 +9,9 @@ import { loadConfig } from '../../src/config/index.ts';
 import { type RandomBytes, type System, thisMachine, type WritableFiles } from '../../src/core/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';
 import { writeGatewayConfig } from '../support/gateway.ts';
-import { realTime } from '../support/real-time.ts';
+import { inTime } from '../support/test-clock.ts';
 import { waitFor } from '../support/wait.ts';
-
-realTime('it waits for what its gateway does now and then');
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 /** Files that are only in memory. */
 function filesOf(texts: Map<string, string>, watchers: EventEmitter[]): WritableFiles {
@@ -73,15 +72,18 @@ caps: { limit_keys: 10000, event_loop_delay: off }
   const watchers: EventEmitter[] = [];
   const timers = new Set<object>();
   const noted = (timer: object) => timers.add(timer) && timer;
+  const time = new FrozenClock(Date.now());
   const system: System = {
     ...thisMachine,
     clock: {
-      ...thisMachine.clock,
-      after: (ms, run) => noted(thisMachine.clock.after(ms, run)),
-      every: (ms, run) => noted(thisMachine.clock.every(ms, run)),
+      epochMs: () => time.epochMs(),
+      monotonicMs: () => time.monotonicMs(),
+      signalAfter: time.signalAfter,
+      after: (ms, run) => noted(time.after(ms, run)),
+      every: (ms, run) => noted(time.every(ms, run)),
       cancel: timer => {
         if (timer !== null && !timers.has(timer)) throw new Error('a timer of another clock');
-        thisMachine.clock.cancel(timer);
+        time.cancel(timer);
       },
     },
     network: { ...thisMachine.network, lookup },
@@ -92,13 +94,13 @@ caps: { limit_keys: 10000, event_loop_delay: off }
   const log = makeLogger('silent', { write: () => {} });
   const source = { path, env: {}, loaded, settleMs: 1 };
   const app = await startApp(loaded.snapshot, { system, log, source });
-  onTestFinished(async () => void (await app.drain()));
+  onTestFinished(async () => void (await inTime(time, app.drain())));
   const url = `http://127.0.0.1:${app.addresses.http.port}`;
   expect(await (await fetch(`${url}/old/one`)).text()).toBe('/old/one');
 
   texts.set(path, gateway('/new'));
   for (const watcher of watchers) watcher.emit('change', 'rename', 'gateway.yaml');
-  await waitFor('the new file serves', async () => (await fetch(`${url}/new/one`)).ok);
+  await time.advanceUntil('the new file serves', async () => (await fetch(`${url}/new/one`)).ok);
   expect(timers.size).toBeGreaterThan(5);
 });
 
@@ -128,8 +130,9 @@ async function namesIn(system: System): Promise<Record<string, unknown>> {
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.diagnostics));
   const lines: Record<string, unknown>[] = [];
   const log = makeLogger('info', { write: line => void lines.push(JSON.parse(line)) });
-  const app = await startApp(loaded.snapshot, { system, log });
-  onTestFinished(async () => void (await app.drain()));
+  const clock = new FrozenClock(Date.now());
+  const app = await startApp(loaded.snapshot, { system: { ...system, clock }, log });
+  onTestFinished(async () => void (await inTime(clock, app.drain())));
   const response = await fetch(`http://127.0.0.1:${app.addresses.http.port}/one`);
   const traceparent = await response.text();
   const isAccess = ({ type }: Record<string, unknown>) => type === 'access';

@@ -15,7 +15,6 @@ import {
 } from '../support/http2-frames.ts';
 import { identityConfig } from '../support/identity-gateway.ts';
 import { refusalOf } from '../support/limits.ts';
-import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { tempFolder } from '../support/temp.ts';
 import { startIssuer } from '../support/test-issuer.ts';
@@ -23,8 +22,6 @@ import { AUTHORITY, writeIdentity } from '../support/tls-gateway.ts';
 import { settled, sleep, waitFor } from '../support/wait.ts';
 import type { RawClient, Response, Script } from '../support/wire/index.ts';
 import { startUpstream } from '../support/wire/index.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 /** How many requests may be in flight: in all, and to each upstream. */
 const PLACES = 4;

@@ -3,13 +3,10 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { changeConfig, configPart } from '../support/edit-config.ts';
 import { startGateway } from '../support/gateway.ts';
-import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { waitFor } from '../support/wait.ts';
 import type { RawClient } from '../support/wire/index.ts';
 import { clientsOfEach } from '../support/workers.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const WORKERS = 3;
 
@@ -65,13 +62,13 @@ test('an endpoint is checked once for all workers, and none of them uses one tha
 });
 
 test('all workers use an endpoint again once its checks succeed', async () => {
-  const { bad, clients, ask, lines } = await front('1s', '990ms');
+  const { gateway, bad, clients, ask, lines } = await front('1s', '990ms');
   const port = new URL(bad.url).port;
   const told = (what: string) => lines(what).filter(line => line.includes(`:${port}"`)).length;
   await waitFor('it is out', () => told('its health checks fail') > 0);
   const before = told('an endpoint gets requests again');
   bad.isHealthy = true;
-  await waitFor('it is back', () => told('an endpoint gets requests again') > before);
+  await gateway.time.advanceUntil('it is back', () => told('an endpoint gets requests again') > before);
   await allUse(bad, clients, ask);
 });
 

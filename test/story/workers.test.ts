@@ -8,14 +8,12 @@ import type { Link } from '../../src/workers/link.ts';
 import { changeConfig, refusals, replaceFile, serves } from '../support/edit-config.ts';
 import { startGateway } from '../support/gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
-import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
+import { clockOfTests, forSockets } from '../support/test-clock.ts';
 import { AUTHORITY, startTlsGateway } from '../support/tls-gateway.ts';
 import { waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
 import { workersIn } from '../support/workers.ts';
-
-realTime('it waits for what its gateway does now and then');
 
 const TRUST = { ca: AUTHORITY.certificate, servername: 'localhost' };
 
@@ -132,13 +130,15 @@ test('several planes serve in one thread', async () => {
 
 test('a worker keeps what it has prepared while it begins to use an earlier configuration', async () => {
   const links: Link[] = [];
-  const inner = inThreadHost(thisMachine, makeLogger('silent', { write: () => {} }));
+  const clock = clockOfTests();
+  const machine = { ...thisMachine, clock: forSockets(clock) };
+  const inner = inThreadHost(machine, makeLogger('silent', { write: () => {} }));
   const start: PlaneHost['start'] = seed => {
     const hosted = inner.start(seed);
     links.push(hosted.link);
     return hosted;
   };
-  const gateway = await startGateway({ ...(await settings()), host: { ...inner, start } });
+  const gateway = await startGateway({ ...(await settings()), clock, host: { ...inner, start } });
   const configOf = async (generation: number, path: string) => {
     await changeConfig(gateway, { routes: [{ path, upstream: 'api', authentication: 'none' }] });
     const loaded = await loadConfig(gateway.configFile, { env: {}, generation });
