@@ -14,8 +14,8 @@ import { PAGE_POLICY, statusAsPage } from './status-page.ts';
 
 /** What the admin listener shows. */
 export interface AdminView {
-  /** The metrics in the Prometheus text format, and its media type. */
-  metrics(): Promise<{ readonly contentType: string; readonly text: string }>;
+  /** The metrics of these names, or all if there are none, in the Prometheus text format, and its media type. */
+  metrics(names: readonly string[]): Promise<{ readonly contentType: string; readonly text: string }>;
   /** Why the gateway should get no traffic now; null when it should. */
   notReady(): string | null;
   /** What is running, waiting, refused, and failed. */
@@ -36,7 +36,7 @@ interface AdminListenerDependencies extends AdminAccessDependencies {
  *
  * - `GET /healthz`: 200 as long as the process can answer; depends on nothing else
  * - `GET /readyz`: 200, or 503 with the reason while starting or draining
- * - `GET /metrics`: the Prometheus text format
+ * - `GET /metrics`: the Prometheus text format; `?name[]=weir_errors_total&name[]=...` shows these metrics alone, as other exporters do
  * - `GET /status`: a page, or JSON if `Accept` asks for it
  * - `GET /status.json`: JSON
  * - `POST /notices/...`: notices from the identity provider, if configured
@@ -133,7 +133,8 @@ export class AdminListener {
     if (refusal !== null) return send(response, refusal.status, 'text/plain', `${refusal.message}\n`);
     if (request.method !== 'GET' && request.method !== 'HEAD')
       return send(response, 405, 'text/plain', 'Use GET or HEAD.\n');
-    switch (request.url?.split('?', 1)[0]) {
+    const [path, query] = request.url?.split('?', 2) ?? [];
+    switch (path) {
       case '/healthz':
         return send(response, 200, 'text/plain', 'ok\n');
       case '/readyz': {
@@ -141,7 +142,7 @@ export class AdminListener {
         return send(response, reason === null ? 200 : 503, 'text/plain', `${reason ?? 'ready'}\n`);
       }
       case '/metrics': {
-        const { contentType, text } = await this.#view.metrics();
+        const { contentType, text } = await this.#view.metrics(new URLSearchParams(query).getAll('name[]'));
         return send(response, 200, contentType, text);
       }
       case '/status':

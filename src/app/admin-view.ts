@@ -55,9 +55,9 @@ export function adminView(parts: ShownParts): AdminView {
     endpoints: () => reports.endpoints(parts.transports.states),
   } as const;
   return {
-    async metrics() {
+    async metrics(names: readonly string[]) {
       await reports.refresh('scrape');
-      return observation.scrape(await reports.levels());
+      return observation.scrape(await reports.levels(), names);
     },
     notReady,
     notices: {

@@ -204,9 +204,16 @@ export class Observation {
     return this.#metrics.levels();
   }
 
-  /** All metrics in Prometheus' text format, merged with the values of other threads. */
-  async scrape(others: readonly metric.Levels[] = []): Promise<{ contentType: string; text: string }> {
-    return { contentType: this.#metrics.registry.contentType, text: await this.#metrics.text(others) };
+  /**
+   * Metrics in Prometheus' text format, merged with the values of other threads.
+   *
+   * @param names of the metrics. Default: all
+   */
+  async scrape(
+    others: readonly metric.Levels[] = [],
+    names: readonly string[] = [],
+  ): Promise<{ contentType: string; text: string }> {
+    return { contentType: this.#metrics.registry.contentType, text: await this.#metrics.text(others, names) };
   }
 }
 

@@ -49,7 +49,9 @@ export class TestGateway {
   /** The samples of one metric: label part (`{route="..."}` or '') to value. */
   async metric(name: string): Promise<Map<string, number>> {
     const samples = new Map<string, number>();
-    for (const line of (await this.admin('/metrics')).text.split('\n')) {
+    // Names of a histogram's samples end with what they count.
+    const path = `/metrics?name[]=${name}&name[]=${name.replace(/_(?:bucket|sum|count)$/, '')}`;
+    for (const line of (await this.admin(path)).text.split('\n')) {
       const match = /^([a-zA-Z0-9_:]+)(\{.*\})? (\S+)$/.exec(line);
       if (match?.[1] === name) samples.set(match[2] ?? '', Number(match[3]));
     }

@@ -20,15 +20,15 @@ export async function settled<T extends number | string>(count: () => T | Promis
   return last;
 }
 
-/** Waits until the condition holds, looking every few milliseconds. Throws with `what` after the time (default 60 s). */
+/** Waits until the condition holds, looking less and less often: a look may cost a whole page. Throws with `what` after the time (default 60 s). */
 export async function waitFor(
   what: string,
   condition: () => boolean | Promise<boolean>,
   timeoutMs = 60_000,
 ): Promise<void> {
   const deadline = performance.now() + timeoutMs;
-  while (!(await condition())) {
+  for (let pauseMs = 2; !(await condition()); pauseMs = Math.min(40, pauseMs * 1.5)) {
     if (performance.now() > deadline) throw new Error(`after ${timeoutMs} ms still not: ${what}`);
-    await sleep(5);
+    await sleep(pauseMs);
   }
 }

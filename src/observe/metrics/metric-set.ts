@@ -311,14 +311,21 @@ export class MetricSet {
     return (await Promise.all(read)).flat();
   }
 
-  /** All metrics in Prometheus' text format, merged with the values of other threads. */
-  async text(others: readonly Levels[]): Promise<string> {
-    if (others.length === 0) return this.registry.metrics();
-    const joined = AggregatorRegistry.aggregate([await this.levels(), ...others]);
-    const texts = this.registry.getMetricsAsArray().map(({ name }) => {
-      const registry = joined.getSingleMetric(name) === undefined ? this.registry : joined;
-      return registry.getSingleMetricAsString(name);
-    });
+  /**
+   * Metrics in Prometheus' text format, merged with the values of other threads.
+   *
+   * @param names of the metrics; all if empty
+   */
+  async text(others: readonly Levels[], names: readonly string[]): Promise<string> {
+    const joined =
+      others.length === 0 ? null : AggregatorRegistry.aggregate([await this.levels(), ...others]);
+    const all = this.registry.getMetricsAsArray().map(({ name }) => name);
+    const texts = all
+      .filter(name => names.length === 0 || names.includes(name))
+      .map(name => {
+        const registry = joined?.getSingleMetric(name) === undefined ? this.registry : joined;
+        return registry.getSingleMetricAsString(name);
+      });
     return `${(await Promise.all(texts)).join('\n\n')}\n`;
   }
 
