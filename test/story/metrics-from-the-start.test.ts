@@ -42,7 +42,9 @@ async function startLimited(config: ConfigPart = {}) {
 describe('the metrics', () => {
   it('are shown alone if their names are asked for', async () => {
     const { gateway } = await startLimited();
-    const { text } = await gateway.admin('/metrics?name[]=weir_errors_total&name[]=weir_build_info&name[]=nothing');
+    const { text } = await gateway.admin(
+      '/metrics?name[]=weir_errors_total&name[]=weir_build_info&name[]=nothing',
+    );
     const names = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name);
     expect(names.sort()).toEqual(['weir_build_info', 'weir_errors_total']);
   });
