@@ -442,7 +442,7 @@ describe('callers and their provider', () => {
     const fetches = second.provider.keyFetches;
     second.provider.keys = rightSecond;
     third.provider.keys = rightThird;
-    await serves(gateway, 3);
+    await inTime(gateway.time, serves(gateway, 3));
     expect((await gateway.ask(head('GET /a', third.bearer()))).status).toBe(200);
     expect(second.provider.keyFetches - fetches).toBeLessThanOrEqual(1);
   });
