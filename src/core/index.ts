@@ -5,7 +5,7 @@ export type * from './facts.ts';
 export * from './fields.ts';
 export * from './listeners/index.ts';
 export { type Machine, readMachine, usableMemory } from './machine.ts';
-export { PACKAGE_ROOT, readVersion } from './package.ts';
+export { MAIN_SCRIPT, PACKAGE_ROOT, readVersion } from './package.ts';
 export * from './permits.ts';
 export * from './shared-memory.ts';
 export * from './system.ts';

@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { extname, join, resolve } from 'node:path';
 
 /** The folder of this package: two folders up from src/core/ in a checkout, and from dist/chunks/ in the bundle. */
 export const PACKAGE_ROOT = resolve(import.meta.dirname, '../..');
+
+/** The script that a process or a worker starts with: one folder up from src/core/, and from dist/chunks/ in the bundle. */
+export const MAIN_SCRIPT = new URL(`../main${extname(import.meta.filename)}`, import.meta.url);
 
 /** Reads the version of this package from its manifest. */
 export function readVersion(): string {

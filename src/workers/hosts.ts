@@ -1,8 +1,7 @@
-import { extname } from 'node:path';
 import { getHeapStatistics } from 'node:v8';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 import type * as core from '../core/index.ts';
-import { clockOriginMs, clockSince, errorStack, errorText, thisMachine } from '../core/index.ts';
+import { clockOriginMs, clockSince, errorStack, errorText, MAIN_SCRIPT, thisMachine } from '../core/index.ts';
 import { type Logger, makeLogger } from '../observe/index.ts';
 import { runDataPlane } from './data-plane.ts';
 import { collectWhatStartingLeft } from './heap.ts';
@@ -42,9 +41,6 @@ export function inThreadHost(system: core.System, log: Logger): PlaneHost {
   };
 }
 
-/** The executable, which detects that it runs in a worker. In the package, this file is part of a script in a sibling folder. */
-const MAIN = new URL(`../main${extname(import.meta.filename)}`, import.meta.url);
-
 /** The minimum heap of a worker. */
 const MIN_HEAP_MB = 64;
 
@@ -54,7 +50,7 @@ const MIN_HEAP_MB = 64;
  * @param workers their number: together they get as much heap as Node.js gives one gateway
  * @param script runs a plane in each thread. Default: the executable
  */
-export function threadHost(workers: number, script = MAIN): PlaneHost {
+export function threadHost(workers: number, script = MAIN_SCRIPT): PlaneHost {
   const heapMb = Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20 / workers);
   const originMs = clockOriginMs();
   const resourceLimits = { maxOldGenerationSizeMb: Math.max(MIN_HEAP_MB, heapMb) };
