@@ -2,52 +2,65 @@
 // TypeScript 7 has no JavaScript interface, so swc reads the files; it shows imports of types as well, and they count: a
 // room that knows the types of another knows that room. (An inline `import('...').Type` it does not show, so Biome forbids it.)
 
-/** Rooms by floor, lowest first. A room is a folder of src/, or a file that stands alone in it. */
+/**
+ * Rooms by floor, lowest first. A room is a folder in a wing of src/, a wing that has no rooms, what a wing holds besides its
+ * rooms, or a file that stands alone in src/.
+ */
 const FLOORS = [
   ['core'],
   [
-    'http',
-    'http1',
-    'http2',
-    'grpc-web',
-    'proxy-protocol',
-    'routing',
+    'wire/http',
+    'wire/http1',
+    'wire/http2',
+    'wire/grpc-web',
+    'wire/websocket',
+    'edge/proxy-protocol',
+    'edge/tls',
+    'gateway/routing',
     'limits',
-    'redis',
-    'auth',
-    'signin',
+    'limits/redis',
+    'identity/auth',
+    'identity/signin',
     'upstream',
-    'websocket',
     'observe',
-    'tls',
   ],
   ['config'],
-  ['runtime', 'explain'],
-  ['gateway', 'simulation'],
-  ['server', 'admin', 'limit-tests'],
-  ['app'],
-  ['workers'],
-  ['main', 'cli', 'demo'],
+  ['process/runtime', 'explain'],
+  ['gateway', 'offline/simulation'],
+  ['edge/server', 'edge/admin', 'offline/limit-tests'],
+  ['process/app'],
+  ['process/workers'],
+  ['main.ts', 'cli', 'cli/demo'],
 ];
 
 /** Rooms do not know their neighbours on the floor, with these exceptions. */
 const NEIGHBOURS = {
   // Budgets are counted in the tables of limits/.
-  auth: ['http', 'limits'],
-  signin: ['http'],
+  'identity/auth': ['wire/http', 'limits'],
+  'identity/signin': ['wire/http'],
   // The shared store of limits is one of those that limits/ describes; ioredis stays out of that room.
-  redis: ['limits'],
-  upstream: ['http1', 'http2'],
-  http: ['http1'],
-  'proxy-protocol': ['http'],
-  main: ['cli'],
-  cli: ['demo'],
+  'limits/redis': ['limits'],
+  upstream: ['wire/http1', 'wire/http2'],
+  'wire/http': ['wire/http1'],
+  'edge/proxy-protocol': ['wire/http'],
+  'main.ts': ['cli'],
+  cli: ['cli/demo'],
 };
 
 const ROOMS = FLOORS.flat();
 
-/** A pattern for the files of these rooms: `src/core/...`, `src/app.ts`. */
-const filesOf = rooms => `^src/(${rooms.join('|')})(/|\\.ts$)`;
+/** A pattern for what is in a room: `src/core/...`, `src/main.ts`; not in the rooms inside of it. */
+function patternOf(room) {
+  if (room.endsWith('.ts')) return `${room}$`;
+  const inner = ROOMS.filter(other => other.startsWith(`${room}/`)).map(other =>
+    other.slice(room.length + 1),
+  );
+  const besides = inner.length === 0 ? '' : `(?!(?:${inner.join('|')})/)`;
+  return `${room}/${besides}`;
+}
+
+/** A pattern for the files of these rooms. */
+const filesOf = rooms => `^src/(?:${rooms.map(patternOf).join('|')})`;
 
 /** A room may use itself, the floors below it, and the neighbours named above. */
 function mayUse(room) {
@@ -73,20 +86,23 @@ module.exports = {
       from: { path: '^src/', pathNot: filesOf(ROOMS) },
       to: {},
     },
-    {
+    ...ROOMS.map(room => ({
       name: 'door',
       comment: 'From outside, a room is entered by its index.ts alone.',
       severity: 'error',
-      from: { path: '^src/([^/]+)' },
-      to: { path: '^src/[^/]+/', pathNot: ['^src/$1/', '^src/[^/]+/index\\.ts$'] },
-    },
-    {
+      from: { path: '^src/', pathNot: filesOf([room]) },
+      to: { path: filesOf([room]), pathNot: [`^src/${room}/index\\.ts$`, `^src/main\\.ts$`] },
+    })),
+    ...ROOMS.map(room => ({
       name: 'inner-door',
       comment: 'Inside a room, a sub-folder is entered by its index.ts alone.',
       severity: 'error',
-      from: { path: '^src/([^/]+)/([^/]+)' },
-      to: { path: '^src/$1/[^/]+/', pathNot: ['^src/$1/$2/', '^src/$1/[^/]+/index\\.ts$'] },
-    },
+      from: { path: `${filesOf([room])}([^/]+)` },
+      to: {
+        path: `${filesOf([room])}[^/]+/`,
+        pathNot: [`^src/${room}/$1/`, `^src/${room}/[^/]+/index\\.ts$`],
+      },
+    })),
     {
       name: 'no-cycle',
       comment: 'Files can be read one after the other.',
@@ -97,25 +113,25 @@ module.exports = {
     {
       name: 'codec-without-sockets',
       comment:
-        'http1/, http2/ and grpc-web/ turn bytes into messages and back. Sockets and timers are in server/ and upstream/.',
+        'wire/http1/, wire/http2/ and wire/grpc-web/ turn bytes into messages and back. Sockets and timers are in edge/server/ and upstream/.',
       severity: 'error',
-      from: { path: '^src/(http[12]|grpc-web)/' },
+      from: { path: '^src/wire/(http[12]|grpc-web)/' },
       to: { path: '^(node:)?(net|tls|stream|timers)(/|$)' },
     },
     {
       name: 'one-file-knows-redis',
       comment:
-        'In runtime/, shared-store.ts alone knows Redis. The rest shares facts, claims and offences by interfaces (core/facts.ts).',
+        'In process/runtime/, shared-store.ts alone knows Redis. The rest shares facts, claims and offences by interfaces (core/facts.ts).',
       severity: 'error',
-      from: { path: '^src/runtime/', pathNot: '^src/runtime/shared-store\\.ts$' },
-      to: { path: '^src/redis/' },
+      from: { path: '^src/process/runtime/', pathNot: '^src/process/runtime/shared-store\\.ts$' },
+      to: { path: '^src/limits/redis/' },
     },
     {
       name: 'serve-loads-no-tools',
       comment: 'What serves is loaded without the demo, the simulation and the tests of limits.',
       severity: 'error',
-      from: { path: '^src/(cli/serve\\.ts$|app/|core/)' },
-      to: { path: '^src/(demo|simulation|limit-tests)/', reachable: true },
+      from: { path: '^src/(cli/serve\\.ts$|process/app/|core/)' },
+      to: { path: '^src/(cli/demo|offline)/', reachable: true },
     },
     {
       name: 'src-stands-alone',
@@ -129,7 +145,7 @@ module.exports = {
       comment:
         'The gateway uses the packages under "dependencies"; only the demo, whose provider is optional, may use others.',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/demo/' },
+      from: { path: '^src/', pathNot: '^src/cli/demo/' },
       // The SDK of OpenTelemetry is an optional peer, loaded where spans are exported.
       to: {
         dependencyTypes: ['npm-dev', 'npm-optional', 'npm-no-pkg', 'npm-unknown'],

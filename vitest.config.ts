@@ -25,7 +25,7 @@ const ALONE = {
     'story/single-bytes',
     'story/http2-broken-upstreams',
     'story/web-sockets',
-    'unit/workers/heap',
+    'unit/process/workers/heap',
   ],
   'replaces a function of Node.js before the sources import it': [
     'unit/limits/counting/limit-definition.bucket-hash',

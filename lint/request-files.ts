@@ -11,10 +11,10 @@ import { join, relative } from 'node:path';
 import { execPath } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { startIssuer } from '../bench/world/issuer.ts';
-import { startApp } from '../src/app/index.ts';
 import { loadConfig } from '../src/config/index.ts';
 import { thisMachine } from '../src/core/index.ts';
 import { makeLogger } from '../src/observe/index.ts';
+import { startApp } from '../src/process/app/index.ts';
 
 /** What V8 says of one script. */
 interface ScriptCoverage {

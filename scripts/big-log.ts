@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type LimitsModel, loadLimits } from '../src/config/index.ts';
-import { LimitEngine } from '../src/simulation/index.ts';
+import { LimitEngine } from '../src/offline/simulation/index.ts';
 
 // Replays an access log of a gigabyte, and says how long that takes and how much memory: `npm run test:big-log [LINES] [SVG]`.
 

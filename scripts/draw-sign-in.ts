@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { freePort } from '../bench/world/part.ts';
-import { startDemo, startRealKeycloak } from '../src/demo/demo.ts';
+import { startDemo, startRealKeycloak } from '../src/cli/demo/demo.ts';
 import { makeLogger } from '../src/observe/index.ts';
 import { type Page, runBrowser } from '../test/support/browser-process.ts';
 import { ensureInstalled } from '../test/support/installed.ts';

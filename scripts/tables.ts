@@ -5,8 +5,8 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CAP_COSTS, type CapCost, fullBytes, processBytes } from '../src/config/index.ts';
 import { ACCESS_FIELDS } from '../src/core/index.ts';
-import * as reserved from '../src/http/reserved-fields.ts';
 import { METRICS, type MetricDeclaration } from '../src/observe/metrics/declarations.ts';
+import * as reserved from '../src/wire/http/reserved-fields.ts';
 import { ROOT } from './manifest.ts';
 
 const TABLES: Readonly<Record<string, () => string>> = {

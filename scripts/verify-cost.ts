@@ -2,8 +2,8 @@
 // first time, and one token repeatedly. All cases take turns in each round; prints medians with their range.
 // node scripts/verify-cost.ts [ROUNDS] [TOKENS]
 import { createLocalJWKSet, jwtVerify } from 'jose';
-import { KeySet, OwnerChecks, REVOCATION_LIMITS, Revocations, Verifier } from '../src/auth/index.ts';
 import { type AuthListener, ownMemory, systemClock, thisMachine } from '../src/core/index.ts';
+import { KeySet, OwnerChecks, REVOCATION_LIMITS, Revocations, Verifier } from '../src/identity/auth/index.ts';
 import { CACHE_OPTIONS, KEY_SET_OPTIONS } from '../test/support/identity-options.ts';
 import { type IssuerKey, issuerKey, keySetJson, signToken } from '../test/support/token-issuer.ts';
 

@@ -7,7 +7,7 @@ import { requestText } from '../../bench/load/connection.ts';
 import { sendEach } from '../../bench/load/send-each.ts';
 import { makeCertificate } from '../../bench/world/certificate.ts';
 import { freePort } from '../../bench/world/part.ts';
-import { GATEWAY_CLIENT } from '../../src/demo/provider/demo-provider.ts';
+import { GATEWAY_CLIENT } from '../../src/cli/demo/provider/demo-provider.ts';
 import {
   type ScriptedProvider,
   scripts,

@@ -1,7 +1,7 @@
 import { Connection, requestText } from '../../bench/load/connection.ts';
 import { sendEach } from '../../bench/load/send-each.ts';
+import { GATEWAY_CLIENT } from '../../src/cli/demo/provider/demo-provider.ts';
 import { CAP_COSTS } from '../../src/config/index.ts';
-import { GATEWAY_CLIENT } from '../../src/demo/provider/demo-provider.ts';
 import { signToken } from '../../test/support/token-issuer.ts';
 import type { Closable, Filling, Target } from './fillings.ts';
 import { TRUSTING, withProvider } from './with-provider.ts';

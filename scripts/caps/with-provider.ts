@@ -1,4 +1,4 @@
-import { GATEWAY_CLIENT } from '../../src/demo/provider/demo-provider.ts';
+import { GATEWAY_CLIENT } from '../../src/cli/demo/provider/demo-provider.ts';
 import type { Target } from './fillings.ts';
 
 /** Clients say by X-Forwarded-For where they come from. */

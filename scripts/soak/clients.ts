@@ -3,8 +3,8 @@ import { type ClientHttp2Stream, connect } from 'node:http2';
 import { Client, credentials, Metadata } from '@grpc/grpc-js';
 import { WebSocket } from 'ws';
 import { grpcMessage } from '../../bench/load/grpc.ts';
-import { walkLogin } from '../../src/demo/login.ts';
-import { BOT_CLIENT, PEOPLE } from '../../src/demo/provider/index.ts';
+import { walkLogin } from '../../src/cli/demo/login.ts';
+import { BOT_CLIENT, PEOPLE } from '../../src/cli/demo/provider/index.ts';
 import type { Random } from '../../test/support/random.ts';
 
 /** No client waits longer: what is under way when a rest begins ends by then. */

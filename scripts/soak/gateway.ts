@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeCertificate, type ServerCertificate } from '../../bench/world/certificate.ts';
 import { freePort } from '../../bench/world/part.ts';
-import { GATEWAY_CLIENT } from '../../src/demo/provider/demo-provider.ts';
+import { GATEWAY_CLIENT } from '../../src/cli/demo/provider/demo-provider.ts';
 import type { SoakOptions } from './options.ts';
 import { ProbedGateway } from './probed-gateway.ts';
 import type { Services } from './services.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { freePort, type Part, startNode } from '../../bench/world/part.ts';
-import { type DemoProvider, startProvider } from '../../src/demo/provider/demo-provider.ts';
+import { type DemoProvider, startProvider } from '../../src/cli/demo/provider/demo-provider.ts';
 import { type RedisServer, startRedis } from '../../test/support/redis.ts';
 
 const SERVERS = join(import.meta.dirname, '../../bench/servers');

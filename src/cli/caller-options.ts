@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
-import { type CallerKind, principalOf } from '../auth/index.ts';
 import type { CallerClaims, IdentityModel, ProviderModel } from '../config/index.ts';
 import { claimsByKind, classNames, didYouMean, listedClass } from '../config/index.ts';
 import { CALLER_CLASSES } from '../core/index.ts';
 import type { AskedCaller } from '../explain/index.ts';
-import { normalizeAddress } from '../http/index.ts';
+import { type CallerKind, principalOf } from '../identity/auth/index.ts';
+import { normalizeAddress } from '../wire/http/index.ts';
 import { UsageError } from './command.ts';
 
 /** Options that give claims. */

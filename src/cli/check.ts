@@ -16,7 +16,7 @@ import {
   workersInWords,
 } from '../config/index.ts';
 import { type System, thisMachine } from '../core/index.ts';
-import { announcedScopes } from '../signin/index.ts';
+import { announcedScopes } from '../identity/signin/index.ts';
 import { CONFIG_HELP, configFile, configOption, oneOf, readArguments } from './arguments.ts';
 import { type Command, ExitCode } from './command.ts';
 import { asJson, asLines, isSignInOff, SIGN_IN_OFF } from './output.ts';

@@ -63,7 +63,7 @@ function readPort(name: string, text: string | undefined): number | null {
 /** Loads the demo only when it is run, because its identity provider is an optional dependency. */
 async function loadDemo() {
   try {
-    return await import('../demo/index.ts');
+    return await import('./demo/index.ts');
   } catch (error) {
     if (!isMissingProvider(error)) throw error;
     throw new Error(

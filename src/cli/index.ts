@@ -59,7 +59,7 @@ Run "weir COMMAND --help" for one command.
 
 /** Serves clients in a thread started by `weir serve`. */
 export async function runWorkerThread(): Promise<void> {
-  const { runWorkerThread } = await import('../workers/index.ts');
+  const { runWorkerThread } = await import('../process/workers/index.ts');
   runWorkerThread();
 }
 

@@ -1,4 +1,4 @@
-import type { LogReport, Unanswered } from '../simulation/index.ts';
+import type { LogReport, Unanswered } from '../offline/simulation/index.ts';
 
 /**
  * Formats lines of aligned columns under their titles.

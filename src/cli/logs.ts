@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { loadLimits } from '../config/index.ts';
 import { systemClock } from '../core/index.ts';
-import { type LogReport, type ReadCounts, ReplayError } from '../simulation/index.ts';
+import { type LogReport, type ReadCounts, ReplayError } from '../offline/simulation/index.ts';
 import { type CommandOutput, ExitCode } from './command.ts';
 import { formatCount } from './log-report.ts';
 import { reportErrors } from './output.ts';

@@ -1,4 +1,3 @@
-import { type App, startApp } from '../app/index.ts';
 import type { LoadedConfig, Snapshot } from '../config/index.ts';
 import {
   areWorkersShown,
@@ -9,13 +8,14 @@ import {
 } from '../config/index.ts';
 import { readVersion, thisMachine } from '../core/index.ts';
 import { type Logger, MissingPackages, makeLogger, standardOutput } from '../observe/index.ts';
+import { type App, startApp } from '../process/app/index.ts';
 import {
   collectBesideWorkers,
   collectOnOneThread,
   collectWhatStartingLeft,
   startWithWorkers,
   threadHost,
-} from '../workers/index.ts';
+} from '../process/workers/index.ts';
 import { type CommandOutput, ExitCode } from './command.ts';
 import { isSignInOff, SIGN_IN_OFF } from './output.ts';
 import type { ReloadSignal } from './reload-signal.ts';

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { formatDuration } from '../core/index.ts';
-import { type Report, renderReplay, replayLogs, simulationReport } from '../simulation/index.ts';
+import { type Report, renderReplay, replayLogs, simulationReport } from '../offline/simulation/index.ts';
 import { oneOf, readArguments } from './arguments.ts';
 import { type Command, ExitCode, UsageError } from './command.ts';
 import { countOf, formatCount, logNotes, type Note, percent, sentences, table } from './log-report.ts';

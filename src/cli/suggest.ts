@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LimitsText, type QuotaChange, quotaPaths } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
-import type { SuggestedLimit, SuggestedRestriction, Suggestion } from '../simulation/index.ts';
+import type { SuggestedLimit, SuggestedRestriction, Suggestion } from '../offline/simulation/index.ts';
 import {
   FEWEST_CALLERS,
   measureLogs,
@@ -10,7 +10,7 @@ import {
   panelsOf,
   renderNeeds,
   suggestLimits,
-} from '../simulation/index.ts';
+} from '../offline/simulation/index.ts';
 import { oneOf, readArguments } from './arguments.ts';
 import { type Command, type CommandOutput, ExitCode, UsageError } from './command.ts';
 import { countOf, formatCount, logNotes, type Note, percent, sentences, table } from './log-report.ts';

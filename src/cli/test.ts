@@ -1,5 +1,5 @@
 import { loadLimitTest } from '../config/index.ts';
-import { runTest } from '../limit-tests/index.ts';
+import { runTest } from '../offline/limit-tests/index.ts';
 import { readArguments } from './arguments.ts';
 import { type Command, ExitCode } from './command.ts';
 import { asLines, reportErrors } from './output.ts';

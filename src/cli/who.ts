@@ -1,7 +1,7 @@
 import type { CallerClaims, CallersResult } from '../config/index.ts';
 import { groupName, readCallers, readKeying } from '../config/index.ts';
-import { type AddressKeying, addressKey, isEmbedded } from '../http/index.ts';
 import { pseudonymOf } from '../observe/index.ts';
+import { type AddressKeying, addressKey, isEmbedded } from '../wire/http/index.ts';
 import { CONFIG_HELP, configFile, configOption, oneOf, readArguments } from './arguments.ts';
 import { classOf, issuerOf, principalBy, readAddress, readClaims } from './caller-options.ts';
 import { type Command, type CommandOutput, ExitCode, UsageError } from './command.ts';

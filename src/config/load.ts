@@ -8,9 +8,9 @@ import {
   thisMachine,
   usableMemory,
 } from '../core/index.ts';
-import type { AddressKeying } from '../http/index.ts';
+import type { RoutePattern } from '../gateway/routing/index.ts';
 import { mostLimits } from '../limits/index.ts';
-import type { RoutePattern } from '../routing/index.ts';
+import type { AddressKeying } from '../wire/http/index.ts';
 import { checkLimits, crossCheck, secretsIn } from './check/index.ts';
 import { settingsOf } from './compare/index.ts';
 import * as compile from './compile/index.ts';

@@ -14,9 +14,9 @@ import {
   type UpstreamModel,
 } from '../config/index.ts';
 import { formatDuration, type PoolModel } from '../core/index.ts';
-import { servicePath } from '../http/index.ts';
-import type { RouteEntry } from '../routing/index.ts';
-import { EVERY_HOST, findConflicts, GRPC_METHOD, RouteTable, wildcardOf } from '../routing/index.ts';
+import type { RouteEntry } from '../gateway/routing/index.ts';
+import { EVERY_HOST, findConflicts, GRPC_METHOD, RouteTable, wildcardOf } from '../gateway/routing/index.ts';
+import { servicePath } from '../wire/http/index.ts';
 import type { ExplainedRow } from './explanation.ts';
 
 /** Formats a route and where it is written: `/v1/** (config/gateway.yaml:12)`. */

@@ -18,8 +18,8 @@ import {
   type Snapshot,
 } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
-import { addressKey, mainValue } from '../http/index.ts';
 import type { Limit } from '../limits/index.ts';
+import { addressKey, mainValue } from '../wire/http/index.ts';
 import { type AskedCaller, type ExplainedRow, formatPlace, formatQuota, IN_SHADOW } from './explanation.ts';
 
 /** The parts of a routed request that limits depend on. */

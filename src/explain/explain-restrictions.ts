@@ -1,7 +1,7 @@
 import { type RouteModel, restrictedKey, type Snapshot } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
-import { addressKey, addressOfKey, isListed } from '../http/index.ts';
 import type { ListedRestriction, OffenceRule } from '../limits/index.ts';
+import { addressKey, addressOfKey, isListed } from '../wire/http/index.ts';
 import { type AskedCaller, type ExplainedRow, formatPlace, type RouteTaken } from './explanation.ts';
 
 /** Describes what may restrict a caller of this route, and after which offences. */

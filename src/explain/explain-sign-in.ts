@@ -1,6 +1,6 @@
 import type { IdentityModel, MetadataRoute, NoticeRoute, OwnRoute, SignInRoute } from '../config/index.ts';
 import { signInProvider } from '../config/index.ts';
-import type { SignInOptions } from '../signin/index.ts';
+import type { SignInOptions } from '../identity/signin/index.ts';
 import type { AskedCaller, ExplainedRow } from './explanation.ts';
 
 /** Returns why the gateway refuses a request to one of its own routes; `null` if it serves the request. */

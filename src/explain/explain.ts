@@ -1,6 +1,7 @@
 import { METHODS } from 'node:http';
 import type { ForwardRoute, RouteModel, Snapshot } from '../config/index.ts';
 import { isOfFile, refusesSemicolons, routeOfCaller } from '../config/index.ts';
+import { GRPC_METHOD, isRoutable } from '../gateway/routing/index.ts';
 import {
   type AddressKeying,
   addressKey,
@@ -8,8 +9,7 @@ import {
   parseTarget,
   readHost,
   type Target,
-} from '../http/index.ts';
-import { GRPC_METHOD, isRoutable } from '../routing/index.ts';
+} from '../wire/http/index.ts';
 import * as describe from './describe-route.ts';
 import { describeLimits, describeUnserved, whyBucketRefuses } from './explain-limits.ts';
 import type { ActiveRestrictions } from './explain-restrictions.ts';

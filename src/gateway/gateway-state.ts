@@ -7,7 +7,7 @@ import type {
   TimerClock,
 } from '../core/index.ts';
 import { hexSource, OwnSequence, ownPermits, UpstreamPermits } from '../core/index.ts';
-import type { Limiting, Overload, RequestGeneration } from '../runtime/index.ts';
+import type { Limiting, Overload, RequestGeneration } from '../process/runtime/index.ts';
 import { HeldRequests } from './held-requests.ts';
 import { RestrictionResponses } from './responses/index.ts';
 import type { UnlistedProxies } from './unlisted-proxies.ts';

@@ -1,6 +1,6 @@
 import type { GatewayError } from '../core/index.ts';
-import { addTrace } from '../http/index.ts';
-import type { RequestGeneration } from '../runtime/index.ts';
+import type { RequestGeneration } from '../process/runtime/index.ts';
+import { addTrace } from '../wire/http/index.ts';
 import { type Downstream, Exchange, type Served, type Settler } from './exchange/index.ts';
 import { GATES, type GateResult } from './gates/index.ts';
 import { type GatewayDependencies, GatewayState } from './gateway-state.ts';

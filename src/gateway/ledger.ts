@@ -1,8 +1,8 @@
-import { type Caller, shortfallOf } from '../auth/index.ts';
 import { isInvalid } from '../config/index.ts';
 import type * as core from '../core/index.ts';
 import { firstValue } from '../core/index.ts';
-import type { Limiting } from '../runtime/index.ts';
+import { type Caller, shortfallOf } from '../identity/auth/index.ts';
+import type { Limiting } from '../process/runtime/index.ts';
 import { type Exchange, limitsConsumedBy, requirementAt } from './exchange/index.ts';
 import type { GatewayState } from './gateway-state.ts';
 import { errors, RateLimitError } from './responses/index.ts';

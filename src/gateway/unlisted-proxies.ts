@@ -1,7 +1,7 @@
 import type { LimitRequest } from '../config/index.ts';
 import { type Clock, ownString, type ProxyListener, type UnlistedProxy } from '../core/index.ts';
-import { AddressSet, addressKey, forwardedAddress } from '../http/index.ts';
 import { groupCounterKey, LIMIT_ROLES, type LimitRole } from '../limits/index.ts';
+import { AddressSet, addressKey, forwardedAddress } from '../wire/http/index.ts';
 
 const HOUR_MS = 3_600_000;
 /** How long a report stays valid: the next one may take up to an hour. */

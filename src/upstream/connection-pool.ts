@@ -1,5 +1,5 @@
 import { type ByteStream, inNextTurn, type TimerClock } from '../core/index.ts';
-import type { OutgoingRequest } from '../http1/index.ts';
+import type { OutgoingRequest } from '../wire/http1/index.ts';
 import { type Connect, connectorFor } from './connect.ts';
 import { Pool, type PoolSystem } from './pool.ts';
 import type { CallSink, TransportCall, UpstreamOptions } from './transport.ts';

@@ -1,5 +1,5 @@
 import type { Clock, LendingBytes, Random, Release, System, Timer, TimerClock } from '../core/index.ts';
-import type { OutgoingRequest } from '../http1/index.ts';
+import type { OutgoingRequest } from '../wire/http1/index.ts';
 import type { Connect } from './connect.ts';
 import type { CallSink, EndpointPool, TransportCall, UpstreamOptions } from './transport.ts';
 

@@ -1,4 +1,4 @@
-import type { OutgoingRequest } from '../http1/index.ts';
+import type { OutgoingRequest } from '../wire/http1/index.ts';
 import { type Connect, connectorFor } from './connect.ts';
 import { Pool, type PoolSystem, SWEEP_MS } from './pool.ts';
 import { type SessionShare, UpstreamSession } from './session.ts';

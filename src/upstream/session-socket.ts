@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { type FieldNames, TurnWriter } from '../core/index.ts';
-import type { ClientSessionOwner, ClientStream, SessionOptions, StreamHandler } from '../http2/index.ts';
-import { ClientSession, ErrorCode, Http2Fault } from '../http2/index.ts';
+import type { ClientSessionOwner, ClientStream, SessionOptions, StreamHandler } from '../wire/http2/index.ts';
+import { ClientSession, ErrorCode, Http2Fault } from '../wire/http2/index.ts';
 import { readyEvent } from './connect.ts';
 import { type PoolTerms, SLAB_BYTES, type Slab, type SlabStore } from './pool.ts';
 import { OwnFault } from './stream-response.ts';

@@ -1,5 +1,5 @@
 import { Roster, StallTimer } from '../core/index.ts';
-import { ErrorCode, type Http2Fault, Liveness } from '../http2/index.ts';
+import { ErrorCode, type Http2Fault, Liveness } from '../wire/http2/index.ts';
 import { Lifetime, type PoolTerms } from './pool.ts';
 import { SessionSocket, type SessionSocketOwner } from './session-socket.ts';
 import type { CallSession, Origin, StreamCall } from './stream-call.ts';

@@ -1,9 +1,9 @@
 import type { BodyLength, BodySource, FieldNames, Release, RosterEntry } from '../core/index.ts';
 import { inNextTurn, StallTimer } from '../core/index.ts';
-import type { OutgoingRequest, RequestWriterOwner } from '../http1/index.ts';
-import { BodyWriter, MalformedMessage, statesLength } from '../http1/index.ts';
-import type { ClientStream, HeaderSection, StreamEnd, StreamHandler } from '../http2/index.ts';
-import { ErrorCode } from '../http2/index.ts';
+import type { OutgoingRequest, RequestWriterOwner } from '../wire/http1/index.ts';
+import { BodyWriter, MalformedMessage, statesLength } from '../wire/http1/index.ts';
+import type { ClientStream, HeaderSection, StreamEnd, StreamHandler } from '../wire/http2/index.ts';
+import { ErrorCode } from '../wire/http2/index.ts';
 import { type SessionFate, StreamResponse, streamFailure } from './stream-response.ts';
 import type { CallSink, TransportCall, UpstreamFailure, UpstreamOptions } from './transport.ts';
 import { BrokenRequest, SilentResponse } from './transport.ts';

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { inNextTurn, type Release } from '../core/index.ts';
-import { MalformedMessage } from '../http1/index.ts';
-import { ErrorCode, type HeaderSection, Http2Fault, type StreamEnd } from '../http2/index.ts';
+import { MalformedMessage } from '../wire/http1/index.ts';
+import { ErrorCode, type HeaderSection, Http2Fault, type StreamEnd } from '../wire/http2/index.ts';
 import type { CallSink, UpstreamFailure } from './transport.ts';
 
 /** Maximum interim responses before the final one; a server that sends more is at fault. */

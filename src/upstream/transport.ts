@@ -1,5 +1,5 @@
 import type { ByteStream, FieldNames, Fields } from '../core/index.ts';
-import type { OutgoingRequest, ResponseSink } from '../http1/index.ts';
+import type { OutgoingRequest, ResponseSink } from '../wire/http1/index.ts';
 
 /** Why a request got no response, or an incomplete one. */
 export interface UpstreamFailure {

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import type { SharedStates, UpstreamListener } from '../core/index.ts';
-import type { OutgoingRequest } from '../http1/index.ts';
+import type { OutgoingRequest } from '../wire/http1/index.ts';
 import {
   type EndpointsState,
   EndpointTransport,

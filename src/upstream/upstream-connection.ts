@@ -1,7 +1,7 @@
 import type { OnReadOpts, Socket } from 'node:net';
 import { type ByteSink, type ByteStream, SocketStream, StallTimer, type TimerClock } from '../core/index.ts';
-import type { LastResponse, OutgoingRequest, RequestWriterOwner, Switched } from '../http1/index.ts';
-import { MalformedMessage, mayAnswerTwice, RequestSender, ResponseReader } from '../http1/index.ts';
+import type { LastResponse, OutgoingRequest, RequestWriterOwner, Switched } from '../wire/http1/index.ts';
+import { MalformedMessage, mayAnswerTwice, RequestSender, ResponseReader } from '../wire/http1/index.ts';
 import { readyEvent, reset } from './connect.ts';
 import { Lifetime, type PoolTerms, type Slab, type SlabStore } from './pool.ts';
 import type { CallSink, TransportCall, UpstreamFailure, UpstreamOptions } from './transport.ts';

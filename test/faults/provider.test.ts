@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { systemClock, thisMachine } from '../../src/core/index.ts';
-import { Provider } from '../../src/signin/index.ts';
+import { Provider } from '../../src/identity/signin/index.ts';
 import { freePort } from '../support/free-port.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { identityConfig } from '../support/identity-gateway.ts';

@@ -1,6 +1,6 @@
 import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { walkLogin } from '../../src/demo/login.ts';
+import { walkLogin } from '../../src/cli/demo/login.ts';
 import { expectError } from '../support/error-object.ts';
 import { secret } from '../support/secrets.ts';
 import { authorizeUrl, codeFor, redeem, redeeming } from '../support/sign-in-client.ts';

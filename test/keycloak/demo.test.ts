@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from 'vitest';
-import { type Demo, type StartIdentityProvider, startDemo } from '../../src/demo/demo.ts';
-import { demoRealm, KeycloakAdmin } from '../../src/demo/keycloak-realm.ts';
-import { walkSignIn } from '../../src/demo/sign-in-flow.ts';
+import { type Demo, type StartIdentityProvider, startDemo } from '../../src/cli/demo/demo.ts';
+import { demoRealm, KeycloakAdmin } from '../../src/cli/demo/keycloak-realm.ts';
+import { walkSignIn } from '../../src/cli/demo/sign-in-flow.ts';
 import { makeLogger } from '../../src/observe/index.ts';
 import { installBrowser, type Page, startBrowser } from '../support/browser.ts';
 

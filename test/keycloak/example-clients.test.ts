@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { walkLogin } from '../../src/demo/login.ts';
+import { walkLogin } from '../../src/cli/demo/login.ts';
 import { EXAMPLE_CLIENTS } from '../support/example-clients.ts';
 import { sleep } from '../support/wait.ts';
 import { gatewayOf } from './gateways.ts';

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { walkLogin } from '../../src/demo/login.ts';
+import { walkLogin } from '../../src/cli/demo/login.ts';
 import { expectInvalidToken, expectUnauthenticated } from '../support/error-object.ts';
 import { head, withBody } from '../support/requests.ts';
 import { secret } from '../support/secrets.ts';

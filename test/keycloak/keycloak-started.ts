@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { TestProject } from 'vitest/node';
-import { type Keycloak, provideKeycloak, startKeycloak } from '../../src/demo/keycloak.ts';
+import { type Keycloak, provideKeycloak, startKeycloak } from '../../src/cli/demo/keycloak.ts';
 import { freePort } from '../support/free-port.ts';
 import { ensureInstalled } from '../support/installed.ts';
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, inject, test } from 'vitest';
 import { parse } from 'yaml';
-import { KeycloakAdmin, type Representation } from '../../src/demo/keycloak-realm.ts';
+import { KeycloakAdmin, type Representation } from '../../src/cli/demo/keycloak-realm.ts';
 import { examplesIn } from '../support/doc-examples.ts';
 import { documentNamed } from '../support/documents.ts';
 import { startGateway } from '../support/gateway.ts';

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { inject } from 'vitest';
-import { demoRealm, KeycloakAdmin, type Representation } from '../../src/demo/keycloak-realm.ts';
-import { GATEWAY_CLIENT } from '../../src/demo/provider/index.ts';
+import { demoRealm, KeycloakAdmin, type Representation } from '../../src/cli/demo/keycloak-realm.ts';
+import { GATEWAY_CLIENT } from '../../src/cli/demo/provider/index.ts';
 
 /** Where the client `gateway` may send browsers back to. Nothing listens there. */
 export const REDIRECT_URI = 'https://app.example/callback';

@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose';
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Representation } from '../../src/demo/keycloak-realm.ts';
+import type { Representation } from '../../src/cli/demo/keycloak-realm.ts';
 import { expectError, expectInvalidToken } from '../support/error-object.ts';
 import { accessLines } from '../support/identity-gateway.ts';
 import { secret } from '../support/secrets.ts';

@@ -1,7 +1,7 @@
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { beforeAll, expect, test } from 'vitest';
-import type { Representation } from '../../src/demo/keycloak-realm.ts';
-import { GATEWAY_CLIENT } from '../../src/demo/provider/index.ts';
+import type { Representation } from '../../src/cli/demo/keycloak-realm.ts';
+import { GATEWAY_CLIENT } from '../../src/cli/demo/provider/index.ts';
 import { expectInvalidToken } from '../support/error-object.ts';
 import { secret } from '../support/secrets.ts';
 import { header } from '../support/wire/index.ts';

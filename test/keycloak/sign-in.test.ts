@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose';
 import { beforeAll, expect, test } from 'vitest';
-import { BOT_CLIENT, GATEWAY_CLIENT } from '../../src/demo/provider/index.ts';
+import { BOT_CLIENT, GATEWAY_CLIENT } from '../../src/cli/demo/provider/index.ts';
 import { expectInvalidToken } from '../support/error-object.ts';
 import { secret } from '../support/secrets.ts';
 import { codeFor, json, redeem } from '../support/sign-in-client.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { walkLogin } from '../../src/demo/login.ts';
-import { type DemoProvider, startProvider } from '../../src/demo/provider/demo-provider.ts';
+import { walkLogin } from '../../src/cli/demo/login.ts';
+import { type DemoProvider, startProvider } from '../../src/cli/demo/provider/demo-provider.ts';
 import { EXAMPLE_CLIENTS, type ExampleClient } from '../support/example-clients.ts';
 import { startIdentityGateway } from '../support/identity-gateway.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { PROBED_TAGS } from '../../src/redis/connection/redis-connection.ts';
+import { PROBED_TAGS } from '../../src/limits/redis/connection/redis-connection.ts';
 import { type RedisCluster, startRedisCluster } from '../support/redis.ts';
 import { decisionsBy, Load, redisDecides, startRedisGateway, storeIsUp } from '../support/redis-gateway.ts';
 import { head } from '../support/requests.ts';

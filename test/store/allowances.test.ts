@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { AllowanceReading, AllowanceStore, Limit, LimitStore } from '../../src/limits/index.ts';
-import { RedisError } from '../../src/redis/connection/redis-connection.ts';
-import { DECIDE, DROP, NOTE_OPENED, READ_ALLOWANCES, REFUND } from '../../src/redis/store/counter-scripts.ts';
+import { RedisError } from '../../src/limits/redis/connection/redis-connection.ts';
+import {
+  DECIDE,
+  DROP,
+  NOTE_OPENED,
+  READ_ALLOWANCES,
+  REFUND,
+} from '../../src/limits/redis/store/counter-scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 import { limit, limits, newStore } from '../unit/limits/stores.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { Replicas } from '../../src/redis/connection/index.ts';
-import { RedisConnection, type RedisError } from '../../src/redis/index.ts';
+import { Replicas } from '../../src/limits/redis/connection/index.ts';
+import { RedisConnection, type RedisError } from '../../src/limits/redis/index.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { waitFor } from '../support/wait.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';

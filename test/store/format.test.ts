@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
 import { defineConcurrency } from '../../src/limits/index.ts';
-import { RedisConnection } from '../../src/redis/connection/index.ts';
-import { FORMAT, formatPrefix } from '../../src/redis/options.ts';
-import { Board } from '../../src/redis/sharing/board.ts';
-import { POST, READ } from '../../src/redis/sharing/board-scripts.ts';
-import { DECIDE, NOTE_OPENED, REFUND } from '../../src/redis/store/counter-scripts.ts';
+import { RedisConnection } from '../../src/limits/redis/connection/index.ts';
+import { FORMAT, formatPrefix } from '../../src/limits/redis/options.ts';
+import { Board } from '../../src/limits/redis/sharing/board.ts';
+import { POST, READ } from '../../src/limits/redis/sharing/board-scripts.ts';
+import { DECIDE, NOTE_OPENED, REFUND } from '../../src/limits/redis/store/counter-scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { limit, limits } from '../unit/limits/stores.ts';
 import { storeOn } from './parts.ts';
@@ -13,7 +13,7 @@ import { TimedRunner } from './timed-runner.ts';
 
 /**
  * What gateways of format 1 keep in Redis after the history below. Gateways of a later version read it during a rolling upgrade. If
- * this test fails, either undo the change, or raise FORMAT in src/redis/options.ts, record here what is kept now, and tell operators
+ * this test fails, either undo the change, or raise FORMAT in src/limits/redis/options.ts, record here what is kept now, and tell operators
  * in UPGRADE.md.
  */
 const FORMAT_1: Readonly<Record<string, string | readonly string[]>> = {

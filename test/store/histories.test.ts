@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Clock } from '../../src/core/index.ts';
 import { type Decision, isSharedRole } from '../../src/limits/index.ts';
-import type { RedisStore } from '../../src/redis/index.ts';
+import type { RedisStore } from '../../src/limits/redis/index.ts';
 import {
   DECIDE,
   END_LEASE,
   NOTE_OPENED,
   REFUND,
   RENEW_LEASES,
-} from '../../src/redis/store/counter-scripts.ts';
+} from '../../src/limits/redis/store/counter-scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { runs, seedOfRun } from '../support/runs.ts';
 import { ModelRunner } from './model-runner.ts';

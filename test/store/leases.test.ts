@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { defineConcurrency, type LimitSet, NO_LIMITS } from '../../src/limits/index.ts';
-import { RedisError } from '../../src/redis/connection/index.ts';
+import { RedisError } from '../../src/limits/redis/connection/index.ts';
 import {
   COUNT_LEASES,
   DECIDE,
@@ -8,7 +8,7 @@ import {
   NOTE_OPENED,
   REFUND,
   RENEW_LEASES,
-} from '../../src/redis/store/counter-scripts.ts';
+} from '../../src/limits/redis/store/counter-scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { storeOn } from './parts.ts';
 import { TimedRunner } from './timed-runner.ts';

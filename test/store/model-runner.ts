@@ -3,7 +3,7 @@ import {
   RedisError,
   type RedisScript,
   type ReplyCallback,
-} from '../../src/redis/connection/index.ts';
+} from '../../src/limits/redis/connection/index.ts';
 import { bytesOfCommand } from '../world/redis/both-redis.ts';
 import { RedisModel, type Session } from '../world/redis/redis-model.ts';
 import { Failure, type Reply } from '../world/redis/reply.ts';

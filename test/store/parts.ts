@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Clock, type StoreListener, systemClock } from '../../src/core/index.ts';
 import { MemoryStore } from '../../src/limits/index.ts';
-import { RedisStore, type RedisStoreDependencies } from '../../src/redis/index.ts';
+import { RedisStore, type RedisStoreDependencies } from '../../src/limits/redis/index.ts';
 
 /** Hears nothing. */
 export const deafListener: StoreListener = {

@@ -5,7 +5,7 @@ import {
   RedisError,
   type RedisScript,
   type ReplyCallback,
-} from '../../src/redis/connection/index.ts';
+} from '../../src/limits/redis/connection/index.ts';
 
 const CLOCK = "redis.call('TIME')";
 

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { startProvider } from '../../src/demo/provider/demo-provider.ts';
+import { startProvider } from '../../src/cli/demo/provider/demo-provider.ts';
 import { freePort } from '../support/free-port.ts';
 import type { LocalGateway } from '../support/gateway.ts';
 import { type IdentitySettings, startIdentityGateway } from '../support/identity-gateway.ts';

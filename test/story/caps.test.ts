@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { SharedMemory } from '../../src/core/index.ts';
 import { SharedPermits } from '../../src/limits/index.ts';
-import { memoryCounters } from '../../src/runtime/index.ts';
+import { memoryCounters } from '../../src/process/runtime/index.ts';
 import { expectError, expectRejected } from '../support/error-object.ts';
 import { type GatewaySettings, startGateway } from '../support/gateway.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';

@@ -87,7 +87,7 @@ describe('the contract', () => {
   });
 
   it('names every member of the token object, in its order', () => {
-    const source = readFileSync(join(CHECKOUT, 'src/signin/token-request.ts'), 'utf8');
+    const source = readFileSync(join(CHECKOUT, 'src/identity/signin/token-request.ts'), 'utf8');
     const response = /interface AuthResponse \{[^}]*\}/.exec(source)?.[0] ?? '';
     const members = Array.from(response.matchAll(/^ {2}readonly (\w+)\??:/gm), ([, name]) => name);
     expect(members).toHaveLength(9);

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { principalOf } from '../../src/auth/index.ts';
 import { runCommandLine } from '../../src/cli/index.ts';
+import { principalOf } from '../../src/identity/auth/index.ts';
 import { CallerShare } from '../../src/limits/index.ts';
 import { tempFolder } from '../support/temp.ts';
 

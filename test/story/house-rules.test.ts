@@ -19,14 +19,14 @@ const RULES = [
 const LAWFUL = {
   'src/core/index.ts': `export { core } from './core.ts';\n`,
   'src/core/core.ts': `export const core = Date.now();\n`,
-  'src/http/index.ts': `export { core as http } from '../core/index.ts';\n`,
-  'src/http1/index.ts': `export { core as http1 } from '../core/index.ts';\n`,
-  'src/routing/index.ts': `export { core as routing } from '../core/index.ts';\n`,
-  'src/upstream/index.ts': `import { parse } from 'yaml';\nimport { http1 } from '../http1/index.ts';\n\nexport const upstream = [http1, parse];\n`,
-  'src/server/index.ts': `export { upstream as server } from '../upstream/index.ts';\n`,
-  'src/admin/index.ts': `export const admin = new Date(0);\n`,
-  'src/app.ts': `export { server as app } from './server/index.ts';\n`,
-  'src/cli/index.ts': `import { app } from '../app.ts';\n\nconsole.log(app);\n`,
+  'src/wire/http/index.ts': `export { core as http } from '../../core/index.ts';\n`,
+  'src/wire/http1/index.ts': `export { core as http1 } from '../../core/index.ts';\n`,
+  'src/gateway/routing/index.ts': `export { core as routing } from '../../core/index.ts';\n`,
+  'src/upstream/index.ts': `import { parse } from 'yaml';\nimport { http1 } from '../wire/http1/index.ts';\n\nexport const upstream = [http1, parse];\n`,
+  'src/edge/server/index.ts': `export { upstream as server } from '../../upstream/index.ts';\n`,
+  'src/edge/admin/index.ts': `export const admin = new Date(0);\n`,
+  'src/process/app/index.ts': `export { server as app } from '../../edge/server/index.ts';\n`,
+  'src/cli/index.ts': `import { app } from '../process/app/index.ts';\n\nconsole.log(app);\n`,
   'src/main.ts': `import './cli/index.ts';\n`,
   'test/support/help.ts': `export const help = 1;\n`,
 };
@@ -75,25 +75,43 @@ describe('the floors', () => {
   });
 
   it.each<[rule: string, what: string, files: Readonly<Record<string, string>>]>([
-    ['floors-core', 'a higher floor', { 'src/core/up.ts': `import '../http/index.ts';\n` }],
-    ['floors-routing', 'a neighbour', { 'src/routing/side.ts': `import '../http/index.ts';\n` }],
-    ['floors-http', 'a neighbour above it', { 'src/http/side.ts': `import '../upstream/index.ts';\n` }],
+    ['floors-core', 'a higher floor', { 'src/core/up.ts': `import '../wire/http/index.ts';\n` }],
     [
-      'floors-server',
+      'floors-gateway/routing',
+      'a neighbour',
+      { 'src/gateway/routing/side.ts': `import '../../wire/http/index.ts';\n` },
+    ],
+    [
+      'floors-wire/http',
+      'a neighbour above it',
+      { 'src/wire/http/side.ts': `import '../../upstream/index.ts';\n` },
+    ],
+    [
+      'floors-edge/server',
       'a neighbour of a higher floor',
-      { 'src/server/side.ts': `import '../admin/index.ts';\n` },
+      { 'src/edge/server/side.ts': `import '../admin/index.ts';\n` },
     ],
-    ['floors-app', 'the bin', { 'src/app.ts': `import './main.ts';\n`, 'src/main.ts': '' }],
     [
-      'floors-http',
+      'floors-process/app',
+      'the bin',
+      { 'src/process/app/index.ts': `import '../../main.ts';\n`, 'src/main.ts': '' },
+    ],
+    [
+      'floors-wire/http',
       'a type',
-      { 'src/http/type.ts': `import type { A } from '../app.ts';\n\nexport type B = A;\n` },
+      {
+        'src/wire/http/type.ts': `import type { A } from '../../process/app/index.ts';\n\nexport type B = A;\n`,
+      },
     ],
-    ['floors-http', 'a re-export', { 'src/http/again.ts': `export * from '../app.ts';\n` }],
     [
-      'floors-http',
+      'floors-wire/http',
+      'a re-export',
+      { 'src/wire/http/again.ts': `export * from '../../process/app/index.ts';\n` },
+    ],
+    [
+      'floors-wire/http',
       'a late import',
-      { 'src/http/late.ts': `export const late = () => import('../app.ts');\n` },
+      { 'src/wire/http/late.ts': `export const late = () => import('../../process/app/index.ts');\n` },
     ],
     [
       'floors-core',
@@ -101,21 +119,21 @@ describe('the floors', () => {
       { 'src/core/out.ts': `import '../new/index.ts';\n`, 'src/new/index.ts': '' },
     ],
     ['room-has-a-floor', 'a room without a floor', { 'src/new/index.ts': `import '../core/index.ts';\n` }],
-    ['door', 'another door', { 'src/http/window.ts': `import '../core/core.ts';\n` }],
+    ['door', 'another door', { 'src/wire/http/window.ts': `import '../../core/core.ts';\n` }],
     [
       'inner-door',
       'another door inside a room',
       {
-        'src/http/a/one.ts': `export const one = 1;\n`,
-        'src/http/b/two.ts': `import '../a/one.ts';\n`,
+        'src/wire/http/a/one.ts': `export const one = 1;\n`,
+        'src/wire/http/b/two.ts': `import '../a/one.ts';\n`,
       },
     ],
-    ['codec-without-sockets', 'a socket', { 'src/http1/socket.ts': `import 'node:net';\n` }],
+    ['codec-without-sockets', 'a socket', { 'src/wire/http1/socket.ts': `import 'node:net';\n` }],
     [
       'codec-without-sockets',
       'the type of one',
       {
-        'src/http1/type.ts': `import type { Socket } from 'node:net';\n\nexport type Wire = Socket;\n`,
+        'src/wire/http1/type.ts': `import type { Socket } from 'node:net';\n\nexport type Wire = Socket;\n`,
       },
     ],
     [
@@ -123,8 +141,8 @@ describe('the floors', () => {
       'what takes a simulation along',
       {
         'src/cli/serve.ts': `import './logs.ts';\n`,
-        'src/cli/logs.ts': `import '../simulation/index.ts';\n`,
-        'src/simulation/index.ts': '',
+        'src/cli/logs.ts': `import '../offline/simulation/index.ts';\n`,
+        'src/offline/simulation/index.ts': '',
       },
     ],
     ['src-stands-alone', 'a test', { 'src/core/test.ts': `import '../../test/support/help.ts';\n` }],
@@ -155,7 +173,9 @@ describe('the linter', () => {
     'Math.random()',
     'AbortSignal.timeout(1)',
   ])('refuses %s outside core/', async reading => {
-    expect(await brokenLines({ 'src/http/clock.ts': `export const x = ${reading};\n` })).toEqual(['plugin']);
+    expect(await brokenLines({ 'src/wire/http/clock.ts': `export const x = ${reading};\n` })).toEqual([
+      'plugin',
+    ]);
   });
 
   it.each([
@@ -166,7 +186,7 @@ describe('the linter', () => {
     "new WebSocket('ws://127.0.0.1/')",
   ])('refuses %s outside core/', async reach => {
     const text = `export const reach = (run: () => void) => [run, ${reach}];\n`;
-    expect(await brokenLines({ 'src/http/reach.ts': text })).toEqual(['lint/style/noRestrictedGlobals']);
+    expect(await brokenLines({ 'src/wire/http/reach.ts': text })).toEqual(['lint/style/noRestrictedGlobals']);
   });
 
   it.each([
@@ -184,24 +204,28 @@ describe('the linter', () => {
     ['randomBytes', 'node:crypto'],
   ])('refuses %s of %s outside core/', async (name, module) => {
     const broken = ['lint/style/noRestrictedImports'];
-    expect(await brokenLines({ 'src/http/a.ts': `export { ${name} } from '${module}';\n` })).toEqual(broken);
+    expect(await brokenLines({ 'src/wire/http/a.ts': `export { ${name} } from '${module}';\n` })).toEqual(
+      broken,
+    );
     const text = `import { ${name} } from '${module}';\n\nexport const reach = ${name};\n`;
-    expect(await brokenLines({ 'src/http/reach.ts': text })).toEqual(broken);
+    expect(await brokenLines({ 'src/wire/http/reach.ts': text })).toEqual(broken);
     expect(await brokenLines({ 'src/core/reach.ts': text, 'src/cli/reach.ts': text })).toEqual([]);
   });
 
   it('refuses modules as a whole, and sockets made of what may be imported, outside core/', async () => {
     const whole = `import * as net from 'node:net';\n\nexport const whole = net;\n`;
-    expect(await brokenLines({ 'src/http/whole.ts': whole })).toEqual(['lint/style/noRestrictedImports']);
+    expect(await brokenLines({ 'src/wire/http/whole.ts': whole })).toEqual([
+      'lint/style/noRestrictedImports',
+    ]);
     const late = `export const late = () => import('node:net');\n`;
-    expect(await brokenLines({ 'src/http/late.ts': late })).toEqual(['lint/style/noRestrictedImports']);
+    expect(await brokenLines({ 'src/wire/http/late.ts': late })).toEqual(['lint/style/noRestrictedImports']);
     const made = `import { Socket } from 'node:net';\n\nexport const made = new Socket();\n`;
-    expect(await brokenLines({ 'src/http/made.ts': made })).toEqual(['plugin']);
+    expect(await brokenLines({ 'src/wire/http/made.ts': made })).toEqual(['plugin']);
   });
 
   it('lets every room import types of sockets and the pure functions beside them', async () => {
     const text = `import { BlockList, isIP, type Socket } from 'node:net';\nimport { createSecureContext } from 'node:tls';\n\nexport const pure = [BlockList, isIP, createSecureContext];\nexport type Wire = Socket;\n`;
-    expect(await brokenLines({ 'src/http/pure.ts': text })).toEqual([]);
+    expect(await brokenLines({ 'src/wire/http/pure.ts': text })).toEqual([]);
   });
 
   it.each<[rule: string, line: string]>([
@@ -209,9 +233,9 @@ describe('the linter', () => {
     ['lint/style/noNonNullAssertion', 'export const f = (x: string | null): string => x!;\n'],
     ['lint/suspicious/noTsIgnore', `// @ts-ignore\nexport const x: number = 'text';\n`],
     ['lint/suspicious/noConsole', `console.log('here');\n`],
-    ['plugin', `export type X = import('../core/index.ts').Core;\n`],
+    ['plugin', `export type X = import('../../core/index.ts').Core;\n`],
   ])('%s holds in src/', async (rule, line) => {
-    expect(await brokenLines({ 'src/http/line.ts': line })).toEqual([rule]);
+    expect(await brokenLines({ 'src/wire/http/line.ts': line })).toEqual([rule]);
   });
 });
 
@@ -222,10 +246,10 @@ describe('the check of words', () => {
   };
 
   it.each<[where: string, name: string, text: string, words: string]>([
-    ['a comment', 'http/line.ts', '\n// The pool beside it.\nexport const x = 1;\n', 'beside'],
-    ['a message', 'http/line.ts', "\nexport const x = 'it mends';\n", 'mends'],
+    ['a comment', 'wire/http/line.ts', '\n// The pool beside it.\nexport const x = 1;\n', 'beside'],
+    ['a message', 'wire/http/line.ts', "\nexport const x = 'it mends';\n", 'mends'],
     ['a document', 'README.md', '# Rooms\nA known hole.\n', 'known hole'],
-    ['a comment above a type', 'http/line.ts', '\n/** Lists calls. */\nexport type X = 1;\n', 'Lists'],
+    ['a comment above a type', 'wire/http/line.ts', '\n/** Lists calls. */\nexport type X = 1;\n', 'Lists'],
   ])('refuses a word that is not ours in %s, and says what to write', async (_where, name, text, words) => {
     const [complaint = '', ...others] = await complaints({ [`src/${name}`]: text });
     expect(complaint).toMatch(`src/${name}:2: "${words}": write `);
@@ -234,7 +258,7 @@ describe('the check of words', () => {
 
   it('leaves names and paths alone, and verbs above functions', async () => {
     const text = `import { beside } from '../core/beside.ts';\n\n/** Lists calls. */\nexport const x = () => beside;\n`;
-    expect(await complaints({ 'src/http/line.ts': text })).toEqual([]);
+    expect(await complaints({ 'src/wire/http/line.ts': text })).toEqual([]);
   });
 });
 

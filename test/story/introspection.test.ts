@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, test } from 'vitest';
+import { startProvider } from '../../src/cli/demo/provider/demo-provider.ts';
 import { runCommandLine } from '../../src/cli/index.ts';
-import { startProvider } from '../../src/demo/provider/demo-provider.ts';
 import { expectError, expectInvalidToken } from '../support/error-object.ts';
 import { withoutWorkers } from '../support/gateway.ts';
 import {

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { walkLogin } from '../../src/demo/login.ts';
-import { GATEWAY_CLIENT, startProvider } from '../../src/demo/provider/demo-provider.ts';
+import { walkLogin } from '../../src/cli/demo/login.ts';
+import { GATEWAY_CLIENT, startProvider } from '../../src/cli/demo/provider/demo-provider.ts';
 import { expectInvalidToken } from '../support/error-object.ts';
 import { freePort } from '../support/free-port.ts';
 import { type IdentitySettings, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';

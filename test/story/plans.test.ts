@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { runCommandLine } from '../../src/cli/index.ts';
 import { loadLimits } from '../../src/config/index.ts';
-import { replayLogs } from '../../src/simulation/index.ts';
+import { replayLogs } from '../../src/offline/simulation/index.ts';
 import { changeConfig, changeLimits, configPart, serves } from '../support/edit-config.ts';
 import { startGateway } from '../support/gateway.ts';
 import { accessLines, startGatewayOf } from '../support/identity-gateway.ts';

@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { startProvider } from '../../src/cli/demo/provider/demo-provider.ts';
 import { GatewayError } from '../../src/core/index.ts';
-import { startProvider } from '../../src/demo/provider/demo-provider.ts';
 import { changeConfig, serves } from '../support/edit-config.ts';
 import { expectError, expectUnauthenticated } from '../support/error-object.ts';
 import { type IdentitySettings, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { startProvider } from '../../src/demo/provider/demo-provider.ts';
+import { startProvider } from '../../src/cli/demo/provider/demo-provider.ts';
 import { expectError } from '../support/error-object.ts';
 import { type IdentityGateway, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
 import { scripts } from '../support/scripted-provider.ts';

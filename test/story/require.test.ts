@@ -1,7 +1,7 @@
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { startProvider } from '../../src/cli/demo/provider/demo-provider.ts';
 import { runCommandLine } from '../../src/cli/index.ts';
-import { startProvider } from '../../src/demo/provider/demo-provider.ts';
 import { changeConfig, serves } from '../support/edit-config.ts';
 import { expectError, expectInvalidToken, expectUnauthenticated } from '../support/error-object.ts';
 import { startGateway } from '../support/gateway.ts';

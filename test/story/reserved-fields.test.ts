@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { foldName } from '../../src/http/index.ts';
+import { foldName } from '../../src/wire/http/index.ts';
 import {
   CALLER_CLAIMS,
   INTERNAL,
   namesOf,
   ORIGIN_CLAIMS,
   OVERRIDES,
-} from '../../src/http/reserved-fields.ts';
+} from '../../src/wire/http/reserved-fields.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { framed } from '../support/grpc-web.ts';
 import { startH2Upstream } from '../support/h2-upstream.ts';

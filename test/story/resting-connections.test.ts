@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { NO_NAMES, type TimerClock } from '../../src/core/index.ts';
-import type { OutgoingRequest } from '../../src/http1/index.ts';
 import type { ConnectionPool } from '../../src/upstream/index.ts';
+import type { OutgoingRequest } from '../../src/wire/http1/index.ts';
 import { CollectingSink } from '../support/collecting-sink.ts';
 import { type ConfigPart, startGateway } from '../support/gateway.ts';
 import { poolTo } from '../support/pool.ts';

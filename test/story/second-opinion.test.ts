@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { type BodySource, NO_NAMES, thisMachine } from '../../src/core/index.ts';
-import type { OutgoingRequest } from '../../src/http1/index.ts';
 import { ConnectionPool, type Transport } from '../../src/upstream/index.ts';
+import type { OutgoingRequest } from '../../src/wire/http1/index.ts';
 import { CollectingSink } from '../support/collecting-sink.ts';
 import { disagreement } from '../support/fuzz/reader-fuzz.ts';
 import type { Reading } from '../support/fuzz/reading.ts';

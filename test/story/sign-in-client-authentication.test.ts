@@ -1,10 +1,10 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { decodeProtectedHeader } from 'jose';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { walkLogin } from '../../src/cli/demo/login.ts';
+import { startProvider } from '../../src/cli/demo/provider/demo-provider.ts';
 import { GatewayError } from '../../src/core/index.ts';
-import { walkLogin } from '../../src/demo/login.ts';
-import { startProvider } from '../../src/demo/provider/demo-provider.ts';
-import type { ClientAuthentication, ProviderOptions } from '../../src/signin/index.ts';
+import type { ClientAuthentication, ProviderOptions } from '../../src/identity/signin/index.ts';
 import { type Certificates, makeCertificates } from '../support/certificates.ts';
 import { type ScriptedOptions, startScriptedProvider } from '../support/scripted-provider.ts';
 import { openSignInRoom, type SignInRoom } from '../support/sign-in-room.ts';

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { GatewayError } from '../../src/core/index.ts';
-import type { ProviderOptions } from '../../src/signin/index.ts';
+import type { ProviderOptions } from '../../src/identity/signin/index.ts';
 import { PROVIDER_OPTIONS } from '../support/identity-options.ts';
 import {
   type Script,

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
 import { GatewayError, RpcCode } from '../../src/core/index.ts';
-import type { ProviderOptions, SignInOptions } from '../../src/signin/index.ts';
+import type { ProviderOptions, SignInOptions } from '../../src/identity/signin/index.ts';
 import { providerFaults } from '../support/provider-faults.ts';
 import {
   keycloak,

@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type DemoProviderOptions, startProvider } from '../../src/demo/provider/demo-provider.ts';
+import { type DemoProviderOptions, startProvider } from '../../src/cli/demo/provider/demo-provider.ts';
 import { expectError } from '../support/error-object.ts';
 import { type IdentitySettings, startIdentityGateway } from '../support/identity-gateway.ts';
 import { startPlainProvider } from '../support/plain-provider.ts';

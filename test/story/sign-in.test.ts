@@ -1,13 +1,13 @@
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { afterEach, expect, test } from 'vitest';
-import { GatewayError, RpcCode } from '../../src/core/index.ts';
-import { walkLogin } from '../../src/demo/login.ts';
+import { walkLogin } from '../../src/cli/demo/login.ts';
 import {
   type DemoProviderOptions,
   GATEWAY_CLIENT,
   startProvider,
-} from '../../src/demo/provider/demo-provider.ts';
-import type { SignInOptions } from '../../src/signin/index.ts';
+} from '../../src/cli/demo/provider/demo-provider.ts';
+import { GatewayError, RpcCode } from '../../src/core/index.ts';
+import type { SignInOptions } from '../../src/identity/signin/index.ts';
 import { startPlainProvider } from '../support/plain-provider.ts';
 import { openSignInRoom, type SignInRoom } from '../support/sign-in-room.ts';
 import { moveWorldClock } from '../support/world-clock.ts';

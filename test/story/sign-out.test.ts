@@ -1,9 +1,9 @@
 import { decodeJwt } from 'jose';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { walkLogin } from '../../src/cli/demo/login.ts';
+import { startProvider } from '../../src/cli/demo/provider/demo-provider.ts';
 import { GatewayError } from '../../src/core/index.ts';
-import { walkLogin } from '../../src/demo/login.ts';
-import { startProvider } from '../../src/demo/provider/demo-provider.ts';
-import type { SignOutEnds } from '../../src/signin/index.ts';
+import type { SignOutEnds } from '../../src/identity/signin/index.ts';
 import { expectError, expectInvalidToken, expectUnauthenticated } from '../support/error-object.ts';
 import { type IdentitySettings, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
 import { startRedis } from '../support/redis.ts';

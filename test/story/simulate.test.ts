@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { runCommandLine } from '../../src/cli/index.ts';
 import { loadLimits } from '../../src/config/index.ts';
-import { replayLogs } from '../../src/simulation/index.ts';
+import { replayLogs } from '../../src/offline/simulation/index.ts';
 import { type LocalGateway, startGateway, withoutWorkers } from '../support/gateway.ts';
 import { accessLines } from '../support/identity-gateway.ts';
 import { startLimited } from '../support/limits.ts';

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { thisMachine } from '../../src/core/index.ts';
-import { askProvider } from '../../src/signin/ask-provider.ts';
+import { askProvider } from '../../src/identity/signin/ask-provider.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
 import { usedBytes } from '../support/memory.ts';
 import { head } from '../support/requests.ts';

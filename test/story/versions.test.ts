@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { FORMAT } from '../../src/redis/options.ts';
+import { FORMAT } from '../../src/limits/redis/options.ts';
 import { documentNamed } from '../support/documents.ts';
 import { CHECKOUT } from '../support/packed.ts';
 

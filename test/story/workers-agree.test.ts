@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { threadHost } from '../../src/workers/index.ts';
+import { threadHost } from '../../src/process/workers/index.ts';
 import { ADMIN_TOKEN, ApiClient } from '../support/admin-api.ts';
 import { startGateway } from '../support/gateway.ts';
 import { holdingHost } from '../support/holding-host.ts';

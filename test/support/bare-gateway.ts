@@ -1,5 +1,4 @@
 import { stringify } from 'yaml';
-import type { Verdict } from '../../src/auth/index.ts';
 import type { Snapshot } from '../../src/config/index.ts';
 import {
   type BodySource,
@@ -17,11 +16,12 @@ import {
   Gateway,
   UnlistedProxies,
 } from '../../src/gateway/index.ts';
-import type { OutgoingRequest } from '../../src/http1/index.ts';
-import { requestFraming } from '../../src/http1/index.ts';
-import { silent, type TestIdentity, testIdentity } from '../../src/limit-tests/test-identity.ts';
-import { Limiting, Overload, type RequestIdentity } from '../../src/runtime/index.ts';
+import type { Verdict } from '../../src/identity/auth/index.ts';
+import { silent, type TestIdentity, testIdentity } from '../../src/offline/limit-tests/test-identity.ts';
+import { Limiting, Overload, type RequestIdentity } from '../../src/process/runtime/index.ts';
 import type { CallSink, Transport, UpstreamFailure } from '../../src/upstream/index.ts';
+import type { OutgoingRequest } from '../../src/wire/http1/index.ts';
+import { requestFraming } from '../../src/wire/http1/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 import { loadFiles } from './config-text.ts';
 import type { ConfigPart } from './gateway.ts';

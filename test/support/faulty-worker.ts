@@ -1,6 +1,6 @@
 // A worker that dies, or is late, as a test wants it to: named as the script of its thread.
 import { BroadcastChannel, workerData } from 'node:worker_threads';
-import { runWorkerThread } from '../../src/workers/index.ts';
+import { runWorkerThread } from '../../src/process/workers/index.ts';
 
 const hoard: unknown[] = [];
 

@@ -1,6 +1,6 @@
 import { BroadcastChannel } from 'node:worker_threads';
 import { onTestFinished } from 'vitest';
-import { type HostedPlane, type PlaneHost, threadHost } from '../../src/workers/index.ts';
+import { type HostedPlane, type PlaneHost, threadHost } from '../../src/process/workers/index.ts';
 
 /**
  * Real threads with little memory, which die or are late as a test says: by a fault of `faulty-worker.ts`, or terminated. After

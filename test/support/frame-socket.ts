@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { OnReadOpts, Socket } from 'node:net';
-import { FieldGrade, HeaderDecoder } from '../../src/http2/hpack/index.ts';
 import type { Connect } from '../../src/upstream/connect.ts';
+import { FieldGrade, HeaderDecoder } from '../../src/wire/http2/hpack/index.ts';
 import { frame, headers, settings, TYPE } from './http2-frames.ts';
 
 const PREFACE_BYTES = 24;

@@ -1,5 +1,5 @@
 import { NO_NAMES } from '../../src/core/index.ts';
-import type { OutgoingRequest } from '../../src/http1/index.ts';
+import type { OutgoingRequest } from '../../src/wire/http1/index.ts';
 
 export const GET: OutgoingRequest = {
   ...{ method: 'GET', target: '/', fields: ['Host', 'a.test'], bodyLength: 0, body: null },

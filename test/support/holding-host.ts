@@ -1,5 +1,5 @@
-import type { PlaneHost } from '../../src/workers/index.ts';
-import type { Link } from '../../src/workers/link.ts';
+import type { PlaneHost } from '../../src/process/workers/index.ts';
+import type { Link } from '../../src/process/workers/link.ts';
 
 /** Runs planes as `inner` does. Between `hold` and `release`, what the main thread tells or asks them waits, in its order. */
 export function holdingHost(inner: PlaneHost) {

@@ -5,8 +5,8 @@ import {
   type CacheOptions,
   KEY_SET_LIMITS,
   type KeySetOptions,
-} from '../../src/auth/index.ts';
-import { NO_TLS, PROVIDER_LIMITS, type ProviderOptions } from '../../src/signin/index.ts';
+} from '../../src/identity/auth/index.ts';
+import { NO_TLS, PROVIDER_LIMITS, type ProviderOptions } from '../../src/identity/signin/index.ts';
 
 // Options of the identity rooms for tests that open them without a configuration.
 

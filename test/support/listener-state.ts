@@ -1,7 +1,7 @@
+import type { ListenerState } from '../../src/edge/server/client-connection.ts';
 import type { Gateway } from '../../src/gateway/index.ts';
-import { AddressSet } from '../../src/http/index.ts';
-import { DateField } from '../../src/http1/index.ts';
-import type { ListenerState } from '../../src/server/client-connection.ts';
+import { AddressSet } from '../../src/wire/http/index.ts';
+import { DateField } from '../../src/wire/http1/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 import { ownBuffered } from './own-buffered.ts';
 

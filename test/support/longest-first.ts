@@ -52,10 +52,10 @@ const LONG = [
   'unit/limits/counting/memory-store.histories',
   'unit/config/reload/config-watcher',
   'unit/config/schema/json-schema',
-  'unit/http1/request-reader.fuzz',
-  'unit/http1/response-reader.fuzz',
+  'unit/wire/http1/request-reader.fuzz',
+  'unit/wire/http1/response-reader.fuzz',
   'unit/config/yaml/secret-lines',
-  'unit/auth/verifier.mutations',
+  'unit/identity/auth/verifier.mutations',
 ];
 
 /** The order of test files: the long ones first, so that all workers end at about the same time. */

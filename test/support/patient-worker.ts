@@ -1,5 +1,5 @@
 // A worker that waits for the others for as long as it takes them, not for a second alone: named as the script of its thread.
-import { runWorkerThread } from '../../src/workers/index.ts';
+import { runWorkerThread } from '../../src/process/workers/index.ts';
 import { patientMs } from './patient-clock.ts';
 
 const after = globalThis.setTimeout;

@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import OidcProvider from 'oidc-provider';
+import { memoryStore } from '../../src/cli/demo/provider/demo-provider.ts';
+import { loginPage } from '../../src/cli/demo/provider/pages.ts';
 import { systemClock } from '../../src/core/index.ts';
-import { memoryStore } from '../../src/demo/provider/demo-provider.ts';
-import { loginPage } from '../../src/demo/provider/pages.ts';
 
 export interface PlainProvider {
   readonly issuer: string;

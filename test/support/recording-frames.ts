@@ -1,4 +1,4 @@
-import type { FrameSink } from '../../src/http2/frames/index.ts';
+import type { FrameSink } from '../../src/wire/http2/frames/index.ts';
 
 /** Records frames in words. */
 export class RecordingFrames implements FrameSink {

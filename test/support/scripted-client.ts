@@ -5,7 +5,7 @@ import {
   ServerSession,
   type ServerSessionOptions,
   type ServerStream,
-} from '../../src/http2/index.ts';
+} from '../../src/wire/http2/index.ts';
 import { type Frame, PREFACE, settings } from './http2-frames.ts';
 import { rawFrames, SentFrames } from './sent-frames.ts';
 import { StreamEvents } from './stream-events.ts';

@@ -1,10 +1,10 @@
+import { SlabStore } from '../../src/upstream/pool.ts';
 import {
   ClientSession,
   type HeaderSection,
   type SessionOptions,
   type StreamHandler,
-} from '../../src/http2/index.ts';
-import { SlabStore } from '../../src/upstream/pool.ts';
+} from '../../src/wire/http2/index.ts';
 import { type Frame, settings } from './http2-frames.ts';
 import { rawFrames, SentFrames } from './sent-frames.ts';
 import { StreamEvents } from './stream-events.ts';

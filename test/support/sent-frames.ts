@@ -1,4 +1,4 @@
-import { FieldGrade, HeaderDecoder } from '../../src/http2/hpack/index.ts';
+import { FieldGrade, HeaderDecoder } from '../../src/wire/http2/hpack/index.ts';
 import type { Frame } from './http2-frames.ts';
 
 const HEAD_BYTES = 9;

@@ -1,4 +1,4 @@
-import { walkLogin } from '../../src/demo/login.ts';
+import { walkLogin } from '../../src/cli/demo/login.ts';
 import { head, withBody } from './requests.ts';
 import { secret } from './secrets.ts';
 import type { TestGateway } from './test-gateway.ts';

@@ -12,7 +12,7 @@ import {
   SignIn,
   type SignInOptions,
   type SignInResponse,
-} from '../../src/signin/index.ts';
+} from '../../src/identity/signin/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 import { PROVIDER_OPTIONS } from './identity-options.ts';
 import { clockOfTests, forSockets } from './test-clock.ts';

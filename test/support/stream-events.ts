@@ -1,5 +1,5 @@
 import type { Release } from '../../src/core/index.ts';
-import type { StreamEnd } from '../../src/http2/index.ts';
+import type { StreamEnd } from '../../src/wire/http2/index.ts';
 
 /** Records in words what comes on a stream behind its head. */
 export class StreamEvents {

@@ -1,5 +1,5 @@
-import type { OutgoingRequest } from '../../src/http1/index.ts';
 import type { Transport, TransportCall } from '../../src/upstream/index.ts';
+import type { OutgoingRequest } from '../../src/wire/http1/index.ts';
 import { CollectingSink } from './collecting-sink.ts';
 import { GET } from './get-request.ts';
 

@@ -1,7 +1,7 @@
 import { parseDurationMs } from '../../core/index.ts';
+import type { RoutePattern } from '../../gateway/routing/index.ts';
+import { findConflicts, findHidden, GRPC_METHOD, RouteTable } from '../../gateway/routing/index.ts';
 import { missingSdk } from '../../observe/index.ts';
-import type { RoutePattern } from '../../routing/index.ts';
-import { findConflicts, findHidden, GRPC_METHOD, RouteTable } from '../../routing/index.ts';
 import { asMap, type ConfigFile, didYouMean, isMap, type RawMap } from '../file/index.ts';
 import type { HostPort, OwnRoute } from '../model/index.ts';
 import { isAnswered, partsOf, upstreamsNamed } from '../policies/index.ts';

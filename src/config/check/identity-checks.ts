@@ -1,4 +1,4 @@
-import { foldName } from '../../http/index.ts';
+import { foldName } from '../../wire/http/index.ts';
 import { type WrittenProvider, writtenProviders } from '../compile/index.ts';
 import { asMap, type ConfigFile, isMap, nearestWord, type Path, type RawMap } from '../file/index.ts';
 import { AUDIENCE, gatewaySchema, RULES_BY_DEFAULT, routeKeys, tokenRules } from '../schema/index.ts';

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
-import { IPV6_PREFIX, isTranslated, parseTranslator, type TranslatorPrefix } from '../../http/index.ts';
-import { findConflicts, findHidden, PatternError, type RoutePattern } from '../../routing/index.ts';
+import { findConflicts, findHidden, PatternError, type RoutePattern } from '../../gateway/routing/index.ts';
+import { IPV6_PREFIX, isTranslated, parseTranslator, type TranslatorPrefix } from '../../wire/http/index.ts';
 import { type CallerClaims, kindsOf, listedCaller, QUOTA_KEYS } from '../compile/index.ts';
 import { asMap, type ConfigFile, didYouMean, isMap, type LimitsFiles, type RawMap } from '../file/index.ts';
 import { scopeReason } from '../policies/index.ts';

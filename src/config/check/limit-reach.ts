@@ -1,6 +1,6 @@
 import { CALLER_CLASSES, formatDuration } from '../../core/index.ts';
+import { Reach, type RoutePattern } from '../../gateway/routing/index.ts';
 import type { Quota } from '../../limits/index.ts';
-import { Reach, type RoutePattern } from '../../routing/index.ts';
 import { QUOTA_KEYS, quotaOf, quotaPaths } from '../compile/index.ts';
 import { asMap, type ConfigFile, type LimitsFiles } from '../file/index.ts';
 import { type CallerClass, callerClassesOf, type ForwardRoute } from '../model/index.ts';

@@ -1,5 +1,5 @@
-import { AddressSet, foldName, isKeepable } from '../../http/index.ts';
-import type { RoutePattern } from '../../routing/index.ts';
+import type { RoutePattern } from '../../gateway/routing/index.ts';
+import { AddressSet, foldName, isKeepable } from '../../wire/http/index.ts';
 import { patternsOfRoute } from '../compile/index.ts';
 import { asMap, type ConfigFile, type Path, type RawMap } from '../file/index.ts';
 import * as policies from '../policies/index.ts';

@@ -1,5 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { methodsMeet, parseRoutePattern, pathCovers, Reach, type RoutePattern } from '../../routing/index.ts';
+import {
+  methodsMeet,
+  parseRoutePattern,
+  pathCovers,
+  Reach,
+  type RoutePattern,
+} from '../../gateway/routing/index.ts';
 import { asMap, type ConfigFile, type RawMap } from '../file/index.ts';
 import { firstWrittenUrl, routeKeys, upstreamKeys } from '../schema/index.ts';
 import { writtenPatternsOf } from './route-checks.ts';

@@ -1,5 +1,10 @@
 import { NOTICE_KINDS, type NoticeKind } from '../../core/index.ts';
-import { findConflicts, parseRoutePattern, type RouteEntry, type RoutePattern } from '../../routing/index.ts';
+import {
+  findConflicts,
+  parseRoutePattern,
+  type RouteEntry,
+  type RoutePattern,
+} from '../../gateway/routing/index.ts';
 import {
   metadataRoutes,
   noticeRoutes,

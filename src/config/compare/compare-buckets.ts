@@ -1,5 +1,5 @@
+import type { RouteEntry, RoutePattern } from '../../gateway/routing/index.ts';
 import type { Quota } from '../../limits/index.ts';
-import type { RouteEntry, RoutePattern } from '../../routing/index.ts';
 import { quotaOf, type WrittenQuotas, withShadowNumbers } from '../compile/index.ts';
 import type { Difference, WeighedChange } from '../difference.ts';
 import { compareQuotas, compareSizes, describeQuota, differ, joined, someOf } from '../difference.ts';

@@ -1,4 +1,10 @@
-import { GRPC_METHOD, nameOf, type RouteEntry, type RoutePattern, RouteTable } from '../../routing/index.ts';
+import {
+  GRPC_METHOD,
+  nameOf,
+  type RouteEntry,
+  type RoutePattern,
+  RouteTable,
+} from '../../gateway/routing/index.ts';
 import type { Difference, WeighedChange } from '../difference.ts';
 import { compareNeutral, differ, joined, someOf } from '../difference.ts';
 import type { RouteOfFile } from '../model/index.ts';

@@ -1,3 +1,4 @@
+import type { RoutePattern } from '../../gateway/routing/index.ts';
 import type { Limit, LimitRole, LimitSet, Quota, RecentDigests } from '../../limits/index.ts';
 import {
   BucketHash,
@@ -8,7 +9,6 @@ import {
   defineLimit,
   NO_LIMITS,
 } from '../../limits/index.ts';
-import type { RoutePattern } from '../../routing/index.ts';
 import type { BucketLimits, BucketModel, CallerClass } from '../model/index.ts';
 import { compileBucketSettings } from '../policies/index.ts';
 import type { BucketConfig, LimitsConfig } from '../schema/index.ts';

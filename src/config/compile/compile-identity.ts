@@ -1,6 +1,6 @@
-import type { AccessTokenOptions, CallerKind, ClassRule } from '../../auth/index.ts';
-import { BUDGET_LIMITS, CACHE_LIMITS, KEY_SET_LIMITS, principalOf } from '../../auth/index.ts';
-import type { ClientOptions, IntrospectionOptions } from '../../signin/index.ts';
+import type { AccessTokenOptions, CallerKind, ClassRule } from '../../identity/auth/index.ts';
+import { BUDGET_LIMITS, CACHE_LIMITS, KEY_SET_LIMITS, principalOf } from '../../identity/auth/index.ts';
+import type { ClientOptions, IntrospectionOptions } from '../../identity/signin/index.ts';
 import type { IdentityModel, ProviderModel } from '../model/index.ts';
 import type { Requirements } from '../policies/index.ts';
 import type { AccessTokensConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';

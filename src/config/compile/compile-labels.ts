@@ -1,7 +1,7 @@
 import type { NoticeKind, Protocol } from '../../core/index.ts';
+import type { RouteEntry } from '../../gateway/routing/index.ts';
 import { LIMIT_ROLES, type LimitsByRole } from '../../limits/index.ts';
 import type { BucketLabels, Ending, LabelModel, RouteLabels } from '../../observe/index.ts';
-import type { RouteEntry } from '../../routing/index.ts';
 import type * as model from '../model/index.ts';
 import { classNames, hasBots, noticeKindsIn, signInProvider } from '../model/index.ts';
 

@@ -1,13 +1,13 @@
+import { type RouteEntry, type RoutePattern, RouteTable } from '../../gateway/routing/index.ts';
+import type { IgnoredRefusalsRule, LimitRole, LimitSet, OffenceRule } from '../../limits/index.ts';
+import { ByClass, NO_LIMITS, RecentDigests } from '../../limits/index.ts';
 import {
   type AddressKeying,
   AddressSet,
   DEFAULT_KEYING,
   parseTranslator,
   policyItem,
-} from '../../http/index.ts';
-import type { IgnoredRefusalsRule, LimitRole, LimitSet, OffenceRule } from '../../limits/index.ts';
-import { ByClass, NO_LIMITS, RecentDigests } from '../../limits/index.ts';
-import { type RouteEntry, type RoutePattern, RouteTable } from '../../routing/index.ts';
+} from '../../wire/http/index.ts';
 import type * as model from '../model/index.ts';
 import { LimitClaims } from '../model/index.ts';
 import type { BucketConfig, LimitsConfig, OffenceConfig } from '../schema/index.ts';

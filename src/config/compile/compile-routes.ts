@@ -1,8 +1,5 @@
 import { NOTICE_KINDS } from '../../core/index.ts';
-import { mainValue } from '../../http/index.ts';
-import { CallerShare } from '../../limits/index.ts';
-import type { PathNaming } from '../../observe/index.ts';
-import type { RouteEntry, RoutePattern } from '../../routing/index.ts';
+import type { RouteEntry, RoutePattern } from '../../gateway/routing/index.ts';
 import {
   findConflicts,
   isGrpc,
@@ -11,7 +8,10 @@ import {
   parseGrpcPattern,
   parseRoutePattern,
   placeOf,
-} from '../../routing/index.ts';
+} from '../../gateway/routing/index.ts';
+import { CallerShare } from '../../limits/index.ts';
+import type { PathNaming } from '../../observe/index.ts';
+import { mainValue } from '../../wire/http/index.ts';
 import type * as model from '../model/index.ts';
 import type { Requirements, RouteTimeouts } from '../policies/index.ts';
 import { compileAnswer, compilePolicies, partsOf } from '../policies/index.ts';

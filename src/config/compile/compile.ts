@@ -1,8 +1,8 @@
 import { dirname, resolve } from 'node:path';
-import { AddressSet, type CorsRules, ForwardingRules } from '../../http/index.ts';
-import { HostNames, type RouteEntry, RouteTable } from '../../routing/index.ts';
-import { ServerNames } from '../../tls/index.ts';
+import { ServerNames } from '../../edge/tls/index.ts';
+import { HostNames, type RouteEntry, RouteTable } from '../../gateway/routing/index.ts';
 import { serviceHost, type UpstreamTls } from '../../upstream/index.ts';
+import { AddressSet, type CorsRules, ForwardingRules } from '../../wire/http/index.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
 import type * as model from '../model/index.ts';
 import { formatHostPort } from '../model/index.ts';

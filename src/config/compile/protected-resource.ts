@@ -1,5 +1,5 @@
 import { asciiJson } from '../../core/index.ts';
-import { EVERY_HOST, parseRoutePattern, type RouteEntry } from '../../routing/index.ts';
+import { EVERY_HOST, parseRoutePattern, type RouteEntry } from '../../gateway/routing/index.ts';
 import type { MetadataRoute } from '../model/index.ts';
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';

@@ -6,8 +6,8 @@ import type {
   ProviderOptions,
   ProviderTls,
   SignInOptions,
-} from '../../signin/index.ts';
-import { NO_TLS, optionErrors, PROVIDER_LIMITS } from '../../signin/index.ts';
+} from '../../identity/signin/index.ts';
+import { NO_TLS, optionErrors, PROVIDER_LIMITS } from '../../identity/signin/index.ts';
 import { asMap, type ConfigFile, type Path, type RawMap } from '../file/index.ts';
 import type { NoticePlaces } from '../model/index.ts';
 import type { IdentityProviderConfig } from '../schema/index.ts';

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/index.ts';
-import { type CertificateOptions, readCertificate, type TlsOptions } from '../../tls/index.ts';
+import { type CertificateOptions, readCertificate, type TlsOptions } from '../../edge/tls/index.ts';
 import { asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
 import { firstWrittenUrl, listenerTlsSchema } from '../schema/index.ts';
 import { type FileText, type KeyPair, SecretFiles, type TlsFiles } from './secret-files.ts';

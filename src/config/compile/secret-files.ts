@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Clock } from '../../core/index.ts';
-import { type CertificateFacts, pairError, readCertificate } from '../../tls/index.ts';
+import { type CertificateFacts, pairError, readCertificate } from '../../edge/tls/index.ts';
 import { type ConfigFile, type Path, readNamedText } from '../file/index.ts';
 
 /** The content of a file; `undefined` if none is named, `null` if it is unusable, which was reported. */

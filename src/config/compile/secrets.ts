@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../core/index.ts';
-import type { RedisOptions, RedisServers } from '../../redis/index.ts';
-import type { ClientAuthentication } from '../../signin/index.ts';
+import type { ClientAuthentication } from '../../identity/signin/index.ts';
+import type { RedisOptions, RedisServers } from '../../limits/redis/index.ts';
 import { asMap, type ConfigFile, type Path, readNamedText } from '../file/index.ts';
 import type { StoreModel } from '../model/index.ts';
 import type { GatewayConfig, IdentityProviderConfig, RedisStoreConfig } from '../schema/index.ts';

@@ -1,11 +1,16 @@
-import type { AccessTokenOptions, BudgetOptions, CacheOptions, KeySetOptions } from '../../auth/index.ts';
 import { NOTICE_KINDS, type NoticeKind } from '../../core/index.ts';
+import type {
+  AccessTokenOptions,
+  BudgetOptions,
+  CacheOptions,
+  KeySetOptions,
+} from '../../identity/auth/index.ts';
 import type {
   ClientOptions,
   IntrospectionOptions,
   ProviderOptions,
   SignInOptions,
-} from '../../signin/index.ts';
+} from '../../identity/signin/index.ts';
 
 /** How callers are identified and users signed in. */
 export interface IdentityModel {

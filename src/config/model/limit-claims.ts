@@ -1,5 +1,5 @@
-import { type Caller, claimOf } from '../../auth/index.ts';
 import type { ClaimedValues } from '../../core/index.ts';
+import { type Caller, claimOf } from '../../identity/auth/index.ts';
 
 /** The claims that limits depend on, by purpose. */
 interface ClaimNames {

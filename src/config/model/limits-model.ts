@@ -1,8 +1,8 @@
 import type { FailurePolicy } from '../../core/index.ts';
-import type { AddressKeying, AddressSet } from '../../http/index.ts';
+import type { Routes } from '../../gateway/routing/index.ts';
 import type * as limits from '../../limits/index.ts';
-import type { RedisOptions } from '../../redis/index.ts';
-import type { Routes } from '../../routing/index.ts';
+import type { RedisOptions } from '../../limits/redis/index.ts';
+import type { AddressKeying, AddressSet } from '../../wire/http/index.ts';
 import type { BucketSettingModels } from '../policies/index.ts';
 import type { LimitClaims } from './limit-claims.ts';
 

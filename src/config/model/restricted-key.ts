@@ -1,4 +1,4 @@
-import { addressKey, restrictionKey } from '../../http/index.ts';
+import { addressKey, restrictionKey } from '../../wire/http/index.ts';
 import type { LimitsModel } from './limits-model.ts';
 
 /** The parts of limits.yaml that determine the keys of addresses. */

@@ -1,7 +1,7 @@
 import type * as core from '../../core/index.ts';
-import { mainValue } from '../../http/index.ts';
 import type { CallerShare, Decision, Limit, LimitSet } from '../../limits/index.ts';
 import { groupCounterKey, NO_LIMITS } from '../../limits/index.ts';
+import { mainValue } from '../../wire/http/index.ts';
 import type { AnswerModel, PolicyModels, UpstreamModel } from '../policies/index.ts';
 import { classNames, hasBots, type IdentityModel } from './identity-model.ts';
 import type { BucketLimits, BucketModel, LimitsModel } from './limits-model.ts';

@@ -1,7 +1,7 @@
-import type { AddressSet, CorsRules, ForwardingRules } from '../../http/index.ts';
+import type { ServerNames, TlsOptions } from '../../edge/tls/index.ts';
+import type { HostNames, RouteEntry, RouteTable } from '../../gateway/routing/index.ts';
 import type { LabelModel, PathNaming, SpanExportOptions } from '../../observe/index.ts';
-import type { HostNames, RouteEntry, RouteTable } from '../../routing/index.ts';
-import type { ServerNames, TlsOptions } from '../../tls/index.ts';
+import type { AddressSet, CorsRules, ForwardingRules } from '../../wire/http/index.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
 import type { UpstreamModel } from '../policies/index.ts';
 import type { EffectiveConfig, LimitsConfig } from '../schema/index.ts';

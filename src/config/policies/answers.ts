@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import type { Fields } from '../../core/index.ts';
-import { hasOddIpv4, OWNED_OF_RESPONSES } from '../../http/index.ts';
+import { hasOddIpv4, OWNED_OF_RESPONSES } from '../../wire/http/index.ts';
 import { compareNeutral, type Difference } from '../difference.ts';
 import { asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
 import { httpToken, mapExpected, ODD_IPV4, shown, wholeNumber } from '../values/index.ts';

@@ -1,4 +1,4 @@
-import type { BodyTerms } from '../../http1/index.ts';
+import type { BodyTerms } from '../../wire/http1/index.ts';
 import { compareMaxima, compareSizes } from '../difference.ts';
 import { formatRate, formatSize, rateOrOff, sizeOrNone } from '../values/index.ts';
 import { routePolicy } from './policy.ts';

@@ -1,4 +1,4 @@
-import { GRPC_METHOD, type RoutePattern } from '../../routing/index.ts';
+import { GRPC_METHOD, type RoutePattern } from '../../gateway/routing/index.ts';
 import { compareMaxima, type Difference, differ } from '../difference.ts';
 import { choice, count } from '../values/index.ts';
 import { keysOf, type ModelsOf, type PolicyConfig, type PolicyKeys } from './keys.ts';

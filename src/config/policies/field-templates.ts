@@ -1,4 +1,4 @@
-import { type Caller, claimOf, fieldValueOf, percentEncode } from '../../auth/index.ts';
+import { type Caller, claimOf, fieldValueOf, percentEncode } from '../../identity/auth/index.ts';
 
 /** A part of a value: literal text, or a placeholder. */
 type Part = string | Placeholder;

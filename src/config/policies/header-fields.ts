@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { Caller } from '../../auth/index.ts';
 import { type Fields, withoutFields } from '../../core/index.ts';
-import { FoldedNames } from '../../http/index.ts';
+import type { Caller } from '../../identity/auth/index.ts';
+import { FoldedNames } from '../../wire/http/index.ts';
 import { httpToken, mapExpected, shown, unshown } from '../values/index.ts';
 import { FieldTemplate, type FieldValues, TemplateError } from './field-templates.ts';
 

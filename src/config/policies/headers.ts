@@ -5,7 +5,7 @@ import {
   OWNED_OF_CALLS,
   OWNED_OF_REQUESTS,
   OWNED_OF_RESPONSES,
-} from '../../http/index.ts';
+} from '../../wire/http/index.ts';
 import { compareNeutral, type Difference } from '../difference.ts';
 import { asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
 import { RequestEdits, ResponseEdits, requestEditsSchema, responseEditsSchema } from './header-fields.ts';

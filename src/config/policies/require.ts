@@ -1,4 +1,4 @@
-import type { Requirement } from '../../auth/index.ts';
+import type { Requirement } from '../../identity/auth/index.ts';
 import { compareLists, type Difference } from '../difference.ts';
 import { isMap } from '../file/index.ts';
 import { routePolicy } from './policy.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ClaimRule, Requirement, Role } from '../../auth/index.ts';
+import type { ClaimRule, Requirement, Role } from '../../identity/auth/index.ts';
 import { mapExpected, text } from '../values/index.ts';
 
 const SCOPE = 'expected scopes, each one word, such as [orders.read]';

@@ -1,5 +1,5 @@
-import type { PathChange } from '../../http/index.ts';
-import { parseRoutePattern } from '../../routing/index.ts';
+import { parseRoutePattern } from '../../gateway/routing/index.ts';
+import type { PathChange } from '../../wire/http/index.ts';
 import { compareNeutral } from '../difference.ts';
 import type { ConfigFile, Path } from '../file/index.ts';
 import { literalPath, routePath, yesOrNo } from '../values/index.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { normalizeAddress } from '../../http/index.ts';
+import { normalizeAddress } from '../../wire/http/index.ts';
 import { choice, count, duration, mapExpected, secrecyOf, text, wholeNumber } from '../values/index.ts';
 
 // The one definition of `weir test` files, built like that of limits.yaml.

@@ -1,7 +1,7 @@
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
-import { readHost } from '../../http/index.ts';
-import { PatternError } from '../../routing/index.ts';
+import { PatternError } from '../../gateway/routing/index.ts';
+import { readHost } from '../../wire/http/index.ts';
 import { messageOf, parsedText } from './refuse.ts';
 
 const EXPECTED = 'a host such as api.example.com, or *.example.com for each name of one more label';

@@ -7,7 +7,7 @@ import {
   parseRoutePattern,
   ROUTABLE_METHODS,
   type RoutePattern,
-} from '../../routing/index.ts';
+} from '../../gateway/routing/index.ts';
 import { didYouMean } from '../file/index.ts';
 import { HOST_OF_LINE_PATTERN, parseHost } from './hosts.ts';
 import { messageOf, parsedText, refuseQuoting } from './refuse.ts';

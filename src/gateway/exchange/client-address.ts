@@ -1,7 +1,7 @@
 import type { Owner } from '../../core/index.ts';
-import type { AddressKeying, AddressSet } from '../../http/index.ts';
-import { addressKey, ownersOf, restrictionKey } from '../../http/index.ts';
 import { KnownClient } from '../../limits/index.ts';
+import type { AddressKeying, AddressSet } from '../../wire/http/index.ts';
+import { addressKey, ownersOf, restrictionKey } from '../../wire/http/index.ts';
 
 /**
  * A client's address, with the keys that it is counted and restricted under. Kept while the requests of a connection share it.

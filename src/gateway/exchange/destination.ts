@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type * as config from '../../config/index.ts';
 import type { GatewayError, PoolModel } from '../../core/index.ts';
-import type { CorsRules } from '../../http/index.ts';
+import type { CorsRules } from '../../wire/http/index.ts';
 
 /** Where a request goes, as decided by the gate `findRoute`; `kind` names the terminal that serves it. */
 export type Destination =

@@ -1,11 +1,11 @@
 import type { LimitedBy, RouteModel } from '../../config/index.ts';
 import { type Fields, firstValue, type GatewayError, type Protocol, RpcCode } from '../../core/index.ts';
-import { isGrpcWeb, takesText, WebCall } from '../../grpc-web/index.ts';
-import { keepCallTrailers, keepTrailerFields, parseTarget } from '../../http/index.ts';
-import type { Rejection } from '../../http1/index.ts';
-import { GRPC_METHOD as GRPC_CALL, type Routes } from '../../routing/index.ts';
 import type { UpstreamFailure } from '../../upstream/index.ts';
+import { isGrpcWeb, takesText, WebCall } from '../../wire/grpc-web/index.ts';
+import { keepCallTrailers, keepTrailerFields, parseTarget } from '../../wire/http/index.ts';
+import type { Rejection } from '../../wire/http1/index.ts';
 import * as responses from '../responses/index.ts';
+import { GRPC_METHOD as GRPC_CALL, type Routes } from '../routing/index.ts';
 import type { Downstream } from './downstream.ts';
 
 /**

@@ -1,11 +1,11 @@
-import type { Caller, TokenVerifier } from '../../auth/index.ts';
 import type { LimitsModel } from '../../config/index.ts';
 import type { BodySource, ByteStream, ErrorSide, FieldNames, Fields, Release } from '../../core/index.ts';
 import { ownString } from '../../core/index.ts';
-import type { AddressSet, ForwardingRules, HttpVersion, RequestHead } from '../../http/index.ts';
-import { thumbprintIn } from '../../http/index.ts';
-import type { BodyTerms, RequestFraming } from '../../http1/index.ts';
+import type { Caller, TokenVerifier } from '../../identity/auth/index.ts';
 import type { KnownClient } from '../../limits/index.ts';
+import type { AddressSet, ForwardingRules, HttpVersion, RequestHead } from '../../wire/http/index.ts';
+import { thumbprintIn } from '../../wire/http/index.ts';
+import type { BodyTerms, RequestFraming } from '../../wire/http1/index.ts';
 import { ClientAddress } from './client-address.ts';
 
 /** Takes over a connection from an exchange when the protocol is switched. */

@@ -1,12 +1,12 @@
-import type { Caller, Invalid, Requirement, Shortfall } from '../../auth/index.ts';
 import type { LimitedBy, RouteModel, SharedUnit, Snapshot } from '../../config/index.ts';
 import { isOfFile, limitsOf } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
 import { GatewayError, NO_OWNERS, ownString } from '../../core/index.ts';
-import type { WebCall } from '../../grpc-web/index.ts';
-import { canonicalHost, forwardedClient, RequestHead, readHost } from '../../http/index.ts';
+import type { Caller, Invalid, Requirement, Shortfall } from '../../identity/auth/index.ts';
 import type { Place } from '../../limits/index.ts';
-import type { RequestGeneration } from '../../runtime/index.ts';
+import type { RequestGeneration } from '../../process/runtime/index.ts';
+import type { WebCall } from '../../wire/grpc-web/index.ts';
+import { canonicalHost, forwardedClient, RequestHead, readHost } from '../../wire/http/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import type { RateReport, RenderedResponse } from '../responses/index.ts';
 import {

@@ -1,7 +1,7 @@
-import { type Invalid, invalid } from '../../auth/index.ts';
 import type { Clock, GatewayError, TokenEnd } from '../../core/index.ts';
+import { type Invalid, invalid } from '../../identity/auth/index.ts';
 import type { KnownClient } from '../../limits/index.ts';
-import type { Limiting } from '../../runtime/index.ts';
+import type { Limiting } from '../../process/runtime/index.ts';
 import {
   ADDRESS_BLOCKED,
   addressRestricted,

@@ -1,5 +1,5 @@
 import type { TraceRecord } from '../../core/index.ts';
-import { type RequestHead, readTraceParent } from '../../http/index.ts';
+import { type RequestHead, readTraceParent } from '../../wire/http/index.ts';
 
 /** An exchange's place in a trace. */
 export interface Trace extends TraceRecord {

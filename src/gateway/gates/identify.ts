@@ -1,9 +1,9 @@
-import type { Caller, Invalid, Verdict } from '../../auth/index.ts';
-import { invalid, readBearer, shortfallOf } from '../../auth/index.ts';
 import { isOfFile } from '../../config/index.ts';
 import { GatewayError } from '../../core/index.ts';
+import type { Caller, Invalid, Verdict } from '../../identity/auth/index.ts';
+import { invalid, readBearer, shortfallOf } from '../../identity/auth/index.ts';
+import type { Activity } from '../../identity/signin/index.ts';
 import { KnownClient } from '../../limits/index.ts';
-import type { Activity } from '../../signin/index.ts';
 import { type Exchange, requirementAt, type ValidToken, webhookOf } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import {

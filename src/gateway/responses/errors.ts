@@ -1,5 +1,5 @@
-import type { Invalid, Requirement, Shortfall } from '../../auth/index.ts';
 import { type Cap, type Fields, GatewayError, type PoolName, retryAfterField } from '../../core/index.ts';
+import type { Invalid, Requirement, Shortfall } from '../../identity/auth/index.ts';
 import { isOwnLack } from '../../upstream/index.ts';
 
 // Every error that the gateway itself answers with, except the 429s. Messages are ASCII, never repeat what the client sent, and

@@ -1,8 +1,8 @@
 import { isOfFile, type LimitPolicies, type RouteModel, type Snapshot } from '../../config/index.ts';
 import { type Clock, firstValue } from '../../core/index.ts';
-import type { HttpVersion, RequestHead } from '../../http/index.ts';
-import { addRequestId, addTrace, corsFields, serviceLimitItem } from '../../http/index.ts';
 import type { Decision, LimitSet } from '../../limits/index.ts';
+import type { HttpVersion, RequestHead } from '../../wire/http/index.ts';
+import { addRequestId, addTrace, corsFields, serviceLimitItem } from '../../wire/http/index.ts';
 
 /** The facts about a request that its answer depends on. */
 interface Answered {

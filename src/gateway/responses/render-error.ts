@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { asciiJson, type Fields, firstValue, GatewayError, RpcCode } from '../../core/index.ts';
-import { trailersOnly } from '../../grpc-web/index.ts';
-import { ErrorCode } from '../../http2/index.ts';
+import { trailersOnly } from '../../wire/grpc-web/index.ts';
+import { ErrorCode } from '../../wire/http2/index.ts';
 import { RateLimitError } from './rate-limit-error.ts';
 
 /** The name of the challenge field, as errors spell it. */

@@ -1,6 +1,6 @@
 import type { Clock, Fields } from '../../core/index.ts';
 import { firstValue, MAX_RETRY_AFTER_MS, wholeSeconds, withoutFields } from '../../core/index.ts';
-import { foldName } from '../../http/index.ts';
+import { foldName } from '../../wire/http/index.ts';
 import type { RateReport } from './own-fields.ts';
 import { RateLimitError } from './rate-limit-error.ts';
 

@@ -1,6 +1,8 @@
 import { type ForwardRoute, MIN_BODY_RATE } from '../../config/index.ts';
 import type { BodySource, ByteStream, FieldNames, Fields, GatewayError, Release } from '../../core/index.ts';
-import type { WebCall } from '../../grpc-web/index.ts';
+import type { RequestGeneration } from '../../process/runtime/index.ts';
+import type { CallSink, Resender, Transport, TransportCall, UpstreamFailure } from '../../upstream/index.ts';
+import type { WebCall } from '../../wire/grpc-web/index.ts';
 import {
   clientAddress,
   type HttpVersion,
@@ -10,10 +12,8 @@ import {
   servicePath,
   traceContextFields,
   upstreamFields,
-} from '../../http/index.ts';
-import type { OutgoingRequest } from '../../http1/index.ts';
-import type { RequestGeneration } from '../../runtime/index.ts';
-import type { CallSink, Resender, Transport, TransportCall, UpstreamFailure } from '../../upstream/index.ts';
+} from '../../wire/http/index.ts';
+import type { OutgoingRequest } from '../../wire/http1/index.ts';
 import { type Exchange, type Forwarded, SERVED, type Served, type UpstreamLeg } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { addOwnFields, answeredWithoutGrpc, badCall, errors } from '../responses/index.ts';

@@ -1,10 +1,14 @@
-import { MAX_NOTICE_BYTES, type NoticeResponse } from '../../auth/index.ts';
 import { isOfFile, locationFor } from '../../config/index.ts';
 import { firstValue, GatewayError, GrowingBytes } from '../../core/index.ts';
-import { addTrace, askedMethod, preflightFields } from '../../http/index.ts';
-import type { BodyTerms } from '../../http1/index.ts';
-import { isRoutable } from '../../routing/index.ts';
-import { MAX_REQUEST_BYTES, mediaTypeRefusal, type SignIn, type SignInResponse } from '../../signin/index.ts';
+import { MAX_NOTICE_BYTES, type NoticeResponse } from '../../identity/auth/index.ts';
+import {
+  MAX_REQUEST_BYTES,
+  mediaTypeRefusal,
+  type SignIn,
+  type SignInResponse,
+} from '../../identity/signin/index.ts';
+import { addTrace, askedMethod, preflightFields } from '../../wire/http/index.ts';
+import type { BodyTerms } from '../../wire/http1/index.ts';
 import {
   type AnswerDestination,
   type Exchange,
@@ -18,6 +22,7 @@ import {
   type SignInHere,
 } from '../exchange/index.ts';
 import { addOwnFields, addSetFields, errors, USUAL_METHODS } from '../responses/index.ts';
+import { isRoutable } from '../routing/index.ts';
 
 /** Serves the sign-in endpoints (docs/contract.md, 1). */
 export function serveSignIn(exchange: Exchange, { route }: SignInHere): Served {

@@ -1,6 +1,6 @@
 import type { Fields, Release, Timer } from '../../core/index.ts';
 import { firstValue, GrowingBytes, NO_BYTES, withoutFields } from '../../core/index.ts';
-import { type HttpVersion, keepResponseFields } from '../../http/index.ts';
+import { type HttpVersion, keepResponseFields } from '../../wire/http/index.ts';
 import type { Exchange } from '../exchange/index.ts';
 import * as responses from '../responses/index.ts';
 

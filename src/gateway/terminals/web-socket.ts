@@ -1,7 +1,7 @@
 import type * as core from '../../core/index.ts';
 import { CLOSE_TEXTS, GatewayError, RpcCode } from '../../core/index.ts';
 import type { Place } from '../../limits/index.ts';
-import { CloseCode, hasExtensions, judgeSwitch, Tunnel, type TunnelEnd } from '../../websocket/index.ts';
+import { CloseCode, hasExtensions, judgeSwitch, Tunnel, type TunnelEnd } from '../../wire/websocket/index.ts';
 import type { EndedBy, Exchange, Standing, Successor } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { recordOf, recordOfSocket } from '../ledger.ts';

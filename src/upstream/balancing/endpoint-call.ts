@@ -1,6 +1,6 @@
 import { type ByteStream, type FieldNames, type Fields, firstValue, type Release } from '../../core/index.ts';
-import type { OutgoingRequest } from '../../http1/index.ts';
-import { ErrorCode } from '../../http2/index.ts';
+import type { OutgoingRequest } from '../../wire/http1/index.ts';
+import { ErrorCode } from '../../wire/http2/index.ts';
 import type { CallSink, Resender, TransportCall, UpstreamFailure } from '../transport.ts';
 import { BrokenRequest, isOwnLack, SilentResponse } from '../transport.ts';
 import type { Endpoint } from './endpoint.ts';

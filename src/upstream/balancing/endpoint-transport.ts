@@ -1,5 +1,5 @@
 import type * as core from '../../core/index.ts';
-import type { OutgoingRequest } from '../../http1/index.ts';
+import type { OutgoingRequest } from '../../wire/http1/index.ts';
 import { type EndpointSource, FixedEndpoints, type SourcedEndpoint } from '../endpoint-source.ts';
 import {
   type CheckState,

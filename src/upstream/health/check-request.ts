@@ -1,6 +1,6 @@
 import type { BodySink, BodySource, ByteStream, Fields, Release } from '../../core/index.ts';
 import { errorText, firstValue, NO_NAMES, RpcCode, rpcCodeName } from '../../core/index.ts';
-import type { OutgoingRequest } from '../../http1/index.ts';
+import type { OutgoingRequest } from '../../wire/http1/index.ts';
 import { type CallSink, isOwnLack, type UpstreamFailure } from '../transport.ts';
 
 /**

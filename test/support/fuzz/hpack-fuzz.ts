@@ -1,5 +1,5 @@
-import { FieldGrade, HeaderDecoder, HeaderEncoder } from '../../../src/http2/hpack/index.ts';
-import { Http2Fault } from '../../../src/http2/index.ts';
+import { FieldGrade, HeaderDecoder, HeaderEncoder } from '../../../src/wire/http2/hpack/index.ts';
+import { Http2Fault } from '../../../src/wire/http2/index.ts';
 import type { Random } from '../random.ts';
 import { type FuzzRun, fuzz } from './fuzz-run.ts';
 import { type Field, HpackOfGo } from './hpack-of-go.ts';

@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, connect, constants, type Settings } from 'node:http2';
 import { Duplex } from 'node:stream';
-import { Http2Fault, ServerSession } from '../../../src/http2/index.ts';
+import { Http2Fault, ServerSession } from '../../../src/wire/http2/index.ts';
 import { FLAG, TYPE } from '../http2-frames.ts';
 import type { Random } from '../random.ts';
 import { rawFrames } from '../sent-frames.ts';

@@ -1,5 +1,10 @@
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
-import type { HeaderSection, RequestHandler, ServerStream, StreamEnd } from '../../../src/http2/index.ts';
+import type {
+  HeaderSection,
+  RequestHandler,
+  ServerStream,
+  StreamEnd,
+} from '../../../src/wire/http2/index.ts';
 import type { Random } from '../random.ts';
 import { fields } from './http2-parts.ts';
 

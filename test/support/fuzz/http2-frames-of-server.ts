@@ -1,4 +1,4 @@
-import { HeaderEncoder } from '../../../src/http2/hpack/index.ts';
+import { HeaderEncoder } from '../../../src/wire/http2/hpack/index.ts';
 import { FLAG, frame, TYPE, uint32 } from '../http2-frames.ts';
 import type { Random } from '../random.ts';
 import { connectionBytes, dataFrame, fields, headerFrames, oddField, type Pairs } from './http2-parts.ts';

@@ -1,4 +1,4 @@
-import type { HeaderEncoder } from '../../../src/http2/hpack/index.ts';
+import type { HeaderEncoder } from '../../../src/wire/http2/hpack/index.ts';
 import { block, FLAG, frame, settings, TYPE, uint32 } from '../http2-frames.ts';
 import type { Random } from '../random.ts';
 import { mutate } from './mutate.ts';

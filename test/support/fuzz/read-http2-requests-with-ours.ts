@@ -1,11 +1,11 @@
-import { parseTarget, readHost } from '../../../src/http/index.ts';
+import { parseTarget, readHost } from '../../../src/wire/http/index.ts';
 import {
   type HeaderSection,
   Http2Fault,
   type RequestHandler,
   ServerSession,
   type ServerStream,
-} from '../../../src/http2/index.ts';
+} from '../../../src/wire/http2/index.ts';
 import type { Http2Reading } from './http2-reading.ts';
 
 export const REQUEST_BOUNDS = {

@@ -1,6 +1,6 @@
-import { ClientSession, Http2Fault } from '../../../src/http2/index.ts';
 import { SLAB_BYTES, SlabStore } from '../../../src/upstream/pool.ts';
 import { StreamCall } from '../../../src/upstream/stream-call.ts';
+import { ClientSession, Http2Fault } from '../../../src/wire/http2/index.ts';
 import { CollectingSink } from '../collecting-sink.ts';
 import { GET } from '../get-request.ts';
 import { upstreamAt } from '../upstream-options.ts';

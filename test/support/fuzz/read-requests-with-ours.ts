@@ -1,6 +1,6 @@
-import { MalformedMessage, RequestReader } from '../../../src/http1/index.ts';
-import { Accepted } from '../../../src/server/client-connection.ts';
-import { Http1Connection } from '../../../src/server/http1-connection.ts';
+import { Accepted } from '../../../src/edge/server/client-connection.ts';
+import { Http1Connection } from '../../../src/edge/server/http1-connection.ts';
+import { MalformedMessage, RequestReader } from '../../../src/wire/http1/index.ts';
 import { listenerState } from '../listener-state.ts';
 import { MemorySocket } from '../memory-socket.ts';
 import { type Manner, RecordingGateway } from './recording-gateway.ts';

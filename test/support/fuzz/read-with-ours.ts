@@ -1,8 +1,8 @@
 import type { Release } from '../../../src/core/index.ts';
-import { MalformedMessage } from '../../../src/http1/message.ts';
-import { ResponseReader } from '../../../src/http1/response-reader.ts';
 import { SlabStore } from '../../../src/upstream/pool.ts';
 import type { CallSink } from '../../../src/upstream/transport.ts';
+import { MalformedMessage } from '../../../src/wire/http1/message.ts';
+import { ResponseReader } from '../../../src/wire/http1/response-reader.ts';
 import { emptyReading, type Reading } from './reading.ts';
 
 const MAX_HEAD_BYTES = 32_768;

@@ -1,14 +1,14 @@
 import type { BodySource, Fields, GatewayError } from '../../../src/core/index.ts';
+import type { Http1Downstream } from '../../../src/edge/server/http1-downstream.ts';
 import { Exchange } from '../../../src/gateway/exchange/exchange.ts';
 import { findRoute, readHead } from '../../../src/gateway/gates/read-request.ts';
 import type { GatewayState } from '../../../src/gateway/gateway-state.ts';
 import type { Gateway } from '../../../src/gateway/index.ts';
 import { methodNotSupported } from '../../../src/gateway/responses/errors.ts';
 import type { RenderedResponse } from '../../../src/gateway/responses/render-error.ts';
-import { AddressSet, DEFAULT_KEYING, ForwardingRules } from '../../../src/http/index.ts';
-import { NO_TERMS } from '../../../src/http1/index.ts';
-import type { Generation } from '../../../src/runtime/generations.ts';
-import type { Http1Downstream } from '../../../src/server/http1-downstream.ts';
+import type { Generation } from '../../../src/process/runtime/generations.ts';
+import { AddressSet, DEFAULT_KEYING, ForwardingRules } from '../../../src/wire/http/index.ts';
+import { NO_TERMS } from '../../../src/wire/http1/index.ts';
 import { FrozenClock } from '../../unit/limits/frozen-clock.ts';
 import type { SeenRequest } from './request-reading.ts';
 

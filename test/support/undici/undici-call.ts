@@ -1,7 +1,7 @@
 import type { Client, Dispatcher } from 'undici';
 import { type Fields, firstValue } from '../../../src/core/index.ts';
-import type { OutgoingRequest } from '../../../src/http1/index.ts';
 import type { CallSink, TransportCall, UpstreamFailure } from '../../../src/upstream/transport.ts';
+import type { OutgoingRequest } from '../../../src/wire/http1/index.ts';
 import { BodyStream } from './body-stream.ts';
 
 /** Answers up to this many bytes are handed on whole when they came in one piece. */

@@ -1,7 +1,7 @@
 import { Client } from 'undici';
 import type { Clock } from '../../../src/core/index.ts';
-import type { OutgoingRequest } from '../../../src/http1/index.ts';
 import type { CallSink, TransportCall, UpstreamOptions } from '../../../src/upstream/transport.ts';
+import type { OutgoingRequest } from '../../../src/wire/http1/index.ts';
 import { UndiciCall } from './undici-call.ts';
 
 /** The events that a lane reports to its pool. */

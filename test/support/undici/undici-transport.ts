@@ -1,6 +1,6 @@
 import type { Clock, Random } from '../../../src/core/index.ts';
-import type { OutgoingRequest } from '../../../src/http1/index.ts';
 import type { CallSink, Transport, TransportCall, UpstreamOptions } from '../../../src/upstream/transport.ts';
+import type { OutgoingRequest } from '../../../src/wire/http1/index.ts';
 import { Lane } from './undici-lane.ts';
 
 /**

@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { OwnerChecks, VerificationBudget } from '../../../src/auth/index.ts';
 import { MAIN_THREAD, SharedMemory, type TableMemory } from '../../../src/core/index.ts';
+import { TicketKeys } from '../../../src/edge/server/ticket-keys.ts';
+import { OwnerChecks, VerificationBudget } from '../../../src/identity/auth/index.ts';
 import {
   IgnoredRefusals,
   InvalidRequests,
@@ -12,9 +13,8 @@ import {
   SharedPermits,
   WebhookNotFound,
 } from '../../../src/limits/index.ts';
-import { TicketKeys } from '../../../src/server/ticket-keys.ts';
+import { SharedRetryCounts } from '../../../src/process/workers/shared-retry-counts.ts';
 import { RetryBudget } from '../../../src/upstream/balancing/retry-budget.ts';
-import { SharedRetryCounts } from '../../../src/workers/shared-retry-counts.ts';
 import { BUDGET_OPTIONS } from '../../support/identity-options.ts';
 import { Random } from '../../support/random.ts';
 import { runs, seedOfRun } from '../../support/runs.ts';

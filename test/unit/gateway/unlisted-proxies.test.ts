@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { UnlistedProxy } from '../../../src/core/index.ts';
 import { UnlistedProxies } from '../../../src/gateway/index.ts';
-import { AddressSet } from '../../../src/http/index.ts';
+import { AddressSet } from '../../../src/wire/http/index.ts';
 
 const HOUR_MS = 3_600_000;
 const EPOCH_MS = Date.parse('2026-01-31T12:00:00Z');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { OutgoingRequest } from '../../../src/http1/index.ts';
 import { StreamCall } from '../../../src/upstream/stream-call.ts';
+import type { OutgoingRequest } from '../../../src/wire/http1/index.ts';
 import { CollectingSink } from '../../support/collecting-sink.ts';
 import { GET } from '../../support/get-request.ts';
 import { HandBody } from '../../support/hand-body.ts';

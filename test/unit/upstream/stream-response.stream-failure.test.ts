@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { ErrorCode, Http2Fault } from '../../../src/http2/index.ts';
 import { type SessionFate, streamFailure } from '../../../src/upstream/stream-response.ts';
+import { ErrorCode, Http2Fault } from '../../../src/wire/http2/index.ts';
 
 const LIVE: SessionFate = { broken: null, closedWhileIdle: false };
 const lost = new Error('lost');

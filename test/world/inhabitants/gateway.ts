@@ -1,9 +1,9 @@
-import { type App, startApp } from '../../../src/app/index.ts';
 import { formatDiagnostic, loadConfig } from '../../../src/config/index.ts';
 import { makeLogger } from '../../../src/observe/index.ts';
+import { type App, startApp } from '../../../src/process/app/index.ts';
 // A gateway loads it where it is used, and to read code takes real time.
-import '../../../src/runtime/shared-store.ts';
-import { inThreadHost, startWithWorkers } from '../../../src/workers/index.ts';
+import '../../../src/process/runtime/shared-store.ts';
+import { inThreadHost, startWithWorkers } from '../../../src/process/workers/index.ts';
 import { ROOMY } from '../../support/config-text.ts';
 import type { Host, Process } from '../host.ts';
 import type { Draws } from '../kernel/draws.ts';

@@ -1,4 +1,4 @@
-import type { ClientStream } from '../../../src/http2/index.ts';
+import type { ClientStream } from '../../../src/wire/http2/index.ts';
 import type { Draws } from '../kernel/draws.ts';
 import type { Asked, WorldToken } from '../requests.ts';
 import { Client, METHODS, PATHS, PATIENCE_MS } from './client.ts';

@@ -7,7 +7,7 @@ import {
   Http2Fault,
   type StreamEnd,
   type StreamHandler,
-} from '../../../src/http2/index.ts';
+} from '../../../src/wire/http2/index.ts';
 import type { Draws } from '../kernel/draws.ts';
 import type { WorldSocket } from '../network/socket.ts';
 import type { Asked } from '../requests.ts';

@@ -1,4 +1,4 @@
-import { FieldGrade, HeaderDecoder } from '../../../src/http2/index.ts';
+import { FieldGrade, HeaderDecoder } from '../../../src/wire/http2/index.ts';
 import {
   FLAG,
   frame,

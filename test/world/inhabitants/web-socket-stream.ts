@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Duplex } from 'node:stream';
-import type { HeaderSection, StreamHandler } from '../../../src/http2/index.ts';
+import type { HeaderSection, StreamHandler } from '../../../src/wire/http2/index.ts';
 import type { Asked } from '../requests.ts';
 import { fieldsOf } from './http2-client.ts';
 import { Exchange, type Http2Connection } from './http2-connection.ts';

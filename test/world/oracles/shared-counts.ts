@@ -1,5 +1,11 @@
-import type { RedisScript } from '../../../src/redis/connection/index.ts';
-import { DECIDE, DROP, END_LEASE, REFUND, RENEW_LEASES } from '../../../src/redis/store/counter-scripts.ts';
+import type { RedisScript } from '../../../src/limits/redis/connection/index.ts';
+import {
+  DECIDE,
+  DROP,
+  END_LEASE,
+  REFUND,
+  RENEW_LEASES,
+} from '../../../src/limits/redis/store/counter-scripts.ts';
 import { WORDS } from '../inhabitants/grpc-service.ts';
 import type { WorldRedis } from '../inhabitants/redis.ts';
 import type { Sent } from '../redis/redis-model.ts';

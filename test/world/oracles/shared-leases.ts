@@ -1,4 +1,4 @@
-import { END_LEASE, RENEW_LEASES } from '../../../src/redis/store/counter-scripts.ts';
+import { END_LEASE, RENEW_LEASES } from '../../../src/limits/redis/store/counter-scripts.ts';
 import type { World } from '../world.ts';
 
 /** How long a lease holds that nobody renews. */

@@ -1,4 +1,4 @@
-import type { RedisScript } from '../../../src/redis/connection/index.ts';
+import type { RedisScript } from '../../../src/limits/redis/connection/index.ts';
 import type { Random } from '../../support/random.ts';
 import { WEIR_SCRIPTS } from './weir-scripts.ts';
 

@@ -1,8 +1,12 @@
 import { systemClock } from '../../../src/core/index.ts';
-import { type RedisConnection, type RedisScript, Replicas } from '../../../src/redis/connection/index.ts';
-import { POST, READ } from '../../../src/redis/sharing/board-scripts.ts';
-import { RedisClaims, RedisOffenceFeed } from '../../../src/redis/sharing/index.ts';
-import * as counters from '../../../src/redis/store/counter-scripts.ts';
+import {
+  type RedisConnection,
+  type RedisScript,
+  Replicas,
+} from '../../../src/limits/redis/connection/index.ts';
+import { POST, READ } from '../../../src/limits/redis/sharing/board-scripts.ts';
+import { RedisClaims, RedisOffenceFeed } from '../../../src/limits/redis/sharing/index.ts';
+import * as counters from '../../../src/limits/redis/store/counter-scripts.ts';
 
 type RunsScripts = Pick<RedisConnection, 'prefix' | 'script'>;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ForwardingRules, foldName } from '../../../http/index.ts';
+import { ForwardingRules, foldName } from '../../../wire/http/index.ts';
 import { duration, fieldNames, httpToken, means, yesOrNo } from '../../values/index.ts';
 
 const NAME =

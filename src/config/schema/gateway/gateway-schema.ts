@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ROUTABLE_METHODS } from '../../../routing/index.ts';
+import { ROUTABLE_METHODS } from '../../../gateway/routing/index.ts';
 import {
   policyKeys,
   redirectSchema,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hasOddIpv4 } from '../../../http/index.ts';
+import { hasOddIpv4 } from '../../../wire/http/index.ts';
 import {
   choice,
   count,

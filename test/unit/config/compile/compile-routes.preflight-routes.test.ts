@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { preflightRoutes } from '../../../../src/config/compile/compile-routes.ts';
 import type { ForwardRoute } from '../../../../src/config/model/route-model.ts';
-import { parseRoutePattern, RouteTable } from '../../../../src/routing/index.ts';
+import { parseRoutePattern, RouteTable } from '../../../../src/gateway/routing/index.ts';
 
 /** `POST,PUT /a`, each a route that leaves preflights to its service, unless `+` stands before it. */
 function routeOf(line: string) {

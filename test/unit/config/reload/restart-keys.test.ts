@@ -8,7 +8,7 @@ import {
   restartKeys,
   type Snapshot,
 } from '../../../../src/config/index.ts';
-import { parseTranslator } from '../../../../src/http/index.ts';
+import { parseTranslator } from '../../../../src/wire/http/index.ts';
 import { loadText, NEEDED } from '../../../support/config-text.ts';
 
 async function snapshotOf(text: string): Promise<Snapshot> {

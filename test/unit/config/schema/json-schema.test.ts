@@ -5,8 +5,8 @@ import { z } from 'zod';
 import { gatewayJsonSchema, type JsonSchema, limitsJsonSchema } from '../../../../src/config/index.ts';
 import { parseHost } from '../../../../src/config/values/index.ts';
 import { parseLimitRoute } from '../../../../src/config/values/patterns.ts';
+import { parseRoutePattern } from '../../../../src/gateway/routing/index.ts';
 import { parseQuota } from '../../../../src/limits/index.ts';
-import { parseRoutePattern } from '../../../../src/routing/index.ts';
 import { NEEDED } from '../../../support/config-text.ts';
 
 const schema = gatewayJsonSchema();

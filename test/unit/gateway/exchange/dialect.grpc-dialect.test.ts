@@ -8,7 +8,7 @@ import {
   HTTP_DIALECT,
   readGrpcTimeout,
 } from '../../../../src/gateway/exchange/dialect.ts';
-import { parseGrpcPattern, RouteTable } from '../../../../src/routing/index.ts';
+import { parseGrpcPattern, RouteTable } from '../../../../src/gateway/routing/index.ts';
 
 /** One service that takes gRPC-Web, and one that does not. */
 const ROUTES = new RouteTable<RouteModel>(

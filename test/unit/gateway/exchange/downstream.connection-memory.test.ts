@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ConnectionMemory } from '../../../../src/gateway/index.ts';
-import { AddressSet } from '../../../../src/http/index.ts';
+import { AddressSet } from '../../../../src/wire/http/index.ts';
 
 /** A set that counts how often it is asked. */
 class AskedSet extends AddressSet {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { hexSource } from '../../../../src/core/index.ts';
 import { beginTrace } from '../../../../src/gateway/exchange/trace.ts';
-import { ForwardingRules, RequestHead } from '../../../../src/http/index.ts';
+import { ForwardingRules, RequestHead } from '../../../../src/wire/http/index.ts';
 
 const rules = new ForwardingRules({ traces: true });
 const ID = '0af7651916cd43dd8448eb211c80319c';

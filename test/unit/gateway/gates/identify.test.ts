@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Verdict } from '../../../../src/auth/index.ts';
 import { ConnectionMemory, errors } from '../../../../src/gateway/index.ts';
-import type { RequestIdentity } from '../../../../src/runtime/index.ts';
+import type { Verdict } from '../../../../src/identity/auth/index.ts';
+import type { RequestIdentity } from '../../../../src/process/runtime/index.ts';
 import { bareGateway, type Sending, silence } from '../../../support/bare-gateway.ts';
 import {
   fieldOf,

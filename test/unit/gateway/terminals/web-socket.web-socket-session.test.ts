@@ -5,8 +5,8 @@ import type { ValidToken } from '../../../../src/gateway/exchange/downstream.ts'
 import { Standing } from '../../../../src/gateway/exchange/standing.ts';
 import type { GatewayState } from '../../../../src/gateway/gateway-state.ts';
 import { WebSocketSession } from '../../../../src/gateway/terminals/web-socket.ts';
-import { AddressSet, DEFAULT_KEYING } from '../../../../src/http/index.ts';
 import { KnownClient, Restrictions } from '../../../../src/limits/index.ts';
+import { AddressSet, DEFAULT_KEYING } from '../../../../src/wire/http/index.ts';
 import { MemoryStream } from '../../../support/memory-stream.ts';
 import { CLOSE, closePayload, frame } from '../../../support/raw-web-sockets.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';

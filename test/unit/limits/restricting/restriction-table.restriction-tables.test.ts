@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { networkOfKey } from '../../../../src/http/index.ts';
 import {
   type AnonymousRestriction,
   type EvictedRestriction,
@@ -7,6 +6,7 @@ import {
   Restrictions,
   ShadowRestrictions,
 } from '../../../../src/limits/index.ts';
+import { networkOfKey } from '../../../../src/wire/http/index.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 
 const TEN_MINUTES = 600_000;

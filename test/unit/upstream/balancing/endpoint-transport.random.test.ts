@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
 import type { UpstreamListener } from '../../../../src/core/index.ts';
-import type { OutgoingRequest } from '../../../../src/http1/index.ts';
 import { EndpointTransport } from '../../../../src/upstream/balancing/index.ts';
 import { FixedEndpoints } from '../../../../src/upstream/endpoint-source.ts';
 import type {
@@ -11,6 +10,7 @@ import type {
   TransportCall,
   UpstreamFailure,
 } from '../../../../src/upstream/transport.ts';
+import type { OutgoingRequest } from '../../../../src/wire/http1/index.ts';
 import { GET } from '../../../support/get-request.ts';
 import { Random } from '../../../support/random.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';

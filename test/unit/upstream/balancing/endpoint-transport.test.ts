@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { OutgoingRequest } from '../../../../src/http1/index.ts';
 import { type Balance, EndpointTransport } from '../../../../src/upstream/balancing/index.ts';
 import {
   type EndpointSource,
@@ -18,6 +17,7 @@ import {
   type TransportCall,
   type UpstreamFailure,
 } from '../../../../src/upstream/transport.ts';
+import type { OutgoingRequest } from '../../../../src/wire/http1/index.ts';
 import { GET } from '../../../support/get-request.ts';
 import { MemoryStream } from '../../../support/memory-stream.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { OutgoingRequest } from '../../../../src/http1/index.ts';
 import type { CheckTarget } from '../../../../src/upstream/health/check-request.ts';
 import {
   type CheckedEndpoint,
@@ -7,6 +6,7 @@ import {
   type HealthOptions,
 } from '../../../../src/upstream/health/health-checks.ts';
 import type { CallSink, UpstreamFailure } from '../../../../src/upstream/index.ts';
+import type { OutgoingRequest } from '../../../../src/wire/http1/index.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 
 const PATH: CheckTarget = { kind: 'path', path: '/healthz?deep=1' };

@@ -1,0 +1,122 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type AdminApiListener, escapeInvisible, GatewayError } from '../../../core/index.ts';
+import { renderError } from '../../../gateway/index.ts';
+import { type AdminAccess, peerOf } from '../admin-access.ts';
+import { type BucketSources, readBuckets, resetBuckets } from './buckets-api.ts';
+import { answerExplain, type ExplainSources, showConfig } from './explain-api.ts';
+import { ADMIN_PATHS, type OperationId, openApiDocument } from './openapi.ts';
+import { type ApiCall, type ApiReply, notFound, readBody, wrongApiMethod } from './operation.ts';
+import {
+  addRestriction,
+  liftRestriction,
+  listRestrictions,
+  type RestrictionSources,
+} from './restrictions-api.ts';
+import { listUpstreams, type UpstreamSources } from './upstreams-api.ts';
+
+/** What the API shows and changes. */
+export interface ApiSources extends RestrictionSources, BucketSources, ExplainSources, UpstreamSources {
+  /** Resolves once all threads of the process know the changes made so far. */
+  allKnow(): Promise<void>;
+}
+
+/** The paths of the API, with their operations by method. The last segment may be a parameter. */
+const RESOURCES = Object.entries(ADMIN_PATHS).map(([path, operations]) => ({
+  path: new RegExp(`^${path.replace('{id}', '([\\w-]{1,64})')}$`),
+  operations: new Map(Object.entries(operations).map(([method, each]) => [method.toUpperCase(), each])),
+}));
+
+const OPEN_API = '/openapi.json';
+
+/** Performs an operation on a request. */
+type Run = (call: ApiCall, sources: ApiSources) => Promise<ApiReply | GatewayError> | ApiReply | GatewayError;
+
+/** The implementation of each operation in openapi.ts. */
+const OPERATIONS: Readonly<Record<OperationId, Run>> = {
+  readBuckets,
+  resetBuckets,
+  showConfig: (_call, sources) => showConfig(sources.snapshot()),
+  explainRequest: answerExplain,
+  listRestrictions,
+  addRestriction,
+  liftRestriction,
+  listUpstreams: (_call, sources) => listUpstreams(sources),
+};
+
+/** Serves `/api/...` and its description. */
+export class AdminApi {
+  readonly #sources: ApiSources;
+  readonly #access: AdminAccess;
+  readonly #listener: AdminApiListener;
+
+  constructor(sources: ApiSources, access: AdminAccess, listener: AdminApiListener) {
+    this.#sources = sources;
+    this.#access = access;
+    this.#listener = listener;
+  }
+
+  /** Resolves to false if the path is not part of the API. */
+  async answer(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
+    const [, path = '', query = ''] = /^([^?]*)\??(.*)$/s.exec(request.url ?? '') ?? [];
+    if (path !== OPEN_API && path !== '/api' && !path.startsWith('/api/')) return false;
+    const reply = await this.#replyTo(request, path, query);
+    if (reply instanceof GatewayError) sendError(response, reply);
+    else sendReply(response, reply);
+    return true;
+  }
+
+  async #replyTo(request: IncomingMessage, path: string, query: string): Promise<ApiReply | GatewayError> {
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    if (path === OPEN_API) {
+      const refusal = this.#access.toOpen(request);
+      if (refusal !== null) return refusal;
+      return method === 'GET' ? this.#description() : wrongApiMethod(['GET']);
+    }
+    const resource = RESOURCES.find(each => each.path.test(path));
+    const operation = resource?.operations.get(method ?? '');
+    // Check access before the path, so that others do not learn which paths exist.
+    const isChange = operation !== undefined && method !== 'GET';
+    const refusal = isChange ? this.#access.toChange(request) : this.#access.toRead(request);
+    if (refusal !== null) return refusal;
+    if (resource === undefined) return notFound('There is nothing at this path: see /openapi.json.');
+    if (operation === undefined) return wrongApiMethod([...resource.operations.keys()]);
+    const body = method === 'POST' ? await readBody(request) : { value: undefined };
+    if (body instanceof GatewayError) return body;
+    const [, id = ''] = resource.path.exec(path) ?? [];
+    const call = { id, query: new URLSearchParams(query), body: body.value };
+    const reply = await OPERATIONS[operation.operationId](call, this.#sources);
+    if (reply instanceof GatewayError || reply.change === null) return reply;
+    this.#listener.changed({ ...reply.change, by: peerOf(request) });
+    await this.#sources.allKnow();
+    return reply;
+  }
+
+  #description(): ApiReply {
+    return { status: 200, body: openApiDocument(this.#sources.snapshot()), change: null };
+  }
+}
+
+function sendReply(response: ServerResponse, { status, body }: ApiReply): void {
+  const text = status === 204 ? '' : `${escapeInvisible(JSON.stringify(body, null, 2))}\n`;
+  response.writeHead(status, {
+    ...PRIVATE,
+    ...(status !== 204 && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }),
+  });
+  response.end(text);
+}
+
+export function sendError(response: ServerResponse, error: GatewayError): void {
+  const { status, fields, body, close } = renderError(error);
+  for (const [name, value] of Object.entries(PRIVATE)) response.setHeader(name, value);
+  for (let i = 0; i + 1 < fields.length; i += 2) response.setHeader(fields[i] ?? '', fields[i + 1] ?? '');
+  if (close) response.setHeader('Connection', 'close');
+  response.writeHead(status);
+  response.end(body);
+}
+
+/** Forbids browsers to store a response, to treat it as a page, and to load it into pages of other origins. */
+const PRIVATE = {
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+} as const;

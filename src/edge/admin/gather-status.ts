@@ -1,0 +1,283 @@
+import { hostname } from 'node:os';
+import type { BucketModel, FixedParts, ReloadRecord, RestartKey, Snapshot } from '../../config/index.ts';
+import { formatHostPort } from '../../config/index.ts';
+import { formatDuration, readVersion } from '../../core/index.ts';
+import type { Gateway } from '../../gateway/index.ts';
+import { isPrincipal } from '../../identity/auth/index.ts';
+import type { ByClass, Limit, LimitSet, LimitsByRole } from '../../limits/index.ts';
+import { callersInFlight, NO_LIMITS } from '../../limits/index.ts';
+import type { Observation, Recent, TopCaller, WorkerView } from '../../observe/index.ts';
+import type { Generation, Limiting, ProviderFacts, SharedStore } from '../../process/runtime/index.ts';
+import type { EndpointsState } from '../../upstream/index.ts';
+import { asEndpointStatus } from './api/index.ts';
+import type {
+  BucketStatus,
+  CallerName,
+  CallerStatus,
+  CallersStatus,
+  GatewayStatus,
+  LimitStatus,
+  ProviderStatus,
+  RefusedCallerStatus,
+  UpstreamStatus,
+  WorkerStatus,
+} from './status.ts';
+
+/** The parts that the status is collected from. */
+interface StatusSources {
+  readonly startedAtMs: number;
+  readonly fixed: Pick<FixedParts, 'workers'>;
+  readonly record: ReloadRecord;
+  readonly gateway: Pick<Gateway, 'inFlightTo'>;
+  readonly limiting: Limiting;
+  readonly observation: Observation;
+  nowMs(): number;
+  /** The workers; none if the main thread itself serves clients. */
+  workers(): readonly WorkerView[];
+  requestsInFlight(): number;
+  unlistedProxies(trusted: Snapshot['trustedProxies']): GatewayStatus['unlistedProxies'];
+  notReady(): string | null;
+  generation(): Generation;
+  restartKeys(latest: Snapshot): readonly RestartKey[];
+  reload(): GatewayStatus['configuration']['reload'];
+  clientConnections(): number;
+  certificates(): GatewayStatus['certificates'];
+  upstreamConnections(): ReadonlyMap<string, number>;
+  endpoints(): ReadonlyMap<string, EndpointsState>;
+}
+
+const VERSION = readVersion();
+
+/** Collects the current status. */
+export function gatherStatus(sources: StatusSources, showCallers: boolean): GatewayStatus {
+  const { record, startedAtMs, observation } = sources;
+  const { recent } = observation;
+  const atMs = sources.nowMs();
+  const { snapshot, identity } = sources.generation();
+  const providers = (identity?.facts ?? []).map(facts => providerStatus(facts, sources.limiting));
+  return {
+    version: VERSION,
+    node: process.versions.node,
+    host: hostname(),
+    atMs,
+    startedAtMs,
+    uptimeSeconds: Math.max(0, Math.floor((atMs - startedAtMs) / 1_000)),
+    notReady: sources.notReady(),
+    workers: { ...sources.fixed.workers, each: sources.workers().map(workerStatus) },
+    memory: snapshot.memory,
+    configuration: {
+      ...record.running,
+      files: snapshot.files,
+      reload: sources.reload(),
+      pendingRestart: sources.restartKeys(snapshot),
+      lastChanges: record.changes,
+      waiting: record.next,
+      lastFailure: record.failure,
+      reloads: record.reloads,
+    },
+    traffic: { connections: sources.clientConnections(), requestsInFlight: sources.requestsInFlight() },
+    unlistedProxies: sources.unlistedProxies(snapshot.trustedProxies),
+    provider: providers[0] ?? null,
+    providers,
+    store: storeStatus(sources.limiting),
+    log: observation.logLosses,
+    buckets: gatherBuckets(snapshot, recent),
+    concurrent: sources.limiting.counts.concurrent,
+    callers: showCallers ? gatherCallers(sources) : null,
+    certificates: sources.certificates(),
+    upstreams: gatherUpstreams(sources, snapshot, recent),
+    errors: recent.errors.list,
+  };
+}
+
+function workerStatus({ isUp, loopDelayMs, ...view }: WorkerView): WorkerStatus {
+  return { ...view, up: isUp, eventLoopDelayMs: loopDelayMs && Math.round(loopDelayMs * 10) / 10 };
+}
+
+function providerStatus(facts: ProviderFacts, { outlivesRestart }: Limiting): ProviderStatus {
+  const { notBeforeS, pushedS, subjects, sessions, keptForS, keptBy } = facts.revocations;
+  const momentOf = (seconds: number) => (seconds === 0 ? null : seconds * 1_000);
+  const revocations = {
+    notBeforeMs: momentOf(notBeforeS),
+    pushedNotBeforeMs: momentOf(pushedS ?? 0),
+    subjects,
+    sessions,
+    keptForSeconds: keptForS,
+    keptBy,
+    outliveRestart: outlivesRestart,
+  };
+  return { ...facts, revocations };
+}
+
+function storeStatus({ counts, shared, restrictions }: Limiting): GatewayStatus['store'] {
+  const { keys, evictions } = counts;
+  return {
+    kind: shared === null ? 'memory' : 'Redis',
+    state: shared === null ? 'ok' : sharedState(shared),
+    keys,
+    evictions,
+    restrictions: restrictions.size,
+    behind: shared?.isBehind ?? false,
+  };
+}
+
+/** `ok`, or why Redis is unreachable and which configured policy decides instead. */
+function sharedState({ health, policy }: SharedStore): string {
+  return health.isShared ? 'ok' : `unavailable (${health.lastCause}); decided by on_failure: ${policy}`;
+}
+
+/** Returns the upstreams of the snapshot, and removed ones whose connections are still draining. */
+function gatherUpstreams(
+  { gateway, upstreamConnections, endpoints }: StatusSources,
+  snapshot: Snapshot,
+  { errors }: Recent,
+): UpstreamStatus[] {
+  const connections = upstreamConnections();
+  const states = endpoints();
+  const known = new Map(
+    snapshot.upstreams.map(({ name, endpoints }) => [name, endpoints.map(placeOf).join(', ')]),
+  );
+  const draining = [...connections].filter(([name, open]) => open > 0 && !known.has(name));
+  return [...known, ...draining.map(([name]) => [name, 'draining'] as const)].map(([name, address]) => ({
+    name,
+    address,
+    connections: connections.get(name) ?? 0,
+    requestsInFlight: gateway.inFlightTo(name),
+    errors: withoutKind(errors.ofUpstream(name)),
+    ...endpointStatus(states.get(name)),
+  }));
+}
+
+/** Only the name if SRV records determine the ports. */
+function placeOf(endpoint: Snapshot['upstreams'][number]['endpoints'][number]): string {
+  return endpoint.lookup === 'srv' ? endpoint.host : formatHostPort(endpoint);
+}
+
+/** Maximum endpoints listed per upstream. */
+const MAX_ENDPOINTS = 100;
+
+type EndpointFacts = Pick<UpstreamStatus, 'endpoints' | 'endpointCount' | 'allEndpointsOut' | 'lookupFault'>;
+
+/** Returns the endpoints of an upstream; none while it drains. Those that are out come first. */
+function endpointStatus(state: EndpointsState | undefined): EndpointFacts {
+  const { endpoints, allOut, lookupFault } = state ?? { endpoints: [], allOut: false, lookupFault: null };
+  const inOrder = endpoints.toSorted(
+    (one, other) => Number(one.outFor === null) - Number(other.outFor === null),
+  );
+  return {
+    endpoints: inOrder.slice(0, MAX_ENDPOINTS).map(asEndpointStatus),
+    ...{ endpointCount: endpoints.length, allEndpointsOut: allOut, lookupFault },
+  };
+}
+
+function withoutKind(error: ReturnType<Recent['errors']['ofUpstream']>): UpstreamStatus['errors'] {
+  if (error === null) return null;
+  const { kind, ...rest } = error;
+  return rest;
+}
+
+/** Maximum callers in a list. */
+const MAX_LISTED = 25;
+const MAX_RESTRICTIONS = 100;
+
+/** Collects who is refused, or will be soon. Users and bots appear under their pseudonyms, addresses unchanged. */
+function gatherCallers({ limiting, observation }: StatusSources): CallersStatus {
+  const nameOf = (isAddress: boolean, key: string): CallerName =>
+    isAddress ? { address: key } : { caller: observation.pseudonymOf(key) };
+  const viewOf = ({ caller, callerClass, bucket, count, maxCount, ...top }: TopCaller): CallerStatus => ({
+    ...nameOf(callerClass === 'address', caller),
+    class: callerClass,
+    bucket,
+    count,
+    maxCount,
+    sinceMs: top.sinceMs,
+    lastAtMs: top.lastMs,
+  });
+  const refusedViewOf = (top: TopCaller): RefusedCallerStatus => {
+    const { restricted, why } = top;
+    return { ...viewOf(top), restricted, why };
+  };
+  const { refused, nearLimit } = observation.recent.callers;
+  const restrictions = limiting.restrictions.listed
+    .byName(MAX_RESTRICTIONS)
+    .map(({ kind, key, reason, sinceEpochMs, untilEpochMs }) => ({
+      ...nameOf(kind !== 'principal', key),
+      kind,
+      reason,
+      sinceMs: sinceEpochMs,
+      untilMs: untilEpochMs,
+    }));
+  return {
+    refusedMost: refused.slice(0, MAX_LISTED).map(refusedViewOf),
+    nearLimit: nearLimit.slice(0, MAX_LISTED).map(viewOf),
+    mostInFlight: callersInFlight(limiting.memory.inFlight)
+      .toSorted((one, other) => other.inFlight - one.inFlight)
+      .slice(0, MAX_LISTED)
+      .map(({ caller, ...counted }) => ({ ...nameOf(!isPrincipal(caller), caller), ...counted })),
+    restrictions,
+    unlistedRestrictions: Math.max(0, limiting.restrictions.size - restrictions.length),
+    shadowRestrictions: limiting.shadowRestrictions
+      .list(MAX_RESTRICTIONS)
+      .map(({ key, reason, untilEpochMs }) => ({
+        ...nameOf(!isPrincipal(key), key),
+        reason,
+        untilMs: untilEpochMs,
+      })),
+  };
+}
+
+/** The limits of a bucket, or of requests without one. */
+interface LimitSource {
+  readonly sets: ByClass<LimitSet>;
+  readonly rollout: BucketModel['rollout'];
+}
+
+/** Collects the decisions of limits by bucket and class, for the pairs that metrics count. */
+function gatherBuckets({ limits, labels }: Snapshot, recent: Recent): BucketStatus[] {
+  const buckets = new Map<string, LimitSource>(limits.buckets.map(bucket => [bucket.name, bucket]));
+  const withoutBucket: LimitSource = { sets: limits.global, rollout: null };
+  const near = Map.groupBy(recent.callers.nearLimit, whereOf);
+  return labels.buckets.map(({ bucket, callerClass }) => ({
+    bucket,
+    class: callerClass,
+    limits: limitsIn(buckets.get(bucket) ?? withoutBucket, callerClass),
+    ...recent.decisions.of(bucket, callerClass),
+    callersNearLimit: near.get(whereOf({ bucket, callerClass }))?.length ?? 0,
+  }));
+}
+
+function whereOf({ bucket, callerClass }: Pick<TopCaller, 'bucket' | 'callerClass'>): string {
+  return `${callerClass} ${bucket}`;
+}
+
+function limitsIn({ sets, rollout }: LimitSource, callerClass: string): LimitStatus[] {
+  const set = sets.of(callerClass);
+  const percent = rollout?.share.percent ?? 100;
+  // A roll-out applies to the limits of the bucket, not the global limit.
+  const percentOf = ({ role }: Limit) => (role === 'global' ? 100 : percent);
+  const inShadow = set.shadow === null ? [] : list(set.shadow);
+  // If other numbers are tested on the share, the limits of the bucket apply to the other callers.
+  const held = rollout?.triesNumbers === true ? rollout.others.sets.of(callerClass) : NO_LIMITS;
+  return [
+    ...list(set).map(limit => viewOf(limit, percentOf(limit))),
+    ...list({ ...held, global: null }).map(limit => viewOf(limit, 100 - percent)),
+    ...inShadow.map(limit => viewOf(limit, 0)),
+    ...atOnce(set.concurrent, percent),
+    ...atOnce(held.concurrent, 100 - percent),
+    ...atOnce(set.shadow?.concurrent ?? null, 0),
+  ];
+}
+
+/** How many requests of one caller may be in flight. */
+function atOnce(limit: Limit | null, enforcedPercent: number): LimitStatus[] {
+  if (limit === null) return [];
+  return [{ limit: 'concurrent', quota: String(limit.units), algorithm: null, enforcedPercent }];
+}
+
+function list({ caller, group, resource, global }: LimitsByRole): Limit[] {
+  return [caller, group, resource, global].filter(limit => limit !== null);
+}
+
+function viewOf({ role, units, periodMs, algorithm }: Limit, enforcedPercent: number): LimitStatus {
+  return { limit: role, quota: `${units}/${formatDuration(periodMs)}`, algorithm, enforcedPercent };
+}

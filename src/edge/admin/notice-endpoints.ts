@@ -1,0 +1,79 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { NoticeKind, TimerClock } from '../../core/index.ts';
+import { MAX_NOTICE_BYTES, type NoticeRequest, type NoticeResponse } from '../../identity/auth/index.ts';
+import { addressKey } from '../../wire/http/index.ts';
+import { peerOf } from './admin-access.ts';
+
+/** Where notices of providers go. */
+export interface NoticeTaker {
+  /** The kinds that the configuration assigns to the admin listener. */
+  kinds(): ReadonlySet<NoticeKind>;
+  take(request: NoticeRequest): Promise<NoticeResponse>;
+}
+
+/** The kinds of notices by path. Keycloak appends `k_push_not_before` to the "Admin URL" of a client. */
+const KINDS: ReadonlyMap<string, NoticeKind> = new Map([
+  ['/notices/k_push_not_before', 'not_before_push'],
+  ['/notices/back_channel_logout', 'back_channel_logout'],
+]);
+
+/** The time for a complete body. Node's own timeouts allow minutes. */
+const BODY_MS = 10_000;
+
+/**
+ * Takes a notice from a provider. Needs no admin token, because the notice is signed. @returns false if no provider's notices are
+ * received at this path
+ */
+export async function answerNotice(
+  request: IncomingMessage,
+  response: ServerResponse,
+  taker: NoticeTaker,
+  clock: TimerClock,
+): Promise<boolean> {
+  const kind = KINDS.get(request.url?.split('?', 1)[0] ?? '');
+  if (kind === undefined || !taker.kinds().has(kind)) return false;
+  if (request.method !== 'POST') {
+    send(response, 405, ['Allow', 'POST', 'Content-Type', 'text/plain'], 'Use POST.\n');
+    return true;
+  }
+  const body = await readBody(request, clock);
+  if (body === null) {
+    const text = `The body must not exceed ${MAX_NOTICE_BYTES} bytes.\n`;
+    send(response, 413, ['Content-Type', 'text/plain', 'Connection', 'close'], text);
+    return true;
+  }
+  const contentType = request.headers['content-type'];
+  const reply = await taker.take({ kind, contentType, body, address: addressKey(peerOf(request)) });
+  send(response, reply.status, reply.fields, reply.body);
+  return true;
+}
+
+/** Resolves with the body, or with `null` if it is too long. Rejects if the connection ends before the body, or the body is late. */
+function readBody(request: IncomingMessage, clock: TimerClock): Promise<Buffer | null> {
+  return new Promise((resolve, reject) => {
+    const timer = clock.after(BODY_MS, () => request.destroy());
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    request.on('data', (piece: Buffer) => {
+      bytes += piece.length;
+      if (bytes <= MAX_NOTICE_BYTES) pieces.push(piece);
+      else {
+        request.pause();
+        resolve(null);
+      }
+    });
+    request.once('end', () => resolve(Buffer.concat(pieces)));
+    request.once('error', reject);
+    request.once('close', () => {
+      clock.cancel(timer);
+      reject(new Error('the connection ended before the body'));
+    });
+  });
+}
+
+function send(response: ServerResponse, status: number, fields: readonly string[], body: string): void {
+  for (let i = 0; i + 1 < fields.length; i += 2) response.setHeader(fields[i] ?? '', fields[i + 1] ?? '');
+  if (status !== 204) response.setHeader('Content-Length', Buffer.byteLength(body));
+  response.writeHead(status);
+  response.end(body);
+}

@@ -1,0 +1,319 @@
+import { createHash } from 'node:crypto';
+import { areWorkersShown, exceedsMemory, memoryInWords, workersInWords } from '../../config/index.ts';
+import { formatDuration } from '../../core/index.ts';
+import type { Fact, HtmlPart } from './html.ts';
+import { factTable, Html, html, lined, listTable, momentHtml, SCRIPT, STYLE, section, span } from './html.ts';
+import { bucketSection, callerSections, concurrencySection } from './limit-sections.ts';
+import type { GatewayStatus } from './status.ts';
+
+/**
+ * Allows the page its own style and script and to fetch itself; forbids everything else, even if a name on the page contains
+ * markup.
+ */
+export const PAGE_POLICY = [
+  "default-src 'none'",
+  `style-src '${hashOf(STYLE)}'`,
+  `script-src '${hashOf(SCRIPT)}'`,
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Makes browsers without JavaScript reload the page. */
+const REFRESH_SECONDS = 5;
+
+/** The status as one page that updates itself. */
+export function statusAsPage(status: GatewayStatus): string {
+  const word = wordFor(status);
+  const { version, host, uptimeSeconds } = status;
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Weir on ${host}: ${word}</title>
+<style>${new Html(STYLE)}</style>
+<noscript><meta http-equiv="refresh" content="${REFRESH_SECONDS}"></noscript>
+</head>
+<body>
+<header>
+<h1>Weir</h1>
+<p id="word" role="status" class="${word === 'ready' ? 'well' : 'ill'}">${word}</p>
+<p id="facts">${host}, version ${version}, up ${span(uptimeSeconds * 1_000)}</p>
+<p id="live"></p>
+</header>
+<main>
+${proxySection(status)}${bucketSection(status)}${concurrencySection(status)}${callerSections(status)}${upstreamSection(status)}${errorSection(status)}${workerSection(status)}${logSection(status)}${configurationSection(status)}${reloadSection(status)}${providerSections(status)}${storeSection(status)}${certificateSection(status)}</main>
+<script>${new Html(SCRIPT)}</script>
+</body>
+</html>
+`.text;
+}
+
+function wordFor({
+  notReady,
+  configuration: { lastFailure, waiting, pendingRestart },
+}: GatewayStatus): string {
+  if (notReady !== null) return `not ready: ${notReady}`;
+  if (lastFailure !== null && !lastFailure.mended) return 'ready; the configuration files have errors';
+  if (waiting !== null) return 'ready; a new configuration waits';
+  return pendingRestart.length > 0 ? 'ready; a change waits for a restart' : 'ready';
+}
+
+/** A hash in the form of the policy (Content Security Policy Level 3, 2.3.1). */
+function hashOf(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
+}
+
+const NOTICED = {
+  watch: 'immediately',
+  poll: 'within seconds: the files cannot be watched, so they are polled',
+  off: 'never',
+} as const;
+
+type Revocations = NonNullable<GatewayStatus['provider']>['revocations'];
+
+function configurationSection({
+  configuration: now,
+  node,
+  workers,
+  memory,
+  traffic,
+  atMs,
+  startedAtMs,
+}: GatewayStatus): Html {
+  return section(
+    'Configuration',
+    factTable([
+      ['Generation', [`${now.generation}, since `, momentHtml(now.sinceMs, atMs)]],
+      ['Files', now.files.join('\n')],
+      ['Hash', html`<code>${now.hash}</code>`],
+      now.lastChanges.length > 0 && ['Last changes', now.lastChanges.join('\n')],
+      ['Changes are noticed', NOTICED[now.reload]],
+      ...notInUse(now, atMs),
+      ['Process started', momentHtml(startedAtMs, atMs)],
+      ['Node.js', node],
+      ...(areWorkersShown(workers) ? [['Workers', workersInWords(workers)] satisfies Fact] : []),
+      ['Memory with all caps full', memoryHtml(memory)],
+      ['Client connections', traffic.connections],
+      ['Requests in flight', traffic.requestsInFlight],
+    ]),
+  );
+}
+
+function memoryHtml(memory: GatewayStatus['memory']): HtmlPart {
+  const words = memoryInWords(memory);
+  return exceedsMemory(memory) ? html`<b class="ill">${words}</b>` : words;
+}
+
+/** Shows the reloads since startup, and how each ended. */
+function reloadSection({ configuration: { reloads }, atMs }: GatewayStatus): Html | string {
+  if (reloads.length === 0) return '';
+  const rows = reloads.map(reload => [
+    reload.outcome === 'applied' ? `generation\u00a0${reload.generation}` : 'refused',
+    momentHtml(reload.atMs, atMs),
+    lined(resultOf(reload).join('\n')),
+  ]);
+  return section('Reloads', listTable(['Outcome', 'When', 'What'], rows));
+}
+
+function resultOf(reload: GatewayStatus['configuration']['reloads'][number]): string[] {
+  if (reload.outcome === 'refused')
+    return reload.moreErrors === 0 ? [reload.error] : [reload.error, `and ${reload.moreErrors} more`];
+  const { changes, moreChanges } = reload;
+  if (changes.length === 0) return ['nothing that callers notice'];
+  return moreChanges === 0 ? [...changes] : [...changes, `and ${moreChanges} more`];
+}
+
+/** Shows configuration that is in the files but not in effect. */
+function notInUse(
+  { waiting, pendingRestart, lastFailure }: GatewayStatus['configuration'],
+  nowMs: number,
+): Fact[] {
+  const facts: Fact[] = pendingRestart.map(({ key, running, wanted }) => [
+    'Waiting for a restart',
+    `${key}: ${running} is running, ${wanted} is configured`,
+  ]);
+  if (waiting !== null) {
+    const { generation, hash, sinceMs } = waiting;
+    facts.unshift([
+      'Waiting for its provider',
+      [`generation ${generation}, hash ${hash}, since `, momentHtml(sinceMs, nowMs)],
+    ]);
+  }
+  if (lastFailure !== null) {
+    const { mended, atMs, errors } = lastFailure;
+    const lines = errors.map(error => [html`<br>`, error]);
+    facts.push([
+      mended ? 'Last refused' : 'Refused',
+      [momentHtml(atMs, nowMs), mended ? ', valid since' : '', lines],
+    ]);
+  }
+  return facts;
+}
+
+function proxySection({ unlistedProxies: all, atMs }: GatewayStatus): Html | string {
+  if (all.length === 0) return '';
+  const since = (moment: number) => [html`<br>since `, momentHtml(moment, atMs)];
+  const rows = all.map(({ address, sinceMs, message }): Fact => [address, [message, since(sinceMs)]]);
+  return section('Proxies missing in trusted_proxies', factTable(rows));
+}
+
+function providerSections({ providers, atMs }: GatewayStatus): readonly Html[] {
+  if (providers.length === 0) return [section('Identity provider', factTable([['Configured', 'none']]))];
+  return providers.map(({ name, issuer, endpointsKnown, keys, keysAsOfMs, revocations }) =>
+    section(
+      name === null ? 'Identity provider' : `Identity provider ${name}`,
+      factTable([
+        ['Issuer', issuer],
+        ['Endpoints', endpointsKnown ? 'known' : 'not known yet'],
+        ['Keys', keysAsOfMs === null ? 'none yet' : [`${keys}, as of `, momentHtml(keysAsOfMs, atMs)]],
+        ...revocationFacts(revocations, atMs),
+      ]),
+    ),
+  );
+}
+
+function revocationFacts(
+  { notBeforeMs, subjects, sessions, keptForSeconds, keptBy, outliveRestart }: Revocations,
+  nowMs: number,
+): (Fact | false)[] {
+  const kept = `for ${formatDuration(keptForSeconds * 1_000)} (${keptBy})`;
+  return [
+    ['Tokens refused if older than', notBeforeMs === null ? 'no moment' : momentHtml(notBeforeMs, nowMs)],
+    ['Sessions that ended', `${sessions}, kept ${kept}`],
+    ['Users with older tokens refused', `${subjects}, kept ${kept}`],
+    !outliveRestart && [
+      'A restart',
+      'forgets which tokens are revoked: there is neither Redis nor a folder of state',
+    ],
+  ];
+}
+
+function storeSection({ store }: GatewayStatus): Html {
+  return section(
+    'Limits',
+    factTable([
+      ['Counted in', `${store.kind}: ${store.state}`],
+      ['Counters', store.keys],
+      ['Counters evicted for lack of room', store.evictions],
+      ['Restrictions', store.restrictions],
+      store.behind && ['Not known here yet', 'what other gateways have revoked and restricted'],
+    ]),
+  );
+}
+
+/** Reports dropped log lines; nothing if there are none. */
+function logSection({ log: { linesDropped, trouble }, atMs }: GatewayStatus): Html | string {
+  if (linesDropped === 0 && trouble === null) return '';
+  const state =
+    trouble === null ? 'yes' : [`no: ${trouble.cause}, since `, momentHtml(trouble.sinceMs, atMs)];
+  return section(
+    'Log',
+    factTable([
+      ['Written', state],
+      ['Lines dropped', linesDropped],
+    ]),
+  );
+}
+
+function certificateSection({ certificates: all, atMs }: GatewayStatus): Html | string {
+  if (all.length === 0) return '';
+  const rows = all.map(
+    ({ listener, certificate, notAfterMs }): Fact => [
+      `${listener}: ${certificate}`,
+      ['valid until ', momentHtml(notAfterMs, atMs)],
+    ],
+  );
+  return section('Certificates', factTable(rows));
+}
+
+const UPSTREAM_COLUMNS = [
+  'Name',
+  'Address',
+  'Connections',
+  'Requests in flight',
+  'Errors, last minute',
+  'Errors, last hour',
+  'Last error',
+];
+
+function upstreamSection({ upstreams, atMs }: GatewayStatus): HtmlPart {
+  const rows = upstreams.map(({ name, address, connections, requestsInFlight, errors }) => [
+    name,
+    address,
+    connections,
+    requestsInFlight,
+    errors?.lastMinute ?? 0,
+    errors?.lastHour ?? 0,
+    errors === null ? 'none' : [momentHtml(errors.lastAtMs, atMs), html`<br>`, errors.cause ?? ''],
+  ]);
+  return [section('Upstreams', listTable(UPSTREAM_COLUMNS, rows)), endpointSection(upstreams)];
+}
+
+const ENDPOINT_COLUMNS = [
+  'Upstream',
+  'Endpoint',
+  'State',
+  'Weight',
+  'Connections',
+  'Requests in flight',
+  'What was wrong',
+];
+
+/** Shows the endpoints of upstreams that have several, or one in trouble. */
+function endpointSection(upstreams: GatewayStatus['upstreams']): HtmlPart {
+  const shown = upstreams.filter(
+    ({ endpoints, lookupFault }) =>
+      endpoints.length !== 1 || lookupFault !== null || endpoints.some(({ state }) => state !== 'used'),
+  );
+  if (shown.every(({ endpoints, lookupFault }) => endpoints.length === 0 && lookupFault === null)) return '';
+  const rows = shown.flatMap(({ name, endpoints, endpointCount, allEndpointsOut, lookupFault }) => [
+    ...endpoints.map(({ address, state, weight, connections, requestsInFlight, why }) => [
+      ...[name, address, allEndpointsOut ? `${state}, used since all are out` : state, weight],
+      ...[connections, requestsInFlight, why ?? ''],
+    ]),
+    ...(endpointCount > endpoints.length
+      ? [[name, `and ${endpointCount - endpoints.length} more`, '', '', '', '', '']]
+      : []),
+    ...(lookupFault === null ? [] : [[name, 'lookup of the name', 'failed', '', '', '', lookupFault]]),
+  ]);
+  return section('Endpoints', listTable(ENDPOINT_COLUMNS, rows));
+}
+
+const WORKER_COLUMNS = [
+  ...['Worker', 'State', 'Started', 'Replaced', 'Requests', 'Connections', 'Requests in flight'],
+  'Event loop late by, ms',
+];
+
+/** Shows the workers; nothing if there is only one. */
+function workerSection({ workers: { each }, atMs }: GatewayStatus): Html | string {
+  if (each.length === 0) return '';
+  const rows = each.map(({ worker, up, startedAtMs, replacements, requests, ...now }) => [
+    ...[worker, stateOf(up, startedAtMs)],
+    startedAtMs === null ? '' : momentHtml(startedAtMs, atMs),
+    ...[replacements, requests, now.connections, now.requestsInFlight, now.eventLoopDelayMs ?? ''],
+  ]);
+  return section('Workers', listTable(WORKER_COLUMNS, rows));
+}
+
+function stateOf(up: boolean, startedAtMs: number | null): HtmlPart {
+  if (up) return 'serves';
+  return html`<b class="ill">${startedAtMs === null ? 'is being replaced' : 'does not answer'}</b>`;
+}
+
+const ERROR_COLUMNS = ['Kind', 'Last minute', 'Last hour', 'Since the start', 'Last', 'Cause'];
+
+function errorSection({ errors, atMs }: GatewayStatus): Html {
+  if (errors.length === 0) return section('Errors', '', 'None since the start.');
+  const rows = errors.map(({ kind, lastMinute, lastHour, count, lastAtMs, cause }) => [
+    kind,
+    lastMinute,
+    lastHour,
+    count,
+    momentHtml(lastAtMs, atMs),
+    cause ?? '',
+  ]);
+  return section('Errors', listTable(ERROR_COLUMNS, rows));
+}

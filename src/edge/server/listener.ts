@@ -1,0 +1,164 @@
+import type { AddressInfo, Server, Socket } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
+import type { HostPort, ListenerModel } from '../../config/index.ts';
+import { inNextTurn, type Network } from '../../core/index.ts';
+import { errors } from '../../gateway/index.ts';
+import { normalizeAddress } from '../../wire/http/index.ts';
+import type { TlsOptions } from '../tls/index.ts';
+import { Accepted, type ListenerState, oldAtMs } from './client-connection.ts';
+import type { ConnectionCaps } from './connection-caps.ts';
+import { openFirstStage, type StageTerms } from './stages.ts';
+import type { TlsTermination } from './tls-termination.ts';
+
+/**
+ * Maximum connections waiting to be accepted; the kernel drops further ones, and the clients try again. In a longer queue,
+ * clients under overload would give up before they are accepted: docs/decisions/005-accept-queue.md.
+ */
+const BACKLOG = 511;
+
+/** The parts that a listener needs. */
+export interface ListenerDependencies {
+  readonly network: Network;
+  readonly state: ListenerState;
+  /** The caps, which all listeners share. */
+  readonly caps: ConnectionCaps;
+  /** True if it only redirects clients to https. */
+  readonly redirects: boolean;
+  readonly openTls: (options: TlsOptions) => TlsTermination;
+}
+
+/** Listens at one address, accepts sockets and keeps them. */
+export class Listener {
+  readonly #server: Server;
+  readonly #address: HostPort;
+  #terms: StageTerms;
+  readonly #openTls: ListenerDependencies['openTls'];
+  readonly #redirects: boolean;
+  readonly #caps: ConnectionCaps;
+  readonly #connections = new Set<Accepted>();
+  #draining = false;
+
+  constructor(listener: ListenerModel, { network, state, caps, redirects, openTls }: ListenerDependencies) {
+    this.#address = listener.address;
+    this.#openTls = openTls;
+    this.#redirects = redirects;
+    this.#terms = {
+      listener,
+      state,
+      tls: listener.tls && openTls(listener.tls),
+      recount: (accepted, address) => this.#recount(accepted, address),
+    };
+    this.#caps = caps;
+    // Without allowHalfOpen, Node closes our side as soon as the client closes its own, and the response is lost.
+    this.#server = network.createServer({ allowHalfOpen: true, noDelay: true }, socket =>
+      this.#onSocket(socket),
+    );
+  }
+
+  /** Applies a reload to further connections. The address stays. */
+  use(listener: ListenerModel): void {
+    const { tls } = this.#terms;
+    const isKept = isDeepStrictEqual(tls?.options ?? null, listener.tls);
+    const next = isKept ? tls : listener.tls && this.#openTls(listener.tls);
+    this.#terms = { ...this.#terms, listener, tls: next };
+  }
+
+  /** Creates a new TLS server for further connections. */
+  renewTls(): void {
+    const { tls } = this.#terms;
+    if (tls !== null) this.#terms = { ...this.#terms, tls: this.#openTls(tls.options) };
+  }
+
+  get connections(): number {
+    return this.#connections.size;
+  }
+
+  /**
+   * Resolves with the address that was bound; rejects with Node's error, for example EADDRINUSE.
+   *
+   * @param shared the address to listen at together with other workers. Default: alone, at the configured one
+   */
+  async listen(shared?: HostPort): Promise<HostPort> {
+    const { host, port } = shared ?? this.#address;
+    const reusePort = shared !== undefined;
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen({ host, port, backlog: BACKLOG, reusePort }, () => resolve());
+    });
+    // An error now means that one connection could not be accepted, which must not end the process.
+    this.#server.on('error', () => {});
+    const bound = this.#server.address() as AddressInfo;
+    return { host: bound.address, port: bound.port };
+  }
+
+  sweep(nowMs: number): void {
+    for (const connection of this.#connections) connection.sweep(nowMs);
+  }
+
+  /** Retires the open connections, each at some time until then, so that clients do not all reconnect at once. */
+  retireBy(nowMs: number, byMs: number): void {
+    const { random } = this.#terms.state;
+    for (const connection of this.#connections) connection.retireBy(nowMs + (byMs - nowMs) * random());
+  }
+
+  /**
+   * Accepts no further connection, and closes each open one after its next response or when it has been idle for a moment.
+   * Resolves when none is left.
+   */
+  async drain(): Promise<void> {
+    this.#draining = true;
+    for (const connection of this.#connections) connection.drain();
+    await socketsWereRead();
+    // Idle connections stay for a moment, since a client may just have sent a request on one. The sweep closes them.
+    await new Promise<void>(resolve => this.#server.close(() => resolve()));
+  }
+
+  /** Aborts the remaining connections. */
+  destroy(): void {
+    this.#server.close();
+    for (const connection of this.#connections) connection.socket.destroy();
+  }
+
+  #onSocket(socket: Socket): void {
+    const peer = normalizeAddress(socket.remoteAddress ?? '') ?? '';
+    const { clock, random, timeouts } = this.#terms.state;
+    const retiresAtMs = oldAtMs(clock.monotonicMs(), timeouts.maxConnectionAgeMs, random());
+    const connection = new Accepted(socket, peer, retiresAtMs);
+    const client = {
+      peer,
+      mayForward: true,
+      scheme: 'http',
+      redirects: this.#redirects,
+      certificate: null,
+    } as const;
+    connection.become(openFirstStage(connection, client, this.#terms));
+    this.#connections.add(connection);
+    if (this.#draining) connection.drain();
+    const cap = this.#caps.take(peer);
+    const lingers = cap !== null && this.#caps.linger();
+    socket.on('close', () => {
+      this.#connections.delete(connection);
+      if (cap === null) this.#caps.giveBack(connection.countedAs);
+      if (lingers) this.#caps.lingered();
+    });
+    // A refused connection lingers for a moment, unless a flood brings too many.
+    if (lingers) connection.refuse(errors.overloaded(cap));
+    else if (cap !== null) socket.destroy();
+  }
+
+  #recount(connection: Accepted, address: string): void {
+    const cap = this.#caps.move(connection.countedAs, address);
+    if (cap === null) connection.countedAs = address;
+    else connection.refuse(errors.overloaded(cap));
+  }
+}
+
+/**
+ * Resolves right after the event loop has read its sockets. Connections that clients opened before are then accepted; if the
+ * listener closed first, the kernel would reset them.
+ */
+function socketsWereRead(): Promise<void> {
+  return new Promise(resolve => {
+    inNextTurn(resolve);
+  });
+}

@@ -1,0 +1,207 @@
+import type * as config from '../../config/index.ts';
+import type * as core from '../../core/index.ts';
+import { finishedWithin, ownMemory, ownPermits, pause } from '../../core/index.ts';
+import type { Gateway } from '../../gateway/index.ts';
+import { type AddressKeying, type AddressSet, addressKey, ownersOf } from '../../wire/http/index.ts';
+import { DateField } from '../../wire/http1/index.ts';
+import type { Buffered } from './buffered.ts';
+import type { ListenerState } from './client-connection.ts';
+import { ConnectionCaps } from './connection-caps.ts';
+import { Listener } from './listener.ts';
+import { TicketKeys } from './ticket-keys.ts';
+import { Handshakes, TlsTermination } from './tls-termination.ts';
+
+const SWEEP_MS = 500;
+/**
+ * How often a thread checks whether all threads together hold too much: another may have noticed, while its own clients all read.
+ */
+const CHECK_MS = 50;
+
+/** The parts that the listeners need, and their limits. */
+export interface ListenersOptions
+  extends ListenerLimits,
+    Pick<core.System, 'clock' | 'random' | 'randomBytes' | 'network'> {
+  readonly gateway: Gateway;
+  readonly connectionListener: core.ConnectionListener;
+  /** Says which addresses count as one. Default: as without limits.yaml. */
+  readonly limits?: Pick<config.LimitsModel, 'keying'>;
+  /** Makes the permits of connections. Default: permits of this gateway alone. */
+  readonly newPermits?: core.NewPermits | undefined;
+  /** Counts what is held for clients. */
+  readonly buffered: Buffered;
+  /** Default: keys of these listeners alone. */
+  readonly ticketKeys?: TicketKeys;
+}
+
+/** What a reload may change. */
+export interface ListenerLimits {
+  /** The listeners; their addresses stay those of startup. */
+  readonly listen: config.ListenModel;
+  readonly timeouts: config.TimeoutsModel;
+  readonly caps: config.CapsModel;
+  readonly http2: config.Http2Model;
+  readonly trustedProxies: AddressSet;
+}
+
+/** The bound addresses, with the actual port where the configuration says 0. */
+export interface BoundAddresses {
+  readonly http: config.HostPort;
+  readonly redirect: config.HostPort | null;
+  readonly grpc: config.HostPort | null;
+}
+
+/** The listeners for clients, under common caps. They pass requests to the gateway. */
+export class Listeners {
+  readonly #state: ListenerState;
+  readonly #caps: ConnectionCaps;
+  readonly #handshakes: Handshakes;
+  readonly #ticketKeys: TicketKeys;
+  readonly #http: Listener;
+  readonly #redirect: Listener | null;
+  readonly #grpc: Listener | null;
+  readonly #all: readonly Listener[];
+  readonly #keying: AddressKeying | undefined;
+  #sweeper: core.Timer | null = null;
+  #checker: core.Timer | null = null;
+  constructor({
+    listen,
+    gateway,
+    clock,
+    random,
+    randomBytes,
+    network,
+    buffered,
+    connectionListener,
+    timeouts,
+    caps,
+    http2,
+    trustedProxies,
+    limits,
+    newPermits = ownPermits,
+    ticketKeys = new TicketKeys(ownMemory(randomBytes), randomBytes, clock.monotonicMs()),
+  }: ListenersOptions) {
+    this.#keying = limits?.keying;
+    this.#useBuffered(buffered, caps, trustedProxies);
+    this.#state = {
+      gateway,
+      clock,
+      random,
+      randomBytes,
+      connectionListener,
+      buffered,
+      date: new DateField(),
+      timeouts,
+      trustedProxies,
+      headBytes: caps.headBytes,
+      fields: caps.fields,
+      http2,
+      keepAliveHint: keepAliveHintOf(timeouts),
+      draining: false,
+    };
+    this.#caps = new ConnectionCaps(caps, trustedProxies, limits?.keying, newPermits);
+    this.#handshakes = new Handshakes(caps.tlsHandshakes);
+    this.#ticketKeys = ticketKeys;
+    const tls = { handshakes: this.#handshakes, events: connectionListener };
+    const shared = { network, state: this.#state, caps: this.#caps };
+    const open = (listener: config.ListenerModel, name: string, redirects: boolean) =>
+      new Listener(listener, {
+        ...shared,
+        redirects,
+        openTls: options =>
+          new TlsTermination(options, { ...tls, listener: name, ticketKeys: this.#ticketKeys.current }),
+      });
+    this.#http = open(listen.http, 'http', false);
+    this.#redirect = listen.redirect && open(listen.redirect, 'redirect', true);
+    this.#grpc = listen.grpc && open(listen.grpc, 'grpc', false);
+    this.#all = [this.#http, this.#redirect, this.#grpc].filter(listener => listener !== null);
+  }
+
+  /** Applies a reload: timeouts and the cap of heads at once, the rest to further connections. */
+  use({ listen, timeouts, caps, http2, trustedProxies }: ListenerLimits): void {
+    this.#http.use(listen.http);
+    // Adding or removing a listener needs a restart.
+    if (listen.redirect !== null) this.#redirect?.use(listen.redirect);
+    if (listen.grpc !== null) this.#grpc?.use(listen.grpc);
+    this.#handshakes.use(caps.tlsHandshakes);
+    this.#useBuffered(this.#state.buffered, caps, trustedProxies);
+    this.#state.timeouts = timeouts;
+    this.#state.trustedProxies = trustedProxies;
+    this.#state.keepAliveHint = keepAliveHintOf(timeouts);
+    this.#state.headBytes = caps.headBytes;
+    this.#state.fields = caps.fields;
+    this.#state.http2 = http2;
+    this.#caps.use(caps, trustedProxies);
+  }
+
+  get connections(): number {
+    return this.#all.reduce((sum, { connections }) => sum + connections, 0);
+  }
+
+  /**
+   * Rejects with Node's error, for example EADDRINUSE, when an address cannot be bound.
+   *
+   * @param shared the addresses to listen at together with other workers. Default: alone, at the configured ones
+   */
+  async listen(shared?: BoundAddresses): Promise<BoundAddresses> {
+    const http = await this.#http.listen(shared?.http);
+    const redirect = (await this.#redirect?.listen(shared?.redirect ?? undefined)) ?? null;
+    const grpc = (await this.#grpc?.listen(shared?.grpc ?? undefined)) ?? null;
+    const { clock } = this.#state;
+    this.#sweeper = clock.every(SWEEP_MS, () => this.#sweep());
+    if (shared !== undefined) this.#checker = clock.every(CHECK_MS, () => this.#state.buffered.check());
+    return { http, redirect, grpc };
+  }
+
+  /**
+   * Asks all clients to reconnect, spread over `delayMs`: a balancer that knows of the shutdown sends them to other gateways.
+   * Then lets requests in flight finish for at most `drainMs`, and aborts the rest. Resolves to false if something was aborted.
+   */
+  async drain(delayMs: number, drainMs: number): Promise<boolean> {
+    const { clock } = this.#state;
+    if (delayMs > 0) {
+      const nowMs = clock.monotonicMs();
+      for (const listener of this.#all) listener.retireBy(nowMs, nowMs + delayMs);
+      await pause(delayMs, clock);
+    }
+    const inTime = await finishedWithin(drainMs, this.#close(), clock);
+    if (!inTime) this.destroy();
+    return inTime;
+  }
+
+  /** Accepts no further connection and lets requests in flight finish. Resolves when no connection is left. */
+  async #close(): Promise<void> {
+    this.#state.draining = true;
+    await Promise.all(this.#all.map(listener => listener.drain()));
+    this.#stopSweeping();
+  }
+
+  /** Aborts the remaining connections. */
+  destroy(): void {
+    this.#stopSweeping();
+    for (const listener of this.#all) listener.destroy();
+  }
+
+  #useBuffered(buffered: Buffered, { bufferedBytes }: config.CapsModel, trusted: AddressSet): void {
+    const withOwners = (key: string): core.Owner[] => [{ key, shares: 1 }, ...ownersOf(key)];
+    buffered.use({
+      capBytes: bufferedBytes,
+      ownersOf: address => (trusted.has(address) ? [] : withOwners(addressKey(address, this.#keying))),
+    });
+  }
+
+  #stopSweeping(): void {
+    this.#state.clock.cancel(this.#sweeper);
+    this.#state.clock.cancel(this.#checker);
+  }
+
+  #sweep(): void {
+    const now = this.#state.clock.monotonicMs();
+    if (this.#ticketKeys.renew(now)) for (const listener of this.#all) listener.renewTls();
+    for (const listener of this.#all) listener.sweep(now);
+    this.#state.buffered.sweep(now, this.#state.timeouts.clientReadMs);
+  }
+}
+
+function keepAliveHintOf({ keepAliveMs }: config.TimeoutsModel): string {
+  return `timeout=${Math.floor(keepAliveMs / 1_000)}`;
+}

@@ -1,0 +1,169 @@
+import { hash } from 'node:crypto';
+import type { ClassName, Fields } from '../../core/index.ts';
+import type { AccessTokenOptions, BotRule, ClassRule, IdentityHeader, Requirement } from './options.ts';
+import { holdsOne, isScalar, judgeRequirements, type Shortfall, shortfallIn } from './requirement.ts';
+import type { Revocable } from './revocation-rules.ts';
+import type { Invalid, JsonObject, VerificationKey } from './token/index.ts';
+import { boundCertificate, dateClaim, lacking, member, percentEncode, textClaim } from './token/index.ts';
+
+export type CallerKind = 'bot' | 'user';
+
+/** The sender of a request, according to a verified token. */
+export interface Caller extends Revocable {
+  readonly kind: CallerKind;
+  /**
+   * The class that decides its limits: the first one of gateway.yaml that it belongs to, else its kind. The principal does not
+   * depend on it.
+   */
+  readonly class: ClassName;
+  /**
+   * The stable key of this bot or user: `bot:...` or `user:...`, ASCII, at most 256 characters. Refreshed tokens keep it;
+   * two callers never share one.
+   */
+  readonly principal: string;
+  /** The issuer of the token. */
+  readonly issuer: string;
+  /** The token is refused from this moment on: `exp` plus the leeway, since the epoch. */
+  readonly expiresAtMs: number;
+  /** The key that signed the token. Once the key leaves the key set, the token is no longer accepted. */
+  readonly key: VerificationKey;
+  /** The thumbprint of the certificate that must accompany the token (RFC 8705); `null` if it is not bound to one. */
+  readonly certificate: string | null;
+  /** Fields for the upstream, ready to be sent: name, value, ... */
+  readonly identityFields: Fields;
+  /**
+   * The claims of the token that the configuration names, as parsed JSON. Read them with `claimOf` only. `NO_CLAIMS` if there are
+   * none.
+   */
+  readonly claims: JsonObject;
+  /** What the token lacks for each requirement: read it with `shortfallOf`. */
+  readonly rulings: string;
+  /** The version of the issuer's revocations that the token was last checked against; 0 if never. */
+  passedVersion: number;
+}
+
+/** The claims of a caller whose token has none that the configuration names. */
+export const NO_CLAIMS: JsonObject = Object.freeze({});
+
+const MAX_PRINCIPAL_LENGTH = 256;
+
+/** The caller behind a verified token, or the refusal when a claim that identifies it is missing. */
+export function callerOf(
+  claims: JsonObject,
+  revocable: Revocable,
+  options: AccessTokenOptions,
+  key: VerificationKey,
+): Caller | Invalid {
+  const expiresAtS = dateClaim(claims, 'exp');
+  if (expiresAtS === null) return lacking('exp');
+  const bot = options.bots !== null && isMarked(claims, options.bots) ? options.bots : null;
+  const kind = bot === null ? 'user' : 'bot';
+  const parts: string[] = [];
+  for (const name of bot === null ? options.principal : bot.principal) {
+    const part = textClaim(claims, name);
+    if (part === null) return lacking(name);
+    parts.push(part);
+  }
+  const principal = principalOf(kind, parts, options.isOneOfSeveral ? options.issuer : null);
+  return {
+    ...revocable,
+    kind,
+    class: planClassOf(claims, principal, options.classes) ?? kind,
+    principal,
+    issuer: options.issuer,
+    expiresAtMs: expiresAtS * 1_000 + options.leewayMs,
+    key,
+    certificate: boundCertificate(claims),
+    identityFields: identityFields(claims, options.identityHeaders),
+    claims: keptOf(claims, options.keptClaims),
+    rulings: judgeRequirements(claims, options.requirements, options.roleClaims),
+    passedVersion: 0,
+  };
+}
+
+/** What the caller's token lacks for a requirement of its configuration; `null` if nothing. */
+export function shortfallOf({ rulings }: Caller, requirement: Requirement): Shortfall | null {
+  return shortfallIn(rulings, requirement);
+}
+
+/** The value of a claim that the caller's token has, or `undefined`. Only claims of `keptClaims` are found. */
+export function claimOf({ claims }: Pick<Caller, 'claims'>, name: string): unknown {
+  return member(claims, name);
+}
+
+function keptOf(claims: JsonObject, names: readonly string[]): JsonObject {
+  const kept = names.filter(name => Object.hasOwn(claims, name));
+  // `fromEntries` defines members, so that a claim named `__proto__` becomes one as well.
+  return kept.length === 0 ? NO_CLAIMS : Object.fromEntries(kept.map(name => [name, claims[name]]));
+}
+
+function planClassOf(claims: JsonObject, principal: string, classes: readonly ClassRule[]): string | null {
+  const found = classes.find(
+    ({ marked, callers }) => callers.has(principal) || (marked !== null && isMarked(claims, marked)),
+  );
+  return found === undefined ? null : found.name;
+}
+
+/** Whether the token has the claim, or has it with the value. */
+function isMarked(claims: JsonObject, rule: Pick<BotRule, 'claim' | 'value'>): boolean {
+  const found = member(claims, rule.claim);
+  if (rule.value === null) return found !== undefined && found !== null && found !== false && found !== '';
+  return holdsOne(found, [rule.value]);
+}
+
+/**
+ * The principal of a caller with these claim values, in the order of `principal` in the configuration. Encoded parts contain no
+ * blanks, so the separators cannot be forged. `#` marks the hashed form.
+ *
+ * @param issuer the caller's issuer if there are several, because two issuers may use the same names; else `null`
+ */
+export function principalOf(
+  kind: CallerKind,
+  parts: readonly string[],
+  issuer: string | null = null,
+): string {
+  const all = issuer === null ? parts : [issuer, ...parts];
+  const principal = `${kind}:${all.map(percentEncode).join(' ')}`;
+  if (principal.length <= MAX_PRINCIPAL_LENGTH) return principal;
+  return `${kind}#${hash('sha256', principal, 'hex')}`;
+}
+
+/** Whether a key is a principal rather than an address. */
+export function isPrincipal(key: string): boolean {
+  return /^(?:bot|user)[:#]/.test(key);
+}
+
+/** Sends strings, numbers and booleans; omits everything else, which has more than one spelling. */
+function identityFields(claims: JsonObject, headers: readonly IdentityHeader[]): string[] {
+  const fields: string[] = [];
+  for (const { name, claim } of headers) {
+    const value = fieldValueOf(member(claims, claim));
+    if (value !== null) fields.push(name, value);
+  }
+  return fields;
+}
+
+/** The value of a claim in a header field; `null` if it has none. */
+export function fieldValueOf(claim: unknown): string | null {
+  if (!isScalar(claim)) return null;
+  const text = String(claim);
+  // A lone surrogate has no UTF-8 form.
+  return text.isWellFormed() ? percentEncode(text) : null;
+}
+
+/** The outcome of verifying a token; `kind` says which. */
+export type Verdict = Caller | Invalid | Unavailable | Spent;
+
+/** The token cannot be judged: its key may be newer than the gateway's key set. The response is 503. */
+export interface Unavailable {
+  readonly kind: 'unavailable';
+  /** When the key may be fetched again. */
+  readonly retryAfterMs: number;
+}
+
+/** The address has spent its budget of failed verifications, and the token is not known: the response is a global 429. */
+interface Spent {
+  readonly kind: 'spent';
+  /** The time until the budget's window closes; above 0. */
+  readonly retryAfterMs: number;
+}

@@ -1,0 +1,225 @@
+import type { AuthListener, Timer, TimerClock } from '../../core/index.ts';
+import type { KeySetOptions } from './options.ts';
+import { KeySetError, readKeySet, type SigningAlgorithm, type VerificationKey } from './token/index.ts';
+
+/** Fetches the issuer's key set; rejects when it cannot. Should stop when the signal is aborted. */
+export type KeySetFetcher = (signal: AbortSignal) => Promise<Uint8Array | string>;
+
+/** A key set as the issuer sent it. */
+export interface FetchedKeySet {
+  readonly bytes: Uint8Array;
+  /** When the fetch began, since the epoch. */
+  readonly asOfMs: number;
+}
+
+export interface KeySetDependencies {
+  readonly fetch: KeySetFetcher;
+  readonly clock: TimerClock;
+  /** Returns a number from 0 up to but not including 1. */
+  readonly random: () => number;
+  readonly listener: Pick<AuthListener, 'keySetLoaded' | 'keySetFailed'>;
+  /**
+   * Has another thread fetch the keys, instead of `fetch`; `follow` then passes on the result. Resolves to whether there is a
+   * usable set. Default: this set fetches them itself, and again in the background.
+   */
+  readonly ask?: (() => Promise<boolean>) | undefined;
+}
+
+/** After a failed fetch the next follows after the cooldown, then after twice and four times the cooldown. */
+const MAX_RETRY_DOUBLINGS = 2;
+
+/** How many keys are tried for a token without `kid`. */
+const MAX_CANDIDATES = 4;
+
+/**
+ * The issuer's keys, fetched in the background. When a fetch fails, the last good set stays in use without limit: an
+ * unreachable issuer does not invalidate its keys. There is never more than one fetch at a time.
+ */
+export class KeySet {
+  readonly #options: KeySetOptions;
+  readonly #dependencies: KeySetDependencies;
+  #keys: readonly VerificationKey[] = [];
+  #held: ReadonlySet<VerificationKey> = new Set();
+  #byId: ReadonlyMap<string, readonly VerificationKey[]> = new Map();
+  #version = 0;
+  #asOfMs = Number.NEGATIVE_INFINITY;
+  #bytes: Uint8Array = new Uint8Array();
+  #cooledDownAtMs = Number.NEGATIVE_INFINITY;
+  #failures = 0;
+  #flight: Promise<boolean> | null = null;
+  #timer: Timer | null = null;
+  #abort = new AbortController();
+  #retired: boolean;
+  #closed = false;
+
+  /** @param before keys already known for the same issuer, used until the first fetch succeeds */
+  constructor(options: KeySetOptions, dependencies: KeySetDependencies, before: KeySet | null = null) {
+    this.#options = options;
+    this.#dependencies = dependencies;
+    this.#retired = dependencies.ask !== undefined;
+    if (before?.loaded !== true) return;
+    this.#replace(before.#keys, before.#asOfMs, before.#bytes);
+    // Continue the count: remembered refusals depend on the version.
+    this.#version = before.#version;
+  }
+
+  /** Whether a key set was ever loaded; the gateway is not ready until then. */
+  get loaded(): boolean {
+    return this.#version > 0;
+  }
+
+  /** Counts the sets loaded. A new set may make a rejected signature valid. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** When the fetch of the current set began, since the epoch; newer keys may be missing. */
+  get asOfMs(): number {
+    return this.#asOfMs;
+  }
+
+  /** The current set, for `follow` in another thread; `null` before the first. */
+  get fetched(): FetchedKeySet | null {
+    return this.loaded ? { bytes: this.#bytes, asOfMs: this.#asOfMs } : null;
+  }
+
+  /** Number of keys in the current set. */
+  get size(): number {
+    return this.#keys.length;
+  }
+
+  get fetching(): boolean {
+    return this.#flight !== null;
+  }
+
+  /** How long until an unknown key may cause another fetch; 0 if it may now. */
+  cooldownMs(): number {
+    return Math.max(0, this.#cooledDownAtMs - this.#dependencies.clock.monotonicMs());
+  }
+
+  /** Whether this key is in the current set. */
+  holds(key: VerificationKey): boolean {
+    return this.#held.has(key);
+  }
+
+  /** Whether the current set has a key with this id, of any type. */
+  knows(keyId: string): boolean {
+    return this.#byId.has(keyId);
+  }
+
+  /** The keys that may have made the signature: those with this id, or all that fit if the token names none. */
+  candidates(algorithm: SigningAlgorithm, keyId: string | null): readonly VerificationKey[] {
+    const keys = keyId === null ? this.#keys : (this.#byId.get(keyId) ?? []);
+    return keys.filter(key => key.algorithms.includes(algorithm)).slice(0, MAX_CANDIDATES);
+  }
+
+  /**
+   * Fetches the keys, or joins the fetch in progress, and schedules the next one. Call it once at start.
+   *
+   * @returns whether there is a usable set; never rejects
+   */
+  refresh(): Promise<boolean> {
+    if (this.#closed) return Promise.resolve(false);
+    this.#flight ??= (this.#dependencies.ask?.() ?? this.#load()).then(good => {
+      this.#flight = null;
+      this.#planNext();
+      return good;
+    });
+    return this.#flight;
+  }
+
+  /**
+   * Takes over what another thread has fetched with the same options.
+   *
+   * @param fetched its last good set; `null` if there is none
+   * @param cooldownMs how long until an unknown key may cause another fetch
+   */
+  follow(fetched: FetchedKeySet | null, cooldownMs: number): void {
+    this.#cooledDownAtMs = this.#dependencies.clock.monotonicMs() + cooldownMs;
+    if (fetched === null || fetched.asOfMs === this.#asOfMs) return;
+    const { keys } = readKeySet(fetched.bytes, this.#options.maxKeys, this.#keys);
+    this.#replace(keys, fetched.asOfMs, fetched.bytes);
+  }
+
+  /** Ends background fetches because another set takes over. Exchanges in progress can still cause one. */
+  retire(): void {
+    this.#retired = true;
+    this.#dependencies.clock.cancel(this.#timer);
+  }
+
+  /** Stops fetching. The keys stay usable. */
+  close(): void {
+    this.#closed = true;
+    this.#dependencies.clock.cancel(this.#timer);
+    this.#abort.abort(new KeySetError('the gateway no longer needs the keys'));
+  }
+
+  async #load(): Promise<boolean> {
+    const { clock, listener } = this.#dependencies;
+    const asOfMs = clock.epochMs();
+    try {
+      const response = await this.#fetch();
+      const bytes = typeof response === 'string' ? Buffer.from(response) : response;
+      if (bytes.byteLength > this.#options.maxBytes) throw new KeySetError('the key set is too large');
+      const { keys, unusable, flawed } = readKeySet(bytes, this.#options.maxKeys, this.#keys);
+      this.#replace(keys, asOfMs, bytes);
+      this.#fetched(true);
+      listener.keySetLoaded(keys.length, unusable, flawed);
+      return true;
+    } catch (cause) {
+      this.#fetched(false);
+      listener.keySetFailed(cause);
+      return false;
+    }
+  }
+
+  #fetched(good: boolean): void {
+    this.#failures = good ? 0 : this.#failures + 1;
+    this.#cooledDownAtMs = this.#dependencies.clock.monotonicMs() + this.#options.cooldownMs;
+  }
+
+  /** Enforces the timeout even when the fetcher ignores its signal. */
+  async #fetch(): Promise<Uint8Array | string> {
+    const abort = new AbortController();
+    this.#abort = abort;
+    const response = this.#dependencies.fetch(abort.signal);
+    const aborted = new Promise<never>((_, reject) => {
+      abort.signal.addEventListener('abort', () => reject(abort.signal.reason), { once: true });
+    });
+    const tooLate = () => abort.abort(new KeySetError('the issuer took too long to send its keys'));
+    const { clock } = this.#dependencies;
+    const timer = clock.after(this.#options.fetchTimeoutMs, tooLate);
+    try {
+      return await Promise.race([response, aborted]);
+    } finally {
+      clock.cancel(timer);
+    }
+  }
+
+  #replace(keys: readonly VerificationKey[], asOfMs: number, bytes: Uint8Array): void {
+    const byId = new Map<string, VerificationKey[]>();
+    for (const key of keys) {
+      if (key.id === null) continue;
+      const namesakes = byId.get(key.id);
+      if (namesakes === undefined) byId.set(key.id, [key]);
+      else namesakes.push(key);
+    }
+    this.#keys = keys;
+    this.#held = new Set(keys);
+    this.#byId = byId;
+    this.#asOfMs = asOfMs;
+    this.#bytes = bytes;
+    this.#version += 1;
+  }
+
+  #planNext(): void {
+    this.#dependencies.clock.cancel(this.#timer);
+    if (this.#closed || this.#retired) return;
+    const { refreshMs, cooldownMs } = this.#options;
+    const retryMs = cooldownMs * 2 ** Math.min(this.#failures - 1, MAX_RETRY_DOUBLINGS);
+    const delayMs = this.#failures === 0 ? refreshMs : Math.min(refreshMs, retryMs);
+    // Fetch up to a tenth earlier, at random, so that replicas do not all fetch at once.
+    const earlyMs = delayMs * (1 - 0.1 * this.#dependencies.random());
+    this.#timer = this.#dependencies.clock.after(earlyMs, () => void this.refresh());
+  }
+}

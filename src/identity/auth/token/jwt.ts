@@ -1,0 +1,163 @@
+import { isUtf8 } from 'node:buffer';
+import type { InvalidReason } from '../../../core/index.ts';
+import { isAlgorithm, type SigningAlgorithm } from './algorithms.ts';
+
+/** A token that is not valid now: 401 on routes that require one. */
+export interface Invalid {
+  readonly kind: 'invalid';
+  readonly reason: InvalidReason;
+  /** With the reason `claim`: the claim that is missing or of the wrong type. A name from our rules, never from the token. */
+  readonly claim: string | null;
+  /** The token's principal, for the log only, if its signature is valid; else `null`. */
+  readonly principal: string | null;
+}
+
+const made = new Map<InvalidReason, Invalid>();
+
+/** The refusal for this reason. One shared object per reason keeps floods cheap. */
+export function invalid(reason: Exclude<InvalidReason, 'claim'>): Invalid {
+  const known = made.get(reason);
+  if (known !== undefined) return known;
+  const refusal = Object.freeze({ kind: 'invalid', reason, claim: null, principal: null } as const);
+  made.set(reason, refusal);
+  return refusal;
+}
+
+/** The refusal for a claim that is missing or of the wrong type. */
+export function lacking(claim: string): Invalid {
+  return { kind: 'invalid', reason: 'claim', claim, principal: null };
+}
+
+/** A parsed token. Nothing in it can be trusted before its signature is checked. */
+export interface Jwt {
+  readonly kind: 'jwt';
+  readonly algorithm: SigningAlgorithm;
+  /** `kid`, or null. */
+  readonly keyId: string | null;
+  /** The header's `typ`, or null. */
+  readonly type: string | null;
+  readonly claims: JsonObject;
+  /** The signed text: header and payload as received. */
+  readonly signingInput: string;
+  readonly signature: Buffer;
+}
+
+/** The longest accepted `kid`. `readBearer` bounds the token as a whole. */
+const MAX_KEY_ID_LENGTH = 256;
+
+/**
+ * Parses a compact JWS (RFC 7515, 7.1) strictly: every token has exactly one accepted spelling.
+ *
+ * Ignores the header parameters `jwk`, `jku`, `x5u` and `x5c`: a token must not choose the key to trust (RFC 8725, 3.10).
+ */
+export function parseJwt(token: string): Jwt | Invalid {
+  const first = token.indexOf('.');
+  const second = token.indexOf('.', first + 1);
+  if (first === -1 || second === -1) return invalid('malformed');
+
+  const header = decodeObject(token.slice(0, first));
+  if (header === null) return invalid('malformed');
+  if (Object.hasOwn(header, 'crit')) return invalid('critical');
+  const algorithm = member(header, 'alg');
+  if (!isAlgorithm(algorithm)) return invalid(typeof algorithm === 'string' ? 'algorithm' : 'malformed');
+  const keyId = optionalString(header, 'kid');
+  const type = optionalString(header, 'typ');
+  if (keyId === undefined || type === undefined) return invalid('malformed');
+  if (keyId !== null && (keyId === '' || keyId.length > MAX_KEY_ID_LENGTH)) return invalid('malformed');
+
+  const claims = decodeObject(token.slice(first + 1, second));
+  // A dot is not base64url, so a fourth segment fails here.
+  const signature = decodeBase64Url(token.slice(second + 1));
+  if (claims === null || signature === null) return invalid('malformed');
+  return { kind: 'jwt', algorithm, keyId, type, claims, signingInput: token.slice(0, second), signature };
+}
+
+function decodeObject(segment: string): JsonObject | null {
+  const bytes = decodeBase64Url(segment);
+  return bytes === null ? null : parseJsonObject(bytes);
+}
+
+/**
+ * Decodes strictly. Node's decoder tolerates foreign characters, padding, the other alphabet and stray bits in the last
+ * character; encoding the result again reveals any of these.
+ */
+function decodeBase64Url(segment: string): Buffer | null {
+  if (segment === '') return null;
+  const bytes = Buffer.from(segment, 'base64url');
+  return bytes.toString('base64url') === segment ? bytes : null;
+}
+
+/** The member if it is a string; `null` if it is absent, `undefined` if it is of another type. */
+function optionalString(header: JsonObject, name: string): string | null | undefined {
+  const value = member(header, name);
+  if (value === undefined) return null;
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** A JSON object from `JSON.parse`. Read its members with `member` only. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/**
+ * The JSON object in these bytes (UTF-8), or `null` if they contain something else. The last of duplicate members counts.
+ * `JSON.parse` treats `__proto__` as an ordinary member, which is harmless as long as objects are not merged.
+ */
+export function parseJsonObject(bytes: Uint8Array): JsonObject | null {
+  if (!isUtf8(bytes)) return null;
+  try {
+    const value: unknown = JSON.parse(
+      Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'),
+    );
+    return isJsonObject(value) ? value : null;
+  } catch {
+    // Drop the error: its message quotes the text, which may be a secret.
+    return null;
+  }
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Reads own members only: an operator may name a claim `constructor`. */
+export function member(object: JsonObject, name: string): unknown {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
+}
+
+/** Printable ASCII without the percent sign. */
+const PLAIN = /^[\x21-\x24\x26-\x7e]*$/;
+
+/**
+ * Encodes text for a header field: the percent sign and everything outside 0x21-0x7e become `%XX` of their UTF-8 bytes.
+ * Different texts stay different.
+ */
+export function percentEncode(text: string): string {
+  if (PLAIN.test(text)) return text;
+  let out = '';
+  for (const byte of Buffer.from(text, 'utf8')) {
+    const plain = byte >= 0x21 && byte <= 0x7e && byte !== 0x25;
+    out += plain ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+  }
+  return out;
+}
+
+/** The longest accepted token: about the maximum length of the header section that carries it. */
+const MAX_TOKEN_LENGTH = 16_384;
+
+/**
+ * Reads the value of an Authorization field (a scheme, blanks and one token: RFC 9110, 11.4) and returns the token.
+ *
+ * Does not check the token's characters: a known token is found by its hash, and all others are parsed by `parseJwt`, which is
+ * stricter than `b64token` of RFC 6750.
+ *
+ * @param schemes the accepted scheme names, in lower case; clients may use any case
+ */
+export function readBearer(value: string, schemes: readonly string[]): string | Invalid {
+  const blank = value.indexOf(' ');
+  const scheme = blank === -1 ? value : value.slice(0, blank);
+  if (!schemes.includes(scheme.toLowerCase())) return invalid('scheme');
+  if (blank === -1) return invalid('credentials');
+  let start = blank + 1;
+  while (value.charCodeAt(start) === 0x20) start += 1;
+  if (start === value.length) return invalid('credentials');
+  return value.length - start > MAX_TOKEN_LENGTH ? invalid('length') : value.slice(start);
+}

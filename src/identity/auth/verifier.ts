@@ -1,0 +1,260 @@
+import { hash } from 'node:crypto';
+import type { AuthListener, Clock, RevocationReason } from '../../core/index.ts';
+import { NAMES_CALLER, RecentMap } from '../../core/index.ts';
+import type { OwnerChecks, TokenBudget } from './budget.ts';
+import { type Caller, callerOf, type Unavailable, type Verdict } from './caller.ts';
+import type { KeySet } from './key-set.ts';
+import type { AccessTokenOptions, CacheOptions } from './options.ts';
+import { Refusals } from './refusals.ts';
+import { type Revocable, revocableOf } from './revocation-rules.ts';
+import type { IssuerRevocations } from './revocations.ts';
+import type { Invalid, Jwt, VerificationKey } from './token/index.ts';
+import { dateClaim, invalid, isSignature, parseJwt, refuseClaims } from './token/index.ts';
+
+interface VerifierDependencies {
+  readonly keys: KeySet;
+  readonly revocations: IssuerRevocations;
+  /** Limits the failed verifications of an address; `null` if they are not limited. */
+  readonly budget: TokenBudget | null;
+  /** Bounds the signature checks that only identify the owner of a refused token. Shared by all issuers. */
+  readonly ownerChecks: OwnerChecks;
+  readonly clock: Clock;
+  readonly listener: AuthListener;
+}
+
+/** The result of fetching the keys for a token. */
+type Fetched =
+  /** Not fetched. */
+  | 'no'
+  /** The fetch began after the token arrived and succeeded: a key that it lacks does not exist. */
+  | 'good'
+  /** The fetch succeeded but had begun earlier: the key may be newer than the fetched set. */
+  | 'joined'
+  | 'failed';
+
+/** A token that only needs its signature checked. */
+interface Candidate {
+  readonly jwt: Jwt;
+  readonly revocable: Revocable;
+  readonly tokenHash: string;
+  /** The key of the client's address, whose budget is charged for a failure. */
+  readonly address: string;
+}
+
+/**
+ * Turns the tokens of one issuer into callers, without a promise unless the token's key has to be fetched.
+ *
+ * Checks the cheapest things first: known, recently refused, well-formed, claims, key, budget, signature.
+ */
+export class Verifier implements TokenVerifier {
+  readonly #options: AccessTokenOptions;
+  readonly #keys: KeySet;
+  readonly #revocations: IssuerRevocations;
+  readonly #budget: TokenBudget | null;
+  readonly #clock: Clock;
+  readonly #listener: AuthListener;
+  /** Keyed by the token's hash: the token itself is a secret, and longer. */
+  readonly #callers: RecentMap<Caller>;
+  readonly #refusals: Refusals;
+  /** The principals of refused tokens, by the tokens' hashes; '' if unknowable. */
+  readonly #refusedPrincipals: RecentMap<string>;
+  readonly #ownerChecks: OwnerChecks;
+
+  constructor(options: AccessTokenOptions, cache: CacheOptions, dependencies: VerifierDependencies) {
+    this.#options = options;
+    this.#keys = dependencies.keys;
+    this.#revocations = dependencies.revocations;
+    this.#budget = dependencies.budget;
+    this.#clock = dependencies.clock;
+    this.#listener = dependencies.listener;
+    this.#callers = new RecentMap(cache.maxTokens);
+    this.#refusals = new Refusals(cache);
+    this.#refusedPrincipals = new RecentMap(cache.maxRefused);
+    this.#ownerChecks = dependencies.ownerChecks;
+  }
+
+  /** The issuer whose tokens it accepts. */
+  get issuer(): string {
+    return this.#options.issuer;
+  }
+
+  verify(token: string, address: string): Verdict | Promise<Verdict> {
+    const tokenHash = hashOf(token);
+    const known = this.recall(tokenHash);
+    if (known !== null) return known;
+    const jwt = parseJwt(token);
+    return jwt.kind === 'invalid' ? this.refuse(jwt) : this.judge(jwt, tokenHash, address);
+  }
+
+  remembered(token: string): Caller | null {
+    const known = this.#callers.get(hashOf(token));
+    return known !== undefined && this.accepts(known) ? known : null;
+  }
+
+  /** Returns the remembered result of a token and reports it to the listener; `null` if the token must be verified. */
+  recall(tokenHash: string): Caller | Invalid | null {
+    const known = this.#callers.get(tokenHash);
+    if (known !== undefined) {
+      if (this.accepts(known)) return known;
+      this.#refusedPrincipals.set(tokenHash, known.principal);
+      // Check it again to determine the reason.
+      this.#callers.delete(tokenHash);
+    }
+    const refusal = this.#refusals.find(tokenHash, this.#clock.epochMs(), this.#keys.version);
+    return refusal === null ? null : this.refuse(refusal);
+  }
+
+  /** Verifies a token that is not remembered. */
+  judge(jwt: Jwt, tokenHash: string, address: string): Verdict | Promise<Verdict> {
+    return this.#judge(jwt, tokenHash, address, 'no');
+  }
+
+  refuse(refusal: Invalid): Invalid {
+    this.#listener.tokenRefused(refusal.reason, refusal.claim);
+    return refusal;
+  }
+
+  accepts(caller: Caller): boolean {
+    const accepted =
+      this.#clock.epochMs() < caller.expiresAtMs &&
+      this.#keys.holds(caller.key) &&
+      this.revocationOf(caller) === null;
+    if (accepted) this.#listener.tokenKnown();
+    return accepted;
+  }
+
+  revocationOf(caller: Caller): RevocationReason | null {
+    const { version } = this.#revocations;
+    if (caller.passedVersion === version) return null;
+    const reason = this.#revocations.refusal(caller);
+    if (reason === null) caller.passedVersion = version;
+    return reason;
+  }
+
+  #judge(jwt: Jwt, tokenHash: string, address: string, fetched: Fetched): Verdict | Promise<Verdict> {
+    // 1. Check what needs no key: tokens of other issuers and expired ones are refused without consuming the budget.
+    const refusal = refuseClaims(jwt, this.#options, this.#clock.epochMs());
+    if (refusal !== null) return this.#refuseAs(refusal, jwt, tokenHash);
+    const revocable = revocableOf(jwt);
+    const revoked = this.#revocations.refusal(revocable);
+    if (revoked !== null) return this.#refuseAs(invalid(revoked), jwt, tokenHash);
+
+    // 2. Find the key. A known key id with another algorithm is a forgery, not a new key.
+    const keys = this.#keys.candidates(jwt.algorithm, jwt.keyId);
+    if (keys.length === 0 && jwt.keyId !== null && this.#keys.knows(jwt.keyId))
+      return this.#refuseAs(invalid('algorithm'), jwt, tokenHash);
+
+    // 3. Ask the budget, once per token: a token that waited for a fetch was admitted before.
+    const budget = fetched === 'no' && this.#budget?.hasPassed(tokenHash) !== true ? this.#budget : null;
+    const waitMs = budget?.waitMs(address) ?? 0;
+    if (waitMs > 0) {
+      this.#listener.budgetSpent();
+      return { kind: 'spent', retryAfterMs: waitMs };
+    }
+
+    // 4. Check the signature, or fetch its key.
+    if (keys.length > 0) return this.#check({ jwt, revocable, tokenHash, address }, keys);
+    if (fetched !== 'no' || (!this.#keys.fetching && this.#keys.cooldownMs() > 0)) {
+      return this.#answerUnknownKey({ jwt, tokenHash, address }, fetched);
+    }
+    const joined = this.#keys.fetching;
+    return this.#keys
+      .refresh()
+      .then(good => this.#judge(jwt, tokenHash, address, good ? (joined ? 'joined' : 'good') : 'failed'));
+  }
+
+  #check({ jwt, revocable, tokenHash, address }: Candidate, keys: readonly VerificationKey[]): Verdict {
+    const signingInput = Buffer.from(jwt.signingInput, 'latin1');
+    const key = keys.find(candidate => isSignedBy(jwt, candidate, signingInput));
+    this.#listener.signatureChecked(jwt.algorithm, key !== undefined);
+    const verdict =
+      key === undefined ? invalid('signature') : callerOf(jwt.claims, revocable, this.#options, key);
+    if (verdict.kind === 'invalid') {
+      this.#refusals.keep(tokenHash, verdict, this.#clock.epochMs(), this.#keys.version);
+      this.#budget?.failed(address, keys.length);
+      return this.refuse(verdict);
+    }
+    this.#callers.set(tokenHash, verdict);
+    this.#budget?.passed(tokenHash);
+    this.#revocations.observeLife(verdict.expiresAtMs / 1_000 - verdict.issuedAtS);
+    return verdict;
+  }
+
+  /**
+   * Answers if no key is found. A 401 makes clients discard their token, so it is only given if the key cannot be a new one.
+   * Neither response is remembered, and both consume the budget, so forging `iat` or `kid` gains nothing.
+   */
+  #answerUnknownKey(
+    { jwt, tokenHash, address }: Omit<Candidate, 'revocable'>,
+    fetched: Fetched,
+  ): Invalid | Unavailable {
+    // Before the first key set all honest callers fail here, so nothing is charged.
+    if (this.#keys.loaded) this.#budget?.failed(address, 1);
+    const issuedAtMs = (dateClaim(jwt.claims, 'iat') ?? 0) * 1_000;
+    const mayBeNew = issuedAtMs + this.#options.leewayMs > this.#keys.asOfMs;
+    if (fetched === 'good' || (fetched !== 'failed' && !mayBeNew))
+      return this.#refuseAs(invalid('unknown_key'), jwt, tokenHash);
+    this.#listener.tokenUndecided();
+    return { kind: 'unavailable', retryAfterMs: this.#keys.cooldownMs() };
+  }
+
+  /** Refuses a token, and adds its principal for the log if that is known or can be determined. */
+  #refuseAs(refusal: Invalid, jwt: Jwt, tokenHash: string): Invalid {
+    let principal = this.#refusedPrincipals.get(tokenHash);
+    if (principal === undefined && NAMES_CALLER.has(refusal.reason)) {
+      principal = this.#trace(jwt) ?? undefined;
+      if (principal !== undefined) this.#refusedPrincipals.set(tokenHash, principal);
+    }
+    return this.refuse(principal ? { ...refusal, principal } : refusal);
+  }
+
+  /** The principal of a token with a valid signature; '' if it is invalid, `null` if it was not checked. */
+  #trace(jwt: Jwt): string | null {
+    const signingInput = Buffer.from(jwt.signingInput, 'latin1');
+    const keys = this.#keys.candidates(jwt.algorithm, jwt.keyId);
+    for (const key of keys) {
+      if (!this.#ownerChecks.take()) return null;
+      if (!isSignedBy(jwt, key, signingInput)) continue;
+      const caller = callerOf(jwt.claims, revocableOf(jwt), this.#options, key);
+      return caller.kind === 'invalid' ? '' : caller.principal;
+    }
+    return keys.length === 0 ? null : '';
+  }
+}
+
+function isSignedBy(jwt: Jwt, { keyObject }: VerificationKey, signingInput: Buffer): boolean {
+  return isSignature(jwt.algorithm, keyObject, signingInput, jwt.signature);
+}
+
+/** Turns tokens of one issuer (`Verifier`) or of several (`IssuerVerifiers`) into callers. */
+export interface TokenVerifier {
+  /**
+   * @param token the result of `readBearer`
+   * @param address the key of the client's address, whose budget is charged for failures
+   */
+  verify(token: string, address: string): Verdict | Promise<Verdict>;
+
+  /** The caller of a token that was verified before and is still accepted, or `null`. */
+  remembered(token: string): Caller | null;
+
+  /**
+   * Reports a refusal to the listener and returns it. Also takes refusals of `readBearer`, which leave nothing to verify.
+   *
+   * @param caller the caller, if its token had been accepted before
+   */
+  refuse(refusal: Invalid, caller?: Caller): Invalid;
+
+  /**
+   * Whether this caller's token is still accepted; reports it to the listener if so. For code that remembers a caller together
+   * with its token.
+   */
+  accepts(caller: Caller): boolean;
+
+  /** Why the caller's token was revoked, or `null`. Also used to end streams in progress. */
+  revocationOf(caller: Caller): RevocationReason | null;
+}
+
+/** The key under which a token is remembered: the token itself is a secret, and longer. */
+export function hashOf(token: string): string {
+  return hash('sha256', token, 'base64url');
+}

@@ -1,0 +1,272 @@
+import type { ClientRequest, ClientRequestArgs, IncomingMessage } from 'node:http';
+import { Agent as HttpAgent, request as requestHttp } from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import type { Socket, TcpNetConnectOpts } from 'node:net';
+import { createSecureContext, type SecureContext } from 'node:tls';
+import { GrowingBytes, type Network } from '../../core/index.ts';
+import type { ProviderOptions, ProviderTls } from './options.ts';
+
+/** One request to the provider. */
+interface ProviderRequest {
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body, in ASCII; `null` for none. */
+  readonly body: string | null;
+  /** Aborts only when the time for the whole request is up. */
+  readonly deadline: AbortSignal;
+}
+
+export interface ProviderResponse {
+  readonly status: number;
+  /** The media type in lower case, without parameters; '' if none was sent. */
+  readonly mediaType: string;
+  readonly body: Buffer;
+}
+
+/** Without `fatal`: bytes that are not UTF-8 become U+FFFD. */
+const UTF8 = new TextDecoder();
+
+/** The members of a JSON object; `undefined` if the text is something else. A later duplicate replaces an earlier one. */
+export function jsonMembers(text: Buffer): ReadonlyMap<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(UTF8.decode(text));
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isObject ? new Map(Object.entries(value)) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The options that one request needs. */
+type ProviderLink = Pick<ProviderOptions, 'tls' | 'maxResponseBytes'>;
+
+/**
+ * Sends one request to the provider on a new connection. Node's client neither retries nor follows redirects, and a new
+ * connection cannot have been closed while idle, so a broken connection always concerns this request. Rejects with a
+ * `ProviderFault`.
+ */
+export function askProvider(
+  request: ProviderRequest,
+  link: ProviderLink,
+  network: Network,
+): Promise<ProviderResponse> {
+  return new Promise((resolve, reject) => {
+    const secure = request.url.startsWith('https:');
+    const outgoing = open(request, link, network, secure);
+    let connected = false;
+    let answered = false;
+    const fail = (error: unknown) => reject(faultOf(error, connected, request));
+
+    outgoing.once('socket', socket => {
+      socket.once(secure ? 'secureConnect' : 'connect', () => {
+        connected = true;
+      });
+    });
+    // More errors may follow the first; without a listener they would end the process.
+    outgoing.on('error', fail);
+    outgoing.once('response', response => {
+      answered = true;
+      readResponse(response, link.maxResponseBytes).then(resolve, fail);
+    });
+    // After an unrequested 101 Node closes the connection without a response or an error.
+    outgoing.once('close', () => {
+      if (!answered) fail(undefined);
+    });
+    outgoing.end(request.body ?? undefined);
+  });
+}
+
+function open(
+  request: ProviderRequest,
+  link: ProviderLink,
+  network: Network,
+  secure: boolean,
+): ClientRequest {
+  const options = {
+    method: request.method,
+    headers: {
+      ...request.headers,
+      // Ask for no compression: without this field any coding is acceptable (RFC 9110, 12.5.3), and nothing here decodes.
+      'accept-encoding': 'identity',
+      ...(request.body === null ? undefined : { 'content-length': Buffer.byteLength(request.body) }),
+    },
+    signal: request.deadline,
+  } as const;
+  // A separate agent makes a new connection, and closes it after the response.
+  if (!secure)
+    return requestHttp(request.url, {
+      ...options,
+      agent: agentOf(new HttpAgent(), network.connect, network),
+    });
+  const agent = agentOf(new HttpsAgent(), network.secureConnect, network);
+  // Node passes `secureContext` on to `secureConnect`, although its types do not say so.
+  const secured = { ...options, agent, secureContext: secureContextOf(link.tls) };
+  return requestHttps(request.url, secured);
+}
+
+/** Makes the agent connect with these options. Node passes more of them on than its types say. */
+function agentOf<A extends HttpAgent>(
+  agent: A,
+  connect: (options: TcpNetConnectOpts) => Socket,
+  { lookup }: Network,
+): A {
+  agent.createConnection = (options: ClientRequestArgs) =>
+    connect({ ...options, lookup } as TcpNetConnectOpts);
+  return agent;
+}
+
+async function readResponse(response: IncomingMessage, maxBytes: number): Promise<ProviderResponse> {
+  const joined = new GrowingBytes(maxBytes);
+  let body: Buffer = Buffer.alloc(0);
+  // Leaving the loop early destroys the connection; a truncated response throws.
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    if (body.length + chunk.length > maxBytes)
+      throw new ProviderFault('too_large', `the provider's response exceeds ${maxBytes} bytes`);
+    body = joined.join(body, chunk);
+  }
+  const [mediaType = ''] = (response.headers['content-type'] ?? '').split(';', 1);
+  return { status: response.statusCode ?? 0, mediaType: mediaType.trim().toLowerCase(), body };
+}
+
+function faultOf(error: unknown, connected: boolean, request: ProviderRequest): ProviderFault {
+  if (error instanceof ProviderFault) return error;
+  const where = new URL(request.url).origin;
+  if (!connected) {
+    const why = request.deadline.aborted ? 'no connection in time' : errorCode(error);
+    return new ProviderFault('unreachable', `cannot connect to ${where}: ${why}`);
+  }
+  if (request.deadline.aborted)
+    return new ProviderFault('timed_out', `${where} did not finish its response in time`);
+  const code = errorCode(error);
+  return code.startsWith('HPE_')
+    ? new ProviderFault('malformed', `${where} answered something that is not HTTP: ${code}`)
+    : new ProviderFault('reset', `${where} closed the connection before its response was complete: ${code}`);
+}
+
+/** Keeps only the code: other members of Node's errors may contain bytes of the response (`rawPacket`). */
+function errorCode(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' && /^[A-Z0-9_]{1,64}$/.test(code) ? code : 'no code';
+}
+
+const FIRST_MS = 500;
+const MAX_MS = 15_000;
+
+/**
+ * How long to wait after this many consecutive failures (from 1): 0.5 s doubled each time, at most 15 s, less up to a random
+ * half, so that replicas that lost a provider together do not return to it together.
+ *
+ * @param random a number from 0 up to but not including 1
+ */
+export function retryDelayMs(failures: number, random: number): number {
+  const full = Math.min(FIRST_MS * 2 ** (failures - 1), MAX_MS);
+  return full - (full / 2) * random;
+}
+
+/** The time until the next refresh: the period less up to a random tenth, so that replicas do not refresh together. */
+export function refreshDelayMs(periodMs: number, random: number): number {
+  return periodMs - (periodMs / 10) * random;
+}
+
+/** Fetches a JSON document from the provider. Rejects with a `ProviderFault`, also on any status but 200. */
+export async function getDocument(
+  url: string,
+  link: ProviderLink,
+  deadline: AbortSignal,
+  network: Network,
+): Promise<Buffer> {
+  const headers = { accept: 'application/json', 'user-agent': 'weir' };
+  const response = await askProvider({ method: 'GET', url, headers, body: null, deadline }, link, network);
+  if (response.status !== 200) {
+    throw new ProviderFault('refused', `${url} answered ${response.status}`, { status: response.status });
+  }
+  return response.body;
+}
+
+const contexts = new WeakMap<ProviderTls, SecureContext>();
+
+/**
+ * The keys and authorities for https with the provider. Made once for a configuration, because that blocks the process for a
+ * millisecond, and for 37 ms with the usual bundle of authorities. Throws if a certificate or key cannot be read.
+ */
+export function secureContextOf(tls: ProviderTls): SecureContext {
+  const known = contexts.get(tls);
+  if (known !== undefined) return known;
+  const made = createSecureContext({
+    ...(tls.ca === null ? undefined : { ca: tls.ca }),
+    ...(tls.certificate === null ? undefined : { cert: tls.certificate }),
+    ...(tls.key === null ? undefined : { key: tls.key }),
+  });
+  contexts.set(tls, made);
+  return made;
+}
+
+/**
+ * What went wrong between the gateway and the provider.
+ *
+ * - `unreachable`: no connection (refused, unknown name, failed TLS handshake, or not in time)
+ * - `timed_out`: connected, but the response was not complete in time
+ * - `reset`: the connection broke before the response was complete
+ * - `too_large`: the response is longer than allowed
+ * - `malformed`: the response is not HTTP
+ * - `refused`: the response is a refusal, by its status or its `error`
+ * - `nonsense`: the response claims success but is unusable
+ */
+type FaultKind = 'unreachable' | 'timed_out' | 'reset' | 'too_large' | 'malformed' | 'refused' | 'nonsense';
+
+/**
+ * The provider's errors that the gateway distinguishes: those of RFC 6749, 5.2, those intended for other endpoints (RFC 6749,
+ * 4.1.2.1; RFC 6750, 3.1; RFC 7009, 2.2.1; RFC 8628; OpenID Connect Core 1.0, 3.1.2.6), and Google's own for a wrong redirect
+ * URI.
+ */
+const OAUTH_ERRORS = [
+  'invalid_request',
+  'invalid_client',
+  'invalid_grant',
+  'unauthorized_client',
+  'unsupported_grant_type',
+  'invalid_scope',
+  'server_error',
+  'temporarily_unavailable',
+  'slow_down',
+  'interaction_required',
+  'redirect_uri_mismatch',
+  'invalid_token',
+  'unsupported_token_type',
+] as const;
+
+export type OAuthError = (typeof OAUTH_ERRORS)[number] | 'another';
+
+/** The provider's error if it is a known word, else `another`. */
+export function oauthError(word: string): OAuthError {
+  return OAUTH_ERRORS.find(known => known === word) ?? 'another';
+}
+
+/**
+ * A failed request to the provider, safe to log. Made only from what this room knows and never from library errors: those contain
+ * responses, request bodies and (`SyntaxError`) the first characters of a token.
+ */
+export class ProviderFault extends Error {
+  override readonly name = 'ProviderFault';
+  readonly kind: FaultKind;
+  /** The status of the provider's response, or `null`. */
+  readonly status: number | null;
+  /** The OAuth error in the provider's response, or `null`. */
+  readonly error: OAuthError | null;
+
+  constructor(
+    kind: FaultKind,
+    message: string,
+    response?: { readonly status: number; readonly error?: OAuthError },
+  ) {
+    // Skip the stack trace: these are expected, one for each refused code.
+    const limit = Error.stackTraceLimit;
+    Error.stackTraceLimit = 0;
+    super(message);
+    Error.stackTraceLimit = limit;
+    this.kind = kind;
+    this.status = response?.status ?? null;
+    this.error = response?.error ?? null;
+  }
+}

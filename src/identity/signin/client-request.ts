@@ -1,0 +1,201 @@
+import { createPrivateKey, type KeyObject, type webcrypto } from 'node:crypto';
+import {
+  allowInsecureRequests,
+  type ClientAuth,
+  ClientError,
+  ClientSecretBasic,
+  ClientSecretPost,
+  Configuration,
+  customFetch,
+  None,
+  PrivateKeyJwt,
+  TlsClientAuth,
+} from 'openid-client';
+import { type Permits, ProcessPermits } from '../../core/index.ts';
+import { askProvider, ProviderFault, type ProviderResponse } from './ask-provider.ts';
+import { refusedBy } from './failures.ts';
+import type { AssertionAlgorithm, ClientAuthentication, ClientOptions } from './options.ts';
+import type { Provider, ProviderMetadata } from './provider.ts';
+
+/** One request to an endpoint at which the gateway is a client. */
+interface ClientRequest<T> {
+  /** The endpoint's name in the log. */
+  readonly endpoint: string;
+  /** The statuses of a success. */
+  readonly successes: readonly number[];
+  /** The secrets in the request; they are cut out of the provider's explanation before it is logged. */
+  readonly secrets: readonly string[];
+  /** Has openid-client build the request, authenticate it and send it, with the `customFetch` of the configuration. */
+  send(configuration: Configuration, authenticate: ClientAuth): Promise<T>;
+  /** Reads a success; returns the part for openid-client. May throw a `ProviderFault`. */
+  read(response: ProviderResponse): Response;
+}
+
+/** The gateway as a client of the provider. The constructor throws a `TypeError` if the client's key is unusable. */
+export class ProviderClient {
+  readonly #options: ClientOptions;
+  readonly #provider: Provider;
+  readonly #authenticate: ClientAuth;
+
+  constructor(options: ClientOptions, provider: Provider) {
+    this.#options = options;
+    this.#provider = provider;
+    this.#authenticate = clientAuth(options.clientAuthentication);
+  }
+
+  /** The last known metadata of the provider; `undefined` until there is any. */
+  get metadata(): ProviderMetadata | undefined {
+    return this.#provider.metadata;
+  }
+
+  /**
+   * Makes one request, which only its own deadline can cancel. openid-client only sees successes: this class handles refusals,
+   * because the library skips the body of a refusal that has `WWW-Authenticate` or a 5xx status.
+   *
+   * Rejects with a `ProviderFault`, or with an error that holds nothing of what the library threw: its errors carry responses,
+   * and so tokens.
+   */
+  async ask<T>(request: ClientRequest<T>, metadata: ProviderMetadata): Promise<T> {
+    const configuration = libraryConfiguration(metadata, this.#options.clientId, this.#authenticate);
+    // Switch off the library's timeout, which restarts for each step and takes only whole milliseconds.
+    configuration.timeout = 0;
+    const { clock, network } = this.#provider.system;
+    const deadline = clock.signalAfter(this.#provider.options.timeoutMs);
+    let sent = false;
+    let fault: unknown;
+    configuration[customFetch] = async (url, { headers, body }) => {
+      try {
+        if (sent)
+          throw new ProviderFault('nonsense', `a second request to the ${request.endpoint} was prevented`);
+        sent = true;
+        const fields = { ...headers, 'user-agent': 'weir' };
+        const post = { method: 'POST', url, headers: fields, body: String(body), deadline } as const;
+        return this.#read(request, await askProvider(post, this.#provider.options, network));
+      } catch (error) {
+        fault = error;
+        throw error;
+      }
+    };
+    try {
+      return await request.send(configuration, this.#authenticate);
+    } catch (error) {
+      throw fault ?? unusable(request.endpoint, sent, error);
+    }
+  }
+
+  #read<T>({ endpoint, successes, secrets, read }: ClientRequest<T>, response: ProviderResponse): Response {
+    if (successes.includes(response.status)) return read(response);
+    const { clientAuthentication: own } = this.#options;
+    throw refusedBy(endpoint, response, 'secret' in own ? [...secrets, own.secret] : secrets);
+  }
+}
+
+/** Describes an unusable response only by the library's error code. If nothing was sent, the gateway is at fault. */
+function unusable(endpoint: string, sent: boolean, error: unknown): Error {
+  return sent && error instanceof ClientError && error.code !== undefined
+    ? new ProviderFault('nonsense', `the response of the ${endpoint} cannot be used: ${error.code}`)
+    : new Error(`a request to the ${endpoint} failed in the gateway`);
+}
+
+const CURVES: Readonly<Record<string, { curve: string; algorithm: AssertionAlgorithm }>> = {
+  prime256v1: { curve: 'P-256', algorithm: 'ES256' },
+  secp384r1: { curve: 'P-384', algorithm: 'ES384' },
+  secp521r1: { curve: 'P-521', algorithm: 'ES512' },
+};
+
+/** Translates the options for openid-client. Throws a `TypeError` with a message for the operator when a key is unusable. */
+export function clientAuth(authentication: ClientAuthentication): ClientAuth {
+  switch (authentication.kind) {
+    case 'client_secret_basic':
+      return ClientSecretBasic(authentication.secret);
+    case 'client_secret_post':
+      return ClientSecretPost(authentication.secret);
+    case 'private_key_jwt': {
+      const key = signingKey(authentication.key, authentication.algorithm);
+      return PrivateKeyJwt(authentication.keyId === null ? key : { key, kid: authentication.keyId });
+    }
+    case 'tls_client_auth':
+      return TlsClientAuth();
+    case 'none':
+      return None();
+  }
+}
+
+function signingKey(pem: string, algorithm: AssertionAlgorithm | null): webcrypto.CryptoKey {
+  const key = readKey(pem);
+  if (key.asymmetricKeyType === 'rsa') return rsaKey(key, algorithm ?? 'RS256');
+  if (key.asymmetricKeyType === 'ec') return ecKey(key, algorithm);
+  throw new TypeError(`a key of type ${key.asymmetricKeyType} cannot sign client assertions: use RSA or EC`);
+}
+
+function readKey(pem: string): KeyObject {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    // Drop the cause: an error about a private key must not reach the log.
+    throw new TypeError('the key is not an unencrypted private key in PEM form');
+  }
+}
+
+function rsaKey(key: KeyObject, algorithm: AssertionAlgorithm): webcrypto.CryptoKey {
+  if (algorithm.startsWith('ES')) throw new TypeError(`an RSA key cannot sign ${algorithm}`);
+  const name = algorithm.startsWith('PS') ? 'RSA-PSS' : 'RSASSA-PKCS1-v1_5';
+  return key.toCryptoKey({ name, hash: `SHA-${algorithm.slice(2)}` }, false, ['sign']);
+}
+
+function ecKey(key: KeyObject, algorithm: AssertionAlgorithm | null): webcrypto.CryptoKey {
+  const known = CURVES[key.asymmetricKeyDetails?.namedCurve ?? ''];
+  if (known === undefined) throw new TypeError('an EC key must be on P-256, P-384 or P-521');
+  if (algorithm !== null && algorithm !== known.algorithm) {
+    throw new TypeError(`an EC key on ${known.curve} signs ${known.algorithm}, not ${algorithm}`);
+  }
+  return key.toCryptoKey({ name: 'ECDSA', namedCurve: known.curve }, false, ['sign']);
+}
+
+/** The provider and its client as openid-client's `Configuration`. It is mutable and cheap, so each use makes its own. */
+export function libraryConfiguration(
+  metadata: ProviderMetadata,
+  clientId: string,
+  authentication: ClientAuth,
+): Configuration {
+  const endpoints = {
+    authorization_endpoint: metadata.authorizationEndpoint,
+    token_endpoint: metadata.tokenEndpoint,
+    revocation_endpoint: metadata.revocationEndpoint,
+    introspection_endpoint: metadata.introspectionEndpoint,
+  };
+  const known = Object.fromEntries(Object.entries(endpoints).filter(([, url]) => url !== null));
+  const server = { issuer: metadata.issuer, ...known };
+  const configuration = new Configuration(server, clientId, undefined, authentication);
+  // provider.ts already decided which addresses may be plain http.
+  allowInsecureRequests(configuration);
+  return configuration;
+}
+
+/** The share of the requests in flight that one address may hold. */
+const SHARE = 1 / 4;
+
+/**
+ * Counts requests to the provider in flight, in total and per address, so that one client with slow requests cannot keep everyone
+ * else from signing in.
+ */
+export class ProviderRequests {
+  readonly #permits: Permits;
+  readonly #max: number;
+
+  /** @param max the maximum in total, at least 1 */
+  constructor(max: number, permits: Permits = new ProcessPermits()) {
+    this.#permits = permits;
+    this.#max = max;
+  }
+
+  /** Counts another request and returns true, unless the total or the address has no room. */
+  take(address: string): boolean {
+    const share = Math.max(1, Math.floor(this.#max * SHARE));
+    return this.#permits.take(address, this.#max, share) === null;
+  }
+
+  giveBack(address: string): void {
+    this.#permits.giveBack(address);
+  }
+}

@@ -1,0 +1,215 @@
+import type { GatewayErrorOptions, GrantKind, RedeemOutcome } from '../../core/index.ts';
+import { GatewayError, retryAfterField } from '../../core/index.ts';
+import type { OAuthError, ProviderResponse } from './ask-provider.ts';
+import { jsonMembers, oauthError, ProviderFault } from './ask-provider.ts';
+
+/** How each kind of request to the provider can fail. */
+export type ProviderFailure = Extract<
+  RedeemOutcome,
+  'gateway_refused' | 'not_ready' | 'overloaded' | 'unreachable' | 'timed_out' | 'broken' | 'fault'
+>;
+
+/** A failed operation: its name in the log and in metrics, and the client's error. */
+export interface Failure<Outcome extends string> {
+  readonly outcome: Outcome;
+  readonly error: GatewayError;
+}
+
+/** A client's error without its message. */
+export type ErrorKind = Omit<GatewayErrorOptions, 'message' | 'cause'>;
+
+const UNAVAILABLE: ErrorKind = { status: 503, side: 'provider', fields: retryAfterField(5_000) };
+const GATEWAY_FAULT: ErrorKind = { status: 500, side: 'gateway' };
+
+/** The client's errors when a sign-in, a refresh or a sign-out fails. */
+export const ERROR_KINDS: Readonly<Record<ProviderFailure, ErrorKind>> = {
+  gateway_refused: GATEWAY_FAULT,
+  not_ready: UNAVAILABLE,
+  overloaded: { ...UNAVAILABLE, side: 'gateway', fields: retryAfterField(1_000), cap: 'max_in_flight' },
+  unreachable: UNAVAILABLE,
+  timed_out: { status: 504, side: 'provider' },
+  broken: UNAVAILABLE,
+  fault: GATEWAY_FAULT,
+};
+
+/**
+ * Turns an error of `ProviderClient.ask` into an outcome, with a cause that is safe to log.
+ *
+ * @param doing what failed, for the log: "signing out"
+ * @param grantRefused the outcome if the provider refuses the code or token in the request
+ */
+export function judgeFailure<Refused extends string>(
+  error: unknown,
+  doing: string,
+  grantRefused: Refused,
+): { readonly outcome: ProviderFailure | Refused; readonly cause: Error } {
+  if (!(error instanceof ProviderFault))
+    return { outcome: 'fault', cause: new Error(`${doing} failed in the gateway`) };
+  const judgement = judgeFault(error);
+  return { outcome: judgement === 'grant_refused' ? grantRefused : judgement, cause: error };
+}
+
+function judgeFault(fault: ProviderFault): ProviderFailure | 'grant_refused' {
+  switch (fault.kind) {
+    case 'unreachable':
+    case 'timed_out':
+      return fault.kind;
+    case 'refused':
+      return judgeResponse(fault.status ?? 0, fault.error);
+    case 'reset':
+    case 'too_large':
+    case 'malformed':
+    case 'nonsense':
+      return 'broken';
+  }
+}
+
+/** RFC 6749, 5.2. A status that means trouble or throttling takes precedence over the body. */
+function judgeResponse(status: number, error: OAuthError | null): ProviderFailure | 'grant_refused' {
+  if (status === 408 || status === 429 || status < 400 || status >= 500) return 'broken';
+  switch (error) {
+    // The client's code, redirect URI or refresh token. Google has its own error for the latter.
+    case 'invalid_grant':
+    case 'invalid_request':
+    case 'redirect_uri_mismatch':
+    case 'invalid_token':
+    // The user must sign in again: Entra ID says this about codes issued before its rules changed.
+    case 'interaction_required':
+      return 'grant_refused';
+    // Temporary (RFC 6749, 4.1.2.1 defines the first two for the authorization endpoint).
+    case 'temporarily_unavailable':
+    case 'server_error':
+    case 'slow_down':
+      return 'broken';
+    case null:
+      return judgeStatus(status);
+    // The gateway as a client, or its kind of request, is refused.
+    case 'invalid_client':
+    case 'unauthorized_client':
+    case 'unsupported_grant_type':
+    case 'unsupported_token_type':
+    case 'invalid_scope':
+    case 'another':
+      return 'gateway_refused';
+  }
+}
+
+/** Interprets a response without an OAuth error: it comes from a proxy on the way, or from a wrong address. */
+function judgeStatus(status: number): ProviderFailure | 'grant_refused' {
+  // The request was too long, and only the client's part of it varies in length.
+  if (status === 413 || status === 414 || status === 431) return 'grant_refused';
+  return status === 401 || status === 403 ? 'gateway_refused' : 'broken';
+}
+
+/**
+ * The refusal in an unsuccessful response, in our own words. Reads the provider's error before removing secrets: a code of `a`,
+ * cut out of `invalid_grant`, must not turn a refused code into a fault of the gateway.
+ *
+ * @param endpoint its name in the log
+ */
+export function refusedBy(
+  endpoint: string,
+  { status, body }: Pick<ProviderResponse, 'status' | 'body'>,
+  secrets: readonly string[],
+): ProviderFault {
+  const members = jsonMembers(body);
+  const said = members?.get('error');
+  if (typeof said !== 'string' || said === '')
+    return new ProviderFault('refused', `the ${endpoint} answered ${status}`, { status });
+  const error = oauthError(said);
+  const word = error === 'another' ? redact(said, secrets) : error;
+  const why = members?.get('error_description');
+  const description = typeof why === 'string' ? redact(why, secrets) : '';
+  const message = `the ${endpoint} answered ${status} ${word}${description === '' ? '' : ` (${description})`}`;
+  return new ProviderFault('refused', message, { status, error });
+}
+
+const MAX_LENGTH = 200;
+const REMOVED = '[...]';
+/** Marks a removed secret until its word is removed; no plain word contains it. One character, so text never grows. */
+const CUT = '*';
+
+/**
+ * An ordinary word, or an identifier like `invalid_grant`: no digits, no capitals after small letters, and too short for a
+ * token.
+ */
+const PLAIN_WORD = /^(?=.{1,24}$)[("']*[A-Za-z](?:[a-z_'-]*|[A-Z_]*)[.,:;)"']*$/;
+
+/**
+ * Makes the provider's explanation safe to log: removes the known secrets and every word that could be a code or a token. "Code
+ * not valid" stays unchanged, so an operator can distinguish one `invalid_grant` from another.
+ */
+export function redact(text: string, secrets: readonly string[]): string {
+  let quiet = text;
+  // Longest first: removing a short secret from a longer one would leave pieces of the longer.
+  for (const secret of [...secrets].sort((a, b) => b.length - a.length)) {
+    if (secret !== '') quiet = quiet.replaceAll(secret, CUT);
+  }
+  const words = quiet.split(/[^\x21-\x7e]+/, 40).filter(word => word !== '');
+  return words
+    .map(word => (PLAIN_WORD.test(word) ? word : REMOVED))
+    .join(' ')
+    .slice(0, MAX_LENGTH);
+}
+
+/** How redeeming a valid request can fail. */
+export type FailedOutcome = ProviderFailure | 'code_refused' | 'token_refused';
+
+const REFUSED = { code: 'code_refused', refresh_token: 'token_refused' } as const;
+
+const KINDS: Readonly<Record<FailedOutcome, ErrorKind>> = {
+  ...ERROR_KINDS,
+  code_refused: { status: 400, side: 'client' },
+  // A refresh token is a credential: 401, which counts as an invalid request, and a challenge (RFC 9110, 15.5.2).
+  token_refused: { status: 401, fields: ['WWW-Authenticate', 'Bearer'] },
+};
+
+/** The client's messages. They only say what to do about the request, since that is all a client can act on. */
+function messagesFor(
+  what: 'code' | 'refresh token',
+  operation: string,
+): Readonly<Record<FailedOutcome, string>> {
+  const unused = `The ${what} was not used; try again with the same one.`;
+  const perhapsSpent = `The ${what} may be spent; if so, start the sign-in again.`;
+  return {
+    code_refused:
+      'The code was not accepted: it is unknown, expired or already used, or redirectUri is not exactly the one it was obtained with. Start the sign-in again.',
+    token_refused:
+      'The refresh token was not accepted: it is unknown, expired, revoked or already used. Start the sign-in again.',
+    gateway_refused: `${operation} is not possible at the moment because of a fault in this service.`,
+    not_ready: `The identity provider could not be reached yet. ${unused}`,
+    overloaded: `Too many requests to the identity provider are under way. ${unused}`,
+    unreachable: `The identity provider cannot be reached. ${unused}`,
+    timed_out: `The identity provider did not answer in time. ${perhapsSpent}`,
+    broken: `The identity provider failed. ${perhapsSpent}`,
+    fault: 'Internal fault.',
+  };
+}
+
+const MESSAGES: Readonly<Record<GrantKind, ReturnType<typeof messagesFor>>> = {
+  code: messagesFor('code', 'Sign-in'),
+  refresh_token: messagesFor('refresh token', 'A refresh of tokens'),
+};
+
+/** The failure for clients that request the login page before the provider's endpoints are known. They have sent no secret. */
+export function noLoginPageYet(): GatewayError {
+  return new GatewayError({
+    ...KINDS.not_ready,
+    message:
+      'The identity provider could not be reached yet, so the address of its login page is not known. Try again shortly.',
+  });
+}
+
+/** The failure with this outcome. `cause` is logged and must be safe for that. */
+export function failure(grant: GrantKind, outcome: FailedOutcome, cause?: Error): Failure<FailedOutcome> {
+  return {
+    outcome,
+    error: new GatewayError({ ...KINDS[outcome], message: MESSAGES[grant][outcome], cause }),
+  };
+}
+
+/** Turns an error of redeeming a grant into an outcome. */
+export function failureOf(grant: GrantKind, error: unknown): Failure<FailedOutcome> {
+  const { outcome, cause } = judgeFailure(error, 'redeeming', REFUSED[grant]);
+  return failure(grant, outcome, cause);
+}

@@ -1,0 +1,179 @@
+import { buildAuthorizationUrl, None } from 'openid-client';
+import {
+  type Clock,
+  GatewayError,
+  type GrantKind,
+  type Permits,
+  type SignInListener,
+} from '../../core/index.ts';
+import { libraryConfiguration, ProviderClient, ProviderRequests } from './client-request.ts';
+import { type FailedOutcome, type Failure, failure, failureOf, noLoginPageYet } from './failures.ts';
+import type { SignInOptions } from './options.ts';
+import type { Provider, ProviderMetadata } from './provider.ts';
+import type { Grant } from './read-request.ts';
+import { codeGrant, readRefreshToken, readRequest, redirectRefusal, refreshGrant } from './read-request.ts';
+import { SignOut } from './sign-out.ts';
+import { readTokenResponse, requestTokens } from './token-request.ts';
+
+/** A successful response of a sign-in endpoint. */
+export interface SignInResponse {
+  /** 204 has no body. */
+  readonly status: 200 | 204;
+  /** All fields except the framing: `Content-Type`, and `Cache-Control` with tokens. */
+  readonly fields: readonly string[];
+  /** JSON in UTF-8. */
+  readonly body: Buffer;
+}
+
+interface SignInDependencies {
+  readonly provider: Provider;
+  readonly clock: Clock;
+  readonly listener: Pick<SignInListener, 'redeemed' | 'signedOut'>;
+  /** The permits of requests to the provider, by client address. Default: separate permits. */
+  readonly permits?: Permits | undefined;
+  /** Called when tokens arrive with a not-before mark above 0, before the client gets them. */
+  readonly learnedMark: (subject: string, notBefore: number) => void;
+}
+
+const SIGNED_OUT: SignInResponse = { status: 204, fields: [], body: Buffer.alloc(0) };
+
+type Ended =
+  | { readonly outcome: 'success'; readonly response: SignInResponse }
+  | Failure<FailedOutcome>
+  | { readonly outcome: 'bad_body'; readonly error: GatewayError };
+
+const JSON_FIELDS = ['Content-Type', 'application/json'] as const;
+/** Tokens must not be cached (RFC 6749, 5.1). */
+const TOKEN_FIELDS = [...JSON_FIELDS, 'Cache-Control', 'no-store'] as const;
+
+/**
+ * The sign-in endpoints (docs/contract.md, 1). One per configuration; the provider is injected because it outlives a reload. The
+ * constructor throws a `TypeError` for options in which `optionErrors` finds an error.
+ */
+export class SignIn {
+  readonly #options: SignInOptions;
+  readonly #parts: SignInDependencies;
+  readonly #client: ProviderClient;
+  readonly #redirects: ReadonlySet<string> | undefined;
+  #url: { readonly metadata: ProviderMetadata; readonly response: SignInResponse } | undefined;
+  readonly #inFlight: ProviderRequests;
+  readonly #signOut: SignOut;
+
+  constructor(options: SignInOptions, parts: SignInDependencies) {
+    this.#options = options;
+    this.#parts = parts;
+    const { provider, clock, listener, permits } = parts;
+    const inFlight = new ProviderRequests(options.maxInFlight, permits);
+    const client = new ProviderClient(options, provider);
+    this.#inFlight = inFlight;
+    this.#client = client;
+    this.#signOut = new SignOut(options.signOutEnds, { clock, listener, client, inFlight });
+    this.#redirects =
+      options.redirectAllowList === null
+        ? undefined
+        : new Set([...options.redirectAllowList, options.redirectUri]);
+  }
+
+  /** The provider that users sign in at. */
+  get issuer(): string {
+    return this.#parts.provider.options.issuer;
+  }
+
+  /** `GET /v1/anonymous/authorize-url`: the same bytes until the provider's metadata changes. */
+  authorizeUrl(): SignInResponse | GatewayError {
+    const { metadata } = this.#client;
+    if (metadata === undefined) return noLoginPageYet();
+    if (this.#url?.metadata !== metadata) {
+      const url = authorizeUrl(metadata, this.#options);
+      this.#url = { metadata, response: { status: 200, fields: JSON_FIELDS, body: json({ url }) } };
+    }
+    return this.#url.response;
+  }
+
+  /**
+   * `POST /v1/anonymous/auth`: exchanges the code in the body for tokens. Never rejects. Cannot be cancelled: it runs to its end,
+   * for the provider's timeout at most, whether or not the client is still waiting.
+   *
+   * @param address the key of the client's address, which limits its share of the requests in flight
+   */
+  redeem(body: Buffer, address: string): Promise<SignInResponse | GatewayError> {
+    return this.#announce('code', () => this.#redeem(this.#codeGrantIn(body), address));
+  }
+
+  /** The path `sign_in.refresh`: exchanges the refresh token in the body for new tokens, in the same way. */
+  refresh(body: Buffer, address: string): Promise<SignInResponse | GatewayError> {
+    return this.#announce('refresh_token', () => this.#redeem(refreshGrantIn(body), address));
+  }
+
+  /**
+   * The path `sign_in.sign_out`: ends the refresh token in the body at the provider, in the same way.
+   *
+   * @param endSession ends the client's session in the gateways: see `SignOut.run`
+   */
+  async signOut(
+    body: Buffer,
+    address: string,
+    endSession: () => Promise<void>,
+  ): Promise<SignInResponse | GatewayError> {
+    return (await this.#signOut.run(body, address, endSession)) ?? SIGNED_OUT;
+  }
+
+  async #announce(grant: GrantKind, attempt: () => Promise<Ended>): Promise<SignInResponse | GatewayError> {
+    const startedMs = this.#parts.clock.monotonicMs();
+    const ended = await attempt();
+    const error = ended.outcome === 'success' ? null : ended.error;
+    const durationMs = this.#parts.clock.monotonicMs() - startedMs;
+    this.#parts.listener.redeemed({ grant, outcome: ended.outcome, durationMs, error });
+    return ended.outcome === 'success' ? ended.response : ended.error;
+  }
+
+  #codeGrantIn(body: Buffer): Grant | GatewayError {
+    const request = readRequest(body);
+    if (request instanceof GatewayError) return request;
+    return this.#redirects?.has(request.redirectUri) === false ? redirectRefusal() : codeGrant(request);
+  }
+
+  async #redeem(grant: Grant | GatewayError, address: string): Promise<Ended> {
+    if (grant instanceof GatewayError) return { outcome: 'bad_body', error: grant };
+    const { metadata } = this.#client;
+    if (metadata === undefined) return failure(grant.kind, 'not_ready');
+    if (!this.#inFlight.take(address)) return failure(grant.kind, 'overloaded');
+    try {
+      return await this.#trade(grant, metadata);
+    } catch (error) {
+      return failureOf(grant.kind, error);
+    } finally {
+      this.#inFlight.giveBack(address);
+    }
+  }
+
+  async #trade(grant: Grant, metadata: ProviderMetadata): Promise<Ended> {
+    const members = await requestTokens(grant, this.#client, metadata);
+    const nowSeconds = this.#parts.clock.epochMs() / 1_000;
+    const { response, mark } = readTokenResponse(members, this.#options.scope, nowSeconds);
+    if (mark !== undefined) this.#parts.learnedMark(mark.subject, mark.notBefore);
+    return { outcome: 'success', response: { status: 200, fields: TOKEN_FIELDS, body: json(response) } };
+  }
+}
+
+function refreshGrantIn(body: Buffer): Grant | GatewayError {
+  const token = readRefreshToken(body);
+  return token instanceof GatewayError ? token : refreshGrant(token);
+}
+
+function json(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}
+
+/**
+ * The URL of the page where a user signs in, with `client_id`, `redirect_uri`, `response_type=code` and `scope`. It is the same
+ * for everyone, so it has no `state`, `nonce` or `code_challenge`: clients that want them add them.
+ */
+export function authorizeUrl(
+  metadata: ProviderMetadata,
+  options: Pick<SignInOptions, 'clientId' | 'redirectUri' | 'scope'>,
+): string {
+  const configuration = libraryConfiguration(metadata, options.clientId, None());
+  return buildAuthorizationUrl(configuration, { redirect_uri: options.redirectUri, scope: options.scope })
+    .href;
+}

@@ -1,0 +1,151 @@
+import type { Allowance, AllowanceReading, AllowanceStore, CountedIn, Limit } from '../../index.ts';
+import { isSharedRole } from '../../index.ts';
+import {
+  type Health,
+  type RedisConnection,
+  RedisError,
+  type RedisScript,
+  replyTo,
+} from '../connection/index.ts';
+import { COUNT_LEASES, DROP, READ_ALLOWANCES } from './counter-scripts.ts';
+import type { Fallback } from './fallback.ts';
+import type { Keys } from './keys.ts';
+import { textOf } from './plan.ts';
+
+export interface RedisAllowancesDependencies {
+  readonly connection: Pick<RedisConnection, 'run'>;
+  readonly health: Pick<Health, 'isShared' | 'failed'>;
+  readonly keys: Keys;
+  readonly fallback: Fallback;
+  readonly keysPerCaller: () => number;
+}
+
+/** How many limits one command reads: few enough to block Redis for less than a millisecond. */
+const PORTION = 100;
+
+/** Shows and resets the counters in Redis, or those that replace them while it is unavailable. */
+export class RedisAllowances implements AllowanceStore {
+  readonly #dependencies: RedisAllowancesDependencies;
+
+  constructor(dependencies: RedisAllowancesDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  async read(
+    limits: readonly Limit[],
+    caller: string,
+    main: string,
+    concurrent: readonly Limit[] = [],
+  ): Promise<AllowanceReading | null> {
+    const { health, fallback } = this.#dependencies;
+    if (health.isShared) {
+      try {
+        const portions = portionsOf(limits).map(portion => this.#readPortion(portion, caller, main));
+        const inFlight = portionsOf(concurrent).map(portion => this.#countLeases(portion, caller, main));
+        return {
+          countedIn: 'redis',
+          allowances: (await Promise.all(portions)).flat(),
+          inFlight: (await Promise.all(inFlight)).flat(),
+        };
+      } catch (error) {
+        health.failed(RedisError.of(error));
+      }
+    }
+    return fallback.allowances?.read(limits, caller, main, concurrent) ?? null;
+  }
+
+  async reset(limits: readonly Limit[], caller: string, main: string | null): Promise<CountedIn | null> {
+    const { health, fallback } = this.#dependencies;
+    const local = (await fallback.allowances?.reset(limits, caller, main)) ?? null;
+    if (!health.isShared) return local;
+    try {
+      await Promise.all(portionsOf(limits).map(portion => this.#resetPortion(portion, caller, main)));
+      return 'redis';
+    } catch (error) {
+      health.failed(RedisError.of(error));
+      return local;
+    }
+  }
+
+  async #readPortion(limits: readonly Limit[], caller: string, main: string): Promise<Allowance[]> {
+    const { keys, keysPerCaller } = this.#dependencies;
+    const [first] = limits;
+    const isShared = first !== undefined && isSharedRole(first.role);
+    const most = main === '' || isShared ? 0 : keysPerCaller();
+    const names = isShared ? [keys.shared(first, main)] : this.#ownKeys(limits, caller, main);
+    const reply = await this.#run(READ_ALLOWANCES, names, [textOf(limits), String(most)]);
+    return readReply(reply, limits);
+  }
+
+  async #countLeases(limits: readonly Limit[], caller: string, main: string): Promise<number[]> {
+    const { keys } = this.#dependencies;
+    const own = keys.caller(caller);
+    const counts = await this.#run(
+      COUNT_LEASES,
+      limits.map(limit => keys.leases(own, limit, main)),
+      [],
+    );
+    if (Array.isArray(counts) && counts.length === limits.length && counts.every(Number.isSafeInteger))
+      return counts;
+    throw UNEXPECTED;
+  }
+
+  /** The keys of a caller, in the order of the scripts. */
+  #ownKeys(limits: readonly Limit[], caller: string, main: string): string[] {
+    const { keys } = this.#dependencies;
+    const own = keys.caller(caller);
+    const counters = limits.map(limit =>
+      limit.role === 'global' ? keys.global(own, limit) : keys.own(own, limit, main),
+    );
+    if (main === '') return counters;
+    const others = limits.filter(({ role }) => role === 'caller').map(limit => keys.others(own, limit));
+    return others.length === 0 ? counters : [...counters, keys.parts(own), ...others];
+  }
+
+  async #resetPortion(limits: readonly Limit[], caller: string, main: string | null): Promise<void> {
+    const { keys } = this.#dependencies;
+    const [first] = limits;
+    if (first !== undefined && isSharedRole(first.role)) {
+      await this.#run(DROP, [keys.shared(first, main ?? '')], []);
+      return;
+    }
+    const own = keys.caller(caller);
+    const counted = limits.filter(({ role }) => role === 'caller');
+    // The caller may hold the maximum of values: further ones share a counter.
+    const counters = counted.flatMap(limit => [keys.own(own, limit, main ?? ''), keys.others(own, limit)]);
+    const global = limits.filter(({ role }) => role === 'global').map(limit => keys.global(own, limit));
+    const starts = main === '' ? [] : counted.map(limit => keys.own(own, limit, main ?? ''));
+    const names = [...global, ...counters, ...(starts.length > 0 ? [keys.parts(own)] : [])];
+    await this.#run(DROP, names, starts);
+  }
+
+  #run(script: RedisScript, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return replyTo(reply => this.#dependencies.connection.run(script, keys, args, reply));
+  }
+}
+
+const UNEXPECTED = new RedisError('error', 'Redis gave an unexpected reply to the allowance script');
+
+/**
+ * Splits limits into portions, in order. A shared one has its own, since in a cluster it may be anywhere; the caller's own are in
+ * one place.
+ */
+function portionsOf(limits: readonly Limit[]): Limit[][] {
+  const portions: Limit[][] = [];
+  for (const limit of limits) {
+    const last = portions.at(-1);
+    const isApart = isSharedRole(limit.role) || isSharedRole(last?.[0]?.role ?? 'caller');
+    if (last === undefined || isApart || last.length === PORTION) portions.push([limit]);
+    else last.push(limit);
+  }
+  return portions;
+}
+
+function readReply(reply: unknown, limits: readonly Limit[]): Allowance[] {
+  const numbers = Array.isArray(reply) ? reply.map(Number) : [];
+  return limits.map(({ units }, at) => {
+    const [remaining = Number.NaN, resetAtMs = Number.NaN, waitMs = Number.NaN] = numbers.slice(3 * at);
+    if (![remaining, resetAtMs, waitMs].every(Number.isSafeInteger)) throw UNEXPECTED;
+    return { units, remaining, resetAtMs, waitMs };
+  });
+}

@@ -1,0 +1,240 @@
+import type { LimitedRequest } from '../../../config/index.ts';
+import type { ClaimedValues, DecisionOutcome, RestrictedBy, UncheckedLine } from '../../../core/index.ts';
+import { CALL_PROTOCOLS, isAccessValue, RpcCode } from '../../../core/index.ts';
+import { GRPC_METHOD } from '../../../gateway/routing/index.ts';
+import { addressKey } from '../../../wire/http/index.ts';
+
+/** The outcome of a request in the log. `undecided`: the limits were not checked, but the end of the request is an offence. */
+type LoggedOutcome = DecisionOutcome | 'restricted' | 'blocked' | 'undecided';
+
+/**
+ * A line of the access log about a request that the limits decided on, or that counts towards a restriction. Its host is as
+ * configured ('' if no configured name matches), its path has a pseudonym for each segment that the client chose, and its caller
+ * and groups are pseudonyms, or the key of an address.
+ */
+export interface LoggedRequest extends LimitedRequest {
+  readonly kind: 'decide';
+  /**
+   * The part that the line covers: a complete request, the beginning of one that is still running, or the end of one that began
+   * on an earlier line.
+   */
+  readonly part: 'whole' | 'begin' | 'end';
+  /** When the line was written, in milliseconds since the epoch. */
+  readonly writtenAtMs: number;
+  readonly decidedAtMs: number;
+  /** The number of the request in its gateway process. */
+  readonly sequence: number;
+  readonly instance: string;
+  readonly keyId: string;
+  /** The address of the client. */
+  readonly client: string;
+  readonly bucket: string | null;
+  readonly outcome: LoggedOutcome;
+  /** The facts for restrictions; `null` for most lines. */
+  readonly facts: RestrictionFacts | null;
+  /** True if the service denied access (401, 403, 404), which returns a unit of a resource limit. */
+  readonly denied: boolean;
+}
+
+/** A line as read. `early`: a request refused with 429 before the limits were checked. */
+type LogLine = LoggedRequest | 'early' | 'other' | 'broken';
+
+const PARTS: Readonly<Record<string, 'whole' | 'begin'>> = { access: 'whole', admission: 'begin' };
+
+/**
+ * Reads a line. `other`: a line without a decision. `broken`: not a line of a gateway's access log, or one without a field that a
+ * replay needs, such as lines of earlier versions.
+ */
+export function readLogLine(line: string): LogLine {
+  const isObject = line.startsWith('{"') && line.endsWith('}');
+  if (!isObject) return 'broken';
+  if (!line.includes(',"decision":"') && !line.includes(',"restricted":"') && !line.includes(',"offenceAt":'))
+    return line.includes('"status":429') ? undecided(fieldsOf(line)) : 'other';
+  const fields = fieldsOf(line);
+  return fields === null ? 'broken' : requestOf(fields);
+}
+
+/** Classifies a line without a decision. */
+function undecided(fields: UncheckedLine | null): 'early' | 'other' {
+  return fields?.type === 'access' && fields.status === 429 ? 'early' : 'other';
+}
+
+function fieldsOf(line: string): UncheckedLine | null {
+  try {
+    const value: unknown = JSON.parse(line);
+    return value !== null && typeof value === 'object' ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function requestOf(fields: UncheckedLine): LogLine {
+  const { decision, draws } = fields;
+  // The log omits the path if no route matches it. Such a request consumes no bucket.
+  const isUnserved = fields.path === undefined && (draws === 'global' || draws === 'none');
+  if (decision !== undefined) {
+    const outcome = isAccessValue('decision', decision) ? decision : null;
+    return built(isUnserved ? { ...fields, path: '' } : fields, outcome);
+  }
+  const outcome = outcomeBefore(fields);
+  if (outcome === null) return undecided(fields);
+  const place = isAccessValue('path', fields.path) ? {} : { path: '', draws: 'none' };
+  return built(
+    { ...fields, ...place, decidedAt: fields.decidedAt ?? fields.offenceAt, bucket: null },
+    outcome,
+  );
+}
+
+/** Groups and numbers in an unknown form are omitted, as if the token did not have them. */
+function claimedIn({ groups, numbers }: UncheckedLine): ClaimedValues | null {
+  if (groups === undefined && numbers === undefined) return null;
+  return {
+    groups: new Map(isAccessValue('groups', groups) ? Object.entries(groups as Record<string, string>) : []),
+    numbers: new Map(
+      isAccessValue('numbers', numbers) ? Object.entries(numbers as Record<string, number>) : [],
+    ),
+  };
+}
+
+/** Builds the request from the fields of its line, or reports the line as broken. `outcome`: `null` if unknown. */
+function built(fields: UncheckedLine, outcome: LoggedOutcome | null): LogLine {
+  const { type, method, path, client, instance, keyId, sequence, decidedAt, bucket, draws = 'all' } = fields;
+  const { status, upstreamMs, protocol, caller, class: callerClass, host = '' } = fields;
+  const part = typeof type === 'string' && Object.hasOwn(PARTS, type) ? PARTS[type] : undefined;
+  if (part === undefined) return 'other';
+  const writtenAtMs = isAccessValue('time', fields.time) ? Date.parse(fields.time) : Number.NaN;
+  if (!isAccessValue('method', method) || !isAccessValue('path', path)) return 'broken';
+  if (!isAccessValue('host', host)) return 'broken';
+  if (!isAccessValue('client', client) || !isAccessValue('instance', instance)) return 'broken';
+  if (!isAccessValue('keyId', keyId) || !isAccessValue('requestId', fields.requestId)) return 'broken';
+  if (!isMoment(decidedAt, writtenAtMs) || !isAccessValue('sequence', sequence)) return 'broken';
+  if (!isAccessValue('class', callerClass) || !isAccessValue('draws', draws)) return 'broken';
+  if (outcome === null || !isAccessValue('bucket', bucket)) return 'broken';
+  return {
+    kind: 'decide',
+    part: fields.lasted === true || outcome === 'undecided' ? 'end' : part,
+    writtenAtMs,
+    decidedAtMs: decidedAt,
+    sequence,
+    instance,
+    keyId,
+    method: isAccessValue('protocol', protocol) && CALL_PROTOCOLS.has(protocol) ? GRPC_METHOD : method,
+    host,
+    path,
+    client,
+    callerClass,
+    caller: isAccessValue('caller', caller) ? caller : addressKey(client),
+    claimed: claimedIn(fields),
+    consumes: draws,
+    bucket,
+    outcome,
+    facts: restrictionFacts(fields, { status, method, sequence, writtenAtMs }),
+    denied: typeof upstreamMs === 'number' && (status === 401 || status === 403 || status === 404),
+  };
+}
+
+/** The facts about restrictions in a line. */
+interface RestrictionFacts {
+  /** What refused the request before its limits were checked; `null` if nothing did. */
+  readonly restrictedBy: RestrictedBy | null;
+  /** True if the request was refused before its token was checked. */
+  readonly isCallerUnknown: boolean;
+  readonly isPreflight: boolean;
+  /** True if the caller was under `never_restrict`. */
+  readonly isSpared: boolean;
+  /** The pseudonym of the webhook; '' if the request called none. */
+  readonly webhook: string;
+  /** How the request counted towards a restriction; `null` if it did not. */
+  readonly offence: Offence | null;
+  /** When the unit consumed of a resource limit was returned; `null` if the line does not say. */
+  readonly returned: LoggedMoment | null;
+}
+
+/** A time between the decisions about other requests. */
+interface LoggedMoment {
+  readonly atMs: number;
+  /** The number of the latest request at that time. */
+  readonly after: number;
+}
+
+/** When, and by which rule, a request counted towards a restriction. */
+export interface Offence extends LoggedMoment {
+  readonly reason: 'invalid_requests' | 'webhook_not_found';
+  /** True if the line, of an earlier version, does not say when: then the time of the line is used. */
+  readonly isGuessed: boolean;
+}
+
+/** The fields of all lines that offences depend on. */
+interface CommonFacts {
+  readonly status: unknown;
+  readonly method: string;
+  readonly sequence: number;
+  readonly writtenAtMs: number;
+}
+
+/** Maximum difference between the times of a decision and its line: the clock of a shared store may differ. */
+const MAX_BEHIND_MS = 86_400_000;
+const MAX_AHEAD_MS = 60_000;
+
+/** Returns whether a value is a time consistent with that of its line. */
+function isMoment(value: unknown, writtenAtMs: number): value is number {
+  if (!isAccessValue('decidedAt', value)) return false;
+  return value <= writtenAtMs + MAX_AHEAD_MS && value >= writtenAtMs - MAX_BEHIND_MS;
+}
+
+/**
+ * Returns the outcome of a request whose limits were not checked; `null` if the line has none. `undecided`: no restriction or
+ * block refused it, but it is an offence.
+ */
+function outcomeBefore({
+  restricted,
+  offenceAt,
+}: UncheckedLine): 'restricted' | 'blocked' | 'undecided' | null {
+  if (isAccessValue('restricted', restricted))
+    return restricted.startsWith('blocked') ? 'blocked' : 'restricted';
+  return isAccessValue('offenceAt', offenceAt) ? 'undecided' : null;
+}
+
+/** Reads the facts about restrictions in a line; `null` if there are none. */
+function restrictionFacts(rare: UncheckedLine, common: CommonFacts): RestrictionFacts | null {
+  const { restricted, preflight, spared, webhook } = rare;
+  const offence = offenceOf(rare, common);
+  const returned = momentOf(rare.returnedAt, rare.returnedAfter, common);
+  const isRestricted = isAccessValue('restricted', restricted);
+  const isPreflight = preflight === true;
+  const isSpared = spared === true;
+  const name = isAccessValue('webhook', webhook) ? webhook : '';
+  if (!isRestricted && !isPreflight && !isSpared && name === '' && offence === null && returned === null)
+    return null;
+  const restrictedBy = isRestricted ? restricted : null;
+  const isCallerUnknown = rare.callerUnknown === true;
+  return { restrictedBy, isCallerUnknown, isPreflight, isSpared, webhook: name, offence, returned };
+}
+
+function offenceOf(rare: UncheckedLine, common: CommonFacts): Offence | null {
+  const { grpcStatus, preflight } = rare;
+  const { status, sequence, writtenAtMs } = common;
+  const isNotFound = status === 404 || grpcStatus === RpcCode.notFound;
+  const reason = isNotFound ? 'webhook_not_found' : 'invalid_requests';
+  const moment = momentOf(rare.offenceAt, rare.offenceAfter, common);
+  if (moment !== null) return { reason, ...moment, isGuessed: false };
+  const isOld = preflight !== true && mayBeOld(common);
+  return isOld ? { reason, atMs: writtenAtMs, after: sequence, isGuessed: true } : null;
+}
+
+function momentOf(
+  atMs: unknown,
+  after: unknown,
+  { sequence, writtenAtMs }: CommonFacts,
+): LoggedMoment | null {
+  if (!isMoment(atMs, writtenAtMs) || !isAccessValue('offenceAfter', after) || after < sequence) return null;
+  return { atMs, after };
+}
+
+/**
+ * Returns whether a request without a time may be an offence of an earlier version, whose lines gave none. Excludes 429s of
+ * services, because the line does not give their scope.
+ */
+function mayBeOld({ status, method }: CommonFacts): boolean {
+  return (status === 401 || status === 403) && method !== 'OPTIONS';
+}

@@ -1,0 +1,110 @@
+import { type AddressKeying, addressKey, DEFAULT_KEYING } from '../../../wire/http/index.ts';
+import { type ReadCounts, readLogFile } from './log-file.ts';
+import type { LoggedRequest } from './logged-request.ts';
+
+/** An event that follows the decision about a request. */
+interface LaterEvent {
+  /**
+   * - `refund`: the request returns a unit that it had consumed
+   * - `end`: it returns its place among its caller's requests in flight
+   * - `offence`: it counts towards a restriction
+   */
+  readonly kind: 'refund' | 'end' | 'offence';
+  readonly decidedAtMs: number;
+  /** An offence has the number of the latest request at that time plus 0.5, which places it before the next request. */
+  readonly sequence: number;
+  readonly request: LoggedRequest;
+}
+
+/** An event at `decidedAtMs`: a decision about a request, or a consequence of one. */
+export type LogEvent = LoggedRequest | LaterEvent;
+
+/**
+ * How long an event waits for earlier ones. A request that lasts longer than a second is logged within two, so a decision is at
+ * most this much older than the first line about it.
+ */
+const WINDOW_MS = 4_000;
+/** Events are sorted and released once per step of this length. */
+const STEP_MS = 1_000;
+/** Maximum events held. If there are more, the earlier half is released. */
+const MAX_HELD = 400_000;
+
+/** A file being read. */
+interface Source {
+  readonly pieces: AsyncGenerator<LoggedRequest[]>;
+  latestMs: number;
+}
+
+export interface MergeOptions {
+  /** Whether the ends of requests are events as well. Default false. */
+  readonly withEnds?: boolean;
+  /** Which addresses count as one. Default: as in a gateway without limits.yaml. */
+  readonly keying?: AddressKeying;
+}
+
+/** Yields the events of several logs in chronological order. Holds a few seconds of events. */
+export async function* mergeLogs(
+  paths: readonly string[],
+  counts: ReadCounts,
+  { withEnds = false, keying = DEFAULT_KEYING }: MergeOptions = {},
+): AsyncGenerator<LogEvent[]> {
+  let sources: Source[] = paths.map(path => ({ pieces: readLogFile(path, counts), latestMs: 0 }));
+  let held: LogEvent[] = [];
+  let releasedMs = 0;
+  while (sources.length > 0) {
+    const behind = sources.reduce((first, next) => (next.latestMs < first.latestMs ? next : first));
+    const piece = await behind.pieces.next();
+    if (piece.done === true) sources = sources.filter(source => source !== behind);
+    else {
+      for (const request of piece.value) {
+        behind.latestMs = Math.max(behind.latestMs, request.writtenAtMs);
+        hold(held, withKey(request, keying), withEnds);
+      }
+    }
+    const safeMs = Math.min(...sources.map(({ latestMs }) => latestMs)) - WINDOW_MS;
+    if (held.length > MAX_HELD || (safeMs > releasedMs + STEP_MS && sources.length > 0)) {
+      held.sort(inOrder);
+      const at = held.length > MAX_HELD ? MAX_HELD / 2 : firstAfter(held, safeMs);
+      releasedMs = safeMs;
+      yield held.slice(0, at);
+      held = held.slice(at);
+    }
+  }
+  yield held.sort(inOrder);
+}
+
+/** Identifies a caller that counts by its address as these limits would. */
+function withKey(request: LoggedRequest, keying: AddressKeying): LoggedRequest {
+  const { client, caller, callerClass } = request;
+  const isOther = keying !== DEFAULT_KEYING && callerClass === 'address' && caller === addressKey(client);
+  return isOther ? { ...request, caller: addressKey(client, keying) } : request;
+}
+
+function hold(held: LogEvent[], request: LoggedRequest, withEnds: boolean): void {
+  const { part, denied, decidedAtMs, writtenAtMs, sequence, facts } = request;
+  if (part !== 'end') held.push(request);
+  // A line is written at the end, except those about requests that are still running.
+  if (withEnds && part !== 'begin')
+    held.push({ kind: 'end', decidedAtMs: Math.max(decidedAtMs, writtenAtMs), sequence, request });
+  const offence = facts?.offence ?? null;
+  if (denied) {
+    // If the line says when the offence counted, the unit was returned just before.
+    const moment = offence === null || offence.isGuessed ? (facts?.returned ?? null) : offence;
+    const at = moment
+      ? { decidedAtMs: moment.atMs, sequence: moment.after + 0.25 }
+      : { decidedAtMs: Math.max(decidedAtMs, writtenAtMs), sequence };
+    held.push({ kind: 'refund', request, ...at });
+  }
+  if (offence !== null)
+    held.push({ kind: 'offence', decidedAtMs: offence.atMs, sequence: offence.after + 0.5, request });
+}
+
+function inOrder(one: LogEvent, other: LogEvent): number {
+  if (one.decidedAtMs !== other.decidedAtMs) return one.decidedAtMs - other.decidedAtMs;
+  return one.sequence - other.sequence || (one.kind < other.kind ? -1 : 1);
+}
+
+function firstAfter(sorted: readonly LogEvent[], ms: number): number {
+  const at = sorted.findIndex(({ decidedAtMs }) => decidedAtMs > ms);
+  return at === -1 ? sorted.length : at;
+}

@@ -1,0 +1,220 @@
+import type { ClassName, LimitRequest, LimitRouteModel, LimitsModel } from '../../config/index.ts';
+import { limitRequestFor } from '../../config/index.ts';
+import { groupCounterKey, isSharedRole, type Limit, type LimitRole } from '../../limits/index.ts';
+import { Demand, DemandRoom, type MeasuredOffences, OffenceDemand } from './demand.ts';
+import { KnownPaths } from './known-paths.ts';
+import { CommonKey, MAX_INSTANCES } from './limit-engine.ts';
+import type { FoundInLogs, LogEvent, LoggedRequest, ReadCounts } from './log/index.ts';
+import { mergeLogs, newReadCounts } from './log/index.ts';
+import { SeenPlans } from './seen-plans.ts';
+
+export interface MeasureOptions {
+  /** The limits whose routes, buckets and periods are used; a measurement ignores their quotas. */
+  readonly limits: LimitsModel;
+  readonly logs: readonly string[];
+  /** `memory`: each gateway counts alone; `redis`: all count together. */
+  readonly store: 'memory' | 'redis';
+  /** Called periodically. */
+  readonly onProgress?: (counts: ReadCounts) => void;
+}
+
+/** What callers of one class consumed of one limit. */
+export interface Measured {
+  /** The bucket; `null` for the global limit. */
+  readonly bucket: string | null;
+  /** `group`: all callers of a group together; `resource`: all callers for one value of the main parameter. */
+  readonly callerClass: ClassName;
+  readonly demand: Demand;
+  requests: number;
+  /** If a claim may set the number: whether it does for these callers. `null` if only limits.yaml sets it. */
+  readonly part: ClaimedPart | null;
+  /** Requests that the limit refused when the log was written. They count as demand as well. */
+  refused: number;
+  /** The highest number set by the claim of one of these callers. */
+  highestSaid: number;
+}
+
+/** The two numbers next to a claim: `max` bounds what it sets, `otherwise` is for tokens without it. */
+export type ClaimedPart = 'max' | 'otherwise';
+
+export interface MeasuredLogs extends FoundInLogs {
+  readonly offences: readonly MeasuredOffences[];
+  readonly rows: readonly Measured[];
+  /** Counted requests left out because a table was full. */
+  readonly unmeasured: number;
+  readonly requests: number;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** Determines how much of each limit the callers in the logs need. */
+export async function measureLogs(options: MeasureOptions): Promise<MeasuredLogs> {
+  const counts = newReadCounts();
+  const measuring = new Measuring(options);
+  for await (const events of mergeLogs(options.logs, counts, { keying: options.limits.keying })) {
+    for (const event of events) measuring.take(event);
+    options.onProgress?.(counts);
+  }
+  return { ...measuring.result, counts };
+}
+
+class Measuring {
+  readonly #options: MeasureOptions;
+  readonly #room = new DemandRoom();
+  /** Measurements by limit identity and caller class. */
+  readonly #rows = new Map<string, Measured>();
+  /** A faster index of the same rows: building a text key for each request is slow. */
+  readonly #rowOfLimit = new Map<Limit, Map<string, Measured>>();
+  readonly #offences: OffenceDemand;
+  readonly #instances = new Set<string>();
+  readonly #key = new CommonKey();
+  readonly #plans: SeenPlans;
+  readonly #paths: KnownPaths<LimitRouteModel>;
+  #ambiguous = 0;
+  #early = 0;
+  #requests = 0;
+  #startMs = 0;
+  #endMs = 0;
+
+  constructor(options: MeasureOptions) {
+    this.#plans = new SeenPlans(options.limits);
+    const { limits } = options;
+    this.#offences = new OffenceDemand(limits, this.#room);
+    this.#paths = new KnownPaths(limits.routes);
+    this.#options = { ...options, limits: { ...limits, routes: this.#paths } };
+  }
+
+  get result(): Omit<MeasuredLogs, 'counts'> {
+    return {
+      offences: this.#offences.rows,
+      unseen: this.#plans.unseen,
+      ...{ rows: [...this.#rows.values()], instances: this.#instances.size, shapes: this.#paths.shapes },
+      ...{ early: this.#early, ambiguous: this.#ambiguous, unmeasured: this.#room.unmeasured },
+      ...{ requests: this.#requests, startMs: this.#startMs, endMs: this.#endMs },
+    };
+  }
+
+  take(event: LogEvent): void {
+    if (event.kind === 'refund') this.#refund(event.decidedAtMs, event.request);
+    else if (event.kind === 'decide') this.#decide(event.decidedAtMs, event);
+    else this.#offend(event.request);
+  }
+
+  #decide(atMs: number, request: LoggedRequest): void {
+    this.#key.check(request.keyId);
+    this.#plans.note(request);
+    if (this.#instances.size < MAX_INSTANCES) this.#instances.add(request.instance);
+    if (request.outcome === 'restricted' || request.outcome === 'blocked') {
+      this.#early++;
+      return;
+    }
+    const limitRequest = limitRequestFor(this.#options.limits, request);
+    this.#begin(atMs, request, limitRequest === null);
+    if (limitRequest === null) return;
+    const { caller, main, group } = limitRequest;
+    const gateway = this.#gatewayOf(request);
+    const consume = (role: LimitRole, owner: string, key = owner) =>
+      this.#consume(limitOf(limitRequest, role), limitRequest, request, atMs, owner, `${gateway} ${key}`);
+    consume('global', caller);
+    consume('caller', caller, `${caller} ${main}`);
+    consume('group', groupCounterKey(group, main));
+    consume('resource', main);
+  }
+
+  #offend(request: LoggedRequest): void {
+    this.#key.check(request.keyId);
+    this.#offences.note(request, this.#gatewayOf(request));
+  }
+
+  #refund(atMs: number, request: LoggedRequest): void {
+    const limitRequest = limitRequestFor(this.#options.limits, request);
+    if (limitRequest === null) return;
+    const { main, group, cost } = limitRequest;
+    for (const role of ['group', 'resource'] as const) {
+      const limit = limitOf(limitRequest, role);
+      if (limit === null) continue;
+      const key = `${this.#gatewayOf(request)} ${role === 'group' ? groupCounterKey(group, main) : main}`;
+      this.#rowFor(limit, limitRequest, undefined).demand.refund(atMs, request.decidedAtMs, key, cost);
+    }
+  }
+
+  /** The gateway whose counters consumed the request; '' if all gateways share them. */
+  #gatewayOf({ instance }: LoggedRequest): string {
+    return this.#options.store === 'redis' ? '' : instance;
+  }
+
+  #begin(atMs: number, request: LoggedRequest, isAmbiguous: boolean): void {
+    this.#paths.count(request);
+    if (isAmbiguous) this.#ambiguous++;
+    this.#requests++;
+    if (this.#startMs === 0) this.#startMs = atMs;
+    this.#endMs = Math.max(this.#endMs, atMs);
+  }
+
+  #consume(
+    limit: Limit | null,
+    limitRequest: LimitRequest,
+    { outcome, claimed }: LoggedRequest,
+    atMs: number,
+    owner: string,
+    key: string,
+  ): void {
+    if (limit === null) return;
+    const claim = limit.role === 'caller' ? limit.claim : null;
+    const said = claim === null ? undefined : claimed?.numbers.get(claim);
+    const row = this.#rowFor(limit, limitRequest, said);
+    row.requests++;
+    if (said !== undefined) row.highestSaid = Math.max(row.highestSaid, said);
+    if (outcome === limit.role) row.refused++;
+    row.demand.consume(atMs, owner, key, limit.role === 'global' ? 1 : limitRequest.cost);
+  }
+
+  /** @param said the number set by the caller's token */
+  #rowFor(limit: Limit, limitRequest: LimitRequest, said: number | undefined): Measured {
+    const callerClass = isSharedRole(limit.role) ? limit.role : limitRequest.callerClass;
+    const part =
+      limit.role !== 'caller' || limit.claim === null ? null : said === undefined ? 'otherwise' : 'max';
+    const key = part === null ? callerClass : `${callerClass} ${part}`;
+    let classes = this.#rowOfLimit.get(limit);
+    if (classes === undefined) {
+      classes = new Map();
+      this.#rowOfLimit.set(limit, classes);
+    }
+    let row = classes.get(key);
+    if (row === undefined) {
+      row = this.#rowNamed(limit, callerClass, part, limitRequest);
+      classes.set(key, row);
+    }
+    return row;
+  }
+
+  #rowNamed(
+    limit: Limit,
+    callerClass: ClassName,
+    part: ClaimedPart | null,
+    { bucket }: LimitRequest,
+  ): Measured {
+    const name = `${limit.identity} ${callerClass} ${part}`;
+    const known = this.#rows.get(name);
+    if (known !== undefined) return known;
+    // Callers whose tokens set different numbers are in one row.
+    const demand = new Demand(part === 'max' ? { ...limit, units: limit.maxUnits } : limit, this.#room);
+    const owner = limit.role === 'global' ? null : (bucket?.name ?? null);
+    const row = { bucket: owner, callerClass, part, demand, requests: 0, refused: 0, highestSaid: 0 };
+    this.#rows.set(name, row);
+    return row;
+  }
+}
+
+/**
+ * The enforced limit of this role, or the one in shadow if none is enforced. If other numbers are tested on a share of the
+ * callers, the limit for the others.
+ */
+function limitOf({ set, bucket, callerClass, group }: LimitRequest, role: LimitRole): Limit | null {
+  const rollout = bucket?.rollout ?? null;
+  const isTried = rollout?.triesNumbers === true && role !== 'global';
+  const { [role]: held, shadow } = isTried ? rollout.others.exemptSets.of(callerClass) : set;
+  // A caller without a group consumes none of its limit.
+  if (role === 'group' && group === '') return null;
+  return held ?? shadow?.[role] ?? null;
+}

@@ -1,0 +1,224 @@
+import type { LimitRouteModel, LimitsModel, SharedUnit } from '../../config/index.ts';
+import { limitRequestFor, sharedUnitsOf } from '../../config/index.ts';
+import { RecentMap } from '../../core/index.ts';
+import type { Decision, Place } from '../../limits/index.ts';
+import { Blocked } from '../../process/runtime/index.ts';
+import { addressKey } from '../../wire/http/index.ts';
+import { KnownPaths } from './known-paths.ts';
+import { CommonKey, Engines, LimitEngine, MAX_INSTANCES } from './limit-engine.ts';
+import type { FoundInLogs, LogEvent, LoggedRequest } from './log/index.ts';
+import { mergeLogs, newReadCounts } from './log/index.ts';
+import type { MeasureOptions } from './measure-logs.ts';
+import { RestrictionLedger, type RestrictionReport } from './restriction-ledger.ts';
+import { SeenPlans } from './seen-plans.ts';
+import { type ReplayOutcome, ReplayTally } from './tally.ts';
+
+export interface ReplayOptions extends MeasureOptions {
+  /** Called after each decision, in order. */
+  readonly onDecision?: (request: LoggedRequest, outcome: ReplayOutcome) => void;
+}
+
+/** The findings of a replay, as reported. */
+export interface ReplayFacts {
+  readonly restrictions: RestrictionReport;
+  /** Refused requests that `patience` would hold instead, and for how long at most; null if it is off. */
+  readonly patience: { readonly forMs: number; readonly requests: number } | null;
+  /** True if limits.yaml blocks callers. The log has only pseudonyms, so callers blocked when it was written count as blocked. */
+  readonly blocksCallers: boolean;
+  /** True if a bucket applies to a share of the callers. Pseudonyms select other callers for that share than real names do. */
+  readonly enforcesShares: boolean;
+}
+
+/** The outcome of a replay. */
+export interface Replayed extends FoundInLogs, ReplayFacts {
+  readonly tally: ReplayTally;
+  /** How often a gateway came back after its counters had been dropped. */
+  readonly restarts: number;
+}
+
+const MAX_UNITS = 200_000;
+/** Virtual time begins this much before the first event. */
+const LEAD_MS = 1_000;
+
+/** The units of shared limits that a request consumed. */
+interface Units {
+  readonly engine: LimitEngine;
+  readonly units: readonly SharedUnit[];
+}
+
+/** Decides about every request of the logs again, with other limits, at the times in the logs. */
+export async function replayLogs(options: ReplayOptions): Promise<Replayed> {
+  const counts = newReadCounts();
+  const replay = new Replay(options);
+  const withEnds = limitsConcurrency(options.limits);
+  for await (const events of mergeLogs(options.logs, counts, {
+    withEnds,
+    keying: options.limits.keying,
+  })) {
+    for (const event of events) replay.take(event);
+    options.onProgress?.(counts);
+  }
+  return { ...replay.result, counts };
+}
+
+/** Whether any bucket limits how many requests of one caller are in flight. */
+function limitsConcurrency({ buckets }: LimitsModel): boolean {
+  return buckets.some(({ concurrent }) => concurrent !== null);
+}
+
+class Replay {
+  readonly #options: ReplayOptions;
+  readonly #tally = new ReplayTally();
+  readonly #engines: Engines;
+  readonly #instances = new Set<string>();
+  readonly #key = new CommonKey();
+  readonly #plans: SeenPlans;
+  readonly #paths: KnownPaths<LimitRouteModel>;
+  readonly #units = new RecentMap<Units>(MAX_UNITS);
+  /** The places of requests in flight. */
+  readonly #places = new Map<string, Place>();
+  readonly #restrictions: RestrictionLedger;
+  readonly #blocked: Blocked | null;
+  readonly #blocksCallers: boolean;
+  #ambiguous = 0;
+  #patient = 0;
+
+  constructor(options: ReplayOptions) {
+    const { limits } = options;
+    this.#paths = new KnownPaths(limits.routes);
+    this.#plans = new SeenPlans(limits);
+    this.#options = { ...options, limits: { ...limits, routes: this.#paths } };
+    this.#restrictions = new RestrictionLedger(limits);
+    const noteShadowed = () => this.#restrictions.noteShadowed();
+    this.#engines = new Engines(
+      nowMs => new LimitEngine(this.#options.limits, nowMs - LEAD_MS, noteShadowed),
+    );
+    this.#blocksCallers = (limits.blocked?.callers.size ?? 0) > 0;
+    this.#blocked = limits.blocked === null ? null : new Blocked(limits.blocked, limits.neverRestrict);
+  }
+
+  get result(): Omit<Replayed, 'counts'> {
+    const instances = this.#instances.size;
+    const { patienceMs } = this.#options.limits;
+    const restrictions = this.#restrictions.report;
+    return {
+      unseen: this.#plans.unseen,
+      ...{ restrictions, early: restrictions.unknown.callers },
+      ...{ tally: this.#tally, instances, shapes: this.#paths.shapes, ambiguous: this.#ambiguous },
+      restarts: this.#engines.restarts,
+      patience: patienceMs === null ? null : { forMs: patienceMs, requests: this.#patient },
+      blocksCallers: this.#blocksCallers,
+      enforcesShares: this.#options.limits.buckets.some(({ rollout }) => rollout !== null),
+    };
+  }
+
+  take(event: LogEvent): void {
+    if (event.kind === 'decide') this.#decide(event.decidedAtMs, event);
+    else if (event.kind === 'refund') this.#refund(event.decidedAtMs, event.request);
+    else if (event.kind === 'end') this.#end(event.request);
+    else this.#offend(event.decidedAtMs, event.request);
+  }
+
+  #decide(atMs: number, request: LoggedRequest): void {
+    this.#key.check(request.keyId);
+    this.#plans.note(request);
+    this.#paths.count(request);
+    this.#restrictions.ran(request);
+    const outcome = this.#outcomeOf(atMs, request);
+    if (outcome === null) return;
+    this.#tally.note(atMs, request, outcome);
+    this.#options.onDecision?.(request, outcome);
+  }
+
+  /** Decides about one request again; `null` if that is impossible, so that the request is left out. */
+  #outcomeOf(atMs: number, request: LoggedRequest): ReplayOutcome | null {
+    const engine = this.#engineOf(request, atMs);
+    if (this.#isBlocked(request)) {
+      this.#restrictions.passedOver(request);
+      return this.#refuse(request, 'blocked');
+    }
+    engine.reach(atMs);
+    const isRestricted = this.#restrictions.refuses(request, engine);
+    if (isRestricted === null) return null;
+    return isRestricted ? this.#refuse(request, 'restriction') : this.#decideByLimits(atMs, request, engine);
+  }
+
+  /**
+   * Returns whether the request is blocked. The log has only pseudonyms, so if limits.yaml blocks callers, those that were
+   * blocked when the log was written stay blocked.
+   */
+  #isBlocked({ client, facts }: LoggedRequest): boolean {
+    if (this.#blocked === null) return false;
+    const isCaller = facts !== null && facts.restrictedBy === 'blocked_caller' && this.#blocksCallers;
+    return isCaller || this.#blocked.hasAddress(addressKey(client, this.#options.limits.keying), client);
+  }
+
+  /** Counts a request refused before the limits under its route's bucket. It consumes nothing. */
+  #refuse(request: LoggedRequest, refusedBy: 'blocked' | 'restriction'): ReplayOutcome | null {
+    const limitRequest = limitRequestFor(this.#options.limits, request);
+    if (limitRequest === null) this.#ambiguous++;
+    return limitRequest === null ? null : { bucket: limitRequest.bucket?.name ?? null, refusedBy };
+  }
+
+  #decideByLimits(atMs: number, request: LoggedRequest, engine: LimitEngine): ReplayOutcome | null {
+    const verdict = engine.decide(atMs, request);
+    if (verdict === null) {
+      this.#ambiguous++;
+      return null;
+    }
+    const { limitRequest, decision } = verdict;
+    if (decision.place !== null) this.#places.set(unitKey(request), decision.place);
+    if (decision.admitted) this.#restrictions.admitted(request);
+    else this.#restrictions.refusedByLimits(request, engine, limitRequest, decision);
+    const units = decision.admitted ? sharedUnitsOf(limitRequest, decision) : [];
+    if (units.length > 0) this.#keepUnits(request, { engine, units });
+    const { patienceMs } = this.#options.limits;
+    if (!decision.admitted && !decision.atOnce && patienceMs !== null && decision.retryAfterMs <= patienceMs)
+      this.#patient++;
+    const bucket = limitRequest.bucket?.name ?? null;
+    return { bucket, refusedBy: refusingLimit(decision) };
+  }
+
+  #offend(atMs: number, request: LoggedRequest): void {
+    this.#key.check(request.keyId);
+    if (request.outcome === 'undecided' && this.#isBlocked(request)) return;
+    const engine = this.#engineOf(request, atMs);
+    engine.reach(atMs);
+    this.#restrictions.offended(request, engine);
+  }
+
+  /** Remembers the units if the service denied access, or if the end of the request is on a later line: they may be returned. */
+  #keepUnits(request: LoggedRequest, units: Units): void {
+    if (!request.denied && request.part === 'whole') return;
+    this.#units.set(unitKey(request), units);
+  }
+
+  #end(request: LoggedRequest): void {
+    const key = unitKey(request);
+    this.#places.get(key)?.leave();
+    this.#places.delete(key);
+  }
+
+  #refund(atMs: number, request: LoggedRequest): void {
+    const key = unitKey(request);
+    const kept = this.#units.get(key);
+    if (kept === undefined) return;
+    this.#units.delete(key);
+    for (const unit of kept.units) kept.engine.refund(atMs, unit);
+  }
+
+  #engineOf({ instance }: LoggedRequest, atMs: number): LimitEngine {
+    const name = this.#options.store === 'redis' ? '' : instance;
+    if (this.#instances.size < MAX_INSTANCES) this.#instances.add(instance);
+    return this.#engines.of(name, atMs);
+  }
+}
+
+function refusingLimit({ admitted, atOnce, role }: Decision): ReplayOutcome['refusedBy'] {
+  if (admitted) return 'nothing';
+  return atOnce ? 'concurrent' : (role ?? 'global');
+}
+
+function unitKey({ instance, sequence }: LoggedRequest): string {
+  return `${instance} ${sequence}`;
+}

@@ -1,0 +1,181 @@
+import { nameOf, type RoutePattern, wildcardOf } from '../../gateway/routing/index.ts';
+import type { FoundInLogs } from './log/index.ts';
+import type { Replayed, ReplayFacts } from './replay.ts';
+import type { CallerCount, RefusedCounts, TallyRow } from './tally.ts';
+
+/** The result of `weir simulate`, as shown in its text and its JSON. */
+export interface Report extends ReplayFacts {
+  readonly from: string;
+  readonly to: string;
+  readonly requests: number;
+  readonly refused: { readonly before: number; readonly after: number };
+  readonly buckets: readonly BucketReport[];
+  readonly log: LogReport & {
+    /** Requests counted without their caller, because the table of callers was full. */
+    readonly unnamed: number;
+    /** How often the counters of a gateway were reset: there were too many gateways to hold the counters of all. */
+    readonly restarts: number;
+  };
+  readonly unanswered: readonly Unanswered[];
+}
+
+/** Requests of one caller class to one bucket. */
+interface BucketReport {
+  /** The bucket; `null` for the global limit only. */
+  readonly bucket: string | null;
+  readonly class: string;
+  readonly requests: number;
+  readonly refused: Readonly<RefusedCounts>;
+  readonly callers: { readonly all: number; readonly hitBefore: number; readonly hitAfter: number };
+  /** The minute with the most refusals; `null` if no request was refused. */
+  readonly worstMinute: { readonly at: string; readonly refused: number } | null;
+  /** The callers that the tested limits refuse most. */
+  readonly most: readonly ({ readonly caller: string } & CallerCount)[];
+}
+
+export function simulationReport(
+  replayed: Replayed,
+  patterns: readonly RoutePattern[],
+  { store, top }: { readonly store: 'memory' | 'redis'; readonly top: number },
+): Report {
+  const { tally, shapes } = replayed;
+  const { rows } = tally;
+  const sum = (of: (row: TallyRow) => number) => rows.reduce((total, row) => total + of(row), 0);
+  return {
+    from: new Date(tally.startMs).toISOString(),
+    to: new Date(tally.endMs).toISOString(),
+    requests: sum(row => row.requests),
+    refused: { before: sum(row => row.refused.before), after: sum(row => row.refused.after) },
+    buckets: rows
+      .toSorted((a, b) => b.refused.after - a.refused.after || b.requests - a.requests)
+      .map(row => bucketReport(row, top)),
+    log: { ...logReportOf(replayed, store), unnamed: tally.unnamed, restarts: replayed.restarts },
+    restrictions: replayed.restrictions,
+    patience: replayed.patience,
+    blocksCallers: replayed.blocksCallers,
+    enforcesShares: replayed.enforcesShares,
+    unanswered: findUnanswered(patterns, shapes),
+  };
+}
+
+function bucketReport(row: TallyRow, top: number): BucketReport {
+  const callers = [...row.callers];
+  const most = callers
+    .filter(([, { after }]) => after > 0)
+    .sort(([, a], [, b]) => b.after - a.after)
+    .slice(0, top);
+  return {
+    bucket: row.bucket,
+    class: row.callerClass,
+    requests: row.requests,
+    refused: row.refused,
+    callers: {
+      all: callers.length,
+      hitBefore: callers.filter(([, { before }]) => before > 0).length,
+      hitAfter: callers.filter(([, { after }]) => after > 0).length,
+    },
+    worstMinute:
+      row.worst.refused === 0
+        ? null
+        : { at: new Date(row.worst.startMs).toISOString(), refused: row.worst.refused },
+    most: most.map(([caller, count]) => ({ caller, ...count })),
+  };
+}
+
+/** What was read from the logs, as shown in text and JSON. */
+export interface LogReport {
+  readonly lines: number;
+  readonly others: number;
+  readonly broken: number;
+  /** Requests refused with 429 before the limits were checked: by a restriction, or as blocked. */
+  readonly early: number;
+  readonly ambiguous: number;
+  readonly gateways: number;
+  readonly store: 'memory' | 'redis';
+  readonly torn: readonly string[];
+  /** Classes and claims in limits.yaml that no request in the logs has: `class partner`, `claim organization`. */
+  readonly unseen: readonly string[];
+}
+
+export function logReportOf(
+  { counts, instances, ambiguous, early, unseen }: FoundInLogs,
+  store: 'memory' | 'redis',
+): LogReport {
+  const { lines, other: others, broken, torn } = counts;
+  return {
+    ...{ lines, others, broken, early: counts.early + early, ambiguous, gateways: instances, store, torn },
+    unseen,
+  };
+}
+
+/**
+ * A route whose requests cannot be distinguished from others in a log: by a literal segment that the log shows as a parameter's
+ * value, or by a host that the log does not name.
+ */
+export interface Unanswered {
+  /** Host and path as written in limits.yaml, without the methods. */
+  readonly path: string;
+  /** The new segment, or the new host. */
+  readonly word: string;
+  /** Requests that may match the route. */
+  readonly requests: number;
+}
+
+const VALUE = '{}';
+
+/**
+ * Finds the routes that a replay cannot judge. The log shows only the hosts and literal segments that were configured when it was
+ * written; any other segment is a pseudonym, and any other host its wildcard, or missing. So something new in limits.yaml may be
+ * one of these.
+ *
+ * @param shapes requests by method, host and path, with `{}` for each pseudonym
+ */
+export function findUnanswered(
+  patterns: readonly RoutePattern[],
+  shapes: ReadonlyMap<string, number>,
+): Unanswered[] {
+  const seen: Set<string>[] = [];
+  const hosts = new Set<string>();
+  const split = [...shapes].map(([shape, requests]) => {
+    const [, method = '', host = '', path = ''] = /^(\S+) ([^/]*)\/(.*)$/.exec(shape) ?? [];
+    const segments = path.split('/');
+    hosts.add(host);
+    segments.forEach((segment, at) => {
+      seen[at] ??= new Set();
+      seen[at].add(segment);
+    });
+    return { method, host, segments, requests };
+  });
+  return patterns.flatMap(pattern => {
+    const { host, methods, segments } = pattern;
+    const isNewHost = host !== null && !hosts.has(host);
+    const isNew = (at: number, word: string) => seen[at]?.has(word) !== true;
+    const at = segments.findIndex((each, i) => each.kind === 'literal' && isNew(i, each.folded));
+    const segment = segments[at];
+    const word = segment?.kind === 'literal' ? segment.folded : isNewHost ? host : null;
+    if (word === null) return [];
+    const isOfHost = (named: string) =>
+      host === null || named === host || (isNewHost && (named === '' || named === wildcardOf(host)));
+    const takes = (shape: (typeof split)[number]) =>
+      isOfHost(shape.host) &&
+      (methods === null || methods.includes(shape.method)) &&
+      mayTake(segments, shape.segments, isNew);
+    const requests = split.reduce((sum, shape) => sum + (takes(shape) ? shape.requests : 0), 0);
+    return requests === 0 ? [] : [{ path: nameOf({ ...pattern, methods: null }), word, requests }];
+  });
+}
+
+function mayTake(
+  pattern: RoutePattern['segments'],
+  path: readonly string[],
+  isNew: (at: number, word: string) => boolean,
+): boolean {
+  const hasRest = pattern.at(-1)?.kind === 'tail';
+  const fixed = hasRest ? pattern.length - 1 : pattern.length;
+  const length = path.at(-1) === '' ? path.length - 1 : path.length;
+  if (hasRest ? length < fixed : length !== fixed) return false;
+  return pattern.slice(0, fixed).every((each, at) => {
+    if (each.kind !== 'literal') return true;
+    return path[at] === each.folded || (path[at] === VALUE && isNew(at, each.folded));
+  });
+}

@@ -1,0 +1,152 @@
+import type { LimitRequest, LimitsModel } from '../../config/index.ts';
+import { RecentMap } from '../../core/index.ts';
+import type { Decision } from '../../limits/index.ts';
+import type { LimitEngine } from './limit-engine.ts';
+import type { LoggedRequest } from './log/index.ts';
+import type { ReplayedKind, RestrictedCounts } from './restriction-replay.ts';
+import { isInvalidRefusal, RestrictedSenders } from './restriction-replay.ts';
+
+/** How the tested limits judged a request whose end comes later in the log. `counts`: they refused it, and that is an offence. */
+type Fate = 'counts' | 'harmless';
+
+const MAX_FATES = 200_000;
+
+/** Applies the restrictions of the tested limits, and counts their refusals next to those in the log. */
+export class RestrictionLedger {
+  readonly #limits: LimitsModel;
+  readonly #hasRules: boolean;
+  readonly #before = new RestrictedSenders();
+  readonly #after = new RestrictedSenders();
+  readonly #fates = new RecentMap<Fate>(MAX_FATES);
+  readonly #unknown = { callers: 0, outcomes: 0, moments: 0 };
+  #inShadow = 0;
+
+  constructor(limits: LimitsModel) {
+    const { invalidRequests, webhookNotFound, ignoredRefusals } = limits;
+    this.#limits = limits;
+    this.#hasRules = invalidRequests !== null || webhookNotFound !== null || ignoredRefusals !== null;
+  }
+
+  get report(): RestrictionReport {
+    const { callers } = this.#limits.neverRestrict;
+    return {
+      before: this.#before.counts,
+      after: this.#after.counts,
+      inShadow: this.#inShadow,
+      unknown: { ...this.#unknown },
+      sparesCallers: this.#hasRules && callers.size > 0,
+    };
+  }
+
+  noteShadowed(): void {
+    this.#inShadow++;
+  }
+
+  /** Counts what a restriction refused when the log was written. */
+  ran(request: LoggedRequest): void {
+    if (request.outcome !== 'restricted') return;
+    const by = request.facts?.restrictedBy ?? null;
+    if (by !== null) this.#before.note(KINDS[by], request, this.#limits);
+  }
+
+  /**
+   * Returns whether a restriction refuses the request. Null if unknown, because the log does not name its caller: leave it out.
+   */
+  refuses(request: LoggedRequest, engine: LimitEngine): boolean | null {
+    const kind = engine.isRestricting ? engine.restricting.refusing(request) : null;
+    if (kind !== null) {
+      this.#after.note(kind, request, this.#limits);
+      this.passedOver(request);
+      return true;
+    }
+    if (request.facts?.isCallerUnknown !== true) return false;
+    this.#unknown.callers++;
+    return null;
+  }
+
+  /** Called if the replay refused the request before the limits, so that its logged end is not an offence. */
+  passedOver(request: LoggedRequest): void {
+    if (isAwaited(request)) this.#keep(request, 'harmless');
+  }
+
+  /** Called if the tested limits admit the request. If it was refused in the log, its end is unknown. */
+  admitted({ outcome }: LoggedRequest): void {
+    if (outcome !== 'admitted') this.#unknown.outcomes++;
+  }
+
+  /** Called if the tested limits refuse the request. */
+  refusedByLimits(
+    request: LoggedRequest,
+    engine: LimitEngine,
+    limitRequest: LimitRequest,
+    decision: Decision,
+  ): void {
+    if (!this.#hasRules) return;
+    engine.restricting.refused(request, limitRequest, decision);
+    const counts = isInvalidRefusal(request, limitRequest, decision);
+    const isLater = request.part === 'whole' && isAwaited(request);
+    if (counts && !isLater) engine.restricting.offended(request, 'invalid_requests');
+    if (isAwaited(request)) this.#keep(request, counts && isLater ? 'counts' : 'harmless');
+  }
+
+  /** Called if the request ended as an offence according to the log. */
+  offended(request: LoggedRequest, engine: LimitEngine): void {
+    const offence = request.facts?.offence ?? null;
+    if (offence === null || !this.#hasRules) return;
+    const key = keyOf(request);
+    const fate = this.#fates.get(key);
+    this.#fates.delete(key);
+    if (fate === 'harmless') return;
+    const { reason, after } = offence;
+    if (fate === 'counts') {
+      engine.restricting.offended(request, 'invalid_requests', after);
+      return;
+    }
+    const { outcome } = request;
+    // The limits of the log refused it, and that was the offence; the tested limits admit it.
+    if (outcome !== 'admitted' && outcome !== 'undecided') return;
+    if (outcome === 'undecided' && engine.isRestricting && engine.restricting.refusing(request) !== null)
+      return;
+    if (offence.isGuessed) this.#unknown.moments++;
+    engine.restricting.offended(request, reason, after);
+  }
+
+  #keep(request: LoggedRequest, fate: Fate): void {
+    this.#fates.set(keyOf(request), fate);
+  }
+}
+
+const KINDS: Readonly<Record<NonNullable<LoggedRequest['facts']>['restrictedBy'] & string, ReplayedKind>> = {
+  address: 'address',
+  caller: 'principal',
+  webhook: 'webhook',
+  blocked_address: 'address',
+  blocked_caller: 'principal',
+};
+
+/** Returns whether the end of the request comes later: on another line, or as an offence on this one. */
+function isAwaited({ part, facts }: LoggedRequest): boolean {
+  return part === 'begin' || (facts !== null && facts.offence !== null);
+}
+
+function keyOf({ instance, sequence }: LoggedRequest): string {
+  return `${instance} ${sequence}`;
+}
+
+/** What restrictions refused, and what a replay cannot know. */
+export interface RestrictionReport {
+  readonly before: RestrictedCounts;
+  readonly after: RestrictedCounts;
+  /** Restrictions that would begin if their rules were not in shadow. */
+  readonly inShadow: number;
+  readonly unknown: {
+    /** Requests that were refused before their token was checked, and that nothing refuses now: their callers are unknown. */
+    readonly callers: number;
+    /** Requests that were refused and are now admitted: how their service would have answered is unknown. */
+    readonly outcomes: number;
+    /** Offences whose time is guessed, because the log is of an earlier version. */
+    readonly moments: number;
+  };
+  /** True if `never_restrict` lists callers. The log does not name them, so those spared when it was written are spared. */
+  readonly sparesCallers: boolean;
+}

@@ -1,0 +1,188 @@
+import {
+  type AddressLimits,
+  isInvalid,
+  type LimitRequest,
+  type LimitsModel,
+  restrictedKey,
+} from '../../config/index.ts';
+import { type Clock, ownString, thisMachine } from '../../core/index.ts';
+import type { Decision, EvictedRestriction, Restriction } from '../../limits/index.ts';
+import { isSharedRole, Restrictions } from '../../limits/index.ts';
+import { noteRefusal, Restricting } from '../../process/runtime/index.ts';
+import { networkOfKey } from '../../wire/http/index.ts';
+import type { LoggedRequest } from './log/index.ts';
+
+export type ReplayedKind = Restriction['kind'];
+
+/** The latest request when a restriction began. */
+interface Cause {
+  readonly instance: string;
+  readonly after: number;
+}
+
+/** Maximum offenders counted separately, as in a gateway. */
+const MAX_KEYS = 200_000;
+
+/** Restricts senders as a gateway does, in virtual time. */
+export class RestrictionReplay {
+  readonly #restricting: Restricting;
+  readonly #restrictions: Restrictions;
+  readonly #sparesCallers: boolean;
+  readonly #limits: LimitsModel;
+  /** The cause of each restriction by client: requests that arrived before the restriction began are not refused. */
+  readonly #began = new Map<string, Cause>();
+  #cause: Cause = { instance: '', after: 0 };
+
+  /** @param shadowed called for each restriction that would begin if its rule were not in shadow */
+  constructor(limits: LimitsModel, clock: Clock, shadowed: () => void) {
+    const restricted = (restriction: Restriction) => {
+      const name = nameOf(restriction.kind, restriction.key, restriction.webhook);
+      if (!this.#began.has(name)) this.#began.set(name, this.#cause);
+    };
+    const released = ({ kind, key, webhook }: Restriction) => this.#began.delete(nameOf(kind, key, webhook));
+    const evicted = ({ kind, key, webhook }: EvictedRestriction) =>
+      this.#began.delete(nameOf(kind, key ?? '', webhook));
+    const listener = { restricted, prolonged: () => {}, released, evicted, shadowRestricted: shadowed };
+    this.#restrictions = new Restrictions({ clock, listener, networkOf: networkOfKey });
+    this.#limits = limits;
+    this.#sparesCallers = limits.neverRestrict.callers.size > 0;
+    const restrictions = this.#restrictions;
+    this.#restricting = new Restricting({
+      ...thisMachine,
+      clock,
+      listener,
+      restrictions,
+      tally: null,
+      maxKeys: MAX_KEYS,
+    });
+    this.#restricting.use(limits);
+  }
+
+  /** The kind of restriction that refuses the request; null if none does. */
+  refusing(request: LoggedRequest): ReplayedKind | null {
+    const { client, facts } = request;
+    if (this.#restrictions.size === 0) return null;
+    const address = restrictedKey(client, this.#limits);
+    const webhook = facts?.webhook ?? '';
+    if (this.#refuses(request, 'address', address, '')) return 'address';
+    if (webhook !== '' && this.#refuses(request, 'webhook', address, webhook)) return 'webhook';
+    const principal = facts?.isCallerUnknown === true ? null : principalOf(request);
+    return principal !== null && this.#refuses(request, 'principal', principal, '') ? 'principal' : null;
+  }
+
+  /** Records a refusal by limits: its caller may have ignored an earlier one. */
+  refused(request: LoggedRequest, limitRequest: LimitRequest, decision: Decision): void {
+    if (this.#isSpared(request)) return;
+    this.#cause = { instance: request.instance, after: request.sequence };
+    noteRefusal(this.#restricting.ignoredRefusals, limitRequest, decision, {
+      address: restrictedKey(request.client, this.#limits),
+      principal: principalOf(request),
+      isPreflight: isPreflight(request),
+    });
+  }
+
+  /** Records an offence. `after`: the number of the latest request at that time. */
+  offended(
+    request: LoggedRequest,
+    reason: 'invalid_requests' | 'webhook_not_found',
+    after = request.sequence,
+  ): void {
+    if (this.#isSpared(request)) return;
+    this.#cause = { instance: request.instance, after };
+    const address = restrictedKey(request.client, this.#limits);
+    if (reason === 'invalid_requests') this.#restricting.invalidRequests.note(address);
+    else this.#restricting.webhookNotFound.note(address, request.facts?.webhook ?? '');
+  }
+
+  sweep(): void {
+    this.#restricting.sweep();
+  }
+
+  #refuses(
+    { instance, sequence, outcome }: LoggedRequest,
+    kind: ReplayedKind,
+    key: string,
+    webhook: string,
+  ): boolean {
+    const isHeld = this.#restrictions.isRestricted({ kind, key, webhook, reason: 'invalid_requests' });
+    if (!isHeld) return false;
+    const began = this.#began.get(nameOf(kind, key, webhook));
+    const isLater = began === undefined || began.instance !== instance || sequence > began.after;
+    // `patience` held the request, and the restriction began meanwhile.
+    return isLater || outcome === 'restricted';
+  }
+
+  /** Takes from the log who is under `never_restrict`: it contains pseudonyms, which limits.yaml cannot name. */
+  #isSpared({ facts }: LoggedRequest): boolean {
+    return this.#sparesCallers && facts?.isSpared === true;
+  }
+}
+
+/** Returns whether a refusal by limits is an invalid request: only if no other caller could have caused it. */
+export function isInvalidRefusal(
+  request: LoggedRequest,
+  { bucket }: LimitRequest,
+  { role, atOnce }: Decision,
+): boolean {
+  const isShared = atOnce || (role !== null && isSharedRole(role));
+  const ofBucket = isShared ? 'shared' : (bucket?.scope ?? 'user');
+  return isInvalid(429, role === 'global' ? 'global' : ofBucket, isPreflight(request));
+}
+
+function isPreflight({ facts }: LoggedRequest): boolean {
+  return facts?.isPreflight === true;
+}
+
+/** The key of a user or bot, which is never the key of an address. Null if the caller is an address. */
+function principalOf({ callerClass, caller }: LoggedRequest): string | null {
+  return callerClass === 'address' ? null : `caller:${caller}`;
+}
+
+function nameOf(kind: ReplayedKind, key: string, webhook: string): string {
+  return `${kind} ${key} ${webhook}`;
+}
+
+/** Maximum senders of each kind counted separately. */
+const MAX_SENDERS = 1_000_000;
+
+/** Requests that restrictions refused, and the number of their senders by kind. */
+export interface RestrictedCounts {
+  readonly requests: number;
+  readonly addresses: number;
+  readonly callers: number;
+  /** An address at one webhook. */
+  readonly webhooks: number;
+}
+
+/** Counts the requests that restrictions refuse, and the senders. */
+export class RestrictedSenders {
+  #requests = 0;
+  readonly #senders: Readonly<Record<ReplayedKind, Set<string>>> = {
+    address: new Set(),
+    principal: new Set(),
+    webhook: new Set(),
+  };
+
+  get counts(): RestrictedCounts {
+    const { address, principal, webhook } = this.#senders;
+    const senders = { addresses: address.size, callers: principal.size, webhooks: webhook.size };
+    return { requests: this.#requests, ...senders };
+  }
+
+  note(kind: ReplayedKind, request: LoggedRequest, limits: AddressLimits): void {
+    this.#requests++;
+    const senders = this.#senders[kind];
+    const name = senderOf(kind, request, limits);
+    if (senders.size < MAX_SENDERS && !senders.has(name)) senders.add(ownString(name));
+  }
+}
+
+function senderOf(
+  kind: ReplayedKind,
+  { client, caller, facts }: LoggedRequest,
+  limits: AddressLimits,
+): string {
+  if (kind === 'principal') return `caller:${caller}`;
+  const key = restrictedKey(client, limits);
+  return kind === 'address' ? key : `${key} ${facts?.webhook ?? ''}`;
+}

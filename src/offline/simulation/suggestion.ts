@@ -1,0 +1,207 @@
+import type { ClassName, LimitsModel } from '../../config/index.ts';
+import { formatDuration } from '../../core/index.ts';
+import type { RoutePattern } from '../../gateway/routing/index.ts';
+import type { MeasuredOffences } from './demand.ts';
+import type { NeedPanel } from './draw-needs.ts';
+import type { ClaimedPart, Measured, MeasuredLogs } from './measure-logs.ts';
+import { findUnanswered, type LogReport, logReportOf, type Unanswered } from './report.ts';
+
+/** The percentiles of callers in the report. */
+export const PERCENTILES = ['50', '95', '99', '99.9', '100'] as const;
+export type Percentile = (typeof PERCENTILES)[number];
+
+/** Minimum callers for a meaningful percentile: with fewer, it would be the value of the largest caller. */
+export const FEWEST_CALLERS: Readonly<Record<Percentile, number>> = {
+  50: 2,
+  95: 20,
+  99: 100,
+  '99.9': 1_000,
+  100: 1,
+};
+
+/** For each percentile, the number of requests in a period that its callers never exceed; null if there are too few callers. */
+export type Needs = Readonly<Record<Percentile, number | null>>;
+
+/** The highest quota that limits.yaml accepts. */
+const MAX_UNITS = 65_535;
+
+/** The needs of callers in the logs, and the quotas suggested for them. */
+export interface Suggestion {
+  readonly from: string;
+  readonly to: string;
+  readonly requests: number;
+  readonly percentile: Percentile;
+  readonly headroomPercent: number;
+  readonly limits: readonly SuggestedLimit[];
+  /** One entry for each rule of a restriction and kind of sender. */
+  readonly restrictions: readonly SuggestedRestriction[];
+  /** Buckets that no request consumed. */
+  readonly unused: readonly string[];
+  readonly log: LogReport;
+  /** Counted requests left out because a table was full. */
+  readonly unmeasured: number;
+  readonly unanswered: readonly Unanswered[];
+}
+
+/** The number of a limit or a rule: in the file, and as needed according to the logs. */
+interface SuggestedNumber {
+  readonly periodMs: number;
+  readonly requests: number;
+  readonly needs: Needs;
+  /** The number in limits.yaml. */
+  readonly now: number;
+  /** The number to set; `null` if there are too few callers for the requested percentile, or if the rule does not restrict such senders. */
+  readonly suggested: number | null;
+}
+
+/** One limit, for the callers of one class. */
+export interface SuggestedLimit extends SuggestedNumber {
+  /** The bucket; `null` for the global limit. */
+  readonly bucket: string | null;
+  /** `group`: all callers of a group together; `resource`: all callers together. */
+  readonly class: ClassName;
+  readonly algorithm: 'fixed' | 'smooth';
+  /** Requests that this limit refused when the log was written. They count as demand as well. */
+  readonly refused: number;
+  /** Callers, or for `resource` values of the main parameter. */
+  readonly callers: number;
+  /** The claim that may set a caller's number; `null` if only limits.yaml does. */
+  readonly claim: string | null;
+  /**
+   * Which number next to the claim this is, for the callers whose tokens set one (`max`), or do not (`otherwise`); `null` without
+   * a claim.
+   */
+  readonly part: ClaimedPart | null;
+  /** The highest number set by the claim in the logs; 0 if there is none. */
+  readonly highestSaid: number;
+  readonly callersOverNow: number;
+}
+
+/** A rule that restricts, for senders of one kind. */
+export interface SuggestedRestriction extends SuggestedNumber {
+  readonly rule: MeasuredOffences['rule'];
+  readonly by: MeasuredOffences['by'];
+  /** Senders of at least one offence. */
+  readonly senders: number;
+  readonly sendersOverNow: number;
+}
+
+export interface SuggestOptions {
+  readonly store: 'memory' | 'redis';
+  readonly percentile: Percentile;
+  readonly headroomPercent: number;
+}
+
+export function suggestLimits(
+  measured: MeasuredLogs,
+  limits: LimitsModel,
+  patterns: readonly RoutePattern[],
+  { store, percentile, headroomPercent }: SuggestOptions,
+): Suggestion {
+  const order = [null, ...limits.buckets.map(({ name }) => name)];
+  const used = new Set(measured.rows.map(({ bucket }) => bucket));
+  const rows = measured.rows.toSorted((a, b) => order.indexOf(a.bucket) - order.indexOf(b.bucket));
+  return {
+    from: new Date(measured.startMs).toISOString(),
+    to: new Date(measured.endMs).toISOString(),
+    ...{ requests: measured.requests, percentile, headroomPercent, unmeasured: measured.unmeasured },
+    limits: fitting(
+      rows.filter(({ requests }) => requests > 0).map(row => suggestionOf(row, percentile, headroomPercent)),
+      limits,
+    ),
+    restrictions: measured.offences.map(row => restrictionOf(row, percentile, headroomPercent)),
+    unused: order.filter(name => name !== null && !used.has(name)).map(String),
+    log: logReportOf(measured, store),
+    unanswered: findUnanswered(patterns, measured.shapes),
+  };
+}
+
+/** The panels of the picture: one for each limit, and one for each rule that restricts. */
+export function panelsOf(measured: MeasuredLogs, { limits, restrictions }: Suggestion): NeedPanel[] {
+  const ofLimits = limits.flatMap(({ bucket, class: callerClass, part, periodMs, suggested, now }) => {
+    const row = measured.rows.find(
+      each => each.bucket === bucket && each.callerClass === callerClass && each.part === part,
+    );
+    const who = part === null ? callerClass : `${callerClass} (${part})`;
+    const title = `${bucket ?? 'global limit'}, ${who}, in ${formatDuration(periodMs)}`;
+    return row === undefined ? [] : [{ title, needs: row.demand.needs, suggested, now }];
+  });
+  const ofRules = restrictions.flatMap(({ rule, by, periodMs, suggested, now }) => {
+    const row = measured.offences.find(each => each.rule === rule && each.by === by);
+    const title = `${rule}, ${by}, in ${formatDuration(periodMs)}`;
+    return row === undefined || suggested === null
+      ? []
+      : [{ title, needs: row.demand.needs, suggested, now }];
+  });
+  return [...ofLimits, ...ofRules];
+}
+
+function suggestionOf(row: Measured, percentile: Percentile, headroomPercent: number): SuggestedLimit {
+  const { limit, needs: sorted } = row.demand;
+  const needs = needsOf(sorted);
+  return {
+    ...{ claim: row.part === null ? null : limit.claim, part: row.part, highestSaid: row.highestSaid },
+    ...{ bucket: row.bucket, class: row.callerClass, periodMs: limit.periodMs },
+    algorithm: limit.algorithm === 'smooth' ? 'smooth' : 'fixed',
+    ...{ requests: row.requests, refused: row.refused, callers: sorted.length },
+    needs,
+    now: limit.units,
+    callersOverNow: countOver(sorted, limit.units),
+    suggested: withHeadroom(needs[percentile], headroomPercent, limit.largestCost),
+  };
+}
+
+/**
+ * Makes the numbers next to a claim consistent with each other, and with those in the file that stay: `otherwise` must not exceed
+ * `max`.
+ */
+function fitting(limits: readonly SuggestedLimit[], { buckets }: LimitsModel): SuggestedLimit[] {
+  return limits.map(limit => {
+    const { bucket, class: callerClass, part, suggested } = limit;
+    if (part === null || suggested === null) return limit;
+    const set = buckets.find(({ name }) => name === bucket)?.sets.of(callerClass);
+    const { units = 0, maxUnits = MAX_UNITS } = set?.caller ?? set?.shadow?.caller ?? {};
+    if (part === 'otherwise') return { ...limit, suggested: Math.min(suggested, maxUnits) };
+    const otherwise = limits.find(
+      each => each.bucket === bucket && each.class === callerClass && each.part === 'otherwise',
+    );
+    const least = Math.min(otherwise?.suggested ?? units, maxUnits);
+    return { ...limit, suggested: Math.max(suggested, least) };
+  });
+}
+
+function restrictionOf(
+  { rule, by, demand, requests }: MeasuredOffences,
+  percentile: Percentile,
+  headroomPercent: number,
+): SuggestedRestriction {
+  const { limit, needs: sorted } = demand;
+  const needs = needsOf(sorted);
+  const isRestricted = by === 'address' || by === 'webhook';
+  return {
+    ...{ rule, by, periodMs: limit.periodMs, requests, senders: sorted.length, needs },
+    now: limit.units,
+    sendersOverNow: countOver(sorted, limit.units),
+    suggested: isRestricted ? withHeadroom(needs[percentile], headroomPercent) : null,
+  };
+}
+
+/** Returns the needs at each percentile. `sorted`: ascending. */
+function needsOf(sorted: Uint32Array): Needs {
+  const atMost = (percent: Percentile) =>
+    sorted.length < FEWEST_CALLERS[percent]
+      ? null
+      : (sorted[Math.max(0, Math.ceil((sorted.length * Number(percent)) / 100) - 1)] ?? 0);
+  const needs = Object.fromEntries(PERCENTILES.map(percent => [percent, atMost(percent)] as const));
+  return needs as Record<Percentile, number | null>;
+}
+
+/** @param least the maximum cost of one request */
+function withHeadroom(units: number | null, headroomPercent: number, least = 1): number | null {
+  if (units === null) return null;
+  return Math.min(MAX_UNITS, Math.max(least, Math.ceil((units * (100 + headroomPercent)) / 100)));
+}
+
+function countOver(sorted: Uint32Array, units: number): number {
+  return sorted.reduce((over, need) => over + (need > units ? 1 : 0), 0);
+}

@@ -1,0 +1,109 @@
+import type { ConfigWatcherOptions, HostPort, LoadedConfig, Snapshot } from '../../config/index.ts';
+import type { NewPermits, SharedStates, System, TableMemory } from '../../core/index.ts';
+import type { BoundAddresses } from '../../edge/server/index.ts';
+import type { LocalStore } from '../../limits/index.ts';
+import type { Logger } from '../../observe/index.ts';
+import type { CheckState, Lookups, NewRetryCounts } from '../../upstream/index.ts';
+import type { IssuerSharing, KeptState, ThreadPart } from '../runtime/index.ts';
+import type { ReportExtent, WorkerReport, WorkerReports } from './worker-reports.ts';
+
+/** The parts that gateways on one machine may share. The creator of a part starts and stops it. */
+export interface SharedParts {
+  /** This thread's role in its process. Default: it is alone, and informs others through Redis, if configured. */
+  readonly thread?: ThreadPart;
+  /**
+   * Creates counters of connections, requests in flight (in total, by address, by upstream and its callers), held requests, and
+   * requests to providers, up to their caps. Default: each gateway has its own.
+   */
+  readonly newPermits?: NewPermits;
+  /** Counts requests against their limits. Default: each gateway counts in its own memory. */
+  readonly counters?: LocalStore;
+  /** Creates counters of requests to an upstream and their retries. Default: each gateway has its own. */
+  readonly newRetryCounts?: NewRetryCounts;
+  /** Where offences and budgets are counted. Default: memory of this gateway. */
+  readonly memory?: TableMemory;
+  /** How the threads of the process share what one of them learns about providers. Default: there is only one thread. */
+  readonly issuers?: IssuerSharing;
+  /** How the threads of the process share the results of health checks. Default: there is only one thread. */
+  readonly checks?: SharedStates<CheckState>;
+  /** Looks up names of endpoints once for all threads. Default: there is only one thread. */
+  readonly lookups?: Lookups;
+}
+
+/** What a gateway needs in addition to its configuration. */
+export interface AppOptions {
+  readonly system: System;
+  readonly log: Logger;
+  /** The parts that this gateway shares with others. Default: none, except through Redis. */
+  readonly shared?: SharedParts;
+  /** Its number, as one of several workers, from 1. Default: it is not a worker. */
+  readonly worker?: number;
+  /** Serve the clients instead of this gateway. Default: it listens itself. */
+  readonly workers?: Workers;
+  /** Runs after everything is loaded, before the first client can connect. Default: nothing. */
+  readonly beforeServing?: (() => void) | undefined;
+  /** What it keeps across a restart. Default: as configured, unless it is a worker. */
+  readonly state?: KeptState | null;
+  /** The source of the configuration, to follow changes of its files. Without it, the configuration never changes. */
+  readonly source?: Pick<ConfigWatcherOptions, 'path' | 'env' | 'loaded' | 'settleMs' | 'pollMs'>;
+}
+
+/** Serves the clients of a gateway: its own listeners, or the workers of its process. */
+export interface Service {
+  /** How many clients are connected. */
+  readonly connections: number;
+  /**
+   * Rejects with Node's error, for example EADDRINUSE, when an address cannot be bound.
+   *
+   * @param shared the addresses to listen at together with other workers. Default: alone, at the configured ones
+   */
+  listen(shared?: BoundAddresses): Promise<BoundAddresses>;
+  /** Applies a reload. */
+  use(snapshot: Snapshot): void;
+  /**
+   * Asks clients to leave during `delayMs`, then lets running requests finish for at most `drainMs`, and cuts off the rest.
+   * Resolves to false if something was cut off.
+   */
+  drain(delayMs: number, drainMs: number): Promise<boolean>;
+  /** Aborts the rest. */
+  destroy(): void;
+}
+
+/** The workers of a process, which serve the clients for the gateway of its main thread. */
+export interface Workers extends Service {
+  /** The workers' reports about themselves. */
+  readonly reports: WorkerReports;
+  /** Whether at least one worker serves. */
+  readonly serves: boolean;
+  /** Resolves to why the process must end, if workers die repeatedly. */
+  readonly failed: Promise<string>;
+  /** Has all workers compile a configuration. Rejects if one cannot: then no worker uses it. */
+  prepare(loaded: LoadedConfig): Promise<void>;
+}
+
+/** A running gateway. */
+export interface App {
+  /** The bound addresses, with the actual port where the configuration says 0. */
+  readonly addresses: BoundAddresses & { readonly admin: HostPort | null };
+  /** Resolves to why the process must end, if that happens: workers die repeatedly. */
+  readonly failed: Promise<string>;
+  /** Reads the configuration files now. Resolves once they are applied, refused or waiting; never rejects. */
+  reload(): Promise<void>;
+  /**
+   * Fails readiness at once, asks clients during `shutdown.delay` to reconnect, then stops accepting and lets requests in flight
+   * finish. Resolves to false if `shutdown.drain` ran out and the remaining ones were cut off. A second call joins the first.
+   */
+  drain(): Promise<boolean>;
+  /** Has workers pass on their collected log lines. Resolves when they have, or after half a second. */
+  collectLog(): Promise<void>;
+}
+
+/** A gateway that is not listening yet. As a worker it has neither files to follow nor an admin listener. */
+export interface PlaneApp extends App {
+  /** Starts to serve, together with other workers at the same addresses. */
+  join(addresses: BoundAddresses): Promise<BoundAddresses>;
+  /** Serves with another configuration from now on. */
+  take(snapshot: Snapshot): void;
+  /** Reports what it has counted since the last call, and its current state. */
+  report(wanted: ReportExtent): Promise<WorkerReport>;
+}

@@ -1,0 +1,491 @@
+import type { Diagnostic, FixedParts, LoadedConfig, Snapshot } from '../../config/index.ts';
+import {
+  ConfigWatcher,
+  changesInWords,
+  formatDiagnostic,
+  ReloadRecord,
+  restartKeys,
+} from '../../config/index.ts';
+import type { AppliedEvent, ReloadListener, System, TableMemory, TimerClock } from '../../core/index.ts';
+import {
+  finishedWithin,
+  ownMemory,
+  randomName,
+  readVersion,
+  requestIdSource,
+  SharedSequence,
+  systemClock,
+} from '../../core/index.ts';
+import { AdminListener } from '../../edge/admin/index.ts';
+import { type BoundAddresses, Buffered, Listeners, TicketKeys } from '../../edge/server/index.ts';
+import { Gateway, UnlistedProxies } from '../../gateway/index.ts';
+import type * as auth from '../../identity/auth/index.ts';
+import {
+  NOTICE_BUDGET,
+  OwnerChecks,
+  REVOCATION_LIMITS,
+  Revocations,
+  SeenNotices,
+  UNUSED_BUDGET,
+  VerificationBudget,
+} from '../../identity/auth/index.ts';
+import { tableSizeFor } from '../../limits/index.ts';
+import type { Logger, SpanExport, SpanPeer } from '../../observe/index.ts';
+import { Observation, openSpanExport } from '../../observe/index.ts';
+import { openTransport, Transports } from '../../upstream/index.ts';
+import {
+  type Generation,
+  Generations,
+  isReady,
+  type KeptState,
+  Limiting,
+  loadSharedStore,
+  type NewSharedStore,
+  Overload,
+  openState,
+} from '../runtime/index.ts';
+import { adminView, certificateViews, endpointsViews } from './admin-view.ts';
+import type { App, AppOptions, PlaneApp, Service, SharedParts, Workers } from './app.ts';
+import { type ReportExtent, type WorkerReport, WorkerReports } from './worker-reports.ts';
+
+/** Maximum paths and callers whose names in the log are remembered. */
+const MAX_NAMES = 20_000;
+/** A gateway without workers does not fail. */
+const NEVER = new Promise<string>(() => {});
+
+/** The parts that take time to open, or are loaded only if used; `null` if not configured. */
+interface OpenedParts {
+  readonly spans: SpanExport | null;
+  readonly state: KeptState | null;
+  readonly newSharedStore: NewSharedStore | null;
+}
+
+/** The parts of one gateway, and how they start, follow a reload and drain. */
+class RunningApp implements PlaneApp {
+  addresses: App['addresses'] = { http: { host: '', port: 0 }, redirect: null, grpc: null, admin: null };
+  /** What a reload cannot change. The rest of the first configuration is not kept: it may be large. */
+  readonly #fixed: FixedParts;
+  /** The configuration in use, to report what the next one changes. */
+  #outline: Snapshot['outline'];
+  readonly #system: System;
+  readonly #clock: TimerClock;
+  /** Where offences and budgets are counted. */
+  readonly #memory: TableMemory;
+  readonly #ticketKeys: TicketKeys;
+  /** Counts what is held for the clients of all threads. */
+  readonly #buffered: Buffered;
+  readonly #log: Logger;
+  readonly #reloadRecord: ReloadRecord;
+  readonly #observation: Observation;
+  /** Sends spans to their receiver; `null` if there is none. */
+  readonly #spans: SpanExport | null;
+  /** What is kept across a restart; `null` if nothing is. */
+  readonly #state: KeptState | null;
+  readonly #transports: Transports;
+  readonly #revocations: Revocations;
+  readonly #generations: Generations;
+  readonly #limiting: Limiting;
+  readonly #overload: Overload;
+  readonly #unlistedProxies: UnlistedProxies;
+  /** Resolves once all threads of the process know what this one has learnt so far. */
+  readonly #allKnow: () => Promise<void>;
+  readonly #gateway: Gateway;
+  /** Serves the clients. */
+  readonly #service: Service;
+  /** Prepare for a reload before this thread applies it; `null` if there are none. */
+  readonly #workers: Workers | null;
+  /** The workers' reports; empty if there are no workers. */
+  readonly #reports: WorkerReports;
+  readonly #admin: AdminListener;
+  readonly #watcher: ConfigWatcher | null;
+  /** Callbacks that pass each new generation to one part; see `#follows`. */
+  readonly #followers: ((generation: Generation) => void)[] = [];
+  #started = false;
+  #draining = false;
+  #drained: Promise<boolean> | null = null;
+
+  constructor(
+    snapshot: Snapshot,
+    { system, log, source, worker, workers, shared = {} }: AppOptions,
+    { spans, state, newSharedStore }: OpenedParts,
+  ) {
+    const { listen, caps, store, tracing, limits } = snapshot;
+    const { clock } = system;
+    this.#fixed = { listen, workers: snapshot.workers, caps, store, state: snapshot.state, tracing, limits };
+    this.#spans = spans;
+    this.#state = state;
+    this.#outline = snapshot.outline;
+    this.#system = system;
+    this.#clock = clock;
+    this.#memory = shared.memory ?? ownMemory(system.randomBytes, state?.counters?.hashRoot);
+    this.#ticketKeys = new TicketKeys(this.#memory, system.randomBytes, clock.monotonicMs());
+    this.#log = log;
+    this.#reloadRecord = new ReloadRecord(clock);
+    // There is one access log, whichever thread writes a line.
+    const instance =
+      (this.#memory.isShared ? shared.thread?.replicaId : null) ?? randomName(system.randomBytes);
+    this.#observation = this.#makeObservation(snapshot, instance, worker !== undefined);
+    const { files } = system;
+    this.#buffered = new Buffered({ memory: this.#memory, files, listener: this.#observation.connections });
+    this.#transports = new Transports(upstream =>
+      openTransport(upstream, system, this.#observation.upstreams, shared),
+    );
+    // All threads hold the same revocations: the main one counts.
+    const evicted = () => {
+      if (shared.thread?.isMain !== false) this.#observation.identityOf(null).revocationEvicted();
+    };
+    this.#revocations = new Revocations(REVOCATION_LIMITS, clock, evicted);
+    this.#workers = workers ?? null;
+    this.#reports = workers?.reports ?? new WorkerReports(clock);
+    this.#allKnow = async () => shared.thread?.allKnow();
+    this.#reports.follow(growth => this.#observation.add(growth));
+    this.#generations = this.#makeGenerations(snapshot, shared);
+    this.#limiting = this.#makeLimiting(snapshot, newSharedStore, shared);
+    this.#overload = this.#makeOverload(snapshot);
+    this.#unlistedProxies = new UnlistedProxies(clock, this.#observation.proxies);
+    this.#gateway = this.#makeGateway(shared);
+    this.#service = this.#follows(workers ?? this.#makeListeners(snapshot, shared), (service, next) =>
+      service.use(next.snapshot),
+    );
+    this.#watcher = source === undefined ? null : this.#makeWatcher(source);
+    this.#admin = this.#makeAdmin();
+    this.#observation.observe({
+      requestsInFlight: () => this.#gateway.inFlight,
+      clientConnections: () => this.#service.connections,
+      bufferedBytes: () => this.#buffered.bytes,
+      upstreamConnections: () => this.#reports.upstreamConnections(this.#transports.connections),
+      endpoints: () => endpointsViews(this.#reports.endpoints(this.#transports.states)),
+      limitCounts: () => this.#limiting.counts,
+      sharing: () => this.#limiting.sharing,
+      revocations: () => this.#revocations.counts,
+      certificates: () => certificateViews(this.#generations.current.snapshot.listen),
+      workers: workers && { count: snapshot.workers.count, views: () => this.#reports.views },
+    });
+  }
+
+  get failed(): Promise<string> {
+    return this.#workers?.failed ?? NEVER;
+  }
+
+  async start(): Promise<void> {
+    const { listen } = this.#fixed;
+    this.#observation.reloads.started(this.#eventOf(this.#generations.current.snapshot));
+    try {
+      const admin = listen.admin === null ? null : await this.#admin.listen(listen.admin.address);
+      this.addresses = { ...(await this.#service.listen()), admin };
+    } catch (error) {
+      this.#admin.close();
+      this.#service.destroy();
+      await this.#state?.stop();
+      throw error;
+    }
+    // A worker passes on what it records: the main thread shows it.
+    this.#observation.recent.start();
+    this.startParts();
+    await this.#watcher?.start();
+    this.#started = true;
+  }
+
+  /** Restores what was counted before the last stop. */
+  async countOn(): Promise<void> {
+    await this.#state?.counters?.follow(this.#limiting.memory.kept);
+  }
+
+  join(addresses: BoundAddresses): Promise<BoundAddresses> {
+    return this.#service.listen(addresses);
+  }
+
+  take(snapshot: Snapshot): void {
+    this.#generations.take(withKeysOf(this.#generations.current.snapshot, snapshot));
+  }
+
+  async report(wanted: ReportExtent): Promise<WorkerReport> {
+    const levels = wanted === 'scrape' ? await this.#observation.levels() : null;
+    const { trustedProxies } = this.#generations.current.snapshot;
+    return {
+      growth: this.#observation.take(),
+      connections: this.#service.connections,
+      requestsInFlight: this.#gateway.inFlight,
+      loopDelayMs: this.#overload.delayMs,
+      state:
+        wanted === 'counts'
+          ? null
+          : {
+              upstreamConnections: this.#transports.connections,
+              endpoints: this.#transports.states,
+              unlistedProxies: this.#unlistedProxies.reports(trustedProxies),
+              inFlight: [...this.#limiting.memory.inFlight.counts],
+            },
+      levels,
+    };
+  }
+
+  reload(): Promise<void> {
+    return this.#watcher?.reload() ?? Promise.resolve();
+  }
+
+  collectLog(): Promise<void> {
+    return this.#reports.refresh('counts');
+  }
+
+  drain(): Promise<boolean> {
+    this.#drained ??= this.#drain();
+    return this.#drained;
+  }
+
+  /** Passes each later generation to a part that was made with the first configuration. */
+  #follows<Part>(part: Part, use: (part: Part, generation: Generation) => void): Part {
+    this.#followers.push(generation => use(part, generation));
+    return part;
+  }
+
+  /** Starts the parts that work in the background. */
+  startParts(): void {
+    this.#limiting.start();
+    this.#overload.start();
+    this.#generations.start();
+  }
+
+  #makeListeners(first: Snapshot, { newPermits }: SharedParts): Service {
+    return new Listeners({
+      ...first,
+      gateway: this.#gateway,
+      ...this.#system,
+      connectionListener: this.#observation.connections,
+      newPermits,
+      buffered: this.#buffered,
+      ticketKeys: this.#ticketKeys,
+    });
+  }
+
+  #makeObservation(first: Snapshot, instance: string, isWorker: boolean): Observation {
+    const observation = new Observation({
+      ...this.#system,
+      log: this.#log,
+      instance,
+      logging: { ...first.log, remembered: tableSizeFor(MAX_NAMES, first.caps.limitKeys) },
+      pseudonymKey: this.#memory.secret('pseudonyms', 32),
+      labels: first.labels,
+      sharesStore: first.store.kind !== 'memory',
+      reloadRecord: this.#reloadRecord,
+      spans: this.#spans,
+      isWorker,
+    });
+    this.#spans?.use(spanPeers(first));
+    return this.#follows(observation, (part, { snapshot }) => {
+      part.use(snapshot.log, snapshot.labels);
+      this.#spans?.use(spanPeers(snapshot));
+    });
+  }
+
+  #makeGenerations(first: Snapshot, { newPermits, issuers }: SharedParts): Generations {
+    const { reloads } = this.#observation;
+    const budget = (name: string, options: auth.BudgetOptions) =>
+      new VerificationBudget(options, this.#clock, this.#memory, name);
+    const maxAddresses = tableSizeFor(UNUSED_BUDGET.maxAddresses, first.caps.limitKeys);
+    const claim = (name: string, forMs: number) => this.#limiting.claim(name, forMs);
+    return new Generations(first, {
+      identity: {
+        ...this.#system,
+        listenerOf: provider => this.#observation.identityOf(provider),
+        revocations: this.#revocations,
+        budget: budget('failed tokens', { ...UNUSED_BUDGET, maxAddresses }),
+        ownerChecks: new OwnerChecks(this.#clock, this.#memory),
+        newPermits,
+        issuers,
+        notices: {
+          clock: this.#clock,
+          listener: this.#observation.notices,
+          budget: budget('failed notices', NOTICE_BUDGET),
+          soon: run => this.#memory.soon(run),
+          allKnow: this.#allKnow,
+          seen: new SeenNotices({ clock: this.#clock, claim }),
+        },
+      },
+      transports: this.#transports,
+      serve: generation => {
+        for (const follow of this.#followers) follow(generation);
+        const { outline } = generation.snapshot;
+        const changes = changesInWords(outline, this.#outline);
+        this.#outline = outline;
+        reloads.applied({ ...this.#eventOf(generation.snapshot), changes });
+      },
+      wait: ({ snapshot }) => reloads.waiting(snapshot),
+    });
+  }
+
+  #makeLimiting(
+    { limits, caps }: Snapshot,
+    newSharedStore: NewSharedStore | null,
+    { thread, newPermits, counters }: SharedParts,
+  ): Limiting {
+    const limiting = new Limiting(limits, {
+      ...this.#system,
+      limitKeys: caps.limitKeys,
+      listener: this.#observation.limits,
+      storeListener: this.#observation.store,
+      newSharedStore,
+      thread,
+      memory: this.#memory,
+      state: this.#state,
+      newPermits,
+      inFlightElsewhere: () => this.#reports.inFlight,
+      counters,
+    });
+    limiting.shareRevocations(this.#revocations);
+    return this.#follows(limiting, (part, { snapshot }) => part.use(snapshot.limits));
+  }
+
+  /** Times the event loop, always in real time, whatever clock the gateway has. */
+  #makeOverload({ caps }: Snapshot): Overload {
+    const overload = new Overload(caps.eventLoopDelayMs, systemClock, this.#observation.overload);
+    return this.#follows(overload, (part, next) => part.use(next.snapshot.caps.eventLoopDelayMs));
+  }
+
+  #makeGateway({ newPermits }: SharedParts): Gateway {
+    const gateway = new Gateway({
+      generation: this.#generations.current,
+      ...this.#system,
+      listener: this.#observation.exchanges,
+      nextRequestId: requestIdSource(this.#system.randomBytes),
+      limiting: this.#limiting,
+      overload: this.#overload,
+      unlistedProxies: this.#unlistedProxies,
+      newPermits,
+      sequence: this.#memory.isShared ? new SharedSequence(this.#memory, 'sequence') : undefined,
+    });
+    return this.#follows(gateway, (part, generation) => part.use(generation));
+  }
+
+  /** Does not keep `source`, which contains everything that was loaded and may be large. */
+  #makeWatcher(source: NonNullable<AppOptions['source']>): ConfigWatcher {
+    const sink = reloadSink(this.#generations, this.#observation.reloads, this.#workers);
+    return new ConfigWatcher({ ...source, ...this.#system, sink });
+  }
+
+  #makeAdmin(): AdminListener {
+    const view = adminView({
+      clock: this.#clock,
+      record: this.#reloadRecord,
+      gateway: this.#gateway,
+      limiting: this.#limiting,
+      observation: this.#observation,
+      unlistedProxies: this.#unlistedProxies,
+      generations: this.#generations,
+      fixed: this.#fixed,
+      watcher: this.#watcher,
+      service: this.#service,
+      transports: this.#transports,
+      reports: this.#reports,
+      notReady: () => this.#notReady(),
+      allKnow: this.#allKnow,
+    });
+    const dependencies = { ...this.#system, listener: this.#observation.admin };
+    return this.#follows(new AdminListener(view, this.#fixed.listen.admin, dependencies), (part, next) =>
+      part.use(next.snapshot.listen.admin),
+    );
+  }
+
+  #eventOf(snapshot: Snapshot): AppliedEvent {
+    const { generation, hash } = snapshot;
+    return { generation, hash, needsRestart: restartKeys(this.#fixed, snapshot).map(({ key }) => key) };
+  }
+
+  async #drain(): Promise<boolean> {
+    const { delayMs, drainMs } = this.#generations.current.snapshot.shutdown;
+    this.#draining = true;
+    void this.#watcher?.stop();
+    const inTime = await this.#service.drain(delayMs, drainMs);
+    await finishedWithin(1_000, this.#transports.close(), this.#clock);
+    if (this.#spans !== null) await finishedWithin(2_000, this.#spans.stop(), this.#clock);
+    this.#observation.recent.stop();
+    this.#limiting.stop();
+    await this.#state?.stop();
+    this.#overload.stop();
+    this.#generations.stop();
+    this.#admin.close();
+    return inTime;
+  }
+
+  #notReady(): string | null {
+    if (this.#draining) return 'draining';
+    if (!this.#started) return 'starting';
+    if (this.#workers?.serves === false) return 'all workers are being replaced';
+    if (this.#limiting.shared?.isReady === false) return 'waiting for Redis';
+    if (this.#limiting.shared?.refuses === true) return 'Redis is away, and on_failure is closed';
+    return isReady(this.#generations.current) ? null : "waiting for the issuer's keys";
+  }
+}
+
+/** The address of each upstream, for its spans. */
+function spanPeers({ upstreams }: Snapshot): ReadonlyMap<string, SpanPeer> {
+  return new Map(
+    upstreams.flatMap(({ name, endpoints: [first] }) =>
+      first === undefined ? [] : [[name, { host: first.host, port: first.port }]],
+    ),
+  );
+}
+
+/**
+ * Reports the watcher's findings, and passes valid configurations to the generations. Keeps nothing of what was loaded, which may
+ * be large.
+ */
+function reloadSink(generations: Generations, reloads: ReloadListener, workers: Workers | null) {
+  return {
+    take: async (loaded: LoadedConfig) => {
+      reloads.warned(loaded.warnings.map(formatDiagnostic));
+      await workers?.prepare(loaded);
+      generations.take(withKeysOf(generations.current.snapshot, loaded.snapshot));
+    },
+    refuse: (errors: readonly Diagnostic[]) => reloads.refused(worstFirst(errors).map(formatDiagnostic)),
+    unchanged: () => reloads.unchanged(),
+    unwatched: (cause: unknown) => reloads.unwatched(cause),
+  };
+}
+
+/** Keeps what counts as one address: the counters are named by the keys of addresses. */
+function withKeysOf({ limits: { keying } }: Snapshot, next: Snapshot): Snapshot {
+  return { ...next, limits: { ...next.limits, keying } };
+}
+
+/** Puts errors before warnings: the status page shows only the first diagnostic. */
+function worstFirst(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  const isError = ({ severity }: Diagnostic) => severity === 'error';
+  return [...diagnostics.filter(isError), ...diagnostics.filter(diagnostic => !isError(diagnostic))];
+}
+
+/** Assembles a gateway and starts its listeners. Rejects, leaving nothing open, when an address cannot be bound. */
+export async function startApp(snapshot: Snapshot, options: AppOptions): Promise<App> {
+  const app = await openApp(snapshot, options);
+  options.beforeServing?.();
+  await app.start();
+  return app;
+}
+
+/** Assembles a gateway that is to join others of its process, and starts everything except its listeners. */
+export async function openPlane(snapshot: Snapshot, options: AppOptions): Promise<PlaneApp> {
+  const app = await openApp(snapshot, options);
+  app.startParts();
+  options.beforeServing?.();
+  return app;
+}
+
+async function openApp(snapshot: Snapshot, options: AppOptions): Promise<RunningApp> {
+  const receiver = snapshot.tracing?.export ?? null;
+  const spans =
+    receiver && (await openSpanExport(receiver, readVersion(), options.log, options.system.clock));
+  const newSharedStore = await loadSharedStore(snapshot.store);
+  // The main thread keeps what all threads know and count.
+  const { state = options.worker === undefined ? await openStateOf(snapshot, options) : null } = options;
+  const app = new RunningApp(snapshot, options, { spans, state, newSharedStore });
+  await app.countOn();
+  return app;
+}
+
+/** Opens what is kept across a restart; `null` if nothing is. */
+export async function openStateOf(
+  { state }: Snapshot,
+  { system, log }: Pick<AppOptions, 'system' | 'log'>,
+): Promise<KeptState | null> {
+  return state === null ? null : openState(state, system, log);
+}

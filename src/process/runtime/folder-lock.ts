@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { Network, System } from '../../core/index.ts';
+
+const LOCK_NAME = 'weir.lock';
+
+/** How long after taking the lock it is certain that nobody has taken it at the same time. */
+const RACE_MS = 100;
+
+/** The longest path of a socket, in bytes: on Linux; other systems allow slightly less. */
+const LONGEST_PATH = 107;
+
+/**
+ * Locks a folder for this gateway; `null` if a running gateway on this machine has it. The lock is a socket in the folder: it
+ * disappears with its process, however that ended, and is visible from other containers as well. Two machines that share a folder
+ * do not see each other. Throws the system's error, such as EACCES.
+ */
+export async function lockFolder(
+  folder: string,
+  { network, files, clock, randomBytes }: Pick<System, 'network' | 'files' | 'clock' | 'randomBytes'>,
+): Promise<{ release(): Promise<void> } | null> {
+  const path = join(folder, LOCK_NAME);
+  const own = `${path}.${randomBytes(4).toString('hex')}`;
+  const length = Buffer.byteLength(own);
+  if (length > LONGEST_PATH)
+    throw new Error(
+      `its path is too long for the socket that locks it: ${length} bytes, of at most ${LONGEST_PATH}`,
+    );
+  if (await isAnswered(path, network)) return null;
+  const server = network.createServer({}, socket => socket.destroy());
+  server.listen(own);
+  await once(server, 'listening').catch(async error => {
+    // Node.js reports EACCES for a missing folder as well.
+    await files.stat(folder);
+    throw error;
+  });
+  const { ino } = await files.stat(own);
+  const isHeld = async () => (await files.stat(path).catch(() => null))?.ino === ino;
+  // If two gateways find the lock free at the same time, the later one takes it from the other.
+  try {
+    await files.rename(own, path);
+  } catch (error) {
+    // It would keep the process running. The socket is removed with it.
+    server.close();
+    throw error;
+  }
+  await new Promise<void>(resolve => clock.after(RACE_MS, resolve));
+  // Until here it keeps the process running, which has nothing else to do during startup.
+  server.unref();
+  const lock = {
+    async release() {
+      if (await isHeld()) await files.remove(path);
+      server.close();
+    },
+  };
+  if (await isHeld()) return lock;
+  await lock.release();
+  return null;
+}
+
+async function isAnswered(path: string, network: Network): Promise<boolean> {
+  const socket = network.connect({ path });
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ECONNREFUSED') return false;
+    throw error;
+  } finally {
+    socket.destroy();
+  }
+}

@@ -1,0 +1,338 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type IdentityModel, noticeKindsIn, type ProviderModel } from '../../config/index.ts';
+import type { AuthListener, NewPermits, NoticeKind, SignInListener, System } from '../../core/index.ts';
+import { NOTICE_KINDS } from '../../core/index.ts';
+import {
+  type AccessTokenOptions,
+  type Caller,
+  type IssuerRevocations,
+  IssuerVerifiers,
+  NO_SUBJECT,
+  type NoticeIssuer,
+  Notices,
+  type NoticesDependencies,
+  type OwnerChecks,
+  type RevocationFacts,
+  type Revocations,
+  type TokenBudget,
+  type TokenVerifier,
+  type VerificationBudget,
+  Verifier,
+} from '../../identity/auth/index.ts';
+import { Introspection, SignIn } from '../../identity/signin/index.ts';
+import { Issuer, type IssuerDependencies } from './issuer.ts';
+import type { IssuerSharing } from './issuer-sharing.ts';
+
+export interface IdentityDependencies extends Pick<System, 'clock' | 'random' | 'network'> {
+  /**
+   * Returns the listener for a provider, by its name in metrics and logs; for the only provider, which they do not name (`null`);
+   * or for tokens of no provider (`none`).
+   */
+  readonly listenerOf: (provider: string | null) => AuthListener & SignInListener;
+  /** The revocations of all issuers. */
+  readonly revocations: Revocations;
+  /** The dependencies of the receiver of providers' notices. */
+  readonly notices: NoticesDependencies;
+  /** Bounds failed verifications, if the configuration limits them. Outlives changes of providers: it is for addresses. */
+  readonly budget: VerificationBudget;
+  readonly ownerChecks: OwnerChecks;
+  /** Creates the permits of requests to providers. Default: separate permits for each sign-in. */
+  readonly newPermits?: NewPermits | undefined;
+  /** How the threads of the process share what one of them learns about providers. Default: there is only one thread. */
+  readonly issuers?: IssuerSharing | undefined;
+}
+
+/** Identifies callers by their tokens and signs users in, at one or more providers. */
+export class Identity {
+  readonly verifier: TokenVerifier;
+  /** Signs users in; `null` if no provider does. */
+  readonly signIn: SignIn | null;
+  /** Receives notices that providers send. */
+  readonly notices: Notices;
+  readonly #model: IdentityModel;
+  readonly #providers: readonly ProviderIdentity[];
+  readonly #budget: VerificationBudget;
+  readonly #allKnow: NoticesDependencies['allKnow'];
+
+  /** Leaves `before` unchanged. Throws if the options are invalid. */
+  constructor(model: IdentityModel, dependencies: IdentityDependencies, before: Identity | null = null) {
+    const { listenerOf, ...shared } = dependencies;
+    const budget = model.failedVerifications === null ? null : dependencies.budget;
+    const known = before === null ? [] : before.#providers;
+    this.#model = model;
+    this.#budget = dependencies.budget;
+    this.#allKnow = dependencies.notices.allKnow;
+    this.#providers = model.providers.map(each => {
+      const old = known.find(({ issuer }) => issuer === each.provider.issuer) ?? null;
+      const own = { ...shared, budget, listener: listenerOf(each.label) };
+      return new ProviderIdentity(each, own, old);
+    });
+    this.verifier = this.#verifierAfter(before, dependencies);
+    this.signIn = this.#providers.find(({ signIn }) => signIn !== null)?.signIn ?? null;
+    const issuers = this.#providers.map(({ noticeIssuer }) => noticeIssuer);
+    this.notices = new Notices(
+      issuers.filter(issuer => issuer !== null),
+      dependencies.notices,
+    );
+  }
+
+  /** Refuses the tokens of the caller's session from now on. Resolves once all threads do: see `ThreadPart.allKnow`. */
+  endSession({ issuer, session, subject, issuedAtS }: Caller): Promise<void> {
+    const provider = this.#providers.find(each => each.issuer === issuer);
+    provider?.revocations.endSession(session, issuedAtS, subject ?? NO_SUBJECT);
+    return this.#allKnow();
+  }
+
+  /** Whether this caller's provider still considers its token valid: see `Introspection.ask`. */
+  introspect(
+    { issuer }: Caller,
+    token: string,
+    maxAgeMs: number,
+    address: string,
+  ): ReturnType<Introspection['ask']> {
+    const provider = this.#providers.find(each => each.issuer === issuer);
+    const answer = provider?.introspect(token, maxAgeMs, address) ?? null;
+    if (answer === null) throw new Error('introspection was not checked: a provider cannot be asked');
+    return answer;
+  }
+
+  /**
+   * True once each provider has sent its keys or failed to, and at least one has sent them. An unavailable provider must not keep
+   * the others' callers out, nor a slightly slower one lose its own callers. Never becomes false again.
+   */
+  get ready(): boolean {
+    return (
+      this.#providers.every(({ hasAnswered }) => hasAnswered) &&
+      this.#providers.some(({ hasKeys }) => hasKeys)
+    );
+  }
+
+  /** What is known about each provider, in file order. */
+  get facts(): readonly ProviderFacts[] {
+    return this.#providers.map(({ facts }) => facts);
+  }
+
+  /**
+   * Starts sending requests to the providers, in the background, unless the previous identity already does.
+   *
+   * @param onReady called whenever a provider has answered and this is ready, never before `start` returns
+   */
+  start(onReady: () => void = () => {}): void {
+    for (const provider of this.#providers) {
+      provider.start(() => {
+        if (this.ready) onReady();
+      });
+    }
+  }
+
+  /** Comes into use: its numbers apply to what it shares with the previous identity. */
+  serve(): void {
+    for (const provider of this.#providers) provider.serve();
+    if (this.#model.failedVerifications !== null) this.#budget.use(this.#model.failedVerifications);
+  }
+
+  /** Stops everything that `next` has not taken over, except for exchanges in progress. */
+  retire(next: Identity | null): void {
+    for (const provider of this.#providers) provider.retire(next === null ? [] : next.#providers);
+  }
+
+  /** The kinds of notices that are received on the admin listener. */
+  get adminNotices(): ReadonlySet<NoticeKind> {
+    const isAdmin = (kind: NoticeKind) =>
+      this.#model.providers.some(({ notices }) => notices[kind] === 'admin');
+    return new Set(NOTICE_KINDS.filter(isAdmin));
+  }
+
+  stop(): void {
+    for (const provider of this.#providers) provider.stop();
+  }
+
+  /** The same object while nothing changes: what connections remember about their tokens depends on it. */
+  #verifierAfter(before: Identity | null, { listenerOf }: IdentityDependencies): TokenVerifier {
+    const verifiers = this.#providers.map(({ verifier }) => verifier);
+    const [only, ...others] = verifiers;
+    if (only !== undefined && others.length === 0) return only;
+    const old = before === null ? [] : before.#providers.map(({ verifier }) => verifier);
+    const isSame =
+      old.length === verifiers.length && old.every((verifier, index) => verifier === verifiers[index]);
+    return before !== null && isSame ? before.verifier : new IssuerVerifiers(verifiers, listenerOf('none'));
+  }
+}
+
+/** What is known about a provider, for the status page. */
+export interface ProviderFacts {
+  /** Its name in `identity_providers`; `null` for `identity_provider`, which has none. */
+  readonly name: string | null;
+  readonly issuer: string;
+  readonly endpointsKnown: boolean;
+  /** Usable keys of the current set; 0 before the first. */
+  readonly keys: number;
+  /** When the fetch of that set began, in milliseconds since the epoch; null before the first. */
+  readonly keysAsOfMs: number | null;
+  readonly revocations: RevocationFacts;
+}
+
+interface ProviderIdentityDependencies extends IssuerDependencies {
+  /** Bounds failed verifications; `null` if they are not limited. */
+  readonly budget: TokenBudget | null;
+  readonly ownerChecks: OwnerChecks;
+  readonly newPermits?: NewPermits | undefined;
+}
+
+/**
+ * Verifies the tokens of one provider and signs users in there, with its endpoints, its keys, and what was learnt from both.
+ * Takes over what is still valid from the previous configuration.
+ */
+class ProviderIdentity {
+  readonly verifier: Verifier;
+  /** Signs users in at this provider; `null` if it does not. */
+  readonly signIn: SignIn | null;
+  readonly #introspection: Introspection | null;
+  readonly #model: ProviderModel;
+  readonly #issuer: Issuer;
+  readonly #budget: TokenBudget | null;
+  readonly #isIssuerNew: boolean;
+
+  /** Leaves `before` unchanged. Throws if the options are invalid. */
+  constructor(
+    model: ProviderModel,
+    dependencies: ProviderIdentityDependencies,
+    before: ProviderIdentity | null,
+  ) {
+    const issuer = before === null ? null : before.#issuer;
+    this.#model = model;
+    this.#budget = dependencies.budget;
+    this.#issuer = Issuer.of(model, dependencies, issuer);
+    this.#isIssuerNew = this.#issuer !== issuer;
+    const sameIssuer = this.#isIssuerNew ? null : before;
+    this.verifier = this.#knownVerifier(sameIssuer) ?? this.#newVerifier(dependencies);
+    this.#introspection = this.#knownIntrospection(sameIssuer) ?? this.#newIntrospection(dependencies);
+    this.signIn = this.#knownSignIn(sameIssuer) ?? this.#newSignIn(dependencies);
+  }
+
+  get issuer(): string {
+    return this.#model.provider.issuer;
+  }
+
+  /** The revoked tokens of this provider. */
+  get revocations(): IssuerRevocations {
+    return this.#issuer.revocations;
+  }
+
+  /** What its notices are checked with; `null` if none are received. */
+  get noticeIssuer(): NoticeIssuer | null {
+    const { client, accessTokens, notices } = this.#model;
+    const kinds = new Set(noticeKindsIn(notices));
+    if (client === null || kinds.size === 0) return null;
+    const { keys, revocations } = this.#issuer;
+    return {
+      issuer: this.issuer,
+      clientId: client.clientId,
+      leewayMs: accessTokens.leewayMs,
+      keys,
+      revocations,
+      kinds,
+    };
+  }
+
+  /** True once the first key set has arrived; later failures of the issuer do not change that. */
+  get hasKeys(): boolean {
+    return this.#issuer.keys.loaded;
+  }
+
+  /** True once the first key set has arrived, or could not be fetched. */
+  get hasAnswered(): boolean {
+    return this.hasKeys || this.#issuer.hasFailed;
+  }
+
+  get facts(): ProviderFacts {
+    const { provider, keys, revocations } = this.#issuer;
+    return {
+      name: this.#model.name,
+      issuer: this.issuer,
+      endpointsKnown: provider.ready,
+      keys: keys.size,
+      keysAsOfMs: keys.loaded ? keys.asOfMs : null,
+      revocations: revocations.facts,
+    };
+  }
+
+  /**
+   * Starts sending requests to the provider, in the background, unless the previous identity already does.
+   *
+   * @param onAnswer called with each valid key set and each failure, never before `start` returns
+   */
+  start(onAnswer: () => void): void {
+    if (this.#isIssuerNew) this.#issuer.start(onAnswer);
+  }
+
+  /** Comes into use: its numbers apply to what it shares with the previous identity. */
+  serve(): void {
+    const { notBeforeS, accessTokens } = this.#model;
+    this.#issuer.revocations.use({
+      notBeforeS,
+      leewayS: accessTokens.leewayMs / 1_000,
+      maxLifetimeS: lifeOf(accessTokens),
+    });
+  }
+
+  /** Stops everything that none of `next` has taken over, except for exchanges in progress. */
+  retire(next: readonly ProviderIdentity[]): void {
+    if (!next.some(each => each.#issuer === this.#issuer)) this.#issuer.retire();
+  }
+
+  stop(): void {
+    this.#issuer.stop();
+  }
+
+  /** The previous verifier with the tokens it has verified, if no rule for them has changed. */
+  #knownVerifier(sameIssuer: ProviderIdentity | null): Verifier | null {
+    if (sameIssuer === null || this.#budget !== sameIssuer.#budget) return null;
+    const rules = ({ accessTokens, cache }: ProviderModel) => [accessTokens, cache];
+    return isDeepStrictEqual(rules(sameIssuer.#model), rules(this.#model)) ? sameIssuer.verifier : null;
+  }
+
+  #newVerifier({ clock, listener, ownerChecks }: ProviderIdentityDependencies): Verifier {
+    const { keys, revocations } = this.#issuer;
+    const { accessTokens, cache } = this.#model;
+    const budget = this.#budget;
+    return new Verifier(accessTokens, cache, { keys, revocations, budget, ownerChecks, clock, listener });
+  }
+
+  /** Asks the provider whether a verified token is still valid. Returns `null` if it cannot be asked, which the checks report. */
+  introspect(token: string, maxAgeMs: number, address: string): ReturnType<Introspection['ask']> | null {
+    return this.#introspection === null ? null : this.#introspection.ask(token, maxAgeMs, address);
+  }
+
+  /** The previous introspection with what it has learnt. */
+  #knownIntrospection(sameIssuer: ProviderIdentity | null): Introspection | null {
+    const isSame =
+      sameIssuer !== null && isDeepStrictEqual(sameIssuer.#model.introspection, this.#model.introspection);
+    return isSame ? sameIssuer.#introspection : null;
+  }
+
+  #newIntrospection({ clock, listener, newPermits }: ProviderIdentityDependencies): Introspection | null {
+    const { introspection } = this.#model;
+    if (introspection === null) return null;
+    const permits = newPermits?.(`introspection at ${this.issuer}`);
+    return new Introspection(introspection, { provider: this.#issuer.provider, clock, listener, permits });
+  }
+
+  #knownSignIn(sameIssuer: ProviderIdentity | null): SignIn | null {
+    return sameIssuer !== null && isDeepStrictEqual(sameIssuer.#model.signIn, this.#model.signIn)
+      ? sameIssuer.signIn
+      : null;
+  }
+
+  #newSignIn({ clock, listener, newPermits }: ProviderIdentityDependencies): SignIn | null {
+    if (this.#model.signIn === null) return null;
+    const { provider, revocations } = this.#issuer;
+    const learnedMark = (subject: string, notBefore: number) => revocations.learnPolicy(subject, notBefore);
+    const permits = newPermits?.(`sign-in at ${this.issuer}`);
+    return new SignIn(this.#model.signIn, { provider, clock, listener, learnedMark, permits });
+  }
+}
+
+function lifeOf({ maxLifetimeMs }: AccessTokenOptions): number | null {
+  return maxLifetimeMs === null ? null : maxLifetimeMs / 1_000;
+}

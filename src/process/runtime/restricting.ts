@@ -1,0 +1,154 @@
+import type { LimitRequest, LimitsModel, Listed } from '../../config/index.ts';
+import type { Clock, LimitListener, Owner, RandomBytes, TableMemory } from '../../core/index.ts';
+import { NO_OWNERS, RecentMap } from '../../core/index.ts';
+import { isPrincipal } from '../../identity/auth/index.ts';
+import type * as limits from '../../limits/index.ts';
+import {
+  IgnoredRefusals,
+  InvalidRequests,
+  OTHER_PARTS,
+  ShadowRestrictions,
+  WebhookNotFound,
+} from '../../limits/index.ts';
+import { addressOfKey, isEmbedded, isListed, networkOfKey, ownersOf } from '../../wire/http/index.ts';
+
+interface RestrictingDependencies {
+  readonly clock: Clock;
+  readonly randomBytes: RandomBytes;
+  readonly listener: Pick<LimitListener, 'shadowRestricted'>;
+  readonly restrictions: limits.Restrictions;
+  /** Informs the other threads of a shadow restriction; `null` if there are none. Default null. */
+  readonly announceShadow?: ((shadow: limits.AdoptedShadow) => void) | null;
+  /** Adds up offences across all gateways; `null` if this process counts alone. */
+  readonly tally: limits.OffenceTally | null;
+  /** Where offences are counted. Default: memory of this thread alone. */
+  readonly memory?: TableMemory | undefined;
+  /** Maximum keys counted for each offence. */
+  readonly maxKeys: number;
+}
+
+/** Counts offences, and restricts clients that commit too many. Outlives a reload. */
+export class Restricting {
+  readonly restrictions: limits.Restrictions;
+  /** The restrictions that shadow rules would have made. */
+  readonly shadowRestrictions: ShadowRestrictions;
+  readonly invalidRequests: InvalidRequests;
+  readonly webhookNotFound: WebhookNotFound;
+  readonly ignoredRefusals: IgnoredRefusals;
+
+  constructor(dependencies: RestrictingDependencies) {
+    const { clock, randomBytes, listener, restrictions, tally, memory, maxKeys } = dependencies;
+    this.restrictions = restrictions;
+    this.shadowRestrictions = new ShadowRestrictions({
+      clock,
+      began: ({ kind, reason, key }, forMs) =>
+        listener.shadowRestricted({ kind, reason, key, untilEpochMs: Math.floor(clock.epochMs()) + forMs }),
+      announce: dependencies.announceShadow ?? null,
+      networkOf: networkOfKey,
+    });
+    const counters = { clock, randomBytes, memory, maxKeys, ownersOf: ownersOfCaller };
+    const counting = { ...counters, tally, shadow: this.shadowRestrictions };
+    this.invalidRequests = new InvalidRequests(restrictions, counting);
+    this.webhookNotFound = new WebhookNotFound(restrictions, counting);
+    this.ignoredRefusals = new IgnoredRefusals(restrictions, counting);
+  }
+
+  /** Applies the rules of a configuration. */
+  use(model: LimitsModel): void {
+    this.invalidRequests.use(model.invalidRequests);
+    this.webhookNotFound.use(model.webhookNotFound);
+    this.ignoredRefusals.use(model.ignoredRefusals);
+    const isSpared = (key: string) => isNeverRestricted(key, model);
+    this.restrictions.neverRestrict(isSpared, namedIn(model));
+    this.shadowRestrictions.spare(isSpared);
+  }
+
+  /** Drops what has expired. Call it a few times a second. */
+  sweep(): void {
+    this.restrictions.sweep();
+    this.shadowRestrictions.sweep();
+  }
+}
+
+/** The owners of a caller: none for a principal, those of the key for an address. */
+export function ownersOfCaller(caller: string): readonly Owner[] {
+  return isPrincipal(caller) ? NO_OWNERS : ownersOf(caller);
+}
+
+/** @param key a principal, or the key of an address */
+function isNeverRestricted(key: string, { neverRestrict: { addresses, callers } }: LimitsModel): boolean {
+  return isPrincipal(key) ? callers.has(key) : addresses.has(addressOfKey(key));
+}
+
+/** The clients that the list names individually, rather than by a network. */
+function* namedIn({
+  neverRestrict: { addresses, callers },
+}: LimitsModel): Generator<limits.RestrictedClient> {
+  for (const key of addresses.keys) yield { kind: 'address', key };
+  for (const key of callers) yield { kind: 'principal', key };
+}
+
+/** Addresses remembered: looking one up takes a step for each network listed. */
+const MAX_ADDRESSES = 20_000;
+
+/** The clients that are refused as long as limits.yaml lists them, except those that are also under `never_restrict`. */
+export class Blocked {
+  readonly #blocked: Listed;
+  readonly #spared: Listed;
+  readonly #known = new RecentMap<boolean>(MAX_ADDRESSES);
+
+  constructor(blocked: Listed, spared: Listed) {
+    this.#blocked = blocked;
+    this.#spared = spared;
+  }
+
+  /** @param key the key of the address */
+  hasAddress(key: string, address: string): boolean {
+    // Lists may contain a single embedding address, without the others of its key.
+    const name = isEmbedded(address, key) ? address : key;
+    const known = this.#known.get(name);
+    if (known !== undefined) return known;
+    const found =
+      isListed(address, key, this.#blocked.addresses) && !this.#spared.addresses.has(addressOfKey(name));
+    this.#known.set(name, found);
+    return found;
+  }
+
+  hasCaller(principal: string): boolean {
+    return this.#blocked.callers.has(principal) && !this.#spared.callers.has(principal);
+  }
+}
+
+/** The sender of a request that a limit refused. */
+export interface RefusedSender {
+  /** The key of the address. */
+  readonly address: string;
+  /** The caller; `null` if only the address is known. */
+  readonly principal: string | null;
+  readonly isPreflight: boolean;
+}
+
+/**
+ * Records a refusal, to detect whether the caller ignores it. Skips refusals that others caused, and preflights, which browsers
+ * send on their own.
+ */
+export function noteRefusal(
+  ignoredRefusals: IgnoredRefusals,
+  { set, main, cost }: LimitRequest,
+  { role, atOnce, sharedKey, otherParts, retryAfterMs }: limits.Decision,
+  { address, principal, isPreflight }: RefusedSender,
+): void {
+  // With `otherParts`, this may be a resource's limit: the caller's own counter for its further values refused.
+  const ofQuota = role === null ? null : set[role];
+  const refused = atOnce ? set.concurrent : ofQuota;
+  if (sharedKey || refused === null || isPreflight) return;
+  const part = otherParts ? OTHER_PARTS : main;
+  ignoredRefusals.note({
+    address,
+    principal,
+    limit: refused,
+    main: part,
+    cost: atOnce ? 1 : cost,
+    waitMs: retryAfterMs,
+  });
+}

@@ -1,0 +1,57 @@
+import { join } from 'node:path';
+import type { Clock, Fact, WritableFiles } from '../../core/index.ts';
+import { inNextTurn } from '../../core/index.ts';
+import { WholeFile } from './whole-file.ts';
+
+/** Facts between two turns of the event loop: less than a millisecond. */
+const FACTS_A_TURN = 500;
+const WRITE_CHARACTERS = 65_536;
+
+/** The facts that a gateway keeps across a restart, one JSON line each. */
+export class StateFile {
+  readonly path: string;
+  readonly #file: WholeFile;
+
+  constructor(folder: string, system: { readonly files: WritableFiles; readonly clock: Clock }) {
+    this.path = join(folder, 'weir.state');
+    this.#file = new WholeFile(this.path, 'state', system);
+  }
+
+  /** Returns the facts that are still valid; none if there is no file. Throws `StateUnreadable`. */
+  async read(): Promise<readonly Fact[]> {
+    const content = await this.#file.read();
+    if (content === null) return [];
+    const lines = content.body.toString('utf8').split('\n');
+    return lines.flatMap(line => factIn(line, content.agedMs) ?? []);
+  }
+
+  /**
+   * Writes the whole file again, and returns its size. Lets the event loop do other work in between. Throws the system's error.
+   */
+  async write(facts: Iterable<Fact>): Promise<number> {
+    return await this.#file.write({}, linesOf(facts));
+  }
+}
+
+async function* linesOf(facts: Iterable<Fact>): AsyncGenerator<string> {
+  let waiting = '';
+  let count = 0;
+  for (const { name, value, forMs } of facts) {
+    waiting += `${JSON.stringify([name, value, forMs])}\n`;
+    if (waiting.length >= WRITE_CHARACTERS) {
+      yield waiting;
+      waiting = '';
+    }
+    if (++count % FACTS_A_TURN === 0) await new Promise<void>(resolve => inNextTurn(resolve));
+  }
+  yield waiting;
+}
+
+function factIn(line: string, agedMs: number): Fact | null {
+  if (line === '') return null;
+  const value: unknown = JSON.parse(line);
+  if (!Array.isArray(value)) return null;
+  const [name, number, forMs] = value;
+  if (typeof name !== 'string' || !Number.isSafeInteger(number) || typeof forMs !== 'number') return null;
+  return forMs > agedMs ? { name, value: number, forMs: forMs - agedMs } : null;
+}

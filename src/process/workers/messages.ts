@@ -1,0 +1,99 @@
+import type { ConfigBytes } from '../../config/index.ts';
+import type { Fact, Machine, MemoryHandover } from '../../core/index.ts';
+import type { BoundAddresses } from '../../edge/server/index.ts';
+import type { CheckState, LookupAnswer, LookupQuestion } from '../../upstream/index.ts';
+import type { ReportExtent, WorkerReport } from '../app/index.ts';
+import type { IssuerState } from '../runtime/index.ts';
+
+/** A configuration for a worker. */
+export interface PlaneConfig {
+  /** The path of gateway.yaml. */
+  readonly path: string;
+  /** The variables that it may use. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly generation: number;
+  readonly bytes: ConfigBytes;
+  /** What the process may use. */
+  readonly machine: Machine;
+}
+
+/** What a worker needs at its start. */
+export interface PlaneSeed {
+  /** Its number, from 1. The main thread is 0. */
+  readonly worker: number;
+  /** Identifies the process in Redis. */
+  readonly replicaId: string;
+  readonly config: PlaneConfig;
+  readonly memory: MemoryHandover;
+  /** Maximum keys with permits in its tables. */
+  readonly permitKeys: number;
+}
+
+/** The messages between threads, by name. They are not answered. */
+export interface Messages {
+  /** To a worker: use the prepared configuration with this number, or start with it if it is the first. */
+  commit: number;
+  /** To a worker: a prepared configuration will not be used. */
+  discard: number;
+  /** To a worker: a state that the main thread determines for all. */
+  state: ToldState;
+  /** To a worker: the name with this key has been looked up. */
+  lookedUp: string;
+  /** To the main thread: complete log lines. */
+  lines: LogLines;
+  /** To the main thread: what a worker has counted, and its state. */
+  report: WorkerReport;
+  /** To a worker: the main thread has taken this many bytes of its lines. */
+  linesTaken: number;
+  /** Both ways: what one of the threads, or another process, has learnt. */
+  facts: readonly Fact[];
+  /** To the main thread: send me all facts of this topic. */
+  factsWanted: string;
+  /** To the main thread: this fact has been superseded. */
+  withdrawal: Pick<Fact, 'name' | 'value'>;
+}
+
+/** What the main thread determines for all threads, by topic: a state for each key. */
+export interface StateTopics {
+  readonly issuers: IssuerState;
+  readonly checks: CheckState;
+}
+
+export interface ToldState {
+  readonly topic: keyof StateTopics;
+  readonly key: string;
+  /** `null` if it is no longer valid. */
+  readonly state: StateTopics[keyof StateTopics] | null;
+}
+
+/** Lines of the log. */
+export interface LogLines {
+  readonly text: string;
+  readonly count: number;
+  /** Lines dropped before these. */
+  readonly dropped: number;
+}
+
+/** The questions between threads: their parameters and answers. */
+export interface Questions {
+  /** Answered once the code of the worker is loaded. */
+  load: { readonly asked: null; readonly answer: null };
+  /** Creates the gateway of the seed. */
+  open: { readonly asked: null; readonly answer: null };
+  /** Starts listening there, together with the others. Answers with the actual ports. */
+  listen: { readonly asked: BoundAddresses; readonly answer: BoundAddresses };
+  /** Compiles a configuration, to be used on `commit`. */
+  prepare: { readonly asked: PlaneConfig; readonly answer: null };
+  /** Reports what it has counted, and this much of its state. */
+  report: { readonly asked: ReportExtent; readonly answer: WorkerReport };
+  /** Stops serving, as configured. Answers whether all requests were finished. */
+  drain: { readonly asked: null; readonly answer: boolean };
+  /** To a worker: answered once it knows everything sent to it before. To the main thread: once all other workers do. */
+  factsKnown: { readonly asked: null; readonly answer: null };
+  /** To the main thread: whether nobody has claimed this name within that time. */
+  claim: { readonly asked: Pick<Fact, 'name' | 'forMs'>; readonly answer: boolean };
+  /** To the main thread: look up this name, unless that was done recently. */
+  lookUp: { readonly asked: LookupQuestion; readonly answer: LookupAnswer };
+  /** To the main thread: fetch the keys of this provider, unless they are cooling down. Answers whether there is a new set. */
+  refreshKeys: { readonly asked: string; readonly answer: boolean };
+}

@@ -1,0 +1,295 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { KeySet, type KeySetFetcher } from '../../../../src/identity/auth/index.ts';
+import { KeySetError } from '../../../../src/identity/auth/token/jwk.ts';
+import { KEY_SET_OPTIONS } from '../../../support/identity-options.ts';
+import { issuerKey, keySetJson } from '../../../support/token-issuer.ts';
+import { clock, ecdsa, freezeTime, Recorder, rsa, rsaNext, ScriptedIssuer, START_MS } from './fixture.ts';
+
+let recorder: Recorder;
+let keySet: KeySet;
+
+function open(fetch: KeySetFetcher, random = () => 0): KeySet {
+  keySet = new KeySet(KEY_SET_OPTIONS, { fetch, clock, random, listener: recorder });
+  return keySet;
+}
+
+beforeEach(() => {
+  freezeTime();
+  recorder = new Recorder();
+});
+
+afterEach(() => {
+  keySet.close();
+  vi.useRealTimers();
+});
+
+const ids = () => keySet.candidates('RS256', null).map(key => key.id);
+
+describe('the key set', () => {
+  it('is loaded after the first good fetch and not before', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    issuer.state = 'failing';
+    open(issuer.fetch);
+    expect(await keySet.refresh()).toBe(false);
+    expect(keySet.loaded).toBe(false);
+    issuer.state = 'up';
+    expect(await keySet.refresh()).toBe(true);
+    expect(keySet.loaded).toBe(true);
+    expect(recorder.events.at(-1)).toEqual(['keySetLoaded', 1, 0, []]);
+  });
+
+  it('is fetched every ten minutes', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    await open(issuer.fetch).refresh();
+    await vi.advanceTimersByTimeAsync(599_999);
+    expect(issuer.fetches).toBe(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(issuer.fetches).toBe(2);
+    await vi.advanceTimersByTimeAsync(6_000_000);
+    expect(issuer.fetches).toBe(12);
+  });
+
+  it('is fetched ten minutes after the last fetch, whatever caused that', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    await open(issuer.fetch).refresh();
+    for (let i = 0; i < 5; i += 1) {
+      await vi.advanceTimersByTimeAsync(60_000);
+      await keySet.refresh();
+    }
+    await vi.advanceTimersByTimeAsync(599_999);
+    expect(issuer.fetches).toBe(6);
+    await vi.advanceTimersByTimeAsync(6_000_001);
+    expect(issuer.fetches).toBe(17);
+  });
+
+  it('is fetched randomly up to a tenth earlier', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    await open(issuer.fetch, () => 0.5).refresh();
+    await vi.advanceTimersByTimeAsync(569_999);
+    expect(issuer.fetches).toBe(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(issuer.fetches).toBe(2);
+  });
+
+  it('is tried again after 5, 10 and then every 20 seconds when a fetch fails', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    issuer.state = 'failing';
+    await open(issuer.fetch).refresh();
+    const moments: number[] = [];
+    for (let second = 1; second <= 80; second += 1) {
+      const before = issuer.fetches;
+      await vi.advanceTimersByTimeAsync(1_000);
+      if (issuer.fetches > before) moments.push(second);
+    }
+    expect(moments).toEqual([5, 15, 35, 55, 75]);
+    issuer.state = 'up';
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(keySet.loaded).toBe(true);
+  });
+
+  it('stays in use however long the issuer is away', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    await open(issuer.fetch).refresh();
+    issuer.state = 'failing';
+    await vi.advanceTimersByTimeAsync(86_400_000);
+    expect(recorder.count('keySetFailed')).toBeGreaterThan(1_000);
+    expect(ids()).toEqual(['rsa-1']);
+    expect(keySet.asOfMs).toBe(START_MS);
+  });
+
+  it('adds new keys and drops those no longer published', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    await open(issuer.fetch).refresh();
+    const [old] = keySet.candidates('RS256', 'rsa-1');
+    if (old === undefined) throw new Error('no key');
+    issuer.keys = [rsa, rsaNext];
+    await keySet.refresh();
+    expect(keySet.holds(old)).toBe(true);
+    expect(ids()).toEqual(['rsa-1', 'rsa-2']);
+    issuer.keys = [rsaNext];
+    await keySet.refresh();
+    expect(keySet.holds(old)).toBe(false);
+    expect(keySet.knows('rsa-1')).toBe(false);
+  });
+
+  it('treats another key under a known id as another key', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    await open(issuer.fetch).refresh();
+    const [old] = keySet.candidates('RS256', 'rsa-1');
+    issuer.keys = [{ ...rsaNext, jwk: { ...rsaNext.jwk, kid: 'rsa-1' } }];
+    await keySet.refresh();
+    expect(old !== undefined && keySet.holds(old)).toBe(false);
+    expect(keySet.knows('rsa-1')).toBe(true);
+  });
+
+  it.each([
+    ['an empty set', '{"keys":[]}'],
+    ['an error page', '<html>'],
+    ['nothing', ''],
+    ['too many bytes', keySetJson([rsaNext]).padEnd(262_145)],
+    ['too many keys', keySetJson(new Array(101).fill(rsaNext))],
+  ])('keeps its last good keys when the issuer answers with %s', async (_, response) => {
+    let text = keySetJson([rsa]);
+    await open(async () => text).refresh();
+    text = response;
+    expect(await keySet.refresh()).toBe(false);
+    expect(ids()).toEqual(['rsa-1']);
+    expect(recorder.events.at(-1)).toEqual(['keySetFailed', expect.any(KeySetError)]);
+  });
+
+  it('may come as bytes', async () => {
+    // As many as are accepted.
+    await open(async () => new TextEncoder().encode(keySetJson([rsa]).padEnd(262_144))).refresh();
+    expect(ids()).toEqual(['rsa-1']);
+  });
+
+  it('offers the keys with the id that fit the algorithm, or without an id at most four that fit', async () => {
+    const shared = { ...ecdsa, jwk: { ...ecdsa.jwk, kid: 'rsa-1' } };
+    const many = Array.from({ length: 6 }, (_, index) => issuerKey('ES256', `ec-${index}`));
+    await open(new ScriptedIssuer(rsa, shared, ...many).fetch).refresh();
+    expect(keySet.candidates('RS256', 'rsa-1')).toHaveLength(1);
+    expect(keySet.candidates('ES256', 'rsa-1')).toHaveLength(1);
+    expect(keySet.candidates('ES384', 'rsa-1')).toHaveLength(0);
+    expect(keySet.candidates('RS256', 'ec-1')).toHaveLength(0);
+    expect(keySet.candidates('ES256', '__proto__')).toHaveLength(0);
+    expect(keySet.candidates('ES256', null)).toHaveLength(4);
+  });
+});
+
+describe('a fetch', () => {
+  it('is one for all who ask at the same time', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    open(issuer.fetch);
+    const responses = await Promise.all([keySet.refresh(), keySet.refresh(), keySet.refresh()]);
+    expect(responses).toEqual([true, true, true]);
+    expect(issuer.fetches).toBe(1);
+  });
+
+  it('is followed by a cooldown of five seconds, whether it was good or not', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    open(issuer.fetch);
+    expect(keySet.cooldownMs()).toBe(0);
+    for (const state of ['up', 'failing'] as const) {
+      issuer.state = state;
+      await keySet.refresh();
+      expect(keySet.cooldownMs()).toBe(5_000);
+      await vi.advanceTimersByTimeAsync(4_999);
+      expect(keySet.cooldownMs()).toBe(1);
+    }
+  });
+
+  it('fails after five seconds even if the fetcher ignores its signal', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    issuer.state = 'hanging';
+    const done = open(issuer.fetch).refresh();
+    await vi.advanceTimersByTimeAsync(4_999);
+    expect(keySet.fetching).toBe(true);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await done).toBe(false);
+    expect(keySet.fetching).toBe(false);
+    const tooLate = new KeySetError('the issuer took too long to send its keys');
+    expect(recorder.events).toEqual([['keySetFailed', tooLate]]);
+  });
+
+  it('is aborted when its time is up and when the key set is closed', async () => {
+    const signals: AbortSignal[] = [];
+    const hang: KeySetFetcher = signal => {
+      signals.push(signal);
+      return new Promise(() => {});
+    };
+    void open(hang).refresh();
+    await vi.advanceTimersByTimeAsync(5_000);
+    void keySet.refresh();
+    expect(signals.map(signal => signal.aborted)).toEqual([true, false]);
+    keySet.close();
+    expect(signals.map(signal => signal.aborted)).toEqual([true, true]);
+  });
+
+  it('that throws at once has failed', async () => {
+    const thrower: KeySetFetcher = () => {
+      throw new Error('no such host');
+    };
+    expect(await open(thrower).refresh()).toBe(false);
+    keySet.close();
+  });
+
+  it('does not happen any more once the key set is closed, whose keys stay usable', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    await open(issuer.fetch).refresh();
+    keySet.close();
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect(await keySet.refresh()).toBe(false);
+    expect(issuer.fetches).toBe(1);
+    expect(ids()).toEqual(['rsa-1']);
+  });
+});
+
+describe('a key set in the place of another', () => {
+  it('knows its keys until the first fetch of its own is good', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    await open(issuer.fetch).refresh();
+    const before = keySet;
+    const [key] = before.candidates('RS256', null);
+    issuer.state = 'failing';
+    keySet = new KeySet(
+      KEY_SET_OPTIONS,
+      { fetch: issuer.fetch, clock, random: () => 0, listener: recorder },
+      before,
+    );
+    expect([keySet.loaded, keySet.asOfMs, keySet.version]).toEqual([true, before.asOfMs, before.version]);
+    expect(key && keySet.holds(key)).toBe(true);
+    expect(await keySet.refresh()).toBe(false);
+    expect(ids()).toEqual([key?.id]);
+    before.close();
+  });
+
+  it('leaves its predecessor only the fetches that exchanges cause', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    await open(issuer.fetch).refresh();
+    keySet.retire();
+    await vi.advanceTimersByTimeAsync(6_000_000);
+    expect(issuer.fetches).toBe(1);
+    expect(await keySet.refresh()).toBe(true);
+    await vi.advanceTimersByTimeAsync(6_000_000);
+    expect(issuer.fetches).toBe(2);
+  });
+});
+
+describe('a key set that another thread fetches', () => {
+  it('follows that: its keys, their age and the cooldown', async () => {
+    const issuer = new ScriptedIssuer(rsa);
+    const main = open(issuer.fetch);
+    expect(main.fetched).toBeNull();
+    await main.refresh();
+    let asked = 0;
+    keySet = new KeySet(KEY_SET_OPTIONS, {
+      fetch: () => expect.fail('it fetches nothing itself'),
+      ask: async () => {
+        asked += 1;
+        return false;
+      },
+      clock,
+      random: () => 0,
+      listener: recorder,
+    });
+    keySet.follow(null, 4_000);
+    expect([keySet.loaded, keySet.cooldownMs()]).toEqual([false, 4_000]);
+    keySet.follow(main.fetched, 5_000);
+    expect([ids(), keySet.size, keySet.asOfMs, keySet.version]).toEqual([['rsa-1'], 1, START_MS, 1]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(keySet.cooldownMs()).toBe(4_000);
+    const [key] = keySet.candidates('RS256', 'rsa-1');
+    // What it has already makes no new version: refusals stay remembered.
+    for (const known of [main.fetched, null]) keySet.follow(known, 0);
+    expect([keySet.version, keySet.cooldownMs()]).toEqual([1, 0]);
+    issuer.keys = [rsa, rsaNext];
+    await main.refresh();
+    keySet.follow(main.fetched, 5_000);
+    expect([ids(), keySet.version]).toEqual([['rsa-1', 'rsa-2'], 2]);
+    expect(key && keySet.holds(key)).toBe(true);
+    main.close();
+    expect([await keySet.refresh(), asked]).toEqual([false, 1]);
+    await vi.advanceTimersByTimeAsync(6_000_000);
+    expect(asked).toBe(1);
+  });
+});

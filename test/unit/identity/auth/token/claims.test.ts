@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest';
+import type { AccessTokenOptions } from '../../../../../src/identity/auth/index.ts';
+import { refuseClaims } from '../../../../../src/identity/auth/token/claims.ts';
+import { parseJwt } from '../../../../../src/identity/auth/token/jwt.ts';
+import { base64Url } from '../../../../support/token-issuer.ts';
+import { claims, inWords, options, START_MS, START_S } from '../fixture.ts';
+
+interface Case {
+  readonly header?: Readonly<Record<string, unknown>>;
+  readonly options?: Partial<AccessTokenOptions>;
+  readonly nowMs?: number;
+}
+
+/** `valid`, or the refusal in words, of the usual claims with these changed (undefined removes one). */
+function outcome(changed: Readonly<Record<string, unknown>>, rest: Case = {}): string {
+  const header = JSON.stringify({ alg: 'RS256', typ: 'JWT', ...rest.header });
+  const jwt = parseJwt(`${base64Url(header)}.${base64Url(JSON.stringify({ ...claims, ...changed }))}.AAAA`);
+  if (jwt.kind === 'invalid') return inWords(jwt);
+  const refusal = refuseClaims(jwt, { ...options, ...rest.options }, rest.nowMs ?? START_MS);
+  return refusal === null ? 'valid' : inWords(refusal);
+}
+
+const THUMBPRINT = 'x5t#S256';
+const PRINT = 'a'.repeat(43);
+
+describe('the confirmation of a token', () => {
+  it('is the thumbprint of one certificate, and nothing beside it', () => {
+    expect(outcome({ cnf: { [THUMBPRINT]: PRINT } })).toBe('valid');
+    for (const cnf of [{}, { [THUMBPRINT]: PRINT, jkt: 'key' }, { jkt: 'key' }, null, PRINT])
+      expect(outcome({ cnf }), JSON.stringify(cnf)).toBe('invalid confirmation');
+    for (const print of ['', [PRINT], `${PRINT}a`, `${PRINT}=`, `${PRINT.slice(1)}+`, 43])
+      expect(outcome({ cnf: { [THUMBPRINT]: print } }), `${print}`).toBe('invalid confirmation');
+  });
+});
+
+describe('the times of a token', () => {
+  it('make it valid from its iat less the leeway to its exp with the leeway', () => {
+    expect(outcome({}, { nowMs: START_MS - 30_001 })).toBe('invalid not_yet_valid');
+    expect(outcome({}, { nowMs: START_MS - 30_000 })).toBe('valid');
+    expect(outcome({}, { nowMs: START_MS + 329_999 })).toBe('valid');
+    expect(outcome({}, { nowMs: START_MS + 330_000 })).toBe('invalid expired');
+  });
+
+  it('make it valid no sooner than its nbf less the leeway', () => {
+    expect(outcome({ nbf: START_S + 30 })).toBe('valid');
+    expect(outcome({ nbf: START_S + 31 })).toBe('invalid not_yet_valid');
+  });
+
+  it('may have fractions', () => {
+    expect(outcome({ exp: START_S - 29.5 })).toBe('valid');
+    expect(outcome({ exp: START_S - 30.5 })).toBe('invalid expired');
+  });
+
+  it('may be no further apart than tokens may live', () => {
+    const bounded = (exp: number) => outcome({ exp }, { options: { maxLifetimeMs: 300_000 } });
+    expect([bounded(START_S + 300), bounded(START_S + 300.5)]).toEqual(['valid', 'invalid lifetime']);
+    expect(outcome({ exp: 9e15 })).toBe('valid');
+  });
+
+  it.each(['exp', 'iat'])('must have %s', name => {
+    expect(outcome({ [name]: undefined })).toBe(`invalid claim ${name}`);
+  });
+
+  it.each(['exp', 'iat', 'nbf'])('must have a number as %s', name => {
+    for (const value of [null, true, '1795262400', [START_S], {}, '']) {
+      expect(outcome({ [name]: value })).toBe(`invalid claim ${name}`);
+    }
+  });
+
+  it('must be finite', () => {
+    const payload = base64Url(JSON.stringify(claims).replace(`${claims.exp}`, '1e999'));
+    const jwt = parseJwt(`${base64Url('{"alg":"RS256"}')}.${payload}.AAAA`);
+    expect(jwt.kind === 'jwt' && refuseClaims(jwt, options, START_MS)).toMatchObject({ claim: 'exp' });
+  });
+});
+
+describe('the issuer', () => {
+  it.each([
+    'https://id.example.com/realms/main/',
+    'https://ID.example.com/realms/main',
+    'https://evil.example',
+    '',
+  ])('is refused as %j', iss => {
+    expect(outcome({ iss })).toBe('invalid issuer');
+  });
+
+  it.each([[undefined], [null], [['https://id.example.com/realms/main']], [7]])(
+    'has to be text, not %j',
+    iss => {
+      expect(outcome({ iss })).toBe('invalid claim iss');
+    },
+  );
+});
+
+describe('the audience', () => {
+  it.each([['api'], [['api']], [['account', 'api']]])('%j names the configured one', aud => {
+    expect(outcome({ aud })).toBe('valid');
+  });
+
+  it.each([['account'], [['account']], [[]], ['API'], [''], ['api account'], [undefined]])(
+    '%j does not',
+    aud => {
+      expect(outcome({ aud })).toBe('invalid audience');
+    },
+  );
+
+  it.each([[null], [7], [{ api: true }], [['api', 7]], [[['api']]]])('%j is of the wrong type', aud => {
+    expect(outcome({ aud })).toBe('invalid claim aud');
+    expect(outcome({ aud }, { options: { audience: null } })).toBe('invalid claim aud');
+  });
+
+  it.each([['account'], [['a', 'b']], [[]], [undefined]])('%j will do where any is configured', aud => {
+    expect(outcome({ aud }, { options: { audience: null } })).toBe('valid');
+  });
+});
+
+describe('the kind of a token', () => {
+  it.each(['ID', 'Refresh', 'Offline', 'Logout', 'DPoP', 'bearer', '', null, 7, ['Bearer']])(
+    'is not access with %j as typ in the payload',
+    typ => {
+      expect(outcome({ typ })).toBe('invalid token_kind');
+      expect(outcome({ typ }, { header: { typ: 'at+jwt' } })).toBe('invalid token_kind');
+    },
+  );
+
+  it.each(['logout+jwt', 'dpop+jwt', 'secevent+jwt', 'JOSE', 'xapplication/jwt', 'at+application/jwt', ''])(
+    'is not access with %j as typ in the header',
+    typ => {
+      expect(outcome({}, { header: { typ } })).toBe('invalid token_kind');
+    },
+  );
+
+  it.each(['JWT', 'jwt', 'at+jwt', 'AT+JWT', 'application/at+jwt', undefined])(
+    'may be access with %j as typ in the header',
+    typ => {
+      expect(outcome({}, { header: { typ } })).toBe('valid');
+    },
+  );
+
+  it.each([
+    ['an ID token', { at_hash: 'x', nonce: 'y' }],
+    ['a logout token', { events: { 'http://schemas.openid.net/event/backchannel-logout': {} } }],
+  ])('is that of %s by the members that only it has', (_, members) => {
+    expect(outcome({ typ: undefined, ...members })).toBe('invalid token_kind');
+  });
+
+  const unmarked = { typ: undefined };
+  it('of a token without a mark is access only with an audience other than the gateway’s client id', () => {
+    expect(outcome(unmarked)).toBe('valid');
+    expect(outcome(unmarked, { options: { clientId: null } })).toBe('valid');
+    expect(outcome(unmarked, { options: { audience: null } })).toBe('invalid token_kind');
+    expect(outcome(unmarked, { options: { clientId: 'api' } })).toBe('invalid token_kind');
+  });
+
+  it('is known by either mark if the audience says nothing', () => {
+    for (const loose of [{ audience: null }, { clientId: 'api' }]) {
+      expect(outcome({}, { options: loose })).toBe('valid');
+      expect(outcome(unmarked, { options: loose, header: { typ: 'at+jwt' } })).toBe('valid');
+    }
+  });
+});
+
+describe('a member named __proto__', () => {
+  it('does not lend its members to the claims', () => {
+    const payload = JSON.stringify({ ...claims, iss: undefined }).replace(
+      '{',
+      `{"__proto__":{"iss":"${options.issuer}"},`,
+    );
+    const jwt = parseJwt(`${base64Url('{"alg":"RS256"}')}.${base64Url(payload)}.AAAA`);
+    expect(jwt.kind === 'jwt' && refuseClaims(jwt, options, START_MS)).toMatchObject({ claim: 'iss' });
+  });
+});

@@ -1,0 +1,111 @@
+import { inspect } from 'node:util';
+import { ClientError } from 'openid-client';
+import { describe, expect, test } from 'vitest';
+import type { RedeemOutcome } from '../../../../src/core/index.ts';
+import { ProviderFault } from '../../../../src/identity/signin/ask-provider.ts';
+import { failureOf, judgeFailure, refusedBy } from '../../../../src/identity/signin/failures.ts';
+
+const refusal = (status: number, members: object, secrets: readonly string[] = []) =>
+  refusedBy('token endpoint', { status, body: Buffer.from(JSON.stringify(members)) }, secrets);
+const answered = (status: number, error: string) => refusal(status, { error, error_description: 'marker' });
+const outcomeOf = (error: unknown) => failureOf('code', error).outcome;
+
+describe('a response of', () => {
+  test.each<[number, string, RedeemOutcome]>([
+    [400, 'invalid_grant', 'code_refused'],
+    [400, 'invalid_request', 'code_refused'],
+    [400, 'redirect_uri_mismatch', 'code_refused'],
+    [400, 'interaction_required', 'code_refused'],
+    [401, 'invalid_client', 'gateway_refused'],
+    [400, 'invalid_client', 'gateway_refused'],
+    [401, 'unauthorized_client', 'gateway_refused'],
+    [400, 'unsupported_grant_type', 'gateway_refused'],
+    [400, 'invalid_scope', 'gateway_refused'],
+    [403, 'something_new', 'gateway_refused'],
+    // Not the word itself, whatever is left of it in a log.
+    [400, 'invalid_grant ', 'gateway_refused'],
+    [400, 'invalid_grant\u0000', 'gateway_refused'],
+    [400, 'constructor', 'gateway_refused'],
+    [400, 'temporarily_unavailable', 'broken'],
+    [400, 'server_error', 'broken'],
+    [400, 'slow_down', 'broken'],
+    [429, 'invalid_grant', 'broken'],
+    [408, 'invalid_grant', 'broken'],
+  ])('%d %s is %s', (status, error, outcome) => expect(outcomeOf(answered(status, error))).toBe(outcome));
+
+  test.each<[number, RedeemOutcome]>([
+    [201, 'broken'],
+    [302, 'broken'],
+    [400, 'broken'],
+    [401, 'gateway_refused'],
+    [403, 'gateway_refused'],
+    [404, 'broken'],
+    [413, 'code_refused'],
+    [414, 'code_refused'],
+    [431, 'code_refused'],
+    [500, 'broken'],
+    [503, 'broken'],
+  ])('%d without an OAuth error is %s', (status, outcome) => {
+    for (const text of ['', '<html>', '[]', '{}', '{"error":""}', '{"error":7}'])
+      expect(outcomeOf(refusedBy('token endpoint', { status, body: Buffer.from(text) }, []))).toBe(outcome);
+  });
+});
+
+describe('whatever part of the error the client sent as its code or redirect URI', () => {
+  const parts = (word: string) =>
+    Array.from(word, (_, from) => Array.from(word.slice(from), (_, to) => word.slice(from, from + to + 1)));
+
+  test.each([
+    'invalid_grant',
+    'invalid_request',
+    'invalid_client',
+    'temporarily_unavailable',
+    'something_new',
+  ])('%s keeps its meaning', word => {
+    const alone = outcomeOf(answered(400, word));
+    for (const code of new Set(parts(word).flat())) {
+      const said = { error: word, error_description: `Look: ${code}` };
+      const fault = refusal(400, said, ['gateway-secret', code, code]);
+      expect({ code, outcome: outcomeOf(fault) }).toEqual({ code, outcome: alone });
+      expect(fault.message).not.toContain(`Look: ${code}`);
+    }
+  });
+});
+
+test.each<[ProviderFault['kind'], RedeemOutcome]>([
+  ['unreachable', 'unreachable'],
+  ['timed_out', 'timed_out'],
+  ['reset', 'broken'],
+  ['too_large', 'broken'],
+  ['malformed', 'broken'],
+  ['nonsense', 'broken'],
+])('a fault that is %s is %s', (kind, outcome) => {
+  expect(outcomeOf(new ProviderFault(kind, 'why'))).toBe(outcome);
+});
+
+test.each([new TypeError('marker'), new ClientError('marker'), 'marker', undefined, null, { marker: 1 }])(
+  '%s is a fault of the gateway',
+  error => {
+    expect(outcomeOf(error)).toBe('fault');
+  },
+);
+
+test('nothing from an unknown error or from a refusal’s secrets is kept', () => {
+  const errors = [
+    refusal(400, { error: 'marker', error_description: 'marker marker' }, ['marker']),
+    new TypeError('marker', { cause: { body: 'marker' } }),
+    Object.assign(new Error('marker'), { name: 'marker' }),
+  ];
+  for (const error of errors)
+    expect(inspect(failureOf('code', error), { depth: 20, showHidden: true })).not.toContain('marker');
+});
+
+test('a provider that refuses the grant has refused what the request was for', () => {
+  const refused = answered(400, 'invalid_grant');
+  expect(failureOf('code', refused).outcome).toBe('code_refused');
+  expect(failureOf('refresh_token', refused)).toMatchObject({
+    outcome: 'token_refused',
+    error: { status: 401, rpcCode: 16, side: 'client', fields: ['WWW-Authenticate', 'Bearer'] },
+  });
+  expect(judgeFailure(refused, 'introspection', 'gateway_refused').outcome).toBe('gateway_refused');
+});
