@@ -1,8 +1,7 @@
 import type { LimitRequest } from '../config/index.ts';
 import type { HeldOutcome, NewPermits, Permits, Timer, TimerClock } from '../core/index.ts';
 import { ownPermits } from '../core/index.ts';
-import type { Decision } from '../limits/index.ts';
-import { lineKey, lineKeys } from './unlisted-proxies.ts';
+import { type Decision, groupCounterKey, LIMIT_ROLES, type LimitRole } from '../limits/index.ts';
 
 /** Maximum requests held at once, per caller and in total. Each is an exchange in flight, a few kilobytes. */
 const MAX_HELD_PER_CALLER = 100;
@@ -189,4 +188,17 @@ export class HeldRequests {
 /** Whether it was refused by a limit with a short enough wait. */
 function isWaitShortEnough({ admitted, atOnce, role, retryAfterMs }: Decision, patienceMs: number): boolean {
   return !admitted && !atOnce && role !== null && retryAfterMs <= patienceMs;
+}
+
+/** Names the counter of one limit of a request. Only the main value may contain any character, so it comes last. */
+function lineKey({ bucket, caller, main, group }: LimitRequest, role: LimitRole): string {
+  if (role === 'global') return `g\0${caller}`;
+  const name = bucket === null ? '' : bucket.name;
+  if (role === 'group') return `p\0${name}\0${groupCounterKey(group, main)}`;
+  return role === 'caller' ? `c\0${name}\0${caller}\0${main}` : `r\0${name}\0${main}`;
+}
+
+/** Names the counters of all limits of a request. */
+function lineKeys(limitRequest: LimitRequest): string[] {
+  return LIMIT_ROLES.filter(role => limitRequest.set[role] !== null).map(role => lineKey(limitRequest, role));
 }

@@ -1,6 +1,4 @@
-import type { LimitRequest } from '../config/index.ts';
 import { type Clock, ownString, type ProxyListener, type UnlistedProxy } from '../core/index.ts';
-import { groupCounterKey, LIMIT_ROLES, type LimitRole } from '../limits/index.ts';
 import { AddressSet, addressKey, forwardedAddress } from '../wire/http/index.ts';
 
 const HOUR_MS = 3_600_000;
@@ -141,17 +139,4 @@ class Watched {
 function messageOf(address: string, field: string, isPrivate: boolean): string {
   const cause = `${address} sends ${field} and is not in trusted_proxies: all of its clients count as one address`;
   return isPrivate ? cause : `${cause}. Add it only if it is a proxy of yours: anyone can send this field`;
-}
-
-/** Names the counter of one limit of a request. Only the main value may contain any character, so it comes last. */
-export function lineKey({ bucket, caller, main, group }: LimitRequest, role: LimitRole): string {
-  if (role === 'global') return `g\0${caller}`;
-  const name = bucket === null ? '' : bucket.name;
-  if (role === 'group') return `p\0${name}\0${groupCounterKey(group, main)}`;
-  return role === 'caller' ? `c\0${name}\0${caller}\0${main}` : `r\0${name}\0${main}`;
-}
-
-/** Names the counters of all limits of a request. */
-export function lineKeys(limitRequest: LimitRequest): string[] {
-  return LIMIT_ROLES.filter(role => limitRequest.set[role] !== null).map(role => lineKey(limitRequest, role));
 }

@@ -1,7 +1,12 @@
+import * as authorise from './authorise.ts';
 import type { Gate } from './gate.ts';
-import * as identity from './identify.ts';
-import * as limits from './limit.ts';
-import * as request from './read-request.ts';
+import * as head from './head.ts';
+import * as identity from './identity.ts';
+import * as limit from './limit.ts';
+import * as overload from './overload.ts';
+import * as restriction from './restriction.ts';
+import * as route from './route.ts';
+import * as upstream from './upstream.ts';
 
 /**
  * The gates in the order in which an exchange passes them: steps 2 to 9 (gateway.ts). The meaning of the request comes first,
@@ -9,46 +14,46 @@ import * as request from './read-request.ts';
  */
 export const GATES: readonly Gate[] = [
   // Step 2. Rejects ambiguous requests before anything is counted.
-  request.readHead,
+  head.readHead,
   // Step 3. While the process is overloaded, a refusal must cost as little as possible.
-  limits.pressure,
+  overload.pressure,
   // Overload affects everyone, and looking at two counters is cheap. The client's address is certain since step 2: its cap keeps
   // one sender from taking all the room.
-  limits.capacity,
+  overload.capacity,
   // Step 4. Refuses a restricted address before its request costs anything.
-  request.refusingByRoute(identity.restrictAddress),
+  route.refusingByRoute(restriction.restrictAddress),
   // Step 5. After `restrictAddress`: a restricted address is told so, whatever it sends. From here on, refusals consume the
   // sender's global limit.
-  request.consumeIfRefused(request.withFieldsOfRoute(request.refuseForeign)),
-  request.consumeIfRefused(request.withFieldsOfRoute(request.refuseExpectation)),
-  request.consumeIfRefused(request.withFieldsOfRoute(request.refuseMethod)),
+  limit.consumeIfRefused(route.withFieldsOfRoute(head.refuseForeign)),
+  limit.consumeIfRefused(route.withFieldsOfRoute(head.refuseExpectation)),
+  limit.consumeIfRefused(route.withFieldsOfRoute(head.refuseMethod)),
   // Reads how far an OPTIONS may be forwarded. One that ends here is answered after all other gates.
-  request.readOptions,
+  head.readOptions,
   // Every later gate depends on the route's policies, and on whether this is a preflight, which carries no token.
-  request.consumeIfRefused(request.findRoute),
+  limit.consumeIfRefused(route.findRoute),
   // Needs the route, which says whether it serves WebSockets.
-  request.consumeIfRefused(request.judgeUpgrade),
+  limit.consumeIfRefused(head.judgeUpgrade),
   // Refuses calls to a deleted webhook before they reach the service again.
-  identity.restrictWebhook,
+  restriction.restrictWebhook,
   // From here on the exchange may have to wait: for keys, a store, or its upstream.
-  request.startDeadline,
+  head.startDeadline,
   // Step 6. Limits and the choice of the upstream need the caller. May wait for the issuer's keys.
   identity.identify,
-  identity.restrictCaller,
+  restriction.restrictCaller,
   // After the token is verified, so that made-up tokens never cause requests to the provider, and after `restrictCaller`, so that
   // restricted callers do not either. Before everything counted for the caller: a request with a token that the provider has
   // revoked counts for its address.
   identity.introspect,
   // After everything that may reduce the caller to an address.
-  identity.judge,
+  authorise.judge,
   // Step 7. After everything that determines the caller.
-  request.chooseUpstream,
+  upstream.chooseUpstream,
   // Before the limits: if the upstream is full, they are checked but not consumed.
-  limits.upstreamCapacity,
+  upstream.upstreamCapacity,
   // Step 8. One decision about all limits of the request.
-  limits.limit,
+  limit.limit,
   // Step 9. After the limits, so that requests without a valid token count for their address before they are refused.
-  identity.authorise,
+  authorise.authorise,
   // Last: limits and tokens tell clients what to change, a full upstream only to wait.
-  limits.requirePermit,
+  upstream.requirePermit,
 ];

@@ -1,5 +1,6 @@
 import type { BucketModel, LimitPolicies, LimitRequest } from '../../config/index.ts';
-import { limitRequestFor, sharedUnitsOf } from '../../config/index.ts';
+import { globalLimitRequest, limitRequestFor, sharedUnitsOf } from '../../config/index.ts';
+import type { GatewayError } from '../../core/index.ts';
 import type { Decision, ShadowDecision } from '../../limits/index.ts';
 import { type Exchange, limitsConsumedBy } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
@@ -14,7 +15,9 @@ import {
   rateReport,
   refusedAtOnce,
 } from '../responses/index.ts';
-import type { GateResult } from './gate.ts';
+import type { Gate, GateResult } from './gate.ts';
+import { recallToken } from './identity.ts';
+import { restrictCaller } from './restriction.ts';
 
 /**
  * Step 8: consumes a unit of every limit of the request, or refuses it and consumes none. If the upstream is full, only checks
@@ -27,8 +30,38 @@ export function limit(exchange: Exchange, state: GatewayState): GateResult | Pro
     : consume(exchange, limitRequest, state);
 }
 
+/** The status for requests that are ambiguous, so nothing is counted for them. */
+const BAD_REQUEST = 400;
+
+/**
+ * Makes a request refused before the limits consume a unit of its sender's global limit: scans for paths and methods count like
+ * other requests, and get 429 beyond the limit.
+ */
+export function consumeIfRefused(gate: (exchange: Exchange, state: GatewayState) => GateResult): Gate {
+  return (exchange, state) => {
+    const refusal = gate(exchange, state);
+    return refusal === null || refusal.status === BAD_REQUEST
+      ? refusal
+      : refuseAndConsume(refusal, exchange, state);
+  };
+}
+
+/** Verifies no token: the sender is the caller if its token is remembered, else the address. */
+function refuseAndConsume(
+  refusal: GatewayError,
+  exchange: Exchange,
+  state: GatewayState,
+): GateResult | Promise<GateResult> {
+  if (!exchange.destination.isPreflight) recallToken(exchange);
+  const restricted = restrictCaller(exchange, state);
+  if (restricted !== null) return restricted;
+  const limitRequest = globalLimitRequest(exchange.snapshot.limits, exchange.callerClass, exchange.callerKey);
+  const limited = consume(exchange, limitRequest, state);
+  return limited instanceof Promise ? limited.then(awaited => awaited ?? refusal) : (limited ?? refusal);
+}
+
 /** Consumes a unit of each limit, or refuses and consumes none. */
-export function consume(
+function consume(
   exchange: Exchange,
   limitRequest: LimitRequest,
   state: GatewayState,
@@ -167,48 +200,4 @@ function waitFor(exchange: Exchange, hold: Hold<GateResult>): Promise<GateResult
     hold.leave();
   };
   return hold.result.finally(() => exchange.leaveLine?.());
-}
-
-/** Step 3: refuses requests while the process is too overloaded to serve them in time. */
-export function pressure(_exchange: Exchange, { overload }: GatewayState): GateResult {
-  return overload.admits() ? null : errors.fallenBehind();
-}
-
-/** Step 3: enforces the caps on requests in flight, in total and per address. */
-export function capacity(exchange: Exchange, { permits }: GatewayState): GateResult {
-  const { requests, requestsPerAddress } = exchange.snapshot.caps;
-  const none = permits.take(
-    exchange.addressKey,
-    requests,
-    requestsPerAddress,
-    exchange.arrival.client.owners,
-  );
-  if (none !== null) return errors.overloaded(none === 'share taken' ? 'requests_per_address' : 'requests');
-  exchange.hasPermit = true;
-  return null;
-}
-
-/**
- * Step 7: enforces two caps on an upstream's exchanges of one kind: for all callers together, and for each. A request over a cap
- * is refused only after its limits and token are checked (see `requirePermit`): their refusals take precedence.
- */
-export function upstreamCapacity(exchange: Exchange, state: GatewayState): GateResult {
-  const { destination, token, shortfall } = exchange;
-  const { pool, authentication } = destination;
-  // Missing or insufficient tokens are refused in any case.
-  const isRefused = (authentication === 'required' && token === null) || shortfall !== null;
-  if (pool === null || isRefused) return null;
-  const permit = state.upstreamPermits.take(pool, exchange.callerKey, exchange.callerOwners);
-  if (typeof permit === 'object') {
-    exchange.upstreamPermit = permit;
-  } else {
-    const error = permit === 'full' ? errors.poolFull(pool.name) : errors.shareTaken(pool.name);
-    exchange.noRoom = { upstream: pool.upstream, error };
-  }
-  return null;
-}
-
-/** Step 9: refuses a request if the upstream is full. It has consumed no limit. */
-export function requirePermit({ noRoom }: Exchange): GateResult {
-  return noRoom === null ? null : noRoom.error;
 }

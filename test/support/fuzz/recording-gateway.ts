@@ -1,7 +1,8 @@
 import type { BodySource, Fields, GatewayError } from '../../../src/core/index.ts';
 import type { Http1Downstream } from '../../../src/edge/server/http1-downstream.ts';
 import { Exchange } from '../../../src/gateway/exchange/exchange.ts';
-import { findRoute, readHead } from '../../../src/gateway/gates/read-request.ts';
+import { readHead } from '../../../src/gateway/gates/head.ts';
+import { findRoute } from '../../../src/gateway/gates/route.ts';
 import type { GatewayState } from '../../../src/gateway/gateway-state.ts';
 import type { Gateway } from '../../../src/gateway/index.ts';
 import { methodNotSupported } from '../../../src/gateway/responses/errors.ts';

@@ -1,19 +1,11 @@
 import { isOfFile } from '../../config/index.ts';
 import { GatewayError } from '../../core/index.ts';
 import type { Caller, Invalid, Verdict } from '../../identity/auth/index.ts';
-import { invalid, readBearer, shortfallOf } from '../../identity/auth/index.ts';
+import { invalid, readBearer } from '../../identity/auth/index.ts';
 import type { Activity } from '../../identity/signin/index.ts';
 import { KnownClient } from '../../limits/index.ts';
-import { type Exchange, requirementAt, type ValidToken, webhookOf } from '../exchange/index.ts';
-import type { GatewayState } from '../gateway-state.ts';
-import {
-  ADDRESS_BLOCKED,
-  CALLER_BLOCKED,
-  callerRestricted,
-  errors,
-  globallyRefused,
-  webhookRestricted,
-} from '../responses/index.ts';
+import type { Exchange, ValidToken } from '../exchange/index.ts';
+import { errors, globallyRefused } from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
 
 /** A token as received, and what it is checked with. */
@@ -122,27 +114,6 @@ function conclude(
 }
 
 /**
- * Step 6: determines what the token lacks for the route. Does not refuse the request: `authorise` does, after it has consumed the
- * caller's global limit.
- */
-export function judge(exchange: Exchange): GateResult {
-  const requirement = requirementAt(exchange.destination);
-  if (requirement !== null && exchange.token !== null)
-    exchange.shortfall = shortfallOf(exchange.token.caller, requirement);
-  return null;
-}
-
-/**
- * Step 9: refuses requests without a valid token or with one that does not meet the route's requirements (docs/contract.md, 2.1).
- */
-export function authorise({ destination, token, refusedToken, shortfall }: Exchange): GateResult {
-  if (destination.authentication === 'required' && token === null)
-    return errors.unauthenticated(refusedToken);
-  const requirement = shortfall === null ? null : requirementAt(destination);
-  return shortfall === null || requirement === null ? null : errors.insufficient(requirement, shortfall);
-}
-
-/**
  * Step 6: asks the provider whether the token is still valid, on routes that want this. Does not refuse a request with an invalid
  * one: `authorise` does, after it has consumed its address's limits.
  */
@@ -166,36 +137,4 @@ function concludeIntrospection(exchange: Exchange, said: Activity | GatewayError
   exchange.token?.verifier.refuse(exchange.refusedToken, exchange.token.caller);
   exchange.token = null;
   return null;
-}
-
-/** Step 4: refuses an address that is restricted or blocked. */
-export function restrictAddress(exchange: Exchange, state: GatewayState): GateResult {
-  const { restrictions, blocked } = state.limiting;
-  const { address, restricted } = exchange.arrival.client;
-  if (blocked?.hasAddress(exchange.addressKey, address)) return ADDRESS_BLOCKED;
-  const waitMs = restrictions.waitMs(restricted);
-  if (waitMs === 0) return null;
-  const { restrictedKey: key, startedAtMs } = exchange;
-  const reason = restrictions.reasonFor({ kind: 'address', key });
-  return state.restrictionResponses.forAddress(key, waitMs, reason, startedAtMs);
-}
-
-/** Step 5: refuses an address that kept calling this webhook after it was deleted. */
-export function restrictWebhook(exchange: Exchange, state: GatewayState): GateResult {
-  const { destination, restrictedKey } = exchange;
-  const { route, params } = destination;
-  if (route?.kind !== 'forward' || !route.webhook) return null;
-  exchange.webhook = webhookOf(route, params);
-  const waitMs = state.limiting.restrictions.webhookWaitMs(restrictedKey, exchange.webhook);
-  return waitMs === 0 ? null : webhookRestricted(waitMs);
-}
-
-/** Step 6: refuses a caller that is restricted or blocked. */
-export function restrictCaller({ token }: Exchange, state: GatewayState): GateResult {
-  if (token === null) return null;
-  const { blocked, restrictions } = state.limiting;
-  const { principal: key } = token.caller;
-  if (blocked?.hasCaller(key)) return CALLER_BLOCKED;
-  const waitMs = restrictions.waitMs(token.client);
-  return waitMs === 0 ? null : callerRestricted(waitMs, restrictions.reasonFor({ kind: 'principal', key }));
 }

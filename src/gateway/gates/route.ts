@@ -1,144 +1,20 @@
 import type { ForwardRoute, RouteModel, Snapshot } from '../../config/index.ts';
-import { globalLimitRequest, isOfFile, refusesSemicolons, routeOfCaller } from '../../config/index.ts';
+import { isOfFile, refusesSemicolons } from '../../config/index.ts';
 import { firstValue, type GatewayError, type PoolModel } from '../../core/index.ts';
 import { isGrpcWeb } from '../../wire/grpc-web/index.ts';
 import type { CorsRules, Target } from '../../wire/http/index.ts';
-import { askedMethod, mayOpenWebSocket, parseTarget, readMaxForwards } from '../../wire/http/index.ts';
-import { judgeHandshake } from '../../wire/websocket/index.ts';
+import { askedMethod, parseTarget } from '../../wire/http/index.ts';
 import type { Destination, DestinationOf, DestinationTarget, Exchange } from '../exchange/index.ts';
 import { NOWHERE } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
-import { badCall, errors, notGrpc, notGrpcWeb, USUAL_METHODS } from '../responses/index.ts';
-import { GRPC_METHOD, isRoutable, type RouteMatch } from '../routing/index.ts';
-import type { Gate, GateResult } from './gate.ts';
-import { recallToken, restrictCaller } from './identify.ts';
-import { consume } from './limit.ts';
-
-/** Step 2: rejects a head that is too large, not meant for this gateway, or ambiguous. */
-export function readHead(exchange: Exchange): GateResult {
-  const { fields, framing, memory } = exchange.downstream;
-  if (fields.length > exchange.snapshot.caps.fields * 2) return errors.headTooLarge();
-  if (typeof framing.bodyLength === 'object') return errors.badRequest(framing.bodyLength.rejected);
-  if (memory.arrival === exchange.arrival) return null;
-  const result = judgeFields(exchange);
-  if (result === null) memory.arrival = exchange.arrival;
-  return result;
-}
-
-function judgeFields({ head, arrival }: Exchange): GateResult {
-  if (head.doubled !== null) return errors.badRequest(`the header field "${head.doubled}" came twice`);
-  if (arrival.host !== null) return null;
-  return errors.badRequest('the Host header is missing or not a plain host');
-}
-
-/** Reads how far an OPTIONS may be forwarded (RFC 9110, 7.6.2). With other methods the field is passed on unchanged. */
-export function readOptions(exchange: Exchange): GateResult {
-  if (exchange.downstream.method !== 'OPTIONS') return null;
-  // Reads all fields, not only those that remain: `Connection` must not hide `Max-Forwards` (RFC 9110, 7.6.1).
-  const maxForwards = readMaxForwards(exchange.downstream.fields);
-  if (typeof maxForwards === 'object' && maxForwards !== null) return errors.badRequest(maxForwards.rejected);
-  exchange.maxForwards = maxForwards;
-  return null;
-}
-
-/**
- * Refuses TRACE, which would reveal what the gateway adds; CONNECT, which would turn it into a tunnel; and methods unknown to
- * Node.
- */
-export function refuseMethod(exchange: Exchange): GateResult {
-  if (isRoutable(exchange.downstream.method)) return null;
-  // Used only to list the methods, since the gateway's own endpoints have others. No route serves the request.
-  const { route } = findDestination(exchange);
-  return errors.methodNotSupported(route === null || isOfFile(route) ? USUAL_METHODS : route.methods);
-}
-
-/** Starts the client's deadline for the exchange, if its protocol has one. */
-export function startDeadline(exchange: Exchange): GateResult {
-  const timeoutMs = exchange.dialect.timeoutMs(exchange.head.kept);
-  if (timeoutMs === null) return null;
-  if (typeof timeoutMs === 'object') return badCall(timeoutMs.rejected);
-  exchange.deadline = exchange.clock.after(timeoutMs, () => exchange.expire());
-  return null;
-}
-
-/** Accepts only upgrades that the route serves. */
-export function judgeUpgrade(exchange: Exchange): GateResult {
-  const { downstream } = exchange;
-  if (downstream.framing.upgrade === 'none') return null;
-  exchange.protocol = downstream.framing.upgrade;
-  const { route } = exchange.destination;
-  if (route?.kind !== 'forward' || route.websocket === null) return errors.upgradeNotServed();
-  const fault = judgeHandshake(downstream.method, exchange.bodyLength, exchange.head.kept);
-  if (fault === 'version') return errors.otherVersion();
-  if (fault !== null) return errors.badRequest(fault.refused);
-  if (!mayUse(exchange, route)) return errors.foreignOrigin();
-  return null;
-}
-
-/**
- * Browsers open WebSockets without a preflight and send cookies with them. Only this check keeps other sites' pages out
- * (RFC 6455, 10.2).
- */
-function mayUse({ snapshot, head, downstream }: Exchange, route: ForwardRoute): boolean {
-  if (snapshot.cors === null || !route.cors) return true;
-  // Reads all fields, not only those that remain: `Connection` must not hide `Origin` (RFC 9110, 7.6.1).
-  return mayOpenWebSocket(snapshot.cors, downstream.fields, head.forwardedHost ?? head.host ?? '');
-}
-
-/** The status for requests that are ambiguous, so nothing is counted for them. */
-const BAD_REQUEST = 400;
-
-/**
- * Makes a request refused before the limits consume a unit of its sender's global limit: scans for paths and methods count like
- * other requests, and get 429 beyond the limit.
- */
-export function consumeIfRefused(gate: (exchange: Exchange, state: GatewayState) => GateResult): Gate {
-  return (exchange, state) => {
-    const refusal = gate(exchange, state);
-    return refusal === null || refusal.status === BAD_REQUEST
-      ? refusal
-      : refuseAndConsume(refusal, exchange, state);
-  };
-}
-
-/** Verifies no token: the sender is the caller if its token is remembered, else the address. */
-function refuseAndConsume(
-  refusal: GatewayError,
-  exchange: Exchange,
-  state: GatewayState,
-): GateResult | Promise<GateResult> {
-  if (!exchange.destination.isPreflight) recallToken(exchange);
-  const restricted = restrictCaller(exchange, state);
-  if (restricted !== null) return restricted;
-  const limitRequest = globalLimitRequest(exchange.snapshot.limits, exchange.callerClass, exchange.callerKey);
-  const limited = consume(exchange, limitRequest, state);
-  return limited instanceof Promise ? limited.then(awaited => awaited ?? refusal) : (limited ?? refusal);
-}
-
-/** Refuses an expectation other than `100-continue` (RFC 9110, 10.1.1). */
-export function refuseExpectation({ downstream }: Exchange): GateResult {
-  return downstream.framing.expectation === 'unknown' ? errors.expectationNotMet() : null;
-}
-
-/** Refuses everything but gRPC calls on a listener that serves nothing else. */
-export function refuseForeign({ downstream, protocol }: Exchange): GateResult {
-  return downstream.onlyCalls && protocol !== 'grpc' ? notGrpc() : null;
-}
+import { errors, notGrpcWeb } from '../responses/index.ts';
+import { GRPC_METHOD, type RouteMatch } from '../routing/index.ts';
+import type { GateResult } from './gate.ts';
 
 /** Step 5: determines where the request goes. Only this and `chooseUpstream` set the destination of an exchange. */
 export function findRoute(exchange: Exchange): GateResult {
   exchange.destination = findDestination(exchange);
   return exchange.destination.refusal;
-}
-
-/** Step 7: chooses among upstreams that split the callers of a route. The same caller gets the same upstream on every gateway. */
-export function chooseUpstream(exchange: Exchange): GateResult {
-  const { destination, downstream } = exchange;
-  if (destination.kind !== 'forward' || destination.route.shares === null) return null;
-  const route = routeOfCaller(destination.route, exchange.callerKey);
-  const pool = poolOf(route, downstream.framing.upgrade);
-  exchange.destination = makeDestination('forward', destination, route, null, pool);
-  return null;
 }
 
 /**
@@ -171,7 +47,7 @@ function routeOfCalls({ downstream, head, host, snapshot }: Exchange): RouteMode
 }
 
 /** Canonicalises the target and looks up its route. Changes nothing. */
-function findDestination(exchange: Exchange): Destination {
+export function findDestination(exchange: Exchange): Destination {
   const { downstream, dialect, head, host, snapshot } = exchange;
   const target = parseTarget(downstream.target, head.host ?? '', downstream.method);
   if ('rejected' in target) return { ...NOWHERE, refusal: errors.badRequest(target.rejected) };
@@ -228,7 +104,7 @@ function destinationOf(
 }
 
 /** WebSockets have their own pool because they last long. */
-function poolOf(
+export function poolOf(
   { websocket, pool }: ForwardRoute,
   upgrade: Exchange['downstream']['framing']['upgrade'],
 ): PoolModel {
@@ -236,7 +112,7 @@ function poolOf(
 }
 
 /** Makes a destination. All kinds have the same members in the same order, which keeps property access fast. */
-function makeDestination<
+export function makeDestination<
   Kind extends string,
   Route extends RouteModel,
   Cors extends CorsRules | null,
