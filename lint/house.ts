@@ -1,9 +1,8 @@
 // Prints how easy it is to find one's way in src/: `npm run house`. These are figures, not rules: `npm run lint` checks the rules.
-//   --list   also names the files: fragments, and those that one request runs through
+//   --list   also lists lines by folder, fragments, and names that several files declare
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { argv } from 'node:process';
-import { requestFiles, servedFiles } from './request-files.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const SRC = join(ROOT, 'src');
@@ -21,9 +20,12 @@ interface Source {
   readonly importLines: number;
   /** The files that it imports or exports from. */
   readonly imports: readonly string[];
+  /** The names that it declares and exports. */
+  readonly exports: readonly string[];
 }
 
 const IMPORT = /^(?:import|export)\b(?:[^;'"]*?\bfrom)?\s*'([^']+)'[^;]*;/gm;
+const EXPORTED = /^export (?:async )?(?:abstract )?(?:function|class|const|interface|type) (\w+)/gm;
 const DYNAMIC = /\bimport\('(\.[^']+)'\)/g;
 
 function readSource(file: string): Source {
@@ -38,7 +40,8 @@ function readSource(file: string): Source {
   for (const [, name = ''] of text.matchAll(DYNAMIC)) imports.push(join(dirname(file), name));
   // Biome formats the sources, so a comment of several lines has `*` before each of them, and none stands before code.
   const codeLines = lines.filter(line => !/^\s*(?:$|\/\/|\/\*|\*(?:\/|\s|$))/.test(line)).length;
-  return { path: relative(ROOT, file), lines: lines.length, codeLines, importLines, imports };
+  const exports = [...text.matchAll(EXPORTED)].map(([, name = '']) => name);
+  return { path: relative(ROOT, file), lines: lines.length, codeLines, importLines, imports, exports };
 }
 
 function readSources(): readonly Source[] {
@@ -62,31 +65,49 @@ function fragments(sources: readonly Source[]): readonly Source[] {
   });
 }
 
-const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
+/** The folder of a file in its wing: `limits/redis`; the wing itself for files that stand in it alone. */
+function roomOf(path: string): string {
+  const [, wing = '', room = ''] = path.split('/');
+  return room.endsWith('.ts') || room === '' ? wing : `${wing}/${room}`;
+}
+
+function linesBy(sources: readonly Source[], placeOf: (path: string) => string): readonly [string, number][] {
+  const places = new Map<string, number>();
+  for (const { path, lines } of sources) places.set(placeOf(path), (places.get(placeOf(path)) ?? 0) + lines);
+  return [...places].sort(([, one], [, other]) => other - one);
+}
+
+/** Exported names that several files declare: each file may mean another thing by it. */
+function doubledNames(sources: readonly Source[]): readonly [string, readonly string[]][] {
+  const files = new Map<string, string[]>();
+  for (const { path, exports } of sources)
+    for (const name of new Set(exports)) files.set(name, [...(files.get(name) ?? []), path]);
+  return [...files].filter(([, paths]) => paths.length > 1).sort();
+}
 
 const withList = argv.includes('--list');
 const sources = readSources();
 const short = fragments(sources);
-const onTheWay = await requestFiles(ROOT);
-const served = await servedFiles(ROOT);
-const linesOf = new Map(sources.map(({ path, lines }) => [path, lines]));
+const doubled = doubledNames(sources);
+const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
 
-const figures: readonly (readonly [string, number, string])[] = [
-  ['files', sources.length, ''],
-  [`files of ${FRAGMENT_LINES} lines or less that one file of their folder imports`, short.length, ''],
-  [`files over ${LONG_LINES} lines`, sources.filter(({ lines }) => lines > LONG_LINES).length, ''],
-  ['files that one warm GET with a known token runs through', onTheWay.length, ''],
-  ['lines of imports and re-exports', sum(sources.map(({ importLines }) => importLines)), ''],
-  ['lines of code, without blanks and comments', sum(sources.map(({ codeLines }) => codeLines)), ''],
-  [
-    'lines that `weir serve` loads',
-    sum(served.map(path => linesOf.get(path) ?? 0)),
-    `in ${served.length} files`,
-  ],
+const figures: readonly (readonly [string, number])[] = [
+  ['lines', sum(sources.map(({ lines }) => lines))],
+  ['lines of code, without blanks and comments', sum(sources.map(({ codeLines }) => codeLines))],
+  ['lines of imports and re-exports', sum(sources.map(({ importLines }) => importLines))],
+  [`files of ${FRAGMENT_LINES} lines or less that one file of their folder imports`, short.length],
+  [`files over ${LONG_LINES} lines`, sources.filter(({ lines }) => lines > LONG_LINES).length],
+  ['exported names that several files declare', doubled.length],
 ];
-for (const [what, figure, note] of figures) console.log(`${String(figure).padStart(6)}  ${what} ${note}`);
+for (const [what, figure] of figures) console.log(`${String(figure).padStart(6)}  ${what}`);
+console.log('\nLines by wing:');
+for (const [wing, lines] of linesBy(sources, path => path.split('/')[1] ?? ''))
+  console.log(`${String(lines).padStart(6)}  ${wing}`);
 if (withList) {
+  console.log('\nLines by folder:');
+  for (const [room, lines] of linesBy(sources, roomOf)) console.log(`${String(lines).padStart(6)}  ${room}`);
   console.log(`\nFragments:\n${short.map(({ path, lines }) => `  ${path} ${lines}`).join('\n')}`);
-  console.log(`\nOne warm GET runs through:\n${onTheWay.map(path => `  ${path}`).join('\n')}`);
+  console.log(
+    `\nNames that several files declare:\n${doubled.map(([name, paths]) => `  ${name}: ${paths.join(', ')}`).join('\n')}`,
+  );
 }
-process.exit(0);
