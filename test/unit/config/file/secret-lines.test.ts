@@ -103,7 +103,7 @@ describe('a secret that breaks the file', () => {
         }
         expect((await diagnosticsIn(text)).join('\n')).not.toContain('hunter2');
       }),
-      played(3000, 300),
+      played(3000, 60),
     );
   });
 });
