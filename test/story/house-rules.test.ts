@@ -15,7 +15,9 @@ const RULES = [
   'tsconfig.json',
 ];
 
-/** A small tree that keeps every rule. Each case below adds files that break one. */
+type Files = Readonly<Record<string, string>>;
+
+/** A small tree that keeps every rule. Each case below adds files that break one: a tool reads all of its cases at once. */
 const LAWFUL = {
   'src/core/index.ts': `export { core } from './core.ts';\n`,
   'src/core/core.ts': `export const core = Date.now();\n`,
@@ -70,11 +72,7 @@ describe('the stories', () => {
 });
 
 describe('the floors', () => {
-  it('let a valid tree pass', async () => {
-    expect(await brokenFloors({})).toEqual([]);
-  });
-
-  it.each<[rule: string, what: string, files: Readonly<Record<string, string>>]>([
+  const cases: readonly [rule: string, what: string, files: Files][] = [
     ['floors-core', 'a higher floor', { 'src/core/up.ts': `import '../wire/http/index.ts';\n` }],
     [
       'floors-gateway/routing',
@@ -91,11 +89,7 @@ describe('the floors', () => {
       'a neighbour of a higher floor',
       { 'src/edge/server/side.ts': `import '../admin/index.ts';\n` },
     ],
-    [
-      'floors-process/app',
-      'the bin',
-      { 'src/process/app/index.ts': `import '../../main.ts';\n`, 'src/main.ts': '' },
-    ],
+    ['floors-process/app', 'the bin', { 'src/process/app/up.ts': `import '../../main.ts';\n` }],
     [
       'floors-wire/http',
       'a type',
@@ -116,7 +110,7 @@ describe('the floors', () => {
     [
       'floors-core',
       'an unknown room',
-      { 'src/core/out.ts': `import '../new/index.ts';\n`, 'src/new/index.ts': '' },
+      { 'src/core/out.ts': `import '../unknown/index.ts';\n`, 'src/unknown/index.ts': '' },
     ],
     ['room-has-a-floor', 'a room without a floor', { 'src/new/index.ts': `import '../core/index.ts';\n` }],
     ['door', 'another door', { 'src/wire/http/window.ts': `import '../../core/core.ts';\n` }],
@@ -151,20 +145,29 @@ describe('the floors', () => {
     [
       'resolvable',
       'a package that is not there',
-      { 'src/core/gone.ts': `import 'no-such-package-at-all';\n` },
+      { 'src/core/package.ts': `import 'no-such-package-at-all';\n` },
     ],
     ['no-cycle', 'a cycle', { 'src/core/a.ts': `import './b.ts';\n`, 'src/core/b.ts': `import './a.ts';\n` }],
-  ])('%s refuses %s', async (rule, _what, files) => {
-    expect(await brokenFloors(files)).toEqual([rule]);
+  ];
+  let broken: Broken;
+
+  beforeAll(async () => {
+    await plant(...cases.map(([, , files]) => files));
+    broken = await brokenFloors();
+  });
+
+  it('let a valid tree pass', () => {
+    expect(broken(LAWFUL)).toEqual([]);
+  });
+
+  it.each(cases)('%s refuses %s', (rule, _what, files) => {
+    expect(broken(files)).toEqual([rule]);
   });
 });
 
 describe('the linter', () => {
-  it('lets a valid tree pass', async () => {
-    expect(await brokenLines({})).toEqual([]);
-  });
-
-  it.each([
+  const restricted = 'lint/style/noRestrictedImports';
+  const clocks = [
     'Date.now()',
     'Date()',
     'new Date()',
@@ -172,24 +175,23 @@ describe('the linter', () => {
     'process.hrtime.bigint()',
     'Math.random()',
     'AbortSignal.timeout(1)',
-  ])('refuses %s outside core/', async reading => {
-    expect(await brokenLines({ 'src/wire/http/clock.ts': `export const x = ${reading};\n` })).toEqual([
-      'plugin',
-    ]);
-  });
-
-  it.each([
+  ].map((reading, index) => ({
+    reading,
+    files: { [`src/wire/http/clock-${index}.ts`]: `export const x = ${reading};\n` },
+  }));
+  const reaches = [
     'setTimeout(run, 1)',
     'setInterval(run, 1)',
     'setImmediate(run)',
     "fetch('http://127.0.0.1/')",
     "new WebSocket('ws://127.0.0.1/')",
-  ])('refuses %s outside core/', async reach => {
-    const text = `export const reach = (run: () => void) => [run, ${reach}];\n`;
-    expect(await brokenLines({ 'src/wire/http/reach.ts': text })).toEqual(['lint/style/noRestrictedGlobals']);
-  });
-
-  it.each([
+  ].map((reach, index) => ({
+    reach,
+    files: {
+      [`src/wire/http/reach-${index}.ts`]: `export const reach = (run: () => void) => [run, ${reach}];\n`,
+    },
+  }));
+  const imports = [
     ['connect', 'node:net'],
     ['connect', 'node:tls'],
     ['lookup', 'node:dns'],
@@ -202,84 +204,132 @@ describe('the linter', () => {
     ['readFile', 'node:fs/promises'],
     ['setTimeout', 'node:timers/promises'],
     ['randomBytes', 'node:crypto'],
-  ])('refuses %s of %s outside core/', async (name, module) => {
-    const broken = ['lint/style/noRestrictedImports'];
-    expect(await brokenLines({ 'src/wire/http/a.ts': `export { ${name} } from '${module}';\n` })).toEqual(
-      broken,
-    );
+  ].map(([name, module], index) => {
+    const file = `import-${index}.ts`;
     const text = `import { ${name} } from '${module}';\n\nexport const reach = ${name};\n`;
-    expect(await brokenLines({ 'src/wire/http/reach.ts': text })).toEqual(broken);
-    expect(await brokenLines({ 'src/core/reach.ts': text, 'src/cli/reach.ts': text })).toEqual([]);
+    return {
+      name,
+      module,
+      again: { [`src/wire/http/export-${index}.ts`]: `export { ${name} } from '${module}';\n` },
+      used: { [`src/wire/http/${file}`]: text },
+      allowed: { [`src/core/${file}`]: text, [`src/cli/${file}`]: text },
+    };
   });
-
-  it('refuses modules as a whole, and sockets made of what may be imported, outside core/', async () => {
-    const whole = `import * as net from 'node:net';\n\nexport const whole = net;\n`;
-    expect(await brokenLines({ 'src/wire/http/whole.ts': whole })).toEqual([
-      'lint/style/noRestrictedImports',
-    ]);
-    const late = `export const late = () => import('node:net');\n`;
-    expect(await brokenLines({ 'src/wire/http/late.ts': late })).toEqual(['lint/style/noRestrictedImports']);
-    const made = `import { Socket } from 'node:net';\n\nexport const made = new Socket();\n`;
-    expect(await brokenLines({ 'src/wire/http/made.ts': made })).toEqual(['plugin']);
-  });
-
-  it('lets every room import types of sockets and the pure functions beside them', async () => {
-    const text = `import { BlockList, isIP, type Socket } from 'node:net';\nimport { createSecureContext } from 'node:tls';\n\nexport const pure = [BlockList, isIP, createSecureContext];\nexport type Wire = Socket;\n`;
-    expect(await brokenLines({ 'src/wire/http/pure.ts': text })).toEqual([]);
-  });
-
-  it.each<[rule: string, line: string]>([
+  const whole = {
+    'src/wire/http/whole.ts': `import * as net from 'node:net';\n\nexport const whole = net;\n`,
+  };
+  const late = { 'src/wire/http/late.ts': `export const late = () => import('node:net');\n` };
+  const made = {
+    'src/wire/http/made.ts': `import { Socket } from 'node:net';\n\nexport const made = new Socket();\n`,
+  };
+  const pure = {
+    'src/wire/http/pure.ts': `import { BlockList, isIP, type Socket } from 'node:net';\nimport { createSecureContext } from 'node:tls';\n\nexport const pure = [BlockList, isIP, createSecureContext];\nexport type Wire = Socket;\n`,
+  };
+  const lines = [
     ['lint/suspicious/noExplicitAny', 'export const x: any = 1;\n'],
     ['lint/style/noNonNullAssertion', 'export const f = (x: string | null): string => x!;\n'],
     ['lint/suspicious/noTsIgnore', `// @ts-ignore\nexport const x: number = 'text';\n`],
     ['lint/suspicious/noConsole', `console.log('here');\n`],
     ['plugin', `export type X = import('../../core/index.ts').Core;\n`],
-  ])('%s holds in src/', async (rule, line) => {
-    expect(await brokenLines({ 'src/wire/http/line.ts': line })).toEqual([rule]);
+  ].map(([rule = '', line = ''], index) => ({ rule, files: { [`src/wire/http/line-${index}.ts`]: line } }));
+  let broken: Broken;
+
+  beforeAll(async () => {
+    await plant(
+      ...[...clocks, ...reaches, ...lines].map(({ files }) => files),
+      ...imports.flatMap(({ again, used, allowed }) => [again, used, allowed]),
+      ...[whole, late, made, pure],
+    );
+    broken = await brokenLines();
+  });
+
+  it('lets a valid tree pass', () => {
+    expect(broken(LAWFUL)).toEqual([]);
+  });
+
+  it.each(clocks)('refuses $reading outside core/', ({ files }) => {
+    expect(broken(files)).toEqual(['plugin']);
+  });
+
+  it.each(reaches)('refuses $reach outside core/', ({ files }) => {
+    expect(broken(files)).toEqual(['lint/style/noRestrictedGlobals']);
+  });
+
+  it.each(imports)('refuses $name of $module outside core/', ({ again, used, allowed }) => {
+    expect([broken(again), broken(used), broken(allowed)]).toEqual([[restricted], [restricted], []]);
+  });
+
+  it('refuses modules as a whole, and sockets made of what may be imported, outside core/', () => {
+    expect([broken(whole), broken(late), broken(made)]).toEqual([[restricted], [restricted], ['plugin']]);
+  });
+
+  it('lets every room import types of sockets and the pure functions beside them', () => {
+    expect(broken(pure)).toEqual([]);
+  });
+
+  it.each(lines)('$rule holds in src/', ({ rule, files }) => {
+    expect(broken(files)).toEqual([rule]);
   });
 });
 
 describe('the check of words', () => {
-  const complaints = async (files: Readonly<Record<string, string>>) => {
-    await plant(files);
-    return (await run('node', ['lint/words.ts'])).split('\n').filter(text => text.startsWith('src/'));
-  };
-
-  it.each<[where: string, name: string, text: string, words: string]>([
-    ['a comment', 'wire/http/line.ts', '\n// The pool beside it.\nexport const x = 1;\n', 'beside'],
-    ['a message', 'wire/http/line.ts', "\nexport const x = 'it mends';\n", 'mends'],
+  const refused: readonly [where: string, name: string, text: string, words: string][] = [
+    ['a comment', 'wire/http/comment.ts', '\n// The pool beside it.\nexport const x = 1;\n', 'beside'],
+    ['a message', 'wire/http/message.ts', "\nexport const x = 'it mends';\n", 'mends'],
     ['a document', 'README.md', '# Rooms\nA known hole.\n', 'known hole'],
-    ['a comment above a type', 'wire/http/line.ts', '\n/** Lists calls. */\nexport type X = 1;\n', 'Lists'],
-  ])('refuses a word that is not ours in %s, and says what to write', async (_where, name, text, words) => {
-    const [complaint = '', ...others] = await complaints({ [`src/${name}`]: text });
-    expect(complaint).toMatch(`src/${name}:2: "${words}": write `);
-    expect(others).toEqual([]);
+    ['a comment above a type', 'wire/http/type.ts', '\n/** Lists calls. */\nexport type X = 1;\n', 'Lists'],
+  ];
+  const allowed = {
+    'src/wire/http/names.ts': `import { beside } from '../core/beside.ts';\n\n/** Lists calls. */\nexport const x = () => beside;\n`,
+  };
+  let complaints: readonly string[];
+
+  beforeAll(async () => {
+    await plant(allowed, ...refused.map(([, name, text]) => ({ [`src/${name}`]: text })));
+    complaints = (await run('node', ['lint/words.ts'])).split('\n').filter(text => text.startsWith('src/'));
   });
 
-  it('leaves names and paths alone, and verbs above functions', async () => {
-    const text = `import { beside } from '../core/beside.ts';\n\n/** Lists calls. */\nexport const x = () => beside;\n`;
-    expect(await complaints({ 'src/wire/http/line.ts': text })).toEqual([]);
+  it.each(refused)(
+    'refuses a word that is not ours in %s, and says what to write',
+    (_where, name, _, words) => {
+      const [complaint = '', ...others] = complaints.filter(text => text.startsWith(`src/${name}:`));
+      expect(complaint).toMatch(`src/${name}:2: "${words}": write `);
+      expect(others).toEqual([]);
+    },
+  );
+
+  it('leaves names and paths alone, and verbs above functions', () => {
+    expect(complaints).toHaveLength(refused.length);
   });
 });
 
-/** Names of the dependency rules that the lawful tree breaks with these files added or replaced. */
-async function brokenFloors(files: Readonly<Record<string, string>>): Promise<string[]> {
-  await plant(files);
+/** Names of the rules that these files break. */
+type Broken = (files: Files) => string[];
+
+/** What the dependency rules say of the planted tree. */
+async function brokenFloors(): Promise<Broken> {
   const report: unknown = JSON.parse(await run('depcruise', ['src', '--output-type', 'json']));
-  const violations = (report as { summary: { violations: { rule: { name: string } }[] } }).summary.violations;
-  return [...new Set(violations.map(violation => violation.rule.name))];
+  const { violations } = (report as { summary: { violations: { from: string; rule: { name: string } }[] } })
+    .summary;
+  return files => [
+    ...new Set(violations.filter(({ from }) => from in files).map(violation => violation.rule.name)),
+  ];
 }
 
-/** Names of the linter's rules that are broken. */
-async function brokenLines(files: Readonly<Record<string, string>>): Promise<string[]> {
-  await plant(files);
-  const report = await run('biome', ['lint', 'src', '--reporter=github']);
-  return [...report.matchAll(/^::error title=([^,]+),/gm)].map(([, rule]) => rule ?? '');
+/** What the linter says of it. */
+async function brokenLines(): Promise<Broken> {
+  const report = await run('biome', ['lint', 'src', '--reporter=github', '--max-diagnostics=none']);
+  const found = [...report.matchAll(/^::error title=([^,]+),file=[^,]*\/(src\/[^,]+),/gm)];
+  return files => found.filter(([, , file = '']) => file in files).map(([, rule = '']) => rule);
 }
 
-async function plant(files: Readonly<Record<string, string>>): Promise<void> {
+/** Writes the lawful tree, and the files of all cases: each has names of its own. */
+async function plant(...cases: readonly Files[]): Promise<void> {
   await rm(join(tree, 'src'), { recursive: true, force: true });
-  for (const [name, text] of Object.entries({ ...LAWFUL, ...files })) {
+  const names = new Set<string>();
+  for (const [name, text] of [LAWFUL, ...cases].flatMap(files => Object.entries(files))) {
+    if (names.has(name)) throw new Error(`two cases have a file ${name}`);
+    names.add(name);
     await mkdir(dirname(join(tree, name)), { recursive: true });
     await writeFile(join(tree, name), text);
   }
