@@ -44,13 +44,17 @@ const asciiScripts: Plugin = {
  * Writes src/ and the packages that it imports to a few scripts in dist/: one file for what every command needs, and one for each
  * part that some load later.
  *
+ * @param further scripts of a test that run parts of src/, by name
  * @returns the folders of the packages that are inside, in order
  */
-export async function bundle(dist: string): Promise<string[]> {
+export async function bundle(
+  dist: string,
+  further: Readonly<Record<string, string>> = {},
+): Promise<string[]> {
   await rm(dist, { recursive: true, force: true });
   const build = await rolldown({
     cwd: ROOT,
-    input: 'src/main.ts',
+    input: { main: 'src/main.ts', ...further },
     platform: 'node',
     tsconfig: false,
     plugins: [plainHttp, asciiScripts],

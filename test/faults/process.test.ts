@@ -63,7 +63,7 @@ test('No descriptors are left', async () => {
 
 test('One of two workers dies', async () => {
   const account = new Account();
-  const { host, kill } = frailHost();
+  const { host, kill } = await frailHost();
   const config = {
     ...{ workers: 2, listen: H2C, log: { level: 'info', access: false } },
     ...frontOf([await startService(account)]),

@@ -2,34 +2,17 @@ import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { runCommandLine } from '../../src/cli/index.ts';
+import { type Ended, runWeir as weir } from '../support/run-weir.ts';
 import { tempFolder } from '../support/temp.ts';
-
-interface Ended {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-/** Runs `weir` with these words in this process, without starting a Node for it. */
-async function weir(words: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
-  const out: string[] = [];
-  const err: string[] = [];
-  const code = await runCommandLine(words, {
-    env: { ...process.env, ...env },
-    out: text => void out.push(text),
-    err: text => void err.push(text),
-  });
-  return { code, out: out.join(''), err: err.join('') };
-}
+import { bundledScript } from '../support/weir-bundle.ts';
 
 /** The same as a process of its own. */
-function weirProcess(
+async function weirProcess(
   words: readonly string[],
   env: Readonly<Record<string, string>> = {},
   cwd = '.',
 ): Promise<Ended> {
-  return node([resolve('src/main.ts'), ...words], env, cwd);
+  return node([await bundledScript(), ...words], env, cwd);
 }
 
 function node(
@@ -857,12 +840,12 @@ describe('what weir prints', () => {
     expect(out + err).toContain('a\\u001b[2J\\u009b\\u202e');
   });
 
-  const shell = (script: string) =>
-    new Promise<Ended>(done => {
-      const child = execFile('bash', ['-c', script, process.execPath, 'src/main.ts'], (_, out, err) =>
-        done({ code: child.exitCode ?? -1, out, err }),
-      );
+  const shell = async (script: string) => {
+    const words = ['-c', script, process.execPath, await bundledScript()];
+    return new Promise<Ended>(done => {
+      const child = execFile('bash', words, (_, out, err) => done({ code: child.exitCode ?? -1, out, err }));
     });
+  };
 
   it('comes to the end for a reader that is slow', async () => {
     const { out } = await shell('"$0" "$1" schema | (head -c 1; sleep 0.3; cat)');

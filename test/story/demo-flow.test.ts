@@ -5,18 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, it, onTestFinished } from 'vitest';
 import { type Demo, startDemo } from '../../src/cli/demo/demo.ts';
-import { runCommandLine } from '../../src/cli/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';
 import { freePort } from '../support/free-port.ts';
 import { realTime } from '../support/real-time.ts';
+import { type Ended, runWeir } from '../support/run-weir.ts';
 
 realTime('the demo takes the clock of this machine, as for whoever tries it');
-
-interface Ended {
-  readonly exitCode: number;
-  readonly output: string;
-  readonly errors: string;
-}
 
 /** Walks the flow as `npm run demo:flow` does, as a process of its own. */
 function walkAlone(...parameters: string[]): Promise<Ended> {
@@ -24,22 +18,13 @@ function walkAlone(...parameters: string[]): Promise<Ended> {
     const child = execFile(
       process.execPath,
       ['src/main.ts', 'demo', '--flow', ...parameters],
-      (_error, output, errors) => resolve({ exitCode: child.exitCode ?? -1, output, errors }),
+      (_error, out, err) => resolve({ code: child.exitCode ?? -1, out, err }),
     );
   });
 }
 
 /** Where the walk ends before it begins, in this process. */
-async function walk(...parameters: string[]): Promise<Ended> {
-  const out: string[] = [];
-  const err: string[] = [];
-  const exitCode = await runCommandLine(['demo', '--flow', ...parameters], {
-    env: process.env,
-    out: text => void out.push(text),
-    err: text => void err.push(text),
-  });
-  return { exitCode, output: out.join(''), errors: err.join('') };
-}
+const walk = (...parameters: string[]) => runWeir(['demo', '--flow', ...parameters]);
 
 async function demo(): Promise<Demo> {
   const ports = { gateway: 0, admin: 0, provider: 0, backend: 0 };
@@ -50,56 +35,56 @@ async function demo(): Promise<Demo> {
 
 it('the walk shows every request with its response, no token and no code whole, and succeeds', async () => {
   const { ports } = await demo();
-  const { exitCode, output, errors } = await walkAlone('--port', `${ports.gateway}`);
-  expect(errors).toBe('');
-  expect(exitCode).toBe(0);
-  const statuses = [...output.matchAll(/^ {2}<- (\d{3})/gm)].map(([, status]) => status);
+  const { code, out, err } = await walkAlone('--port', `${ports.gateway}`);
+  expect(err).toBe('');
+  expect(code).toBe(0);
+  const statuses = [...out.matchAll(/^ {2}<- (\d{3})/gm)].map(([, status]) => status);
   const signIn = ['200', '200', '201', '200', '200', '400', '400', '200', '200', '401', '401'];
   const limit = ['201', '201', '201', '429', '201'];
   const signOut = ['204', '401'];
   expect(statuses).toEqual([...signIn, ...limit, ...signOut]);
-  expect(output).toMatch(/^ {5}X-RateLimit-Remaining: 0$/m);
-  expect(output).not.toContain(' NO ');
-  expect(output).toContain('Every response was as expected.');
-  expect(output).toContain('"accessToken": "eyJ');
-  expect(output).not.toMatch(/[\w-]{40}/);
+  expect(out).toMatch(/^ {5}X-RateLimit-Remaining: 0$/m);
+  expect(out).not.toContain(' NO ');
+  expect(out).toContain('Every response was as expected.');
+  expect(out).toContain('"accessToken": "eyJ');
+  expect(out).not.toMatch(/[\w-]{40}/);
 });
 
 it('the walk starts its own demo if none runs', async () => {
-  const { exitCode, output } = await walkAlone();
-  expect(exitCode).toBe(0);
-  expect(output).toContain('Every response was as expected.');
+  const { code, out } = await walkAlone();
+  expect(code).toBe(0);
+  expect(out).toContain('Every response was as expected.');
 });
 
 it('the walk reports that no demo runs at the given port', async () => {
   const port = await freePort();
-  const { exitCode, errors } = await walk('--port', `${port}`);
-  expect(exitCode).toBe(1);
-  expect(errors).toContain(`there is no demo at http://127.0.0.1:${port}`);
+  const { code, err } = await walk('--port', `${port}`);
+  expect(code).toBe(1);
+  expect(err).toContain(`there is no demo at http://127.0.0.1:${port}`);
 });
 
 it('the walk fails if a response is not as expected', async () => {
   const { ports } = await demo();
   const lax = await startLaxProxy(ports.gateway);
-  const { exitCode, output } = await walkAlone('--port', `${lax}`);
-  expect(exitCode).toBe(1);
-  expect(output.match(/^ {2}NO .*$/gm)).toEqual(['  NO 401', '  NO 401', '  NO 401']);
-  expect(output).toContain('Some responses were not as expected');
+  const { code, out } = await walkAlone('--port', `${lax}`);
+  expect(code).toBe(1);
+  expect(out.match(/^ {2}NO .*$/gm)).toEqual(['  NO 401', '  NO 401', '  NO 401']);
+  expect(out).toContain('Some responses were not as expected');
 });
 
 it.each([['--port', 'http'], ['--nonsense'], ['nonsense'], ['--backend-port', '3001']])(
   'the walk refuses %s %s and says where to look',
   async (...parameters) => {
-    const { exitCode, errors } = await walk(...parameters.filter(parameter => parameter !== undefined));
-    expect(exitCode).toBe(64);
-    expect(errors).toMatch(/^weir demo: .+\nRun "weir demo --help" for usage\.\n$/);
+    const { code, err } = await walk(...parameters.filter(parameter => parameter !== undefined));
+    expect(code).toBe(64);
+    expect(err).toMatch(/^weir demo: .+\nRun "weir demo --help" for usage\.\n$/);
   },
 );
 
 it('the walk shows what it takes when asked', async () => {
-  const { exitCode, output } = await walk('--help');
-  expect(exitCode).toBe(0);
-  expect(output).toContain('--port N');
+  const { code, out } = await walk('--help');
+  expect(code).toBe(0);
+  expect(out).toContain('--port N');
 });
 
 /** Something in front of the gateway that says 200 where it says 401. Returns its port. */

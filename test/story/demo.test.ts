@@ -9,6 +9,7 @@ import { choosePorts } from '../../src/cli/demo/ports.ts';
 import { makeLogger } from '../../src/observe/index.ts';
 import { freePort } from '../support/free-port.ts';
 import { realTime } from '../support/real-time.ts';
+import { runWeir } from '../support/run-weir.ts';
 import { waitFor } from '../support/wait.ts';
 
 realTime('a demo goes by the clock of the machine, and is handed no other');
@@ -188,9 +189,9 @@ describe('the ports of the demo', () => {
     onTestFinished(() => void taken.close());
     const address = taken.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
-    const demo = new Demo('--port', `${port}`);
-    expect(await demo.exitCode()).toBe(1);
-    expect(demo.errors).toBe(`weir demo: port ${port} is taken: choose another one, or leave it out\n`);
+    const { code, err } = await runWeir(['demo', '--port', `${port}`]);
+    expect(code).toBe(1);
+    expect(err).toBe(`weir demo: port ${port} is taken: choose another one, or leave it out\n`);
   });
 
   it('are all different, even if one part takes the usual port of another', async () => {
@@ -204,9 +205,9 @@ describe('the ports of the demo', () => {
 
   it('are not given to two parts', async () => {
     const port = `${await freePort()}`;
-    const demo = new Demo('--port', port, '--backend-port', port);
-    expect(await demo.exitCode()).toBe(1);
-    expect(demo.errors).toBe(`weir demo: port ${port} is given twice: each part needs its own\n`);
+    const { code, err } = await runWeir(['demo', '--port', port, '--backend-port', port]);
+    expect(code).toBe(1);
+    expect(err).toBe(`weir demo: port ${port} is given twice: each part needs its own\n`);
   });
 
   it('are free again when one part could not start', async () => {
@@ -231,15 +232,18 @@ describe('the command line of the demo', () => {
   it.each([['--port', 'http'], ['--port', '70000'], ['--nonsense'], ['nonsense']])(
     'refuses %s %s and says where to look',
     async (...parameters) => {
-      const demo = new Demo(...parameters.filter(parameter => parameter !== undefined));
-      expect(await demo.exitCode()).toBe(64);
-      expect(demo.errors).toMatch(/^weir demo: .+\nRun "weir demo --help" for usage\.\n$/);
+      const { code, err } = await runWeir([
+        'demo',
+        ...parameters.filter(parameter => parameter !== undefined),
+      ]);
+      expect(code).toBe(64);
+      expect(err).toMatch(/^weir demo: .+\nRun "weir demo --help" for usage\.\n$/);
     },
   );
 
   it('shows what it takes when asked', async () => {
-    const demo = new Demo('--help');
-    expect(await demo.exitCode()).toBe(0);
-    expect(demo.output).toContain('--admin-port N');
+    const { code, out } = await runWeir(['demo', '--help']);
+    expect(code).toBe(0);
+    expect(out).toContain('--admin-port N');
   });
 });

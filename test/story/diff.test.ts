@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process';
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/cli/index.ts';
 import { changeLimits, serves } from '../support/edit-config.ts';
 import { startGateway } from '../support/gateway.ts';
 import { tempFolder } from '../support/temp.ts';
+import { bundledScript } from '../support/weir-bundle.ts';
 
 interface Ended {
   readonly code: number;
@@ -145,7 +146,7 @@ ${more}`;
 
   it('reads a pipe', async () => {
     const [wide = '', tight = ''] = await filesOf(limits('10/5s'), limits('5/5s'));
-    const command = `"${process.execPath}" "${resolve('src/main.ts')}" diff <(cat "${wide}") "${tight}"`;
+    const command = `"${process.execPath}" "${await bundledScript()}" diff <(cat "${wide}") "${tight}"`;
     const ended = promisify(execFile)('bash', ['-c', command]);
     await expect(ended).rejects.toMatchObject({
       code: 1,

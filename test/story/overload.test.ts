@@ -72,7 +72,7 @@ test('a process that falls behind says so once each time, stays healthy, serves 
 
 test('a worker that falls behind refuses its own clients, while the other one serves', async () => {
   const upstream = await startUpstream();
-  const { host, kill } = frailHost();
+  const { host, kill } = await frailHost();
   const gateway = await startGateway({
     upstreamPort: upstream.port,
     config: {

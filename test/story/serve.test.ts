@@ -9,6 +9,7 @@ import { stringify } from 'yaml';
 import type { GatewayStatus } from '../../src/edge/admin/status.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
+import { bundledScript } from '../support/weir-bundle.ts';
 
 /** `weir serve` as a process of its own. */
 class Serving {
@@ -19,9 +20,9 @@ class Serving {
   out = '';
   err = '';
 
-  constructor(file: string) {
+  constructor(script: string, file: string) {
     this.file = file;
-    this.process = spawn(process.execPath, ['src/main.ts', 'serve', '--config', file]);
+    this.process = spawn(process.execPath, [script, 'serve', '--config', file]);
     this.ended = once(this.process, 'close').then(([code, signal]) => code ?? signal);
     this.process.stdout?.on('data', text => {
       this.out += text;
@@ -58,7 +59,7 @@ async function serve(config: Readonly<Record<string, unknown>>): Promise<Serving
   const file = join(await tempFolder(), 'gateway.yaml');
   const usual = { listen: { http: '127.0.0.1:0', admin: 'off' }, upstreams: {}, routes: [] };
   await writeFile(file, stringify({ ...usual, ...config }));
-  return new Serving(file);
+  return new Serving(await bundledScript(), file);
 }
 
 async function listen(server: Server): Promise<number> {

@@ -12,7 +12,7 @@ import { startUpstream } from '../support/wire/index.ts';
 
 async function front(config = {}) {
   const upstream = await startUpstream();
-  const { host, kill, withhold } = frailHost();
+  const { host, kill, withhold } = await frailHost();
   const settings = { workers: 2, log: { level: 'info', access: false }, ...config };
   const gateway = await startGateway({ upstreamPort: upstream.port, config: settings, host });
   return { gateway, kill, withhold };
@@ -176,7 +176,7 @@ test('what a dead worker held is free for others, and what the others hold is no
     await released.promise;
     await exchange.answer(200, [], 'ok');
   });
-  const { host, kill } = frailHost();
+  const { host, kill } = await frailHost();
   const gateway = await startGateway({
     upstreamPort: upstream.port,
     api: { max_requests: 8, max_requests_per_caller: '100%' },

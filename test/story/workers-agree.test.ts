@@ -1,3 +1,4 @@
+import { pathToFileURL } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { threadHost } from '../../src/process/workers/index.ts';
 import { ADMIN_TOKEN, ApiClient } from '../support/admin-api.ts';
@@ -15,6 +16,7 @@ import { secret } from '../support/secrets.ts';
 import { tempText } from '../support/temp.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { waitFor } from '../support/wait.ts';
+import { bundledScript } from '../support/weir-bundle.ts';
 import { startUpstream } from '../support/wire/index.ts';
 import { clientsOfEach } from '../support/workers.ts';
 
@@ -32,7 +34,7 @@ async function front(settings: Pick<IdentitySettings, 'config' | 'limits'> = {})
   const upstream = await startUpstream();
   const token_file = await tempText('admin-token', ADMIN_TOKEN);
   const { host, hold, holds, release } = holdingHost(
-    threadHost(WORKERS, new URL('../support/patient-worker.ts', import.meta.url)),
+    threadHost(WORKERS, pathToFileURL(await bundledScript('patient-worker'))),
   );
   const config = {
     workers: WORKERS,

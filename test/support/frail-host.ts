@@ -1,13 +1,15 @@
+import { pathToFileURL } from 'node:url';
 import { BroadcastChannel } from 'node:worker_threads';
 import { onTestFinished } from 'vitest';
 import { type HostedPlane, type PlaneHost, threadHost } from '../../src/process/workers/index.ts';
+import { bundledScript } from './weir-bundle.ts';
 
 /**
  * Real threads with little memory, which die or are late as a test says: by a fault of `faulty-worker.ts`, or terminated. After
  * `withhold`, so many workers get no thread.
  */
-export function frailHost() {
-  const script = new URL('faulty-worker.ts', import.meta.url);
+export async function frailHost() {
+  const script = pathToFileURL(await bundledScript('faulty-worker'));
   const inner = threadHost(1_000, script);
   // Node.js refuses this script where it would start the thread, as it does where the system has none.
   const without = threadHost(1_000, new URL('https://nowhere.example/'));

@@ -7,6 +7,7 @@ import { freePort } from './free-port.ts';
 import { type GatewaySettings, writeGatewayConfig } from './gateway.ts';
 import { TestGateway } from './test-gateway.ts';
 import { waitFor } from './wait.ts';
+import { bundledScript } from './weir-bundle.ts';
 
 /** A gateway as a process of its own: for signals, exit codes and its memory. */
 export class GatewayProcess extends TestGateway {
@@ -68,7 +69,7 @@ export async function startGatewayProcess(
   const [port, adminPort] = [await freePort(), await freePort()];
   const listen = { http: { address: `127.0.0.1:${port}`, h2c }, admin: `127.0.0.1:${adminPort}` };
   const path = await writeGatewayConfig({ ...settings, config: { listen, ...settings.config } });
-  const words = [process.execPath, 'src/main.ts', 'serve', '--config', path];
+  const words = [process.execPath, await bundledScript(), 'serve', '--config', path];
   const child = spawn('bash', ['-c', `${before}; exec "$@"`, 'bash', ...words], {
     stdio: ['pipe', stdout ?? 'pipe', 'pipe'],
   });
