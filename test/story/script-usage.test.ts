@@ -4,7 +4,7 @@ import { positive, whole } from '../../scripts/usage.ts';
 
 test.each([
   ['test/world/main.ts', ['--seed', '1', '--minutes', '1'], 'world: --minutes has no meaning with --seed'],
-  ['test/world/main.ts', ['--sed', '1'], "world: Unknown option '--sed'"],
+  ['scripts/mutate.ts', ['--sed', '1'], "mutate: Unknown option '--sed'"],
   ['scripts/fuzz-readers.ts', ['nothing'], 'fuzz: there is no kind "nothing", but requests,'],
   ['scripts/mutate.ts', [], 'mutate: no file of src/ is named'],
   [
