@@ -139,7 +139,8 @@ const LINE_BYTES = 128;
 /**
  * Copies what lies in shared memory. Returns what puts it back.
  *
- * @param most bytes of each table: a test that uses a few records needs no more, and what lies behind is untouched
+ * @param most bytes of each table: a test that uses a few records needs no more, and what lies behind is untouched. Of an index, all:
+ * its entries lie anywhere
  */
 export function copyOfAll({ handover, threads }: SharedMemory, most = Number.POSITIVE_INFINITY): () => void {
   const { control, tables } = handover;

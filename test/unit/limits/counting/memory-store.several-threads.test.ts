@@ -33,8 +33,8 @@ function after(counts: Counts, set: LimitSet): Counts {
 }
 
 const THREADS = 3;
-/** Few records are used. */
-const COPIED_BYTES = 40_000;
+/** Histories use some dozens of records, interleavings a few: those of one key, and what one change writes into a journal. */
+const COPIED_BYTES = { histories: 40_000, interleavings: 4_000 };
 const HISTORIES = runs(100);
 const STEPS = 200;
 const number = fc.noBias(fc.nat({ max: 2 ** 40 }));
@@ -59,7 +59,11 @@ class Interleavings {
   deaths = 0;
 
   constructor(threads: number) {
-    this.#threads = new MortalThreads(threads, { clock: new FrozenClock(), maxKeys: 8 }, COPIED_BYTES);
+    this.#threads = new MortalThreads(
+      threads,
+      { clock: new FrozenClock(), maxKeys: 8 },
+      COPIED_BYTES.interleavings,
+    );
     this.#threads.mainStore.share([first, second]);
   }
 
@@ -70,7 +74,7 @@ class Interleavings {
   }
 
   run(point: Point): void {
-    const back = copyOfAll(this.#threads.main, COPIED_BYTES);
+    const back = copyOfAll(this.#threads.main, COPIED_BYTES.interleavings);
     const replaced = point.dead.length > 0;
     for (const [thread, sets] of point.left.entries()) {
       const [set] = sets;
@@ -174,7 +178,7 @@ describe('all interleavings, with a death at each step', () => {
 
 /** Asks threads by turns. Now and then, one of them dies in the middle of the same question, before another answers it. */
 function byTurns(clock: FrozenClock): AskedStore {
-  const threads = new MortalThreads(THREADS, { clock, maxKeys: 64 }, COPIED_BYTES);
+  const threads = new MortalThreads(THREADS, { clock, maxKeys: 64 }, COPIED_BYTES.histories);
   let turn = 0;
   const next = (): MemoryStore => threads.stores[++turn % THREADS] ?? threads.mainStore;
   return {
