@@ -133,11 +133,9 @@ function notes(report: Report): string {
 }
 
 /** Notes about the restrictions in a report. */
-function restrictionNotes({ inShadow, unknown, sparesCallers }: Report['restrictions']): Note[] {
+function restrictionNotes({ unknown, sparesCallers }: Report['restrictions']): Note[] {
   const { callers, outcomes, moments } = unknown;
   return [
-    inShadow > 0 &&
-      `${countOf(inShadow, 'restriction', 'restrictions')} would begin if the rules were not in shadow`,
     outcomes > 0 &&
       `${countOf(outcomes, 'request that was', 'requests that were')} refused before would be admitted: the response of the service is unknown, and does not count as invalid`,
     callers > 0 &&

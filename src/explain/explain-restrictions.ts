@@ -57,11 +57,10 @@ function describeRules(
   const rows: ExplainedRow[] = [];
   const add = (key: string, rule: OffenceRule | null, who: string, what: string): void => {
     if (rule === null) return;
-    const { quota, restrictForMs, shadow = false } = rule;
+    const { quota, restrictForMs } = rule;
     const place = formatPlace(places.of([key]));
     const once = `after more than ${quota.units} of its requests in ${formatDuration(quota.periodMs)} ${what}`;
-    const isTried = shadow ? ', in shadow: it restricts nobody' : '';
-    rows.push(['restrictions', `${who} for ${formatDuration(restrictForMs)}, ${once}${isTried} (${place})`]);
+    rows.push(['restrictions', `${who} for ${formatDuration(restrictForMs)}, ${once} (${place})`]);
   };
   if (!spared.address) {
     add('invalid_requests', invalidRequests, 'the address', 'ended with 401, 403 or 429');

@@ -260,7 +260,6 @@ const LIMITS: MethodNames<core.LimitListener> = {
   refusedByRestriction: true,
   shadowRefused: true,
   held: true,
-  shadowRestricted: true,
   invalid: true,
   restricted: true,
   prolonged: true,

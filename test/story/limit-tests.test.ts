@@ -111,7 +111,6 @@ buckets:
   tried: { user: 9/5s, enforce: 1% }
   both: { user: 2/5s, shadow: { user: 1/5s } }
 routes: { "GET /files/{id}": files, GET /tried: tried, GET /both: both }
-ignored_refusals: { limit: 1/1m, shadow: true }
 `;
     const by = 'by: { user: [web, alice] }';
     const ended = await testWith({ 'limits.yaml': limits }, '', [
@@ -122,7 +121,6 @@ ignored_refusals: { limit: 1/1m, shadow: true }
       `{ at: 20s, ${by}, send: GET /both, repeat: 2, expect: { outcome: admitted, shadow: bucket } }`,
       `{ at: 20s, ${by}, send: GET /both, expect: { outcome: bucket, shadow: none } }`,
       `{ at: 21500ms, ${by}, send: GET /both, repeat: 2, expect: { outcome: bucket } }`,
-      `{ at: 30s, ${by}, send: GET /other, expect: { outcome: admitted, shadow: ignored_refusals } }`,
     ]);
     expect(ended).toEqual({ code: 0, out: '1 passed\n', err: '' });
     const wrong = await testWith({ 'limits.yaml': limits }, '', [
@@ -135,7 +133,7 @@ ignored_refusals: { limit: 1/1m, shadow: true }
     ]);
     const unknown = await test(`{ ${ALICE}, expect: { shadow: caller } }`);
     expect(unknown.err).toContain(
-      'expected global, bucket, group, resource, concurrent, invalid_requests, webhook_not_found, ignored_refusals, a list of them, or none',
+      'expected global, bucket, group, resource, concurrent, a list of them, or none',
     );
     expect((await test(`{ ${ALICE}, expect: { shadow: [none] } }`)).code).toBe(78);
   });

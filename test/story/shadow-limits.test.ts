@@ -99,40 +99,6 @@ test('two gateways on one Redis count together in shadow, and hold for the same 
   expect([await wouldRefuse(one, OF_USERS), await wouldRefuse(two, OF_USERS)]).toEqual([0, 2]);
 });
 
-test('a restriction in shadow restricts nobody, and says whom it would', async () => {
-  const limits = (shadow: boolean) => ({
-    global: 'off',
-    invalid_requests: { limit: '3/10m', restrict_for: '10m', shadow },
-  });
-  const front = await startLimited(limits(true));
-  const of = '{bucket="none",class="address",limit="invalid_requests"}';
-  expect(await wouldRefuse(front, of)).toBe(0);
-  expect(statusesOf(await askTimes(front, 6, 'GET /a'))).toEqual(Array(6).fill(401));
-  expect(statusesOf(await askTimes(front, 2, 'GET /open/a'))).toEqual([200, 200]);
-  // The fourth one began it; four came after.
-  expect(await wouldRefuse(front, of)).toBe(4);
-  const begun = await front.gateway.metric('weir_shadow_restrictions_total');
-  expect(begun.get('{kind="address",reason="invalid_requests"}')).toBe(1);
-  expect((await front.gateway.metric('weir_restricted')).get('{kind="address"}')).toBe(0);
-  const lines = front.gateway.logLines.map(line => JSON.parse(line));
-  expect(lines.filter(({ type }) => type === 'restriction')).toEqual([
-    expect.objectContaining({ reason: 'invalid_requests', shadow: true, client: '127.0.0.1' }),
-  ]);
-  expect(lines.findLast(({ type }) => type === 'access')).toMatchObject({ shadow: ['invalid_requests'] });
-  const shown = async () => JSON.parse((await front.gateway.admin('/status.json')).text).callers;
-  expect(await shown()).toMatchObject({
-    restrictions: [],
-    shadowRestrictions: [{ address: '127.0.0.1', reason: 'invalid_requests', until: expect.any(String) }],
-  });
-
-  // What was counted counts: the next one restricts.
-  await changeLimits(front.gateway, limits(false));
-  await serves(front.gateway, 2);
-  expect(statusesOf(await askTimes(front, 2, 'GET /a'))).toEqual([401, 429]);
-  expect(await wouldRefuse(front, of)).toBeUndefined();
-  expect(await shown()).toMatchObject({ restrictions: [{ address: '127.0.0.1' }], shadowRestrictions: [] });
-});
-
 /** A user inside or outside the half of all callers that the bucket holds for. */
 function bearerOf({ issuer }: LimitedGateway, isInside: boolean): string {
   const share = new CallerShare('things', 50);

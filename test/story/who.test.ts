@@ -64,14 +64,13 @@ function examplesBelow(heading: string): string[] {
   return Array.from(untilNext.matchAll(/^ *```\n([\s\S]*?)^ *```$/gm), ([, code = '']) => code);
 }
 
-/** Lines about that caller that no recipe may count as requests: of a restriction, of one in shadow, and of a long request. */
+/** Lines about that caller that no recipe may count as requests: of a restriction, and of a long request. */
 function otherLines(line: Readonly<Record<string, unknown>> = {}): string {
   const { time, caller, requestId, route } = line;
   const restriction = { time, type: 'restriction', caller, reason: 'ignored_refusals' };
   const lines = [
     { ...restriction, msg: 'restricted' },
     { ...restriction, msg: 'restriction released' },
-    { ...restriction, shadow: true, msg: 'would be restricted, but the rule is in shadow' },
     { time, type: 'admission', requestId, route, caller, decision: 'admitted' },
   ];
   return lines.map(each => `${JSON.stringify(each)}\n`).join('');
@@ -104,7 +103,7 @@ describe('the runbook', () => {
       Array.from({ length: 2 }, () => ({ route: '/**', bucket: 'reads', decision: 'caller' })),
     );
     expect(await shell(gateway.configFile, busiest ?? '')).toMatch(
-      /^ +2 .{16}\t\/\*\*\t\d+\n +2 .{16}\t\/\*\*\t\d+\n(\{.*"reason":"ignored_refusals".*\}\n){3}$/,
+      /^ +2 .{16}\t\/\*\*\t\d+\n +2 .{16}\t\/\*\*\t\d+\n(\{.*"reason":"ignored_refusals".*\}\n){2}$/,
     );
 
     const [known, recipe, requests] = examplesBelow('Who is this?');

@@ -47,15 +47,14 @@ function globalOf({ global }: LimitsConfig): buckets.ClassQuotas {
 
 function compareOffences(now: OffenceConfig, before: OffenceConfig): (Difference | null)[] {
   const limits = compareQuotas(limitOf(now), limitOf(before));
-  // A rule in shadow restricts nobody, as if it were off.
-  if (now === 'off' || before === 'off' || now.shadow || before.shadow) return [limits];
+  if (now === 'off' || before === 'off') return [limits];
   const [until, untilBefore] = [now.restrict_for, before.restrict_for];
   const text = `restricts for ${formatDuration(until)}, before ${formatDuration(untilBefore)}`;
   return [limits, compareSizes(untilBefore, until, text)];
 }
 
 function limitOf(offence: OffenceConfig) {
-  return offence === 'off' || offence.shadow ? null : offence.limit;
+  return offence === 'off' ? null : offence.limit;
 }
 
 function compareAddresses(

@@ -162,21 +162,20 @@ function answered(...statuses: readonly string[]): Ending[] {
 
 function bucketLabels({ limits, limitRoutes, identity }: LabelSources): BucketLabels[] {
   const classes = classesOf(identity);
-  const rules = rulesInShadow(limits);
   const buckets = new Set(limitRoutes.map(({ value }) => value.bucket));
   const ofBuckets = [...buckets].flatMap(bucket =>
     classes.map(callerClass => ({
       bucket: bucket.name,
       callerClass,
       outcomes: ['admitted', ...rolesIn(bucket.sets.of(callerClass))],
-      inShadow: [...shadowRolesIn(bucket, callerClass), ...rules],
+      inShadow: shadowRolesIn(bucket, callerClass),
     })),
   );
   const withoutBucket = classes.map(callerClass => ({
     bucket: 'none',
     callerClass,
     outcomes: ['admitted', ...rolesIn(limits.global.of(callerClass))],
-    inShadow: [...rolesIn(limits.global.of(callerClass).shadow), ...rules],
+    inShadow: rolesIn(limits.global.of(callerClass).shadow),
   }));
   return [...ofBuckets, ...withoutBucket];
 }
@@ -184,15 +183,6 @@ function bucketLabels({ limits, limitRoutes, identity }: LabelSources): BucketLa
 function classesOf(identity: LabelSources['identity']): readonly model.ClassName[] {
   if (identity === null) return ['address'];
   return [...(hasBots(identity) ? ['bot'] : []), 'user', ...classNames(identity), 'address'];
-}
-
-function rulesInShadow({ invalidRequests, webhookNotFound, ignoredRefusals }: model.LimitsModel): string[] {
-  const rules = {
-    invalid_requests: invalidRequests,
-    webhook_not_found: webhookNotFound,
-    ignored_refusals: ignoredRefusals,
-  };
-  return Object.entries(rules).flatMap(([reason, rule]) => (rule?.shadow === true ? [reason] : []));
 }
 
 /** Returns the limits that can refuse. Exempt routes have no global one. */

@@ -100,13 +100,13 @@ function compileRoute(
 
 function offenceRule(config: OffenceConfig): OffenceRule | null {
   if (config === 'off') return null;
-  return { quota: config.limit, restrictForMs: config.restrict_for, shadow: config.shadow };
+  return { quota: config.limit, restrictForMs: config.restrict_for };
 }
 
 function ignoredRefusalsRule(config: LimitsConfig['ignored_refusals']): IgnoredRefusalsRule | null {
   if (config === 'off') return null;
-  const { limit, restrict_for: restrictForMs, shadow, addresses } = config;
-  return { quota: limit, restrictForMs, shadow, addresses };
+  const { limit, restrict_for: restrictForMs, addresses } = config;
+  return { quota: limit, restrictForMs, addresses };
 }
 
 type Entry = LimitsConfig['never_restrict'][number];

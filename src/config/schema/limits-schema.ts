@@ -297,9 +297,6 @@ function offence<More extends z.ZodRawShape>(limit: string, more: More) {
     restrict_for: duration({ min: '1s', max: MAX_WAIT })
       .prefault('10m')
       .describe('How long a restriction lasts, 1s to 65535s.'),
-    shadow: yesOrNo()
-      .prefault(false)
-      .describe('true: nobody is restricted; the restrictions are only counted and logged.'),
     ...more,
   });
   return z.union([z.literal('off'), rule], {

@@ -175,6 +175,14 @@ const OF_LIMITS: Words = {
   ...here('write blocked: { addresses: [192.0.2.7] }', 'blacklist', 'blocklist', 'denylist', 'deny'),
 };
 
+/** The rules that restrict. */
+const RESTRICTING: readonly string[] = ['invalid_requests', 'webhook_not_found', 'ignored_refusals'];
+
+const OF_RULE: Words = here(
+  'only limits can be tried in shadow: a restriction follows from what a client does after it was told to stop, so write a high limit first',
+  'shadow',
+);
+
 const OF_BUCKET: Words = {
   ...here(
     'write a quota for user, bot or address, such as user: 20/5s',
@@ -200,7 +208,8 @@ export function otherWord(key: string, path: Path, isLimits: boolean): string | 
 function wordsAt([section, entry, ...more]: Path, isLimits: boolean): Words {
   if (more.length > 0) return {};
   if (isLimits && section === undefined) return OF_LIMITS;
-  if (isLimits) return section === 'buckets' && entry !== undefined ? OF_BUCKET : {};
+  if (isLimits && entry === undefined) return RESTRICTING.includes(String(section)) ? OF_RULE : {};
+  if (isLimits) return section === 'buckets' ? OF_BUCKET : {};
   if (section === undefined) return OF_GATEWAY;
   if (section === 'listen') return OF_LISTEN;
   if (section === 'upstreams' && entry !== undefined) return OF_UPSTREAM;

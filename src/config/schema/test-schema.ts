@@ -53,16 +53,7 @@ const outcome = choice([
   'blocked',
   'refused',
 ]);
-const SHADOW = [
-  'global',
-  'bucket',
-  'group',
-  'resource',
-  'concurrent',
-  'invalid_requests',
-  'webhook_not_found',
-  'ignored_refusals',
-] as const;
+const SHADOW = ['global', 'bucket', 'group', 'resource', 'concurrent'] as const;
 const shadow = z
   .union([choice([...SHADOW, 'none']), z.array(choice(SHADOW)).min(1)], {
     error: `expected ${SHADOW.join(', ')}, a list of them, or none`,
@@ -90,7 +81,7 @@ const expectation = z
     shadow: shadow
       .optional()
       .describe(
-        'What would have refused an admitted request if it were not in shadow, or held for every caller (enforce): limits as in "outcome", and the keys of rules that restrict. One, a list of all of them, or none.',
+        'What would have refused an admitted request if it were not in shadow, or held for every caller (enforce): limits as in "outcome". One, a list of all of them, or none.',
       ),
     headers: z
       .record(z.string(), headerValue, mapExpected('{ Retry-After: 4 }'))

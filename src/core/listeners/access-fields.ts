@@ -1,7 +1,7 @@
 import { ERROR_SIDES, GATEWAY_CAPS, UPSTREAM_CAPS } from '../error.ts';
 import { INVALID_REASONS } from './auth-listener.ts';
 import { CONSUMED_LIMITS, OUTCOMES, PROTOCOLS, RESTRICTED_BY, SCOPES_OF_429 } from './events.ts';
-import { DECISION_OUTCOMES, RESTRICTION_REASONS } from './limit-listener.ts';
+import { DECISION_OUTCOMES } from './limit-listener.ts';
 
 /** What a field contains, in terms of JSON Schema. */
 interface FieldSchema {
@@ -119,8 +119,8 @@ export const ACCESS_FIELDS = {
   spared: some(TRUE, 'a caller under `never_restrict`'),
   webhook: some(TEXT, 'a pseudonym of the webhook'),
   shadow: atSomeEnds(
-    { type: 'array', words: [...DECISION_OUTCOMES.slice(1), ...RESTRICTION_REASONS] },
-    'the limits and restrictions in shadow that would have refused the request',
+    { type: 'array', words: DECISION_OUTCOMES.slice(1) },
+    'the limits in shadow that would have refused the request',
   ),
   lasted: atSomeEnds(TRUE, 'an `admission` line came before'),
   status: atEnd(WHOLE, 'the status of the response; 0 if none was started'),

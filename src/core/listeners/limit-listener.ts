@@ -51,8 +51,8 @@ export interface RestrictionRefusal {
   readonly why: RestrictionReason | 'blocked';
 }
 
-/** What would have refused a request if it were not in shadow: one of its limits, or a restriction. */
-export type ShadowRefuser = Exclude<DecisionOutcome, 'admitted'> | RestrictionReason;
+/** The limit that would have refused a request if it were not in shadow. */
+export type ShadowRefuser = Exclude<DecisionOutcome, 'admitted'>;
 
 /** A request that continued although something in shadow would have refused it. */
 export interface ShadowEvent {
@@ -99,8 +99,6 @@ export interface LimitListener {
   shadowRefused(event: ShadowEvent): void;
   /** The outcome for a request that was to be held until the limit has room again. */
   held(outcome: HeldOutcome): void;
-  /** A restriction would have begun if its rule were not in shadow. */
-  shadowRestricted(event: RestrictionEvent): void;
   /** A request ended invalid: 401, 403 or 429. */
   invalid(status: number): void;
   restricted(event: RestrictionEvent): void;

@@ -216,13 +216,6 @@ function gatherCallers({ limiting, observation }: StatusSources): CallersStatus 
       .map(({ caller, ...counted }) => ({ ...nameOf(!isPrincipal(caller), caller), ...counted })),
     restrictions,
     unlistedRestrictions: Math.max(0, limiting.restrictions.size - restrictions.length),
-    shadowRestrictions: limiting.shadowRestrictions
-      .list(MAX_RESTRICTIONS)
-      .map(({ key, reason, untilEpochMs }) => ({
-        ...nameOf(!isPrincipal(key), key),
-        reason,
-        untilMs: untilEpochMs,
-      })),
   };
 }
 

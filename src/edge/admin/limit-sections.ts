@@ -93,7 +93,6 @@ export function callerSections({ callers, atMs }: GatewayStatus): HtmlPart[] {
     section('Callers near their limit', nearTable(nearLimit, atMs), nobody(nearLimit, 'minute, none')),
     mostInFlight.length === 0 ? '' : section('Callers with most in flight', inFlightTable(mostInFlight)),
     restrictionSection(callers, atMs),
-    shadowRestrictionSection(callers, atMs),
   ];
 }
 
@@ -181,12 +180,6 @@ const KINDS: Readonly<Record<CallersStatus['restrictions'][number]['kind'], stri
   principal: 'caller',
   webhook: 'address on a webhook',
 };
-
-function shadowRestrictionSection({ shadowRestrictions }: CallersStatus, nowMs: number): HtmlPart {
-  if (shadowRestrictions.length === 0) return '';
-  const rows = shadowRestrictions.map(each => [nameOf(each), each.reason, momentHtml(each.untilMs, nowMs)]);
-  return section('Restrictions in shadow', listTable(['Who', 'Why', 'Until'], rows), 'They refuse nobody.');
-}
 
 function nameOf(name: CallerName): HtmlPart {
   return 'address' in name ? name.address : html`<code>${name.caller}</code>`;

@@ -151,8 +151,6 @@ export interface CallersStatus {
    * Number of current restrictions that are not listed: there are too many, or other gateways made them for callers unknown here.
    */
   readonly unlistedRestrictions: number;
-  /** The first restrictions that would be in force if their rules were not in shadow. */
-  readonly shadowRestrictions: readonly ShadowRestrictionStatus[];
 }
 
 /** A caller as the log names it: by a pseudonym, or by its address. */
@@ -182,8 +180,6 @@ export type RestrictionStatus = CallerName & {
   readonly sinceMs: number;
   readonly untilMs: number;
 };
-
-export type ShadowRestrictionStatus = CallerName & Pick<RestrictionStatus, 'reason' | 'untilMs'>;
 
 /** The status for programs: times become ISO 8601, under names without `Ms`. */
 export function statusAsJson(status: GatewayStatus): string {

@@ -105,7 +105,7 @@ function conclude(
       principal: exchange.token === null ? null : exchange.token.caller.principal,
       isPreflight: exchange.destination.isPreflight,
     });
-  if (admitted && (decision.shadow.refused.length > 0 || !state.limiting.shadowRestrictions.isEmpty))
+  if (admitted && decision.shadow.refused.length > 0)
     noteShadow(exchange, limitRequest, decision.shadow, state);
   const consumed = sharedUnitsOf(limitRequest, decision);
   const nowMs = state.clock.monotonicMs();
@@ -140,16 +140,14 @@ function rateOf(
   return rateReport(decision, hash, scope, nowMs, policy);
 }
 
-/** Records which shadow limits and restrictions would have refused the request. */
+/** Records which shadow limits would have refused the request. */
 function noteShadow(
   exchange: Exchange,
   { bucket, callerClass }: LimitRequest,
   { refused }: ShadowDecision,
   { limiting }: GatewayState,
 ): void {
-  const principal = exchange.caller === null ? null : exchange.caller.principal;
-  const reasons = limiting.shadowRestrictions.reasonsFor(exchange.restrictedKey, principal, exchange.webhook);
-  exchange.shadowRefusals = [...refused, ...reasons];
+  exchange.shadowRefusals = refused;
   const name = bucket === null ? null : bucket.name;
   for (const by of exchange.shadowRefusals)
     limiting.listener.shadowRefused({ bucket: name, callerClass, by });

@@ -12,4 +12,4 @@ export {
   type RestrictionListener,
 } from './restriction.ts';
 export { placesForCounters } from './restriction-table.ts';
-export { type AdoptedShadow, Restrictions, ShadowRestrictions } from './restrictions.ts';
+export { Restrictions } from './restrictions.ts';

@@ -16,15 +16,13 @@ import {
   newCounter,
 } from '../counting/index.ts';
 import type { Restricted } from './restriction.ts';
-import type { Restrictions, ShadowRestrictions } from './restrictions.ts';
+import type { Restrictions } from './restrictions.ts';
 
 /** How many offences are tolerated, and for how long the next one restricts. */
 export interface OffenceRule {
   /** How many offences are tolerated. The next one in the same window restricts. */
   readonly quota: Quota;
   readonly restrictForMs: number;
-  /** Whether the rule is in shadow, so that the restriction is only recorded. Default false. */
-  readonly shadow?: boolean;
 }
 
 /** Adds up the offences seen by several gateways. Called on the request's path: must be quick and must not throw. */
@@ -48,8 +46,6 @@ export type OffencesExceeded = (offence: Restricted, rule: OffenceRule) => void;
 interface OffenceCounterOptions extends EventCounterOptions {
   /** Adds up the offences seen by all gateways. Default `null`: this process counts alone. */
   readonly tally?: OffenceTally | null;
-  /** Records who would be restricted by shadow rules. Default `null`: no rule is in shadow. */
-  readonly shadow?: ShadowRestrictions | null;
 }
 
 /**
@@ -61,7 +57,6 @@ class OffenceCounter<Rule extends OffenceRule = OffenceRule> {
   readonly #restrictions: Restrictions;
   readonly #reason: RestrictionReason;
   readonly #tally: OffenceTally | null;
-  readonly #shadow: ShadowRestrictions | null;
   #rule: Rule | null = null;
 
   constructor(restrictions: Restrictions, reason: RestrictionReason, options: OffenceCounterOptions) {
@@ -70,13 +65,11 @@ class OffenceCounter<Rule extends OffenceRule = OffenceRule> {
     this.#reason = reason;
     this.#tally = options.tally ?? null;
     restrictions.onLift((lifted, isResponsible) => this.#forget(lifted, isResponsible));
-    this.#shadow = options.shadow ?? null;
   }
 
   /** Sets the rule; null turns it off. */
   use(rule: Rule | null): void {
     this.#rule = rule;
-    if (rule?.shadow !== true) this.#shadow?.end(this.#reason);
     this.#counter.use(rule?.quota ?? null);
   }
 
@@ -103,8 +96,7 @@ class OffenceCounter<Rule extends OffenceRule = OffenceRule> {
     const offence = { kind, key, webhook, reason: this.#reason };
     this.#tally?.note(offence, rule);
     if (this.#counter.count(key, webhook) === 0) return;
-    if (rule.shadow === true) this.#shadow?.restrict(offence, rule.restrictForMs);
-    else this.#restrictions.restrict(offence, rule.restrictForMs);
+    this.#restrictions.restrict(offence, rule.restrictForMs);
   }
 }
 

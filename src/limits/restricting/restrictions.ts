@@ -1,5 +1,5 @@
 import type { Clock, RestrictedKind, RestrictionReason } from '../../core/index.ts';
-import { ownString, RESTRICTED_KINDS, RESTRICTION_REASONS } from '../../core/index.ts';
+import { ownString } from '../../core/index.ts';
 import { Lifts } from './lifts.ts';
 import type {
   AnonymousRestriction,
@@ -15,7 +15,7 @@ import type {
   RestrictionThread,
 } from './restriction.ts';
 import { announced, digestOfNetwork, digestOfWhom, isHeld, isOver, slackOf, tableOf } from './restriction.ts';
-import { RestrictionList, RestrictionTable, RestrictionTables } from './restriction-table.ts';
+import { RestrictionList, type RestrictionTable, RestrictionTables } from './restriction-table.ts';
 
 /** An announcement comes back from other processes, prolonged by its travel time; differences up to this are ignored. */
 const ECHO_MS = 250;
@@ -434,157 +434,4 @@ function isOnTooMany(
   if (table.ofOwner(owner).length <= MAX_WEBHOOKS) return false;
   for (const entry of [...table.ofOwner(owner)]) if (isOver(entry, nowMs)) end(entry);
   return table.ofOwner(owner).length > MAX_WEBHOOKS;
-}
-
-interface ShadowRestrictionsOptions {
-  readonly clock: Clock;
-  /** Called once for each restriction that would begin. */
-  readonly began: (whom: Restricted, forMs: number) => void;
-  /**
-   * Called for each shadow restriction that begins here, so that other threads of this process adopt it. Default null: there are
-   * none.
-   */
-  readonly announce?: ((shadow: AdoptedShadow) => void) | null;
-  /** Maximum held per kind and reason. Default 100,000. */
-  readonly maxOfKind?: number;
-  /** Returns the network of an address, given its key, as for real restrictions. */
-  readonly networkOf?: (address: string) => string;
-}
-
-/** A restriction that would be in force. */
-interface ShadowRestriction {
-  readonly reason: RestrictionReason;
-  /** A principal or the key of an address. */
-  readonly key: string;
-  readonly untilEpochMs: number;
-}
-
-/** A shadow restriction as exchanged by the threads of one process. */
-export interface AdoptedShadow extends Restricted {
-  readonly forMs: number;
-}
-
-/**
- * Knows who would be restricted by shadow rules. Refuses nobody, and is not shared with other processes. A full table evicts the
- * restriction that it would evict if the rules were in force.
- */
-export class ShadowRestrictions {
-  readonly #options: ShadowRestrictionsOptions;
-  readonly #tables: ReadonlyMap<RestrictionReason, Readonly<Record<RestrictedKind, RestrictionTable>>>;
-  #isEmpty = true;
-
-  constructor(options: ShadowRestrictionsOptions) {
-    this.#options = options;
-    const newTable = () => new RestrictionTable(options.maxOfKind ?? 100_000);
-    const newTables = () => ({ address: newTable(), principal: newTable(), webhook: newTable() });
-    this.#tables = new Map(RESTRICTION_REASONS.map(reason => [reason, newTables()]));
-  }
-
-  /** True if there is no shadow restriction. Read for every request. */
-  get isEmpty(): boolean {
-    return this.#isEmpty;
-  }
-
-  /** Records a restriction. Does nothing while one is running: a shadow restriction is not prolonged, just as if it refused. */
-  restrict(whom: Restricted, forMs: number): void {
-    if (this.adopt(whom, forMs)) this.#options.announce?.({ ...whom, forMs });
-  }
-
-  /** Records what another thread announced. Returns false if one is running. */
-  adopt(whom: Restricted, forMs: number): boolean {
-    const { kind, key, webhook, reason } = whom;
-    const nowMs = this.#options.clock.monotonicMs();
-    const table = this.#tables.get(reason)?.[kind];
-    if (table === undefined || (table.held(kind, key, webhook)?.untilMs ?? 0) > nowMs) return false;
-    const held = this.#entryOf(whom, nowMs + forMs);
-    const { evictable } = table;
-    // Expired restrictions are removed at the next sweep: looking for them here would mean a walk through all per offence.
-    if (evictable !== undefined && table.isFull && table.withDigest(held.digest) === undefined)
-      table.delete(evictable);
-    table.set(held);
-    this.#isEmpty = false;
-    this.#options.began(whom, forMs);
-    if (isOnTooMany(table, held.owner, nowMs, over => table.delete(over))) {
-      // Each thread that knows the webhooks derives this itself.
-      this.adopt({ kind: 'address', key, webhook: '', reason }, forMs);
-      for (const entry of [...table.ofOwner(held.owner)]) table.delete(entry);
-    }
-    return true;
-  }
-
-  /** Yields all restrictions that would be in force, as they would be announced now. */
-  *running(): Generator<AdoptedShadow> {
-    const nowMs = this.#options.clock.monotonicMs();
-    for (const { kind, key, webhook, reason, untilMs } of this.#all())
-      if (untilMs > nowMs) yield { kind, key, webhook, reason, forMs: untilMs - nowMs };
-  }
-
-  /** The reasons for which a request would be refused. `webhook`: '' if it calls none. */
-  reasonsFor(address: string, principal: string | null, webhook: string): RestrictionReason[] {
-    const nowMs = this.#options.clock.monotonicMs();
-    const runs = (held: Held | undefined) => held !== undefined && held.untilMs > nowMs;
-    return RESTRICTION_REASONS.filter(reason => {
-      const tables = this.#tables.get(reason);
-      if (tables === undefined) return false;
-      if (runs(tables.address.held('address', address, ''))) return true;
-      if (principal !== null && runs(tables.principal.held('principal', principal, ''))) return true;
-      return webhook !== '' && runs(tables.webhook.held('webhook', address, webhook));
-    });
-  }
-
-  /** Returns the restrictions that would be in force, at most `max`. */
-  list(max: number): ShadowRestriction[] {
-    const { clock } = this.#options;
-    const nowMs = clock.monotonicMs();
-    const found: ShadowRestriction[] = [];
-    for (const { reason, key, untilMs } of this.#all()) {
-      if (found.length === max) return found;
-      if (untilMs > nowMs)
-        found.push({ reason, key, untilEpochMs: Math.floor(clock.epochMs() - nowMs + untilMs) });
-    }
-    return found;
-  }
-
-  /** Drops the restrictions of clients that `never_restrict` now lists. */
-  spare(isOnList: (key: string) => boolean): void {
-    for (const held of this.#all())
-      if (isOnList(held.key)) this.#tables.get(held.reason)?.[held.kind].delete(held);
-    this.#look();
-  }
-
-  /** Forgets the restrictions of a rule that has left shadow. */
-  end(reason: RestrictionReason): void {
-    for (const held of this.#all())
-      if (held.reason === reason) this.#tables.get(reason)?.[held.kind].delete(held);
-    this.#look();
-  }
-
-  /** Drops expired ones. Call it about once a second: until then, they take room. */
-  sweep(): void {
-    const nowMs = this.#options.clock.monotonicMs();
-    for (const table of this.#each()) for (const entry of table.over(nowMs)) table.delete(entry);
-    this.#look();
-  }
-
-  #entryOf({ kind, key, webhook, reason }: Restricted, untilMs: number): Held {
-    const network = kind === 'principal' ? '' : (this.#options.networkOf?.(key) ?? '');
-    return {
-      ...{ kind, key, webhook, reason, network, untilMs },
-      // Shadow restrictions stay in this process, so names need no digest.
-      ...{ digest: `${key} ${webhook}`, owner: kind === 'webhook' ? key : '' },
-      ...{ slackMs: 0, lifts: 0, sinceEpochMs: 0, untilEpochMs: 0, place: 0 },
-    };
-  }
-
-  *#each(): Generator<RestrictionTable> {
-    for (const tables of this.#tables.values()) for (const kind of RESTRICTED_KINDS) yield tables[kind];
-  }
-
-  *#all(): Generator<Held> {
-    for (const table of this.#each()) for (const entry of table.all()) if (isHeld(entry)) yield entry;
-  }
-
-  #look(): void {
-    this.#isEmpty = [...this.#each()].every(({ size }) => size === 0);
-  }
 }

@@ -91,8 +91,6 @@ export function limitLog(log: Logger, pseudonyms: Pseudonyms): Partial<LimitList
   };
   return {
     restricted: event => log.warn(lineOf(event), 'restricted'),
-    shadowRestricted: event =>
-      log.warn({ ...lineOf(event), shadow: true }, 'would be restricted, but the rule is in shadow'),
     released: event => log.info(lineOf(event), 'restriction released'),
     prolonged: event => log.warn(lineOf(event), 'restriction prolonged'),
     evicted: event => log.error(lineOf(event), 'restriction ended early: its table is full'),

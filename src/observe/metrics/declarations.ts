@@ -331,11 +331,11 @@ export const METRICS = {
     { series: labels.bucketRows, configured: 'bucket' },
   ),
   weir_shadow_refused_total: counter(
-    'Requests served that a limit or restriction in shadow would have refused, by bucket, caller class and what it is.',
+    'Requests served that a limit in shadow would have refused, by bucket, caller class and limit.',
     {
       bucket: BUCKET,
       class: CLASS,
-      limit: '`global`, `caller`, `group`, `resource`, `concurrent`, or the key of the rule that restricts',
+      limit: '`global`, `caller`, `group`, `resource` or `concurrent`',
     },
     { series: labels.shadowRows, configured: 'bucket' },
   ),
@@ -351,14 +351,6 @@ export const METRICS = {
     'Restrictions started, by kind and reason.',
     { kind: core.RESTRICTED_KINDS, reason: core.RESTRICTION_REASONS },
     { series: () => labels.certainRestrictions(core.RESTRICTION_REASONS) },
-  ),
-  weir_shadow_restrictions_total: counter(
-    'Restrictions that rules in shadow would have started, by kind and reason.',
-    { kind: core.RESTRICTED_KINDS, reason: core.RESTRICTION_REASONS },
-    {
-      series: () =>
-        labels.certainRestrictions(core.RESTRICTION_REASONS.filter(reason => reason !== 'operator')),
-    },
   ),
   weir_restricted: gauge('Restrictions in force now.', { kind: core.RESTRICTED_KINDS }),
   weir_restrictions_evicted_total: counter(

@@ -207,7 +207,6 @@ export class LimitMetrics implements core.LimitListener {
   readonly #held: Tally;
   readonly #invalid: Tally;
   readonly #restrictions: Tally;
-  readonly #shadowRestrictions: Tally;
   readonly #restricted: Gauge<string>;
   readonly #evicted: Tally;
 
@@ -220,7 +219,6 @@ export class LimitMetrics implements core.LimitListener {
     this.inShadow = set.counter('weir_shadow_refused_total');
     this.#invalid = set.counter('weir_invalid_requests_total');
     this.#restrictions = set.counter('weir_restrictions_total');
-    this.#shadowRestrictions = set.counter('weir_shadow_restrictions_total');
     this.#restricted = set.gauge('weir_restricted');
     this.#evicted = set.counter('weir_restrictions_evicted_total');
   }
@@ -260,10 +258,6 @@ export class LimitMetrics implements core.LimitListener {
 
   held(outcome: core.HeldOutcome): void {
     this.#held.of(outcome).count++;
-  }
-
-  shadowRestricted({ kind, reason }: core.RestrictionEvent): void {
-    this.#shadowRestrictions.of(kind).of(reason).count++;
   }
 
   invalid(status: number): void {

@@ -22,18 +22,13 @@ export class LimitEngine {
   readonly clock: VirtualClock;
   readonly #limits: LimitsModel;
   readonly #store: MemoryStore;
-  readonly #shadowed: () => void;
   #restricting: RestrictionReplay | null = null;
   #sweptAtMs: number;
 
-  /**
-   * @param nowMs the start of virtual time, in milliseconds since the epoch
-   * @param shadowed called for each restriction that would begin if its rule were not in shadow
-   */
-  constructor(limits: LimitsModel, nowMs: number, shadowed = () => {}) {
+  /** @param nowMs the start of virtual time, in milliseconds since the epoch */
+  constructor(limits: LimitsModel, nowMs: number) {
     this.clock = new VirtualClock(nowMs);
     this.#limits = limits;
-    this.#shadowed = shadowed;
     this.#store = memoryCounters({ ...thisMachine, clock: this.clock, maxKeys: MAX_KEYS });
     followLimits(this.#store, limits);
     this.#sweptAtMs = nowMs;
@@ -61,7 +56,7 @@ export class LimitEngine {
 
   /** The restrictions, created on first use: nobody is restricted before a sender is refused or offends. */
   get restricting(): RestrictionReplay {
-    this.#restricting ??= new RestrictionReplay(this.#limits, this.clock, this.#shadowed);
+    this.#restricting ??= new RestrictionReplay(this.#limits, this.clock);
     return this.#restricting;
   }
 

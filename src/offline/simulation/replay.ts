@@ -89,10 +89,7 @@ class Replay {
     this.#plans = new SeenPlans(limits);
     this.#options = { ...options, limits: { ...limits, routes: this.#paths } };
     this.#restrictions = new RestrictionLedger(limits);
-    const noteShadowed = () => this.#restrictions.noteShadowed();
-    this.#engines = new Engines(
-      nowMs => new LimitEngine(this.#options.limits, nowMs - LEAD_MS, noteShadowed),
-    );
+    this.#engines = new Engines(nowMs => new LimitEngine(this.#options.limits, nowMs - LEAD_MS));
     this.#blocksCallers = (limits.blocked?.callers.size ?? 0) > 0;
     this.#blocked = limits.blocked === null ? null : new Blocked(limits.blocked, limits.neverRestrict);
   }

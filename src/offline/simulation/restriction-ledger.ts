@@ -19,7 +19,6 @@ export class RestrictionLedger {
   readonly #after = new RestrictedSenders();
   readonly #fates = new RecentMap<Fate>(MAX_FATES);
   readonly #unknown = { callers: 0, outcomes: 0, moments: 0 };
-  #inShadow = 0;
 
   constructor(limits: LimitsModel) {
     const { invalidRequests, webhookNotFound, ignoredRefusals } = limits;
@@ -32,14 +31,9 @@ export class RestrictionLedger {
     return {
       before: this.#before.counts,
       after: this.#after.counts,
-      inShadow: this.#inShadow,
       unknown: { ...this.#unknown },
       sparesCallers: this.#hasRules && callers.size > 0,
     };
-  }
-
-  noteShadowed(): void {
-    this.#inShadow++;
   }
 
   /** Counts what a restriction refused when the log was written. */
@@ -137,8 +131,6 @@ function keyOf({ instance, sequence }: LoggedRequest): string {
 export interface RestrictionReport {
   readonly before: RestrictedCounts;
   readonly after: RestrictedCounts;
-  /** Restrictions that would begin if their rules were not in shadow. */
-  readonly inShadow: number;
   readonly unknown: {
     /** Requests that were refused before their token was checked, and that nothing refuses now: their callers are unknown. */
     readonly callers: number;

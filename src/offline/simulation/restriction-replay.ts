@@ -33,8 +33,7 @@ export class RestrictionReplay {
   readonly #began = new Map<string, Cause>();
   #cause: Cause = { instance: '', after: 0 };
 
-  /** @param shadowed called for each restriction that would begin if its rule were not in shadow */
-  constructor(limits: LimitsModel, clock: Clock, shadowed: () => void) {
+  constructor(limits: LimitsModel, clock: Clock) {
     const restricted = (restriction: Restriction) => {
       const name = nameOf(restriction.kind, restriction.key, restriction.webhook);
       if (!this.#began.has(name)) this.#began.set(name, this.#cause);
@@ -42,7 +41,7 @@ export class RestrictionReplay {
     const released = ({ kind, key, webhook }: Restriction) => this.#began.delete(nameOf(kind, key, webhook));
     const evicted = ({ kind, key, webhook }: EvictedRestriction) =>
       this.#began.delete(nameOf(kind, key ?? '', webhook));
-    const listener = { restricted, prolonged: () => {}, released, evicted, shadowRestricted: shadowed };
+    const listener = { restricted, prolonged: () => {}, released, evicted };
     this.#restrictions = new Restrictions({ clock, listener, networkOf: networkOfKey });
     this.#limits = limits;
     this.#sparesCallers = limits.neverRestrict.callers.size > 0;
@@ -50,7 +49,6 @@ export class RestrictionReplay {
     this.#restricting = new Restricting({
       ...thisMachine,
       clock,
-      listener,
       restrictions,
       tally: null,
       maxKeys: MAX_KEYS,

@@ -20,11 +20,9 @@ import {
   announceMet,
   announceReset,
   announceRestriction,
-  announceShadow,
   onReset,
   shareRestrictions,
   shareRevocations,
-  shareShadow,
   withdrawRestriction,
 } from './replication.ts';
 import { Blocked, noteRefusal, ownersOfCaller, type RefusedSender, Restricting } from './restricting.ts';
@@ -44,8 +42,6 @@ export class Limiting {
   readonly restrictions: Restrictions;
   /** The clients that limits.yaml lists as blocked; `null` if it lists none. */
   blocked: Blocked | null = null;
-  /** The restrictions that shadow rules would have made. */
-  readonly shadowRestrictions: limits.ShadowRestrictions;
   readonly invalidRequests: limits.InvalidRequests;
   readonly webhookNotFound: limits.WebhookNotFound;
   readonly ignoredRefusals: limits.IgnoredRefusals;
@@ -124,15 +120,10 @@ export class Limiting {
     const maxKeys = tableSizeFor(DEFAULT_MAX_EVENT_KEYS, dependencies.limitKeys);
     const { restrictions } = this;
     this.#restricting = new Restricting({
-      ...{ clock: this.#restrictingClock, randomBytes, memory, listener: voice, restrictions, maxKeys },
+      ...{ clock: this.#restrictingClock, randomBytes, memory, restrictions, maxKeys },
       tally: this.#feed,
-      announceShadow: thread && facts && (shadow => announceShadow(facts, shadow)),
     });
-    this.shadowRestrictions = this.#restricting.shadowRestrictions;
-    if (thread !== null && facts !== null) {
-      shareShadow(facts, this.shadowRestrictions);
-      this.shared?.shareHealth(facts);
-    }
+    if (thread !== null && facts !== null) this.shared?.shareHealth(facts);
     this.invalidRequests = this.#restricting.invalidRequests;
     this.webhookNotFound = this.#restricting.webhookNotFound;
     this.ignoredRefusals = this.#restricting.ignoredRefusals;
@@ -237,22 +228,20 @@ export class Limiting {
 
   #makeFeed(): limits.OffenceFeed | null {
     if (this.#replication === null) return null;
-    return this.#replication.feed((offence, { restrictForMs, shadow }) => {
+    return this.#replication.feed((offence, { restrictForMs }) => {
       if (this.restrictions.isExempt(offence.key)) return;
-      if (shadow === true) this.shadowRestrictions.restrict(offence, restrictForMs);
       // If it is already restricted, the first gateway has set the end.
-      else if (!this.restrictions.isRestricted(offence)) this.restrictions.restrict(offence, restrictForMs);
+      if (!this.restrictions.isRestricted(offence)) this.restrictions.restrict(offence, restrictForMs);
     });
   }
 }
 
 /** Ignores all events: what all threads of a process know is reported by its main thread. */
-const SILENT: limits.RestrictionListener & Pick<core.LimitListener, 'shadowRestricted'> = {
+const SILENT: limits.RestrictionListener = {
   restricted() {},
   prolonged() {},
   released() {},
   evicted() {},
-  shadowRestricted() {},
 };
 
 /** Makes the counters of this process, or of the threads that share `memory`. Call `followLimits` with each configuration. */

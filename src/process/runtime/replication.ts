@@ -29,7 +29,6 @@ export interface ThreadPart {
 const RESTRICTION = 'restriction';
 /** Topic for the names of clients whose restrictions were announced by another process, for the other threads. */
 const MET = 'met';
-const SHADOW = 'shadow';
 const LIFT = 'lift';
 const RESET = 'reset';
 /**
@@ -85,28 +84,6 @@ export function shareRestrictions(facts: Facts, restrictions: limits.Restriction
   });
 }
 
-/** Shares shadow restrictions with the other threads of this process. */
-export function shareShadow(facts: Facts, shadow: limits.ShadowRestrictions): void {
-  facts.join(SHADOW, {
-    isOfProcess: true,
-    learn({ name, forMs, whom }) {
-      const [kindName, reasonName] = name.split(':');
-      const kind = RESTRICTED_KINDS.find(each => each === kindName);
-      const reason = RESTRICTION_REASONS.find(each => each === reasonName);
-      if (kind !== undefined && reason !== undefined && whom !== undefined)
-        shadow.adopt({ kind, reason, ...whom }, forMs);
-    },
-    *everything() {
-      for (const running of shadow.running()) yield factOfShadow(running);
-    },
-  });
-}
-
-/** Announces a shadow restriction that began here. */
-export function announceShadow(facts: Facts, shadow: limits.AdoptedShadow): void {
-  facts.post(factOfShadow(shadow));
-}
-
 /** Announces that an operator has reset counters, without revealing whose: each gateway forgets all remembered refusals. */
 export function announceReset(facts: Facts, randomBytes: RandomBytes): void {
   facts.post({ name: `${RESET}:${randomName(randomBytes)}`, value: 0, forMs: RESET_MS });
@@ -147,10 +124,6 @@ function factOf(restriction: limits.AnonymousRestriction, topic = RESTRICTION): 
   const { kind, reason, digest, forMs, lifts, sinceEpochMs, network, owner, whom } = restriction;
   const name = [topic, kind, reason, digest, sinceEpochMs ?? '', network, owner].join(':');
   return { name, value: lifts, forMs, whom };
-}
-
-function factOfShadow({ kind, reason, key, webhook, forMs }: limits.AdoptedShadow): Fact {
-  return { name: [SHADOW, kind, reason].join(':'), value: 0, forMs, whom: { key, webhook } };
 }
 
 function factOfLift({ digest, count, forMs }: limits.Lift): Fact {

@@ -1,24 +1,15 @@
 import type { LimitRequest, LimitsModel, Listed } from '../../config/index.ts';
-import type { Clock, LimitListener, Owner, RandomBytes, TableMemory } from '../../core/index.ts';
+import type { Clock, Owner, RandomBytes, TableMemory } from '../../core/index.ts';
 import { NO_OWNERS, RecentMap } from '../../core/index.ts';
 import { isPrincipal } from '../../identity/auth/index.ts';
 import type * as limits from '../../limits/index.ts';
-import {
-  IgnoredRefusals,
-  InvalidRequests,
-  OTHER_PARTS,
-  ShadowRestrictions,
-  WebhookNotFound,
-} from '../../limits/index.ts';
-import { addressOfKey, isEmbedded, isListed, networkOfKey, ownersOf } from '../../wire/http/index.ts';
+import { IgnoredRefusals, InvalidRequests, OTHER_PARTS, WebhookNotFound } from '../../limits/index.ts';
+import { addressOfKey, isEmbedded, isListed, ownersOf } from '../../wire/http/index.ts';
 
 interface RestrictingDependencies {
   readonly clock: Clock;
   readonly randomBytes: RandomBytes;
-  readonly listener: Pick<LimitListener, 'shadowRestricted'>;
   readonly restrictions: limits.Restrictions;
-  /** Informs the other threads of a shadow restriction; `null` if there are none. Default null. */
-  readonly announceShadow?: ((shadow: limits.AdoptedShadow) => void) | null;
   /** Adds up offences across all gateways; `null` if this process counts alone. */
   readonly tally: limits.OffenceTally | null;
   /** Where offences are counted. Default: memory of this thread alone. */
@@ -30,24 +21,14 @@ interface RestrictingDependencies {
 /** Counts offences, and restricts clients that commit too many. Outlives a reload. */
 export class Restricting {
   readonly restrictions: limits.Restrictions;
-  /** The restrictions that shadow rules would have made. */
-  readonly shadowRestrictions: ShadowRestrictions;
   readonly invalidRequests: InvalidRequests;
   readonly webhookNotFound: WebhookNotFound;
   readonly ignoredRefusals: IgnoredRefusals;
 
   constructor(dependencies: RestrictingDependencies) {
-    const { clock, randomBytes, listener, restrictions, tally, memory, maxKeys } = dependencies;
+    const { clock, randomBytes, restrictions, tally, memory, maxKeys } = dependencies;
     this.restrictions = restrictions;
-    this.shadowRestrictions = new ShadowRestrictions({
-      clock,
-      began: ({ kind, reason, key }, forMs) =>
-        listener.shadowRestricted({ kind, reason, key, untilEpochMs: Math.floor(clock.epochMs()) + forMs }),
-      announce: dependencies.announceShadow ?? null,
-      networkOf: networkOfKey,
-    });
-    const counters = { clock, randomBytes, memory, maxKeys, ownersOf: ownersOfCaller };
-    const counting = { ...counters, tally, shadow: this.shadowRestrictions };
+    const counting = { clock, randomBytes, memory, maxKeys, ownersOf: ownersOfCaller, tally };
     this.invalidRequests = new InvalidRequests(restrictions, counting);
     this.webhookNotFound = new WebhookNotFound(restrictions, counting);
     this.ignoredRefusals = new IgnoredRefusals(restrictions, counting);
@@ -58,15 +39,12 @@ export class Restricting {
     this.invalidRequests.use(model.invalidRequests);
     this.webhookNotFound.use(model.webhookNotFound);
     this.ignoredRefusals.use(model.ignoredRefusals);
-    const isSpared = (key: string) => isNeverRestricted(key, model);
-    this.restrictions.neverRestrict(isSpared, namedIn(model));
-    this.shadowRestrictions.spare(isSpared);
+    this.restrictions.neverRestrict(key => isNeverRestricted(key, model), namedIn(model));
   }
 
   /** Drops what has expired. Call it a few times a second. */
   sweep(): void {
     this.restrictions.sweep();
-    this.shadowRestrictions.sweep();
   }
 }
 

@@ -89,6 +89,18 @@ describe('an unknown key', () => {
     expect(message.replace(/^[\d:]+ /, '')).toBe(`routes[0]: unknown key "${key}"${hint}`);
   });
 
+  it.each(['invalid_requests', 'webhook_not_found', 'ignored_refusals'])(
+    'of a restriction that should be tried in shadow: %s',
+    async rule => {
+      const files = {
+        'gateway.yaml': `${NEEDED}limits: limits.yaml\n`,
+        'limits.yaml': `${rule}: { shadow: false }\n`,
+      };
+      const [message] = diagnosticsOf(await loadFiles(files));
+      expect(message).toContain(`${rule}: unknown key "shadow": only limits can be tried in shadow`);
+    },
+  );
+
   it.each([
     ['servers: [a]', 'upstreams.api: unknown key "servers": list the addresses under "urls": ["http://'],
     ['lb: rr', 'upstreams.api: unknown key "lb": write balance: least_requests, or balance: caller for'],

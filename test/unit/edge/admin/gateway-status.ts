@@ -67,7 +67,6 @@ export const STATUS: GatewayStatus = {
     mostInFlight: [],
     restrictions: [],
     unlistedRestrictions: 0,
-    shadowRestrictions: [],
   },
   upstreams: [
     { name: 'api', address: 'api:3000', connections: 2, requestsInFlight: 1, errors: null, ...NO_ENDPOINTS },

@@ -22,7 +22,6 @@ it('the status has moments under plain names, in ISO 8601', () => {
         mostInFlight: [],
         restrictions: [restriction],
         unlistedRestrictions: 0,
-        shadowRestrictions: [],
       },
     }),
   );

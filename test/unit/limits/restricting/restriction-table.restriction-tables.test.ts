@@ -4,7 +4,6 @@ import {
   type EvictedRestriction,
   type Lift,
   Restrictions,
-  ShadowRestrictions,
 } from '../../../../src/limits/index.ts';
 import { networkOfKey } from '../../../../src/wire/http/index.ts';
 import { FrozenClock } from '../frozen-clock.ts';
@@ -228,30 +227,6 @@ describe('an address restricted on more than 100 webhooks at once', () => {
     restrictions.lift(listed?.digest ?? '');
     deadWebhooks(restrictions, ADDRESS, 100);
     expect(restrictions.addressWaitMs(ADDRESS)).toBe(0);
-  });
-
-  test('would be restricted itself where the rule is in shadow', () => {
-    const began: string[] = [];
-    const shadow = new ShadowRestrictions({ clock, began: ({ kind }) => began.push(kind) });
-    for (let i = 0; i < 100; i++) shadow.restrict(onWebhook(ADDRESS, `hook${i}`), TEN_MINUTES);
-    expect(shadow.reasonsFor(ADDRESS, null, '')).toEqual([]);
-    shadow.restrict(onWebhook(ADDRESS, 'hook100'), TEN_MINUTES);
-    expect(shadow.reasonsFor(ADDRESS, null, '')).toEqual(['webhook_not_found']);
-    expect(shadow.list(200)).toHaveLength(1);
-    expect(began.slice(100)).toEqual(['webhook', 'address']);
-  });
-
-  test('would count those only that would be in force where the rule is in shadow', () => {
-    const shadow = new ShadowRestrictions({ clock, began: () => {} });
-    const restrict = (from: number, to: number) => {
-      for (let i = from; i < to; i++) shadow.restrict(onWebhook(ADDRESS, `hook${i}`), TEN_MINUTES);
-    };
-    restrict(0, 100);
-    clock.advance(TEN_MINUTES);
-    restrict(100, 200);
-    expect(shadow.reasonsFor(ADDRESS, null, '')).toEqual([]);
-    restrict(200, 201);
-    expect(shadow.reasonsFor(ADDRESS, null, '')).toEqual(['webhook_not_found']);
   });
 });
 

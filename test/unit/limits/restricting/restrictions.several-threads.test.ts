@@ -1,11 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import {
-  type AdoptedShadow,
   type AnonymousRestriction,
   type Lift,
   type Restricted,
   Restrictions,
-  ShadowRestrictions,
 } from '../../../../src/limits/index.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 
@@ -157,35 +155,4 @@ describe('of several threads that share restrictions', () => {
     main.hear(late);
     expect([main.size, main.webhookWaitMs(A, 'hook0')]).toEqual([1, 0]);
   });
-});
-
-test('what would restrict a client in one thread would in the others, for as long, and is told on by none', () => {
-  const announced: AdoptedShadow[] = [];
-  const begun: number[] = [];
-  const newShadow = () =>
-    new ShadowRestrictions({
-      ...{ clock, began: (_: Restricted, forMs: number) => begun.push(forMs) },
-      announce: each => announced.push(each),
-    });
-  const [first, second, started] = [newShadow(), newShadow(), newShadow()];
-  first.restrict(invalid, 1_000);
-  first.restrict(onWebhook(1), 3_000);
-  expect(announced).toEqual([
-    { ...invalid, forMs: 1_000 },
-    { ...onWebhook(1), forMs: 3_000 },
-  ]);
-  for (const each of announced) expect(second.adopt(each, each.forMs)).toBe(true);
-  for (const each of announced) expect(second.adopt(each, each.forMs)).toBe(false);
-  expect([second.reasonsFor(A, null, 'hook1'), begun]).toEqual([
-    ['invalid_requests', 'webhook_not_found'],
-    [1_000, 3_000, 1_000, 3_000],
-  ]);
-  clock.advance(1_000);
-  // A thread that starts later hears what is left.
-  expect([...second.running()]).toEqual([{ ...onWebhook(1), forMs: 2_000 }]);
-  for (const each of second.running()) started.adopt(each, each.forMs);
-  clock.advance(1_999);
-  expect([started.reasonsFor(A, null, 'hook1'), announced.length]).toEqual([['webhook_not_found'], 2]);
-  clock.advance(1);
-  expect(started.reasonsFor(A, null, 'hook1')).toEqual([]);
 });

@@ -177,7 +177,7 @@ const records = fc.record<ExchangeRecord>({
   trace: orNull(
     fc.constant({ traceId: 'a1', parentId: null, spanId: 'b2', upstreamSpanId: 'c3', sampled: true }),
   ),
-  shadowRefusals: fc.subarray(['global', 'caller', 'resource', 'invalid_requests']),
+  shadowRefusals: fc.subarray(['global', 'caller', 'resource', 'concurrent']),
   retried: fc.boolean(),
   error: orNull(
     fc.record({

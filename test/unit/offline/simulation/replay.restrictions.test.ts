@@ -160,15 +160,6 @@ test('what never came to the limits counts as well', async () => {
   expect(report).toMatchObject({ requests: 1, refused: { after: 1 }, log: { broken: 0 } });
 });
 
-test('rules in shadow restrict nobody, and say how often they would have', async () => {
-  const limits = INVALID.replace('restrict_for: 5s', 'restrict_for: 5s, shadow: true');
-  const lines = [0, 1, 2, 3].map(ms => offence(ms));
-  expect((await replay(limits, ...lines, logLine(4))).restrictions).toMatchObject({
-    after: NONE,
-    inShadow: 1,
-  });
-});
-
 test('lines of earlier versions count when they were written', async () => {
   const old = [0, 1, 2].map(ms => logLine(ms, { status: 403 }));
   const options = logLine(1, { method: 'OPTIONS', status: 403 });

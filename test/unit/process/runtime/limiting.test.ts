@@ -24,17 +24,3 @@ test('`caps.limit_keys` bounds the tables of offences, too', async () => {
   expect(await remembersThrough(100)).toBe(true);
   expect(await remembersThrough(1)).toBe(false);
 });
-
-test('a reload that never restricts a client any more ends what rules in shadow hold against it', async () => {
-  const rule = 'invalid_requests: { limit: 1/10m, restrict_for: 10m, shadow: true }\n';
-  const [before, after] = [
-    await snapshotOf(rule),
-    await snapshotOf(`${rule}never_restrict: [192.0.2.0/24]\n`),
-  ];
-  const dependencies = { clock: new FrozenClock(), randomBytes, ...quiet, limitKeys: 100 };
-  const limiting = new Limiting(before.limits, dependencies);
-  for (const address of [OFFENDER, OFFENDER, '198.51.100.1', '198.51.100.1'])
-    limiting.invalidRequests.note(address);
-  limiting.use(after.limits);
-  expect(limiting.shadowRestrictions.list(9).map(({ key }) => key)).toEqual(['198.51.100.1']);
-});

@@ -46,7 +46,7 @@ const tell =
 const listener = {
   ...quietListener,
   ...{ restricted: tell('restricted'), prolonged: tell('prolonged'), released: tell('released') },
-  ...{ evicted: tell('evicted'), shadowRestricted: tell('shadow') },
+  evicted: tell('evicted'),
 };
 
 /** What a thread knows. */
@@ -177,17 +177,6 @@ describe('a restriction', () => {
     for (const { limiting } of planes) limiting.restrictions.sweep();
     expect(planes.map(({ limiting }) => limiting.restrictions.size)).toEqual([0, 0, 0]);
     expect(told).toEqual([`restricted ${ADDRESS}`, `released ${ADDRESS}`]);
-  });
-
-  test('in shadow is known to all, also to one that starts later, and is reported once', async () => {
-    snapshot = await snapshotOf(
-      'invalid_requests: { limit: 2/10m, restrict_for: 10m, shadow: true }\nglobal: off\n',
-    );
-    const [main, one] = [mainPlane(), worker()];
-    one.limiting.shadowRestrictions.restrict(offenceOf(ADDRESS), 600_000);
-    for (const { limiting } of [main, one, worker()])
-      expect(limiting.shadowRestrictions.reasonsFor(ADDRESS, null, '')).toEqual(['invalid_requests']);
-    expect(told).toEqual([`shadow ${ADDRESS}`]);
   });
 });
 
@@ -439,10 +428,9 @@ describe('beside other processes', () => {
       .get('restriction')
       ?.learn({ name: `address:invalid_requests:${digestOfAddress(ADDRESS)}`, value: 0, forMs: 60_000 });
 
-  test('they are told what any thread learns, but no restriction in shadow', () => {
+  test('they are told what any thread learns', () => {
     const one = worker();
     one.restrict();
-    one.limiting.shadowRestrictions.restrict(offenceOf(ADDRESS), 600_000);
     main.restrict('192.0.2.2');
     expect(names()).toEqual(['restriction:address:invalid_requests', 'restriction:address:invalid_requests']);
     expect([...topics.keys()].sort()).toEqual(['lift', 'reset', 'restriction', 'revocation']);

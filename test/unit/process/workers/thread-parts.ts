@@ -8,7 +8,7 @@ const quiet = () => {};
 /** Hear nothing of what a thread decides and of its Redis. */
 export const quietListener = {
   ...{ decided: quiet, held: quiet, shadowRefused: quiet, invalid: quiet, refusedByRestriction: quiet },
-  ...{ restricted: quiet, prolonged: quiet, released: quiet, evicted: quiet, shadowRestricted: quiet },
+  ...{ restricted: quiet, prolonged: quiet, released: quiet, evicted: quiet },
 };
 export const quietStoreListener = {
   ...{ decidedBy: quiet, failed: quiet, lost: quiet, found: quiet, behind: quiet, caughtUp: quiet },
