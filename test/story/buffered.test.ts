@@ -26,11 +26,14 @@ const MOST = 1.5 * CAP;
 /** Each leaves the gateway more than a 32nd of the cap to hold. */
 const ATTACKERS = 32;
 
+const CHUNK = Buffer.from(`10000\r\n${'x'.repeat(0x10000)}\r\n`);
+const UPLOAD = Buffer.from(head('POST /stuck', 'Content-Length: 100000000') + 'x'.repeat(8 * MIB));
+
 type Attack = (gateway: LocalGateway) => Promise<unknown>;
 
 /** A client of HTTP/1.1 that sends this and reads nothing. */
 const silent =
-  (bytes: string): Attack =>
+  (bytes: string | Buffer): Attack =>
   async gateway => {
     const client = await gateway.connect();
     client.pause();
@@ -81,10 +84,7 @@ const ATTACKS: readonly (readonly [name: string, open: Attack])[] = [
         ' '.repeat(50_000),
     ),
   ],
-  [
-    'uploads to a service that does not read',
-    silent(head('POST /stuck', 'Content-Length: 100000000') + 'x'.repeat(8 * MIB)),
-  ],
+  ['uploads to a service that does not read', silent(UPLOAD)],
 ];
 
 /** A gateway with little room for what is not read. */
@@ -98,7 +98,7 @@ async function start(more: ConfigPart = {}, buffered = CAP) {
     }
     if (target !== '/endless') return await exchange.answer(200, [], 'x'.repeat(100_000));
     await exchange.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
-    for (;;) await exchange.send(`10000\r\n${'x'.repeat(0x10000)}\r\n`);
+    for (;;) await exchange.send(CHUNK);
   });
   const sockets = await startRawUpstream(({ socket, head: asked }) => {
     const piece = message(Buffer.alloc(64 * KIB), { opcode: 2 });

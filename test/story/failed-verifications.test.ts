@@ -5,6 +5,7 @@ import { flood } from '../support/flood.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { type IdentitySettings, identityConfig, startGatewayOf } from '../support/identity-gateway.ts';
 import { head } from '../support/requests.ts';
+import { runs } from '../support/runs.ts';
 import type { TestGateway } from '../support/test-gateway.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { base64Url } from '../support/token-issuer.ts';
@@ -15,6 +16,9 @@ import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 const LONG = { failed_verifications: '5/1h' };
 /** What an address still gets checked in a second, once its budget is spent. */
 const PER_SECOND = 10;
+
+/** Many times what the budget lets through. */
+const FORGED = runs(100_000, 20_000);
 
 const get = (line: string) => head('GET /things', line);
 
@@ -144,7 +148,7 @@ test('no budget is spent where there is none', async () => {
   expect(await flood(gateway, 1_500, () => get(forged()))).toEqual(new Map([[401, 1_500]]));
 });
 
-test('a hundred thousand forged tokens cost the gateway a thousand checks and little memory', async () => {
+test('many forged tokens cost the gateway a thousand checks and little memory', async () => {
   const issuer = await startIssuer();
   const upstream = await startUpstream();
   const settings = {
@@ -158,9 +162,9 @@ test('a hundred thousand forged tokens cost the gateway a thousand checks and li
   expect((await gateway.ask(get(known), { localAddress: '127.0.0.2' })).status).toBe(200);
   const forged = forger(issuer);
   const sinceMs = systemClock.monotonicMs();
-  await flood(gateway, 10_000, () => get(forged()));
+  await flood(gateway, FORGED / 10, () => get(forged()));
   const before = await gateway.memoryBytes();
-  await flood(gateway, 90_000, () => get(forged()));
+  await flood(gateway, 0.9 * FORGED, () => get(forged()));
   expect((await gateway.memoryBytes()) - before).toBeLessThan(64 * 1024 * 1024);
   // The budget, and what is checked beyond it in as many seconds as it took.
   const seconds = Math.ceil((systemClock.monotonicMs() - sinceMs) / 1_000) + 1;

@@ -36,11 +36,11 @@ test('requests sent in one go are served one at a time and answered in their ord
 
 test('however many are sent in one go, all are served in turn', async () => {
   const { upstream, client } = await front(echo);
-  const targets = Array.from({ length: 2_000 }, (_, i) => `/${i + 1}`);
+  const targets = Array.from({ length: 500 }, (_, i) => `/${i + 1}`);
   await client.send(targets.map(target => head(`GET ${target}`)).join(''));
   for (const target of targets) expect((await client.answer()).body.toString()).toBe(target);
   expect((await client.ask(head('GET /after'))).body.toString()).toBe('/after');
-  expect(upstream.requests).toHaveLength(2_001);
+  expect(upstream.requests).toHaveLength(501);
 });
 
 test('between requests that were sent in one go, others have their turn', async () => {

@@ -29,6 +29,7 @@ const PLACES = 4;
 const UNREAD = 8;
 /** Where everyone comes from but the attacker. */
 const STRANGER = { localAddress: '127.0.0.9' };
+const IDENTITY = AUTHORITY.forHosts('localhost', '127.0.0.1');
 const NO_WINDOW = [4, 0] as const;
 const MAX_WINDOW = 0x7fff_ffff;
 /** RFC 9218, 7.1. */
@@ -117,14 +118,10 @@ async function start({
   const issuer = await startIssuer();
   const api = await startUpstream(answering(released.promise));
   const calls = await startH2Upstream(calling(released.promise));
-  const certificate = await writeIdentity(
-    await tempFolder(),
-    '0',
-    AUTHORITY.forHosts('localhost', '127.0.0.1'),
-  );
+  const identity = async () => await writeIdentity(await tempFolder(), '0', IDENTITY);
   const http = {
     address: '127.0.0.1:0',
-    ...(tls ? { tls: { certificates: [certificate] } } : { h2c: true }),
+    ...(tls ? { tls: { certificates: [await identity()] } } : { h2c: true }),
   };
   const gateway = await startGateway(
     await identityConfig(
