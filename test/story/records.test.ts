@@ -6,7 +6,7 @@ import { startH2Upstream } from '../support/h2-upstream.ts';
 import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
 import { accessLines } from '../support/identity-gateway.ts';
 import { clockOfTests } from '../support/test-clock.ts';
-import { sleep, waitFor } from '../support/wait.ts';
+import { waitFor } from '../support/wait.ts';
 import { type Script, startUpstream } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
@@ -108,13 +108,16 @@ describe.each(VERSIONS)('what is recorded of a request over %s', (version, flag)
   });
 
   test('is true of one whose upstream breaks off', async () => {
+    const isThere = Promise.withResolvers<void>();
     const { gateway, url } = await front(async exchange => {
       await exchange.received();
       await exchange.send(`HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n${'-'.repeat(100)}`);
-      await sleep(50);
+      await isThere.promise;
       exchange.connection.destroy();
     });
-    const curl = new Curl(flag, '-o', '/dev/null', `${url}/a`);
+    const curl = new Curl(flag, `${url}/a`);
+    await curl.hasWritten('-'.repeat(100));
+    isThere.resolve();
     expect(await curl.ended()).not.toBe(0);
     expect(await onlyLine(gateway)).toMatchObject({
       ...{ protocol, status: 200, outcome: 'truncated', bytesSent: 100 },

@@ -1,25 +1,22 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import type { TimerClock } from '../../src/core/index.ts';
 import type { ConfigPart } from '../support/gateway.ts';
 import { startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
 import { askOnce, type LimitedGateway } from '../support/limits.ts';
-import { realTime } from '../support/real-time.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { redisDecides } from '../support/redis-gateway.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { redeem } from '../support/sign-in-client.ts';
-import { clockOfTests } from '../support/test-clock.ts';
+import { inTime } from '../support/test-clock.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { waitFor } from '../support/wait.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
-realTime('it waits for what its gateway does now and then');
-
 const CHANNEL = 'weir:1:board';
 
 /** A gateway by this clock never polls the others: for it, no time passes between two reads. */
-/** Its sweeps and its refreshes run when the test says so. */
 const noTimePasses = new FrozenClock(Date.now());
+/** The time of all others. */
+const time = new FrozenClock(Date.now());
 
 let redis: RedisServer;
 let issuer: TestIssuer;
@@ -34,7 +31,7 @@ const store = (more: ConfigPart = {}) => ({
   ...more,
 });
 
-async function startReplica(clock: TimerClock = clockOfTests()): Promise<LimitedGateway> {
+async function startReplica(clock = time): Promise<LimitedGateway> {
   const started = await startGatewayOf(issuer, { clock, config: { store: store() } });
   await redisDecides(started.gateway);
   return { ...started, issuer };
@@ -57,7 +54,7 @@ const statusOf = async (front: LimitedGateway, token: string) =>
 /** Starts one, with this policy for when Redis is away. It may never become ready. */
 async function startBy(on_failure: string): Promise<LimitedGateway> {
   const config = { store: store({ on_failure }) };
-  return { ...(await startIdentityGateway({ issuer: issuer.url, config })), issuer };
+  return { ...(await startIdentityGateway({ issuer: issuer.url, clock: time, config })), issuer };
 }
 
 const subscribers = async () => Number((await redis.client.pubsub('NUMSUB', CHANNEL))[1]);
@@ -80,7 +77,7 @@ test('a gateway that gets no messages polls, without which it would know nothing
   await redis.client.call('acl', 'setuser', 'default', 'resetchannels');
   await waitFor('nobody is subscribed', async () => (await subscribers()) === 0);
   const token = await tokenRevokedAt(first, 'ada');
-  await waitFor('the poll tells', async () => (await statusOf(polling, token)) === 401);
+  await time.advanceUntil('the poll tells', async () => (await statusOf(polling, token)) === 401);
   expect(await statusOf(deaf, token)).toBe(200);
 });
 
@@ -91,7 +88,7 @@ test('a gateway that starts without Redis says that it misses revocations until 
   redis.freeze();
   const [local, closed] = await Promise.all([startBy('local'), startBy('closed')]);
   // It waits for five seconds.
-  await local.gateway.ready().catch(() => local.gateway.ready());
+  await inTime(time, local.gateway.ready());
   expect(await statusOf(local, token)).toBe(200);
   expect(await misses(local)).toEqual({ status: true, page: true, metric: 1 });
   expect(storeLines(local)).toContainEqual(
@@ -101,12 +98,12 @@ test('a gateway that starts without Redis says that it misses revocations until 
   expect(await misses(closed)).toEqual({ status: false, page: false, metric: 0 });
 
   redis.thaw();
-  await waitFor('it is refused', async () => (await statusOf(local, token)) === 401);
+  await time.advanceUntil('it is refused', async () => (await statusOf(local, token)) === 401);
   expect(await misses(local)).toEqual({ status: false, page: false, metric: 0 });
   expect(storeLines(local)).toContainEqual(
     expect.stringContaining('has caught up with what other gateways have revoked'),
   );
-  await closed.gateway.ready();
+  await inTime(time, closed.gateway.ready());
   expect(await statusOf(closed, token)).toBe(401);
   expect(storeLines(closed)).not.toContainEqual(expect.stringMatching(/revoked/));
 });

@@ -7,7 +7,7 @@ import { type LocalGateway, startGateway, withoutWorkers } from '../support/gate
 import { tempText } from '../support/temp.ts';
 import { inTime } from '../support/test-clock.ts';
 import { AUTHORITY, startTlsGateway } from '../support/tls-gateway.ts';
-import { sleep, waitFor } from '../support/wait.ts';
+import { waitFor } from '../support/wait.ts';
 import { header, openRaw, startUpstream } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
@@ -130,10 +130,11 @@ describe('a handshake', () => {
     const { gateway } = await startTlsGateway();
     const client = await gateway.connect();
     await client.send(Buffer.from(bytes, 'hex'));
-    await sleep(20);
+    const connections = async () => (await gateway.metric('weir_client_connections')).get('');
+    await waitFor('it is accepted', async () => (await connections()) === 1);
     client[goesAway]();
     await ended(gateway, 'closed');
-    expect((await gateway.metric('weir_client_connections')).get('')).toBe(0);
+    expect(await connections()).toBe(0);
   });
 
   test('gives way when too many others are under way, the oldest first', async () => {

@@ -7,8 +7,6 @@ import { holdingHost } from '../support/holding-host.ts';
 import { type IdentitySettings, identityConfig } from '../support/identity-gateway.ts';
 import { rateOf } from '../support/limits.ts';
 import { logoutOf, PUSH_PATH, pushOf, toAdmin } from '../support/notices.ts';
-import { PatientClock } from '../support/patient-clock.ts';
-import { realTime } from '../support/real-time.ts';
 import { startRedis } from '../support/redis.ts';
 import { redisDecides } from '../support/redis-gateway.ts';
 import { head, withBody } from '../support/requests.ts';
@@ -19,8 +17,6 @@ import { waitFor } from '../support/wait.ts';
 import { bundledScript } from '../support/weir-bundle.ts';
 import { startUpstream } from '../support/wire/index.ts';
 import { clientsOfEach } from '../support/workers.ts';
-
-realTime('its workers are threads of their own, which take the clock of this machine');
 
 const WORKERS = 3;
 const ROUNDS = 3;
@@ -44,7 +40,7 @@ async function front(settings: Pick<IdentitySettings, 'config' | 'limits'> = {})
   };
   const provider = { notices: { not_before_push: 'admin', back_channel_logout: LOGOUT } };
   const of = await identityConfig({ issuer: issuer.url, provider, ...settings, config }, upstream);
-  const gateway = await startGateway({ ...of, clock: new PatientClock(), host });
+  const gateway = await startGateway({ ...of, host });
   onTestFinished(release);
   await gateway.ready();
   const clients = [...(await clientsOfEach(gateway, WORKERS)), ...(await clientsOfEach(gateway, WORKERS))];

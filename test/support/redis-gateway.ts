@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import type { TimerClock } from '../../src/core/index.ts';
-import { type ConfigPart, type GatewaySettings, type LocalGateway, startGateway } from './gateway.ts';
+import { type ConfigPart, type GatewaySettings, LocalGateway, startGateway } from './gateway.ts';
 import { type GatewayProcess, type Launch, startGatewayProcess } from './gateway-process.ts';
 import { head } from './requests.ts';
 import { tempText } from './temp.ts';
@@ -60,8 +60,11 @@ export async function startRedisGatewayProcess(
   return gateway;
 }
 
+/** A gateway that did not reach Redis at once tries again when its clock goes on. */
 export function redisDecides(gateway: TestGateway): Promise<void> {
-  return waitFor('Redis decides', async () => (await storeIsUp(gateway)) === 1);
+  const isUp = async () => (await storeIsUp(gateway)) === 1;
+  if (gateway instanceof LocalGateway) return gateway.time.advanceUntil('Redis decides', isUp);
+  return waitFor('Redis decides', isUp);
 }
 
 export async function storeIsUp(gateway: TestGateway): Promise<number> {

@@ -12,7 +12,7 @@ import {
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   ConfigWatcher,
   formatDiagnostic,
@@ -21,11 +21,9 @@ import {
 } from '../../../../src/config/index.ts';
 import { thisMachine } from '../../../../src/core/index.ts';
 import { NEEDED } from '../../../support/config-text.ts';
-import { realTime } from '../../../support/real-time.ts';
 import { tempFolder } from '../../../support/temp.ts';
-import { sleep, waitFor } from '../../../support/wait.ts';
-
-realTime('it shows that files rest for as long as they should');
+import { sleep } from '../../../support/wait.ts';
+import { FrozenClock } from '../../limits/frozen-clock.ts';
 
 const SETTLE_MS = 50;
 /** Never, for a test. */
@@ -36,6 +34,7 @@ type Files = Readonly<Record<string, string>>;
 /** Files in a folder, and what a watcher said about them. */
 class Room {
   readonly folder: string;
+  readonly clock = new FrozenClock();
   readonly taken: LoadedConfig[] = [];
   readonly refused: string[][] = [];
   unchanged = 0;
@@ -69,7 +68,14 @@ class Room {
         throw cause;
       },
     };
-    const options = { path: join(this.folder, path), env: {}, loaded, sink, ...thisMachine };
+    const options = {
+      path: join(this.folder, path),
+      env: {},
+      loaded,
+      sink,
+      ...thisMachine,
+      clock: this.clock,
+    };
     this.#watcher = new ConfigWatcher({ ...options, settleMs, pollMs } as ConstructorParameters<
       typeof ConfigWatcher
     >[0]);
@@ -90,7 +96,7 @@ class Room {
 
   /** Waits until so many were taken. */
   async takes(count: number): Promise<LoadedConfig> {
-    await waitFor(`${count} are taken`, () => this.taken.length >= count);
+    await this.clock.advanceUntil(`${count} are taken`, () => this.taken.length >= count);
     expect(this.taken).toHaveLength(count);
     const last = this.taken.at(-1);
     if (last === undefined) throw new Error('nothing was taken');
@@ -98,14 +104,20 @@ class Room {
   }
 
   async refuses(count: number): Promise<string[]> {
-    await waitFor(`${count} are refused`, () => this.refused.length >= count);
+    await this.clock.advanceUntil(`${count} are refused`, () => this.refused.length >= count);
     expect(this.refused).toHaveLength(count);
     return this.refused.at(-1) ?? [];
   }
 
+  /** Lets time pass. Meanwhile events come, and looks read files. */
+  async pass(ms: number): Promise<void> {
+    this.clock.advance(ms);
+    await sleep(20);
+  }
+
   /** Long enough for a change to be taken, if it were. */
   async quiet(): Promise<void> {
-    await sleep(SETTLE_MS * 8);
+    for (let i = 0; i < 8; i++) await this.pass(SETTLE_MS);
   }
 }
 
@@ -113,26 +125,6 @@ async function roomWith(files: Files): Promise<Room> {
   const room = new Room(await tempFolder());
   for (const [name, text] of Object.entries(files)) await room.write(name, text);
   return room;
-}
-
-type Pass = (ms: number) => Promise<void>;
-
-/** From now on a watcher's timers fire only when the test lets time pass: files rest as long as they should on a busy machine, too. */
-function stopTimers(): Pass {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
-  onTestFinished(() => void vi.useRealTimers());
-  return async ms => {
-    await vi.advanceTimersByTimeAsync(ms);
-    // Events come, and looks read files.
-    await sleep(20);
-  };
-}
-
-function passUntil(condition: () => boolean, pass: Pass): Promise<void> {
-  return waitFor('enough time has passed', async () => {
-    await pass(100);
-    return condition();
-  });
 }
 
 const GATEWAY = `${NEEDED}limits: limits.yaml\n`;
@@ -179,17 +171,15 @@ describe('a file that changes', () => {
 
   it('is not taken while it is being written', async () => {
     const room = await roomWith({ 'gateway.yaml': GATEWAY, 'limits.yaml': limitsOf(1) });
-    const pass = stopTimers();
     await room.start('gateway.yaml', 400);
     // Each piece is a file without errors, and comes before the last has rested.
     await room.write('limits.yaml', 'global: off\n');
     for (let piece = 0; piece < 6; piece++) {
       // In steps, so that a look that came too early would be over when the next is due.
-      for (let step = 0; step < 3; step++) await pass(100);
+      for (let step = 0; step < 3; step++) await room.pass(100);
       await appendFile(join(room.folder, 'limits.yaml'), `# ${piece}\n`);
     }
     await appendFile(join(room.folder, 'limits.yaml'), 'buckets: {}\n');
-    await passUntil(() => room.taken.length > 0, pass);
     await room.takes(1);
     expect(room.refused).toEqual([]);
   });
@@ -217,7 +207,6 @@ describe('a file that changes', () => {
   });
 
   it('is waited for there too while it is being written', async () => {
-    const pass = stopTimers();
     const room = await roomWith({
       'a/conf/gateway.yaml': GATEWAY,
       'a/conf/limits.yaml': limitsOf(1),
@@ -228,10 +217,8 @@ describe('a file that changes', () => {
     await rename(join(room.folder, 'a'), join(room.folder, 'c'));
     await rename(join(room.folder, 'b'), join(room.folder, 'a'));
     // One look sees it, however often it is time to poll meanwhile, and it changes before the next.
-    await pass(300);
-    await sleep(300);
+    for (let i = 0; i < 6; i++) await room.pass(50);
     await room.write('a/conf/limits.yaml', limitsOf(2));
-    await passUntil(() => room.taken.length > 0, pass);
     expect(botsIn(await room.takes(1))).toBe(2);
     expect(room.refused).toEqual([]);
   });
@@ -242,7 +229,7 @@ describe('a file that changes', () => {
     await rm(join(room.folder, 'conf'), { recursive: true });
     await room.write('conf/gateway.yaml', GATEWAY);
     await room.write('conf/limits.yaml', limitsOf(2));
-    await waitFor('the new folder is taken', () => room.taken.length === 1);
+    await room.takes(1);
     await room.write('conf/limits.yaml', limitsOf(3));
     expect(botsIn(await room.takes(2))).toBe(3);
   });
@@ -282,7 +269,7 @@ describe('a bad file', () => {
     await room.write('limits.yaml', 'global: 5\n');
     await room.refuses(1);
     await room.write('limits.yaml', limitsOf(1));
-    await waitFor('it is said', () => room.unchanged === 1);
+    await room.clock.advanceUntil('it is said', () => room.unchanged === 1);
     expect(room.taken).toEqual([]);
   });
 
@@ -292,7 +279,7 @@ describe('a bad file', () => {
     await unlink(join(room.folder, 'limits.yaml'));
     expect(await room.refuses(1)).toEqual([expect.stringMatching(/^gateway.yaml:3:9: limits: no such file/)]);
     await room.write('limits.yaml', limitsOf(1));
-    await waitFor('it is back', () => room.unchanged === 1);
+    await room.clock.advanceUntil('it is back', () => room.unchanged === 1);
     await unlink(join(room.folder, 'gateway.yaml'));
     await room.refuses(2);
     await room.write('gateway.yaml', GATEWAY);
@@ -373,14 +360,15 @@ describe('a mounted ConfigMap', () => {
     const room = await roomWith({});
     await mount(room, 'etc', 'v1', filesOf(1));
     await room.start('etc/gateway.yaml', 1);
-    const parts: unknown[] = [];
+    const isLast = () => room.taken.at(-1)?.snapshot.caps.requests === 150;
+    // Time passes while they are mounted.
+    const last = room.clock.advanceUntil('the last version is taken', isLast, 1);
     for (let number = 2; number <= 150; number++) {
       await mount(room, 'etc', `v${number}`, filesOf(number));
       await sleep(number % 5);
     }
-    const isLast = () => room.taken.at(-1)?.snapshot.caps.requests === 150;
-    await waitFor('the last version is taken', isLast);
-    for (const taken of room.taken) parts.push([taken.snapshot.caps.requests, botsIn(taken)]);
+    await last;
+    const parts = room.taken.map(taken => [taken.snapshot.caps.requests, botsIn(taken)]);
     expect(parts).toEqual(room.taken.map(({ snapshot: { caps } }) => [caps.requests, caps.requests]));
   });
 

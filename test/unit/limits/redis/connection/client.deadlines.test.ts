@@ -70,9 +70,9 @@ test('a reply counts if it came in time and was read late, after a pause of the 
   vi.useRealTimers();
   const a = waiting('a');
   deadlines.add(a);
-  const pause = performance.now() + 80;
   // What the socket holds is read after the timers and before what is to happen at once after.
   setTimeout(() => queueMicrotask(() => deadlines.remove(a)), 50);
+  const pause = performance.now() + 80;
   while (performance.now() < pause);
   await new Promise(resolve => setTimeout(resolve, 20));
   expect(late).toEqual([]);
