@@ -22,7 +22,7 @@ async function listening(gateway: TestGateway): Promise<boolean> {
 
 describe('on SIGTERM', () => {
   test('readiness fails at once, while requests are served and clients are asked one by one to reconnect, until the delay is over', async () => {
-    const { gateway } = await front({ delay: '5s', drain: '5s' });
+    const { gateway } = await front({ delay: '10s', drain: '5s' });
     expect(await ready(gateway)).toBe(200);
     const clients = await Promise.all(Array.from({ length: 40 }, () => gateway.connect()));
     const stay = async () => {
