@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createSocket, type Socket as DatagramSocket, type SocketType } from 'node:dgram';
-import { lookup, Resolver } from 'node:dns';
+import { lookup, promises } from 'node:dns';
 import { type FSWatcher, watch } from 'node:fs';
 import { lstat, open, readdir, readlink, rename, rm, stat } from 'node:fs/promises';
 import { createServer as createHttpServer, type Server as HttpServer, type RequestListener } from 'node:http';
@@ -205,8 +204,6 @@ export function readDirectly(socket: Socket, take: (bytes: Buffer) => void): () 
   };
 }
 
-export type { DatagramSocket };
-
 /**
  * The world of a gateway: the source of everything it receives and waits for. Injected, so that a test can substitute another
  * world: the linter prevents other rooms from using Node's own.
@@ -219,6 +216,12 @@ export interface System {
   readonly files: WritableFiles;
 }
 
+/** Asks DNS for the records of a name; rejects with Node's errors. */
+export type Resolver = Pick<promises.Resolver, 'resolve4' | 'resolve6' | 'resolveSrv'>;
+
+/** How long a DNS server may take to answer, and how often all are asked. */
+const DNS_WAITS = { timeout: 2_000, tries: 2 };
+
 /** Makes sockets. */
 export interface Network {
   connect(options: NetConnectOpts): Socket;
@@ -226,10 +229,8 @@ export interface Network {
   secureConnect(options: ConnectionOptions): TLSSocket;
   /** Finds the addresses of a name. To be passed to `connect` and `secureConnect`. */
   readonly lookup: LookupFunction;
-  /** Returns the current DNS servers of this machine: `10.0.0.10`, `10.0.0.10:5353`, `[2001:db8::1]:5353`. */
-  nameServers(): readonly string[];
-  /** Makes a UDP socket. */
-  createDatagramSocket(type: SocketType): DatagramSocket;
+  /** Makes a client of the DNS servers that this machine has now. */
+  createResolver(): Resolver;
   /** Makes a server, which does not listen yet. */
   createServer(options: ServerOpts, onSocket: (socket: Socket) => void): Server;
   /** Makes an HTTP/1.1 server. */
@@ -295,8 +296,7 @@ export const thisMachine: System = {
   network: {
     ...{ connect, secureConnect, lookup, createServer, createHttpServer },
     // A new resolver reads the system's configuration again.
-    nameServers: () => new Resolver().getServers(),
-    createDatagramSocket: type => createSocket(type),
+    createResolver: () => new promises.Resolver(DNS_WAITS),
   },
   files: {
     open: path => open(path),

@@ -10,7 +10,6 @@ export type { CheckState, HealthOptions } from './health/index.ts';
 export {
   Followers,
   type LookupAnswer,
-  type LookupQuestion,
   type Lookups,
   SharedLookups,
   serviceHost,

@@ -9,7 +9,7 @@ export const SWEEP_MS = 250;
 const KEEP_ALIVE_MARGIN_MS = 1_000;
 
 /** The parts of the system that a pool needs. */
-export type PoolSystem = Pick<System, 'clock' | 'random' | 'randomBytes' | 'network'>;
+export type PoolSystem = Pick<System, 'clock' | 'random' | 'network'>;
 
 /** The state shared by the connections of a pool. */
 export interface PoolTerms {

@@ -173,10 +173,7 @@ function openSource(
 ): EndpointSource {
   const { host, port } = endpoint;
   if (isIP(host) !== 0) return new FixedEndpoints([{ host, port, weight: 1, name: host }]);
-  const lookUp =
-    lookups === undefined
-      ? lookupOf(endpoint, system)
-      : (refresh = false) => lookups.ask({ ...endpoint, refresh });
+  const lookUp = lookups === undefined ? lookupOf(endpoint, system) : () => lookups.ask(endpoint);
   return new NamedEndpoints(lookUp, serviceHost(host), system, {
     failed: cause => listener.lookupFailed(upstream, host, cause),
     works: () => listener.lookupWorks(upstream, host),

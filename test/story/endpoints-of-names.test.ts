@@ -176,7 +176,7 @@ describe('an upstream with SRV records', () => {
       config: { log: { level: 'info', access: false } },
     });
     expect(await ask(gateway)).toMatch(/^502 /);
-    expect((await statusOf(gateway)).lookupFault).toBe('the DNS server answered with error 2');
+    expect((await statusOf(gateway)).lookupFault).toBe(`querySrv ESERVFAIL ${SERVICE}`);
     expect(await gateway.metric('weir_upstream_lookup_failed')).toEqual(new Map([['{upstream="api"}', 1]]));
     dns.state = 'answers';
     await waitFor('the records are found', async () => (await ask(gateway)) === '200 a');

@@ -1,4 +1,4 @@
-import { Resolver } from 'node:dns';
+import { promises, Resolver } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import DNS from 'dns2';
 import { onTestFinished } from 'vitest';
@@ -9,22 +9,20 @@ const { Packet } = DNS;
 type Record = Partial<DNS.Packet.Resource>;
 
 /** A record of a host's address. */
-export function hostAt(address: string, ttl = 30): Record {
+export function hostAt(address: string): Record {
   const type = address.includes(':') ? Packet.TYPE.AAAA : Packet.TYPE.A;
-  return { type, address, ttl };
+  return { type, address, ttl: 30 };
 }
 
 /** A record that names a host of a service. */
-export function serviceAt(target: string, port: number, { ttl = 30, priority = 0, weight = 0 } = {}): Record {
-  return { type: Packet.TYPE.SRV, target, port, ttl, priority, weight };
+export function serviceAt(target: string, port: number, { priority = 0, weight = 0 } = {}): Record {
+  return { type: Packet.TYPE.SRV, target, port, ttl: 30, priority, weight };
 }
 
 /** A DNS server on 127.0.0.1, by UDP and TCP, that knows what a test tells it. The end of the running test stops it. */
 export class DnsServer {
   /** The records of names, in lower case. A name that is not here does not exist. */
   readonly records = new Map<string, readonly Record[]>();
-  /** Whether the addresses of hosts go along with the records that name them. */
-  addsHosts = true;
   state: 'answers' | 'fails' | 'is silent' = 'answers';
   /** What was asked, as `SRV name`. */
   readonly asked: string[] = [];
@@ -62,7 +60,12 @@ export class DnsServer {
   /** The network of this machine, with this as its DNS server: also for names that the system looks up. */
   get network(): Network {
     const address = `127.0.0.1:${this.#port}`;
-    return { ...thisMachine.network, nameServers: () => [address], lookup: lookupAt(address) };
+    const createResolver = () => {
+      const resolver = new promises.Resolver({ timeout: 5_000, tries: 1 });
+      resolver.setServers([address]);
+      return resolver;
+    };
+    return { ...thisMachine.network, createResolver, lookup: lookupAt(address) };
   }
 
   #answer(request: DNS.Packet): DNS.Packet | null {
@@ -77,9 +80,6 @@ export class DnsServer {
     for (const record of known ?? []) {
       if (record.type !== type) continue;
       response.answers.push(resource(name, record));
-      if (record.target === undefined || !this.addsHosts) continue;
-      const { target } = record;
-      for (const host of this.records.get(target) ?? []) response.additionals.push(resource(target, host));
     }
     return response;
   }

@@ -1,7 +1,7 @@
 import type { ConfigBytes } from '../../config/index.ts';
 import type { Fact, Machine, MemoryHandover } from '../../core/index.ts';
 import type { BoundAddresses } from '../../edge/server/index.ts';
-import type { CheckState, LookupAnswer, LookupQuestion } from '../../upstream/index.ts';
+import type { CheckState, EndpointOptions, LookupAnswer } from '../../upstream/index.ts';
 import type { ReportExtent, WorkerReport } from '../app/index.ts';
 import type { IssuerState } from '../runtime/index.ts';
 
@@ -93,7 +93,7 @@ export interface Questions {
   /** To the main thread: whether nobody has claimed this name within that time. */
   claim: { readonly asked: Pick<Fact, 'name' | 'forMs'>; readonly answer: boolean };
   /** To the main thread: look up this name, unless that was done recently. */
-  lookUp: { readonly asked: LookupQuestion; readonly answer: LookupAnswer };
+  lookUp: { readonly asked: EndpointOptions; readonly answer: LookupAnswer };
   /** To the main thread: fetch the keys of this provider, unless they are cooling down. Answers whether there is a new set. */
   refreshKeys: { readonly asked: string; readonly answer: boolean };
 }

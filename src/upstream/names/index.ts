@@ -2,7 +2,6 @@ export { type LookupAnswer, serviceHost } from './lookup.ts';
 export { type LookupListener, NamedEndpoints } from './named-endpoints.ts';
 export {
   Followers,
-  type LookupQuestion,
   type Lookups,
   lookupOf,
   nameKey,

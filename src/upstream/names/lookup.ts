@@ -7,25 +7,20 @@ export interface FoundAddress extends EndpointAddress {
   readonly weight: number;
 }
 
-/** What a lookup found. */
-export interface LookupAnswer {
-  /** Groups of addresses, in order of preference: each is used if none before it can be reached. At least one; none is empty. */
-  readonly tiers: readonly (readonly FoundAddress[])[];
-  /** How long the answer is valid. */
-  readonly goodForMs: number;
-}
+/**
+ * What a lookup found: groups of addresses, in order of preference. Each is used if none before it can be reached. At least one;
+ * none is empty.
+ */
+export type LookupAnswer = readonly (readonly FoundAddress[])[];
 
-/** Looks up a name; throws if nothing is found. `refresh`: do not use a result of another thread. */
-export type Lookup = (refresh?: boolean) => Promise<LookupAnswer>;
+/** Looks up a name; throws if nothing is found. */
+export type Lookup = () => Promise<LookupAnswer>;
 
 /** An address as the system lists it, with its family. */
 interface SystemAddress {
   readonly address: string;
   readonly family: number;
 }
-
-/** How long addresses from the system are used: it does not report how long they are valid. */
-const GOOD_FOR_MS = 30_000;
 
 /**
  * Looks up a name as the system does: with its hosts file and search domains. The family that the system lists first forms the
@@ -45,7 +40,7 @@ export function systemLookup({ host, port }: EndpointAddress, { lookup }: Pick<N
           tier.map(({ address }) => ({ host: address, port, weight: 1 })),
         );
         if (tiers.length === 0) reject(new Error(`${host} has no address`));
-        else resolve({ tiers, goodForMs: GOOD_FOR_MS });
+        else resolve(tiers);
       });
     });
 }

@@ -3,6 +3,8 @@ import type { EndpointSource, SourcedEndpoint } from '../endpoint-source.ts';
 import type { EndpointAddress } from '../transport.ts';
 import type { FoundAddress, Lookup, LookupAnswer } from './lookup.ts';
 
+/** How often a name is looked up. Neither the system nor Node's resolver tells how long SRV records or their hosts are valid. */
+const EVERY_MS = 30_000;
 /** How soon a failed lookup is tried again. */
 const AGAIN_AFTER_MS = 5_000;
 /** Minimum time between lookups of a name due to failed connects. */
@@ -47,7 +49,7 @@ export class NamedEndpoints implements EndpointSource {
   readonly #clock: TimerClock;
   readonly #random: Random;
   readonly #network: System['network'];
-  #tiers: LookupAnswer['tiers'] = [];
+  #tiers: LookupAnswer = [];
   /** The index of the group in use. */
   #tier = 0;
   /** When a connect to an address in use last failed, by `keyOf`. */
@@ -117,25 +119,25 @@ export class NamedEndpoints implements EndpointSource {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs - this.#refreshedAtMs < REFRESH_MS) return Promise.resolve();
     this.#refreshedAtMs = nowMs;
-    return this.#lookUp(true);
+    return this.#lookUp();
   }
 
-  #lookUp(refresh = false): Promise<void> {
+  #lookUp(): Promise<void> {
     this.#clock.cancel(this.#timer);
     this.#timer = null;
-    this.#running ??= this.#run(refresh).finally(() => {
+    this.#running ??= this.#run().finally(() => {
       this.#running = null;
     });
     return this.#running;
   }
 
-  async #run(refresh: boolean): Promise<void> {
+  async #run(): Promise<void> {
     let nextMs = AGAIN_AFTER_MS;
     try {
-      const { tiers, goodForMs } = await this.#lookup(refresh).finally(() => {
+      const tiers = await this.#lookup().finally(() => {
         this.#hasNews = false;
       });
-      nextMs = goodForMs;
+      nextMs = EVERY_MS;
       if (!this.#closed) await this.#take(tiers);
     } catch (error) {
       const isNew = this.fault === null;
@@ -147,7 +149,7 @@ export class NamedEndpoints implements EndpointSource {
     this.#timer = this.#clock.after(nextMs * (1 + this.#random() * JITTER), () => void this.#lookUp());
   }
 
-  async #take(tiers: LookupAnswer['tiers']): Promise<void> {
+  async #take(tiers: LookupAnswer): Promise<void> {
     if (this.fault !== null) this.#listener.works();
     this.fault = null;
     this.#tiers = tiers;

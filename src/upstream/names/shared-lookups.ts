@@ -4,27 +4,22 @@ import { type Lookup, type LookupAnswer, systemLookup } from './lookup.ts';
 import { REFRESH_MS } from './named-endpoints.ts';
 import { srvLookup } from './srv-lookup.ts';
 
-/** A request for the addresses of a name, to the thread that does all lookups. */
-export interface LookupQuestion extends EndpointOptions {
-  /** True if a connect has failed, so that the addresses may have changed. Otherwise an answer that is still valid will do. */
-  readonly refresh: boolean;
-}
-
 /** How threads share lookups: one of them does all, as often as a process without threads would. */
 export interface Lookups {
-  ask(question: LookupQuestion): Promise<LookupAnswer>;
+  /** Asks the thread that does all lookups for the addresses of a name. */
+  ask(endpoint: EndpointOptions): Promise<LookupAnswer>;
   /** Registers a callback for lookups of a name, by the key of `nameKey`. Returns a function that ends this. */
   follow(key: string, news: () => void): () => void;
 }
 
-type LookupSystem = Pick<System, 'clock' | 'network' | 'randomBytes'>;
+type LookupSystem = Pick<System, 'clock' | 'network'>;
 
 /** Maximum names remembered. Further ones start over. */
 const MAX_NAMES = 1_000;
 
 /** Returns how a name is looked up. */
-export function lookupOf({ host, port, lookup }: EndpointOptions, system: LookupSystem): Lookup {
-  return lookup === 'srv' ? srvLookup(host, system) : systemLookup({ host, port }, system.network);
+export function lookupOf({ host, port, lookup }: EndpointOptions, { clock, network }: LookupSystem): Lookup {
+  return lookup === 'srv' ? srvLookup(host, { clock, network }) : systemLookup({ host, port }, network);
 }
 
 /** Identifies a name together with the way it is looked up. */
@@ -64,32 +59,28 @@ export class SharedLookups implements Lookups {
 
   readonly follow = this.#followers.follow;
 
-  readonly ask = (question: LookupQuestion): Promise<LookupAnswer> => {
-    const key = nameKey(question);
+  readonly ask = (endpoint: EndpointOptions): Promise<LookupAnswer> => {
+    const key = nameKey(endpoint);
     let remembered = this.#names.get(key);
     if (remembered === undefined) {
       if (this.#names.size >= MAX_NAMES) this.#names.clear();
-      remembered = new RememberedLookup(lookupOf(question, this.#system), this.#system.clock, () => {
+      remembered = new RememberedLookup(lookupOf(endpoint, this.#system), this.#system.clock, () => {
         this.notifyOthers(key);
         this.#followers.tell(key);
       });
       this.#names.set(key, remembered);
     }
-    return remembered.ask(question.refresh);
+    return remembered.ask();
   };
 }
 
-/** Looks up one name, and remembers the result. */
+/** Looks up one name. Threads that ask during a lookup, or up to a second after it, get its result. */
 class RememberedLookup {
   readonly #lookup: Lookup;
   readonly #clock: Clock;
   readonly #ended: () => void;
-  #answer: LookupAnswer | null = null;
-  /** Why the last lookup failed; `null` if it did not. */
-  #fault: unknown = null;
-  #endedAtMs = 0;
-  #refreshedAtMs = Number.NEGATIVE_INFINITY;
-  #running: Promise<LookupAnswer> | null = null;
+  #last: Promise<LookupAnswer> | null = null;
+  #endedAtMs = Number.POSITIVE_INFINITY;
 
   constructor(lookup: Lookup, clock: Clock, ended: () => void) {
     this.#lookup = lookup;
@@ -97,32 +88,13 @@ class RememberedLookup {
     this.#ended = ended;
   }
 
-  async ask(refresh: boolean): Promise<LookupAnswer> {
-    if (this.#running !== null) return this.#running;
-    const nowMs = this.#clock.monotonicMs();
-    const ageMs = nowMs - this.#endedAtMs;
-    const isDue = refresh && nowMs - this.#refreshedAtMs >= REFRESH_MS;
-    const answer = this.#answer;
-    if (!isDue && this.#fault !== null && ageMs < REFRESH_MS) throw this.#fault;
-    if (!isDue && this.#fault === null && answer !== null && ageMs < answer.goodForMs)
-      return { ...answer, goodForMs: answer.goodForMs - ageMs };
-    if (refresh) this.#refreshedAtMs = nowMs;
-    this.#running = this.#run();
-    return this.#running;
-  }
-
-  async #run(): Promise<LookupAnswer> {
-    try {
-      this.#answer = await this.#lookup();
-      this.#fault = null;
-      return this.#answer;
-    } catch (fault) {
-      this.#fault = fault;
-      throw fault;
-    } finally {
-      this.#running = null;
+  ask(): Promise<LookupAnswer> {
+    if (this.#last !== null && this.#clock.monotonicMs() - this.#endedAtMs < REFRESH_MS) return this.#last;
+    this.#endedAtMs = Number.POSITIVE_INFINITY;
+    this.#last = this.#lookup().finally(() => {
       this.#endedAtMs = this.#clock.monotonicMs();
       this.#ended();
-    }
+    });
+    return this.#last;
   }
 }

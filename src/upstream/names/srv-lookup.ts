@@ -1,12 +1,7 @@
-import { isIPv4, isIPv6 } from 'node:net';
-import type { SrvAnswer, StringAnswer } from 'dns-packet';
-import type { DnsReply, DnsSystem } from './dns-client.ts';
-import { canonicalName, DnsClient, NoSuchRecords, sameName } from './dns-client.ts';
+import { isIP } from 'node:net';
+import type { Resolver, System } from '../../core/index.ts';
 import type { FoundAddress, Lookup, LookupAnswer } from './lookup.ts';
 
-/** Bounds on the time that DNS allows: the maximum so that changes are noticed, the minimum so that no server is flooded. */
-const LONGEST_MS = 300_000;
-const SHORTEST_MS = 5_000;
 /** How many hosts are looked up at once, and in total. */
 const AT_ONCE = 16;
 const MAX_HOSTS = 1_000;
@@ -15,34 +10,31 @@ const LONGEST_LOOKUP_MS = 15_000;
 /** The weight, relative to an average host, of one with weight 0: a very small chance (RFC 2782). */
 const SMALLEST_PART = 0.01;
 
-/** The addresses of a host named by SRV records. */
-interface HostAddresses {
-  /** The family to use first, then the other; at least one, none empty. */
-  readonly families: readonly (readonly string[])[];
-  readonly ttlMs: number;
-}
+type SrvRecord = Awaited<ReturnType<Resolver['resolveSrv']>>[number];
 
-/**
- * Looks up SRV records (RFC 2782) in DNS directly, since the system does not report how long they are valid. For a host with
- * addresses of both families, IPv4 is used first.
- */
-export function srvLookup(name: string, system: DnsSystem): Lookup {
-  const client = new DnsClient(system);
+/** The addresses of a host: of IPv4, which is used first, and of IPv6. */
+type Families = readonly [readonly string[], readonly string[]];
+
+/** Looks up SRV records (RFC 2782) and the addresses of the hosts that they name. */
+export function srvLookup(name: string, { clock, network }: Pick<System, 'clock' | 'network'>): Lookup {
   /** The last addresses of each host. Hosts that are no longer named by a record are forgotten. */
-  let known = new Map<string, HostAddresses>();
+  let known = new Map<string, Families>();
   return async () => {
-    const reply = await client.ask(name, 'SRV');
-    const records = srvRecords(reply);
-    if (records.length === 0) throw new NoSuchRecords(`${name} says that its service is not offered`);
-    const hosts = new Map<string, HostAddresses>();
-    const targets = [...new Set(records.map(({ data }) => canonicalName(data.target)))].slice(0, MAX_HOSTS);
-    const endMs = system.clock.monotonicMs() + LONGEST_LOOKUP_MS;
-    for (let from = 0; from < targets.length; from += AT_ONCE) {
-      const isLate = system.clock.monotonicMs() > endMs;
-      const found = targets.slice(from, from + AT_ONCE).map(async target => {
-        const last = known.get(target);
-        const addresses = isLate ? last : await findHost(client, target, reply, last);
-        if (addresses !== undefined && addresses !== null) hosts.set(target, addresses);
+    const resolver = network.createResolver();
+    // A single dot as the host, which Node gives as none, means that the service is not offered.
+    const records = (await resolver.resolveSrv(name)).filter(
+      ({ name: host, port }) => host !== '' && port > 0,
+    );
+    if (records.length === 0) throw new Error(`${name} says that its service is not offered`);
+    const hosts = new Map<string, Families>();
+    const names = [...new Set(records.map(record => record.name))].slice(0, MAX_HOSTS);
+    const endMs = clock.monotonicMs() + LONGEST_LOOKUP_MS;
+    for (let from = 0; from < names.length; from += AT_ONCE) {
+      const isLate = clock.monotonicMs() > endMs;
+      const found = names.slice(from, from + AT_ONCE).map(async host => {
+        const last = known.get(host);
+        const families = isLate ? last : await findHost(resolver, host, last);
+        if (families !== undefined) hosts.set(host, families);
       });
       await Promise.all(found);
     }
@@ -51,74 +43,51 @@ export function srvLookup(name: string, system: DnsSystem): Lookup {
   };
 }
 
-/** Returns the records that name a target to connect to. A single dot as the host means that the service is not offered. */
-function srvRecords({ answers }: DnsReply): SrvAnswer[] {
-  return answers
-    .filter(record => record.type === 'SRV')
-    .filter(({ data }) => data.target !== '.' && data.port > 0);
-}
+/** Node's codes for names that do not exist and names without such records (RFC 2308). */
+const NOTHING: readonly unknown[] = ['ENOTFOUND', 'ENODATA'];
 
-/**
- * Finds the addresses of a host: in the response that named it, or by a query. Returns the previous ones if a query got no
- * answer, so that the host does not change its family for that, and `null` if the host has no address.
- */
+/** Returns the previous addresses if a query got no answer, so that the host does not change its family for that. */
 async function findHost(
-  client: DnsClient,
-  target: string,
-  { additionals }: DnsReply,
-  known: HostAddresses | undefined,
-): Promise<HostAddresses | null> {
-  const added = addressesIn(additionals.filter(record => sameName(record.name, target)));
-  if (added !== null) return added;
-  const replies = await Promise.allSettled([client.ask(target, 'A'), client.ask(target, 'AAAA')]);
-  const found = addressesIn(
-    replies.flatMap(reply => (reply.status === 'fulfilled' ? reply.value.answers : [])),
+  resolver: Resolver,
+  host: string,
+  last: Families | undefined,
+): Promise<Families | undefined> {
+  const replies = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+  const isUnanswered = replies.some(
+    reply => reply.status === 'rejected' && !NOTHING.includes(reply.reason.code),
   );
-  const isUnanswered = (reply: PromiseSettledResult<DnsReply>) =>
-    reply.status === 'rejected' && !(reply.reason instanceof NoSuchRecords);
-  return replies.some(isUnanswered) ? (known ?? found) : found;
-}
-
-function addressesIn(records: DnsReply['answers']): HostAddresses | null {
-  const v4 = records.filter((record): record is StringAnswer => record.type === 'A' && isIPv4(record.data));
-  const v6 = records.filter(
-    (record): record is StringAnswer => record.type === 'AAAA' && isIPv6(record.data),
-  );
-  const families = [v4, v6].filter(family => family.length > 0).map(family => family.map(({ data }) => data));
-  return families.length === 0 ? null : { families, ttlMs: shortestTtl([...v4, ...v6]) };
-}
-
-function shortestTtl(records: readonly { readonly ttl?: number | undefined }[]): number {
-  return Math.min(...records.map(({ ttl = 0 }) => ttl * 1_000));
+  if (isUnanswered && last !== undefined) return last;
+  const [v4, v6] = replies.map(reply => (reply.status === 'fulfilled' ? reply.value.filter(isIP) : []));
+  return [v4 ?? [], v6 ?? []];
 }
 
 function answerOf(
   name: string,
-  records: readonly SrvAnswer[],
-  hosts: ReadonlyMap<string, HostAddresses>,
+  records: readonly SrvRecord[],
+  hosts: ReadonlyMap<string, Families>,
 ): LookupAnswer {
-  const priorities = Map.groupBy(records, ({ data }) => data.priority ?? 0);
+  const priorities = Map.groupBy(records, ({ priority }) => priority);
   const tiers = [...priorities]
     .toSorted(([one], [other]) => one - other)
-    .flatMap(([, alike]) => [0, 1].map(family => tierOf(alike, hosts, family)))
+    .flatMap(([, alike]) => [0, 1].map(rank => tierOf(alike, hosts, rank)))
     .filter(tier => tier.length > 0);
   if (tiers.length === 0) throw new Error(`DNS knows no address of the hosts of ${name}`);
-  const ttlMs = Math.min(shortestTtl(records), ...[...hosts.values()].map(({ ttlMs }) => ttlMs));
-  return { tiers, goodForMs: Math.max(SHORTEST_MS, Math.min(ttlMs, LONGEST_MS)) };
+  return tiers;
 }
 
 /** Returns the addresses of the records of one priority: those of each host's first family, or of its second. */
 function tierOf(
-  records: readonly SrvAnswer[],
-  hosts: ReadonlyMap<string, HostAddresses>,
-  family: number,
+  records: readonly SrvRecord[],
+  hosts: ReadonlyMap<string, Families>,
+  rank: number,
 ): FoundAddress[] {
-  const sum = records.reduce((total, { data }) => total + (data.weight ?? 0), 0);
+  const sum = records.reduce((total, { weight }) => total + weight, 0);
   const average = sum / records.length;
-  return records.flatMap(({ data }) => {
-    const addresses = hosts.get(canonicalName(data.target))?.families[family] ?? [];
+  return records.flatMap(record => {
+    const families = (hosts.get(record.name) ?? []).filter(family => family.length > 0);
+    const addresses = families[rank] ?? [];
     // If no host has a weight, all are equal.
-    const weight = sum === 0 ? 1 : Math.max((data.weight ?? 0) / average, SMALLEST_PART);
-    return addresses.map(host => ({ host, port: data.port, weight: weight / addresses.length }));
+    const weight = sum === 0 ? 1 : Math.max(record.weight / average, SMALLEST_PART);
+    return addresses.map(host => ({ host, port: record.port, weight: weight / addresses.length }));
   });
 }

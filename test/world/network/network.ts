@@ -34,8 +34,7 @@ export class WorldNetwork {
       connect: options => this.connect(options).asSocket,
       secureConnect: outside('TLS'),
       lookup: this.#lookup,
-      nameServers: () => [],
-      createDatagramSocket: outside('UDP'),
+      createResolver: outside('DNS'),
       createServer: ({ allowHalfOpen = false }, onSocket) =>
         this.#server(allowHalfOpen, socket => onSocket(socket.asSocket)).asServer,
       createHttpServer: onRequest => {
