@@ -21,8 +21,8 @@ export interface Broken {
   /** The line there. */
   readonly line: string;
   placeOf(offset: number): Position;
-  /** Where the quoted text begins that should have ended at `offset`. */
-  quoteAt(offset: number): number | null;
+  /** Where the quoted text, the list or the map in brackets begins that should have ended at `offset`. */
+  openedAt(offset: number): number | null;
 }
 
 /** An explanation for the operator. Repeats none of the text except single marks, since any line may contain a secret. */
@@ -30,6 +30,3 @@ export interface YamlExplanation extends PlacedError {
   /** Whether the parser's errors about the rest of the file would be misleading. */
   readonly outOfStep?: boolean;
 }
-
-export const UNREADABLE =
-  'from here on this cannot be read: is a quote, an indent, or the space after a ":" or "-" missing?';

@@ -1,4 +1,13 @@
-import { type Document, isScalar, isSeq, LineCounter, parseDocument, visit, type YAMLError } from 'yaml';
+import {
+  type Document,
+  isCollection,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  visit,
+  type YAMLError,
+} from 'yaml';
 import { explainGlued, explainYaml, isGlued, oddCharacterIn } from './explain-yaml.ts';
 import type { Broken, PlacedError, Position } from './place.ts';
 import { SecretLines } from './secret-lines.ts';
@@ -77,7 +86,7 @@ function explainBroken(
     if (seen.has(at.line)) continue;
     seen.add(at.line);
     const line = where.lines[at.line - 1] ?? '';
-    const place = { ...where, error, at, line, quoteAt: (offset: number) => quoteAt(document, offset) };
+    const place = { ...where, error, at, line, openedAt: (offset: number) => openedAt(document, offset) };
     const { outOfStep = false, ...explained } = explainYaml(place);
     if (errors.at(-1)?.line !== explained.line) errors.push(explained);
     if (outOfStep || errors.length === MAX_EXPLAINED) break;
@@ -154,12 +163,14 @@ function whyDoubled(name: string | null, before: Position, inList: boolean): str
   return `${key} is already there, in line ${before.line}${item}`;
 }
 
-/** Finds the start of the quoted text that reaches this offset. */
-function quoteAt(document: Document.Parsed, offset: number): number | null {
+/** Finds the start of the innermost quoted text, list or map in brackets that reaches this offset. */
+function openedAt(document: Document.Parsed, offset: number): number | null {
   let found: number | null = null;
   visit(document, {
-    Scalar(_, { type, range }) {
-      if (type?.startsWith('QUOTE') && range && range[0] < offset && offset <= range[2]) found = range[0];
+    Node(_, node) {
+      const opens = isCollection(node) ? node.flow : isScalar(node) && node.type?.startsWith('QUOTE');
+      const { range } = node;
+      if (opens === true && range && range[0] < offset && offset <= range[2]) found = range[0];
     },
   });
   return found;

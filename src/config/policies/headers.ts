@@ -19,19 +19,6 @@ interface RequestHeadersModel {
 /** `request_headers`: fields that the upstream receives, or does not receive. */
 export const requestHeaders = routePolicy({
   keys: { request_headers: requestEditsSchema },
-  otherWords: {
-    'write request_headers: { set: { X-Plan: gold }, remove: [X-Debug] }, or response_headers': [
-      ...[
-        'headers',
-        'header',
-        'add_headers',
-        'set_headers',
-        'remove_headers',
-        'proxy_set_header',
-        'add_header',
-      ],
-    ],
-  },
   pathOnly: [],
   forwardOnly: ['request_headers'],
   compile: ({ request_headers: edits }, { id }): RequestHeadersModel => ({

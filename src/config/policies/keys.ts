@@ -24,14 +24,3 @@ type Intersection<Union> = (Union extends unknown ? (part: Union) => void : neve
 ) => void
   ? All
   : never;
-
-/** Other gateways' words for a key, grouped by the advice for someone who writes one: `{ 'write cors: false': ['no_cors'] }`. */
-export type OtherWords = Readonly<Record<string, readonly string[]>>;
-
-/** Returns the advice for each of other gateways' words. */
-export function otherWordsOf(
-  parts: readonly { readonly otherWords?: OtherWords }[],
-): Readonly<Record<string, string>> {
-  const told = parts.flatMap(({ otherWords = {} }) => Object.entries(otherWords));
-  return Object.fromEntries(told.flatMap(([how, words]) => words.map(word => [word, how])));
-}

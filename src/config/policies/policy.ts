@@ -1,6 +1,6 @@
 import type { Difference } from '../difference.ts';
 import type { ConfigFile, Path, RawMap } from '../file/index.ts';
-import type { OtherWords, PolicyConfig, PolicyKeys } from './keys.ts';
+import type { PolicyConfig, PolicyKeys } from './keys.ts';
 import type { Requirements } from './requirements.ts';
 import type { UpstreamModel } from './upstream-settings.ts';
 
@@ -39,7 +39,6 @@ export interface RouteInFile {
  */
 export interface RoutePolicy<Keys extends PolicyKeys, Model extends object> {
   readonly keys: Keys;
-  readonly otherWords?: OtherWords;
   /** The keys that do not apply to gRPC calls, so that they are errors next to `grpc`. */
   readonly pathOnly: readonly NoInfer<keyof Keys & string>[];
   /** The keys that do not apply to a route without an upstream. Default: none. */

@@ -12,11 +12,6 @@ interface RequireModel {
 /** `require`: what its callers' tokens must contain. */
 export const requires = routePolicy({
   keys: { require: requireSchema },
-  otherWords: {
-    'write require: { scopes: [orders.read], roles: [clerk] }': [
-      ...['scope', 'scopes', 'requires', 'roles', 'role', 'groups', 'permissions'],
-    ],
-  },
   pathOnly: [],
   compile: ({ require }, { requirements }): RequireModel => ({
     requirement: require === undefined ? null : requirements.of(require),

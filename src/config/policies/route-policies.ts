@@ -3,7 +3,7 @@ import { authentication } from './authentication.ts';
 import { body } from './body.ts';
 import { cors } from './cors.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
-import { keysOf, type ModelsOf, otherWordsOf, type PolicyConfig } from './keys.ts';
+import { keysOf, type ModelsOf, type PolicyConfig } from './keys.ts';
 import type { ExplainedSection, PolicyContext, RouteInFile } from './policy.ts';
 import { reading } from './reading.ts';
 import { requires } from './require.ts';
@@ -68,8 +68,6 @@ function beginningWith(first: readonly Policy[]): readonly Policy[] {
 
 /** The schemas of all keys, by their names. */
 export const policyKeys = keysOf(POLICIES);
-
-export const policyOtherWords = otherWordsOf(POLICIES);
 
 /** The combined models of all policies in a compiled route. */
 export type PolicyModels = ModelsOf<Policy>;

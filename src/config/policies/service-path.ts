@@ -19,14 +19,6 @@ export const stripPrefix = routePolicy({
         'Segments at the front of its path that the service does not get: with /api, it gets /x for /api/x, and / for /api. Left out: it gets the whole path.',
       ),
   },
-  otherWords: {
-    'write strip_prefix: /api': ['strip_path', 'strip', 'stripprefix', 'remove_prefix'],
-    'strip_prefix removes segments from the front of a path, and the path of the url of the upstream goes before it':
-      [
-        ...['rewrite', 'rewrites', 'rewrite_path', 'replace_path', 'prefix_rewrite', 'path_rewrite'],
-        ...['url_rewrite', 'add_prefix'],
-      ],
-  },
   pathOnly: ['strip_prefix'],
   forwardOnly: ['strip_prefix'],
   compile: ({ strip_prefix = NONE }): PathChange => ({

@@ -14,14 +14,7 @@ import {
   percentage,
   size,
 } from '../values/index.ts';
-import {
-  keysOf,
-  type ModelsOf,
-  type OtherWords,
-  otherWordsOf,
-  type PolicyConfig,
-  type PolicyKeys,
-} from './keys.ts';
+import { keysOf, type ModelsOf, type PolicyConfig, type PolicyKeys } from './keys.ts';
 
 // The keys of an upstream, except those with its address. Everything about them derives from the list at the end: schema, model,
 // and the output of `weir explain` and `weir diff`.
@@ -39,7 +32,6 @@ interface UpstreamContext {
 /** A setting of upstreams: everything about one key in gateway.yaml, or about a few keys that form one part of the model. */
 interface UpstreamSetting<Keys extends PolicyKeys, Model extends object> {
   readonly keys: Keys;
-  readonly otherWords?: OtherWords;
   /** How `weir diff` compares the keys, if a change affects callers. */
   readonly meaning?: Meaning;
   /** Makes a part of the model. Connections are opened with its `options`. */
@@ -105,11 +97,6 @@ const balance = upstreamSetting({
       .describe(
         'Which of several addresses a request goes to. least_requests: of two chosen at random, the one with fewer requests in flight; caller: for each caller the same one, as long as it is healthy.',
       ),
-  },
-  otherWords: {
-    'write balance: least_requests, or balance: caller for the same address for each caller': [
-      ...['load_balancing', 'load_balancer', 'lb', 'strategy', 'lb_policy'],
-    ],
   },
   compile: ({ balance }): { readonly balance: upstream.Balance } => ({ balance }),
 });
@@ -340,7 +327,6 @@ const health = upstreamSetting({
         'Checks each address regularly, and sends requests only to healthy ones, or to all if none is. Left out: no checks.',
       ),
   },
-  otherWords: { 'write health: { path: /healthz }': ['health_check', 'health_checks', 'healthcheck'] },
   compile: ({ health }, { authority, protocol }): HealthModel => ({
     health:
       health === undefined
@@ -394,8 +380,6 @@ export interface UpstreamModel extends SettingModels {
 
 /** The schemas of all keys, by their names. */
 export const upstreamSettingKeys = keysOf(SETTINGS);
-
-export const settingOtherWords = otherWordsOf(SETTINGS);
 
 /** Compiles the settings of an upstream. */
 export function compileUpstreamSettings(
