@@ -53,7 +53,7 @@ function lineOf(engine: LimitEngine, sequence: number, decidedAt: number): strin
   const decision = `"client":"192.0.2.1","class":"user","caller":"${caller}","bucket":"messages","decision":"${refused ?? 'admitted'}","decidedAt":${decidedAt},"main":"${channel}"`;
   const end = `"status":${refused === null ? 200 : 429},"outcome":"${refused === null ? 'forwarded' : 'answered'}","bytesReceived":0,"bytesSent":1234,"durationMs":12.346,"upstreamMs":11.5`;
   // A refusal by the resource has scope `shared`, and does not count as invalid.
-  const offence = refused === 'caller' ? `,"offenceAt":${decidedAt},"offenceAfter":${sequence}` : '';
+  const offence = refused === 'caller' ? `,"offenceAt":${decidedAt}` : '';
   return `${start},${request},${decision},${end}${offence}}\n`;
 }
 

@@ -233,19 +233,3 @@ export function ownMemory(randomBytes: RandomBytes, hashRoot = randomKey(randomB
     hashKey: (name, bytes) => derivedKey(hashRoot, name, bytes),
   };
 }
-
-/** Consecutive numbers. */
-export interface Sequence {
-  /** The highest so far; 0 initially. */
-  readonly last: number;
-  next(): number;
-}
-
-/** The numbers of one thread. */
-export class OwnSequence implements Sequence {
-  last = 0;
-
-  next(): number {
-    return ++this.last;
-  }
-}

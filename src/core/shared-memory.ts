@@ -1,4 +1,4 @@
-import { bytesOf, derivedKey, MAIN_THREAD, type Sequence, type TableMemory, Words } from './collections.ts';
+import { bytesOf, derivedKey, MAIN_THREAD, type TableMemory, Words } from './collections.ts';
 import { inNextTurn, type RandomBytes, randomKey } from './system.ts';
 
 /** The first words of the control part. Those of each thread follow, on separate cache lines. */
@@ -221,34 +221,5 @@ export class SharedMemory implements TableMemory {
   #undo(journal: Journal): void {
     const tables = [...this.handover.tables.values()].map(buffer => new Int32Array(buffer));
     journal.undo(table => tables[table] ?? new Int32Array());
-  }
-}
-
-const LOW = 0;
-const HIGH = 1;
-
-/**
- * Numbers shared by all threads of a process. They are taken without the lock: it is harmless if one is missing, or two are
- * swapped when passing 2^32.
- */
-export class SharedSequence implements Sequence {
-  readonly #ints: Int32Array;
-
-  constructor(memory: TableMemory, name: string) {
-    this.#ints = memory.words(name, 2).ints;
-  }
-
-  get last(): number {
-    return this.#numberOf(Atomics.load(this.#ints, LOW));
-  }
-
-  next(): number {
-    const low = (Atomics.add(this.#ints, LOW, 1) + 1) | 0;
-    if (low === 0) Atomics.add(this.#ints, HIGH, 1);
-    return this.#numberOf(low);
-  }
-
-  #numberOf(low: number): number {
-    return (this.#ints[HIGH] ?? 0) * 2 ** 32 + (low >>> 0);
   }
 }

@@ -1,16 +1,12 @@
-import type {
-  ExchangeListener,
-  NewPermits,
-  Permits,
-  RandomBytes,
-  Sequence,
-  TimerClock,
-} from '../core/index.ts';
-import { hexSource, OwnSequence, ownPermits, UpstreamPermits } from '../core/index.ts';
+import type { ExchangeListener, NewPermits, Permits, RandomBytes, TimerClock } from '../core/index.ts';
+import { hexSource, ownPermits, UpstreamPermits } from '../core/index.ts';
 import type { Limiting, Overload, RequestGeneration } from '../process/runtime/index.ts';
 import { HeldRequests } from './held-requests.ts';
 import { RestrictionResponses } from './responses/index.ts';
 import type { UnlistedProxies } from './unlisted-proxies.ts';
+
+/** More than one thread serves in its life. */
+const NUMBERS_PER_THREAD = 2 ** 40;
 
 /** The parts that a gateway is built from. */
 export interface GatewayDependencies {
@@ -25,8 +21,8 @@ export interface GatewayDependencies {
   readonly unlistedProxies: UnlistedProxies;
   /** Default: permits of this gateway alone. */
   readonly newPermits?: NewPermits | undefined;
-  /** Numbers the requests. Default: a sequence of its own. */
-  readonly sequence?: Sequence | undefined;
+  /** Which thread of the process this is: each numbers its exchanges apart. Default: it is alone. */
+  readonly worker?: number | undefined;
 }
 
 /** The state of a gateway that outlives exchanges: counters, and the configuration for the next exchange. */
@@ -47,11 +43,12 @@ export class GatewayState {
   generation: RequestGeneration;
   /** Exchanges whose complete response has not arrived yet. */
   inFlight = 0;
-  readonly sequence: Sequence;
+  /** The number of the last exchange. */
+  sequence: number;
 
   constructor(parts: GatewayDependencies) {
-    const { newPermits = ownPermits, sequence = new OwnSequence() } = parts;
-    this.sequence = sequence;
+    const { newPermits = ownPermits, worker = 0 } = parts;
+    this.sequence = worker * NUMBERS_PER_THREAD;
     this.generation = parts.generation;
     this.randomBytes = parts.randomBytes;
     this.randomHex = hexSource(parts.randomBytes);

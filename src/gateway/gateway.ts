@@ -103,11 +103,11 @@ export class Gateway implements Settler {
   #review(exchange: Exchange): void {
     this.#noteLasting(exchange);
     // Nothing is left to refuse: a client gets a refusal in full, since that may be the one that restricted it.
-    if (exchange.response.isWhole || exchange.offence !== null) return;
+    if (exchange.response.isWhole || exchange.offenceAtMs !== 0) return;
     const { limiting, clock } = this.#state;
     const stop = exchange.standing.review(limiting, clock);
     if (stop === null) return;
-    if (stop.refusedToken === null) this.#noteRestricted(exchange, stop.error, limiting.memory.nowMs());
+    if (stop.refusedToken === null) this.#noteRestricted(exchange, stop.error);
     else exchange.refusedToken = stop.refusedToken;
     exchange.fault(stop.error);
   }
@@ -153,9 +153,7 @@ export class Gateway implements Settler {
   refuse(sender: Refused, error: GatewayError): RenderedResponse {
     const state = this.#state;
     const requestId = state.nextRequestId();
-    state.listener.finished(
-      refusalRecord(sender, error, requestId, state.sequence.next(), state.clock.epochMs()),
-    );
+    state.listener.finished(refusalRecord(sender, error, requestId, ++state.sequence, state.clock.epochMs()));
     const response = renderError(error);
     addTrace(response.fields, requestId);
     return response;
@@ -173,23 +171,17 @@ export class Gateway implements Settler {
   }
 
   /** Records when a restriction refused a request before its limits were checked: a log replay needs the time. */
-  #noteRestricted(exchange: Exchange, error: GatewayError, atMs: number): void {
+  #noteRestricted(exchange: Exchange, error: GatewayError): void {
     if (exchange.ruling !== null || !(error instanceof RateLimitError)) return;
     const { restrictedBy, why } = error;
     if (restrictedBy === null || why === null) return;
-    exchange.restrictedAtMs = atMs;
+    exchange.restrictedAtMs = this.#state.limiting.memory.nowMs();
     const caller = restrictedBy.endsWith('caller') ? exchange.caller : null;
     this.#state.limiting.listener.refusedByRestriction({
       callerClass: caller === null ? 'address' : caller.class,
       caller: caller?.principal ?? exchange.addressKey,
       why,
     });
-  }
-
-  /** When a gate refused the exchange. No gate waits before the token is checked, so until then that is its arrival. */
-  #momentOf({ token, startedAtMs }: Exchange): number {
-    const { memory } = this.#state.limiting;
-    return token === null ? memory.epochMsOf(startedAtMs) : memory.nowMs();
   }
 
   #passGates(exchange: Exchange, from: number): GateResult | Promise<GateResult> {
@@ -215,7 +207,7 @@ export class Gateway implements Settler {
       serve(exchange, this.#state);
       return;
     }
-    if (refusal.status === 429) this.#noteRestricted(exchange, refusal, this.#momentOf(exchange));
+    if (refusal.status === 429) this.#noteRestricted(exchange, refusal);
     exchange.answerError(refusal);
   }
 }

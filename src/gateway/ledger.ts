@@ -17,8 +17,7 @@ export function applyOutcome(exchange: Exchange, state: GatewayState): void {
     if (ruling !== null && (status === 401 || status === 403 || status === 404)) {
       for (const { limit, part, window, cost } of ruling.units)
         limiting.store.refund(limit, part, window, cost);
-      if (ruling.units.length > 0)
-        exchange.returned = { atMs: limiting.memory.nowMs(), after: state.sequence.last };
+      if (ruling.units.length > 0) exchange.returnedAtMs = limiting.memory.nowMs();
     }
     if (status === 404 && webhook !== '' && !destination.isPreflight) {
       noteOffence(exchange, state, () => limiting.webhookNotFound.note(restrictedKey, webhook));
@@ -34,9 +33,9 @@ function isSpared({ caller }: Exchange, { restrictions }: Limiting): boolean {
   return caller !== null && restrictions.isExempt(caller.principal);
 }
 
-function noteOffence(exchange: Exchange, { limiting, sequence }: GatewayState, count: () => void): void {
-  const atMs = isSpared(exchange, limiting) ? limiting.memory.nowMs() : limiting.offend(count);
-  exchange.offence = { atMs, after: sequence.last };
+function noteOffence(exchange: Exchange, { limiting }: GatewayState, count: () => void): void {
+  exchange.offenceAtMs = limiting.memory.nowMs();
+  if (!isSpared(exchange, limiting)) count();
 }
 
 /** The record of an exchange, at its end or so far. */
@@ -69,8 +68,8 @@ export function recordOf(exchange: Exchange, nowMs: number): core.ExchangeRecord
     tokenRefused: exchange.refusedToken,
     decision: exchange.ruling,
     restriction,
-    offence: exchange.offence,
-    returned: exchange.returned,
+    offenceAtMs: exchange.offenceAtMs,
+    returnedAtMs: exchange.returnedAtMs,
     scopeOf429: scopeOf429(exchange),
     isPreflight: destination.isPreflight,
     webhook: exchange.webhook,
@@ -188,8 +187,8 @@ export function refusalRecord(
     decision: null,
     ...{
       restriction: null,
-      offence: null,
-      returned: null,
+      offenceAtMs: 0,
+      returnedAtMs: 0,
       scopeOf429: null,
       isPreflight: false,
       webhook: '',

@@ -71,7 +71,10 @@ export const ACCESS_FIELDS = {
   requestId: every(TEXT, 'as in `X-Request-Id`, on the response and upstream'),
   traceId: some(TEXT, 'the trace of the request, with [`tracing`](tracing.md)'),
   arrivedAt: every(WHOLE, 'when the request head had arrived, in Unix milliseconds'),
-  sequence: every(WHOLE, 'the number of the request in this process'),
+  sequence: every(
+    WHOLE,
+    'the number of the request in this process; with `workers`, each thread counts from another multiple of 2^40',
+  ),
   protocol: every(word(PROTOCOLS), 'what the client spoke'),
   method: every(TEXT, 'the method of the request'),
   route: every(TEXT_OR_NULL, 'the route as configured; null if none matched'),
@@ -151,12 +154,10 @@ export const ACCESS_FIELDS = {
     WHOLE,
     'when the request counted towards a [restriction](limits.md#restrictions), as in `decidedAt`',
   ),
-  offenceAfter: atSomeEnds(WHOLE, 'the highest `sequence` at the moment `offenceAt`'),
   returnedAt: atSomeEnds(
     WHOLE,
     "when the request's unit of a [`resource` limit](limits.md) was returned, since its service answered 401, 403 or 404; not with `offenceAt`",
   ),
-  returnedAfter: atSomeEnds(WHOLE, 'the highest `sequence` at the moment `returnedAt`'),
   waitedMs: atSomeEnds(NUMBER, 'how long [`patience`](limits.md#patience) held the request'),
   retried: atSomeEnds(TRUE, 'the request was sent upstream a second time'),
   tokenRefused: atSomeEnds(

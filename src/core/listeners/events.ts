@@ -78,14 +78,6 @@ export interface RestrictionRecord {
   readonly isCallerUnknown: boolean;
 }
 
-/** When something happened, and after which decision, so that a replay can order both. */
-export interface MomentRecord {
-  /** Milliseconds since the epoch, by the clock of `DecisionRecord.decidedAtMs`. */
-  readonly atMs: number;
-  /** The number of the latest exchange at that time: those with a higher one were decided later. */
-  readonly after: number;
-}
-
 /** The place of an exchange in a trace. Ids are hexadecimal: 32 digits for a trace, 16 for a span. */
 export interface TraceRecord {
   readonly traceId: string;
@@ -103,7 +95,7 @@ export interface ExchangeRecord {
   readonly requestId: string;
   /** When the request's head had arrived, milliseconds since the epoch. */
   readonly arrivedAtMs: number;
-  /** Number of the exchange in this process, from 1 in order of arrival: orders those within a millisecond. */
+  /** Number of the exchange in this process: orders those of one thread within a millisecond. */
   readonly sequence: number;
   readonly protocol: Protocol;
   readonly method: string;
@@ -146,9 +138,9 @@ export interface ExchangeRecord {
    * When it counted towards a restriction, because it ended invalid or with a webhook's 404 (docs/contract.md, 5.1 and 5.3);
    * `null` if it did not.
    */
-  readonly offence: MomentRecord | null;
+  readonly offenceAtMs: number;
   /** When the unit consumed of a resource limit was returned; `null` if it was not. */
-  readonly returned: MomentRecord | null;
+  readonly returnedAtMs: number;
   /** The scope of a service's 429; `null` for other responses. */
   readonly scopeOf429: (typeof SCOPES_OF_429)[number] | null;
   readonly isPreflight: boolean;

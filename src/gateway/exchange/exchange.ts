@@ -75,10 +75,10 @@ export class Exchange {
    * When a restriction or a block refused the request before its limits were checked, by the clock of decisions; 0 if none did.
    */
   restrictedAtMs = 0;
-  /** Set once the status is known, if the exchange counts towards a restriction. */
-  offence: core.MomentRecord | null = null;
-  /** Set once the status is known, if a unit was returned to a resource limit because the upstream denied access. */
-  returned: core.MomentRecord | null = null;
+  /** When the exchange counted towards a restriction; 0 if it did not. */
+  offenceAtMs = 0;
+  /** When a unit was returned to a resource limit because the upstream denied access; 0 if none was. */
+  returnedAtMs = 0;
   /** Set by `startDeadline`: ends the exchange when the client's deadline passes. */
   deadline: core.Timer | null = null;
   /** Set by `identify`: the caller's token; null if only the address is known. */
@@ -122,7 +122,7 @@ export class Exchange {
     this.generation = generation;
     this.snapshot = generation.snapshot;
     this.clock = clock;
-    this.sequence = state.sequence.next();
+    this.sequence = ++state.sequence;
     this.arrivedAtMs = clock.epochMs();
     this.startedAtMs = clock.monotonicMs();
     this.requestId = acceptableRequestId(this.arrival.head.requestId) ?? state.nextRequestId();

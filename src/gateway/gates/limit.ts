@@ -2,6 +2,7 @@ import type { BucketModel, LimitPolicies, LimitRequest } from '../../config/inde
 import { globalLimitRequest, limitRequestFor, sharedUnitsOf } from '../../config/index.ts';
 import type { GatewayError } from '../../core/index.ts';
 import type { Decision, ShadowDecision } from '../../limits/index.ts';
+import { noteRefusal } from '../../process/runtime/index.ts';
 import { type Exchange, limitsConsumedBy } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import type { Hold } from '../held-requests.ts';
@@ -100,7 +101,7 @@ function conclude(
   const nearLimit = units > 0 && remaining * 5 <= units;
   state.limiting.listener.decided({ bucket: name, callerClass, caller, outcome, nearLimit });
   if (!admitted)
-    state.limiting.noteRefusal(limitRequest, decision, {
+    noteRefusal(state.limiting.ignoredRefusals, limitRequest, decision, {
       address: exchange.restrictedKey,
       principal: exchange.token === null ? null : exchange.token.caller.principal,
       isPreflight: exchange.destination.isPreflight,

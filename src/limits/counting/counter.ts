@@ -67,7 +67,6 @@ const CLOCK_STEP_MS = 1_000;
 // Offsets of a stored moment's floats. Initially the clock offsets are 0, which is more than a step from any real one.
 const LAST = 0;
 const STEADY_OFFSET = 1;
-const FIXED_OFFSET = 2;
 export const MOMENT_FLOATS = 3;
 
 /**
@@ -84,37 +83,24 @@ export class Moment {
    */
   steadyOffsetMs = Number.NEGATIVE_INFINITY;
 
-  /**
-   * The offset from the monotonic clock to the wall clock for differences that must be exact. Changes only when the wall clock
-   * steps.
-   */
-  #fixedOffsetMs = Number.NEGATIVE_INFINITY;
-
-  /** `nowMs` in milliseconds since the epoch. The difference between two readings is exactly the difference between their `nowMs`. */
+  /** `nowMs` in milliseconds since the epoch. */
   get steadyEpochMs(): number {
-    return this.steadyEpochOf(this.nowMs);
-  }
-
-  /** Converts another time of the monotonic clock in the same way. */
-  steadyEpochOf(ms: number): number {
-    return Math.floor(ms) + this.#fixedOffsetMs;
+    return this.nowMs + this.steadyOffsetMs;
   }
 
   /** Continues from the moment that another thread stored at this place in `floats`. */
   follow({ floats }: Words, place: number): void {
     this.nowMs = floats[place + LAST] ?? 0;
     this.steadyOffsetMs = floats[place + STEADY_OFFSET] ?? 0;
-    this.#fixedOffsetMs = floats[place + FIXED_OFFSET] ?? 0;
   }
 
   /** Reads the clock, continues from the last stored moment, and stores this one. */
   readAfter(clock: Clock, words: Words, place: number): void {
     this.follow(words, place);
-    const [lastMs, steadyMs, fixedMs] = [this.nowMs, this.steadyOffsetMs, this.#fixedOffsetMs];
+    const [lastMs, steadyMs] = [this.nowMs, this.steadyOffsetMs];
     this.read(clock, lastMs);
     if (this.nowMs !== lastMs) words.setFloat(place + LAST, this.nowMs);
     if (this.steadyOffsetMs !== steadyMs) words.setFloat(place + STEADY_OFFSET, this.steadyOffsetMs);
-    if (this.#fixedOffsetMs !== fixedMs) words.setFloat(place + FIXED_OFFSET, this.#fixedOffsetMs);
   }
 
   /** @param lastMs a lower bound: the clocks of threads agree, but may round differently, and time must not go back */
@@ -124,7 +110,6 @@ export class Moment {
     const offset = this.epochMs - this.nowMs;
     if (offset > this.steadyOffsetMs || offset < this.steadyOffsetMs - CLOCK_STEP_MS)
       this.steadyOffsetMs = offset;
-    if (Math.abs(offset - this.#fixedOffsetMs) > CLOCK_STEP_MS) this.#fixedOffsetMs = offset;
   }
 }
 

@@ -506,16 +506,6 @@ export class MemoryStore implements LimitStore {
     return this.#readMoment().steadyEpochMs;
   }
 
-  /** Converts a time of the monotonic clock to the clock of `decidedAtMs`. */
-  epochMsOf(monotonicMs: number): number {
-    return this.#readMoment().steadyEpochOf(monotonicMs);
-  }
-
-  /** The time of the last decision, on the monotonic clock. */
-  get momentMs(): number {
-    return this.#moment.nowMs;
-  }
-
   /** A reload may change this number; callers keep the keys they hold. */
   set keysPerCaller(max: number) {
     this.#keysPerCaller = max;

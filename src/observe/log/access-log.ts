@@ -174,10 +174,8 @@ export class AccessLine {
     line += record.upstreamMs === null ? 'null' : millis(record.upstreamMs);
     if (record.endpoint !== null) line += `${K.endpoint}${quoted(record.endpoint)}`;
     if (record.scopeOf429 !== null) line += SCOPE[record.scopeOf429];
-    if (record.offence !== null)
-      line += `${K.offenceAt}${record.offence.atMs}${K.offenceAfter}${record.offence.after}`;
-    else if (record.returned !== null)
-      line += `${K.returnedAt}${record.returned.atMs}${K.returnedAfter}${record.returned.after}`;
+    if (record.offenceAtMs > 0) line += `${K.offenceAt}${record.offenceAtMs}`;
+    else if (record.returnedAtMs > 0) line += `${K.returnedAt}${record.returnedAtMs}`;
     if (record.heldMs > 0) line += `${K.waitedMs}${millis(record.heldMs)}`;
     if (record.retried) line += `${K.retried}true`;
     if (record.tokenRefused !== null) line += this.#refusal(record.tokenRefused);

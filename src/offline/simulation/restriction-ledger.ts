@@ -91,9 +91,8 @@ export class RestrictionLedger {
     const fate = this.#fates.get(key);
     this.#fates.delete(key);
     if (fate === 'harmless') return;
-    const { reason, after } = offence;
     if (fate === 'counts') {
-      engine.restricting.offended(request, 'invalid_requests', after);
+      engine.restricting.offended(request, 'invalid_requests');
       return;
     }
     const { outcome } = request;
@@ -102,7 +101,7 @@ export class RestrictionLedger {
     if (outcome === 'undecided' && engine.isRestricting && engine.restricting.refusing(request) !== null)
       return;
     if (offence.isGuessed) this.#unknown.moments++;
-    engine.restricting.offended(request, reason, after);
+    engine.restricting.offended(request, offence.reason);
   }
 
   #keep(request: LoggedRequest, fate: Fate): void {

@@ -6,19 +6,13 @@ import {
   restrictedKey,
 } from '../../config/index.ts';
 import { type Clock, ownString, thisMachine } from '../../core/index.ts';
-import type { Decision, EvictedRestriction, Restriction } from '../../limits/index.ts';
+import type { Decision, Restriction } from '../../limits/index.ts';
 import { isSharedRole, Restrictions } from '../../limits/index.ts';
 import { noteRefusal, Restricting } from '../../process/runtime/index.ts';
 import { networkOfKey } from '../../wire/http/index.ts';
 import type { LoggedRequest } from './log/index.ts';
 
 export type ReplayedKind = Restriction['kind'];
-
-/** The latest request when a restriction began. */
-interface Cause {
-  readonly instance: string;
-  readonly after: number;
-}
 
 /** Maximum offenders counted separately, as in a gateway. */
 const MAX_KEYS = 200_000;
@@ -29,19 +23,10 @@ export class RestrictionReplay {
   readonly #restrictions: Restrictions;
   readonly #sparesCallers: boolean;
   readonly #limits: LimitsModel;
-  /** The cause of each restriction by client: requests that arrived before the restriction began are not refused. */
-  readonly #began = new Map<string, Cause>();
-  #cause: Cause = { instance: '', after: 0 };
 
   constructor(limits: LimitsModel, clock: Clock) {
-    const restricted = (restriction: Restriction) => {
-      const name = nameOf(restriction.kind, restriction.key, restriction.webhook);
-      if (!this.#began.has(name)) this.#began.set(name, this.#cause);
-    };
-    const released = ({ kind, key, webhook }: Restriction) => this.#began.delete(nameOf(kind, key, webhook));
-    const evicted = ({ kind, key, webhook }: EvictedRestriction) =>
-      this.#began.delete(nameOf(kind, key ?? '', webhook));
-    const listener = { restricted, prolonged: () => {}, released, evicted };
+    const nothing = () => {};
+    const listener = { restricted: nothing, prolonged: nothing, released: nothing, evicted: nothing };
     this.#restrictions = new Restrictions({ clock, listener, networkOf: networkOfKey });
     this.#limits = limits;
     this.#sparesCallers = limits.neverRestrict.callers.size > 0;
@@ -62,16 +47,15 @@ export class RestrictionReplay {
     if (this.#restrictions.size === 0) return null;
     const address = restrictedKey(client, this.#limits);
     const webhook = facts?.webhook ?? '';
-    if (this.#refuses(request, 'address', address, '')) return 'address';
-    if (webhook !== '' && this.#refuses(request, 'webhook', address, webhook)) return 'webhook';
+    if (this.#refuses('address', address, '')) return 'address';
+    if (webhook !== '' && this.#refuses('webhook', address, webhook)) return 'webhook';
     const principal = facts?.isCallerUnknown === true ? null : principalOf(request);
-    return principal !== null && this.#refuses(request, 'principal', principal, '') ? 'principal' : null;
+    return principal !== null && this.#refuses('principal', principal, '') ? 'principal' : null;
   }
 
   /** Records a refusal by limits: its caller may have ignored an earlier one. */
   refused(request: LoggedRequest, limitRequest: LimitRequest, decision: Decision): void {
     if (this.#isSpared(request)) return;
-    this.#cause = { instance: request.instance, after: request.sequence };
     noteRefusal(this.#restricting.ignoredRefusals, limitRequest, decision, {
       address: restrictedKey(request.client, this.#limits),
       principal: principalOf(request),
@@ -79,14 +63,8 @@ export class RestrictionReplay {
     });
   }
 
-  /** Records an offence. `after`: the number of the latest request at that time. */
-  offended(
-    request: LoggedRequest,
-    reason: 'invalid_requests' | 'webhook_not_found',
-    after = request.sequence,
-  ): void {
+  offended(request: LoggedRequest, reason: 'invalid_requests' | 'webhook_not_found'): void {
     if (this.#isSpared(request)) return;
-    this.#cause = { instance: request.instance, after };
     const address = restrictedKey(request.client, this.#limits);
     if (reason === 'invalid_requests') this.#restricting.invalidRequests.note(address);
     else this.#restricting.webhookNotFound.note(address, request.facts?.webhook ?? '');
@@ -96,18 +74,8 @@ export class RestrictionReplay {
     this.#restricting.sweep();
   }
 
-  #refuses(
-    { instance, sequence, outcome }: LoggedRequest,
-    kind: ReplayedKind,
-    key: string,
-    webhook: string,
-  ): boolean {
-    const isHeld = this.#restrictions.isRestricted({ kind, key, webhook, reason: 'invalid_requests' });
-    if (!isHeld) return false;
-    const began = this.#began.get(nameOf(kind, key, webhook));
-    const isLater = began === undefined || began.instance !== instance || sequence > began.after;
-    // `patience` held the request, and the restriction began meanwhile.
-    return isLater || outcome === 'restricted';
+  #refuses(kind: ReplayedKind, key: string, webhook: string): boolean {
+    return this.#restrictions.isRestricted({ kind, key, webhook, reason: 'invalid_requests' });
   }
 
   /** Takes from the log who is under `never_restrict`: it contains pseudonyms, which limits.yaml cannot name. */
@@ -134,10 +102,6 @@ function isPreflight({ facts }: LoggedRequest): boolean {
 /** The key of a user or bot, which is never the key of an address. Null if the caller is an address. */
 function principalOf({ callerClass, caller }: LoggedRequest): string | null {
   return callerClass === 'address' ? null : `caller:${caller}`;
-}
-
-function nameOf(kind: ReplayedKind, key: string, webhook: string): string {
-  return `${kind} ${key} ${webhook}`;
 }
 
 /** Maximum senders of each kind counted separately. */

@@ -13,7 +13,6 @@ import {
   randomName,
   readVersion,
   requestIdSource,
-  SharedSequence,
   systemClock,
 } from '../../core/index.ts';
 import { AdminListener } from '../../edge/admin/index.ts';
@@ -352,7 +351,7 @@ class RunningApp implements PlaneApp {
       overload: this.#overload,
       unlistedProxies: this.#unlistedProxies,
       newPermits,
-      sequence: this.#memory.isShared ? new SharedSequence(this.#memory, 'sequence') : undefined,
+      worker: this.#memory.worker,
     });
     return this.#follows(gateway, (part, generation) => part.use(generation));
   }

@@ -1,4 +1,4 @@
-import { everyLimit, type LimitRequest, type LimitsModel } from '../../config/index.ts';
+import { everyLimit, type LimitsModel } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
 import type { Revocations } from '../../identity/auth/index.ts';
 import type * as limits from '../../limits/index.ts';
@@ -25,7 +25,7 @@ import {
   shareRevocations,
   withdrawRestriction,
 } from './replication.ts';
-import { Blocked, noteRefusal, ownersOfCaller, type RefusedSender, Restricting } from './restricting.ts';
+import { Blocked, ownersOfCaller, Restricting } from './restricting.ts';
 import type { SharedStore } from './shared-store.ts';
 
 /** How often expired counters and restrictions are dropped. */
@@ -61,7 +61,6 @@ export class Limiting {
   readonly #restricting: Restricting;
   #buckets: LimitsModel['buckets'] = [];
   readonly #clock: core.TimerClock;
-  readonly #restrictingClock: StoppableClock;
   #sweeper: core.Timer | null = null;
 
   constructor(
@@ -114,13 +113,12 @@ export class Limiting {
     this.#facts = facts;
     this.outlivesRestart = this.shared !== null || dependencies.state?.isWritten === true;
     const voice = this.#isVoice ? listener : SILENT;
-    this.#restrictingClock = new StoppableClock(clock);
-    this.restrictions = this.#makeRestrictions(this.#restrictingClock, voice, dependencies.limitKeys);
+    this.restrictions = this.#makeRestrictions(voice, dependencies.limitKeys);
     this.#feed = this.#makeFeed();
     const maxKeys = tableSizeFor(DEFAULT_MAX_EVENT_KEYS, dependencies.limitKeys);
     const { restrictions } = this;
     this.#restricting = new Restricting({
-      ...{ clock: this.#restrictingClock, randomBytes, memory, restrictions, maxKeys },
+      ...{ clock, randomBytes, memory, restrictions, maxKeys },
       tally: this.#feed,
     });
     if (thread !== null && facts !== null) this.shared?.shareHealth(facts);
@@ -146,20 +144,6 @@ export class Limiting {
     this.blocked = model.blocked === null ? null : new Blocked(model.blocked, model.neverRestrict);
     // Limits may have changed, and restrictions may have been lifted.
     this.shared?.limits.forgetRefusals();
-  }
-
-  /** Counts an offence at the current time, and returns that time, on the clock of `decidedAtMs`. */
-  offend(count: () => void): number {
-    const atMs = this.memory.nowMs();
-    this.#restrictingClock.stopAt(this.memory.momentMs, count);
-    return atMs;
-  }
-
-  /** Records a refusal that was just decided, at the time of that decision if it was made in this process. */
-  noteRefusal(limitRequest: LimitRequest, decision: limits.Decision, sender: RefusedSender): void {
-    const note = () => noteRefusal(this.ignoredRefusals, limitRequest, decision, sender);
-    if (this.shared === null) this.#restrictingClock.stopAt(this.memory.momentMs, note);
-    else note();
   }
 
   /** Shares these revocations with the other gateways, if there are any. */
@@ -207,13 +191,14 @@ export class Limiting {
     return this.#thread?.isMain !== false;
   }
 
-  #makeRestrictions(
-    clock: core.Clock,
-    listener: limits.RestrictionListener,
-    limitKeys: number,
-  ): Restrictions {
+  #makeRestrictions(listener: limits.RestrictionListener, limitKeys: number): Restrictions {
     const facts = this.#facts;
-    const usual = { clock, listener, networkOf: networkOfKey, places: placesForCounters(limitKeys) };
+    const usual = {
+      clock: this.#clock,
+      listener,
+      networkOf: networkOfKey,
+      places: placesForCounters(limitKeys),
+    };
     if (facts === null) return new Restrictions(usual);
     const restrictions = new Restrictions({
       ...usual,
@@ -255,37 +240,6 @@ export function memoryCounters(
 export function followLimits(counters: limits.LocalStore, model: LimitsModel): void {
   counters.share(everyLimit(model));
   counters.keysPerCaller = model.keysPerCaller;
-}
-
-/**
- * A clock that can be stopped while something is counted, so that all parts count it at the time in the log. Otherwise a replay
- * of the log could not know whether it was before or after the end of a window.
- */
-export class StoppableClock implements core.Clock {
-  readonly #clock: core.Clock;
-  #stoppedMs: number | null = null;
-
-  constructor(clock: core.Clock) {
-    this.#clock = clock;
-  }
-
-  epochMs(): number {
-    return this.#clock.epochMs();
-  }
-
-  monotonicMs(): number {
-    return this.#stoppedMs ?? this.#clock.monotonicMs();
-  }
-
-  /** Stops at this time of the monotonic clock while `count` runs. */
-  stopAt(ms: number, count: () => void): void {
-    this.#stoppedMs = ms;
-    try {
-      count();
-    } finally {
-      this.#stoppedMs = null;
-    }
-  }
 }
 
 interface AllowancesDependencies {

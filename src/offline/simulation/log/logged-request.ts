@@ -128,7 +128,7 @@ function built(fields: UncheckedLine, outcome: LoggedOutcome | null): LogLine {
     consumes: draws,
     bucket,
     outcome,
-    facts: restrictionFacts(fields, { status, method, sequence, writtenAtMs }),
+    facts: restrictionFacts(fields, { status, method, writtenAtMs }),
     denied: typeof upstreamMs === 'number' && (status === 401 || status === 403 || status === 404),
   };
 }
@@ -147,18 +147,12 @@ interface RestrictionFacts {
   /** How the request counted towards a restriction; `null` if it did not. */
   readonly offence: Offence | null;
   /** When the unit consumed of a resource limit was returned; `null` if the line does not say. */
-  readonly returned: LoggedMoment | null;
-}
-
-/** A time between the decisions about other requests. */
-interface LoggedMoment {
-  readonly atMs: number;
-  /** The number of the latest request at that time. */
-  readonly after: number;
+  readonly returnedAtMs: number | null;
 }
 
 /** When, and by which rule, a request counted towards a restriction. */
-export interface Offence extends LoggedMoment {
+export interface Offence {
+  readonly atMs: number;
   readonly reason: 'invalid_requests' | 'webhook_not_found';
   /** True if the line, of an earlier version, does not say when: then the time of the line is used. */
   readonly isGuessed: boolean;
@@ -168,7 +162,6 @@ export interface Offence extends LoggedMoment {
 interface CommonFacts {
   readonly status: unknown;
   readonly method: string;
-  readonly sequence: number;
   readonly writtenAtMs: number;
 }
 
@@ -199,36 +192,26 @@ function outcomeBefore({
 function restrictionFacts(rare: UncheckedLine, common: CommonFacts): RestrictionFacts | null {
   const { restricted, preflight, spared, webhook } = rare;
   const offence = offenceOf(rare, common);
-  const returned = momentOf(rare.returnedAt, rare.returnedAfter, common);
+  const returnedAtMs = isMoment(rare.returnedAt, common.writtenAtMs) ? rare.returnedAt : null;
   const isRestricted = isAccessValue('restricted', restricted);
   const isPreflight = preflight === true;
   const isSpared = spared === true;
   const name = isAccessValue('webhook', webhook) ? webhook : '';
-  if (!isRestricted && !isPreflight && !isSpared && name === '' && offence === null && returned === null)
+  if (!isRestricted && !isPreflight && !isSpared && name === '' && offence === null && returnedAtMs === null)
     return null;
   const restrictedBy = isRestricted ? restricted : null;
   const isCallerUnknown = rare.callerUnknown === true;
-  return { restrictedBy, isCallerUnknown, isPreflight, isSpared, webhook: name, offence, returned };
+  return { restrictedBy, isCallerUnknown, isPreflight, isSpared, webhook: name, offence, returnedAtMs };
 }
 
 function offenceOf(rare: UncheckedLine, common: CommonFacts): Offence | null {
-  const { grpcStatus, preflight } = rare;
-  const { status, sequence, writtenAtMs } = common;
+  const { grpcStatus, preflight, offenceAt } = rare;
+  const { status, writtenAtMs } = common;
   const isNotFound = status === 404 || grpcStatus === RpcCode.notFound;
   const reason = isNotFound ? 'webhook_not_found' : 'invalid_requests';
-  const moment = momentOf(rare.offenceAt, rare.offenceAfter, common);
-  if (moment !== null) return { reason, ...moment, isGuessed: false };
+  if (isMoment(offenceAt, writtenAtMs)) return { reason, atMs: offenceAt, isGuessed: false };
   const isOld = preflight !== true && mayBeOld(common);
-  return isOld ? { reason, atMs: writtenAtMs, after: sequence, isGuessed: true } : null;
-}
-
-function momentOf(
-  atMs: unknown,
-  after: unknown,
-  { sequence, writtenAtMs }: CommonFacts,
-): LoggedMoment | null {
-  if (!isMoment(atMs, writtenAtMs) || !isAccessValue('offenceAfter', after) || after < sequence) return null;
-  return { atMs, after };
+  return isOld ? { reason, atMs: writtenAtMs, isGuessed: true } : null;
 }
 
 /**

@@ -11,7 +11,6 @@ interface LaterEvent {
    */
   readonly kind: 'refund' | 'end' | 'offence';
   readonly decidedAtMs: number;
-  /** An offence has the number of the latest request at that time plus 0.5, which places it before the next request. */
   readonly sequence: number;
   readonly request: LoggedRequest;
 }
@@ -89,14 +88,11 @@ function hold(held: LogEvent[], request: LoggedRequest, withEnds: boolean): void
   const offence = facts?.offence ?? null;
   if (denied) {
     // If the line says when the offence counted, the unit was returned just before.
-    const moment = offence === null || offence.isGuessed ? (facts?.returned ?? null) : offence;
-    const at = moment
-      ? { decidedAtMs: moment.atMs, sequence: moment.after + 0.25 }
-      : { decidedAtMs: Math.max(decidedAtMs, writtenAtMs), sequence };
-    held.push({ kind: 'refund', request, ...at });
+    const saidAtMs = offence === null || offence.isGuessed ? (facts?.returnedAtMs ?? null) : offence.atMs;
+    const atMs = saidAtMs ?? Math.max(decidedAtMs, writtenAtMs);
+    held.push({ kind: 'refund', decidedAtMs: atMs, sequence, request });
   }
-  if (offence !== null)
-    held.push({ kind: 'offence', decidedAtMs: offence.atMs, sequence: offence.after + 0.5, request });
+  if (offence !== null) held.push({ kind: 'offence', decidedAtMs: offence.atMs, sequence, request });
 }
 
 function inOrder(one: LogEvent, other: LogEvent): number {

@@ -13,7 +13,7 @@ const INVALID = `${OFF}invalid_requests: { limit: 2/10s, restrict_for: 5s }\n`;
 /** A line of a request that counts at its end. */
 function offence(ms: number, change: Change = {}): string {
   const line = JSON.parse(logLine(ms, { status: 401, upstreamMs: null, ...change }));
-  return `${JSON.stringify({ ...line, offenceAt: START + ms, offenceAfter: line.sequence })}\n`;
+  return `${JSON.stringify({ ...line, offenceAt: START + ms })}\n`;
 }
 
 const UNDECIDED = { decision: undefined, bucket: undefined, status: 429, upstreamMs: null };
@@ -56,15 +56,6 @@ test('an address on more than a hundred webhooks at once is refused everywhere',
     (await replay(limits, ...dead(count), elsewhere())).restrictions.after;
   expect(await refused(100)).toEqual(NONE);
   expect(await refused(101)).toMatchObject({ requests: 1, addresses: 1 });
-});
-
-test('what had come before a restriction began passes it', async () => {
-  const line = JSON.parse(offence(10));
-  const at = (ms: number, sequence: number) => logLine(ms, { sequence });
-  const last = `${JSON.stringify({ ...line, sequence: 900, offenceAfter: 950 })}\n`;
-  const others = [at(10, 940), at(10, 951), at(20, 941), at(20, 952)];
-  const report = await replay(INVALID, offence(0), offence(1), last, ...others);
-  expect(report.refused.after).toBe(2);
 });
 
 test('what a restriction refuses does not count, nor what limits refuse for others', async () => {
@@ -169,12 +160,7 @@ test('lines of earlier versions count when they were written', async () => {
 
 test('an offence at a moment that cannot be is not believed', async () => {
   const line = JSON.parse(offence(0));
-  const wrong = [
-    { offenceAt: START + 1e9 },
-    { offenceAfter: 0 },
-    { offenceAt: 'now' },
-    { offenceAfter: 1.5 },
-  ];
+  const wrong = [{ offenceAt: START + 1e9 }, { offenceAt: 'now' }];
   const lines = wrong.map(change => `${JSON.stringify({ ...line, status: 200, ...change })}\n`);
   expect((await replay(INVALID, ...lines, logLine(1), logLine(2))).refused.after).toBe(0);
 });

@@ -161,25 +161,17 @@ test('a unit that a denied request drew is returned when it ended', async () => 
   expect(refused(rows)).toBe(1);
 });
 
-test('a unit is returned at the moment at which its request counted, if the log tells', async () => {
+test.each([
+  [403, 'offenceAt'],
+  [404, 'returnedAt'],
+])('a unit that a %i drew is returned at the moment that the log tells by %s', async (status, at) => {
   const limits = LIMITS.replace('user: 2/5s', 'user: 100/5s, resource: 2/5s');
-  const denied = { status: 403, time: new Date(START + 100).toISOString(), offenceAt: START + 50 };
-  const first = line(0, { ...denied, sequence: 1, offenceAfter: 3 });
-  const others = [line(10, { sequence: 2 }), line(50, { sequence: 3 }), line(50, { sequence: 4 })];
-  // The third comes before the first is denied, the fourth after, in the same millisecond.
-  expect(refused(await replay([[first, ...others].join('')], { limits }))).toBe(1);
-  const late = line(0, { ...denied, sequence: 1, offenceAfter: 4 });
-  expect(refused(await replay([[late, ...others].join('')], { limits }))).toBe(2);
-});
-
-test('a unit that a 404 drew is returned at the moment that the log tells', async () => {
-  const limits = LIMITS.replace('user: 2/5s', 'user: 100/5s, resource: 2/5s');
-  const denied = { status: 404, time: new Date(START + 100).toISOString(), returnedAt: START + 50 };
-  const others = [line(10, { sequence: 2 }), line(50, { sequence: 3 }), line(50, { sequence: 4 })];
-  const first = line(0, { ...denied, sequence: 1, returnedAfter: 3 });
-  expect(refused(await replay([[first, ...others].join('')], { limits }))).toBe(1);
-  const late = line(0, { ...denied, sequence: 1, returnedAfter: 4 });
-  expect(refused(await replay([[late, ...others].join('')], { limits }))).toBe(2);
+  const denied = { status, time: new Date(START + 100).toISOString(), [at]: START + 50 };
+  // The third comes before the first is denied, the fourth after, and both before the line of the first.
+  const lines = [line(0, denied), line(10), line(49), line(51)];
+  expect(refused(await replay([lines.join('')], { limits }))).toBe(1);
+  const late = line(0, { ...denied, [at]: START + 60 });
+  expect(refused(await replay([[late, ...lines.slice(1)].join('')], { limits }))).toBe(2);
 });
 
 test('a new word that the log shows as a pseudonym is said to be unanswered', async () => {

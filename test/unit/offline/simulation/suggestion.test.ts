@@ -325,7 +325,6 @@ describe('the rules of restrictions', () => {
       const ms = i === 0 ? 0 : 60_001 + i;
       const counted = {
         offenceAt: LOG_START_MS + ms,
-        offenceAfter: 1_000_000,
         status: 401,
         upstreamMs: undefined,
       };

@@ -14,7 +14,7 @@ import {
   type Quota,
   type Restricted,
 } from '../../../../src/limits/index.ts';
-import { Limiting, type ThreadPart } from '../../../../src/process/runtime/index.ts';
+import { Limiting, noteRefusal, type ThreadPart } from '../../../../src/process/runtime/index.ts';
 import { FactsHub, LinkedFacts } from '../../../../src/process/workers/facts-hub.ts';
 import { linkInThread, type PacketLink } from '../../../../src/process/workers/link.ts';
 import { Random } from '../../../support/random.ts';
@@ -207,9 +207,7 @@ class History {
   #invalid(at: number, key: string): void {
     const whom = { kind: 'address', key, webhook: '', reason: 'invalid_requests' } as const;
     if (this.model.restriction(whom, this.#nowMs) !== null) return;
-    const { counts, isDead } = this.#do(at, limiting =>
-      limiting.offend(() => limiting.invalidRequests.note(key)),
-    );
+    const { counts, isDead } = this.#do(at, limiting => limiting.invalidRequests.note(key));
     const rule = this.#snapshot.limits.invalidRequests;
     if (counts && rule !== null) this.model.offend(whom, rule, this.#nowMs, isDead);
   }
@@ -217,9 +215,7 @@ class History {
   #webhookNotFound(at: number, key: string, webhook: string): void {
     const whom = { kind: 'webhook', key, webhook, reason: 'webhook_not_found' } as const;
     if (this.model.restriction(whom, this.#nowMs) !== null) return;
-    const { counts, isDead } = this.#do(at, limiting =>
-      limiting.offend(() => limiting.webhookNotFound.note(key, webhook)),
-    );
+    const { counts, isDead } = this.#do(at, limiting => limiting.webhookNotFound.note(key, webhook));
     const rule = this.#snapshot.limits.webhookNotFound;
     if (counts && rule !== null) this.model.offend(whom, rule, this.#nowMs, isDead);
   }
@@ -252,7 +248,7 @@ class History {
     sender: { address: string; principal: string | null },
   ): void {
     const { limiting } = this.#worker(at);
-    limiting.noteRefusal(asked, decision, { ...sender, isPreflight: false });
+    noteRefusal(limiting.ignoredRefusals, asked, decision, { ...sender, isPreflight: false });
     const { caller, main, set } = asked;
     const limit = decision.role && set[decision.role];
     const rule = this.#snapshot.limits.ignoredRefusals;
