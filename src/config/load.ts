@@ -242,7 +242,7 @@ async function loadFile(path: string, env: Environment): Promise<Loaded> {
   // Read once: it may be a pipe, such as <(git show HEAD:limits.yaml).
   const file = await ConfigFile.read(path, env, new Readings(), schemas.limitsSecrecy);
   if (file.value === undefined && file.hasErrors) return { kind: 'invalid', diagnostics: file.diagnostics };
-  if (holdsLimits(file.value)) return checked(compile.limitsIn([file]));
+  if (holdsLimits(file.value)) return checked(compile.readLimitsIn([file]));
   const config = await loadConfig(path, { env, generation: 1, mayLackSecrets: true });
   return config.ok
     ? { kind: 'configuration', file: path, config }

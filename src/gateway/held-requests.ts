@@ -10,7 +10,7 @@ const MAX_HELD = 1_000;
 const GRACE_MS = 5;
 
 /** A request to hold. */
-export interface Holding {
+export interface HoldableRequest {
   readonly limitRequest: LimitRequest;
   /** How long it may be held, in total. */
   readonly patienceMs: number;
@@ -18,7 +18,7 @@ export interface Holding {
 }
 
 /** A request that waits for a counter to have room. */
-interface Held extends Holding {
+interface Held extends HoldableRequest {
   readonly sinceMs: number;
   readonly over: (decision: Decision | null) => void;
   readonly failed: (fault: unknown) => void;
@@ -70,7 +70,10 @@ export class HeldRequests {
   }
 
   /** Holds the request behind others that wait for one of its counters. Returns `null` if there are none, or no room. */
-  behindOthers<Result>(holding: Holding, conclude: (decision: Decision) => Result): Hold<Result> | null {
+  behindOthers<Result>(
+    holding: HoldableRequest,
+    conclude: (decision: Decision) => Result,
+  ): Hold<Result> | null {
     if (this.#count === 0) return null;
     for (const key of lineKeys(holding.limitRequest)) {
       const line = this.#lines.get(key);
@@ -81,7 +84,7 @@ export class HeldRequests {
 
   /** Holds a request that was just refused. Returns `null` if its wait is too long, or there is no room. */
   afterRefusal<Result>(
-    holding: Holding,
+    holding: HoldableRequest,
     decision: Decision,
     conclude: (decision: Decision) => Result,
   ): Hold<Result> | null {
@@ -91,7 +94,11 @@ export class HeldRequests {
     return hold;
   }
 
-  #hold<Result>(holding: Holding, line: Line, conclude: (decision: Decision) => Result): Hold<Result> | null {
+  #hold<Result>(
+    holding: HoldableRequest,
+    line: Line,
+    conclude: (decision: Decision) => Result,
+  ): Hold<Result> | null {
     const { caller } = holding.limitRequest;
     if (this.#inLine.take(line.key, Number.POSITIVE_INFINITY, line.units) !== null) return null;
     if (this.#permits.take(caller, MAX_HELD, MAX_HELD_PER_CALLER) !== null) {

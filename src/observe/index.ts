@@ -13,7 +13,7 @@ export {
   type CertificateView,
   type Ending,
   type EndpointsView,
-  joined,
+  joinedLevels,
   type LabelModel,
   type Levels,
   type RouteLabels,

@@ -30,7 +30,7 @@ interface Backend {
  * - `GET /app/`: a page that signs users in and calls
  */
 export async function startBackend(port: number, clock: Clock): Promise<Backend> {
-  const messages = new Messages(clock);
+  const messages = new ChatMessages(clock);
   const server = createServer((request, response) => {
     answer(request, response, messages).catch(() => response.destroy());
   });
@@ -39,7 +39,11 @@ export async function startBackend(port: number, clock: Clock): Promise<Backend>
   return { port: (server.address() as AddressInfo).port, close: () => close(server) };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, messages: Messages): Promise<void> {
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  messages: ChatMessages,
+): Promise<void> {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://backend');
   const number = (name: string, usual: number, max: number): number =>
     Math.min(Math.max(Math.trunc(Number(searchParams.get(name) ?? usual)) || 0, 0), max);
@@ -56,7 +60,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, messag
 async function responseMessages(
   request: IncomingMessage,
   response: ServerResponse,
-  messages: Messages,
+  messages: ChatMessages,
   channelId: string,
 ): Promise<void> {
   if (request.method !== 'POST') return sendJson(response, 200, messages.list(channelId));
@@ -178,7 +182,7 @@ const MAX_MESSAGES = 100;
 const MAX_CHANNELS = 100;
 
 /** Channels and their messages, in memory. The first message creates its channel. */
-export class Messages {
+export class ChatMessages {
   readonly #clock: Clock;
   readonly #channels = new Map<string, Message[]>();
   #lastId = 0;

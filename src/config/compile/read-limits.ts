@@ -78,11 +78,11 @@ async function readAll(
 ): Promise<ReadLimits> {
   const files: ConfigFile[] = [];
   for (const path of paths) files.push(await ConfigFile.read(path, environment, readings, limitsSecrecy));
-  return limitsIn(files);
+  return readLimitsIn(files);
 }
 
 /** Validates files that were already read. */
-export function limitsIn(files: readonly ConfigFile[]): ReadLimits {
+export function readLimitsIn(files: readonly ConfigFile[]): ReadLimits {
   const [only, ...others] = files;
   if (only !== undefined && others.length === 0 && holdsGateway(only)) {
     only.add([], `this is a gateway.yaml: ${limitsNamedIn(only)}`);

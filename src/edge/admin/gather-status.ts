@@ -233,7 +233,7 @@ function gatherBuckets({ limits, labels }: Snapshot, recent: Recent): BucketStat
   return labels.buckets.map(({ bucket, callerClass }) => ({
     bucket,
     class: callerClass,
-    limits: limitsIn(buckets.get(bucket) ?? withoutBucket, callerClass),
+    limits: limitStatusesOf(buckets.get(bucket) ?? withoutBucket, callerClass),
     ...recent.decisions.of(bucket, callerClass),
     callersNearLimit: near.get(whereOf({ bucket, callerClass }))?.length ?? 0,
   }));
@@ -243,7 +243,7 @@ function whereOf({ bucket, callerClass }: Pick<TopCaller, 'bucket' | 'callerClas
   return `${callerClass} ${bucket}`;
 }
 
-function limitsIn({ sets, rollout }: LimitSource, callerClass: string): LimitStatus[] {
+function limitStatusesOf({ sets, rollout }: LimitSource, callerClass: string): LimitStatus[] {
   const set = sets.of(callerClass);
   const percent = rollout?.share.percent ?? 100;
   // A roll-out applies to the limits of the bucket, not the global limit.

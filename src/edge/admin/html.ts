@@ -142,10 +142,10 @@ function isEmpty(part: HtmlPart): boolean {
   return part === '' || (Array.isArray(part) && part.length === 0);
 }
 
-export type Fact = readonly [name: string, value: HtmlPart];
+export type NamedValue = readonly [name: string, value: HtmlPart];
 
 /** A table with a heading and a value in each row that applies. Line feeds in values become line breaks. */
-export function factTable(rows: readonly (Fact | false)[]): Html {
+export function factTable(rows: readonly (NamedValue | false)[]): Html {
   const lines = rows
     .filter(row => row !== false)
     .map(([name, value]) => html`<tr><th scope="row">${name}</th><td>${lined(value)}</td></tr>\n`);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { areWorkersShown, exceedsMemory, memoryInWords, workersInWords } from '../../config/index.ts';
 import { formatDuration } from '../../core/index.ts';
-import type { Fact, HtmlPart } from './html.ts';
+import type { HtmlPart, NamedValue } from './html.ts';
 import { factTable, Html, html, lined, listTable, momentHtml, SCRIPT, STYLE, section, span } from './html.ts';
 import { bucketSection, callerSections, concurrencySection } from './limit-sections.ts';
 import type { GatewayStatus } from './status.ts';
@@ -94,7 +94,7 @@ function configurationSection({
       ...notInUse(now, atMs),
       ['Process started', momentHtml(startedAtMs, atMs)],
       ['Node.js', node],
-      ...(areWorkersShown(workers) ? [['Workers', workersInWords(workers)] satisfies Fact] : []),
+      ...(areWorkersShown(workers) ? [['Workers', workersInWords(workers)] satisfies NamedValue] : []),
       ['Memory with all caps full', memoryHtml(memory)],
       ['Client connections', traffic.connections],
       ['Requests in flight', traffic.requestsInFlight],
@@ -130,8 +130,8 @@ function resultOf(reload: GatewayStatus['configuration']['reloads'][number]): st
 function notInUse(
   { waiting, pendingRestart, lastFailure }: GatewayStatus['configuration'],
   nowMs: number,
-): Fact[] {
-  const facts: Fact[] = pendingRestart.map(({ key, running, wanted }) => [
+): NamedValue[] {
+  const facts: NamedValue[] = pendingRestart.map(({ key, running, wanted }) => [
     'Waiting for a restart',
     `${key}: ${running} is running, ${wanted} is configured`,
   ]);
@@ -156,7 +156,7 @@ function notInUse(
 function proxySection({ unlistedProxies: all, atMs }: GatewayStatus): Html | string {
   if (all.length === 0) return '';
   const since = (moment: number) => [html`<br>since `, momentHtml(moment, atMs)];
-  const rows = all.map(({ address, sinceMs, message }): Fact => [address, [message, since(sinceMs)]]);
+  const rows = all.map(({ address, sinceMs, message }): NamedValue => [address, [message, since(sinceMs)]]);
   return section('Proxies missing in trusted_proxies', factTable(rows));
 }
 
@@ -178,7 +178,7 @@ function providerSections({ providers, atMs }: GatewayStatus): readonly Html[] {
 function revocationFacts(
   { notBeforeMs, subjects, sessions, keptForSeconds, keptBy, outliveRestart }: Revocations,
   nowMs: number,
-): (Fact | false)[] {
+): (NamedValue | false)[] {
   const kept = `for ${formatDuration(keptForSeconds * 1_000)} (${keptBy})`;
   return [
     ['Tokens refused if older than', notBeforeMs === null ? 'no moment' : momentHtml(notBeforeMs, nowMs)],
@@ -221,7 +221,7 @@ function logSection({ log: { linesDropped, trouble }, atMs }: GatewayStatus): Ht
 function certificateSection({ certificates: all, atMs }: GatewayStatus): Html | string {
   if (all.length === 0) return '';
   const rows = all.map(
-    ({ listener, certificate, notAfterMs }): Fact => [
+    ({ listener, certificate, notAfterMs }): NamedValue => [
       `${listener}: ${certificate}`,
       ['valid until ', momentHtml(notAfterMs, atMs)],
     ],

@@ -65,11 +65,11 @@ export function defaultMaxKeyspaces(counters: number): number {
  * each would otherwise forget the other configuration's limits with their counters, again and again.
  */
 export function mostLimits(counters: number): number {
-  return limitsIn(defaultMaxKeyspaces(counters));
+  return limitCountOf(defaultMaxKeyspaces(counters));
 }
 
 /** Maximum limits of a configuration with this many keyspaces. */
-export function limitsIn(keyspaces: number): number {
+export function limitCountOf(keyspaces: number): number {
   return Math.floor(keyspaces / 2);
 }
 

@@ -4,7 +4,7 @@ import {
   COUNTER_WORDS,
   type CounterTable,
   keyspaceNumber,
-  limitsIn,
+  limitCountOf,
   loadCounter,
   saveCounter,
 } from './counter-table.ts';
@@ -98,7 +98,7 @@ export class Keyspaces {
 
   /** Throws an error if a configuration has too many limits. Those of one identity count once. */
   check(limits: readonly Limit[]): void {
-    const most = limitsIn(this.#table.maxKeyspaces);
+    const most = limitCountOf(this.#table.maxKeyspaces);
     if (eachOnce(limits).length > most) throw tooMany(most);
   }
 

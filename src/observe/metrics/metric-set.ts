@@ -205,7 +205,7 @@ export interface MetricGrowth {
 export type Levels = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
 /** Merges the values of several threads. */
-export function joined(levels: readonly Levels[]): Promise<Levels> {
+export function joinedLevels(levels: readonly Levels[]): Promise<Levels> {
   return AggregatorRegistry.aggregate([...levels]).getMetricsAsJSON();
 }
 

@@ -1,6 +1,6 @@
 import { finishedWithin, type TimerClock, type UnlistedProxy } from '../../core/index.ts';
 import type { InFlightCount } from '../../limits/index.ts';
-import { joined, type Levels, type ObservationGrowth, type WorkerView } from '../../observe/index.ts';
+import { joinedLevels, type Levels, type ObservationGrowth, type WorkerView } from '../../observe/index.ts';
 import type { EndpointsState } from '../../upstream/index.ts';
 
 /** How often a worker reports unprompted. */
@@ -124,7 +124,7 @@ export class WorkerReports {
 
   async #joinGone(): Promise<void> {
     const count = this.#gone.length;
-    if (count > 1) this.#gone = [await joined(this.#gone), ...this.#gone.slice(count)];
+    if (count > 1) this.#gone = [await joinedLevels(this.#gone), ...this.#gone.slice(count)];
   }
 
   get connections(): number {

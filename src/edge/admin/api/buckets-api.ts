@@ -221,8 +221,8 @@ function limitsOfClient(
   className: ClassName,
 ): CountedLimit[] {
   return [
-    ...limitsIn(null, global.of(className)),
-    ...buckets.flatMap(bucket => limitsIn(bucket, limitsFor(bucket, key).exemptSets.of(className))),
+    ...countedLimitsOf(null, global.of(className)),
+    ...buckets.flatMap(bucket => countedLimitsOf(bucket, limitsFor(bucket, key).exemptSets.of(className))),
   ];
 }
 
@@ -239,7 +239,7 @@ function partOf({ value, group }: Question): string {
   return group === null ? (value ?? '') : groupCounterKey(group, value ?? '');
 }
 
-function limitsIn(bucket: BucketModel | null, set: LimitSet): CountedLimit[] {
+function countedLimitsOf(bucket: BucketModel | null, set: LimitSet): CountedLimit[] {
   const view = (limits: LimitsByRole, isInShadow: boolean) =>
     [limits.global, limits.caller, limits.resource]
       .filter(limit => limit !== null)

@@ -13,7 +13,7 @@ import type {
 import { ErrorCode, Http2Fault, Liveness, ServerSession } from '../../../wire/http2/index.ts';
 import { type Holder, type Holding, KEEPING_BYTES, STREAM_BYTES } from '../buffered.ts';
 import type { Accepted, ClientConnection, ConnectedClient, ListenerState } from '../client-connection.ts';
-import { Http2Downstream, type SessionSide } from './http2-downstream.ts';
+import { type DownstreamConnection, Http2Downstream } from './http2-downstream.ts';
 import { HeadReader } from './http2-request-head.ts';
 
 /** An idle connection is kept this much longer than announced, to serve a request sent at the last moment. */
@@ -46,7 +46,7 @@ type Http2Phase =
   | 'closing';
 
 /** A client's connection over HTTP/2: a session of streams, each of which is one exchange. */
-export class Http2Connection implements ClientConnection, SessionSide, ServerSessionOwner, Holder {
+export class Http2Connection implements ClientConnection, DownstreamConnection, ServerSessionOwner, Holder {
   readonly socket: Socket;
   readonly client: ConnectedClient;
   readonly memory: ConnectionMemory;

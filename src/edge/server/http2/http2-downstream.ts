@@ -22,7 +22,7 @@ const MAX_STATUS = 599;
 const WAITING_BYTES = 65_536;
 
 /** The connection of a stream, as the stream uses it. */
-export interface SessionSide {
+export interface DownstreamConnection {
   readonly gateway: Gateway;
   readonly client: ConnectedClient;
   readonly memory: ConnectionMemory;
@@ -71,7 +71,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
   /** The body; `null` if there is none, or if its end is ambiguous. */
   readonly requestBody: StreamBody | null;
   readonly exchange: Exchange;
-  readonly #connection: SessionSide;
+  readonly #connection: DownstreamConnection;
   #response: ResponsePhase = 'none';
   /** Names of the response's fields that the upstream sent as never indexed. */
   #neverIndexedBack: core.FieldNames = NO_NAMES;
@@ -85,7 +85,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
   #waits: StreamWaits | null = null;
 
   /** Begins an exchange. */
-  constructor(connection: SessionSide, stream: ServerStream, head: Http2RequestHead) {
+  constructor(connection: DownstreamConnection, stream: ServerStream, head: Http2RequestHead) {
     this.method = head.method;
     this.target = head.target;
     this.fields = head.fields;

@@ -223,7 +223,7 @@ export class RedisStore implements LimitStore {
           this.#undoShared(question, replies);
         }
         const hasLease = isAdmitted && own?.hasLease === true;
-        resolve(this.#by('redis', this.#withPlace(joined(own, replies), question, hasLease)));
+        resolve(this.#by('redis', this.#withPlace(joinedDecision(own, replies), question, hasLease)));
       });
     };
     if (!isOfCaller) {
@@ -401,7 +401,7 @@ function partOf({ role }: Limit, { main, group }: Question): string {
 }
 
 /** Joins the decisions. On admission the header fields describe the caller's limit, or the resource's if the bucket has no other. */
-function joined(own: ScriptResponse | null, replies: readonly SharedReply[]): Decision {
+function joinedDecision(own: ScriptResponse | null, replies: readonly SharedReply[]): Decision {
   const last = replies.at(-1);
   if (last !== undefined && !last.response.decision.admitted) return last.response.decision;
   const decisions = [...(own === null ? [] : [own.decision]), ...replies.map(decisionOf)];

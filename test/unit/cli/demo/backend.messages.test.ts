@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { Messages } from '../../../../src/cli/demo/backend.ts';
+import { ChatMessages } from '../../../../src/cli/demo/backend.ts';
 
 const clock = { epochMs: () => 1_767_225_600_000, monotonicMs: () => 0 };
 
 describe('the demo’s messages', () => {
   it('are listed by channel, oldest first', () => {
-    const messages = new Messages(clock);
+    const messages = new ChatMessages(clock);
     messages.post('a', 'one');
     messages.post('b', 'other');
     messages.post('a', 'two');
@@ -17,7 +17,7 @@ describe('the demo’s messages', () => {
   });
 
   it('are kept up to 100 in a channel', () => {
-    const messages = new Messages(clock);
+    const messages = new ChatMessages(clock);
     for (let i = 1; i <= 101; i++) messages.post('a', `${i}`);
     expect(messages.list('a').map(message => message.text)).toEqual(
       Array.from({ length: 100 }, (_, i) => `${i + 2}`),
@@ -25,7 +25,7 @@ describe('the demo’s messages', () => {
   });
 
   it('are forgotten with the channel that rested longest when there are more than 100', () => {
-    const messages = new Messages(clock);
+    const messages = new ChatMessages(clock);
     for (let i = 1; i <= 100; i++) messages.post(`channel ${i}`, 'text');
     messages.post('channel 1', 'used again');
     messages.post('one more', 'text');
