@@ -153,7 +153,9 @@ class RestingConnections {
     const at = this.#resting.findIndex(({ sinceMs }) => sinceMs > dueMs);
     const rested = this.#resting.splice(0, at < 0 ? this.#resting.length : at);
     for (const { connection } of rested) if (connection.open) this.#release(connection);
-    const next = this.#resting[0];
+    // A pool that has closed its connections needs no timer.
+    this.#resting = this.#resting.filter(({ connection }) => connection.open);
+    const [next] = this.#resting;
     if (next !== undefined) this.#wakeIn(Math.max(STEP_MS, next.sinceMs - dueMs));
   }
 }

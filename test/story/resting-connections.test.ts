@@ -97,6 +97,26 @@ describe('late bytes after a response without a body reach no client, and end th
 });
 
 describe('a connection that rests', () => {
+  test('sets no timer once its pool is closed', async () => {
+    const time = new FrozenClock();
+    const upstream = await startUpstream(exchange => exchange.send(NO_CONTENT));
+    let timers = 0;
+    const after = (ms: number, run: () => void) => {
+      timers++;
+      return time.after(ms, run);
+    };
+    const { every, cancel, signalAfter } = time;
+    const hands = { epochMs: () => time.epochMs(), monotonicMs: () => time.monotonicMs() };
+    const pool = poolTo(upstream.port, {}, undefined, { ...hands, after, every, cancel, signalAfter });
+    await ask(pool);
+    time.advance(60);
+    await ask(pool);
+    await pool.close();
+    const before = timers;
+    await pass(time, 125);
+    expect(timers).toBe(before);
+  });
+
   test.each(BODILESS)('is used again later: %s', async (_, request, response) => {
     const clock = new FrozenClock(Date.now());
     const { upstream, client } = await front(late(response), {}, clock);
