@@ -65,7 +65,7 @@ test('every operation answers as /openapi.json says, which is a valid document',
     hash: running.hash,
     files: running.files,
     gateway: { timeouts: { client_body: expect.any(String) } },
-    limits: { global: limits.global, invalid_requests: { shadow: false }, window_slack: '20ms' },
+    limits: { global: limits.global, invalid_requests: limits.invalid_requests, window_slack: '20ms' },
   });
   expect((await api.call('GET', '/api/explain?method=GET&path=/a')).status).toBe(200);
   expect((await api.call('GET', '/api/upstreams')).body).toMatchObject({
