@@ -69,7 +69,7 @@ function whatRuns(
   const folder = demoFolder();
   return `\
   gateway   ${api}${insteadOf(gateway)}
-            configured by ${folder}/gateway.yaml and limits.yaml beside it
+            configured by ${folder}/gateway.yaml and limits.yaml next to it
   provider  ${issuer}/realms/demo${insteadOf(provider)}
             ${aboutProvider(kind, issuer)}
             with the users alice / wonderland and bob / builder
