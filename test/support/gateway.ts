@@ -59,7 +59,7 @@ export async function writeGatewayConfig(settings: GatewaySettings): Promise<str
     ...settings.config,
     // Tables of keys are reserved at the start: 150 MB and several garbage collections for the default of a million. A machine that
     // is busy with other tests makes the loop late, for which the default would refuse requests.
-    caps: Object.assign({ limit_keys: 10_000, event_loop_delay: 'off' }, settings.config?.['caps']),
+    caps: Object.assign({ limit_keys: 2_000, event_loop_delay: 'off' }, settings.config?.['caps']),
   };
   const path = join(folder, 'gateway.yaml');
   await writeFile(path, stringify(config));
