@@ -188,7 +188,7 @@ test.each<[string, ConfigPart]>([
       await attack(gateway);
       most = Math.max(most, await held(gateway));
     }
-    await waitFor(`some of the ${name} end`, async () => {
+    await gateway.time.advanceUntil(`some of the ${name} end`, async () => {
       most = Math.max(most, await held(gateway));
       return (await ended(gateway)) > before;
     });
