@@ -2,7 +2,7 @@ import { type ByteStream, inNextTurn, type TimerClock } from '../core/index.ts';
 import type { OutgoingRequest } from '../wire/http1/index.ts';
 import { type Connect, connectorFor } from './connect.ts';
 import { Pool, type PoolSystem } from './pool.ts';
-import type { CallSink, TransportCall, UpstreamOptions } from './transport.ts';
+import type { CallSink, ConnectionOwner, TransportCall, UpstreamOptions } from './transport.ts';
 import { type ConnectionShare, UpstreamConnection } from './upstream-connection.ts';
 
 /**
@@ -16,6 +16,8 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
   /** The most recently used connection comes last. */
   #idle: UpstreamConnection[] = [];
   readonly #resting: RestingConnections;
+  /** Idle connections that belong to a client's connection each. */
+  readonly #owned = new Map<ConnectionOwner, UpstreamConnection>();
   /** Connections that have switched to another protocol, and left the pool. */
   #switched = 0;
 
@@ -31,9 +33,22 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
   }
 
   override send(request: OutgoingRequest, sink: CallSink): TransportCall {
+    const owned = this.#owned.size === 0 ? undefined : this.#takeOwned(sink);
+    if (owned !== undefined) return owned.carry(request, sink);
     // A connection to be switched to another protocol never comes back: those in use stay for others.
     const connection = request.upgrade === 'none' ? (this.#idle.pop() ?? this.#open()) : this.#open();
     return connection.carry(request, sink);
+  }
+
+  override holdsFor(owner: ConnectionOwner): boolean {
+    return this.#owned.has(owner);
+  }
+
+  #takeOwned({ owner }: CallSink): UpstreamConnection | undefined {
+    if (owner === null || owner === undefined) return undefined;
+    const connection = this.#owned.get(owner);
+    this.#owned.delete(owner);
+    return connection;
   }
 
   protected override retire(connection: UpstreamConnection): void {
@@ -42,6 +57,12 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
 
   idle(connection: UpstreamConnection): void {
     this.#idle.push(connection);
+  }
+
+  idleFor(owner: ConnectionOwner, connection: UpstreamConnection): void {
+    // An owner has one request in flight at a time, so it can only have a second connection if the first one broke.
+    this.#owned.get(owner)?.close();
+    this.#owned.set(owner, connection);
   }
 
   rest(connection: UpstreamConnection): void {
@@ -57,6 +78,8 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
     this.members.delete(connection);
     const at = this.#idle.lastIndexOf(connection);
     if (at >= 0) this.#idle.splice(at, 1);
+    const { owner } = connection;
+    if (owner !== null && this.#owned.get(owner) === connection) this.#owned.delete(owner);
     this.closeIfEmpty();
   }
 

@@ -4,11 +4,20 @@ import type { LastResponse, OutgoingRequest, RequestWriterOwner, Switched } from
 import { MalformedMessage, mayAnswerTwice, RequestSender, ResponseReader } from '../wire/http1/index.ts';
 import { readyEvent, reset } from './connect.ts';
 import { Lifetime, type PoolTerms, type Slab, type SlabStore } from './pool.ts';
-import type { CallSink, TransportCall, UpstreamFailure, UpstreamOptions } from './transport.ts';
+import type {
+  CallSink,
+  ConnectionOwner,
+  OwnedConnection,
+  TransportCall,
+  UpstreamFailure,
+  UpstreamOptions,
+} from './transport.ts';
 import { BrokenRequest, SilentResponse } from './transport.ts';
 
 /** A connection to an upstream: carries one request at a time, and times every wait. */
-export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Reader {
+export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Reader, OwnedConnection {
+  /** The client's connection that it belongs to; `null` while it serves anyone. */
+  owner: ConnectionOwner | null = null;
   readonly #share: ConnectionShare;
   readonly #socket: Socket;
   readonly #reads = new Reads(this);
@@ -92,7 +101,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     this.#response.giveUp();
     this.#socket.destroy();
     this.#slab.detach();
-    this.#share.gone(this);
+    this.#gone();
   }
 
   /**
@@ -102,6 +111,11 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
   reset(): void {
     reset(this.#socket);
     this.close();
+  }
+
+  #gone(): void {
+    this.#share.gone(this);
+    this.owner?.lost(this);
   }
 
   /** Checks for timeouts. */
@@ -184,7 +198,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     this.#call = null;
     for (const [event, handler] of this.#handlers) socket.off(event, handler);
     this.#slab.detach();
-    this.#share.gone(this);
+    this.#gone();
     const stream = new SwitchedStream(socket, this.#reads, this.#share.slabs, behind, this.#share.clock);
     this.#share.switched(stream);
     sink?.switched(fields, stream);
@@ -193,7 +207,8 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
 
   #onAnswered(): void {
     const { last } = this.#response;
-    const rests = lateBytesAreLikely(last, this.#call?.request ?? null);
+    const call = this.#call;
+    const rests = lateBytesAreLikely(last, call?.request ?? null);
     const { hasLeft } = this.#sending;
     this.#endCall();
     this.#lifetime.serverKeeps(last.keepAliveMs);
@@ -202,10 +217,25 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
       this.close();
       return;
     }
+    if (call?.sink.isPrivate === true && !this.#isOwnedBy(call.sink.owner ?? null)) {
+      this.reset();
+      return;
+    }
     this.#phase = 'idle';
     this.#stall.begin();
-    if (rests) this.#share.rest(this);
+    // Late bytes could only reach the client that caused them, whose next step must not wait.
+    if (this.owner !== null) this.#share.idleFor(this.owner, this);
+    else if (rests) this.#share.rest(this);
     else this.#share.idle(this);
+  }
+
+  /** Gives the connection to this owner, unless it has it. Returns false if it must close. */
+  #isOwnedBy(owner: ConnectionOwner | null): boolean {
+    if (this.owner !== null) return true;
+    if (owner === null || !owner.keep(this)) return false;
+    this.owner = owner;
+    this.#lifetime.lastWithOwner();
+    return true;
   }
 
   #endCall(): void {
@@ -280,6 +310,8 @@ export interface ConnectionShare extends PoolTerms {
   readonly clock: TimerClock;
   /** Called when the connection may carry another request. */
   idle(connection: UpstreamConnection): void;
+  /** Called when the connection may carry another request of the connection that owns it. */
+  idleFor(owner: ConnectionOwner, connection: UpstreamConnection): void;
   /** Called when the connection may carry another request after a rest, in which late bytes of its last response would arrive. */
   rest(connection: UpstreamConnection): void;
   /** Called with the stream of a connection whose protocol was switched: it has left the pool. */

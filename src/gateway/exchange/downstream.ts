@@ -7,6 +7,7 @@ import type { AddressSet, ForwardingRules, HttpVersion, RequestHead } from '../.
 import { thumbprintIn } from '../../wire/http/index.ts';
 import type { BodyTerms, RequestFraming } from '../../wire/http1/index.ts';
 import { ClientAddress } from './client-address.ts';
+import type { OwnedConnections } from './owned-connections.ts';
 
 /** Takes over a connection from an exchange when the protocol is switched. */
 export interface Successor {
@@ -97,6 +98,8 @@ export class ConnectionMemory {
   token: ValidToken | null = null;
   /** The last arrival with a valid head: clients repeat their other fields as well. */
   arrival: Arrival | null = null;
+  /** The connections to upstreams that belong to it; `null` until an upstream first authenticates connections. */
+  owned: OwnedConnections | null = null;
   /** The last client, and the set of addresses never restricted at that time. */
   #client: ClientAddress | null = null;
   #spared: AddressSet | null = null;

@@ -1,7 +1,14 @@
 import { type ForwardRoute, MIN_BODY_RATE } from '../../config/index.ts';
 import type { BodySource, ByteStream, FieldNames, Fields, GatewayError, Release } from '../../core/index.ts';
 import type { RequestGeneration } from '../../process/runtime/index.ts';
-import type { CallSink, Resender, Transport, TransportCall, UpstreamFailure } from '../../upstream/index.ts';
+import type {
+  CallSink,
+  ConnectionOwner,
+  Resender,
+  Transport,
+  TransportCall,
+  UpstreamFailure,
+} from '../../upstream/index.ts';
 import type { WebCall } from '../../wire/grpc-web/index.ts';
 import {
   clientAddress,
@@ -13,8 +20,20 @@ import {
   traceContextFields,
   upstreamFields,
 } from '../../wire/http/index.ts';
-import type { OutgoingRequest } from '../../wire/http1/index.ts';
-import { type Exchange, type Forwarded, SERVED, type Served, type UpstreamLeg } from '../exchange/index.ts';
+import {
+  authenticatesConnection,
+  challengesConnection,
+  type OutgoingRequest,
+  withoutConnectionChallenges,
+} from '../../wire/http1/index.ts';
+import {
+  type Exchange,
+  type Forwarded,
+  OwnedConnections,
+  SERVED,
+  type Served,
+  type UpstreamLeg,
+} from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { addOwnFields, answeredWithoutGrpc, badCall, errors } from '../responses/index.ts';
 import { fieldsOf429, UpstreamRefusal } from './upstream-refusal.ts';
@@ -31,10 +50,11 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
     return exchange.answerError(errors.bodyTooLarge());
   // Preflights need no token, so only their fields are forwarded, without a body.
   const forwardedLength = isPreflight ? 0 : bodyLength;
+  const authorization = route.upstream.passAuthorization ? authorizationFor(exchange, destination) : null;
   const forwarding = new Forwarding(exchange, destination, state, {
     method: downstream.method,
     target: servicePath(destination.path, route, route.upstream.base) + destination.query,
-    fields: fieldsFor(exchange, destination),
+    fields: fieldsFor(exchange, destination, authorization),
     neverIndexed: downstream.neverIndexed,
     takesTrailers: exchange.head.takesTrailers || translation !== null,
     upgrade: downstream.framing.upgrade,
@@ -43,6 +63,7 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
     firstByteTimeoutMs: route.firstByteTimeoutMs,
     idleTimeoutMs: route.idleTimeoutMs,
   });
+  forwarding.isPrivate = authenticatesConnection(authorization);
   exchange.upstreamLeg = forwarding;
   return forwarding.send();
 }
@@ -56,7 +77,7 @@ function bodyFor(exchange: Exchange, { body: terms }: ForwardRoute): BodySource 
 }
 
 /** Makes the header fields for the upstream. */
-function fieldsFor(exchange: Exchange, destination: Forwarded): Fields {
+function fieldsFor(exchange: Exchange, destination: Forwarded, authorization: string | null): Fields {
   const { downstream, head, maxForwards, translation } = exchange;
   const { hostAndPort } = exchange.arrival;
   const { upstream, requestEdits } = destination.route;
@@ -68,7 +89,7 @@ function fieldsFor(exchange: Exchange, destination: Forwarded): Fields {
     version: downstream.version,
     requestId: exchange.requestId,
     trace: traceFor(exchange),
-    authorization: upstream.passAuthorization ? authorizationFor(exchange, destination) : null,
+    authorization,
     identity: identityFor(exchange),
     maxForwards: maxForwards === null ? null : maxForwards - 1,
   });
@@ -115,6 +136,11 @@ function transportTo({ transports }: RequestGeneration, upstream: string): Trans
 
 /** Methods that are safe to repeat (RFC 9110, 9.2.2) and are sent again when an old connection dies. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
+/** Whether a response with this status may challenge the client (RFC 9110, 15.5.2 and 15.5.8). */
+function isChallenge(status: number): boolean {
+  return status === 401 || status === 407;
+}
+
 /** RFC 9110, 15.3.6: a 205 has no content. HTTP/1.1 would send one, HTTP/2 cannot. */
 const RESET_CONTENT = 205;
 
@@ -127,6 +153,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   sentAtMs = 0;
   answeredAtMs: number | null = null;
   repeated = false;
+  isPrivate = false;
   readonly #exchange: Exchange;
   readonly #route: ForwardRoute;
   readonly #request: OutgoingRequest;
@@ -157,6 +184,10 @@ class Forwarding implements CallSink, UpstreamLeg {
 
   get heldBytes(): number {
     return this.#call?.heldBytes ?? 0;
+  }
+
+  get owner(): ConnectionOwner | null {
+    return this.#exchange.downstream.memory.owned;
   }
 
   /**
@@ -198,7 +229,8 @@ class Forwarding implements CallSink, UpstreamLeg {
 
   whole(status: number, reason: string, fields: Fields, body: string): void {
     try {
-      this.#whole(status, reason, fields, body);
+      const passed = isChallenge(status) ? this.#challenged(fields) : fields;
+      if (passed !== null) this.#whole(status, reason, passed, body);
     } catch (fault) {
       this.#exchange.fault(fault);
     }
@@ -206,7 +238,8 @@ class Forwarding implements CallSink, UpstreamLeg {
 
   head(status: number, reason: string, fields: Fields, bodyLength: number | null): void {
     try {
-      this.#head(status, reason, fields, bodyLength);
+      const passed = isChallenge(status) ? this.#challenged(fields) : fields;
+      if (passed !== null) this.#head(status, reason, passed, bodyLength);
     } catch (fault) {
       this.#exchange.fault(fault);
     }
@@ -263,6 +296,31 @@ class Forwarding implements CallSink, UpstreamLeg {
     this.#isAbandoned = true;
     this.#refusal?.stop();
     this.#call?.abort();
+  }
+
+  /**
+   * Decides about challenges that authenticate the connection to the upstream: it belongs to the client's connection from then
+   * on. Where that has no connection of its own, removes them; if none is left, answers and returns `null`.
+   */
+  #challenged(fields: Fields): Fields | null {
+    if (!challengesConnection(fields)) return fields;
+    const { downstream, snapshot } = this.#exchange;
+    const { memory, peer, protocol } = downstream;
+    const { upstream } = this.#route;
+    const isProxy = memory.trusts(peer, snapshot.trustedProxies);
+    if (upstream.protocol === 'http1' && protocol === 'http1' && !isProxy) {
+      memory.owned ??= new OwnedConnections(this.#state.upstreamPermits, this.#exchange);
+      this.isPrivate = true;
+      return fields;
+    }
+    const h2 = protocol === 'http1' ? 'upstream_h2' : 'client_h2';
+    const because = isProxy ? 'proxy' : h2;
+    this.#state.removedChallenges.removed({ upstream: upstream.name, because });
+    const left = withoutConnectionChallenges(fields);
+    if (left !== null) return left;
+    this.#call?.abort();
+    this.#exchange.answerError(errors.upstreamFailed('it only offers NTLM or Negotiate'));
+    return null;
   }
 
   #info(status: number, fields: Fields): void {

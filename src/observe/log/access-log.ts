@@ -6,6 +6,7 @@ import type {
   Clock,
   ExchangeListener,
   ExchangeRecord,
+  RemovedChallenge,
   RestrictionRecord,
   TokenRefusal,
 } from '../../core/index.ts';
@@ -71,7 +72,21 @@ export class FaultLog implements Partial<ExchangeListener> {
     if (side === 'gateway') this.#log.error(line, error.message);
     else this.#log.warn(line, error.message);
   }
+
+  challengeRemoved({ upstream, because }: RemovedChallenge): void {
+    this.#log.warn(
+      { type: 'connection_authentication', upstream, because },
+      `${upstream} authenticates connections (NTLM, Negotiate), ${WHY_NOT[because]}: these schemes were removed from its answer`,
+    );
+  }
 }
+
+/** Why a client's connection could not own one to the upstream. */
+const WHY_NOT: Readonly<Record<RemovedChallenge['because'], string>> = {
+  client_h2: 'which a client of HTTP/2 cannot do',
+  upstream_h2: 'which HTTP/2 cannot do: reach it by http1',
+  proxy: 'which clients behind a trusted proxy cannot do unless it speaks the PROXY protocol',
+};
 
 /** The text before each value: the field names are declared in core/listeners/access-fields.ts. */
 const K = ACCESS_KEYS;

@@ -1,7 +1,7 @@
 import { type ByteStream, type FieldNames, type Fields, firstValue, type Release } from '../../core/index.ts';
 import type { OutgoingRequest } from '../../wire/http1/index.ts';
 import { ErrorCode } from '../../wire/http2/index.ts';
-import type { CallSink, Resender, TransportCall, UpstreamFailure } from '../transport.ts';
+import type { CallSink, ConnectionOwner, Resender, TransportCall, UpstreamFailure } from '../transport.ts';
 import { BrokenRequest, isOwnLack, SilentResponse } from '../transport.ts';
 import type { Endpoint } from './endpoint.ts';
 
@@ -76,6 +76,14 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
 
   get heldBytes(): number {
     return this.#call?.heldBytes ?? 0;
+  }
+
+  get owner(): ConnectionOwner | null {
+    return this.#sink.owner ?? null;
+  }
+
+  get isPrivate(): boolean {
+    return this.#sink.isPrivate === true;
   }
 
   /** Sends the request to this endpoint. If there is none, waits for one. */
