@@ -19,7 +19,7 @@ export type Written = (error?: Error | null) => void;
  * Whether a `TurnWriter` writes.
  *
  * - `held` to `open`: `open` was called
- * - `held` or `open` to `finished`: `finish` was called
+ * - `held` or `open` to `finished`: `finish` or `stop` was called
  */
 type WriterPhase =
   /** Not yet: bytes are collected. */
@@ -90,6 +90,11 @@ export class TurnWriter implements TurnTask {
     const isOpen = this.#phase === 'open';
     this.#phase = 'finished';
     if (isOpen) this.#write(this.#source.take());
+  }
+
+  /** Writes nothing any more: nobody would take it. */
+  stop(): void {
+    this.#phase = 'finished';
   }
 
   #onDrain(): void {

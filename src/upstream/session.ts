@@ -191,6 +191,10 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
     this.#break(fault);
   }
 
+  deaf(): void {
+    this.retire();
+  }
+
   lost(error: Error): void {
     if (this.#phase === 'closing') return;
     this.#closedWhileIdle = this.#departure === null;

@@ -2,6 +2,7 @@ import type { OnReadOpts, Socket } from 'node:net';
 import { type ByteSink, type ByteStream, SocketStream, StallTimer, type TimerClock } from '../core/index.ts';
 import type { LastResponse, OutgoingRequest, RequestWriterOwner, Switched } from '../wire/http1/index.ts';
 import { MalformedMessage, mayAnswerTwice, RequestSender, ResponseReader } from '../wire/http1/index.ts';
+import { outliveBrokenWrites } from './broken-writes.ts';
 import { readyEvent, reset } from './connect.ts';
 import { Lifetime, type PoolTerms, type Slab, type SlabStore } from './pool.ts';
 import type {
@@ -41,6 +42,8 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
   readonly #lifetime: Lifetime;
   readonly #stall = new StallTimer();
   #closeWhenIdle = false;
+  /** True once the upstream takes no more: it may still have answered. */
+  #writesBroken = false;
 
   /** @param chance from 0 to 1, shortens the connection's life; see `Lifetime` */
   constructor(share: ConnectionShare, chance: number) {
@@ -51,6 +54,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     this.#lifetime = new Lifetime(options, chance, clock.monotonicMs());
     this.#socket = connect(options, this.#reads);
     this.#sending = new RequestSender(this.#socket, this);
+    outliveBrokenWrites(this.#socket, () => this.#onWritesBroken());
     this.#socket.on(readyEvent(options), () => this.#onConnect());
     for (const [event, handler] of this.#handlers) this.#socket.on(event, handler);
   }
@@ -120,7 +124,8 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
 
   /** Checks for timeouts. */
   sweep(nowMs: number): void {
-    const moved = this.#phase === 'waiting' && !this.#sending.waitsForUpstream(this.#response.last.interim);
+    const isSending = !this.#writesBroken && !this.#sending.waitsForUpstream(this.#response.last.interim);
+    const moved = this.#phase === 'waiting' && isSending;
     const waitedMs = this.#stall.waitedMs(nowMs, moved);
     this.#lifetime.age(nowMs);
     if (this.#phase === 'idle') {
@@ -213,7 +218,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     this.#endCall();
     this.#lifetime.serverKeeps(last.keepAliveMs);
     // After an early response the upstream is still inside the request, so nothing can follow on this connection.
-    if (!hasLeft || last.close || this.#closeWhenIdle || !this.#lifetime.hasTimeLeft) {
+    if (!hasLeft || this.#writesBroken || last.close || this.#closeWhenIdle || !this.#lifetime.hasTimeLeft) {
       this.close();
       return;
     }
@@ -252,6 +257,13 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     if (this.#phase === 'closed') return;
     if (this.#call === null) this.close();
     else this.#fail(this.#connected ? this.#kindNow('reset') : 'connect', error);
+  }
+
+  /** Sends nothing more, but reads what the upstream said before it closed. */
+  #onWritesBroken(): void {
+    this.#writesBroken = true;
+    this.#sending.stop();
+    if (this.#call === null) this.close();
   }
 
   /** The kind of a failure: `truncated` once the sink has the head of a response, else the given one. */
