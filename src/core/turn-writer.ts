@@ -41,6 +41,8 @@ export class TurnWriter implements TurnTask {
   #phase: WriterPhase = 'held';
   /** True while the system does not take everything written. */
   #isFull = false;
+  /** How often something was written. */
+  writes = 0;
   #willFlush = false;
 
   /**
@@ -112,6 +114,7 @@ export class TurnWriter implements TurnTask {
   #write(bytes: Buffer): void {
     if (bytes.length === 0) return;
     this.#isFull = !this.#socket.write(bytes, this.#written());
+    if (this.#socket.errored === null) this.writes++;
     const isLeft = this.#socket.writableLength > 0;
     if (isLeft) this.#source.lend();
     this.#source.writable = !this.#isFull;

@@ -18,12 +18,14 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
   readonly #resting: RestingConnections;
   /** Idle connections that belong to a client's connection each. */
   readonly #owned = new Map<ConnectionOwner, UpstreamConnection>();
+  /** True while the upstream closes each connection behind its response, without saying so. */
+  closesEach = false;
   /** Connections that have switched to another protocol, and left the pool. */
   #switched = 0;
 
   constructor(options: UpstreamOptions, system: PoolSystem, connect?: Connect) {
     super(options, system, connect ?? connectorFor(options, 'http/1.1', system.network));
-    this.#resting = new RestingConnections(system.clock, connection => this.idle(connection));
+    this.#resting = new RestingConnections(system.clock, connection => this.#rested(connection));
   }
 
   override get inFlight(): number {
@@ -67,6 +69,16 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
 
   rest(connection: UpstreamConnection): void {
     this.#resting.add(connection);
+  }
+
+  /** The upstream has left a connection open for as long as it rested. */
+  #rested(connection: UpstreamConnection): void {
+    this.closesEach = false;
+    this.idle(connection);
+  }
+
+  closedBehind(responses: number): void {
+    if (responses === 1) this.closesEach = true;
   }
 
   switched(stream: ByteStream): void {

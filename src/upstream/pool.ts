@@ -127,7 +127,7 @@ export class Lifetime {
 
   /** Records how long the server keeps an idle connection, in milliseconds; `null` if it did not say. */
   serverKeeps(keepAliveMs: number | null): void {
-    if (keepAliveMs !== null)
+    if (keepAliveMs !== null && this.#options.keepAliveMs > 0)
       this.#idleMs = Math.min(keepAliveMs - KEEP_ALIVE_MARGIN_MS, this.#options.maxAgeMs);
   }
 

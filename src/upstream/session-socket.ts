@@ -78,6 +78,11 @@ export class SessionSocket implements ClientSessionOwner {
     return this.#session.unwritten;
   }
 
+  /** How often something was written. */
+  get writes(): number {
+    return this.#writer?.writes ?? 0;
+  }
+
   /** Maximum concurrent streams that the upstream allows. */
   get maxStreams(): number {
     return this.#session.maxStreams;

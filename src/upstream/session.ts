@@ -94,6 +94,10 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
     return this.#calls.size;
   }
 
+  get writes(): number {
+    return this.#socket.writes;
+  }
+
   get maxStreams(): number {
     return this.#socket.maxStreams;
   }

@@ -5,6 +5,7 @@ import type { OutgoingRequest, ResponseSink } from '../wire/http1/index.ts';
 export interface UpstreamFailure {
   /**
    * - `connect`: no connection was made, so nothing of the request was sent
+   * - `unsent`: the connection broke before a byte of the request left
    * - `refused`: the upstream said that it has not acted on the request
    * - `oversized`: the upstream does not accept a header section of this size, so nothing was sent
    * - `reset`: the connection broke before the response's head was complete
@@ -15,6 +16,7 @@ export interface UpstreamFailure {
    */
   readonly kind:
     | 'connect'
+    | 'unsent'
     | 'refused'
     | 'oversized'
     | 'reset'

@@ -1,5 +1,6 @@
 import type { OnReadOpts, Socket } from 'node:net';
-import { type ByteSink, type ByteStream, SocketStream, StallTimer, type TimerClock } from '../core/index.ts';
+import type { ByteSink, ByteStream, TimerClock } from '../core/index.ts';
+import { atTurnEnd, inNextTurn, SocketStream, StallTimer, turnNumber } from '../core/index.ts';
 import type { LastResponse, OutgoingRequest, RequestWriterOwner, Switched } from '../wire/http1/index.ts';
 import { MalformedMessage, mayAnswerTwice, RequestSender, ResponseReader } from '../wire/http1/index.ts';
 import { outliveBrokenWrites } from './broken-writes.ts';
@@ -39,6 +40,8 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
   #paused = false;
   /** Requests carried so far. */
   #carried = 0;
+  /** The turn in which the last response ended. */
+  #answeredIn = -1;
   readonly #lifetime: Lifetime;
   readonly #stall = new StallTimer();
   #closeWhenIdle = false;
@@ -53,7 +56,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     this.#slab = slabs.take();
     this.#lifetime = new Lifetime(options, chance, clock.monotonicMs());
     this.#socket = connect(options, this.#reads);
-    this.#sending = new RequestSender(this.#socket, this);
+    this.#sending = new RequestSender(this.#socket, this, options.keepAliveMs === 0);
     outliveBrokenWrites(this.#socket, () => this.#onWritesBroken());
     this.#socket.on(readyEvent(options), () => this.#onConnect());
     for (const [event, handler] of this.#handlers) this.#socket.on(event, handler);
@@ -73,8 +76,23 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
   carry(request: OutgoingRequest, sink: CallSink): TransportCall {
     const call = new Http1Call(this, request, sink);
     this.#call = call;
-    if (this.#phase === 'idle') this.#send(call);
+    if (this.#phase === 'idle') {
+      if (this.#answeredIn === turnNumber()) this.#sendLater(call);
+      else this.#send(call);
+    }
     return call;
+  }
+
+  /**
+   * Sends once the socket has been read another time: the end of the connection may have come with the response, and no read
+   * has found it yet.
+   */
+  #sendLater(call: Http1Call): void {
+    this.#phase = 'proving';
+    const sendIfOpen = () => {
+      if (this.#call === call && this.#phase === 'proving') this.#send(call);
+    };
+    atTurnEnd({ turnEnded: () => inNextTurn(sendIfOpen) });
   }
 
   /** Resumes the response to this call. */
@@ -169,8 +187,8 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
 
   take(count: number): boolean {
     // Unsolicited bytes could be taken for the response to the next request.
-    if (this.#call === null) {
-      this.close();
+    if (this.#call === null || this.#phase === 'proving') {
+      this.#onBroken(new Error('the upstream sent what nobody asked for'));
       return false;
     }
     try {
@@ -213,7 +231,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
   #onAnswered(): void {
     const { last } = this.#response;
     const call = this.#call;
-    const rests = lateBytesAreLikely(last, call?.request ?? null);
+    const rests = this.#share.closesEach || lateBytesAreLikely(last, call?.request ?? null);
     const { hasLeft } = this.#sending;
     this.#endCall();
     this.#lifetime.serverKeeps(last.keepAliveMs);
@@ -227,6 +245,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
       return;
     }
     this.#phase = 'idle';
+    this.#answeredIn = turnNumber();
     this.#stall.begin();
     // Late bytes could only reach the client that caused them, whose next step must not wait.
     if (this.owner !== null) this.#share.idleFor(this.owner, this);
@@ -255,8 +274,12 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
 
   #onBroken(error: Error): void {
     if (this.#phase === 'closed') return;
-    if (this.#call === null) this.close();
-    else this.#fail(this.#connected ? this.#kindNow('reset') : 'connect', error);
+    if (this.#call !== null) {
+      this.#fail(this.#connected ? this.#kindNow('reset') : 'connect', error);
+      return;
+    }
+    if (this.#phase === 'idle') this.#share.closedBehind(this.#carried);
+    this.close();
   }
 
   /** Sends nothing more, but reads what the upstream said before it closed. */
@@ -271,12 +294,21 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     return this.#response.inBody ? 'truncated' : kind;
   }
 
+  /** Whether no byte of the request has left. The upstream is then not told of a body that its client broke off. */
+  #isUnsent(cause: unknown): boolean {
+    return !(cause instanceof BrokenRequest) && (this.#phase === 'proving' || this.#sending.isUnsent);
+  }
+
   #fail(kind: UpstreamFailure['kind'], cause: unknown): void {
     const call = this.#call;
-    const onReusedConnection = this.#carried > 1;
-    const responseBegun = this.#carried > 0 && this.#response.last.begun;
+    const isProving = this.#phase === 'proving';
+    const onReusedConnection = isProving || this.#carried > 1;
+    const responseBegun = !isProving && this.#carried > 0 && this.#response.last.begun;
+    if (kind === 'reset' && !responseBegun && this.#isUnsent(cause)) kind = 'unsent';
+    const isStale = (kind === 'reset' || kind === 'unsent') && onReusedConnection && !responseBegun;
+    if (isStale) this.#share.closedBehind(isProving ? this.#carried : this.#carried - 1);
     this.close();
-    if (kind === 'reset' && onReusedConnection && !responseBegun) this.#share.stale();
+    if (isStale) this.#share.stale();
     call?.sink.fail({ kind, onReusedConnection, responseBegun, resetCode: null, cause });
   }
 }
@@ -320,6 +352,8 @@ function lateBytesAreLikely({ bodiless, status }: LastResponse, request: Outgoin
 /** The state shared by a pool's connections, and how they notify the pool. */
 export interface ConnectionShare extends PoolTerms {
   readonly clock: TimerClock;
+  /** True while connections rest after each response, since the upstream closes them behind it. */
+  readonly closesEach: boolean;
   /** Called when the connection may carry another request. */
   idle(connection: UpstreamConnection): void;
   /** Called when the connection may carry another request of the connection that owns it. */
@@ -330,6 +364,8 @@ export interface ConnectionShare extends PoolTerms {
   switched(stream: ByteStream): void;
   /** Called when the connection is closed. */
   gone(connection: UpstreamConnection): void;
+  /** Called when the upstream closed the connection without saying so, behind this many responses. */
+  closedBehind(responses: number): void;
   /** Called when the connection broke on its next use: the upstream had closed it unnoticed. */
   stale(): void;
 }
@@ -339,6 +375,7 @@ export interface ConnectionShare extends PoolTerms {
  *
  * - `connecting` to `waiting`: the connection is established, and the request that opened it is sent
  * - `idle` to `waiting`: the pool gives it another request
+ * - `idle` to `proving` to `waiting`: the same within the turn of its last response, and the next read found it open
  * - `waiting` to `answering`: the head of the final response has come, and the body is not complete
  * - `waiting` or `answering` to `idle`: the response is complete, and the connection can carry another request
  * - any to `closed`: the response was the last, something took too long or broke, the sink gave up, or the pool needs the
@@ -349,6 +386,8 @@ type UpstreamPhase =
   | 'connecting'
   /** Nothing is in flight. Any byte from the upstream closes the connection. */
   | 'idle'
+  /** It has a request, which is sent once the socket has been read another time. Any byte from the upstream closes it. */
+  | 'proving'
   /** A request is being sent or was sent; the head of its response is not complete. */
   | 'waiting'
   /** The body of a response is arriving. */
@@ -380,6 +419,7 @@ function upstreamLateness(
     case 'answering':
       return waitedMs > (request?.idleTimeoutMs ?? Number.POSITIVE_INFINITY) ? IDLE_BODY : null;
     case 'idle':
+    case 'proving':
     case 'closed':
       return null;
   }

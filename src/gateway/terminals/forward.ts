@@ -36,6 +36,7 @@ import {
 } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { addOwnFields, answeredWithoutGrpc, badCall, errors } from '../responses/index.ts';
+import { KeptBody } from './kept-body.ts';
 import { fieldsOf429, UpstreamRefusal } from './upstream-refusal.ts';
 import { openWebSocket } from './web-socket.ts';
 
@@ -50,6 +51,7 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
     return exchange.answerError(errors.bodyTooLarge());
   // Preflights need no token, so only their fields are forwarded, without a body.
   const forwardedLength = isPreflight ? 0 : bodyLength;
+  const body = forwardedLength === 0 ? null : bodyFor(exchange, route);
   const authorization = route.upstream.passAuthorization ? authorizationFor(exchange, destination) : null;
   const forwarding = new Forwarding(exchange, destination, state, {
     method: downstream.method,
@@ -59,17 +61,26 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
     takesTrailers: exchange.head.takesTrailers || translation !== null,
     upgrade: downstream.framing.upgrade,
     bodyLength: translation === null ? forwardedLength : translation.requestLength(forwardedLength),
-    body: forwardedLength === 0 ? null : bodyFor(exchange, route),
+    body,
     firstByteTimeoutMs: route.firstByteTimeoutMs,
     idleTimeoutMs: route.idleTimeoutMs,
   });
+  if (body instanceof KeptBody) forwarding.kept = body;
   forwarding.isPrivate = authenticatesConnection(authorization);
   exchange.upstreamLeg = forwarding;
   return forwarding.send();
 }
 
-/** Makes the body for the upstream. */
-function bodyFor(exchange: Exchange, { body: terms }: ForwardRoute): BodySource {
+/** Makes the body for the upstream: a short one can be sent again. */
+function bodyFor(exchange: Exchange, route: ForwardRoute): BodySource {
+  const { bodyLength } = exchange;
+  const { replayBytes } = route.upstream;
+  const body = translatedBody(exchange, route);
+  const isLong = replayBytes === 0 || (bodyLength !== 'chunked' && bodyLength > replayBytes);
+  return isLong ? body : new KeptBody(body, replayBytes);
+}
+
+function translatedBody(exchange: Exchange, { body: terms }: ForwardRoute): BodySource {
   const { downstream, translation } = exchange;
   if (translation === null) return downstream.body(terms);
   const body = downstream.body({ ...terms, minBytesPerS: MIN_BODY_RATE });
@@ -141,6 +152,8 @@ function isChallenge(status: number): boolean {
   return status === 401 || status === 407;
 }
 
+/** How often a request is sent that the upstream has certainly not acted on. */
+const MAX_ATTEMPTS = 3;
 /** RFC 9110, 15.3.6: a 205 has no content. HTTP/1.1 would send one, HTTP/2 cannot. */
 const RESET_CONTENT = 205;
 
@@ -154,12 +167,15 @@ class Forwarding implements CallSink, UpstreamLeg {
   answeredAtMs: number | null = null;
   repeated = false;
   isPrivate = false;
+  /** The request's body, if it can be sent again. */
+  kept: KeptBody | null = null;
   readonly #exchange: Exchange;
   readonly #route: ForwardRoute;
   readonly #request: OutgoingRequest;
   readonly #transport: Transport;
   readonly #state: GatewayState;
   #call: TransportCall | null = null;
+  #attempts = 0;
   #isAbandoned = false;
   /** True while the client cannot take more. */
   #blocked = false;
@@ -183,7 +199,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   }
 
   get heldBytes(): number {
-    return this.#call?.heldBytes ?? 0;
+    return (this.#call?.heldBytes ?? 0) + (this.kept?.bytes ?? 0);
   }
 
   get owner(): ConnectionOwner | null {
@@ -196,6 +212,7 @@ class Forwarding implements CallSink, UpstreamLeg {
    */
   send(): Served {
     this.sentAtMs = this.#state.clock.monotonicMs();
+    this.#attempts++;
     this.#follow(this.#transport.send(this.#request, this, this.#exchange.callerKey));
     return SERVED;
   }
@@ -415,7 +432,8 @@ class Forwarding implements CallSink, UpstreamLeg {
   #repeat(failure: UpstreamFailure, resender: Resender | null): boolean {
     if (!this.#mayRepeat(failure, resender !== null)) return false;
     if (resender === null) {
-      if (this.repeated) return false;
+      const isCertain = failure.kind === 'refused' || failure.kind === 'unsent';
+      if (this.#attempts >= (isCertain ? MAX_ATTEMPTS : 2)) return false;
       this.repeated = true;
       this.send();
       return true;
@@ -436,6 +454,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   /** The fields for the client with the upstream's response. */
   #fieldsBack(status: number, fields: Fields, chunked: boolean): string[] {
     this.answeredAtMs = this.#state.clock.monotonicMs();
+    this.kept?.forget();
     const { dialect, response, rate } = this.#exchange;
     if (status === 429)
       return fieldsOf429(this.#exchange, this.#via, rateLimits =>
@@ -494,14 +513,15 @@ class Forwarding implements CallSink, UpstreamLeg {
 
   /**
    * Whether the request may be sent again: only if the upstream cannot have acted on it, or if acting twice changes nothing. The
-   * former holds if no connection was made, or if the upstream says so; the latter, for an idempotent request without a body.
+   * former holds if no byte has left, or if the upstream says so, and a body that was begun can be sent again while it is kept; the latter, for an idempotent request without a body.
    * Without another endpoint, the failure must be the reset of a reused connection: that may have been closed as idle, while a
    * service that resets a request at once would do so again.
    */
   #mayRepeat({ kind, responseBegun, onReusedConnection }: UpstreamFailure, hasOthers: boolean): boolean {
     if (responseBegun) return false;
     const { body, method } = this.#request;
-    if (kind === 'connect' || kind === 'refused') return body === null || !body.started;
+    if (kind === 'connect' || kind === 'refused' || kind === 'unsent')
+      return body === null || !body.started || this.kept?.mayRestart === true;
     return kind === 'reset' && (onReusedConnection || hasOthers) && body === null && IDEMPOTENT.has(method);
   }
 }
