@@ -397,7 +397,7 @@ class RunningApp implements PlaneApp {
     void this.#watcher?.stop();
     const inTime = await this.#service.drain(delayMs, drainMs);
     await finishedWithin(1_000, this.#transports.close(), this.#clock);
-    if (this.#spans !== null) await finishedWithin(2_000, this.#spans.stop(), this.#clock);
+    if (this.#spans !== null) await this.#spans.stop();
     this.#observation.recent.stop();
     this.#limiting.stop();
     await this.#state?.stop();
