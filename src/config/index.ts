@@ -18,3 +18,27 @@ export {
 export * from './reload/index.ts';
 export type { ExpectedOutcome, JsonSchema, TestedRequest } from './schema/index.ts';
 export { gatewayJsonSchema, limitsJsonSchema, testJsonSchema } from './schema/index.ts';
+export type {
+  AdminListenerModel,
+  CapCost,
+  CapsModel,
+  Http2Model,
+  ListenerModel,
+  ListenModel,
+  MemoryModel,
+  RedirectModel,
+  StateModel,
+  StoreModel,
+  TimeoutsModel,
+  WorkersModel,
+} from './settings/index.ts';
+export {
+  areWorkersShown,
+  CAP_COSTS,
+  exceedsMemory,
+  fullBytes,
+  memoryInWords,
+  processBytes,
+  roomForCaps,
+  workersInWords,
+} from './settings/index.ts';

@@ -1,13 +1,6 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import {
-  type Clock,
-  type Files,
-  type Machine,
-  readMachine,
-  thisMachine,
-  usableMemory,
-} from '../core/index.ts';
+import { type Clock, type Files, type Machine, readMachine, thisMachine } from '../core/index.ts';
 import type { RoutePattern } from '../gateway/routing/index.ts';
 import { mostLimits } from '../limits/index.ts';
 import type { AddressKeying } from '../wire/http/index.ts';
@@ -27,6 +20,7 @@ import {
 import { everyLimit, type HostPort, type LimitsModel, type Snapshot } from './model/index.ts';
 import { fillAnsweredRoutes } from './policies/index.ts';
 import * as schemas from './schema/index.ts';
+import * as settings from './settings/index.ts';
 
 const NAME_THE_GATEWAY = 'this is a limits file: name the gateway.yaml that refers to it under "limits"';
 
@@ -109,7 +103,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
 /** The sources without errors. */
 interface SoundSources {
   readonly ok: true;
-  readonly sources: Parameters<typeof compile.compileGateway>[0];
+  readonly sources: compile.Sources;
   readonly readings: Readings;
   readonly diagnostics: readonly Diagnostic[];
   readonly machine: Machine;
@@ -122,18 +116,18 @@ async function readSources(
   contents: ConfigContents,
 ): Promise<SoundSources | Extract<LoadResult, { ok: false }>> {
   const readings = new Readings(options.files, contents);
-  const file = await ConfigFile.read(path, options.env, readings, schemas.gatewaySecrecy);
+  const file = await ConfigFile.read(path, options.env, readings, settings.gatewaySecrecy);
   if (holdsLimits(file.value)) {
     file.add([], NAME_THE_GATEWAY);
     return { ok: false, diagnostics: file.diagnostics, readings };
   }
   const { machine = await readMachine(options.files ?? thisMachine.files) } = options;
   fillAnsweredRoutes(file);
-  compile.fillMemoryDefaults(file, machine);
-  const gateway = schemas.validate(file, schemas.gatewaySchema, schemas.gatewayJsonSchema);
+  settings.fillMemoryDefaults(file, machine);
+  const gateway = schemas.validate(file, settings.gatewaySchema, schemas.gatewayJsonSchema);
   crossCheck(file);
   const { clock = thisMachine.clock } = options;
-  const secrets = await compile.readSecrets(file, clock);
+  const secrets = await settings.readSecrets(file, clock);
   const { limits, files: limitsFiles } = await compile.readLimits(file, options.env);
   if (limitsFiles !== null) checkLimits(limitsFiles, file);
   const names = [file, ...(limitsFiles?.files ?? [])].map(({ name }) => name);
@@ -146,17 +140,11 @@ async function readSources(
   ];
   const isSound = errors.length === 0 && limitsFiles?.hasErrors !== true;
   if (gateway === undefined || limits === undefined || !isSound) return invalid(diagnostics, readings);
-  const read = mayLackSecrets
-    ? compile.withoutSecrets(gateway, compile.authenticationWithoutSecrets)
-    : secrets;
-  if (read.store === null) return invalid(diagnostics, readings);
   const sources = {
     gateway,
     limits,
-    ...read,
-    store: read.store,
-    workers: compile.countWorkers(gateway.workers, machine),
-    usableBytes: usableMemory(machine),
+    secrets: mayLackSecrets ? settings.withoutSecrets(gateway) : secrets,
+    machine,
     settings: settingsOf(file, gateway),
     effective: schemas.EffectiveConfig.of(file, limitsFiles),
     places: { routes: routePlaces(file, gateway.routes.length), limits: new KeyPlaces(limitsFiles) },
@@ -265,7 +253,7 @@ function checked({ limits, files }: compile.ReadLimits): Loaded {
 export function holdsLimits(value: unknown): boolean {
   const keys = Object.keys(asMap(value));
   const isOfLimits = (key: string) => Object.hasOwn(schemas.limitsSchema.shape, key);
-  return keys.every(isOfLimits) && keys.some(key => !Object.hasOwn(schemas.gatewaySchema.shape, key));
+  return keys.every(isOfLimits) && keys.some(key => !Object.hasOwn(settings.gatewaySchema.shape, key));
 }
 
 /** The errors of a gateway.yaml, except those about missing secrets: an unset variable, or a missing or wrong file. */
@@ -295,7 +283,7 @@ export type AdminPlace =
  * because of a file's content.
  */
 export async function readAdmin(path: string, env: Environment): Promise<AdminPlace> {
-  const file = await ConfigFile.read(path, env, new Readings(), schemas.gatewaySecrecy);
+  const file = await ConfigFile.read(path, env, new Readings(), settings.gatewaySecrecy);
   if (file.value === undefined && !file.has(['listen', 'admin']) && file.hasErrors)
     return { kind: 'unknown', message: file.diagnostics.map(formatDiagnostic).join('\n') };
   if (holdsLimits(file.value))
@@ -303,7 +291,7 @@ export async function readAdmin(path: string, env: Environment): Promise<AdminPl
       kind: 'unknown',
       message: `${path}: this is a limits file: name the gateway.yaml that refers to it`,
     };
-  const admin = schemas.listenSchema.shape.admin.safeParse(file.valueAt(['listen', 'admin']));
+  const admin = settings.listenSchema.shape.admin.safeParse(file.valueAt(['listen', 'admin']));
   if (!admin.success) return { kind: 'unknown', message: `${path}: listen.admin is not an address` };
   if (admin.data === null) return { kind: 'off' };
   return { kind: 'listens', address: admin.data.address, tls: admin.data.tls !== undefined };
@@ -320,27 +308,26 @@ export type CallersResult =
     }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
-const { principal, bots } = schemas.accessTokensSchema.shape;
-const { name, issuer } = schemas.providerEntrySchema.shape;
+const { principal, bots } = settings.accessTokensSchema.shape;
+const { name, issuer } = settings.providerEntrySchema.shape;
 const schema = z.object({
   access_tokens: z.object({ principal, bots }).optional(),
   identity_providers: z.array(z.object({ name, issuer, principal, bots })).optional(),
-  log: z.object({ pseudonym_key_file: schemas.logSchema.unwrap().shape.pseudonym_key_file }).prefault({}),
+  log: settings.pseudonymKeySchema,
 });
-const KEY_FILE = ['log', 'pseudonym_key_file'];
 
 /**
  * Reads only how callers are named: someone who searches the log needs neither the gateway's secrets nor the variables that
  * contain them. Never throws because of a file's content.
  */
 export async function readCallers(path: string, env: Environment): Promise<CallersResult> {
-  const file = await ConfigFile.read(path, env, new Readings(), schemas.gatewaySecrecy);
+  const file = await ConfigFile.read(path, env, new Readings(), settings.gatewaySecrecy);
   if (holdsLimits(file.value)) file.add([], NAME_THE_GATEWAY);
   const config = holdsLimits(file.value)
     ? undefined
     : schemas.validate(file, schema, schemas.gatewayJsonSchema);
-  const pseudonymKey = await compile.readPseudonymKey(file);
-  const isKeyMissing = pseudonymKey === null && file.has(KEY_FILE);
+  const pseudonymKey = await settings.readPseudonymKey(file);
+  const isKeyMissing = pseudonymKey === null && file.has(settings.PSEUDONYM_KEY);
   if (config === undefined || isKeyMissing) return { ok: false, diagnostics: file.diagnostics };
   return { ok: true, classes: compile.claimsOf(config), pseudonymKey };
 }
@@ -352,7 +339,7 @@ export type KeyingResult =
 
 /** Reads `ipv6_prefix` and `nat64_prefixes` of the limits that a gateway.yaml names. Never throws because of a file's content. */
 export async function readKeying(path: string, env: Environment): Promise<KeyingResult> {
-  const file = await ConfigFile.read(path, env, new Readings(), schemas.gatewaySecrecy);
+  const file = await ConfigFile.read(path, env, new Readings(), settings.gatewaySecrecy);
   if (holdsLimits(file.value)) file.add([], NAME_THE_GATEWAY);
   if (file.value === undefined || holdsLimits(file.value))
     return { ok: false, diagnostics: file.diagnostics };

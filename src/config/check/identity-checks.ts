@@ -1,9 +1,16 @@
 import { foldName } from '../../wire/http/index.ts';
-import { type WrittenProvider, writtenProviders } from '../compile/index.ts';
 import { asMap, type ConfigFile, isMap, nearestWord, type Path, type RawMap } from '../file/index.ts';
-import { AUDIENCE, gatewaySchema, RULES_BY_DEFAULT, routeKeys, tokenRules } from '../schema/index.ts';
+import {
+  AUDIENCE,
+  gatewaySchema,
+  listedHeaders,
+  RULES_BY_DEFAULT,
+  routeKeys,
+  tokenRules,
+  type WrittenProvider,
+  writtenProviders,
+} from '../settings/index.ts';
 import { EACH, secretInFile, secretPaths } from '../values/index.ts';
-import { listedHeaders } from './route-checks.ts';
 
 /** Checks the sections about tokens against the routes. Reads the raw value, as all cross-checks do. */
 export function checkIdentity(file: ConfigFile): void {

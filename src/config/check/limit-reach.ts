@@ -5,7 +5,8 @@ import { QUOTA_KEYS, quotaOf, quotaPaths } from '../compile/index.ts';
 import { asMap, type ConfigFile, type LimitsFiles } from '../file/index.ts';
 import { type CallerClass, callerClassesOf, type ForwardRoute } from '../model/index.ts';
 import { scopeReason } from '../policies/index.ts';
-import { bucketKeys, limitsSchema, routeKeys } from '../schema/index.ts';
+import { bucketKeys, limitsSchema } from '../schema/index.ts';
+import { routeKeys } from '../settings/index.ts';
 import { writtenPatternsOf } from './route-checks.ts';
 import { ownRoutesIn } from './sign-in-checks.ts';
 

@@ -7,7 +7,7 @@ import {
   type RoutePattern,
 } from '../../gateway/routing/index.ts';
 import { asMap, type ConfigFile, type RawMap } from '../file/index.ts';
-import { firstWrittenUrl, routeKeys, upstreamKeys } from '../schema/index.ts';
+import { firstWrittenUrl, routeKeys, upstreamKeys } from '../settings/index.ts';
 import { writtenPatternsOf } from './route-checks.ts';
 
 type Segments = RoutePattern['segments'];

@@ -5,16 +5,17 @@ import {
   type RouteEntry,
   type RoutePattern,
 } from '../../gateway/routing/index.ts';
-import {
-  metadataRoutes,
-  noticeRoutes,
-  SIGN_IN_PREFIX,
-  signInRoutes,
-  writtenProviders,
-} from '../compile/index.ts';
+import { metadataRoutes, noticeRoutes, SIGN_IN_PREFIX, signInRoutes } from '../compile/index.ts';
 import { asMap, type ConfigFile, nearestWord, type Path, type RawMap } from '../file/index.ts';
-import type { MetadataRoute, NoticePlaces, NoticeRoute, OwnRoute, SignInRoute } from '../model/index.ts';
-import { listenSchema, noticeKeys, protectedResourceSchema, signInPaths } from '../schema/index.ts';
+import type { MetadataRoute, NoticeRoute, OwnRoute, SignInRoute } from '../model/index.ts';
+import {
+  listenSchema,
+  type NoticePlaces,
+  noticeKeys,
+  protectedResource,
+  signInPaths,
+  writtenProviders,
+} from '../settings/index.ts';
 
 /** The gateway's own routes, as far as `sign_in` and `notices` are valid. */
 export function ownRoutesIn(file: ConfigFile): readonly RouteEntry<OwnRoute>[] {
@@ -23,7 +24,7 @@ export function ownRoutesIn(file: ConfigFile): readonly RouteEntry<OwnRoute>[] {
 
 /** The routes of `protected_resource`, without the content of their document. */
 function metadataRoutesIn(file: ConfigFile): readonly RouteEntry<MetadataRoute>[] {
-  const { data } = protectedResourceSchema.safeParse(asMap(file.value).protected_resource);
+  const { data } = protectedResource.keys.protected_resource.safeParse(asMap(file.value).protected_resource);
   return data === undefined ? [] : metadataRoutes({ ...data, issuers: [], scopes: [], certificates: false });
 }
 

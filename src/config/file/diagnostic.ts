@@ -57,3 +57,8 @@ export function asMap(value: unknown): RawMap {
 export function isMap(value: unknown): value is RawMap {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/** The texts in a list as written; none if the value is no list. */
+export function textsIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter(entry => typeof entry === 'string') : [];
+}

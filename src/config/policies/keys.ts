@@ -19,7 +19,7 @@ export type ModelsOf<Part extends { compile(...args: never): object }> = Interse
 >;
 
 /** Turns a union of types into their intersection. */
-type Intersection<Union> = (Union extends unknown ? (part: Union) => void : never) extends (
+export type Intersection<Union> = (Union extends unknown ? (part: Union) => void : never) extends (
   all: infer All,
 ) => void
   ? All

@@ -3,10 +3,9 @@ import { formatDuration, type PoolModel, type PoolName } from '../../core/index.
 import type * as upstream from '../../upstream/index.ts';
 import type { Meaning } from '../values/index.ts';
 import {
-  BY_MEMORY,
-  byMemory,
   choice,
   count,
+  countByMemory,
   duration,
   hostChoice,
   means,
@@ -197,13 +196,7 @@ const pools = upstreamSetting({
   keys: {
     max_requests: onlyFor(
       ['http1', 'h2'],
-      byMemory(
-        count(1_000_000)
-          .prefault(1024)
-          .describe(
-            `Maximum number of requests in flight to this upstream; beyond it 503. ${BY_MEMORY} 1024.`,
-          ),
-      ),
+      countByMemory(1_000_000, 1024, 'Maximum number of requests in flight to this upstream; beyond it 503.'),
     ),
     max_requests_per_caller: onlyFor(
       ['http1', 'h2'],
@@ -215,12 +208,10 @@ const pools = upstreamSetting({
     ),
     max_grpc_calls: onlyFor(
       ['grpc'],
-      byMemory(
-        count(1_000_000)
-          .prefault(1024)
-          .describe(
-            `Maximum number of gRPC calls in flight to this upstream; beyond it UNAVAILABLE. They do not count towards max_requests. ${BY_MEMORY} 1024.`,
-          ),
+      countByMemory(
+        1_000_000,
+        1024,
+        'Maximum number of gRPC calls in flight to this upstream; beyond it UNAVAILABLE. They do not count towards max_requests.',
       ),
     ),
     max_grpc_calls_per_caller: onlyFor(
@@ -233,12 +224,10 @@ const pools = upstreamSetting({
     ),
     max_websockets: onlyFor(
       ['http1'],
-      byMemory(
-        count(1_000_000)
-          .prefault(10_000)
-          .describe(
-            `Maximum number of open WebSockets to this upstream; beyond it 503. An open WebSocket does not count towards max_requests. ${BY_MEMORY} 10000.`,
-          ),
+      countByMemory(
+        1_000_000,
+        10_000,
+        'Maximum number of open WebSockets to this upstream; beyond it 503. An open WebSocket does not count towards max_requests.',
       ),
     ),
     max_websockets_per_caller: onlyFor(

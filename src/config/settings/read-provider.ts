@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/index.ts';
+import type { Clock, NoticeKind } from '../../core/index.ts';
 import type {
   ClientAuthentication,
   ClientOptions,
@@ -9,9 +9,7 @@ import type {
 } from '../../identity/signin/index.ts';
 import { NO_TLS, optionErrors, PROVIDER_LIMITS } from '../../identity/signin/index.ts';
 import { asMap, type ConfigFile, type Path, type RawMap } from '../file/index.ts';
-import type { NoticePlaces } from '../model/index.ts';
-import type { IdentityProviderConfig } from '../schema/index.ts';
-import { identityProviderSchema, providerEntrySchema } from '../schema/index.ts';
+import { type IdentityProviderConfig, identityProviderSchema, providerEntrySchema } from './provider-keys.ts';
 import { chooseSecret, type FileText, SecretFiles, type TlsFiles } from './secret-files.ts';
 
 /** The sign-in part of a provider's section. */
@@ -28,6 +26,9 @@ export interface ProviderConfigOptions {
   readonly signIn: SignInSection | null;
   readonly notices: NoticePlaces;
 }
+
+/** Where a provider's notices are received, by kind: on the admin listener, or at a public path. `null` if they are not. */
+export type NoticePlaces = Readonly<Record<NoticeKind, string | null>>;
 
 /** A provider as written. */
 export interface WrittenProvider {
@@ -110,12 +111,10 @@ function partsOf(
 }
 
 /** Reads a provider without its secrets and certificates, for commands that send it no requests. */
-export function providerWithoutSecrets(
-  config: IdentityProviderConfig,
-  clientAuthentication: ClientAuthentication,
-): ProviderConfigOptions {
+export function providerWithoutSecrets(config: IdentityProviderConfig): ProviderConfigOptions {
   const { client_id: clientId } = config;
-  const client = clientId === undefined ? null : { clientId, clientAuthentication };
+  const client =
+    clientId === undefined ? null : { clientId, clientAuthentication: authenticationWithoutSecrets(config) };
   return partsOf(config, providerOptions(config, null), client);
 }
 
@@ -322,7 +321,7 @@ function clientAuthentication(
 }
 
 /** Makes a client authentication of the same kind with an empty secret or key, which no provider accepts. */
-export function authenticationWithoutSecrets({
+function authenticationWithoutSecrets({
   client_authentication: kind,
   private_key_id: keyId,
 }: Config): ClientAuthentication {
