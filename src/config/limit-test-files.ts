@@ -5,10 +5,10 @@ import type { ReadLimits } from './compile/index.ts';
 import { compileGateway, readLimits, readLimitsAlone } from './compile/index.ts';
 import type { Diagnostic, Environment, Path } from './file/index.ts';
 import { asMap, ConfigFile, KeyPlaces, Readings } from './file/index.ts';
-import { errorsBesideSecrets, errorsOf, holdsLimits } from './load.ts';
+import { errorsBesideSecrets, errorsOf, holdsLimits, readGateway } from './load.ts';
 import type { Snapshot } from './model/index.ts';
 import * as schema from './schema/index.ts';
-import { type GatewayConfig, gatewaySchema, gatewaySecrecy, withoutSecrets } from './settings/index.ts';
+import { type GatewayConfig, gatewaySchema, withoutSecrets } from './settings/index.ts';
 
 /** A configuration for `weir test`. */
 type ConfigUnderTest =
@@ -26,11 +26,8 @@ async function loadGatewayUnderTest(
   limitsPath: string | null,
   env: Environment,
 ): Promise<ConfigUnderTest> {
-  const file = await ConfigFile.read(path, env, new Readings(), gatewaySecrecy);
-  if (holdsLimits(file.value)) file.add([], 'this is a limits file: name it under "limits"');
-  const gateway = holdsLimits(file.value)
-    ? undefined
-    : schema.validate(file, gatewaySchema, schema.gatewayJsonSchema);
+  const { file, isLimits } = await readGateway(path, env, new Readings(), 'name it under "limits"');
+  const gateway = isLimits ? undefined : schema.validate(file, gatewaySchema, schema.gatewayJsonSchema);
   crossCheck(file);
   const { limits, files } =
     limitsPath === null ? await readLimits(file, env) : await readLimitsAlone(limitsPath, env);

@@ -179,8 +179,7 @@ export function isAnswered(route: RawMap): boolean {
  * Fills in defaults of routes without an upstream: they need no token unless they say so. Runs before all checks, so that these
  * see the same route.
  */
-export function fillAnsweredRoutes(file: ConfigFile): void {
-  const { routes } = asMap(file.value);
+export function fillAnsweredRoutes(routes: unknown): void {
   if (!Array.isArray(routes)) return;
   for (const route of routes)
     if (isMap(route) && isAnswered(route) && route.authentication === undefined)

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ROUTABLE_METHODS } from '../../gateway/routing/index.ts';
 import {
+  fillAnsweredRoutes,
   policyKeys,
   redirectSchema,
   respondSchema,
@@ -53,6 +54,7 @@ export const routes = setting({
       .array(route, { error: 'expected a list of routes, each of which begins with "- path:"' })
       .describe('Which requests go where. A request that no route matches gets 404.'),
   },
+  fill: ({ routes }) => fillAnsweredRoutes(routes),
 });
 
 export type RouteConfig = z.output<typeof route>;

@@ -36,7 +36,10 @@ export interface Setting<Keys extends PolicyKeys, Model extends object, Secrets 
   readonly keys: Keys;
   /** How `weir diff` compares the keys, if all their changes affect callers. Default: as their schemas are marked. */
   readonly meaning?: Meaning;
-  /** Fills in what defaults to a share of the memory. Runs before validation, so that all readers see the same numbers. */
+  /**
+   * Fills in defaults that depend on the memory, or on other keys. Runs before validation, so that all readers see the same
+   * values.
+   */
   fill?(written: RawMap, defaults: MemoryDefaults): void;
   /** Reports what no schema can: how keys fit together, and with the rest of the file. Other keys may be invalid. */
   check?(written: RawMap, file: ConfigFile): void;

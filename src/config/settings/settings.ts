@@ -75,8 +75,8 @@ export type SettingModels = Intersection<ModelOf<Declared>>;
 /** The secrets, keys and certificates that gateway.yaml names. */
 export type Secrets = Intersection<Awaited<ReturnType<NonNullable<Declared['read']>>>>;
 
-/** Fills in what defaults to a share of the machine's memory. */
-export function fillMemoryDefaults({ value }: ConfigFile, machine: Machine): void {
+/** Fills in what no schema can: defaults that depend on the memory of the machine, or on other keys. */
+export function fillDefaults({ value }: ConfigFile, machine: Machine): void {
   if (!isMap(value)) return;
   const defaults = memoryDefaults(value, machine);
   for (const setting of SETTINGS) setting.fill?.(value, defaults);
