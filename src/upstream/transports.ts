@@ -1,6 +1,5 @@
 import { isIP } from 'node:net';
-import { isDeepStrictEqual } from 'node:util';
-import type { SharedStates, UpstreamListener } from '../core/index.ts';
+import { isSame, type Kept, reuse, type SharedStates, type UpstreamListener } from '../core/index.ts';
 import type { OutgoingRequest } from '../wire/http1/index.ts';
 import {
   type EndpointsState,
@@ -31,11 +30,8 @@ export interface ConfiguredUpstream extends Spreading {
   readonly options: ConnectionOptions;
 }
 
-/** An upstream and its transport. */
-interface OpenUpstream {
-  readonly upstream: ConfiguredUpstream;
-  readonly transport: UpstreamTransport;
-}
+/** The transport of an upstream. */
+type OpenUpstream = Kept<ConfiguredUpstream, UpstreamTransport>;
 
 /** A transport that can take over the addresses of another one that reaches them in the same way. */
 interface UpstreamTransport extends Transport {
@@ -74,9 +70,7 @@ export class Transports {
     return new Map(
       upstreams.map(({ name, options, endpoints, balance, health }) => {
         const upstream = { name, options, endpoints, balance, health };
-        const known = this.#current.get(name);
-        const isSame = known !== undefined && isDeepStrictEqual(known.upstream, upstream);
-        return [name, isSame ? known : { upstream, transport: this.#open(upstream) }];
+        return [name, reuse(this.#current.get(name), upstream, this.#open)];
       }),
     );
   }
@@ -87,13 +81,13 @@ export class Transports {
     this.#current = planned;
     for (const [name, entry] of before) {
       const next = planned.get(name);
-      if (next !== entry && !isReachedAs(entry, next)) this.#drain(name, entry.transport);
+      if (next !== entry && !isReachedAs(entry, next)) this.#drain(name, entry.part);
     }
     for (const [name, entry] of planned) {
       const known = before.get(name);
       if (known === entry) continue;
-      const predecessor = known !== undefined && isReachedAs(entry, known) ? known.transport : null;
-      entry.transport.use(entry.upstream, predecessor);
+      const predecessor = known !== undefined && isReachedAs(entry, known) ? known.part : null;
+      entry.part.use(entry.key, predecessor);
     }
   }
 
@@ -102,14 +96,14 @@ export class Transports {
     const counts = new Map<string, number>();
     const add = (name: string, { connections }: Transport) =>
       counts.set(name, (counts.get(name) ?? 0) + connections);
-    for (const [name, { transport }] of this.#current) add(name, transport);
+    for (const [name, { part }] of this.#current) add(name, part);
     for (const { name, transport } of this.#draining) add(name, transport);
     return counts;
   }
 
   /** The current state of the addresses of each upstream in use. */
   get states(): ReadonlyMap<string, EndpointsState> {
-    return new Map([...this.#current].map(([name, { transport }]) => [name, transport.state]));
+    return new Map([...this.#current].map(([name, { part }]) => [name, part.state]));
   }
 
   /** Closes idle connections at once, busy ones after their response. Resolves when all are closed. */
@@ -127,7 +121,7 @@ export class Transports {
 
 /** Whether all connections are made in the same way, so that one may take over those of the other. */
 function isReachedAs(one: OpenUpstream, other: OpenUpstream | undefined): boolean {
-  return other !== undefined && isDeepStrictEqual(one.upstream.options, other.upstream.options);
+  return other !== undefined && isSame(one.key.options, other.key.options);
 }
 
 /** The parts of transports that the threads of a process share. */

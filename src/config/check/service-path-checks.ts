@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
+import { isSame } from '../../core/index.ts';
 import {
   methodsMeet,
   parseRoutePattern,
@@ -266,7 +266,7 @@ function demandOf({ authentication = 'required' }: RawMap): number {
 
 /** Does not compare two different requirements: each may refuse callers that the other admits. */
 function demandsLess({ raw }: SentRoute, { raw: guarded }: SentRoute): boolean {
-  const lacks = guarded.require !== undefined && !isDeepStrictEqual(raw.require, guarded.require);
+  const lacks = guarded.require !== undefined && !isSame(raw.require, guarded.require);
   return demandOf(raw) < demandOf(guarded) || lacks;
 }
 

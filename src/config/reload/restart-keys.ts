@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
+import { isSame } from '../../core/index.ts';
 import type { Snapshot } from '../model/index.ts';
 import { FIXED_KEYS, type FixedKey, type FixedModels } from '../settings/index.ts';
 
@@ -42,7 +42,7 @@ export const RESTART_KEYS: readonly string[] = FIXED_KEYS.map(({ key }) => key);
 /** @param started the configuration that the process was started with */
 export function restartKeys(started: FixedParts, latest: FixedParts): readonly RestartKey[] {
   return [...FIXED_KEYS, ...FIXED_LIMITS]
-    .filter(({ value }) => !isDeepStrictEqual(value(started), value(latest)))
+    .filter(({ value }) => !isSame(value(started), value(latest)))
     .map(({ key, written }) => {
       const [running, wanted] = [written(started), written(latest)];
       return {

@@ -79,7 +79,7 @@ describe('the transports', () => {
   it('of upstreams that did not change stay', () => {
     const before = use(['a', 1], ['b', 2]);
     const after = use(['b', 2], ['a', 1]);
-    expect(after.get('a')?.transport).toBe(before.get('a')?.transport);
+    expect(after.get('a')?.part).toBe(before.get('a')?.part);
     expect(lines).toHaveLength(2);
     expect(lines.map(({ closing }) => closing)).toEqual([false, false]);
   });
@@ -87,9 +87,9 @@ describe('the transports', () => {
   it('of upstreams with other addresses hand over to the next one', () => {
     const before = use(['a', 1, 8_001]);
     const after = use(['a', 1, 8_002]);
-    expect(after.get('a')?.transport).toBe(lines[1]);
+    expect(after.get('a')?.part).toBe(lines[1]);
     expect(lines[1]?.endpoints.map(({ port }) => port)).toEqual([8_002]);
-    expect(lines[1]?.before).toBe(before.get('a')?.transport);
+    expect(lines[1]?.before).toBe(before.get('a')?.part);
     expect(lines.map(({ closing }) => closing)).toEqual([false, false]);
   });
 
