@@ -11,17 +11,12 @@ import { asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/i
 import { RequestEdits, ResponseEdits, requestEditsSchema, responseEditsSchema } from './header-fields.ts';
 import { type RouteInFile, routePolicy } from './policy.ts';
 
-interface RequestHeadersModel {
-  /** The changes to request fields; `null` if there are none. */
-  readonly requestEdits: RequestEdits | null;
-}
-
 /** `request_headers`: fields that the upstream receives, or does not receive. */
 export const requestHeaders = routePolicy({
   keys: { request_headers: requestEditsSchema },
   pathOnly: [],
   forwardOnly: ['request_headers'],
-  compile: ({ request_headers: edits }, { id }): RequestHeadersModel => ({
+  compile: ({ request_headers: edits }, { id }) => ({
     requestEdits: edits === undefined ? null : new RequestEdits(edits, id),
   }),
   check(written) {
@@ -40,16 +35,11 @@ export const requestHeaders = routePolicy({
   compare: ({ requestEdits: now }, { requestEdits: before }) => compareEdits('request_headers', now, before),
 });
 
-interface ResponseHeadersModel {
-  /** The changes to response fields; `null` if there are none. */
-  readonly responseEdits: ResponseEdits | null;
-}
-
 /** `response_headers`: fields that are set on every response, or removed from the upstream's. */
 export const responseHeaders = routePolicy({
   keys: { response_headers: responseEditsSchema },
   pathOnly: [],
-  compile: ({ response_headers: edits }): ResponseHeadersModel => ({
+  compile: ({ response_headers: edits }) => ({
     responseEdits: edits === undefined ? null : new ResponseEdits(edits),
   }),
   check: written => checkEdits(written, 'response_headers', whyNotInResponses),

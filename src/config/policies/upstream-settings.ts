@@ -47,11 +47,6 @@ function upstreamSetting<Keys extends PolicyKeys, Model extends object>(
   return setting;
 }
 
-interface HostModel {
-  /** The `Host` sent to the upstream; `null`: the client's. If each address gets its own, that of the first. */
-  readonly hostHeader: string | null;
-}
-
 const host = upstreamSetting({
   keys: {
     host: hostChoice()
@@ -60,10 +55,8 @@ const host = upstreamSetting({
         "The Host header it gets: the client's (client), the host of its url (upstream), or this name, such as api.internal.",
       ),
   },
-  compile: (
-    { host },
-    { authority, hasOthers },
-  ): HostModel & { readonly options: { readonly ownHosts: boolean } } => ({
+  compile: ({ host }, { authority, hasOthers }) => ({
+    /** The `Host` sent to the upstream; `null`: the client's. If each address gets its own, that of the first. */
     hostHeader: hostFor(host, authority),
     options: { ownHosts: hasOthers && host === 'upstream' },
   }),
@@ -75,18 +68,13 @@ function hostFor(choice: string, authority: string): string | null {
   return choice === 'upstream' ? authority : choice;
 }
 
-interface AuthorizationModel {
-  /** Whether it receives the client's `Authorization`. A route's policy `authentication` describes the effect. */
-  readonly passAuthorization: boolean;
-}
-
 const authorization = upstreamSetting({
   keys: {
     authorization: choice(['pass', 'remove'])
       .prefault('pass')
       .describe("Whether it gets the client's Authorization header."),
   },
-  compile: ({ authorization }): AuthorizationModel => ({ passAuthorization: authorization === 'pass' }),
+  compile: ({ authorization }) => ({ passAuthorization: authorization === 'pass' }),
 });
 
 const balance = upstreamSetting({
@@ -265,11 +253,6 @@ const responseHeads = upstreamSetting({
   compile: ({ max_head }) => ({ options: { maxHeadBytes: max_head } }),
 });
 
-interface HealthModel {
-  /** How its endpoints are checked; `null` if they are not. */
-  readonly health: upstream.HealthOptions | null;
-}
-
 const PATH_EXPECTED = 'expected a path such as /healthz';
 const SERVICE_EXPECTED = 'expected the full name of a service of gRPC such as orders.v1.Orders';
 
@@ -316,7 +299,7 @@ const health = upstreamSetting({
         'Checks each address regularly, and sends requests only to healthy ones, or to all if none is. Left out: no checks.',
       ),
   },
-  compile: ({ health }, { authority, protocol }): HealthModel => ({
+  compile: ({ health }, { authority, protocol }): { readonly health: upstream.HealthOptions | null } => ({
     health:
       health === undefined
         ? null
