@@ -7,8 +7,8 @@ export interface Kept<Key, Part> {
 }
 
 /**
- * The one way in which a reload keeps what it did not change: returns `before` if it was made from an equal key, otherwise a part
- * made anew. Parts are kept by name (one upstream, one issuer, one listener), so that a change costs that part alone.
+ * The one way in which a reload keeps what it did not change: returns `before` if it was made from an equal key, otherwise a new
+ * part. Parts are kept by name (one upstream, one issuer, one listener), so that a change costs that part alone.
  *
  * @param key all that the part depends on and that a reload can change, and nothing else: a revision, a text, or options. The
  *   same object is equal at once; other keys are compared by their content
@@ -22,7 +22,7 @@ export function reuse<Key, Part>(
   return isKept ? before : { key, part: make(key) };
 }
 
-/** Whether two keys are equal: for parts that take over something of a previous one, although they are made anew. */
+/** Whether two keys are equal: for parts that take over something of a previous one, although they are new. */
 export function isSame(one: unknown, other: unknown): boolean {
   return one === other || isDeepStrictEqual(one, other);
 }
