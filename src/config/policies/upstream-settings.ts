@@ -348,6 +348,8 @@ export interface UpstreamModel extends SettingModels {
   /** Its configured addresses: at least one. */
   readonly endpoints: readonly upstream.EndpointOptions[];
   readonly options: upstream.ConnectionOptions;
+  /** Equal for equal addresses, options and checks: with the same revision, a reload keeps its connections as they are. */
+  readonly revision: string;
 }
 
 /** The schemas of all keys, by their names. */

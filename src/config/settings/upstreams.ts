@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Clock } from '../../core/index.ts';
+import { type Clock, digestOf } from '../../core/index.ts';
 import { serviceHost, type UpstreamTls } from '../../upstream/index.ts';
 import { asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
 import {
@@ -290,16 +290,15 @@ function compileUpstream(name: string, config: UpstreamConfig, files: TlsFiles |
   const hasOthers = others.some(other => other !== authority);
   const isTls = listed.some(({ url }) => url.tls);
   const { protocol } = config;
-  const { options, ...settings } = compileUpstreamSettings(config, { name, authority, hasOthers, protocol });
-  return {
-    name,
-    protocol,
-    base: listed[0]?.url.base ?? '',
+  const settings = compileUpstreamSettings(config, { name, authority, hasOthers, protocol });
+  const live = {
     endpoints: listed.map(({ url: { host, port, lookup }, weight }) => ({ host, port, weight, lookup })),
-    options: { ...options, protocol, tls: isTls ? compileUpstreamTls(config.tls, files) : null },
-    ...settings,
+    options: { ...settings.options, protocol, tls: isTls ? compileUpstreamTls(config.tls, files) : null },
+    balance: settings.balance,
     health: settings.health && { ...settings.health, host: settings.hostHeader ?? authority },
   };
+  const revision = digestOf(JSON.stringify(live));
+  return { ...settings, ...live, name, protocol, base: listed[0]?.url.base ?? '', revision };
 }
 
 /**
