@@ -22,10 +22,8 @@ export function checkIdentity(file: ConfigFile): void {
   if (SECTIONS.every(key => root[key] !== undefined)) addBoth(file);
   else if (section === 'identity_provider') checkSole(file, root, isThere('access_tokens'));
   else if (section === 'identity_providers') checkProviders(file);
-  else if (root.access_tokens !== undefined) {
-    const message = '"access_tokens" has no effect without "identity_provider", which issues the tokens';
-    file.add(['access_tokens'], message, { about: 'key' });
-  }
+  else if (root.access_tokens !== undefined)
+    file.addUseless(['access_tokens'], 'without "identity_provider", which issues the tokens');
   checkIdentityHeaders(file, root);
   checkCertificateField(file, root);
 }

@@ -30,11 +30,15 @@ function metadataRoutesIn(file: ConfigFile): readonly RouteEntry<MetadataRoute>[
 
 /** Checks that there are tokens for the document to describe. */
 export function checkProtectedResource(file: ConfigFile): void {
-  const root = asMap(file.value);
-  if (root.protected_resource === undefined) return;
-  if (Object.keys(root).some(word => nearestWord(word, ['identity_provider']) !== undefined)) return;
-  const message = '"protected_resource" has no effect without "identity_provider", which issues the tokens';
-  file.add(['protected_resource'], message, { about: 'key' });
+  if (asMap(file.value).protected_resource !== undefined) checkHasProvider(file, 'protected_resource');
+}
+
+/** Reports a section that needs a provider. A misspelt key, which validation reports, counts as the intended one. */
+function checkHasProvider(file: ConfigFile, section: string): boolean {
+  const keys = Object.keys(asMap(file.value));
+  const has = keys.some(word => nearestWord(word, ['identity_provider']) !== undefined);
+  if (!has) file.addUseless([section], 'without "identity_provider", which issues the tokens');
+  return has;
 }
 
 /** The routes for sign-in. */
@@ -46,11 +50,7 @@ function signInRoutesIn(file: ConfigFile): readonly RouteEntry<SignInRoute>[] {
 export function checkSignIn(file: ConfigFile): void {
   const root = asMap(file.value);
   if (root.sign_in === undefined) return;
-  // Validation reports a misspelt key; here it counts as the intended one.
-  if (!Object.keys(root).some(word => nearestWord(word, ['identity_provider']) !== undefined)) {
-    const message = '"sign_in" has no effect without "identity_provider", which issues the tokens';
-    file.add(['sign_in'], message, { about: 'key' });
-  } else addNeedsSignIn(file, root);
+  if (checkHasProvider(file, 'sign_in')) addNeedsSignIn(file, root);
   const taken = [
     ...signInRoutes({}).map(({ pattern }) => ({ pattern, by: 'an anonymous endpoint' })),
     ...metadataRoutesIn(file).map(({ pattern }) => ({ pattern, by: '"protected_resource"' })),
@@ -90,8 +90,7 @@ const ENDPOINTS = ['authorization', 'token', 'key_set'] as const;
 
 function checkSignOut(file: ConfigFile, { sign_out, sign_out_ends }: RawMap): void {
   if (sign_out === undefined) {
-    const message = '"sign_out_ends" has no effect without "sign_out"';
-    if (sign_out_ends !== undefined) file.add(['sign_in', 'sign_out_ends'], message, { about: 'key' });
+    if (sign_out_ends !== undefined) file.addUseless(['sign_in', 'sign_out_ends'], 'without "sign_out"');
     return;
   }
   if (sign_out_ends === 'nothing') return;

@@ -226,10 +226,8 @@ const OF_SIGN_IN: readonly Path[] = [
 /** Checks that a provider whose tokens are only verified does not look as if users could sign in there. */
 function checkRoles(file: ConfigFile, section: Path, config: IdentityProviderConfig): void {
   const addWithout = (keys: readonly Path[], lacking: string) => {
-    for (const key of keys) {
-      const message = `"${key.at(-1)}" has no effect without "${lacking}"`;
-      if (file.has([...section, ...key])) file.add([...section, ...key], message, { about: 'key' });
-    }
+    for (const path of keys.map(key => [...section, ...key]))
+      if (file.has(path)) file.addUseless(path, `without "${lacking}"`);
   };
   if (config.redirect_uri === undefined) addWithout(OF_SIGN_IN, 'redirect_uri');
   if (config.client_id !== undefined) return;
@@ -281,11 +279,9 @@ function clientAuthentication(
   files: { readonly clientSecret: FileText; readonly privateKey: FileText },
 ): ClientAuthentication | null {
   const { client_authentication: kind } = config;
-  for (const key of AUTHENTICATION_KEYS) {
-    if (config[key] === undefined || USES[kind].includes(key)) continue;
-    const message = `"${key}" has no effect with client_authentication: ${kind}`;
-    file.add([...section, key], message, { about: 'key' });
-  }
+  for (const key of AUTHENTICATION_KEYS)
+    if (config[key] !== undefined && !USES[kind].includes(key))
+      file.addUseless([...section, key], `with client_authentication: ${kind}`);
   const needsSecret = kind === 'client_secret_basic' || kind === 'client_secret_post';
   const secret = needsSecret ? clientSecret(file, section, config, files.clientSecret) : '';
   const key = kind === 'private_key_jwt' ? files.privateKey : '';

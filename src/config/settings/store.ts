@@ -204,8 +204,7 @@ async function readStore(file: ConfigFile, clock: Clock): Promise<StoreModel | n
 
 function serversOf(file: ConfigFile, config: RedisConfig, sentinelPassword: string | null): RedisServers {
   const { mode, nodes, redis } = config;
-  const noUse = (key: string): void =>
-    file.add(['store', key], `"${key}" has no effect with mode: ${mode}`, { about: 'key' });
+  const noUse = (key: string): void => file.addUseless(['store', key], `with mode: ${mode}`);
   if (mode === 'single' && nodes.length > 0) noUse('nodes');
   if (mode !== 'sentinel')
     for (const key of ['sentinel_user', 'sentinel_password_file'] as const)
@@ -230,9 +229,7 @@ function tlsOf({ ca, certificate, key }: TlsFiles): RedisOptions['tls'] {
 }
 
 function checkTls(file: ConfigFile, { redis, tls }: RedisConfig): void {
-  const keys = ['ca_file', 'certificate_file', 'key_file'] as const;
-  for (const key of keys) {
-    if (redis.tls || tls[key] === undefined) continue;
-    file.add(['store', 'tls', key], `"${key}" has no effect without TLS: write rediss://`, { about: 'key' });
-  }
+  for (const key of ['ca_file', 'certificate_file', 'key_file'] as const)
+    if (!redis.tls && tls[key] !== undefined)
+      file.addUseless(['store', 'tls', key], 'without TLS: write rediss://');
 }

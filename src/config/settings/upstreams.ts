@@ -271,7 +271,7 @@ async function readTls(file: ConfigFile, clock: Clock): Promise<ReadonlyMap<stri
 function checkTlsUse(file: ConfigFile, name: string, url: unknown, tls: RawMap): void {
   const section = ['upstreams', name, 'tls'];
   if (typeof url === 'string' && url.startsWith('http:') && Object.keys(tls).length > 0) {
-    file.add(section, '"tls" has no effect without TLS: write https://', { about: 'key' });
+    file.addUseless(section, 'without TLS: write https://');
   } else if (tls.verify === false) {
     const message = 'anyone between the gateway and this service can read and change everything';
     file.add([...section, 'verify'], message, { severity: 'warning' });
