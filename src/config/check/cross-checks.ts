@@ -1,6 +1,6 @@
 import type { RoutePattern } from '../../gateway/routing/index.ts';
 import { findConflicts, findHidden, GRPC_METHOD, RouteTable } from '../../gateway/routing/index.ts';
-import { asMap, type ConfigFile, didYouMean, isMap, type RawMap } from '../file/index.ts';
+import { asList, asMap, type ConfigFile, didYouMean, isMap, type RawMap } from '../file/index.ts';
 import type { OwnRoute } from '../model/index.ts';
 import { isAnswered, partsOf, upstreamsNamed } from '../policies/index.ts';
 import { checkSettings, type RouteConfig, routeKeys } from '../settings/index.ts';
@@ -17,7 +17,7 @@ import * as signIn from './sign-in-checks.ts';
 export function crossCheck(file: ConfigFile): void {
   const { upstreams, routes } = asMap(file.value);
   checkSettings(file);
-  const sketches = Array.isArray(routes) ? routes.map(sketchOf) : [];
+  const sketches = asList(routes).map(sketchOf);
   checkPatterns(file, sketches);
   if (isMap(upstreams) && Array.isArray(routes)) checkUpstreams(file, Object.keys(upstreams), sketches);
   checkRoutes(file);
@@ -124,8 +124,7 @@ const WHAT: Readonly<Record<OwnRoute['kind'], string>> = {
 
 /** Warns about redirects to a path that the same route matches again: browsers give up after twenty rounds. */
 function checkRedirects(file: ConfigFile): void {
-  const { routes } = asMap(file.value);
-  const written = (Array.isArray(routes) ? routes : []).map(asMap);
+  const written = asList(asMap(file.value).routes).map(asMap);
   const targets = written.flatMap(({ redirect }, index) => {
     const { to } = asMap(redirect);
     return typeof to === 'string' && to.startsWith('/') ? [{ index, to }] : [];

@@ -1,6 +1,6 @@
 import type { RoutePattern } from '../../gateway/routing/index.ts';
 import { patternsOfRoute } from '../compile/index.ts';
-import { asMap, type ConfigFile, type Path, type RawMap } from '../file/index.ts';
+import { asList, asMap, type ConfigFile, type Path, type RawMap } from '../file/index.ts';
 import * as policies from '../policies/index.ts';
 import { routeKeys } from '../settings/index.ts';
 
@@ -13,8 +13,7 @@ export function checkRoutes(file: ConfigFile): void {
 /** Checks the policies of each route against each other and against its upstream. */
 function checkRoutePolicies(file: ConfigFile): void {
   const { routes, upstreams } = asMap(file.value);
-  if (!Array.isArray(routes)) return;
-  for (const [index, value] of routes.entries()) {
+  for (const [index, value] of asList(routes).entries()) {
     const [route, path] = [asMap(value), ['routes', index]];
     policies.checkServed(file, path, route);
     policies.checkShares(file, path, route);

@@ -6,7 +6,7 @@ import {
   Reach,
   type RoutePattern,
 } from '../../gateway/routing/index.ts';
-import { asMap, type ConfigFile, type RawMap } from '../file/index.ts';
+import { asList, asMap, type ConfigFile, type RawMap } from '../file/index.ts';
 import { firstWrittenUrl, routeKeys, upstreamKeys } from '../settings/index.ts';
 import { writtenPatternsOf } from './route-checks.ts';
 
@@ -27,8 +27,7 @@ interface SentRoute {
 /** Checks the paths that services receive with `strip_prefix` and URLs with a path. */
 export function checkServicePaths(file: ConfigFile): void {
   const { routes, upstreams } = asMap(file.value);
-  if (!Array.isArray(routes)) return;
-  const sent = routes.flatMap((route, index) => sentRouteOf(asMap(route), index));
+  const sent = asList(routes).flatMap((route, index) => sentRouteOf(asMap(route), index));
   const byUpstream = new Map<string, SentRoute[]>();
   for (const route of sent)
     for (const name of route.upstreams) {

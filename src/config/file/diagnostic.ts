@@ -58,7 +58,12 @@ export function isMap(value: unknown): value is RawMap {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The texts in a list as written; none if the value is no list. */
+/** Returns the value if it is a list, else an empty list. */
+export function asList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The texts in a list as written. */
 export function textsIn(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter(entry => typeof entry === 'string') : [];
+  return asList(value).filter(entry => typeof entry === 'string');
 }

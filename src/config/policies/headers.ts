@@ -7,7 +7,7 @@ import {
   OWNED_OF_RESPONSES,
 } from '../../wire/http/index.ts';
 import { compareNeutral, type Difference } from '../difference.ts';
-import { asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
+import { asList, asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
 import { RequestEdits, ResponseEdits, requestEditsSchema, responseEditsSchema } from './header-fields.ts';
 import { type RouteInFile, routePolicy } from './policy.ts';
 
@@ -151,7 +151,7 @@ function checkEdits(written: RouteInFile, key: string, whyNot: WhyNot): void {
     place: [...path, 'set', name],
     about: 'key' as const,
   }));
-  const listed: readonly unknown[] = Array.isArray(edits.remove) ? edits.remove : [];
+  const listed = asList(edits.remove);
   const removed = listed.flatMap((name, index) =>
     typeof name === 'string' ? [{ name, place: [...path, 'remove', index], about: 'value' as const }] : [],
   );

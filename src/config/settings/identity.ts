@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { asMap } from '../file/index.ts';
+import { asList, asMap } from '../file/index.ts';
 import { doorAsWhole } from '../values/index.ts';
 import { accessTokensSchema } from './access-tokens.ts';
 import { CAP_COSTS, fillIn } from './memory.ts';
@@ -41,7 +41,7 @@ export const identity = setting({
   },
   fill({ access_tokens, identity_providers: several }, { part }) {
     // Each provider has its own tables of tokens.
-    const providers = Array.isArray(several) ? Math.max(1, several.length) : 1;
+    const providers = Math.max(1, asList(several).length);
     fillIn(access_tokens, { cache: {} });
     fillIn(asMap(access_tokens).cache, { tokens: part(CAP_COSTS.tokens.most, providers) });
   },

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { ServerNames, type TlsOptions } from '../../edge/tls/index.ts';
-import { asMap, type ConfigFile, type RawMap } from '../file/index.ts';
+import { asList, asMap, type ConfigFile, type RawMap } from '../file/index.ts';
 import {
   count,
   formatHostPort,
@@ -216,7 +216,7 @@ function isEveryAddress(host: string): boolean {
 
 /** Reports a listener that could serve no one: it requires PROXY headers, but no proxy is trusted to send them. */
 function checkProxyProtocol(file: ConfigFile, { listen, trusted_proxies }: RawMap): void {
-  if (Array.isArray(trusted_proxies) && trusted_proxies.length > 0) return;
+  if (asList(trusted_proxies).length > 0) return;
   for (const [name, listener] of Object.entries(asMap(listen))) {
     if (name === 'admin' || asMap(listener).proxy_protocol !== true) continue;
     const message =

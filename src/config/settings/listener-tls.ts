@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Clock } from '../../core/index.ts';
 import { type CertificateOptions, readCertificate, type TlsOptions } from '../../edge/tls/index.ts';
-import { type ConfigFile, isMap, type Path } from '../file/index.ts';
+import { asList, type ConfigFile, isMap, type Path } from '../file/index.ts';
 import { choice, mapExpected, pathOfFile, unshown, yesOrNo } from '../values/index.ts';
 import { type FileText, type KeyPair, SecretFiles } from './secret-files.ts';
 
@@ -121,8 +121,7 @@ async function readTls(file: ConfigFile, listener: string, clock: Clock): Promis
 async function readPairs(files: SecretFiles, certificates: unknown): Promise<readonly KeyPair[]> {
   const pairs: KeyPair[] = [];
   // Reads one after the other, so that problems are found in a fixed order.
-  for (const index of Array.isArray(certificates) ? certificates.keys() : [])
-    pairs.push(await files.keyPair('certificates', index));
+  for (const index of asList(certificates).keys()) pairs.push(await files.keyPair('certificates', index));
   return pairs;
 }
 

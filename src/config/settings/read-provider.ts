@@ -8,7 +8,7 @@ import type {
   SignInOptions,
 } from '../../identity/signin/index.ts';
 import { NO_TLS, optionErrors, PROVIDER_LIMITS } from '../../identity/signin/index.ts';
-import { asMap, type ConfigFile, type Path, type RawMap } from '../file/index.ts';
+import { asList, asMap, type ConfigFile, type Path, type RawMap } from '../file/index.ts';
 import { type IdentityProviderConfig, identityProviderSchema, providerEntrySchema } from './provider-keys.ts';
 import { chooseSecret, type FileText, SecretFiles, type TlsFiles } from './secret-files.ts';
 
@@ -39,10 +39,9 @@ export interface WrittenProvider {
 /** Returns the provider of `identity_provider`, or those of `identity_providers`. */
 export function writtenProviders(file: ConfigFile): readonly WrittenProvider[] {
   const { identity_provider: one, identity_providers: several } = asMap(file.value);
-  const entries: readonly unknown[] = Array.isArray(several) ? several : [];
   return [
     ...(one === undefined ? [] : [{ path: ['identity_provider'], raw: asMap(one) }]),
-    ...entries.map((raw, index) => ({ path: ['identity_providers', index], raw: asMap(raw) })),
+    ...asList(several).map((raw, index) => ({ path: ['identity_providers', index], raw: asMap(raw) })),
   ];
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Clock, digestOf } from '../../core/index.ts';
 import { serviceHost, type UpstreamTls } from '../../upstream/index.ts';
-import { asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
+import { asList, asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
 import {
   compileUpstreamSettings,
   type UpstreamModel,
@@ -149,7 +149,7 @@ const MAX_TO_UPSTREAM = 1_024;
 
 /** How many upstreams have routes that serve WebSockets. */
 function countWithWebSockets({ routes }: RawMap): number {
-  const serving = (Array.isArray(routes) ? routes : [])
+  const serving = asList(routes)
     .map(asMap)
     .filter(({ websocket }) => String(websocket) === 'true');
   return new Set(serving.flatMap(route => upstreamsNamed(route, []).map(({ name }) => name))).size;
