@@ -7,6 +7,7 @@ export * from './listeners/index.ts';
 export { type Machine, readMachine, usableMemory } from './machine.ts';
 export { MAIN_SCRIPT, PACKAGE_ROOT, readVersion } from './package.ts';
 export * from './permits.ts';
+export { isSame, type Kept, reuse } from './reuse.ts';
 export * from './shared-memory.ts';
 export * from './system.ts';
 export * from './text.ts';

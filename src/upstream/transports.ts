@@ -1,6 +1,5 @@
 import { isIP } from 'node:net';
-import { isDeepStrictEqual } from 'node:util';
-import type { SharedStates, UpstreamListener } from '../core/index.ts';
+import { isSame, type Kept, reuse, type SharedStates, type UpstreamListener } from '../core/index.ts';
 import type { OutgoingRequest } from '../wire/http1/index.ts';
 import {
   type EndpointsState,
@@ -29,13 +28,15 @@ import type {
 export interface ConfiguredUpstream extends Spreading {
   readonly name: string;
   readonly options: ConnectionOptions;
+  /** Equal for equal addresses, options and checks, so that nobody has to compare those of ten thousand upstreams. */
+  readonly revision: string;
 }
 
-/** An upstream and its transport. */
-interface OpenUpstream {
-  readonly upstream: ConfiguredUpstream;
-  readonly transport: UpstreamTransport;
-}
+/** An upstream and its transport, by its revision. */
+type OpenUpstream = Kept<
+  string,
+  { readonly upstream: ConfiguredUpstream; readonly transport: UpstreamTransport }
+>;
 
 /** A transport that can take over the addresses of another one that reaches them in the same way. */
 interface UpstreamTransport extends Transport {
@@ -72,11 +73,10 @@ export class Transports {
   /** Returns the transports for these upstreams: existing ones if nothing changed, otherwise new ones. Changes nothing yet. */
   plan(upstreams: readonly ConfiguredUpstream[]): TransportMap {
     return new Map(
-      upstreams.map(({ name, options, endpoints, balance, health }) => {
-        const upstream = { name, options, endpoints, balance, health };
-        const known = this.#current.get(name);
-        const isSame = known !== undefined && isDeepStrictEqual(known.upstream, upstream);
-        return [name, isSame ? known : { upstream, transport: this.#open(upstream) }];
+      upstreams.map(upstream => {
+        const { name, revision } = upstream;
+        const open = () => ({ upstream, transport: this.#open(upstream) });
+        return [name, reuse(this.#current.get(name), revision, open)];
       }),
     );
   }
@@ -87,13 +87,13 @@ export class Transports {
     this.#current = planned;
     for (const [name, entry] of before) {
       const next = planned.get(name);
-      if (next !== entry && !isReachedAs(entry, next)) this.#drain(name, entry.transport);
+      if (next !== entry && !isReachedAs(entry, next)) this.#drain(name, entry.part.transport);
     }
     for (const [name, entry] of planned) {
       const known = before.get(name);
       if (known === entry) continue;
-      const predecessor = known !== undefined && isReachedAs(entry, known) ? known.transport : null;
-      entry.transport.use(entry.upstream, predecessor);
+      const predecessor = known !== undefined && isReachedAs(entry, known) ? known.part.transport : null;
+      entry.part.transport.use(entry.part.upstream, predecessor);
     }
   }
 
@@ -102,14 +102,14 @@ export class Transports {
     const counts = new Map<string, number>();
     const add = (name: string, { connections }: Transport) =>
       counts.set(name, (counts.get(name) ?? 0) + connections);
-    for (const [name, { transport }] of this.#current) add(name, transport);
+    for (const [name, { part }] of this.#current) add(name, part.transport);
     for (const { name, transport } of this.#draining) add(name, transport);
     return counts;
   }
 
   /** The current state of the addresses of each upstream in use. */
   get states(): ReadonlyMap<string, EndpointsState> {
-    return new Map([...this.#current].map(([name, { transport }]) => [name, transport.state]));
+    return new Map([...this.#current].map(([name, { part }]) => [name, part.transport.state]));
   }
 
   /** Closes idle connections at once, busy ones after their response. Resolves when all are closed. */
@@ -127,7 +127,7 @@ export class Transports {
 
 /** Whether all connections are made in the same way, so that one may take over those of the other. */
 function isReachedAs(one: OpenUpstream, other: OpenUpstream | undefined): boolean {
-  return other !== undefined && isDeepStrictEqual(one.upstream.options, other.upstream.options);
+  return other !== undefined && isSame(one.part.upstream.options, other.part.upstream.options);
 }
 
 /** The parts of transports that the threads of a process share. */

@@ -124,7 +124,9 @@ export class BareGateway {
         limitKeys: snapshot.caps.limitKeys,
       },
     });
-    const parts = snapshot.upstreams.map(({ name }) => [name, { transport: this.#transport() }] as const);
+    const parts = snapshot.upstreams.map(
+      ({ name }) => [name, { part: { transport: this.#transport() } }] as const,
+    );
     this.gateway = new Gateway({
       ...{ ...thisMachine, clock, limiting: this.limiting, nextRequestId: () => 'id' },
       generation: {

@@ -56,7 +56,7 @@ export class TestGateway {
       storeListener: silent(),
       limitKeys: caps.limitKeys,
     });
-    const transports = upstreams.map(({ name }) => [name, { transport: this.#service() }] as const);
+    const transports = upstreams.map(({ name }) => [name, { part: { transport: this.#service() } }] as const);
     this.#gateway = new Gateway({
       generation: {
         snapshot: { ...snapshot, limits: { ...limits, patienceMs: null } },

@@ -1,6 +1,6 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { ProviderModel } from '../../config/index.ts';
-import type { AuthListener, FlawedKey, SignInListener, System } from '../../core/index.ts';
+import type { AuthListener, FlawedKey, Kept, SignInListener, System } from '../../core/index.ts';
+import { isSame, reuse } from '../../core/index.ts';
 import { type IssuerRevocations, KeySet, type Revocations } from '../../identity/auth/index.ts';
 import { Provider, type ProviderOptions } from '../../identity/signin/index.ts';
 import { type IssuerSharing, type IssuerState, issuerKey } from './issuer-sharing.ts';
@@ -13,12 +13,14 @@ export interface IssuerDependencies extends Pick<System, 'clock' | 'random' | 'n
   readonly issuers?: IssuerSharing | undefined;
 }
 
+/** An issuer, with what it depends on. */
+export type KeptIssuer = Kept<Pick<ProviderModel, 'provider' | 'keySet' | 'label'>, Issuer>;
+
 /** The provider as the issuer of tokens: its endpoints, its keys, and its revoked tokens. */
 export class Issuer {
   readonly provider: Provider;
   readonly keys: KeySet;
   readonly revocations: IssuerRevocations;
-  readonly #model: ProviderModel;
   #hasFailed = false;
   #onAnswer: () => void = () => {};
   /** Identifies it for other threads. */
@@ -30,7 +32,6 @@ export class Issuer {
   /** @param before the previous one, if it is the same issuer: its knowledge is used until it is refreshed */
   private constructor(model: ProviderModel, dependencies: IssuerDependencies, before: Issuer | null) {
     const { clock, random, network, listener, issuers } = dependencies;
-    this.#model = model;
     this.revocations = dependencies.revocations.of(model.provider.issuer);
     this.#sharing = issuers ?? null;
     this.#key = issuers === undefined ? '' : issuerKey(model);
@@ -71,13 +72,11 @@ export class Issuer {
     this.#part = this.#join(issuers);
   }
 
-  /** Returns the previous one if nothing about it has changed, else a new one. */
-  static of(model: ProviderModel, dependencies: IssuerDependencies, before: Issuer | null): Issuer {
-    if (before === null) return new Issuer(model, dependencies, null);
-    const old = before.#model;
-    const parts = ({ provider, keySet, label }: ProviderModel) => [provider, keySet, label];
-    if (isDeepStrictEqual(parts(old), parts(model))) return before;
-    return new Issuer(model, dependencies, isSameIssuer(old.provider, model.provider) ? before : null);
+  /** Keeps the previous one if nothing about it has changed. */
+  static of(model: ProviderModel, dependencies: IssuerDependencies, before: KeptIssuer | null): KeptIssuer {
+    const { provider, keySet, label } = model;
+    const known = before !== null && isSameIssuer(before.key.provider, provider) ? before.part : null;
+    return reuse(before, { provider, keySet, label }, () => new Issuer(model, dependencies, known));
   }
 
   /** Whether its endpoints or keys could not be fetched at least once. */
@@ -160,5 +159,5 @@ export class Issuer {
 /** Whether both have the same URLs, so that endpoints and keys learnt by one are valid for the other. */
 function isSameIssuer(one: ProviderOptions, other: ProviderOptions): boolean {
   const places = ({ issuer, discoveryUrl, endpoints }: ProviderOptions) => [issuer, discoveryUrl, endpoints];
-  return isDeepStrictEqual(places(one), places(other));
+  return isSame(places(one), places(other));
 }

@@ -44,7 +44,11 @@ async function listening() {
     ...{ clock: systemClock, randomBytes, limiting, overload, nextRequestId: () => 'id', listener },
     unlistedProxies: new UnlistedProxies(systemClock, listener),
     generation: {
-      ...{ snapshot, identity: null, transports: new Map([['api', { transport: { send } }]]) as never },
+      ...{
+        snapshot,
+        identity: null,
+        transports: new Map([['api', { part: { transport: { send } } }]]) as never,
+      },
     },
   });
   const listeners = new Listeners({

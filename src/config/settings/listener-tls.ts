@@ -1,8 +1,81 @@
+import { z } from 'zod';
 import type { Clock } from '../../core/index.ts';
 import { type CertificateOptions, readCertificate, type TlsOptions } from '../../edge/tls/index.ts';
-import { asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
-import { firstWrittenUrl, listenerTlsSchema } from '../schema/index.ts';
-import { type FileText, type KeyPair, SecretFiles, type TlsFiles } from './secret-files.ts';
+import { asList, type ConfigFile, isMap, type Path } from '../file/index.ts';
+import { choice, mapExpected, pathOfFile, unshown, yesOrNo } from '../values/index.ts';
+import { type FileText, type KeyPair, SecretFiles } from './secret-files.ts';
+
+// `tls` of a listener: its keys, and the files that they name.
+
+const CERTIFICATES_EXPECTED =
+  'expected a list such as [{ certificate_file: tls/tls.crt, key_file: tls/tls.key }]';
+
+const certificate = z.strictObject(
+  {
+    certificate_file: pathOfFile().describe(
+      'The certificate in PEM form, followed by the intermediate certificates.',
+    ),
+    key_file: pathOfFile().describe('Its key, unencrypted PEM.'),
+  },
+  mapExpected('{ certificate_file: tls/tls.crt, key_file: tls/tls.key }'),
+);
+
+const clientCertificates = z.strictObject(
+  {
+    ca_file: pathOfFile().describe('The authorities whose certificates are accepted.'),
+    required: yesOrNo()
+      .prefault(true)
+      .describe(
+        'Whether a client must have a certificate. A client with a certificate that cannot be verified is always rejected.',
+      ),
+  },
+  mapExpected('{ ca_file: clients-ca.crt }'),
+);
+
+const listenerKeys = {
+  certificates: unshown(
+    z
+      .array(certificate, { error: CERTIFICATES_EXPECTED })
+      .min(1, { error: 'TLS needs a certificate: name at least one' })
+      .describe(
+        'Each serves the names in it: a client is matched by the name it asks for (SNI). The first one serves all other clients.',
+      ),
+  ),
+  min_version: choice(['TLSv1.2', 'TLSv1.3'])
+    .prefault('TLSv1.2')
+    .describe('The lowest TLS version. The highest is TLSv1.3.'),
+};
+const SUCH_AS = mapExpected('{ certificates: [{ certificate_file: tls/tls.crt, key_file: tls/tls.key }] }');
+const LISTENER_TLS = 'Speaks TLS there. Files are PEM, relative to this file, and followed when they change.';
+
+/** `tls` of a listener for clients. */
+export const listenerTlsSchema = z
+  .strictObject(
+    {
+      ...listenerKeys,
+      http2: yesOrNo()
+        .prefault(true)
+        .describe('Whether clients may choose HTTP/2 in the handshake (ALPN). All may speak HTTP/1.1.'),
+      client_certificates: clientCertificates
+        .optional()
+        .describe(
+          'Asks clients for a certificate. Upstreams get a verified one in Client-Cert (RFC 9440); this field is removed from what clients send.',
+        ),
+    },
+    SUCH_AS,
+  )
+  .describe(LISTENER_TLS);
+
+/** `tls` of the admin listener. */
+export const adminTlsSchema = z
+  .strictObject(
+    {
+      ...listenerKeys,
+      client_certificates: clientCertificates.optional().describe('Asks clients for a certificate.'),
+    },
+    SUCH_AS,
+  )
+  .describe(LISTENER_TLS);
 
 /** The TLS options of each listener; `null` for cleartext, or if there is no such listener. */
 export interface ListenerTls {
@@ -41,15 +114,14 @@ async function readTls(file: ConfigFile, listener: string, clock: Clock): Promis
     certificates,
     minVersion: config.min_version,
     protocols: listener === 'grpc' ? ['h2'] : config.http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
-    clientCertificates: clientCertificates(ca, config.client_certificates?.required),
+    clientCertificates: requestFor(ca, config.client_certificates?.required),
   };
 }
 
 async function readPairs(files: SecretFiles, certificates: unknown): Promise<readonly KeyPair[]> {
   const pairs: KeyPair[] = [];
   // Reads one after the other, so that problems are found in a fixed order.
-  for (const index of Array.isArray(certificates) ? certificates.keys() : [])
-    pairs.push(await files.keyPair('certificates', index));
+  for (const index of asList(certificates).keys()) pairs.push(await files.keyPair('certificates', index));
   return pairs;
 }
 
@@ -60,7 +132,7 @@ function certificateOptions(name: string, pair: KeyPair | undefined): readonly C
   return [{ name, certificate: pair.certificate, key: pair.key, serverNames, notAfterMs }];
 }
 
-function clientCertificates(ca: FileText, required = true): TlsOptions['clientCertificates'] {
+function requestFor(ca: FileText, required = true): TlsOptions['clientCertificates'] {
   return typeof ca === 'string' ? { ca, required } : null;
 }
 
@@ -78,33 +150,5 @@ function warnOfUnused(file: ConfigFile, path: Path, certificates: readonly Certi
       });
     }
     for (const name of serverNames) taken.add(name);
-  }
-}
-
-/**
- * Reads the files that upstreams name under `tls`, and checks them against the scheme of the URL. Adds diagnostics to the file.
- */
-export async function readUpstreamTls(
-  file: ConfigFile,
-  clock: Clock,
-): Promise<ReadonlyMap<string, TlsFiles>> {
-  const upstreams = new Map<string, TlsFiles>();
-  for (const [name, upstream] of Object.entries(asMap(asMap(file.value).upstreams))) {
-    const written = asMap(upstream);
-    const { tls } = written;
-    if (tls === undefined) continue;
-    upstreams.set(name, await new SecretFiles(file, ['upstreams', name], clock).tls());
-    checkUse(file, name, firstWrittenUrl(written), asMap(tls));
-  }
-  return upstreams;
-}
-
-function checkUse(file: ConfigFile, name: string, url: unknown, tls: RawMap): void {
-  const section = ['upstreams', name, 'tls'];
-  if (typeof url === 'string' && url.startsWith('http:') && Object.keys(tls).length > 0) {
-    file.add(section, '"tls" has no effect without TLS: write https://', { about: 'key' });
-  } else if (tls.verify === false) {
-    const message = 'anyone between the gateway and this service can read and change everything';
-    file.add([...section, 'verify'], message, { severity: 'warning' });
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/index.ts';
+import type { Clock, NoticeKind } from '../../core/index.ts';
 import type {
   ClientAuthentication,
   ClientOptions,
@@ -8,10 +8,8 @@ import type {
   SignInOptions,
 } from '../../identity/signin/index.ts';
 import { NO_TLS, optionErrors, PROVIDER_LIMITS } from '../../identity/signin/index.ts';
-import { asMap, type ConfigFile, type Path, type RawMap } from '../file/index.ts';
-import type { NoticePlaces } from '../model/index.ts';
-import type { IdentityProviderConfig } from '../schema/index.ts';
-import { identityProviderSchema, providerEntrySchema } from '../schema/index.ts';
+import { asList, asMap, type ConfigFile, type Path, type RawMap } from '../file/index.ts';
+import { type IdentityProviderConfig, identityProviderSchema, providerEntrySchema } from './provider-keys.ts';
 import { chooseSecret, type FileText, SecretFiles, type TlsFiles } from './secret-files.ts';
 
 /** The sign-in part of a provider's section. */
@@ -29,6 +27,9 @@ export interface ProviderConfigOptions {
   readonly notices: NoticePlaces;
 }
 
+/** Where a provider's notices are received, by kind: on the admin listener, or at a public path. `null` if they are not. */
+export type NoticePlaces = Readonly<Record<NoticeKind, string | null>>;
+
 /** A provider as written. */
 export interface WrittenProvider {
   readonly path: Path;
@@ -38,10 +39,9 @@ export interface WrittenProvider {
 /** Returns the provider of `identity_provider`, or those of `identity_providers`. */
 export function writtenProviders(file: ConfigFile): readonly WrittenProvider[] {
   const { identity_provider: one, identity_providers: several } = asMap(file.value);
-  const entries: readonly unknown[] = Array.isArray(several) ? several : [];
   return [
     ...(one === undefined ? [] : [{ path: ['identity_provider'], raw: asMap(one) }]),
-    ...entries.map((raw, index) => ({ path: ['identity_providers', index], raw: asMap(raw) })),
+    ...asList(several).map((raw, index) => ({ path: ['identity_providers', index], raw: asMap(raw) })),
   ];
 }
 
@@ -89,7 +89,7 @@ async function readProvider(
   const stand = tls === null || authentication === null ? ({ kind: 'none' } as const) : authentication;
   const client =
     config.client_id === undefined ? null : { clientId: config.client_id, clientAuthentication: stand };
-  addOptionErrors(file, path, { provider, client, redirectUri: config.redirect_uri ?? null });
+  addOptionErrors(file, path, config, provider, client);
   if (tls === null || authentication === null) return null;
   return partsOf(config, provider, client);
 }
@@ -110,11 +110,10 @@ function partsOf(
 }
 
 /** Reads a provider without its secrets and certificates, for commands that send it no requests. */
-export function providerWithoutSecrets(
-  config: IdentityProviderConfig,
-  clientAuthentication: ClientAuthentication,
-): ProviderConfigOptions {
+export function providerWithoutSecrets(config: IdentityProviderConfig): ProviderConfigOptions {
   const { client_id: clientId } = config;
+  // An empty secret or key, which no provider accepts.
+  const clientAuthentication = authenticationOf(config, '', '');
   const client = clientId === undefined ? null : { clientId, clientAuthentication };
   return partsOf(config, providerOptions(config, null), client);
 }
@@ -134,8 +133,7 @@ function checkSoundPart(
   const part = { ...standIns, ...Object.fromEntries(known), ...(mayAllowHttp ? { allow_http: true } : {}) };
   const { data: config } = schema.safeParse(part);
   if (config === undefined) return;
-  const provider = providerOptions(config, null);
-  addOptionErrors(file, path, { provider, client: null, redirectUri: config.redirect_uri ?? null });
+  addOptionErrors(file, path, config, providerOptions(config, null), null);
 }
 
 /** Valid values that stand in for missing required keys. */
@@ -179,38 +177,26 @@ function tlsOf({ ca, certificate, key }: TlsFiles): ProviderTls | null {
   return { ca: ca ?? null, certificate: certificate ?? null, key: key ?? null };
 }
 
-/** The options of one provider. */
-interface Options {
-  readonly provider: ProviderOptions;
-  readonly client: ClientOptions | null;
-  readonly redirectUri: string | null;
-}
-
 /** Adds the problems with a provider's options to the file, at the keys that they come from. */
-function addOptionErrors(file: ConfigFile, section: Path, options: Options): void {
-  const { provider, client, redirectUri } = options;
-  for (const { option, message } of optionErrors(provider, client, redirectUri)) {
+function addOptionErrors(
+  file: ConfigFile,
+  section: Path,
+  { redirect_uri: redirectUri }: IdentityProviderConfig,
+  provider: ProviderOptions,
+  client: ClientOptions | null,
+): void {
+  for (const { option, message } of optionErrors(provider, client, redirectUri ?? null)) {
     const keyFile = [...section, 'private_key_file'];
     const path =
-      option === 'clientAuthentication' && file.has(keyFile) ? keyFile : [...section, ...KEYS[option]];
+      option === 'clientAuthentication' && file.has(keyFile) ? keyFile : [...section, ...keysOf(option)];
     file.add(path, message);
   }
 }
 
-/** Maps the options of signin/ to keys of the file. */
-const KEYS: Readonly<Record<OptionError['option'], readonly string[]>> = {
-  issuer: ['issuer'],
-  discoveryUrl: ['discovery_url'],
-  'endpoints.authorization': ['endpoints', 'authorization'],
-  'endpoints.token': ['endpoints', 'token'],
-  'endpoints.keySet': ['endpoints', 'key_set'],
-  'endpoints.revocation': ['endpoints', 'revocation'],
-  'endpoints.endSession': ['endpoints', 'end_session'],
-  'endpoints.introspection': ['endpoints', 'introspection'],
-  tls: ['tls'],
-  clientAuthentication: ['client_authentication'],
-  redirectUri: ['redirect_uri'],
-};
+/** The keys of the file for an option of signin/: `endpoints`, `key_set` for `endpoints.keySet`. */
+function keysOf(option: OptionError['option']): string[] {
+  return option.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`).split('.');
+}
 
 /** The keys that need a client: sign-in and notices refer to it, the others set how the gateway authenticates as it. */
 const NEED_CLIENT = [
@@ -239,10 +225,8 @@ const OF_SIGN_IN: readonly Path[] = [
 /** Checks that a provider whose tokens are only verified does not look as if users could sign in there. */
 function checkRoles(file: ConfigFile, section: Path, config: IdentityProviderConfig): void {
   const addWithout = (keys: readonly Path[], lacking: string) => {
-    for (const key of keys) {
-      const message = `"${key.at(-1)}" has no effect without "${lacking}"`;
-      if (file.has([...section, ...key])) file.add([...section, ...key], message, { about: 'key' });
-    }
+    for (const path of keys.map(key => [...section, ...key]))
+      if (file.has(path)) file.addUseless(path, `without "${lacking}"`);
   };
   if (config.redirect_uri === undefined) addWithout(OF_SIGN_IN, 'redirect_uri');
   if (config.client_id !== undefined) return;
@@ -265,12 +249,6 @@ function warnOfScope(file: ConfigFile, section: Path, { scope }: IdentityProvide
   const message = 'without "openid" the provider issues no ID token';
   if (!scope.split(' ').includes('openid')) file.add([...section, 'scope'], message, { severity: 'warning' });
 }
-
-/** The part of a provider's section for the gateway's authentication. */
-type Config = Pick<
-  IdentityProviderConfig,
-  'client_authentication' | 'client_secret' | (typeof AUTHENTICATION_KEYS)[number]
->;
 
 const AUTHENTICATION_KEYS = [
   'client_secret',
@@ -296,42 +274,31 @@ const USES: Readonly<Record<ClientAuthentication['kind'], readonly string[]>> = 
 function clientAuthentication(
   file: ConfigFile,
   section: Path,
-  config: Config,
+  config: IdentityProviderConfig,
   files: { readonly clientSecret: FileText; readonly privateKey: FileText },
 ): ClientAuthentication | null {
-  const { client_authentication: kind, private_key_id: keyId } = config;
-  for (const key of AUTHENTICATION_KEYS) {
-    if (config[key] === undefined || USES[kind].includes(key)) continue;
-    const message = `"${key}" has no effect with client_authentication: ${kind}`;
-    file.add([...section, key], message, { about: 'key' });
-  }
-  switch (kind) {
-    case 'client_secret_basic':
-    case 'client_secret_post': {
-      const secret = clientSecret(file, section, config, files.clientSecret);
-      return secret === null ? null : { kind, secret };
-    }
-    case 'private_key_jwt': {
-      const { privateKey: key } = files;
-      if (key === undefined) file.add(section, 'missing key "private_key_file": private_key_jwt needs it');
-      return key ? { kind, key, keyId: keyId ?? null, algorithm: null } : null;
-    }
-    default:
-      return { kind };
-  }
+  const { client_authentication: kind } = config;
+  for (const key of AUTHENTICATION_KEYS)
+    if (config[key] !== undefined && !USES[kind].includes(key))
+      file.addUseless([...section, key], `with client_authentication: ${kind}`);
+  const needsSecret = kind === 'client_secret_basic' || kind === 'client_secret_post';
+  const secret = needsSecret ? clientSecret(file, section, config, files.clientSecret) : '';
+  const key = kind === 'private_key_jwt' ? files.privateKey : '';
+  if (key === undefined) file.add(section, 'missing key "private_key_file": private_key_jwt needs it');
+  return secret === null || typeof key !== 'string' ? null : authenticationOf(config, secret, key);
 }
 
-/** Makes a client authentication of the same kind with an empty secret or key, which no provider accepts. */
-export function authenticationWithoutSecrets({
-  client_authentication: kind,
-  private_key_id: keyId,
-}: Config): ClientAuthentication {
+function authenticationOf(
+  { client_authentication: kind, private_key_id: keyId }: IdentityProviderConfig,
+  secret: string,
+  key: string,
+): ClientAuthentication {
   switch (kind) {
     case 'client_secret_basic':
     case 'client_secret_post':
-      return { kind, secret: '' };
+      return { kind, secret };
     case 'private_key_jwt':
-      return { kind, key: '', keyId: keyId ?? null, algorithm: null };
+      return { kind, key, keyId: keyId ?? null, algorithm: null };
     default:
       return { kind };
   }
@@ -340,7 +307,7 @@ export function authenticationWithoutSecrets({
 function clientSecret(
   file: ConfigFile,
   section: Path,
-  { client_authentication: kind, client_secret: variable }: Config,
+  { client_authentication: kind, client_secret: variable }: IdentityProviderConfig,
   fromFile: FileText,
 ): string | null {
   const secret = chooseSecret(file, [...section, 'client_secret'], { variable, fromFile });

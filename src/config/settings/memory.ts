@@ -1,3 +1,8 @@
+import { type Machine, usableMemory } from '../../core/index.ts';
+import { isMap, type RawMap } from '../file/index.ts';
+import type { MemoryDefaults } from './setting.ts';
+import { workersWritten } from './workers.ts';
+
 // How much memory clients may take, by the caps that bound it. docs/memory.md has the measurements (`npm run caps`).
 
 const KIB = 1024;
@@ -74,7 +79,7 @@ export function processBytes(workers: number): number {
 }
 
 /** A quarter of the memory, in whole MiB. */
-export function defaultBufferedBytes(usableBytes: number): number {
+function defaultBufferedBytes(usableBytes: number): number {
   const quarter = Math.floor(usableBytes / 4 / MIB) * MIB;
   return Math.min(Math.max(quarter, MIN_BUFFERED), MAX_BUFFERED);
 }
@@ -84,6 +89,17 @@ export function fullBytes(workers: number): number {
   return Object.values(CAP_COSTS).reduce((sum, { most, bytes }) => sum + most * bytes(workers), 0);
 }
 
+/** Default maximum of connections or requests of an address. */
+export const MAX_OF_ADDRESS = 1_000;
+
+/** Returns the defaults for a file. */
+export function memoryDefaults({ workers = 1 }: RawMap, machine: Machine): MemoryDefaults {
+  const usableBytes = usableMemory(machine);
+  const room = roomForCaps(usableBytes, workersWritten(workers, machine));
+  const part = (most: number, among = 1) => Math.max(1, Math.min(most, Math.floor((most * room) / among)));
+  return { part, bufferedBytes: defaultBufferedBytes(usableBytes) };
+}
+
 /**
  * Returns how many times the full numbers fit into nine tenths of the memory, less the process and `caps.buffered`. Below 1, it
  * is the fraction that caps have by default.
@@ -91,6 +107,13 @@ export function fullBytes(workers: number): number {
 export function roomForCaps(usableBytes: number, workers: number): number {
   const left = PART_FOR_CAPS * usableBytes - processBytes(workers) - defaultBufferedBytes(usableBytes);
   return Math.max(MIN_PART, left / fullBytes(workers));
+}
+
+/** Adds missing keys to a map. In place, since the file fills in the values of variables later. */
+export function fillIn(map: unknown, defaults: RawMap): void {
+  if (!isMap(map)) return;
+  for (const [key, value] of Object.entries(defaults))
+    if (map[key] === undefined) Object.assign(map, { [key]: value });
 }
 
 /** What clients may take under the caps of one configuration, and the memory available. In bytes. */

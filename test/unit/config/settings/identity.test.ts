@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { diagnosticsIn, NEEDED } from '../../../../support/config-text.ts';
+import { diagnosticsIn, NEEDED } from '../../../support/config-text.ts';
 
 const REST = `routes: [{ path: /**, upstream: api }]
 upstreams: { api: { url: "http://api:3000" } }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { tracingSchema } from '../../../../../src/config/schema/gateway/observing-schema.ts';
+import { tracing } from '../../../../src/config/settings/tracing.ts';
 
 const problemsOf = (endpoint: string) =>
-  tracingSchema.safeParse({ export: { endpoint } }).error?.issues.map(({ message }) => message) ?? [];
+  tracing.keys.tracing.safeParse({ export: { endpoint } }).error?.issues.map(({ message }) => message) ?? [];
 
 const EXPECTED = 'expected a URL such as http://collector:4318/v1/traces';
 const ODD = 'the host is an IPv4 address in an unusual form: write four decimal numbers, such as 127.0.0.1';

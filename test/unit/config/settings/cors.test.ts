@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Snapshot } from '../../../../../src/config/index.ts';
-import { diagnosticsIn, loadText, NEEDED } from '../../../../support/config-text.ts';
+import type { Snapshot } from '../../../../src/config/index.ts';
+import { diagnosticsIn, loadText, NEEDED } from '../../../support/config-text.ts';
 
 async function corsOf(value: string): Promise<Snapshot['cors']> {
   const result = await loadText(`cors: ${value}\n${NEEDED}`);

@@ -2,6 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Clock } from '../../core/index.ts';
 import { type CertificateFacts, pairError, readCertificate } from '../../edge/tls/index.ts';
 import { type ConfigFile, type Path, readNamedText } from '../file/index.ts';
+import { pathOfFile } from '../values/index.ts';
 
 /** The content of a file; `undefined` if none is named, `null` if it is unusable, which was reported. */
 export type FileText = string | null | undefined;
@@ -18,6 +19,17 @@ export interface KeyPair {
 /** The files that a section names under `tls`. */
 export interface TlsFiles extends KeyPair {
   readonly ca: FileText;
+}
+
+/** The TLS files for connections to a server. `what` names it: `a service`. */
+export function clientTlsKeys(what: string) {
+  return {
+    ca_file: pathOfFile().optional().describe('Certificates to trust instead of the usual authorities.'),
+    certificate_file: pathOfFile()
+      .optional()
+      .describe(`The gateway's own certificate, for ${what} that asks for one.`),
+    key_file: pathOfFile().optional().describe('The key of that certificate, unencrypted.'),
+  };
 }
 
 /** How long before its expiry a certificate is reported: time enough to renew it by hand. */
@@ -161,4 +173,26 @@ function succeeds(read: () => unknown): boolean {
     // Drops the cause, which may contain a part of the key.
     return false;
   }
+}
+
+const MIN_CHARACTERS = 32;
+
+/**
+ * Reads an unguessable secret from the file that a key of gateway.yaml names. Returns null if none is named or, after adding an
+ * error to the file, if it is unusable.
+ *
+ * @param what for messages: `key`, `token`
+ */
+export async function readKeyFile(file: ConfigFile, path: Path, what: string): Promise<string | null> {
+  const name = file.valueAt(path);
+  // Validation reports any other type.
+  if (typeof name !== 'string' || name === '') return null;
+  const text = await readNamedText(file, path, name);
+  if (text === null || text.length >= MIN_CHARACTERS) return text;
+  file.add(
+    path,
+    `the ${what} has fewer than ${MIN_CHARACTERS} characters: generate one with "openssl rand -base64 32"`,
+    { isContent: true },
+  );
+  return null;
 }
