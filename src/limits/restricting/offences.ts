@@ -232,7 +232,7 @@ class RefusalMemory {
     // Requests of another cost get another wait. No main value contains a NUL.
     const ofValue = cost === 1 ? main : `${cost}\0${main}`;
     const part = limit.role === 'global' ? '' : ofValue;
-    const row = this.#table.find(keyspace.number, caller, part);
+    const row = this.#table.find(keyspace, caller, part);
     const stepMs = stepOf(limit, cost);
     const refusal = this.#refusal;
     let firstMs = nowMs;
@@ -256,7 +256,7 @@ class RefusalMemory {
     // A client within the slack is not early.
     refusal.resetMs = nowMs + waitMs - limit.slackMs + stepMs;
     refusal.count = 0;
-    const kept = row >= 0 ? row : this.#table.open(keyspace.number, caller, part);
+    const kept = row >= 0 ? row : this.#table.open(keyspace, caller, part);
     if (kept >= 0) this.#table.save(kept, refusal);
     return false;
   }
