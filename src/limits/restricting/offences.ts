@@ -15,7 +15,7 @@ import {
   NO_LIMITS,
   newCounter,
 } from '../counting/index.ts';
-import type { Restricted } from './restriction.ts';
+import type { Restricted, Whom } from './restriction.ts';
 import type { Restrictions } from './restrictions.ts';
 
 /** How many offences are tolerated, and for how long the next one restricts. */
@@ -83,7 +83,7 @@ class OffenceCounter<Rule extends OffenceRule = OffenceRule> {
   }
 
   /** A client that was lifted begins again: its next offence must not restrict it again. */
-  #forget({ kind, key, webhook }: Restricted, isResponsible: boolean): void {
+  #forget({ kind, key, webhook }: Whom, isResponsible: boolean): void {
     if ((kind === 'webhook') !== (this.#reason === 'webhook_not_found')) return;
     if (isResponsible) this.#counter.forget(key, webhook);
     if (this.#rule !== null) this.#tally?.forget({ kind, key, webhook, reason: this.#reason }, this.#rule);
