@@ -40,13 +40,12 @@ export class BoundLimit {
   readonly #table: CounterTable;
   readonly #records: Words;
   readonly #start: number;
+  /** Whether other callers consume units of this counter as well. */
+  isShared = false;
+  /** Whether this is the counter shared by a caller's further main values, or the stand-in for its network. */
+  isOtherParts = false;
   /** The units that the request costs. */
   #cost = 1;
-  /** The caller to whose share of the table a new counter counts; `null` if no caller in particular opened it. */
-  #sender: string | null = null;
-  /** The caller that the counter belongs to; `null` if callers share it. */
-  #caller: string | null = null;
-  #part = '';
   #row = NO_ROW;
   #isNew = false;
   /** Whether the overflow counter is the one for callers with tokens. */
@@ -64,46 +63,49 @@ export class BoundLimit {
 
   /** Looks up the counter of a request, and determines how long the request has to wait. Changes nothing. */
   look(caller: string, main: string, group: string, cost: number): void {
-    const { role } = this.limit;
-    if (role === 'global') this.lookAt(caller, '', 1);
-    // Without a main value, no caller opened it: callers do not choose how many groups there are.
-    else if (role === 'group') this.lookAt(main === '' ? null : caller, groupCounterKey(group, main), cost);
-    else this.lookAt(caller, main, cost);
+    const units = this.limit.role === 'global' ? 1 : cost;
+    this.lookAt(this.#senderOf(caller, main), this.#partOf(main, group), units);
   }
 
   /** Looks up one counter. `sender`: null if no caller in particular asks. */
   lookAt(sender: string | null, part: string, cost = 1): void {
     this.#cost = cost;
-    this.#sender = sender;
-    this.#caller = isSharedRole(this.limit.role) ? null : sender;
-    this.#part = part;
+    this.isShared = isSharedRole(this.limit.role);
+    this.isOtherParts = false;
     this.#isNew = false;
-    this.#row = this.#table.find(this.keyspace, this.#caller, part);
-    if (this.#row === NO_ROW) this.#joinOtherParts();
+    this.#row = this.#table.find(this.keyspace, this.isShared ? null : sender, part);
+    if (this.#row === NO_ROW) this.#joinOtherParts(sender, part);
     this.#load();
   }
 
-  /** Creates a counter for a key that has none; if there is no room, uses the stand-in. */
-  open(): void {
+  /** Creates the counter of a request that has none; if there is no room, uses the stand-in. Call it after `look`. */
+  open(caller: string, main: string, group: string): void {
     if (this.#row !== NO_ROW) return;
+    const sender = this.#senderOf(caller, main);
+    const part = this.#partOf(main, group);
     // Another limit of this request may have taken the last counter that the caller may hold.
-    if (!this.isOtherParts) this.#joinOtherParts();
-    if (this.#row !== NO_ROW) {
-      this.#load();
-      return;
-    }
-    // Nobody in particular opens the one counter of all callers.
-    const opener = this.#part === '' ? this.#caller : (this.#caller ?? this.#sender);
-    this.#row = this.#table.open(this.keyspace, this.#caller, this.#part, opener);
-    this.#isNew = this.#row !== NO_ROW;
-    if (this.#isNew) return;
-    const standIn = opener === null ? null : this.#table.standInOf(opener);
-    this.#hasToken = standIn === null;
-    if (standIn === null || !this.#standIn(standIn)) {
-      this.#row = OVERFLOW;
-      this.#table.partitions.countOverflow(partitionOf(this.keyspace));
+    if (!this.isOtherParts) this.#joinOtherParts(sender, part);
+    if (this.#row === NO_ROW) {
+      const holder = this.isShared ? null : sender;
+      // Nobody in particular opens the one counter of all callers.
+      const opener = part === '' ? holder : sender;
+      this.#row = this.#table.open(this.keyspace, holder, this.isOtherParts ? OTHER_PARTS : part, opener);
+      this.#isNew = this.#row !== NO_ROW;
+      if (this.#isNew) return;
+      this.#openWithoutRoom(opener);
     }
     this.#load();
+  }
+
+  /** The caller to whose share of the table a new counter counts; `null` if no caller in particular opens it. */
+  #senderOf(caller: string, main: string): string | null {
+    // Without a main value, no caller opened it: callers do not choose how many groups there are.
+    return this.limit.role === 'group' && main === '' ? null : caller;
+  }
+
+  #partOf(main: string, group: string): string {
+    if (this.limit.role === 'global') return '';
+    return this.limit.role === 'group' ? groupCounterKey(group, main) : main;
   }
 
   /** Consumes what the request costs. Call it only if `waitMs` is 0. */
@@ -131,16 +133,6 @@ export class BoundLimit {
   /** Whether this is the overflow counter, which counts all keys that the table has no room for. */
   get isOverflow(): boolean {
     return this.#row === OVERFLOW;
-  }
-
-  /** Whether this is the counter shared by a caller's further main values, or the stand-in for its network. */
-  get isOtherParts(): boolean {
-    return this.#part === OTHER_PARTS;
-  }
-
-  /** Whether other callers consume units of this counter as well. */
-  get isShared(): boolean {
-    return this.isOverflow || this.#caller === null || this.#caller !== this.#sender;
   }
 
   /** The window of the unit just consumed, for its return; 0 if the counter is one of many values. */
@@ -180,24 +172,28 @@ export class BoundLimit {
   }
 
   /** Switches to the counter of all further main values of the sender, if it may not hold another one. */
-  #joinOtherParts(): void {
-    const sender = this.#sender;
-    if (sender === null || this.#part === '' || !this.#table.hasAllParts(sender)) return;
-    this.#caller = sender;
-    this.#part = OTHER_PARTS;
+  #joinOtherParts(sender: string | null, part: string): void {
+    if (sender === null || part === '' || !this.#table.hasAllParts(sender)) return;
+    this.isShared = false;
+    this.isOtherParts = true;
     this.#row = this.#table.find(this.keyspace, sender, OTHER_PARTS);
   }
 
-  /** Switches to the counter that stands in for a network's callers. Returns false if there is no room for it either. */
-  #standIn(standIn: string): boolean {
-    const found = this.#table.find(this.keyspace, standIn, OTHER_PARTS);
-    const at = found === NO_ROW ? this.#table.openStandIn(this.keyspace, standIn, OTHER_PARTS) : found;
-    if (at === NO_ROW) return false;
-    this.#isNew = found === NO_ROW;
-    this.#caller = standIn;
-    this.#part = OTHER_PARTS;
-    this.#row = at;
-    return true;
+  /** Switches to the counter that stands in for a network's callers or, if there is no room for it either, to the overflow counter. */
+  #openWithoutRoom(opener: string | null): void {
+    const standIn = opener === null ? null : this.#table.standInOf(opener);
+    this.isShared = true;
+    if (standIn !== null) {
+      this.#row = this.#table.find(this.keyspace, standIn, OTHER_PARTS);
+      this.#isNew = this.#row === NO_ROW;
+      if (this.#isNew) this.#row = this.#table.openStandIn(this.keyspace, standIn, OTHER_PARTS);
+      this.isOtherParts ||= this.#row !== NO_ROW;
+    }
+    if (this.#row !== NO_ROW) return;
+    this.#isNew = false;
+    this.#row = OVERFLOW;
+    this.#hasToken = standIn === null;
+    this.#table.partitions.countOverflow(partitionOf(this.keyspace));
   }
 
   #load(): void {

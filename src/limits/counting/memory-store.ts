@@ -176,7 +176,7 @@ export class MemoryStore implements LimitStore {
       if (concurrent !== null && this.inFlight.isFull(concurrent, caller, main))
         return this.#refuseAtOnce(set);
       // 3. Create missing counters. If there is no room, the overflow counter decides, and may refuse.
-      for (const each of enforced) each.open();
+      for (const each of enforced) each.open(caller, main, group);
       refusing = refusingOf(enforced);
       if (refusing !== null) for (const each of enforced) each.undo();
     }
@@ -224,7 +224,7 @@ export class MemoryStore implements LimitStore {
       // Releases the records of the previous limit.
       table.begin(moment.nowMs);
       each.look(caller, main, group, cost);
-      if (each.waitMs === 0) each.open();
+      if (each.waitMs === 0) each.open(caller, main, group);
       if (each.waitMs > 0) refused.push(each.limit.role);
       else {
         each.commit(moment);

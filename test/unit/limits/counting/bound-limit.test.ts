@@ -29,7 +29,7 @@ function momentAt(nowMs: number): Moment {
 function admits(caller: string, part = '', nowMs = 0): boolean {
   table.begin(nowMs);
   two.look(caller, part, '', 1);
-  if (two.waitMs === 0) two.open();
+  if (two.waitMs === 0) two.open(caller, part, '');
   if (two.waitMs > 0) {
     two.undo();
     return false;
@@ -47,7 +47,7 @@ test('a limit admits its units, then says how long to wait, until its window is 
 test('looking changes nothing, and a refused request leaves no counter behind', () => {
   two.look('a', '', '', 1);
   expect([table.size, two.counter.count, two.waitMs]).toEqual([0, 0, 0]);
-  two.open();
+  two.open('a', '', '');
   expect(table.size).toBe(1);
   two.undo();
   expect(table.size).toBe(0);
@@ -56,7 +56,7 @@ test('looking changes nothing, and a refused request leaves no counter behind', 
 test('undo leaves a counter that was there before', () => {
   admits('a');
   two.look('a', '', '', 1);
-  two.open();
+  two.open('a', '', '');
   two.undo();
   expect(table.size).toBe(1);
 });
