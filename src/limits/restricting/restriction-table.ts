@@ -90,8 +90,8 @@ export class RestrictionTable {
     return this.#unmet[kind] > 0;
   }
 
-  find({ kind, key, webhook }: Whom): NamedRestriction | undefined {
-    return this.#named[kind].get(mapKey(key, webhook));
+  find(whom: Whom): NamedRestriction | undefined {
+    return this.#named[whom.kind].get(mapKey(whom));
   }
 
   withDigest(digest: string): Restriction | undefined {
@@ -109,24 +109,24 @@ export class RestrictionTable {
   }
 
   /** Adds a restriction, in place of the one with the same digest. */
-  set(entry: Restriction): void {
-    const before = this.#byDigest.get(entry.digest);
+  set(restriction: Restriction): void {
+    const before = this.#byDigest.get(restriction.digest);
     if (before !== undefined) this.delete(before);
-    this.#byDigest.set(entry.digest, entry);
-    if (isNamed(entry)) this.#named[entry.kind].set(mapKey(entry.key, entry.webhook), entry);
-    else this.#unmet[entry.kind]++;
-    this.#order.add(entry);
-    if (entry.owner !== '') addTo(this.#byOwner, entry);
-    this.#nextEndMs = Math.min(this.#nextEndMs, entry.untilMs - entry.slackMs);
+    this.#byDigest.set(restriction.digest, restriction);
+    if (isNamed(restriction)) this.#named[restriction.kind].set(mapKey(restriction), restriction);
+    else this.#unmet[restriction.kind]++;
+    this.#order.add(restriction);
+    if (restriction.owner !== '') addTo(this.#byOwner, restriction);
+    this.#nextEndMs = Math.min(this.#nextEndMs, restriction.untilMs - restriction.slackMs);
   }
 
-  /** `entry` must be in the table. */
-  delete(entry: Restriction): void {
-    this.#byDigest.delete(entry.digest);
-    if (isNamed(entry)) this.#named[entry.kind].delete(mapKey(entry.key, entry.webhook));
-    else this.#unmet[entry.kind]--;
-    this.#order.delete(entry);
-    deleteFrom(this.#byOwner, entry);
+  /** `restriction` must be in the table. */
+  delete(restriction: Restriction): void {
+    this.#byDigest.delete(restriction.digest);
+    if (isNamed(restriction)) this.#named[restriction.kind].delete(mapKey(restriction));
+    else this.#unmet[restriction.kind]--;
+    this.#order.delete(restriction);
+    deleteFrom(this.#byOwner, restriction);
   }
 
   /** Returns the restrictions that are over. Searches only when there may be one. */
@@ -134,9 +134,9 @@ export class RestrictionTable {
     if (nowMs < this.#nextEndMs) return [];
     this.#nextEndMs = Number.POSITIVE_INFINITY;
     const found: Restriction[] = [];
-    for (const entry of this.#byDigest.values()) {
-      if (isOver(entry, nowMs)) found.push(entry);
-      else this.#nextEndMs = Math.min(this.#nextEndMs, entry.untilMs - entry.slackMs);
+    for (const each of this.#byDigest.values()) {
+      if (isOver(each, nowMs)) found.push(each);
+      else this.#nextEndMs = Math.min(this.#nextEndMs, each.untilMs - each.slackMs);
     }
     return found;
   }
@@ -144,22 +144,22 @@ export class RestrictionTable {
 
 const NONE: readonly Restriction[] = [];
 
-function addTo(owners: Map<string, Restriction[]>, entry: Restriction): void {
-  const known = owners.get(entry.owner);
-  if (known !== undefined) known.push(entry);
-  else owners.set(entry.owner, [entry]);
+function addTo(owners: Map<string, Restriction[]>, restriction: Restriction): void {
+  const known = owners.get(restriction.owner);
+  if (known !== undefined) known.push(restriction);
+  else owners.set(restriction.owner, [restriction]);
 }
 
 /** Walks through the owner's restrictions, which are few: an address with more than a hundred is itself restricted. */
-function deleteFrom(owners: Map<string, Restriction[]>, entry: Restriction): void {
-  const known = owners.get(entry.owner);
+function deleteFrom(owners: Map<string, Restriction[]>, restriction: Restriction): void {
+  const known = owners.get(restriction.owner);
   if (known === undefined) return;
-  known.splice(known.indexOf(entry), 1);
-  if (known.length === 0) owners.delete(entry.owner);
+  known.splice(known.indexOf(restriction), 1);
+  if (known.length === 0) owners.delete(restriction.owner);
 }
 
 /** Joins both to one key, which is unambiguous because no address contains a space. */
-function mapKey(key: string, webhook: string): string {
+function mapKey({ key, webhook }: Pick<Whom, 'key' | 'webhook'>): string {
   return webhook === '' ? key : `${key} ${webhook}`;
 }
 
@@ -221,9 +221,9 @@ export class RestrictionTables {
   }
 
   /** Removes a restriction. */
-  delete(entry: Restriction): void {
-    this.of(entry).delete(entry);
-    this.spared.forget(entry.digest);
+  delete(restriction: Restriction): void {
+    this.of(restriction).delete(restriction);
+    this.spared.forget(restriction.digest);
   }
 
   /** Returns the reason of the restriction that ends last, for a restricted client that was seen here. */
@@ -271,7 +271,7 @@ export class RestrictionList {
   *all(): Generator<Restriction> {
     const nowMs = this.#nowMs();
     for (const table of this.#tables.all)
-      for (const entry of table.all()) if (this.#isShown(entry, nowMs)) yield entry;
+      for (const each of table.all()) if (this.#isShown(each, nowMs)) yield each;
   }
 
   /** Returns the restrictions with this digest: an automatic one, an operator's, or both. The one that ends last comes first. */
@@ -279,7 +279,7 @@ export class RestrictionList {
     const nowMs = this.#nowMs();
     return this.#tables
       .withDigest(digest)
-      .filter(entry => this.#isShown(entry, nowMs))
+      .filter(each => this.#isShown(each, nowMs))
       .sort((one, other) => other.untilMs - one.untilMs);
   }
 
@@ -287,8 +287,10 @@ export class RestrictionList {
     return this.withDigest(digestOfWhom({ ...client, webhook: '' }));
   }
 
-  #isShown(entry: Restriction, nowMs: number): boolean {
-    return !isOver(entry, nowMs) && (isNamed(entry) || !this.#tables.spared.has(entry.digest));
+  #isShown(restriction: Restriction, nowMs: number): boolean {
+    return (
+      !isOver(restriction, nowMs) && (isNamed(restriction) || !this.#tables.spared.has(restriction.digest))
+    );
   }
 
   #nowMs(): number {
@@ -298,9 +300,9 @@ export class RestrictionList {
 
 function firstNamed(table: RestrictionTable, max: number, nowMs: number): NamedRestriction[] {
   const found: NamedRestriction[] = [];
-  for (const entry of table.all()) {
+  for (const each of table.all()) {
     if (found.length >= max) return found;
-    if (isNamed(entry) && !isOver(entry, nowMs)) found.push(entry);
+    if (isNamed(each) && !isOver(each, nowMs)) found.push(each);
   }
   return found;
 }
