@@ -75,7 +75,7 @@ export class RestrictionReplay {
   }
 
   #refuses(kind: ReplayedKind, key: string, webhook: string): boolean {
-    return this.#restrictions.isRestricted({ kind, key, webhook, reason: 'invalid_requests' });
+    return this.#restrictions.isRestricted({ kind, key, webhook });
   }
 
   /** Takes from the log who is under `never_restrict`: it contains pseudonyms, which limits.yaml cannot name. */

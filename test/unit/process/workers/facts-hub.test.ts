@@ -11,6 +11,7 @@ import { Limiting, type Replication, type ThreadPart } from '../../../../src/pro
 import { FactsHub, LinkedFacts, lateLog } from '../../../../src/process/workers/facts-hub.ts';
 import { linkInThread, type Packet, PacketLink } from '../../../../src/process/workers/link.ts';
 import { Random } from '../../../support/random.ts';
+import { anAddress } from '../../../support/restricted-clients.ts';
 import { runs, seedOfRun } from '../../../support/runs.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
@@ -73,7 +74,7 @@ class Plane {
   }
 
   waitMs(): number {
-    return this.limiting.restrictions.addressWaitMs(ADDRESS);
+    return this.limiting.restrictions.waitMs(anAddress(ADDRESS));
   }
 
   /** Ends a session, and tells the others. */
