@@ -9,14 +9,36 @@ import { finishedWithin, inNextTurn, type RandomBytes, randomName, type TimerClo
 export const KNOWN_MS = 1_000;
 
 /** How a thread counts, and how it waits for others. */
-export interface PartOptions {
+export interface PartOptions extends Pick<ProcessPart, 'id' | 'memory' | 'permits' | 'rates'> {
+  readonly clock: TimerClock;
+  /** Called for each response that is sent although a thread may not know yet. */
+  readonly late: () => void;
+}
+
+/** What the main thread and workers do alike. */
+export abstract class ThreadPart {
   readonly id: string;
   readonly memory: TableMemory;
   readonly permits: NewPermits;
   readonly rates: NewRate;
-  readonly clock: TimerClock;
-  /** Called for each response that is sent although a thread may not know yet. */
-  readonly late: () => void;
+  readonly #clock: TimerClock;
+  readonly #late: () => void;
+
+  constructor({ id, memory, permits, rates, clock, late }: PartOptions) {
+    this.id = id;
+    this.memory = memory;
+    this.permits = permits;
+    this.rates = rates;
+    this.#clock = clock;
+    this.#late = late;
+  }
+
+  async allKnow(): Promise<void> {
+    if (!(await finishedWithin(KNOWN_MS, this.othersKnow(), this.#clock))) this.#late();
+  }
+
+  /** Resolves once the other threads have learnt what this one has posted. */
+  abstract othersKnow(): Promise<unknown>;
 }
 
 /** Another thread, as the main thread sees it. Messages to it arrive in order. */
@@ -37,13 +59,8 @@ interface JoinedTopic {
  * service to other processes, and what those post to all threads. It keeps nothing of that: its own gateway knows it all, and
  * provides it to workers that start later.
  */
-export class MainPart implements ProcessPart {
+export class MainPart extends ThreadPart implements ProcessPart {
   readonly isMain = true;
-  readonly id: string;
-  readonly memory: TableMemory;
-  readonly permits: NewPermits;
-  readonly rates: NewRate;
-  readonly #options: PartOptions;
   readonly #topics = new Map<string, JoinedTopic>();
   readonly #carriers: Facts[] = [];
   readonly #answers = new Map<string, (asked: unknown) => Promise<unknown>>();
@@ -52,14 +69,6 @@ export class MainPart implements ProcessPart {
   readonly #informed = new Set<Peer>();
   /** What was learnt from beyond the process in this turn of the event loop. */
   #told = new Map<string, Fact[]>();
-
-  constructor(options: PartOptions) {
-    this.#options = options;
-    this.id = options.id;
-    this.memory = options.memory;
-    this.permits = options.permits;
-    this.rates = options.rates;
-  }
 
   topic<Item>(name: string): Topic<Item> {
     return {
@@ -98,10 +107,6 @@ export class MainPart implements ProcessPart {
     return answer;
   }
 
-  allKnow(): Promise<void> {
-    return allKnow(this.othersKnow(null), this.#options);
-  }
-
   /** Adds a worker, until the returned function is called. */
   connect(peer: Peer): () => void {
     this.#peers.add(peer);
@@ -135,7 +140,7 @@ export class MainPart implements ProcessPart {
   }
 
   /** A worker that answers has received all earlier messages. One that has ended serves nobody. */
-  async othersKnow(asking: Peer | null): Promise<void> {
+  async othersKnow(asking: Peer | null = null): Promise<void> {
     this.#tell();
     const others = [...this.#informed].filter(peer => peer !== asking);
     await Promise.allSettled(others.map(peer => peer.knows()));
@@ -179,14 +184,6 @@ export function alone(
     clock,
     late: () => {},
   });
-}
-
-/** Waits until all threads know; calls `late` if that takes too long. */
-export async function allKnow(
-  known: Promise<unknown>,
-  { clock, late }: Pick<PartOptions, 'clock' | 'late'>,
-): Promise<void> {
-  if (!(await finishedWithin(KNOWN_MS, known, clock))) late();
 }
 
 function fullFact(topic: string, fact: Fact): Fact {

@@ -2,8 +2,6 @@
 export interface Rate {
   add(nowMs: number): void;
   total(nowMs: number): number;
-  /** Adds one and returns true, unless there were so many already: in one step for all threads. */
-  addUpTo(max: number, nowMs: number): boolean;
 }
 
 /** Makes the rate with this name: of the last 10 s. Threads that share rates identify them by name. */
@@ -39,12 +37,6 @@ export class RecentCount implements Rate {
   total(nowMs: number): number {
     if (this.#total > 0) this.#forget(nowMs);
     return this.#total;
-  }
-
-  addUpTo(max: number, nowMs: number): boolean {
-    if (this.total(nowMs) >= max) return false;
-    this.add(nowMs);
-    return true;
   }
 
   #forget(nowMs: number): void {

@@ -6,8 +6,8 @@ import {
   bucketsInFlight,
   DEFAULT_MAX_EVENT_KEYS,
   MemoryStore,
+  ProcessInFlight,
   placesForCounters,
-  SharedInFlight,
   tableSizeFor,
 } from '../../limits/index.ts';
 import { networkOfKey } from '../../wire/http/index.ts';
@@ -73,7 +73,7 @@ export class Limiting {
     const { memory } = part;
     this.#part = part;
     this.listener = listener;
-    const inFlight = new SharedInFlight(part.permits, dependencies.inFlightElsewhere);
+    const inFlight = new ProcessInFlight(part.permits, dependencies.inFlightElsewhere);
     this.memory = memoryCounters({ clock, randomBytes, memory, maxKeys: dependencies.limitKeys, inFlight });
     this.shared =
       dependencies.newSharedStore?.({

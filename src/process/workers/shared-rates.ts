@@ -1,4 +1,11 @@
-import { type NewRate, ownRates, RATE_SLOTS, type Rate, type TableMemory } from '../../core/index.ts';
+import {
+  MAIN_THREAD,
+  type NewRate,
+  ownRates,
+  RATE_SLOTS,
+  type Rate,
+  type TableMemory,
+} from '../../core/index.ts';
 import { FIRST_NAMED_WORD, NamedTable } from '../../limits/index.ts';
 
 /** More names than a process ever sees: two for each upstream. Each thread counts those beyond on its own. */
@@ -26,23 +33,9 @@ export class SharedRates {
     this.#table = new NamedTable(memory, 'rates', MAX_RATES, this.#width);
   }
 
-  readonly named: NewRate = name => {
-    const memory = this.#memory;
-    let rate: Rate | null = null;
-    // The main thread, which must not wait, counts nothing.
-    const opened = () => {
-      rate ??= memory.whole(() => this.#open(name));
-      return rate;
-    };
-    return {
-      add: nowMs => opened().add(nowMs),
-      total: nowMs => opened().total(nowMs),
-      addUpTo(max, nowMs) {
-        const rate = opened();
-        return memory.whole(() => rate.addUpTo(max, nowMs));
-      },
-    };
-  };
+  /** The main thread, which must not wait for the lock, sends no requests: it has nothing to count. */
+  readonly named: NewRate = name =>
+    this.#memory.worker === MAIN_THREAD ? ownRates(name) : this.#memory.whole(() => this.#open(name));
 
   #open(name: string): Rate {
     const known = this.#table.find(name);
@@ -83,12 +76,6 @@ class SharedRate implements Rate {
     for (let at = this.#from; at < this.#to; at += SLOT_WORDS)
       if ((ints[at + NUMBER] ?? 0) >= oldest) total += ints[at + COUNT] ?? 0;
     return total;
-  }
-
-  addUpTo(max: number, nowMs: number): boolean {
-    if (this.total(nowMs) >= max) return false;
-    this.add(nowMs);
-    return true;
   }
 }
 

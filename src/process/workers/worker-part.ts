@@ -7,7 +7,7 @@ import type {
   ServiceTopic,
   Topic,
 } from '../../core/index.ts';
-import { allKnow } from '../../core/index.ts';
+import { ThreadPart } from '../../core/index.ts';
 import type { Link } from './link.ts';
 
 /** Connects the part of the main thread with that of a worker. Returns a function that ends this. */
@@ -28,23 +28,14 @@ export function connectWorker(part: MainPart, link: Link): () => void {
 }
 
 /** The part of a worker: it posts to the main thread, which passes on what the others post, and answers. */
-export class WorkerPart implements ProcessPart {
+export class WorkerPart extends ThreadPart implements ProcessPart {
   readonly isMain = false;
-  readonly id: string;
-  readonly memory: ProcessPart['memory'];
-  readonly permits: ProcessPart['permits'];
-  readonly rates: ProcessPart['rates'];
   readonly #link: Link;
-  readonly #options: PartOptions;
   readonly #holders = new Map<string, Holder<unknown>>();
 
   constructor(link: Link, options: PartOptions) {
+    super(options);
     this.#link = link;
-    this.#options = options;
-    this.id = options.id;
-    this.memory = options.memory;
-    this.permits = options.permits;
-    this.rates = options.rates;
     link.on('told', ({ topic, items }) => {
       for (const item of items) this.#holders.get(topic)?.learn(item);
     });
@@ -74,7 +65,7 @@ export class WorkerPart implements ProcessPart {
     return asked => this.#link.ask('question', { name, asked }) as Promise<Answer>;
   }
 
-  allKnow(): Promise<void> {
-    return allKnow(this.#link.ask('known', null), this.#options);
+  othersKnow(): Promise<null> {
+    return this.#link.ask('known', null);
   }
 }

@@ -49,7 +49,7 @@ interface EndpointTransportDependencies {
   readonly openSource: (configured: transport.EndpointOptions) => EndpointSource;
   readonly openPool: (endpoint: SourcedEndpoint) => transport.EndpointPool;
   readonly listener: core.UpstreamListener;
-  readonly part: Pick<core.ProcessPart, 'isMain' | 'rates'>;
+  readonly part: Pick<core.ProcessPart, 'isMain' | 'memory' | 'rates'>;
   /** The results of checks, which the main thread makes for all. */
   readonly checks: core.States<CheckState>;
 }
@@ -97,7 +97,7 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
     this.#parts = parts;
     this.#balancer = new Balancer(parts.random);
     this.#checks = openChecks(name, parts);
-    this.#budget = new RetryBudget(name, parts.part.rates);
+    this.#budget = new RetryBudget(name, parts.part);
   }
 
   /** The endpoints that requests may go to. */

@@ -1,4 +1,4 @@
-import type { NewRate, Rate } from '../../core/index.ts';
+import type { ProcessPart, Rate } from '../../core/index.ts';
 
 /** Retries within 10 s that are allowed however few requests there are. */
 const MIN_RETRIES = 10;
@@ -9,8 +9,10 @@ const SHARE = 0.2;
 export class RetryBudget {
   readonly #requests: Rate;
   readonly #retries: Rate;
+  readonly #memory: ProcessPart['memory'];
 
-  constructor(upstream: string, rates: NewRate) {
+  constructor(upstream: string, { rates, memory }: Pick<ProcessPart, 'rates' | 'memory'>) {
+    this.#memory = memory;
     this.#requests = rates(`requests to ${upstream}`);
     this.#retries = rates(`retries to ${upstream}`);
   }
@@ -22,7 +24,12 @@ export class RetryBudget {
 
   /** Takes one retry from the budget. Returns false if it is spent. */
   take(nowMs: number): boolean {
-    const allowed = Math.max(MIN_RETRIES, Math.floor(this.#requests.total(nowMs) * SHARE));
-    return this.#retries.addUpTo(allowed, nowMs);
+    // While no other thread counts retries.
+    return this.#memory.whole(() => {
+      const allowed = Math.max(MIN_RETRIES, Math.floor(this.#requests.total(nowMs) * SHARE));
+      if (this.#retries.total(nowMs) >= allowed) return false;
+      this.#retries.add(nowMs);
+      return true;
+    });
   }
 }

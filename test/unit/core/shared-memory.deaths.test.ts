@@ -95,7 +95,7 @@ const TABLES: Readonly<Record<string, Open>> = {
   'retry budgets'(memory, clock) {
     const rates = new SharedRates(memory).named;
     return random => {
-      const budget = new RetryBudget(random.pick(KEYS), rates);
+      const budget = new RetryBudget(random.pick(KEYS), { rates, memory });
       budget.sent(clock.monotonicMs());
       budget.take(clock.monotonicMs());
     };
