@@ -270,16 +270,17 @@ class RunningApp implements PlaneApp {
   #makeGenerations(first: Snapshot): Generations {
     const { memory, permits } = this.#part;
     const { reloads } = this.#observation;
-    const budget = (name: string, options: auth.BudgetOptions) =>
-      new VerificationBudget(options, this.#clock, memory, name);
-    const maxAddresses = tableSizeFor(UNUSED_BUDGET.maxAddresses, first.caps.limitKeys);
+    const budget = (name: string, options: auth.BudgetOptions) => {
+      const maxAddresses = tableSizeFor(options.maxAddresses, first.caps.limitKeys);
+      return new VerificationBudget({ ...options, maxAddresses }, this.#clock, memory, name);
+    };
     const claim = (name: string, forMs: number) => this.#limiting.claim(name, forMs);
     return new Generations(first, {
       identity: {
         ...this.#system,
         listenerOf: provider => this.#observation.identityOf(provider),
         revocations: this.#revocations,
-        budget: budget('failed tokens', { ...UNUSED_BUDGET, maxAddresses }),
+        budget: budget('failed tokens', UNUSED_BUDGET),
         ownerChecks: new OwnerChecks(this.#clock, memory),
         permits,
         issuers: new SharedIssuers(this.#part),
