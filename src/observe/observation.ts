@@ -44,6 +44,8 @@ interface Gauges extends metric.ConnectionGauges {
   sharing(): metric.SharingView;
   certificates(): readonly metric.CertificateView[];
   revocations(): metric.RevocationView;
+  /** The files of `state`; none if it is off. */
+  stateFiles(): readonly metric.StateFileView[];
   endpoints(): readonly metric.EndpointsView[];
   /** The workers of the process. Default: there are none. */
   readonly workers?: { readonly count: number; views(): readonly metric.WorkerView[] } | undefined;
@@ -184,6 +186,7 @@ export class Observation {
     this.#limitMetrics.observe(() => gauges.limitCounts());
     metric.observeCertificates(this.#metrics, () => gauges.certificates());
     metric.observeRevocations(this.#metrics, () => gauges.revocations());
+    metric.observeState(this.#metrics, () => gauges.stateFiles());
     this.#upstreamMetrics.observe(() => gauges.endpoints());
     if (this.#sharesStore) metric.observeSharing(this.#metrics, () => gauges.sharing());
     const { workers } = gauges;

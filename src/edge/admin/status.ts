@@ -61,6 +61,8 @@ export interface GatewayStatus {
     /** True if this gateway serves but has not yet read the revocations and restrictions of other gateways since startup. */
     readonly behind: boolean;
   };
+  /** The files of `state`; none if it is off. */
+  readonly state: readonly StateFileStatus[];
   /** Log lines dropped since startup, and why none is being written. */
   readonly log: observe.LogLosses;
   /** Counts by bucket and class, in file order; the last, "none", is for requests without a bucket. */
@@ -74,6 +76,13 @@ export interface GatewayStatus {
   readonly upstreams: readonly UpstreamStatus[];
   /** The last error of each kind, except those of upstreams, the latest first. */
   readonly errors: readonly observe.RecentError[];
+}
+
+/** A file of `state`. */
+export interface StateFileStatus extends Omit<observe.StateFileView, 'fault'> {
+  /** Why it is out of date; `null` if it is not. */
+  readonly cause: string | null;
+  readonly sinceMs: number | null;
 }
 
 /** A worker, as `WorkerView` in the JSON of the status. */

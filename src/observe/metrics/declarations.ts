@@ -267,6 +267,14 @@ export const METRICS = {
     'Revocations that this gateway remembers: sessions that ended, and subjects whose older tokens are refused.',
     { kind: '`session` or `subject`' },
   ),
+  weir_state_write_failures_total: counter(
+    'Failed attempts to write a file of `state`. Until one succeeds, a restart forgets what has happened since.',
+    { file: '`state`, and with `state.counters` also `counters`' },
+  ),
+  weir_state_written_timestamp_seconds: gauge(
+    'When a file of `state` was last written. It is written when its content has changed.',
+    { file: 'as above' },
+  ),
   weir_revocations_evicted_total: counter(
     'Revocations evicted because the table was full: every token as old as they were is refused.',
   ),

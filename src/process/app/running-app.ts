@@ -146,6 +146,7 @@ class RunningApp implements PlaneApp {
       limitCounts: () => this.#limiting.counts,
       sharing: () => this.#limiting.sharing,
       revocations: () => this.#revocations.counts,
+      stateFiles: () => this.#limiting.stateFiles,
       certificates: () => certificateViews(this.#generations.current.snapshot.listen),
       workers: workers && { count: snapshot.workers.count, views: () => this.#reports.views },
     });

@@ -1,9 +1,9 @@
 import type { StateModel } from '../../config/index.ts';
 import type { Fact, Facts, Holder, System } from '../../core/index.ts';
-import type { Logger } from '../../observe/index.ts';
+import type { Logger, StateFileView } from '../../observe/index.ts';
 import { CountersFile } from './counters-file.ts';
 import { lockFolder } from './folder-lock.ts';
-import { causeOf, LateWriter } from './late-writer.ts';
+import { causeOf, LateWriter, type WriteHealth } from './late-writer.ts';
 import { StateFile } from './state-file.ts';
 
 const NOWHERE = { write: () => Promise.resolve(0) };
@@ -12,8 +12,11 @@ const NOWHERE = { write: () => Promise.resolve(0) };
 export interface KeptState {
   /** Carries facts past the restart. */
   readonly facts: Facts;
-  /** Whether the folder was writable at startup. If not, its content is known, and nothing more is kept. */
-  readonly isWritten: boolean;
+  /**
+   * The files, the one of the facts first. If the folder was not writable at startup, their content is known, and nothing more is
+   * kept.
+   */
+  readonly files: readonly StateFileView[];
   /** The counters of long windows; `null` if they are not kept. */
   readonly counters: CountersFile | null;
   /** Writes what is pending, and releases the folder. */
@@ -46,7 +49,7 @@ export async function openState(
     log.info({ ...line, facts: facts.length }, 'continues with the state from before it was stopped');
   const counters =
     countersMs === null ? null : await CountersFile.open(folder, countersMs, isWritten, system, log);
-  return keptState(file, facts ?? [], counters, isWritten ? lock : null, system, log);
+  return keptState(file, facts ?? [], counters, lock, system, log);
 }
 
 /** Returns `null`, and logs why, if the file cannot be read. */
@@ -66,23 +69,31 @@ function keptState(
   file: StateFile,
   facts: readonly Fact[],
   counters: CountersFile | null,
-  lock: { release(): Promise<void> } | null,
+  lock: { release(): Promise<void> } | { readonly cause: string },
   { clock }: System,
   log: Logger,
 ): KeptState {
+  const sinceMs = clock.epochMs();
   const line = { type: 'state', file: file.path };
   const onFault = (cause: string | null) => {
     if (cause === null) log.info(line, 'the state file is written again');
     else log.error({ ...line, cause }, 'the state file cannot be written: after a restart it is out of date');
   };
-  const kept = new KeptFacts(facts, { file: lock === null ? NOWHERE : file, clock, onFault });
+  const kept = new KeptFacts(facts, { file: 'cause' in lock ? NOWHERE : file, clock, onFault });
   return {
     facts: kept,
-    isWritten: lock !== null,
+    get files(): readonly StateFileView[] {
+      if ('cause' in lock)
+        return [{ file: 'state', failures: 1, fault: { cause: lock.cause, sinceMs }, writtenAtMs: null }];
+      const files: StateFileView[] = [{ file: 'state', ...kept.health }];
+      const ofCounters = counters?.health ?? null;
+      if (ofCounters !== null) files.push({ file: 'counters', ...ofCounters });
+      return files;
+    },
     counters,
     async stop() {
       await Promise.all([kept.stop(), counters?.stop()]);
-      await lock?.release();
+      if (!('cause' in lock)) await lock.release();
     },
   };
 }
@@ -104,6 +115,10 @@ class KeptFacts implements Facts {
   ) {
     this.#kept = kept;
     this.#writer = new LateWriter({ ...options, write: () => options.file.write(this.#everything()) });
+  }
+
+  get health(): WriteHealth {
+    return this.#writer.health;
   }
 
   join(topic: string, holder: Holder<Fact>): void {

@@ -40,8 +40,7 @@ export class Limiting {
   /** Whether no thread of any gateway has claimed this name in the last `forMs`. */
   readonly claim: core.Claims['claim'];
   readonly #part: core.ProcessPart;
-  /** Whether revocations and restrictions are still known after a restart. */
-  readonly outlivesRestart: boolean;
+  readonly #state: Pick<KeptState, 'files'> | null;
   /** Adds up offences across all gateways; `null` if this process counts alone. */
   readonly #feed: limits.OffenceFeed | null;
   readonly #restricting: Restricting;
@@ -63,7 +62,7 @@ export class Limiting {
       /** Where requests and offences are counted, and how facts are shared. */
       readonly part: core.ProcessPart;
       /** Keeps facts across a restart. Default: nothing is kept. */
-      readonly state?: Pick<KeptState, 'facts' | 'isWritten'> | null | undefined;
+      readonly state?: Pick<KeptState, 'facts' | 'files'> | null | undefined;
       /** The requests in flight that other threads reported. Default: none. */
       readonly inFlightElsewhere?: (() => readonly limits.InFlightCount[]) | undefined;
     },
@@ -87,7 +86,7 @@ export class Limiting {
     this.store = this.shared?.limits ?? this.memory;
     this.#clock = clock;
     if (state !== null) part.carry(state.facts);
-    this.outlivesRestart = this.shared !== null || state?.isWritten === true;
+    this.#state = state;
     this.claim = sharedClaims(part, clock, this.shared?.claims ?? null);
     this.restrictions = sharedRestrictions(part, {
       clock,
@@ -131,6 +130,17 @@ export class Limiting {
   }
 
   /** What the counters of this process hold, and how often room ran out here and in the shared store. */
+  /** The files of `state`; none if it is off. */
+  get stateFiles(): KeptState['files'] {
+    return this.#state?.files ?? [];
+  }
+
+  /** Whether revocations and restrictions would still be known after a restart now. */
+  get outlivesRestart(): boolean {
+    const [ofFacts] = this.stateFiles;
+    return this.shared !== null || (ofFacts !== undefined && ofFacts.fault === null);
+  }
+
   get counts(): limits.StoreCounts & { readonly concurrent: readonly limits.BucketInFlight[] } {
     const { counts, inFlight } = this.memory;
     return { ...counts, concurrent: bucketsInFlight(this.#buckets, inFlight) };
