@@ -169,7 +169,7 @@ export class MemoryStore implements LimitStore {
     // 2. Look up the counters. A refusal found here creates none.
     const set = counters.keyspaces.bindSet(limits);
     const { enforced } = set;
-    for (const each of enforced) each.look(caller, main, group, cost);
+    for (const each of set.toLook) each.look(caller, main, group, cost);
     let refusing = refusingOf(enforced);
     const { concurrent } = limits;
     if (refusing === null) {
@@ -186,7 +186,7 @@ export class MemoryStore implements LimitStore {
     for (const each of enforced) each.commit(counters.moment);
     counters.noteChange();
     const decision = this.#describe(set.described, true);
-    for (const each of enforced) noteWindow(each, decision);
+    for (const each of set.shared) noteWindow(each, decision);
     if (concurrent !== null) decision.place = this.inFlight.enter(concurrent, caller, main);
     // 5. Shadow limits decide only about requests that continue.
     if (limits.shadow !== null) {
@@ -200,7 +200,7 @@ export class MemoryStore implements LimitStore {
   #peek(limits: LimitSet, caller: string, main: string, group: string, cost: number): Decision {
     this.#counters.begin();
     const set = this.#counters.keyspaces.bindSet(limits);
-    for (const each of set.enforced) each.look(caller, main, group, cost);
+    for (const each of set.toLook) each.look(caller, main, group, cost);
     const refusing = refusingOf(set.enforced);
     if (refusing !== null) return this.#refuse(refusing);
     const { concurrent } = limits;
@@ -283,8 +283,9 @@ export class MemoryStore implements LimitStore {
 function refusingOf(limits: readonly BoundLimit[]): BoundLimit | null {
   let longest: BoundLimit | null = null;
   for (const each of limits) {
-    if (each.waitMs > (longest?.waitMs ?? 0)) longest = each;
-    if (longest?.limit.role === 'global') return longest;
+    if (each.waitMs === 0 || (longest !== null && each.waitMs <= longest.waitMs)) continue;
+    if (each.limit.role === 'global') return each;
+    longest = each;
   }
   return longest;
 }
