@@ -1,17 +1,11 @@
 import { isIP } from 'node:net';
-import { isSame, type Kept, reuse, type SharedStates, type UpstreamListener } from '../core/index.ts';
+import { isSame, type Kept, type ProcessPart, reuse, States, type UpstreamListener } from '../core/index.ts';
 import type { OutgoingRequest } from '../wire/http1/index.ts';
-import {
-  type EndpointsState,
-  EndpointTransport,
-  endpointName,
-  type NewRetryCounts,
-  type Spreading,
-} from './balancing/index.ts';
+import { type EndpointsState, EndpointTransport, endpointName, type Spreading } from './balancing/index.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { type EndpointSource, FixedEndpoints, type SourcedEndpoint } from './endpoint-source.ts';
 import type { CheckState } from './health/index.ts';
-import { type Lookups, lookupOf, NamedEndpoints, nameKey, serviceHost } from './names/index.ts';
+import { Lookups, NamedEndpoints, serviceHost } from './names/index.ts';
 import type { PoolSystem } from './pool.ts';
 import { SessionPool } from './session-pool.ts';
 import type {
@@ -130,55 +124,36 @@ function isReachedAs(one: OpenUpstream, other: OpenUpstream | undefined): boolea
   return other !== undefined && isSame(one.part.upstream.options, other.part.upstream.options);
 }
 
-/** The parts of transports that the threads of a process share. */
-interface SharedTransportParts {
-  /** Creates counters of requests and retries. */
-  readonly newRetryCounts?: NewRetryCounts;
-  /** The results of health checks, which one of the threads makes. */
-  readonly checks?: SharedStates<CheckState>;
-  /** Does lookups for all threads. */
-  readonly lookups?: Lookups;
-}
-
 /**
- * Opens the transport to an upstream, with a pool for each of its addresses. It does not connect before its first request.
- *
- * @param shared the parts shared by the threads of a process; default: there is only one
+ * Returns what opens the transport to an upstream, with a pool for each of its addresses. It does not connect before its first
+ * request.
  */
-export function openTransport(
-  { name, options }: Pick<ConfiguredUpstream, 'name' | 'options'>,
+export function transportOpener(
+  part: ProcessPart,
   system: PoolSystem,
   listener: UpstreamListener,
-  { newRetryCounts, checks, lookups }: SharedTransportParts = {},
-): EndpointTransport {
+): (upstream: ConfiguredUpstream) => EndpointTransport {
   const { clock, random } = system;
-  const { protocol, connectTimeoutMs } = options;
-  return new EndpointTransport(
-    { name, isGrpc: protocol === 'grpc', connectTimeoutMs },
-    {
-      ...{ clock, random, listener, newRetryCounts, checks },
-      openSource: configured => openSource(configured, name, system, listener, lookups),
-      openPool: endpoint => openPool(optionsFor(endpoint, options), system),
-    },
-  );
-}
-
-/** Opens the source of an upstream's addresses. */
-function openSource(
-  endpoint: EndpointOptions,
-  upstream: string,
-  system: PoolSystem,
-  listener: UpstreamListener,
-  lookups?: Lookups,
-): EndpointSource {
-  const { host, port } = endpoint;
-  if (isIP(host) !== 0) return new FixedEndpoints([{ host, port, weight: 1, name: host }]);
-  const lookUp = lookups === undefined ? lookupOf(endpoint, system) : () => lookups.ask(endpoint);
-  return new NamedEndpoints(lookUp, serviceHost(host), system, {
-    failed: cause => listener.lookupFailed(upstream, host, cause),
-    works: () => listener.lookupWorks(upstream, host),
-    follow: news => lookups?.follow(nameKey(endpoint), news),
-  });
+  const checks = new States<CheckState>(part, 'health checks');
+  const lookups = new Lookups(part, system);
+  const openSource = (endpoint: EndpointOptions, upstream: string): EndpointSource => {
+    const { host, port } = endpoint;
+    if (isIP(host) !== 0) return new FixedEndpoints([{ host, port, weight: 1, name: host }]);
+    return new NamedEndpoints(() => lookups.ask(endpoint), serviceHost(host), system, {
+      failed: cause => listener.lookupFailed(upstream, host, cause),
+      works: () => listener.lookupWorks(upstream, host),
+      follow: news => lookups.follow(endpoint, news),
+    });
+  };
+  return ({ name, options }) =>
+    new EndpointTransport(
+      { name, isGrpc: options.protocol === 'grpc', connectTimeoutMs: options.connectTimeoutMs },
+      {
+        ...{ clock, random, listener, part, checks },
+        openSource: configured => openSource(configured, name),
+        openPool: endpoint => openPool(optionsFor(endpoint, options), system),
+      },
+    );
 }
 
 /** Returns the options of the pool of one endpoint. */

@@ -20,7 +20,7 @@ import {
 } from '../../identity/auth/index.ts';
 import { Introspection, SignIn } from '../../identity/signin/index.ts';
 import { Issuer, type IssuerDependencies, type KeptIssuer } from './issuer.ts';
-import type { IssuerSharing } from './issuer-sharing.ts';
+import type { SharedIssuers } from './issuer-sharing.ts';
 
 export interface IdentityDependencies extends Pick<System, 'clock' | 'random' | 'network'> {
   /**
@@ -35,10 +35,9 @@ export interface IdentityDependencies extends Pick<System, 'clock' | 'random' | 
   /** Bounds failed verifications, if the configuration limits them. Outlives changes of providers: it is for addresses. */
   readonly budget: VerificationBudget;
   readonly ownerChecks: OwnerChecks;
-  /** Creates the permits of requests to providers. Default: separate permits for each sign-in. */
-  readonly newPermits?: NewPermits | undefined;
-  /** How the threads of the process share what one of them learns about providers. Default: there is only one thread. */
-  readonly issuers?: IssuerSharing | undefined;
+  /** Creates the permits of requests to providers. */
+  readonly permits: NewPermits;
+  readonly issuers: SharedIssuers;
 }
 
 /** Identifies callers by their tokens and signs users in, at one or more providers. */
@@ -75,7 +74,7 @@ export class Identity {
     );
   }
 
-  /** Refuses the tokens of the caller's session from now on. Resolves once all threads do: see `ThreadPart.allKnow`. */
+  /** Refuses the tokens of the caller's session from now on. Resolves once all threads do: see `ProcessPart.allKnow`. */
   endSession({ issuer, session, subject, issuedAtS }: Caller): Promise<void> {
     const provider = this.#providers.find(each => each.issuer === issuer);
     provider?.revocations.endSession(session, issuedAtS, subject ?? NO_SUBJECT);
@@ -175,7 +174,7 @@ interface ProviderIdentityDependencies extends IssuerDependencies {
   /** Bounds failed verifications; `null` if they are not limited. */
   readonly budget: TokenBudget | null;
   readonly ownerChecks: OwnerChecks;
-  readonly newPermits?: NewPermits | undefined;
+  readonly permits: NewPermits;
 }
 
 /**
@@ -309,24 +308,23 @@ class ProviderIdentity {
     return this.#parts.introspection.part?.ask(token, maxAgeMs, address) ?? null;
   }
 
-  #newIntrospection({ clock, listener, newPermits }: ProviderIdentityDependencies): Introspection | null {
+  #newIntrospection({ clock, listener, permits }: ProviderIdentityDependencies): Introspection | null {
     const { introspection } = this.#model;
     if (introspection === null) return null;
-    const permits = newPermits?.(`introspection at ${this.issuer}`);
     return new Introspection(introspection, {
-      provider: this.#issuer.part.provider,
-      clock,
-      listener,
-      permits,
+      ...{ provider: this.#issuer.part.provider, clock, listener },
+      permits: permits(`introspection at ${this.issuer}`),
     });
   }
 
-  #newSignIn({ clock, listener, newPermits }: ProviderIdentityDependencies): SignIn | null {
+  #newSignIn({ clock, listener, permits }: ProviderIdentityDependencies): SignIn | null {
     if (this.#model.signIn === null) return null;
     const { provider, revocations } = this.#issuer.part;
     const learnedMark = (subject: string, notBefore: number) => revocations.learnPolicy(subject, notBefore);
-    const permits = newPermits?.(`sign-in at ${this.issuer}`);
-    return new SignIn(this.#model.signIn, { provider, clock, listener, learnedMark, permits });
+    return new SignIn(this.#model.signIn, {
+      ...{ provider, clock, listener, learnedMark },
+      permits: permits(`sign-in at ${this.issuer}`),
+    });
   }
 }
 

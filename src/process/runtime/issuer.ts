@@ -3,14 +3,14 @@ import type { AuthListener, FlawedKey, Kept, SignInListener, System } from '../.
 import { isSame, reuse } from '../../core/index.ts';
 import { type IssuerRevocations, KeySet, type Revocations } from '../../identity/auth/index.ts';
 import { Provider, type ProviderOptions } from '../../identity/signin/index.ts';
-import { type IssuerSharing, type IssuerState, issuerKey } from './issuer-sharing.ts';
+import { type IssuerState, issuerKey, type SharedIssuers } from './issuer-sharing.ts';
 
 export interface IssuerDependencies extends Pick<System, 'clock' | 'random' | 'network'> {
   readonly listener: AuthListener & SignInListener;
   /** The revocations of all issuers. */
   readonly revocations: Revocations;
-  /** How this thread shares what it learns with others. Default: there are no others. */
-  readonly issuers?: IssuerSharing | undefined;
+  /** How this thread shares what it learns with others. */
+  readonly issuers: SharedIssuers;
 }
 
 /** An issuer, with what it depends on. */
@@ -25,7 +25,7 @@ export class Issuer {
   #onAnswer: () => void = () => {};
   /** Identifies it for other threads. */
   readonly #key: string;
-  readonly #sharing: IssuerSharing | null;
+  readonly #issuers: SharedIssuers;
   /** Ends its connection to other threads. */
   readonly #part: () => void;
 
@@ -33,8 +33,8 @@ export class Issuer {
   private constructor(model: ProviderModel, dependencies: IssuerDependencies, before: Issuer | null) {
     const { clock, random, network, listener, issuers } = dependencies;
     this.revocations = dependencies.revocations.of(model.provider.issuer);
-    this.#sharing = issuers ?? null;
-    this.#key = issuers === undefined ? '' : issuerKey(model);
+    this.#issuers = issuers;
+    this.#key = issuerKey(model);
     const failed = () => {
       this.#hasFailed = true;
       this.#answered();
@@ -53,7 +53,7 @@ export class Issuer {
       known: before?.provider.metadata,
       // Fetches the keys as soon as their URL is known, unless another thread does.
       changed: () => {
-        if (issuers?.role !== 'learns') void this.keys.refresh();
+        if (issuers.fetches) void this.keys.refresh();
       },
     });
     const heard = {
@@ -67,9 +67,11 @@ export class Issuer {
       },
     };
     const fetch = (signal: AbortSignal) => this.provider.fetchKeySet(signal);
-    const ask = issuers?.role === 'learns' ? () => issuers.refresh(this.#key) : undefined;
+    const ask = issuers.fetches ? undefined : () => issuers.refresh(this.#key);
     this.keys = new KeySet(model.keySet, { fetch, ask, clock, random, listener: heard }, before?.keys);
-    this.#part = this.#join(issuers);
+    this.#part = issuers.fetches
+      ? issuers.serve(this.#key, () => this.#refreshForOther())
+      : issuers.states.follow(this.#key, state => this.#learn(state));
   }
 
   /** Keeps the previous one if nothing about it has changed. */
@@ -91,7 +93,7 @@ export class Issuer {
    */
   start(onAnswer: () => void): void {
     this.#onAnswer = onAnswer;
-    if (this.#sharing?.role === 'learns') return;
+    if (!this.#issuers.fetches) return;
     this.#tell();
     this.provider.start();
     // Refreshes keys taken over from the previous one, with this one's options.
@@ -112,13 +114,6 @@ export class Issuer {
     this.keys.close();
   }
 
-  #join(issuers: IssuerSharing | undefined): () => void {
-    if (issuers === undefined) return () => {};
-    return issuers.role === 'tells'
-      ? issuers.serve(this.#key, () => this.#refreshForOther())
-      : issuers.follow(this.#key, state => this.#learn(state));
-  }
-
   #answered(): void {
     this.#tell();
     this.#onAnswer();
@@ -126,8 +121,8 @@ export class Issuer {
 
   /** Publishes the current state to other threads. */
   #tell(): void {
-    if (this.#sharing?.role !== 'tells') return;
-    this.#sharing.tell(this.#key, {
+    if (!this.#issuers.fetches) return;
+    this.#issuers.states.tell(this.#key, {
       metadata: this.provider.metadata ?? null,
       keySet: this.keys.fetched,
       hasFailed: this.#hasFailed,

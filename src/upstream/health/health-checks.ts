@@ -52,10 +52,8 @@ export interface Checks {
 interface HealthChecksDependencies {
   readonly clock: TimerClock;
   readonly random: Random;
-  /**
-   * Publishes the known state of an endpoint to other threads, by its key; `null` for none. Default: there are no other threads.
-   */
-  readonly tell?: (key: string, state: CheckState | null) => void;
+  /** Publishes the known state of an endpoint to other threads, by its key; `null` for none. */
+  readonly tell: (key: string, state: CheckState | null) => void;
 }
 
 /** Jitter: up to this fraction of the time between two checks is subtracted at random, so that they do not all happen at once. */
@@ -162,7 +160,7 @@ class EndpointCheck {
     clock.cancel(this.#limit);
     this.#limit = null;
     this.#call?.abort();
-    this.#dependencies.tell?.(this.#key, null);
+    this.#dependencies.tell(this.#key, null);
     if (stays && !this.#isHealthy) this.#endpoint.health.checked(true, clock.monotonicMs());
   }
 
@@ -184,7 +182,7 @@ class EndpointCheck {
       this.#endpoint.health.checked(this.#isHealthy, clock.monotonicMs());
     }
     const isHealthy = this.#isHealthy;
-    if (why !== before || isHealthy !== wasHealthy) this.#dependencies.tell?.(this.#key, { isHealthy, why });
+    if (why !== before || isHealthy !== wasHealthy) this.#dependencies.tell(this.#key, { isHealthy, why });
     if (!reached) this.#unreached(this.#endpoint.address);
   }
 }

@@ -2,19 +2,29 @@ import { randomBytes } from 'node:crypto';
 import { MessageChannel } from 'node:worker_threads';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Snapshot } from '../../../../src/config/index.ts';
-import type { Fact, FactTopic, RestrictionEvent, RestrictionReason } from '../../../../src/core/index.ts';
+import type {
+  Fact,
+  Holder,
+  MainPart,
+  ProcessPart,
+  RestrictionEvent,
+  RestrictionReason,
+} from '../../../../src/core/index.ts';
 import { digestOf } from '../../../../src/core/index.ts';
 import { REVOCATION_LIMITS, Revocations } from '../../../../src/identity/auth/index.ts';
 import { digestOfWhom } from '../../../../src/limits/index.ts';
 import { makeLogger } from '../../../../src/observe/index.ts';
-import { Limiting, type Replication, type ThreadPart } from '../../../../src/process/runtime/index.ts';
-import { FactsHub, LinkedFacts, lateLog } from '../../../../src/process/workers/facts-hub.ts';
+import { Limiting } from '../../../../src/process/runtime/index.ts';
+import { sharedClaims } from '../../../../src/process/runtime/replication.ts';
+import { lateLog } from '../../../../src/process/workers/late-log.ts';
 import { linkInThread, type Packet, PacketLink } from '../../../../src/process/workers/link.ts';
+import { connectWorker } from '../../../../src/process/workers/worker-part.ts';
 import { Random } from '../../../support/random.ts';
+import { anAddress } from '../../../support/restricted-clients.ts';
 import { runs, seedOfRun } from '../../../support/runs.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
-import { quietListener, quietStoreListener, snapshotOf } from './thread-parts.ts';
+import { mainPartOf, quietListener, quietStoreListener, snapshotOf, workerPartOf } from './thread-parts.ts';
 
 const ADDRESS = '192.0.2.1';
 const ISSUER = 'https://id.example.com/realms/main';
@@ -22,7 +32,7 @@ const RULE = 'global: off\ninvalid_requests: { limit: 2/10m, restrict_for: 10m }
 const quiet = () => {};
 
 let clock: FrozenClock;
-let hub: FactsHub;
+let hub: MainPart;
 let snapshot: Snapshot;
 /** What the process reports. */
 let told: string[];
@@ -32,7 +42,7 @@ const late = () => void lateAnswers++;
 
 beforeEach(async () => {
   clock = new FrozenClock();
-  hub = new FactsHub('process', { clock, late });
+  hub = mainPartOf(clock, { late });
   told = [];
   lateAnswers = 0;
   snapshot = await snapshotOf(RULE);
@@ -51,14 +61,14 @@ const listener = {
 
 /** What a thread knows. */
 class Plane {
-  readonly thread: ThreadPart;
+  readonly part: ProcessPart;
   readonly limiting: Limiting;
   readonly revocations = new Revocations(REVOCATION_LIMITS, clock, quiet);
 
-  constructor(thread: ThreadPart) {
-    this.thread = thread;
+  constructor(part: ProcessPart) {
+    this.part = part;
     const listeners = { listener, storeListener: quietStoreListener };
-    const dependencies = { clock, randomBytes, ...listeners, limitKeys: 100, thread };
+    const dependencies = { clock, randomBytes, ...listeners, limitKeys: 100, part };
     this.limiting = new Limiting(snapshot.limits, dependencies);
     this.limiting.shareRevocations(this.revocations);
     this.revocations.of(ISSUER).use({ notBeforeS: 0, leewayS: 0, maxLifetimeS: 86_400 });
@@ -73,7 +83,7 @@ class Plane {
   }
 
   waitMs(): number {
-    return this.limiting.restrictions.addressWaitMs(ADDRESS);
+    return this.limiting.restrictions.waitMs(anAddress(ADDRESS));
   }
 
   /** Ends a session, and tells the others. */
@@ -102,8 +112,8 @@ function mainPlane(): Plane {
 
 function worker(): Plane {
   const [mine, other] = linkInThread();
-  hub.connect(mine);
-  return new Plane(new LinkedFacts('process', other, { clock, late }));
+  connectWorker(hub, mine);
+  return new Plane(workerPartOf(other, clock, { late }));
 }
 
 describe('a restriction', () => {
@@ -120,10 +130,10 @@ describe('a restriction', () => {
   test('is known to a worker that starts later, or in place of a dead one, and the dead one is told no more', () => {
     mainPlane();
     const [mine, other] = linkInThread();
-    hub.connect(mine);
-    const dead = new Plane(new LinkedFacts('process', other, { clock, late }));
+    const disconnect = connectWorker(hub, mine);
+    const dead = new Plane(workerPartOf(other, clock, { late }));
     dead.restrict();
-    hub.disconnect(mine);
+    disconnect();
     const next = worker();
     next.restrict('192.0.2.2');
     expect([next, dead].map(plane => plane.refuses(ADDRESS, '192.0.2.2'))).toEqual([
@@ -212,8 +222,8 @@ function slowWorkers() {
     const other = new PacketLink(packet => toMain.push(structuredClone(packet)));
     lines.push({ to: mine, packets: toMain }, { to: other, packets: toWorker });
     links.push({ mine, other });
-    hub.connect(mine);
-    return new Plane(new LinkedFacts('process', other, { clock, late }));
+    connectWorker(hub, mine);
+    return new Plane(workerPartOf(other, clock, { late }));
   });
   return { planes, lines, links };
 }
@@ -227,9 +237,9 @@ interface Line {
 const settle = () => new Promise(setImmediate);
 
 /** Asks a thread to say when all know. */
-function asked({ thread }: Plane): { readonly isAnswered: boolean } {
+function asked({ part }: Plane): { readonly isAnswered: boolean } {
   const answer = { isAnswered: false };
-  void thread.allKnow().then(() => {
+  void part.allKnow().then(() => {
     answer.isAnswered = true;
   });
   return answer;
@@ -245,7 +255,7 @@ test('whatever order threads hear of restrictions and lifts in, they come to agr
   const keys = ['192.0.2.1', '192.0.2.2', '192.0.2.3'];
   const outcomes = new Set<string>();
   for (let round = 0; round < runs(200); round++) {
-    hub = new FactsHub('process', { clock, late });
+    hub = mainPartOf(clock, { late });
     const main = mainPlane();
     const { planes: workers, lines } = slowWorkers();
     const planes = [main, ...workers];
@@ -278,7 +288,7 @@ describe('an answer that says what a thread has learnt', () => {
     const random = new Random(38);
     let begunLater = 0;
     for (let round = 0; round < 100; round++) {
-      hub = new FactsHub('process', { clock, late });
+      hub = mainPartOf(clock, { late });
       const serving = new Set([mainPlane()]);
       const { planes, lines, links } = slowWorkers();
       let answer: ReturnType<typeof asked> | null = null;
@@ -348,18 +358,18 @@ describe('an answer that says what a thread has learnt', () => {
   test('does not wait for one that dies meanwhile, nor for the one in its place before that serves, which knows then', async () => {
     const main = mainPlane();
     const [mine, other] = [new PacketLink(() => {}), new PacketLink(() => {})];
-    hub.connect(mine);
-    const dead = new Plane(new LinkedFacts('process', other, { clock, late }));
-    mine.take({ kind: 'message', name: 'factsWanted', value: 'revocation' });
+    const disconnect = connectWorker(hub, mine);
+    const dead = new Plane(workerPartOf(other, clock, { late }));
+    mine.take({ kind: 'message', name: 'wanted', value: 'revocation' });
     main.signOut();
     const answer = asked(main);
     await settle();
     expect(answer.isAnswered).toBe(false);
     mine.close('it died');
-    hub.disconnect(mine);
+    disconnect();
     const packets: Packet[] = [];
     const link = new PacketLink(packet => packets.push(packet));
-    hub.connect(link);
+    connectWorker(hub, link);
     await settle();
     expect([answer.isAnswered, dead.refusesSession]).toEqual([true, false]);
     const another = asked(main);
@@ -397,29 +407,21 @@ test('a name is claimed by one thread of all, until its time is over', async () 
 describe('beside other processes', () => {
   let posted: Fact[];
   let withdrawn: string[];
-  let topics: Map<string, FactTopic>;
+  let topics: Map<string, Holder<Fact>>;
   let claimed: string[];
+  let claim: Limiting['claim'];
   /** The main thread as one of several processes. */
   let main: Plane;
 
   beforeEach(() => {
     [posted, withdrawn, topics, claimed] = [[], [], new Map(), []];
-    const beyond: Replication = {
-      facts: {
-        outgoing: 0,
-        join: (topic, holder) => void topics.set(topic, holder),
-        post: fact => void posted.push(fact),
-        withdraw: name => void withdrawn.push(name),
-      },
-      claims: { claim: async name => claimed.push(name) === 1 },
-      feed: () => ({ left: 0, note: quiet, forget: quiet, start: quiet, stop: quiet }),
-    };
-    main = new Plane({
-      isMain: true,
-      replicaId: 'process',
-      join: () => hub.join(beyond),
-      allKnow: () => hub.allKnow(),
+    hub.carry({
+      join: (topic, holder) => void topics.set(topic, holder),
+      post: fact => void posted.push(fact),
+      withdraw: name => void withdrawn.push(name),
     });
+    main = mainPlane();
+    claim = sharedClaims(hub, clock, { claim: async name => claimed.push(name) === 1 });
   });
 
   const names = () => posted.map(({ name }) => name.split(':').slice(0, 3).join(':'));
@@ -453,7 +455,7 @@ describe('beside other processes', () => {
     topics.get('revocation')?.learn({ name: `session:${digestOf(ISSUER)}:session`, value, forMs: 60_000 });
     main.signOut();
     expect([posted, main.refusesSession, one.refusesSession]).toEqual([[], true, false]);
-    await main.thread.allKnow();
+    await main.part.allKnow();
     expect(one.refusesSession).toBe(true);
   });
 
@@ -465,10 +467,7 @@ describe('beside other processes', () => {
     expect(withdrawn).toContainEqual(expect.stringMatching(/^revocation:session:.*:session 0$/));
     expect(await one.limiting.claim('a notice', 1_000)).toBe(true);
     clock.advance(1_000);
-    expect([await main.limiting.claim('a notice', 1_000), claimed]).toEqual([
-      false,
-      ['a notice', 'a notice'],
-    ]);
+    expect([await claim('a notice', 1_000), claimed]).toEqual([false, ['a notice', 'a notice']]);
   });
 });
 
@@ -481,8 +480,8 @@ test('it works over the ports of threads as well', async () => {
     const other = new PacketLink(packet => port2.postMessage(packet));
     port1.on('message', (packet: Packet) => mine.take(packet));
     port2.on('message', (packet: Packet) => other.take(packet));
-    hub.connect(mine);
-    return new Plane(new LinkedFacts('process', other, { clock, late }));
+    connectWorker(hub, mine);
+    return new Plane(workerPartOf(other, clock, { late }));
   });
   const [one, two] = workers;
   one?.restrict();

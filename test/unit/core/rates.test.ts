@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { RecentCount } from '../../../../src/upstream/balancing/recent-count.ts';
+import { RecentCount } from '../../../src/core/rates.ts';
 
 it('counts for at least its time less one slot, and not longer than its time', () => {
   const count = new RecentCount(5, 250);

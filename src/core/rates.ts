@@ -1,5 +1,20 @@
+/** Counts events, and tells how many there were recently. Times are on the monotonic clock, in milliseconds. */
+export interface Rate {
+  add(nowMs: number): void;
+  total(nowMs: number): number;
+}
+
+/** Makes the rate with this name: of the last 10 s. Threads that share rates identify them by name. */
+export type NewRate = (name: string) => Rate;
+
+/** Rates count in this many slots of this many milliseconds. */
+export const RATE_SLOTS = { slots: 10, slotMs: 1_000 } as const;
+
+/** Makes rates that are not shared, whatever their name. */
+export const ownRates: NewRate = () => new RecentCount(RATE_SLOTS.slots, RATE_SLOTS.slotMs);
+
 /** Counts recent events in time slots, so that it needs no timer and little memory. */
-export class RecentCount {
+export class RecentCount implements Rate {
   readonly #slotMs: number;
   readonly #slots: number[];
   /** The number of the newest slot since the clock began. */

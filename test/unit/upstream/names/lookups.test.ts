@@ -1,8 +1,9 @@
 import { Socket } from 'node:net';
 import { expect, test, vi } from 'vitest';
-import { thisMachine } from '../../../../src/core/index.ts';
-import { NamedEndpoints, nameKey, SharedLookups } from '../../../../src/upstream/names/index.ts';
+import { MainPart, ownPermits, ownRates, thisMachine } from '../../../../src/core/index.ts';
+import { Lookups, NamedEndpoints } from '../../../../src/upstream/names/index.ts';
 import { DnsServer, hostAt } from '../../../support/dns-server.ts';
+import { threadsOf } from '../../../support/shared-memory.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 
@@ -17,30 +18,35 @@ async function front() {
   const dns = await DnsServer.start();
   dns.records.set('api.test', [hostAt('127.0.0.1')]);
   const clock = new FrozenClock();
-  const told: string[] = [];
+  let told = 0;
   const system = { ...thisMachine, network: dns.network, clock };
-  const lookups = new SharedLookups(system);
-  lookups.notifyOthers = key => void told.push(key);
+  const [memory = null] = threadsOf(2);
+  if (memory === null) throw new Error('no memory');
+  const part = new MainPart({
+    ...{ id: 'process', memory, permits: ownPermits, rates: ownRates, clock, late: () => {} },
+  });
+  part.connect({ tell: () => void told++, knows: () => Promise.resolve() });
+  const lookups = new Lookups(part, system);
   /** The endpoints of one thread. */
   const startThread = () => {
     const said: string[] = [];
     const endpoints = new NamedEndpoints(() => lookups.ask(NAME), 'api.test', system, {
       failed: cause => void said.push(cause),
       works: () => void said.push('works'),
-      follow: news => lookups.follow(nameKey(NAME), news),
+      follow: news => lookups.follow(NAME, news),
     });
     endpoints.start(() => {});
     const hosts = () => endpoints.endpoints.map(({ host }) => host).join();
     return { endpoints, said, hosts };
   };
-  return { dns, clock, lookups, told, startThread };
+  return { dns, clock, lookups, told: () => told, startThread };
 }
 
 test('threads that look a name up together ask once', async () => {
   const { dns, clock, lookups, told, startThread } = await front();
   const threads = [startThread(), startThread(), startThread()];
   await waitFor('all know it', () => threads.every(({ hosts }) => hosts() === '127.0.0.1'));
-  expect([lookupsOf(dns), told]).toEqual([1, [nameKey(NAME)]]);
+  expect([lookupsOf(dns), told()]).toEqual([1, 1]);
   clock.advance(999);
   await lookups.ask(NAME);
   expect(lookupsOf(dns)).toBe(1);
@@ -81,7 +87,7 @@ test('news that comes while a thread tries a better address is taken as soon as 
   let news = () => {};
   const follow = (hear: () => void) => {
     news = hear;
-    return undefined;
+    return () => {};
   };
   /** A connection that is never made. */
   const connect = vi.fn(() => new Socket());

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { type LimitRequest, limitRequestFor, type Snapshot } from '../../../../src/config/index.ts';
-import { SharedMemory, type TableMemory } from '../../../../src/core/index.ts';
+import { type ProcessPart, SharedMemory } from '../../../../src/core/index.ts';
 import {
   type Decision,
   defineLimit,
@@ -14,15 +14,15 @@ import {
   type Quota,
   type Restricted,
 } from '../../../../src/limits/index.ts';
-import { Limiting, noteRefusal, type ThreadPart } from '../../../../src/process/runtime/index.ts';
-import { FactsHub, LinkedFacts } from '../../../../src/process/workers/facts-hub.ts';
+import { Limiting, noteRefusal } from '../../../../src/process/runtime/index.ts';
 import { linkInThread, type PacketLink } from '../../../../src/process/workers/link.ts';
+import { connectWorker } from '../../../../src/process/workers/worker-part.ts';
 import { Random } from '../../../support/random.ts';
 import { runs, seedOfRun } from '../../../support/runs.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 import { MortalMemory } from '../../limits/mortal-threads.ts';
 import { NaiveLimiter } from '../../limits/naive-limiter.ts';
-import { patience, quietListener, quietStoreListener, snapshotOf } from './thread-parts.ts';
+import { mainPartOf, quietListener, quietStoreListener, snapshotOf, workerPartOf } from './thread-parts.ts';
 
 const HISTORIES = runs(50);
 const STEPS = 200;
@@ -122,13 +122,14 @@ interface Worker {
   readonly limiting: Limiting;
   readonly memory: MortalMemory;
   readonly link: PacketLink;
+  readonly disconnect: () => void;
 }
 
 /** A gateway of two workers in one thread, and what it should do. */
 class History {
   readonly #clock = new FrozenClock();
-  readonly #hub = new FactsHub('process', patience(this.#clock));
   readonly #memory = SharedMemory.create(WORKERS, randomBytes, neverWait);
+  readonly #part = mainPartOf(this.#clock, { memory: this.#memory });
   readonly #main: Limiting;
   readonly #workers: Worker[] = [];
   readonly #random: Random;
@@ -141,7 +142,7 @@ class History {
     this.#random = new Random(seed);
     this.#snapshots = snapshots;
     this.#snapshot = snapshots[0];
-    this.#main = this.#newLimiting(this.#hub, this.#memory);
+    this.#main = this.#newLimiting(this.#part);
     for (let worker = 0; worker < WORKERS; worker++) this.#begin(worker);
   }
 
@@ -168,10 +169,10 @@ class History {
     return Math.floor(this.#clock.monotonicMs());
   }
 
-  #newLimiting(thread: ThreadPart, memory: TableMemory): Limiting {
+  #newLimiting(part: ProcessPart): Limiting {
     const { limits } = this.#snapshot;
     const listeners = { listener: quietListener, storeListener: quietStoreListener };
-    const parts = { clock: this.#clock, randomBytes, thread, memory, limitKeys: LIMIT_KEYS };
+    const parts = { clock: this.#clock, randomBytes, part, limitKeys: LIMIT_KEYS };
     return new Limiting(limits, { ...parts, ...listeners });
   }
 
@@ -179,20 +180,20 @@ class History {
     const shared = new SharedMemory(structuredClone(this.#memory.handover), at + 1, neverWait);
     const memory = new MortalMemory(shared, COPIED_BYTES);
     const [link, other] = linkInThread();
-    this.#hub.connect(link);
-    const limiting = this.#newLimiting(new LinkedFacts('process', other, patience(this.#clock)), memory);
-    this.#workers[at] = { limiting, memory, link };
+    const disconnect = connectWorker(this.#part, link);
+    const limiting = this.#newLimiting(workerPartOf(other, this.#clock, { memory }));
+    this.#workers[at] = { limiting, memory, link, disconnect };
   }
 
   /** A worker does something, and may die of it. Returns whether it counts, and whether it is dead. */
   #do(at: number, act: (limiting: Limiting) => void): { readonly counts: boolean; readonly isDead: boolean } {
-    const { limiting, memory, link } = this.#worker(at);
+    const { limiting, memory, link, disconnect } = this.#worker(at);
     const steps = this.#random.chance(0.05) ? this.#random.below(60) : Number.POSITIVE_INFINITY;
     memory.hasKept = false;
     if (!memory.dieAfter(steps, () => act(limiting))) return { counts: true, isDead: false };
     this.deaths++;
     link.close('it died');
-    this.#hub.disconnect(link);
+    disconnect();
     this.#memory.recover(at + 1);
     this.#begin(at);
     return { counts: memory.hasKept, isDead: true };
