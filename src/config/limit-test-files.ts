@@ -3,7 +3,7 @@ import type { Machine } from '../core/index.ts';
 import { checkLimits, crossCheck } from './check/index.ts';
 import type { ReadLimits } from './compile/index.ts';
 import { compileGateway, readLimits, readLimitsAlone } from './compile/index.ts';
-import type { Diagnostic, Environment, Path } from './file/index.ts';
+import type { Diagnostic, Environment, Path, Read } from './file/index.ts';
 import { asMap, ConfigFile, KeyPlaces, Readings } from './file/index.ts';
 import { errorsBesideSecrets, errorsOf, holdsLimits, readGateway } from './load.ts';
 import type { Snapshot } from './model/index.ts';
@@ -11,9 +11,7 @@ import * as schema from './schema/index.ts';
 import { type GatewayConfig, gatewaySchema, withoutSecrets } from './settings/index.ts';
 
 /** A configuration for `weir test`. */
-type ConfigUnderTest =
-  | { readonly ok: true; readonly snapshot: Snapshot }
-  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
+type ConfigUnderTest = Read<{ readonly snapshot: Snapshot }>;
 
 /**
  * Reads the parts of a gateway.yaml that requests depend on: no certificates, Redis or secrets, which the machine that runs tests
@@ -129,19 +127,16 @@ function errorsIn(files: ReadLimits['files']): Diagnostic[] {
   return files?.files.flatMap(errorsOf) ?? [];
 }
 
-type LoadedLimitTest =
-  | {
-      readonly ok: true;
-      readonly tests: schema.TestConfig['tests'];
-      /** The configuration under test. */
-      readonly snapshot: Snapshot;
-      /** Makes a diagnostic about the value at this path. */
-      errorAt(path: Path, message: string): Diagnostic;
-    }
-  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
+interface LimitTest {
+  readonly tests: schema.TestConfig['tests'];
+  /** The configuration under test. */
+  readonly snapshot: Snapshot;
+  /** Makes a diagnostic about the value at this path. */
+  errorAt(path: Path, message: string): Diagnostic;
+}
 
 /** Reads a `weir test` file and the configuration that it names. */
-export async function loadLimitTest(path: string, env: Environment): Promise<LoadedLimitTest> {
+export async function loadLimitTest(path: string, env: Environment): Promise<Read<LimitTest>> {
   const file = await ConfigFile.read(path, env, new Readings(), schema.testSecrecy);
   if (holdsLimits(file.value)) {
     file.add([], 'this is a limits file: name a file of tests, which may name this one under "limits"');

@@ -67,7 +67,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   const read = await readSources(path, options, contents);
   read.readings.release();
   if (!read.ok) return read;
-  const { sources, readings, machine } = read;
+  const { sources, readings } = read;
   const snapshot = compile.compileGateway(sources, options.generation);
   const tooMany = tooManyLimits(snapshot, options.limitKeys);
   if (tooMany !== null) return invalid([...read.diagnostics, tooMany], readings);
@@ -79,7 +79,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
     files: sources.files,
     readings,
     contents,
-    machine,
+    machine: sources.machine,
     warnings: diagnostics.filter(({ severity }) => severity === 'warning'),
     hints: diagnostics.filter(({ severity }) => severity === 'hint'),
   };
@@ -91,7 +91,6 @@ interface SoundSources {
   readonly sources: compile.Sources;
   readonly readings: Readings;
   readonly diagnostics: readonly Diagnostic[];
-  readonly machine: Machine;
   readonly writtenCaps: ReturnType<typeof compile.writtenCaps>;
 }
 
@@ -132,7 +131,7 @@ async function readSources(
     hash: readings.hash,
     files: names,
   };
-  return { ok: true, sources, readings, diagnostics, machine, writtenCaps: compile.writtenCaps(file) };
+  return { ok: true, sources, readings, diagnostics, writtenCaps: compile.writtenCaps(file) };
 }
 
 /**

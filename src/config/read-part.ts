@@ -3,20 +3,11 @@ import { z } from 'zod';
 import { thisMachine } from '../core/index.ts';
 import { checkLimits } from './check/index.ts';
 import * as compile from './compile/index.ts';
-import { ConfigFile, type Diagnostic, type Environment, Readings } from './file/index.ts';
+import { ConfigFile, type Diagnostic, type Environment, type Read, Readings } from './file/index.ts';
 import { holdsLimits, loadConfig, readGateway } from './load.ts';
 import type { Outline } from './model/index.ts';
 import * as schemas from './schema/index.ts';
 import * as settings from './settings/index.ts';
-
-/** A part of a configuration, or why it is unknown. */
-type Read<Part extends object> =
-  | (Part & {
-      readonly ok: true;
-      /** Warnings and hints. */
-      readonly diagnostics: readonly Diagnostic[];
-    })
-  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
 /** The parts that can be read without the rest of their configuration. */
 const PARTS = {
@@ -83,13 +74,12 @@ async function readOutlineIn(path: string, env: Environment): Promise<Compared> 
   const config = await loadConfig(path, { env, generation: 1, mayLackSecrets: true });
   if (!config.ok) return config;
   const { outline } = config.snapshot;
-  return { ok: true, limits: outline.limits, whole: outline, diagnostics: [] };
+  return { ok: true, limits: outline.limits, whole: outline };
 }
 
 function ofLimits({ limits, files }: compile.ReadLimits): Compared {
   const diagnostics = checkedAlone(files);
-  if (limits !== undefined && files?.hasErrors === false)
-    return { ok: true, limits, whole: null, diagnostics };
+  if (limits !== undefined && files?.hasErrors === false) return { ok: true, limits, whole: null };
   return { ok: false, diagnostics: diagnostics.filter(({ severity }) => severity === 'error') };
 }
 
@@ -110,9 +100,7 @@ async function readAdmin(
   if (holdsLimits(file.value))
     return unknown('this is a limits file: name the gateway.yaml that refers to it');
   const admin = settings.listenSchema.shape.admin.safeParse(file.valueAt(['listen', 'admin']));
-  return admin.success
-    ? { ok: true, admin: admin.data, diagnostics: [] }
-    : unknown('listen.admin is not an address');
+  return admin.success ? { ok: true, admin: admin.data } : unknown('listen.admin is not an address');
 }
 
 const { principal, bots } = settings.accessTokensSchema.shape;
@@ -135,16 +123,15 @@ async function readCallers(path: string, env: Environment): Promise<Callers> {
   const config = isLimits ? undefined : schemas.validate(file, callersSchema, schemas.gatewayJsonSchema);
   const pseudonymKey = await settings.readPseudonymKey(file);
   const isKeyMissing = pseudonymKey === null && file.has(settings.PSEUDONYM_KEY);
-  const { diagnostics } = file;
-  if (config === undefined || isKeyMissing) return { ok: false, diagnostics };
-  return { ok: true, classes: compile.claimsOf(config), pseudonymKey, diagnostics };
+  if (config === undefined || isKeyMissing) return { ok: false, diagnostics: file.diagnostics };
+  return { ok: true, classes: compile.claimsOf(config), pseudonymKey };
 }
 
 async function readKeying(path: string, env: Environment) {
   const { file, isLimits } = await readGateway(path, env);
   if (file.value === undefined || isLimits) return { ok: false, diagnostics: file.diagnostics } as const;
   const { limits, files } = await compile.readLimits(file, env);
+  if (limits !== undefined) return { ok: true, keying: compile.keyingOf(limits) } as const;
   const diagnostics = [file, ...(files?.files ?? [])].flatMap(each => each.diagnostics);
-  if (limits === undefined) return { ok: false, diagnostics } as const;
-  return { ok: true, keying: compile.keyingOf(limits), diagnostics } as const;
+  return { ok: false, diagnostics } as const;
 }

@@ -34,7 +34,7 @@ export function compileGateway(sources: Sources, generation: number): model.Snap
   const { gateway: config, limits, secrets, machine, hash, files } = sources;
   const { access_tokens: tokens } = config;
   const requirements = new Requirements(config.routes);
-  const upstreams = compileUpstreams(config.upstreams, secrets);
+  const upstreams = compileUpstreams(config.upstreams, secrets.upstreamTls);
   const byRoute = config.routes.map(route => compileRoute(route, config, upstreams, requirements));
   const routes = byRoute.flat();
   const compiledLimits = compileLimits(limits, claimsOf(config));

@@ -18,6 +18,11 @@ export interface Diagnostic {
   readonly isContent?: boolean;
 }
 
+/** What was read, or why it cannot be used. */
+export type Read<Part extends object> =
+  | (Part & { readonly ok: true })
+  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
+
 /** Formats a diagnostic as `file:line:column: what is wrong`, which editors and CI systems turn into a link. */
 export function formatDiagnostic(diagnostic: Diagnostic): string {
   const place =

@@ -4,7 +4,7 @@ import { doorAsWhole } from '../values/index.ts';
 import { accessTokensSchema } from './access-tokens.ts';
 import { CAP_COSTS, fillIn } from './memory.ts';
 import { identityProviderSchema, providerEntrySchema } from './provider-keys.ts';
-import { type ProviderConfigOptions, providerWithoutSecrets, readProviders } from './read-provider.ts';
+import { providerWithoutSecrets, readProviders } from './read-provider.ts';
 import { setting } from './setting.ts';
 
 /** Maximum providers: each is a metrics label value, and keys are fetched from each. */
@@ -45,13 +45,9 @@ export const identity = setting({
     fillIn(access_tokens, { cache: {} });
     fillIn(asMap(access_tokens).cache, { tokens: part(CAP_COSTS.tokens.most, providers) });
   },
-  read: async (file, clock): Promise<IdentitySecrets> => ({ providers: await readProviders(file, clock) }),
+  /** The providers in the order of the file; none if none is configured. */
+  read: async (file, clock) => ({ providers: await readProviders(file, clock) }),
   withoutSecrets: ({ identity_provider: one, identity_providers: several = [] }) => ({
     providers: [...(one === undefined ? [] : [one]), ...several].map(providerWithoutSecrets),
   }),
 });
-
-interface IdentitySecrets {
-  /** The providers in the order of the file; empty if none is configured. */
-  readonly providers: readonly ProviderConfigOptions[];
-}

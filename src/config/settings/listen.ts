@@ -118,13 +118,14 @@ export const listen = setting({
     checkAddresses(file, written.listen);
     checkProxyProtocol(file, written);
   },
-  read: async (file, clock): Promise<ListenSecrets> => ({
+  /** The certificates of each listener, and the SHA-256 of the admin API's token. */
+  read: async (file, clock) => ({
     listenerTls: await readListenerTls(file, clock),
     adminTokenHash: await readAdminToken(file),
   }),
   withoutSecrets: () => ({ listenerTls: { http: null, grpc: null, admin: null }, adminTokenHash: null }),
-  compile: ({ listen }, _, secrets): ListenPart => ({
-    listen: compileListen(listen, secrets),
+  compile: ({ listen }, _, { listenerTls, adminTokenHash }): ListenPart => ({
+    listen: compileListen(listen, listenerTls, adminTokenHash),
   }),
   needsRestart: LISTENERS.map(name => ({
     key: `listen.${name}`,
@@ -135,12 +136,6 @@ export const listen = setting({
 
 interface ListenPart {
   readonly listen: ListenModel;
-}
-
-interface ListenSecrets {
-  readonly listenerTls: ListenerTls;
-  /** SHA-256 of the admin API's token; `null` if none is configured. */
-  readonly adminTokenHash: Buffer | null;
 }
 
 export interface ListenModel {
@@ -245,9 +240,11 @@ async function readAdminToken(file: ConfigFile): Promise<Buffer | null> {
 }
 
 /** Compiles `listen`. */
-function compileListen(config: z.output<typeof listenSchema>, secrets: ListenSecrets): ListenModel {
-  const { http, redirect, grpc, admin } = config;
-  const { listenerTls: tls, adminTokenHash } = secrets;
+function compileListen(
+  { http, redirect, grpc, admin }: z.output<typeof listenSchema>,
+  tls: ListenerTls,
+  adminTokenHash: Buffer | null,
+): ListenModel {
   const { address, h2c, proxy_protocol: proxyProtocol } = http;
   return {
     http: { address, serves: 'every protocol', tls: tls.http, h2c, proxyProtocol },

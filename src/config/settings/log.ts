@@ -31,9 +31,7 @@ export const log = setting({
       .prefault({})
       .describe('The log on standard output, one JSON object per line.'),
   },
-  read: async (file): Promise<{ readonly pseudonymKey: Buffer | null }> => ({
-    pseudonymKey: await readPseudonymKey(file),
-  }),
+  read: async file => ({ pseudonymKey: await readPseudonymKey(file) }),
   withoutSecrets: () => ({ pseudonymKey: null }),
   compile: ({ log: { level, access, fields } }, { routes, ownRoutes }, { pseudonymKey }) => ({
     log: Object.freeze({

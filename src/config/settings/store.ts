@@ -139,9 +139,7 @@ export const store = setting({
         'Where limits are counted. memory: in each gateway alone. A map: in Redis, for all gateways together. Changes take effect after a restart.',
       ),
   },
-  read: async (file, clock): Promise<{ readonly store: StoreModel | null }> => ({
-    store: await readStore(file, clock),
-  }),
+  read: async (file, clock) => ({ store: await readStore(file, clock) }),
   withoutSecrets: () => ({ store: { kind: 'memory' } as const }),
   compile(_, __, { store }): { readonly store: StoreModel } {
     if (store === null) throw new Error('the store was not checked');

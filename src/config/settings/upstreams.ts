@@ -122,24 +122,20 @@ export const upstreams = setting({
       checkProtocol(file, path, upstream);
     }
   },
-  read: async (file, clock): Promise<UpstreamSecrets> => ({ upstreamTls: await readTls(file, clock) }),
+  /** The files that upstreams name under `tls`, by their names. */
+  read: async (file, clock) => ({ upstreamTls: await readTls(file, clock) }),
   withoutSecrets: () => ({ upstreamTls: new Map() }),
 });
 
 /** Compiles the upstreams, by their names. Not a part of `upstreams`, since routes are compiled with them. */
 export function compileUpstreams(
   configs: Readonly<Record<string, UpstreamConfig>>,
-  { upstreamTls }: UpstreamSecrets,
+  tlsFiles: ReadonlyMap<string, TlsFiles>,
 ): ReadonlyMap<string, UpstreamModel> {
   const compiled = Object.entries(configs).map(
-    ([name, config]) => [name, compileUpstream(name, config, upstreamTls.get(name))] as const,
+    ([name, config]) => [name, compileUpstream(name, config, tlsFiles.get(name))] as const,
   );
   return new Map(compiled);
-}
-
-interface UpstreamSecrets {
-  /** The files that upstreams name under `tls`. */
-  readonly upstreamTls: ReadonlyMap<string, TlsFiles>;
 }
 
 type UpstreamConfig = z.output<typeof upstream>;
