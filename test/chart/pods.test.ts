@@ -174,6 +174,17 @@ describe('scheduling', () => {
     expect(keys(await deploymentWith(strict))).toEqual([['kubernetes.io/hostname', 'DoNotSchedule']]);
   });
 
+  it('spreads them as the constraints of the values say, over the pods of one revision', async () => {
+    const own = { topologyKey: 'rack', maxSkew: 2, whenUnsatisfiable: 'DoNotSchedule', minDomains: 3 };
+    const selected = { ...own, labelSelector: { matchLabels: { team: 'platform' } } };
+    const deployment = await deploymentWith({ topologySpreadConstraints: [own, selected] });
+    const labels = deployment.at('spec.selector.matchLabels');
+    expect(deployment.at(`${POD}.topologySpreadConstraints`)).toEqual([
+      { ...own, labelSelector: { matchLabels: labels }, matchLabelKeys: ['pod-template-hash'] },
+      selected,
+    ]);
+  });
+
   it('never has fewer pods than replicas says while it replaces them', async () => {
     const deployment = await deploymentWith({});
     expect(deployment.at('spec.strategy.rollingUpdate')).toEqual({ maxSurge: 1, maxUnavailable: 0 });
@@ -211,6 +222,22 @@ describe('scheduling', () => {
     const metrics = rendered.one('HorizontalPodAutoscaler').parts('spec.metrics');
     expect(metrics.map(metric => metric.at('type'))).toEqual(['Resource', 'Pods', 'External']);
     expect(metrics.at(-1)?.toJSON()).toEqual(queue);
+  });
+
+  it('scales by other metrics alone, without the CPU', async () => {
+    const memory = {
+      type: 'Resource',
+      resource: { name: 'memory', target: { type: 'Utilization', averageUtilization: 80 } },
+    };
+    const metricsWith = async (autoscaling: object) => {
+      const values = {
+        autoscaling: { enabled: true, cpuPercent: null, ...autoscaling },
+        limitsPerReplica: true,
+      };
+      return (await Rendered.of(values)).one('HorizontalPodAutoscaler').parts('spec.metrics');
+    };
+    expect((await metricsWith({ requestsInFlight: 200 })).map(metric => metric.at('type'))).toEqual(['Pods']);
+    expect((await metricsWith({ metrics: [memory] })).map(metric => metric.toJSON())).toEqual([memory]);
   });
 
   it('leaves the number of pods to the autoscaler', async () => {

@@ -7,6 +7,25 @@
 {{- $text -}}
 {{- end -}}
 
+{{/* A rule with what the values say of it: root context, and the rule. Recording rules stay as they are. */}}
+{{- define "weir.alert" -}}
+{{- $alerts := (index . 0).Values.alerts -}}
+{{- $rule := index . 1 -}}
+{{- if $rule.alert -}}
+{{- $own := get ($alerts.rules | default dict) $rule.alert | default dict -}}
+{{- $annotations := merge (dict) ($own.annotations | default dict) ($alerts.ruleAnnotations | default dict) $rule.annotations -}}
+{{- with $alerts.runbookUrl -}}
+{{- $annotations = merge $annotations (dict "runbook_url" (printf "%s/%s" (trimSuffix "/" .) $rule.annotations.runbook)) -}}
+{{- end -}}
+{{- $labels := merge (dict) ($own.labels | default dict) ($alerts.ruleLabels | default dict) $rule.labels -}}
+{{- $rule = merge (dict "labels" $labels "annotations" $annotations) $rule -}}
+{{- with $own.for -}}
+{{- $_ := set $rule "for" . -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $rule -}}
+{{- end -}}
+
 {{/* Only thresholds that were changed: a default would be written in other digits. */}}
 {{- define "weir.thresholds" -}}
 {{- $set := .Values.alerts.thresholds -}}
