@@ -66,7 +66,7 @@ const secret = z.strictObject({
 const existingConfigMaps = z
   .strictObject({
     gateway: objectName().describe(
-      'Has the key gateway.yaml, with "limits: limits.yaml" and "listen.admin: 0.0.0.0:9090". config then only says what the chart has to know of it: listen, shutdown and store.',
+      'Has the key gateway.yaml, with limits: limits.yaml and listen: { admin: "[::]:9090" }. config then only says what the chart has to know of it: listen, shutdown and store.',
     ),
     limits: objectName().describe('Has the key limits.yaml, in place of the value limits.'),
   })

@@ -139,11 +139,11 @@ const REFUSED: readonly (readonly [values: object, words: string])[] = [
   ],
   [
     listen({ http: `\${ADDRESS}` }),
-    `config.listen.http is "\${ADDRESS}": the chart needs its port, such as [::]:8080`,
+    `config.listen.http is "\${ADDRESS}": the chart needs its port, such as "[::]:8080"`,
   ],
   [
     listen({ admin: '127.0.0.1:9090' }),
-    'config.listen.admin is "127.0.0.1:9090", which no other pod and no probe can reach: write [::]:9090',
+    'config.listen.admin is "127.0.0.1:9090", which no other pod and no probe can reach: write "[::]:9090"',
   ],
   [listen({ admin: false }), 'config.listen.admin is off, but probes need it: leave it out'],
   [
@@ -160,7 +160,7 @@ const REFUSED: readonly (readonly [values: object, words: string])[] = [
   ],
   [
     { grpcRoute: { enabled: true, parentRefs: [{ name: 'public' }] } },
-    'grpcRoute.enabled is true, but nothing listens for gRPC: set config.listen.grpc, such as [::]:8081',
+    'grpcRoute.enabled is true, but nothing listens for gRPC: set config.listen.grpc, such as "[::]:8081"',
   ],
   [
     { httpRoute: { enabled: true } },

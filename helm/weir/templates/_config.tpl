@@ -3,7 +3,7 @@
 {{- $config := deepCopy (.Values.config | default dict) -}}
 {{- $listen := default dict $config.listen -}}
 {{- if not (hasKey $listen "admin") -}}
-{{- $_ := set $listen "admin" "0.0.0.0:9090" -}}
+{{- $_ := set $listen "admin" "[::]:9090" -}}
 {{- end -}}
 {{- $shutdown := default dict $config.shutdown -}}
 {{- if not (hasKey $shutdown "delay") -}}
@@ -20,7 +20,7 @@
 {{- $listen := (fromYaml (include "weir.config" .)).listen -}}
 {{- $found := dict -}}
 {{- range $name := list "http" "redirect" "grpc" "admin" -}}
-{{- $written := get $listen $name | default (eq $name "http" | ternary "0.0.0.0:8080" "off") -}}
+{{- $written := get $listen $name | default (eq $name "http" | ternary "[::]:8080" "off") -}}
 {{- $map := kindIs "map" $written | ternary $written (dict "address" $written) -}}
 {{- if ne $map.address "off" -}}
 {{- $port := regexFind "[0-9]+$" $map.address | int -}}

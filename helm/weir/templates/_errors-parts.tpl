@@ -51,7 +51,7 @@
 {{- $errors := list -}}
 {{- $listeners := fromYaml (include "weir.listeners" .) -}}
 {{- if and .Values.grpcRoute.enabled (not $listeners.grpc) -}}
-{{- $errors = append $errors "grpcRoute.enabled is true, but nothing listens for gRPC: set config.listen.grpc, such as [::]:8081" -}}
+{{- $errors = append $errors "grpcRoute.enabled is true, but nothing listens for gRPC: set config.listen.grpc, such as \"[::]:8081\"" -}}
 {{- end -}}
 {{- range $name := list "httpRoute" "grpcRoute" "tlsRoute" -}}
 {{- $route := get $.Values $name -}}

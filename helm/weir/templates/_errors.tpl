@@ -62,9 +62,9 @@
 {{- end -}}
 {{- range $name, $listener := $listeners -}}
 {{- if not $listener.port -}}
-{{- $errors = append $errors (printf "config.listen.%s is %q: the chart needs its port, such as [::]:8080" $name $listener.address) -}}
+{{- $errors = append $errors (printf "config.listen.%s is %q: the chart needs its port, such as \"[::]:8080\"" $name $listener.address) -}}
 {{- else if regexMatch "^(localhost|127\\.|\\[::1\\])" $listener.address -}}
-{{- $errors = append $errors (printf "config.listen.%s is %q, which no other pod and no probe can reach: write [::]:%d" $name $listener.address (int $listener.port)) -}}
+{{- $errors = append $errors (printf "config.listen.%s is %q, which no other pod and no probe can reach: write \"[::]:%d\"" $name $listener.address (int $listener.port)) -}}
 {{- end -}}
 {{- end -}}
 {{- if not $listeners.admin -}}
