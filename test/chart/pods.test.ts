@@ -71,8 +71,7 @@ describe('the restricted profile', () => {
         enableServiceLinks: false,
         securityContext: {
           runAsNonRoot: true,
-          runAsUser: 65532,
-          runAsGroup: 65532,
+          ...(file !== 'openshift-values.yaml' && { runAsUser: 65532, runAsGroup: 65532 }),
           seccompProfile: { type: 'RuntimeDefault' },
         },
       });
@@ -91,6 +90,14 @@ describe('the restricted profile', () => {
       });
       expect(container.at('resources.limits.memory')).toBeDefined();
     }
+  });
+
+  it('leaves the user to OpenShift, which chooses one for each namespace', async () => {
+    const deployment = (await Rendered.of({}, { file: 'openshift-values.yaml' })).one('Deployment');
+    expect(deployment.at(`${POD}.securityContext`)).toEqual({
+      runAsNonRoot: true,
+      seccompProfile: { type: 'RuntimeDefault' },
+    });
   });
 
   it('gives the service account no token', async () => {
