@@ -219,6 +219,11 @@ const thresholds = z
       'The share of sign-ins, refreshes, introspections and notices that may fail.',
     ),
     restrictions: more(20).describe('How many restrictions may begin within ten minutes.'),
+    refusals: share(0.1).describe(
+      'The share that limits, tokens or restrictions may refuse, if it is three times as much as in the last hours.',
+    ),
+    refusalsAfterReload: share(0.2).describe('The share that a new configuration may refuse in addition.'),
+    decisionsWithoutRedis: share(0.05).describe('The share of decisions that may be made without Redis.'),
     nearLimit: share(0.5).describe('The share of requests that may come close to a limit.'),
     eventLoopDelaySeconds: more(0.1).describe('How long work may wait in the event loop, on average.'),
     certificateDays: more(14).describe('When an expiring certificate is a warning.'),

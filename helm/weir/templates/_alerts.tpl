@@ -49,6 +49,9 @@
 {{- $simple := dict
   "upstreamFailures" (list 0.05 "(alert: WeirUpstreamFails\\n(?s:.)*?> )0\\.05\\b")
   "restrictions" (list 20 "(alert: WeirRestrictionsSurge\\n(?s:.)*?> )20\\b")
+  "refusals" (list 0.1 "(alert: WeirRefusalsSurge\\n(?s:.)*?> )0\\.1\\b")
+  "refusalsAfterReload" (list 0.2 "(alert: WeirRefusalsAfterReload\\n(?s:.)*?> )0\\.2\\b")
+  "decisionsWithoutRedis" (list 0.05 "(alert: WeirDecidesWithoutRedis\\n(?s:.)*?> )0\\.05\\b")
   "nearLimit" (list 0.5 "(alert: WeirNearLimits\\n(?s:.)*?> )0\\.5\\b")
   "eventLoopDelaySeconds" (list 0.1 "(alert: WeirEventLoopIsSlow\\n(?s:.)*?> )0\\.1\\b")
 -}}
