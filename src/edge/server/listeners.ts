@@ -10,6 +10,7 @@ import { ConnectionCaps } from './connection-caps.ts';
 import { Listener } from './listener.ts';
 import { TicketKeys } from './ticket-keys.ts';
 import { Handshakes, TlsTermination } from './tls-termination.ts';
+import { Tunnels } from './tunnels.ts';
 
 const SWEEP_MS = 500;
 /**
@@ -96,6 +97,7 @@ export class Listeners {
       fields: caps.fields,
       http2,
       keepAliveHint: keepAliveHintOf(timeouts),
+      tunnels: new Tunnels(clock, random),
       draining: false,
     };
     this.#caps = new ConnectionCaps(caps, trustedProxies, limits?.keying, newPermits);
@@ -157,9 +159,10 @@ export class Listeners {
    * Then lets requests in flight finish for at most `drainMs`, and aborts the rest. Resolves to false if something was aborted.
    */
   async drain(delayMs: number, drainMs: number): Promise<boolean> {
-    const { clock } = this.#state;
+    const { clock, tunnels } = this.#state;
+    const nowMs = clock.monotonicMs();
+    tunnels.endBy(nowMs + delayMs + drainMs / 2);
     if (delayMs > 0) {
-      const nowMs = clock.monotonicMs();
       for (const listener of this.#all) listener.retireBy(nowMs, nowMs + delayMs);
       await pause(delayMs, clock);
     }
@@ -192,6 +195,7 @@ export class Listeners {
   #stopSweeping(): void {
     this.#state.clock.cancel(this.#sweeper);
     this.#state.clock.cancel(this.#checker);
+    this.#state.tunnels.stop();
   }
 
   #sweep(): void {

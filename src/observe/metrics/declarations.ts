@@ -227,6 +227,13 @@ export const METRICS = {
     'Requests that the admin listener failed to answer through a fault of its own, by what they were for.',
     { endpoint: core.ADMIN_ENDPOINTS },
   ),
+  weir_spans_lost_total: counter(
+    'Spans that were not exported.',
+    { reason: ['queue', 'receiver'] },
+    {
+      more: '`queue`: more than `tracing.export.queue` waited; `receiver`: it did not take them',
+    },
+  ),
   weir_log_lines_dropped_total: counter(
     'Log lines that were dropped because standard output did not take them.',
   ),

@@ -279,16 +279,17 @@ class RunningApp implements PlaneApp {
 
   #makeGenerations(first: Snapshot, { newPermits, issuers }: SharedParts): Generations {
     const { reloads } = this.#observation;
-    const budget = (name: string, options: auth.BudgetOptions) =>
-      new VerificationBudget(options, this.#clock, this.#memory, name);
-    const maxAddresses = tableSizeFor(UNUSED_BUDGET.maxAddresses, first.caps.limitKeys);
+    const budget = (name: string, options: auth.BudgetOptions) => {
+      const maxAddresses = tableSizeFor(options.maxAddresses, first.caps.limitKeys);
+      return new VerificationBudget({ ...options, maxAddresses }, this.#clock, this.#memory, name);
+    };
     const claim = (name: string, forMs: number) => this.#limiting.claim(name, forMs);
     return new Generations(first, {
       identity: {
         ...this.#system,
         listenerOf: provider => this.#observation.identityOf(provider),
         revocations: this.#revocations,
-        budget: budget('failed tokens', { ...UNUSED_BUDGET, maxAddresses }),
+        budget: budget('failed tokens', UNUSED_BUDGET),
         ownerChecks: new OwnerChecks(this.#clock, this.#memory),
         newPermits,
         issuers,
@@ -396,7 +397,7 @@ class RunningApp implements PlaneApp {
     void this.#watcher?.stop();
     const inTime = await this.#service.drain(delayMs, drainMs);
     await finishedWithin(1_000, this.#transports.close(), this.#clock);
-    if (this.#spans !== null) await finishedWithin(2_000, this.#spans.stop(), this.#clock);
+    if (this.#spans !== null) await this.#spans.stop();
     this.#observation.recent.stop();
     this.#limiting.stop();
     await this.#state?.stop();

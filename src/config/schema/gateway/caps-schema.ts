@@ -124,7 +124,7 @@ export const shutdownSchema = z
     delay: duration({ min: '0ms' })
       .prefault('0s')
       .describe(
-        'After SIGTERM the gateway reports that it is not ready, but keeps serving for this long before it stops listening. Meanwhile clients are asked to reconnect.',
+        'After SIGTERM the gateway reports that it is not ready, but keeps serving for this long before it stops listening. Meanwhile clients are asked to reconnect; WebSockets are closed one after the other until half of drain is over.',
       ),
     drain: duration({ min: '0ms' })
       .prefault('25s')
