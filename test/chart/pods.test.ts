@@ -151,6 +151,11 @@ describe('the heap', () => {
     expect(written).toBe(`${options} --max-semi-space-size=16`);
   });
 
+  it('has the share of the default where the values say null', async () => {
+    const options = await optionsWith({ heapPercent: null, nodeOptions: null });
+    expect(options).toBe('--max-old-space-size=614 --max-semi-space-size=16');
+  });
+
   it('is left to Node.js without a memory limit', async () => {
     expect(await optionsWith({ resources: { limits: null } })).toBeUndefined();
   });

@@ -97,9 +97,11 @@ describe('with the kinds of the Gateway API and of the Prometheus operator', () 
     expectQuiet(await server.apply(out, 'default', '--dry-run=server'));
   });
 
-  // As Argo CD compares: of custom resources it knows no defaults, and of lists in them no parts.
+  // As Argo CD compares: of custom resources it knows no defaults, and of lists in them no parts. Ingress
+  // and NetworkPolicy are such lists as well.
+  const COMPLETE = [...CUSTOM_KINDS, 'Ingress', 'NetworkPolicy', 'PodDisruptionBudget'];
   it.each(VALUES_FILES)(
-    'adds nothing to custom resources of %s, and changes nothing of others',
+    'adds nothing to custom resources and lists of %s, and changes nothing of others',
     async file => {
       const { out } = await helm(HELM, 'default', 'template', 'weir', CHART, '-f', valuesFile(file));
       const applied = await server.apply(out, 'default', '--dry-run=server', '--output=json');
@@ -109,7 +111,7 @@ describe('with the kinds of the Gateway API and of the Prometheus operator', () 
         const same = live.find(
           ({ kind, metadata }) => kind === manifest.kind && metadata.name === manifest.name,
         );
-        if (CUSTOM_KINDS.includes(String(manifest.kind))) expect(same?.spec).toEqual(manifest.at('spec'));
+        if (COMPLETE.includes(String(manifest.kind))) expect(same?.spec).toEqual(manifest.at('spec'));
         else expect(same).toMatchObject(Object(manifest.toJSON()));
       }
     },
