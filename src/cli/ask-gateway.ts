@@ -3,7 +3,7 @@ import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { formatHostPort, type HostPort, readAdmin } from '../config/index.ts';
+import { formatDiagnostic, formatHostPort, type HostPort, readPart } from '../config/index.ts';
 import { errorText } from '../core/index.ts';
 import type { CallerOnCommandLine } from './caller-options.ts';
 
@@ -32,13 +32,14 @@ export async function askAdmin(
   path: string,
   token: string | null = null,
 ): Promise<Asked> {
-  const admin = await readAdmin(file, env);
-  if (admin.kind === 'unknown') return { ok: false, message: admin.message };
-  if (admin.kind === 'off')
+  const read = await readPart('admin listener', file, env);
+  if (!read.ok) return { ok: false, message: read.diagnostics.map(formatDiagnostic).join('\n') };
+  const { admin } = read;
+  if (admin === null)
     return { ok: false, message: `listen.admin of ${file} is off: there is nothing to ask` };
   const address = { ...admin.address, host: LOOPBACK[admin.address.host] ?? admin.address.host };
   try {
-    return { ok: true, reply: await ask(address, admin.tls, path, token) };
+    return { ok: true, reply: await ask(address, admin.tls !== undefined, path, token) };
   } catch (error) {
     const place = `${formatHostPort(address)} (listen.admin of ${file})`;
     return { ok: false, message: `no response from ${place}: ${errorText(error)}` };

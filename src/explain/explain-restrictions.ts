@@ -1,6 +1,6 @@
 import { type RouteModel, restrictedKey, type Snapshot } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
-import type { ListedRestriction, OffenceRule } from '../limits/index.ts';
+import type { OffenceRule, Restriction } from '../limits/index.ts';
 import { addressKey, addressOfKey, isListed } from '../wire/http/index.ts';
 import { type AskedCaller, type ExplainedRow, formatPlace, type RouteTaken } from './explanation.ts';
 
@@ -144,10 +144,10 @@ export function describeCors(route: RouteModel, { cors }: Snapshot): ExplainedRo
 
 /** The current restrictions of a running gateway. Those of one client are sorted: the one that ends last comes first. */
 export interface ActiveRestrictions {
-  ofAddress(key: string): readonly ListedRestriction[];
-  ofCaller(principal: string): readonly ListedRestriction[];
+  ofAddress(key: string): readonly Restriction[];
+  ofCaller(principal: string): readonly Restriction[];
   /** Returns the restrictions of this address on the webhook identified by the route and its parameters. */
-  onWebhook(key: string, route: RouteModel, params: readonly string[]): readonly ListedRestriction[];
+  onWebhook(key: string, route: RouteModel, params: readonly string[]): readonly Restriction[];
 }
 
 /**
@@ -179,7 +179,7 @@ export function describeActive(
   };
 }
 
-function inWords(who: string, { sinceEpochMs, untilEpochMs, reason, digest }: ListedRestriction): string {
+function inWords(who: string, { sinceEpochMs, untilEpochMs, reason, digest }: Restriction): string {
   const why = reason === 'operator' ? 'by an operator' : `because of ${reason}`;
   return `${who}, ${why}, since ${moment(sinceEpochMs)} until ${moment(untilEpochMs)}; id ${digest}`;
 }

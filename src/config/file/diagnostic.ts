@@ -57,3 +57,13 @@ export function asMap(value: unknown): RawMap {
 export function isMap(value: unknown): value is RawMap {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/** Returns the value if it is a list, else an empty list. */
+export function asList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The texts in a list as written. */
+export function textsIn(value: unknown): string[] {
+  return asList(value).filter(entry => typeof entry === 'string');
+}

@@ -9,7 +9,7 @@ import { callersInFlight, NO_LIMITS } from '../../limits/index.ts';
 import type { Observation, Recent, TopCaller, WorkerView } from '../../observe/index.ts';
 import type { Generation, Limiting, ProviderFacts, SharedStore } from '../../process/runtime/index.ts';
 import type { EndpointsState } from '../../upstream/index.ts';
-import { asEndpointStatus } from './api/index.ts';
+import { asEndpointStatus, networksOf } from './api/index.ts';
 import type {
   BucketStatus,
   CallerName,
@@ -208,6 +208,7 @@ function gatherCallers({ limiting, observation }: StatusSources): CallersStatus 
       untilMs: untilEpochMs,
     }));
   return {
+    refusedNetworks: networksOf(refused).slice(0, MAX_LISTED),
     refusedMost: refused.slice(0, MAX_LISTED).map(refusedViewOf),
     nearLimit: nearLimit.slice(0, MAX_LISTED).map(viewOf),
     mostInFlight: callersInFlight(limiting.memory.inFlight)

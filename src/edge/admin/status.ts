@@ -3,7 +3,7 @@ import { escapeInvisible, type UnlistedProxy } from '../../core/index.ts';
 import type { BucketInFlight } from '../../limits/index.ts';
 import type * as observe from '../../observe/index.ts';
 import type { ProviderFacts } from '../../process/runtime/index.ts';
-import type { EndpointStatus } from './api/index.ts';
+import type { EndpointStatus, RefusedNetwork } from './api/index.ts';
 
 /**
  * The status of a gateway. Times are milliseconds since the epoch. docs/operations.md documents the keys of the JSON form, which
@@ -141,6 +141,7 @@ export interface UpstreamStatus {
 export interface CallersStatus {
   /** Refused within the last hour; the most refused first. */
   readonly refusedMost: readonly RefusedCallerStatus[];
+  readonly refusedNetworks: readonly RefusedNetwork[];
   /** Near a limit within the last minute. */
   readonly nearLimit: readonly CallerStatus[];
   /** The callers with the most requests in flight at this gateway, in buckets with `concurrent`. */

@@ -1,6 +1,6 @@
 import type * as config from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
-import { finishedWithin, ownMemory, ownPermits, pause } from '../../core/index.ts';
+import { finishedWithin, pause } from '../../core/index.ts';
 import type { Gateway } from '../../gateway/index.ts';
 import { type AddressKeying, type AddressSet, addressKey, ownersOf } from '../../wire/http/index.ts';
 import { DateField } from '../../wire/http1/index.ts';
@@ -8,7 +8,7 @@ import type { Buffered } from './buffered.ts';
 import type { ListenerState } from './client-connection.ts';
 import { ConnectionCaps } from './connection-caps.ts';
 import { Listener } from './listener.ts';
-import { TicketKeys } from './ticket-keys.ts';
+import type { TicketKeys } from './ticket-keys.ts';
 import { Handshakes, TlsTermination } from './tls-termination.ts';
 import { Tunnels } from './tunnels.ts';
 
@@ -26,12 +26,11 @@ export interface ListenersOptions
   readonly connectionListener: core.ConnectionListener;
   /** Says which addresses count as one. Default: as without limits.yaml. */
   readonly limits?: Pick<config.LimitsModel, 'keying'>;
-  /** Makes the permits of connections. Default: permits of this gateway alone. */
-  readonly newPermits?: core.NewPermits | undefined;
+  /** Makes the permits of connections. */
+  readonly permits: core.NewPermits;
   /** Counts what is held for clients. */
   readonly buffered: Buffered;
-  /** Default: keys of these listeners alone. */
-  readonly ticketKeys?: TicketKeys;
+  readonly ticketKeys: TicketKeys;
 }
 
 /** What a reload may change. */
@@ -78,8 +77,8 @@ export class Listeners {
     http2,
     trustedProxies,
     limits,
-    newPermits = ownPermits,
-    ticketKeys = new TicketKeys(ownMemory(randomBytes), randomBytes, clock.monotonicMs()),
+    permits,
+    ticketKeys,
   }: ListenersOptions) {
     this.#keying = limits?.keying;
     this.#useBuffered(buffered, caps, trustedProxies);
@@ -100,7 +99,7 @@ export class Listeners {
       tunnels: new Tunnels(clock, random),
       draining: false,
     };
-    this.#caps = new ConnectionCaps(caps, trustedProxies, limits?.keying, newPermits);
+    this.#caps = new ConnectionCaps(caps, trustedProxies, permits, limits?.keying);
     this.#handshakes = new Handshakes(caps.tlsHandshakes);
     this.#ticketKeys = ticketKeys;
     const tls = { handshakes: this.#handshakes, events: connectionListener };

@@ -17,8 +17,11 @@ export class StringHash {
   high = 0;
   readonly #key0: number;
   readonly #key1: number;
-  // The limits of one request hash the same strings in turn.
+  // The limits of one request hash the same few strings in turn, so the last two are remembered.
   #last = '';
+  #before = '';
+  #lowBefore = 0;
+  #highBefore = 0;
 
   constructor(key0: number, key1: number) {
     this.#key0 = key0 | 0;
@@ -33,9 +36,16 @@ export class StringHash {
 
   read(text: string): void {
     if (text === this.#last) return;
-    this.#last = text;
-    if (text === '') this.low = this.high = 0;
+    const { low, high } = this;
+    if (text === this.#before) {
+      this.low = this.#lowBefore;
+      this.high = this.#highBefore;
+    } else if (text === '') this.low = this.high = 0;
     else this.#compute(text);
+    this.#before = this.#last;
+    this.#lowBefore = low;
+    this.#highBefore = high;
+    this.#last = text;
   }
 
   /** Hashes the string's UTF-16 units, low byte first. */

@@ -1,5 +1,5 @@
 import type { StateModel } from '../../config/index.ts';
-import type { Fact, Facts, FactTopic, System } from '../../core/index.ts';
+import type { Fact, Facts, Holder, System } from '../../core/index.ts';
 import type { Logger } from '../../observe/index.ts';
 import { CountersFile } from './counters-file.ts';
 import { lockFolder } from './folder-lock.ts';
@@ -10,8 +10,8 @@ const NOWHERE = { write: () => Promise.resolve(0) };
 
 /** What a gateway keeps across a restart. */
 export interface KeptState {
-  /** Keeps the facts that pass through, including those of other gateways (`null` if there are none). Call it once. */
-  keep(shared: Facts | null): Facts;
+  /** Carries facts past the restart. */
+  readonly facts: Facts;
   /** Whether the folder was writable at startup. If not, its content is known, and nothing more is kept. */
   readonly isWritten: boolean;
   /** The counters of long windows; `null` if they are not kept. */
@@ -71,86 +71,54 @@ function keptState(
   log: Logger,
 ): KeptState {
   const line = { type: 'state', file: file.path };
-  let kept: KeptFacts | null = null;
   const onFault = (cause: string | null) => {
     if (cause === null) log.info(line, 'the state file is written again');
     else log.error({ ...line, cause }, 'the state file cannot be written: after a restart it is out of date');
   };
+  const kept = new KeptFacts(facts, { file: lock === null ? NOWHERE : file, clock, onFault });
   return {
-    keep(shared) {
-      kept = new KeptFacts(facts, shared, { file: lock === null ? NOWHERE : file, clock, onFault });
-      return kept;
-    },
+    facts: kept,
     isWritten: lock !== null,
     counters,
     async stop() {
-      await Promise.all([kept?.stop(), counters?.stop()]);
+      await Promise.all([kept.stop(), counters?.stop()]);
       await lock?.release();
     },
   };
 }
 
-/**
- * Keeps the facts of a gateway in a file, so that it still knows them after a restart. They pass through to the other gateways,
- * if there are any.
- */
+/** Keeps the facts of a gateway in a file, so that it still knows them after a restart. */
 class KeptFacts implements Facts {
-  readonly #shared: Facts | null;
   readonly #writer: LateWriter;
-  readonly #topics = new Map<string, FactTopic>();
+  readonly #topics = new Map<string, Holder<Fact>>();
   /** Facts from the file that no topic has taken yet. */
   #kept: readonly Fact[];
 
-  /**
-   * @param kept the facts in the file
-   * @param shared the source of other gateways' facts; `null` if there is only one gateway
-   */
+  /** @param kept the facts in the file */
   constructor(
     kept: readonly Fact[],
-    shared: Facts | null,
     options: { readonly file: Pick<StateFile, 'write'> } & Pick<
       ConstructorParameters<typeof LateWriter>[0],
       'clock' | 'onFault'
     >,
   ) {
     this.#kept = kept;
-    this.#shared = shared;
     this.#writer = new LateWriter({ ...options, write: () => options.file.write(this.#everything()) });
   }
 
-  get outgoing(): number {
-    return this.#shared?.outgoing ?? 0;
-  }
-
-  join(topic: string, holder: FactTopic): void {
-    if (holder.isOfProcess === true) {
-      this.#shared?.join(topic, holder);
-      return;
-    }
+  join(topic: string, holder: Holder<Fact>): void {
     const kept = this.#kept.filter(({ name }) => name.startsWith(`${topic}:`));
     this.#kept = this.#kept.filter(fact => !kept.includes(fact));
     this.#topics.set(topic, holder);
-    this.#shared?.join(topic, {
-      learn: fact => {
-        holder.learn(fact);
-        this.#writer.noteChange();
-      },
-      everything: () => holder.everything(),
-    });
-    for (const fact of kept) {
-      holder.learn({ ...fact, name: fact.name.slice(topic.length + 1) });
-      // The others may not have learnt it before this gateway stopped.
-      this.#shared?.post(fact);
-    }
+    // The others learn it as well: it may not have reached them before this gateway stopped.
+    for (const fact of kept) holder.learn({ ...fact, name: fact.name.slice(topic.length + 1) });
   }
 
-  post(fact: Fact): void {
-    this.#shared?.post(fact);
+  post(): void {
     this.#writer.noteChange();
   }
 
-  withdraw(name: string, value: number): void {
-    this.#shared?.withdraw(name, value);
+  withdraw(): void {
     this.#writer.noteChange();
   }
 

@@ -62,6 +62,7 @@ export const STATUS: GatewayStatus = {
   buckets: [],
   concurrent: [],
   callers: {
+    refusedNetworks: [],
     refusedMost: [],
     nearLimit: [],
     mostInFlight: [],
