@@ -8,8 +8,8 @@ import { errorText } from '../core/index.ts';
 import type { CallerOnCommandLine } from './caller-options.ts';
 
 const TIMEOUT_MS = 3_000;
-/** The address used for a gateway that listens on all addresses of the machine. */
-const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+/** The address used for a gateway that listens on all addresses of the machine: `::` are those of IPv4, too. */
+const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '127.0.0.1' };
 
 interface AdminReply {
   readonly status: number;

@@ -88,7 +88,7 @@ function written(address: HostPort) {
 export const listenSchema = z.strictObject(
   {
     http: listener()
-      .prefault('0.0.0.0:8080')
+      .prefault('[::]:8080')
       .describe('Where clients connect: host:port, or a map. Address changes take effect after a restart.'),
     redirect: redirectOrOff()
       .prefault('off')

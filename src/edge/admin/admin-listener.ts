@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
 import type { AdminListenerModel, HostPort } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
-import { GatewayError, type Kept, reuse } from '../../core/index.ts';
+import { GatewayError, type Kept, listenPlace, reuse } from '../../core/index.ts';
 import { createTlsServer, hasBadCertificate, TICKET_KEY_BYTES, type TlsOptions } from '../tls/index.ts';
 import { AdminAccess, type AdminAccessDependencies } from './admin-access.ts';
 import { AdminApi, type ApiSources, sendError } from './api/index.ts';
@@ -105,10 +105,10 @@ export class AdminListener {
     }
   }
 
-  async listen({ host, port }: HostPort): Promise<HostPort> {
+  async listen(address: HostPort): Promise<HostPort> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
-      this.#server.listen({ host, port }, () => resolve());
+      this.#server.listen(listenPlace(address), () => resolve());
     });
     // Ignore errors of single connections: they must not end the process.
     this.#server.on('error', () => {});

@@ -1,6 +1,6 @@
 import type { AddressInfo, Server, Socket } from 'node:net';
 import type { HostPort, ListenerModel } from '../../config/index.ts';
-import { inNextTurn, type Kept, type Network, reuse } from '../../core/index.ts';
+import { inNextTurn, type Kept, listenPlace, type Network, reuse } from '../../core/index.ts';
 import { errors } from '../../gateway/index.ts';
 import { normalizeAddress } from '../../wire/http/index.ts';
 import type { TlsOptions } from '../tls/index.ts';
@@ -78,11 +78,11 @@ export class Listener {
    * @param shared the address to listen at together with other workers. Default: alone, at the configured one
    */
   async listen(shared?: HostPort): Promise<HostPort> {
-    const { host, port } = shared ?? this.#address;
+    const place = listenPlace(shared ?? this.#address);
     const reusePort = shared !== undefined;
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
-      this.#server.listen({ host, port, backlog: BACKLOG, reusePort }, () => resolve());
+      this.#server.listen({ ...place, backlog: BACKLOG, reusePort }, () => resolve());
     });
     // An error now means that one connection could not be accepted, which must not end the process.
     this.#server.on('error', () => {});

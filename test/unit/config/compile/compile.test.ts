@@ -30,7 +30,7 @@ describe('a snapshot', () => {
     expect(await snapshotOf(NEEDED)).toMatchObject({
       generation: 1,
       listen: {
-        http: { address: { host: '0.0.0.0', port: 8080 } },
+        http: { address: { host: '::', port: 8080 } },
         admin: { address: { host: '127.0.0.1', port: 9090 } },
       },
       timeouts: {
