@@ -1,5 +1,13 @@
 import { type ForwardRoute, MIN_BODY_RATE } from '../../config/index.ts';
-import type { BodySource, ByteStream, FieldNames, Fields, GatewayError, Release } from '../../core/index.ts';
+import {
+  type BodySource,
+  type ByteStream,
+  type FieldNames,
+  type Fields,
+  firstValue,
+  type GatewayError,
+  type Release,
+} from '../../core/index.ts';
 import type { RequestGeneration } from '../../process/runtime/index.ts';
 import type {
   CallSink,
@@ -152,6 +160,8 @@ function isChallenge(status: number): boolean {
   return status === 401 || status === 407;
 }
 
+const MAX_STATUS = 599;
+const UPGRADE_REQUIRED = 426;
 /** How often a request is sent that the upstream has certainly not acted on. */
 const MAX_ATTEMPTS = 3;
 /** RFC 9110, 15.3.6: a 205 has no content. HTTP/1.1 would send one, HTTP/2 cannot. */
@@ -246,7 +256,7 @@ class Forwarding implements CallSink, UpstreamLeg {
 
   whole(status: number, reason: string, fields: Fields, body: string): void {
     try {
-      const passed = isChallenge(status) ? this.#challenged(fields) : fields;
+      const passed = this.#passable(status, fields);
       if (passed !== null) this.#whole(status, reason, passed, body);
     } catch (fault) {
       this.#exchange.fault(fault);
@@ -255,7 +265,7 @@ class Forwarding implements CallSink, UpstreamLeg {
 
   head(status: number, reason: string, fields: Fields, bodyLength: number | null): void {
     try {
-      const passed = isChallenge(status) ? this.#challenged(fields) : fields;
+      const passed = this.#passable(status, fields);
       if (passed !== null) this.#head(status, reason, passed, bodyLength);
     } catch (fault) {
       this.#exchange.fault(fault);
@@ -315,6 +325,21 @@ class Forwarding implements CallSink, UpstreamLeg {
     this.#call?.abort();
   }
 
+  /** Returns the fields of a response that may pass; `null` if it may not, and was answered with an error. */
+  #passable(status: number, fields: Fields): Fields | null {
+    if (isChallenge(status)) return this.#challenged(fields);
+    // RFC 9110, 15: no status is above 599. Clients of HTTP/2 reset the stream, those of HTTP/1.1 know what some services mean.
+    if (status <= MAX_STATUS || this.#exchange.downstream.protocol === 'http1') return fields;
+    this.#refuse(`it answered with the status ${status}, which clients of HTTP/2 do not accept`);
+    return null;
+  }
+
+  /** Gives up the response and answers 502. */
+  #refuse(cause: string): void {
+    this.#call?.abort();
+    this.#exchange.answerError(errors.upstreamFailed(cause));
+  }
+
   /**
    * Decides about challenges that authenticate the connection to the upstream: it belongs to the client's connection from then
    * on. Where that has no connection of its own, removes them; if none is left, answers and returns `null`.
@@ -335,8 +360,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     this.#state.removedChallenges.removed({ upstream: upstream.name, because });
     const left = withoutConnectionChallenges(fields);
     if (left !== null) return left;
-    this.#call?.abort();
-    this.#exchange.answerError(errors.upstreamFailed('it only offers NTLM or Negotiate'));
+    this.#refuse('it only offers NTLM or Negotiate');
     return null;
   }
 
@@ -476,7 +500,15 @@ class Forwarding implements CallSink, UpstreamLeg {
     const kept = keepResponseFields(fields, policy);
     const { responseEdits, rewritesLocation } = this.#route;
     if (rewritesLocation) this.#rewriteLocations(kept);
+    if (status === UPGRADE_REQUIRED) this.#keepUpgrade(kept, fields);
     return responseEdits === null ? kept : responseEdits.applyToService(kept);
+  }
+
+  /** RFC 9110, 15.5.22: a 426 names the protocols that the client needs. HTTP/2 has no upgrades. */
+  #keepUpgrade(kept: string[], fields: Fields): void {
+    const protocols = firstValue(fields, 'upgrade');
+    if (protocols !== undefined && this.#exchange.downstream.version === '1.1')
+      kept.push('Connection', 'Upgrade', 'Upgrade', protocols);
   }
 
   #rewriteLocations(fields: string[]): void {
