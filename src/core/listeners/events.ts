@@ -103,6 +103,8 @@ export interface ExchangeRecord {
   readonly host: string | null;
   /** The canonical path; `null` if the request was refused before it was read. May contain secrets: never write it unchanged. */
   readonly path: string | null;
+  /** The path as the log writes it with `log.paths: plain`: without a query, unbounded and unescaped; `null` if it is masked. */
+  readonly plainPath: string | null;
   /** The route as configured; `null` if none matched. */
   readonly route: string | null;
   readonly upstream: string | null;

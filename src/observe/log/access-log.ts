@@ -106,6 +106,8 @@ const CALLER = `${K.caller}"`;
 const MAIN = `${K.main}"`;
 /** Text that needs no escaping in a JSON string: printable ASCII except the quotation mark and the backslash. */
 const PLAIN = /^[ !#-[\]-~]*$/;
+/** Maximum characters of a path that is written as it is. */
+const MAX_PLAIN_PATH = 1_000;
 /** Maximum paths and maximum pseudonyms remembered. */
 const MAX_REMEMBERED = 20_000;
 /** Longer paths are rendered each time, because clients choose the length. */
@@ -225,7 +227,8 @@ export class AccessLine {
     return this.#time;
   }
 
-  #path({ path, protocol }: ExchangeRecord): string {
+  #path({ path, plainPath, protocol }: ExchangeRecord): string {
+    if (plainPath !== null) return `${K.path}${quoted(plainPath.slice(0, MAX_PLAIN_PATH))}`;
     if (path === null) return '';
     const isOfCall = CALL_PROTOCOLS.has(protocol);
     if (path.length > MAX_REMEMBERED_PATH) return this.#rewrite(path, isOfCall);
