@@ -20,6 +20,10 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
   readonly #owned = new Map<ConnectionOwner, UpstreamConnection>();
   /** True while the upstream closes each connection behind its response, without saying so. */
   closesEach = false;
+  /** True once the upstream has answered on one connection while another one was open. */
+  #isParallel = false;
+  /** True while the upstream seems to serve one connection at a time: others are closed before one is opened. */
+  #isSerial = false;
   /** Connections that have switched to another protocol, and left the pool. */
   #switched = 0;
 
@@ -58,7 +62,9 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
   }
 
   idle(connection: UpstreamConnection): void {
-    this.#idle.push(connection);
+    this.#answered(connection);
+    if (this.#isSerial) this.#free(connection);
+    else this.#idle.push(connection);
   }
 
   idleFor(owner: ConnectionOwner, connection: UpstreamConnection): void {
@@ -68,13 +74,47 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
   }
 
   rest(connection: UpstreamConnection): void {
+    this.#answered(connection);
     this.#resting.add(connection);
   }
 
   /** The upstream has left a connection open for as long as it rested. */
   #rested(connection: UpstreamConnection): void {
     this.closesEach = false;
-    this.idle(connection);
+    this.#free(connection);
+  }
+
+  /** Takes a connection that may carry another request, unless others wait for the upstream to be rid of it. */
+  #free(connection: UpstreamConnection): void {
+    this.#idle.push(connection);
+    if (!this.#isParallel) this.#makeWay();
+  }
+
+  /** Learns whether the upstream answers while other connections are open. */
+  #answered(connection: UpstreamConnection): void {
+    if (this.#isParallel) return;
+    for (const other of this.members) if (other !== connection && other.isFree) this.#isParallel = true;
+    if (this.#isParallel) this.#isSerial = false;
+  }
+
+  /**
+   * Closes connections that carry nothing while all others wait for a first byte: a server with one thread reads from one
+   * connection until it closes. If it is not one, an answer on another connection will soon show that.
+   */
+  #makeWay(): void {
+    let waiting = 0;
+    for (const member of this.members) {
+      if (member.isUnanswered) waiting++;
+      else if (!member.isFree) return;
+    }
+    if (waiting === 0) return;
+    this.#isSerial = true;
+    this.#closeFree();
+  }
+
+  #closeFree(): void {
+    for (const connection of [...this.members])
+      if (connection.isFree && connection.owner === null) connection.reset();
   }
 
   closedBehind(responses: number): void {
@@ -104,6 +144,7 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
   }
 
   #open(): UpstreamConnection {
+    if (this.#isSerial) this.#closeFree();
     // Resting connections count towards the upstream's limit: some servers have a process per connection.
     if (this.members.size >= this.options.maxConnections) this.#resting.takeYoungest()?.reset();
     const connection = new UpstreamConnection(this, this.random());
@@ -114,6 +155,7 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
 
   protected override sweep(nowMs: number): boolean {
     for (const connection of this.members) connection.sweep(nowMs);
+    if (!this.#isParallel && this.members.size > 1) this.#makeWay();
     return false;
   }
 }

@@ -72,6 +72,20 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     return this.#call !== null;
   }
 
+  /** Whether it is established and carries nothing. */
+  get isFree(): boolean {
+    return this.#phase === 'idle';
+  }
+
+  /** Whether it carries a request of whose response no byte has come. */
+  get isUnanswered(): boolean {
+    return (
+      this.#call !== null &&
+      (this.#phase !== 'waiting' || !this.#response.last.begun) &&
+      this.#phase !== 'answering'
+    );
+  }
+
   /** Sends the request as soon as the connection is established. Call it on a new or idle connection only. */
   carry(request: OutgoingRequest, sink: CallSink): TransportCall {
     const call = new Http1Call(this, request, sink);

@@ -1,6 +1,12 @@
-import type { PoolModel, UpstreamPermits, UpstreamPlace } from '../../core/index.ts';
+import type { Owner, PoolModel, UpstreamPermits, UpstreamPlace } from '../../core/index.ts';
 import type { ConnectionOwner, OwnedConnection } from '../../upstream/index.ts';
-import type { Exchange } from './exchange.ts';
+
+/** An exchange, as far as places at an upstream depend on it. */
+interface PlaceTaker {
+  readonly destination: { readonly pool: PoolModel | null };
+  readonly callerKey: string;
+  readonly callerOwners: readonly Owner[];
+}
 
 /** A connection to an upstream, and the place that it holds there for as long as it lasts. */
 interface Owned {
@@ -20,15 +26,15 @@ export class OwnedConnections implements ConnectionOwner {
   readonly #permits: UpstreamPermits;
   readonly #owned = new Map<OwnedConnection, Owned>();
   /** The exchange in progress. */
-  #exchange: Exchange;
+  #exchange: PlaceTaker;
 
-  constructor(permits: UpstreamPermits, exchange: Exchange) {
+  constructor(permits: UpstreamPermits, exchange: PlaceTaker) {
     this.#permits = permits;
     this.#exchange = exchange;
   }
 
   /** Lends the place of a connection to this upstream to an exchange; `null` if there is none. */
-  lend(exchange: Exchange, pool: PoolModel): UpstreamPlace | null {
+  lend(exchange: PlaceTaker, pool: PoolModel): UpstreamPlace | null {
     this.#exchange = exchange;
     for (const owned of this.#owned.values())
       if (!owned.isLent && owned.pool.upstream === pool.upstream && owned.pool.name === pool.name)
