@@ -13,6 +13,7 @@ export class FrameSocket extends EventEmitter {
   /** What the system has not taken. */
   writableLength = 0;
   destroyed = false;
+  errored: Error | null = null;
   /** The system takes nothing. */
   full = false;
   /** As the system would, it reads what it has not taken when it takes it. */

@@ -110,15 +110,10 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
     const { kind } = failure;
     const isConnect = kind === 'connect';
     const isUnsent = isConnect || kind === 'unsent';
-    if (
-      failed === null ||
-      tried.length + 1 >= MAX_ATTEMPTS ||
-      (mayHaveArrived && !isUnsent && kind !== 'refused')
-    )
-      return null;
+    if (failed === null || tried.length + 1 >= MAX_ATTEMPTS || (mayHaveArrived && !isUnsent)) return null;
     const attempts = {
       tried: [...tried, failed],
-      mayHaveArrived: mayHaveArrived || !(isUnsent || kind === 'refused'),
+      mayHaveArrived: mayHaveArrived || !isUnsent,
     };
     const next = new EndpointCall(this.#share, this.#request, this.#sink, this.#caller, attempts);
     const other = next.#choose();

@@ -156,11 +156,12 @@ test.each([
   },
 );
 
-test('an upstream that closes behind a GOAWAY with an error fails what it left open, which is not safe to repeat', () => {
+test('an upstream that closes behind a GOAWAY with an error fails what it left open, which is not safe to repeat', async () => {
   const { socket, carry } = open();
   carry();
   socket.answer(1);
   const { sink } = carry();
+  await turn();
   socket.goaway(3, 11);
   expect(sink.failure).toBeNull();
   socket.emit('end');
@@ -224,7 +225,7 @@ test('an upstream that sends and does not read loses the connection before the r
   const { sink } = carry(`/${'x'.repeat(1_000_000)}`);
   sweep(250);
   expect([sink.failure, socket.destroyed]).toMatchObject([
-    { kind: 'reset', cause: { message: 'the upstream does not read' } },
+    { kind: 'unsent', cause: { message: 'the upstream does not read' } },
     true,
   ]);
 });
@@ -246,21 +247,26 @@ test('an upstream that does not take its GOAWAY loses the connection a second la
 
 test.each(['error', 'end'])(
   'a connection that the upstream breaks off (%s) takes no call that comes before its close',
-  event => {
+  async event => {
     const { session, socket, carry } = open();
     carry();
     socket.answer(1);
     const { sink } = carry();
+    await turn();
+    // Of this one, no byte leaves.
+    const { sink: unsent } = carry();
     socket.emit(event, new Error('reset'));
     expect([session.hasRoom, session.accepts]).toEqual([false, false]);
     expect(sink.failure).toMatchObject({ kind: 'reset', onReusedConnection: true });
+    expect(unsent.failure).toMatchObject({ kind: 'unsent', onReusedConnection: true });
   },
 );
 
-test('a silent upstream is sent a PING, and given up without a byte', () => {
+test('a silent upstream is sent a PING, and given up without a byte', async () => {
   const http2 = { maxConnections: 1, maxStreams: 9, pingIntervalMs: 1_000, pingTimeoutMs: 500 };
   const { socket, carry, sweep } = open({ http2 });
   const { sink } = carry();
+  await turn();
   sweep(0);
   sweep(1_000);
   sweep(500);
