@@ -380,6 +380,8 @@ describe('a gRPC call that is given up', () => {
     await expect.poll(async () => (await gateway.metric('weir_requests_in_flight')).get('')).toBe(0);
   });
 
+  const REFUSED_STREAM = 7;
+
   it('by a reset of its service ends with the status that gRPC has for its code, before its head and after', async () => {
     const resets: Buffer[][] = [];
     const { port } = await startFrameUpstream({
@@ -394,7 +396,9 @@ describe('a gRPC call that is given up', () => {
     const part = data(0, Buffer.from('\0\0\0\0\x04part'));
     for (const [code, status] of RESETS) {
       const reset = frame(TYPE.rstStream, 0, 0, uint32(code));
-      resets.push([reset], [reset, head, part]);
+      // A refused call goes again, three times in all.
+      const attempts = code === REFUSED_STREAM ? 3 : 1;
+      resets.push(...Array.from({ length: attempts }, () => [reset]), [reset, head, part]);
       const before = await callOnce(client, '/test.v1.Echo/Talk');
       const after = await callOnce(client, '/test.v1.Echo/Talk');
       expect([code, before.status.code, after.status.code, text(after)]).toEqual([

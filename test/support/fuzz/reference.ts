@@ -85,7 +85,8 @@ function hostOf(target: string, fields: WireFields): string | null {
   const named = /^https?:\/\/([^/?]*)/i.exec(target)?.[1]?.toLowerCase();
   if (host === undefined || others.length > 0 || (named !== undefined && named !== host)) return null;
   const end = host.startsWith('[') ? host.indexOf(']') + 1 : host.search(/:|$/);
-  const [name, behind] = [host.slice(0, end), host.slice(end)];
+  // A port may be empty (RFC 3986, 3.2.3).
+  const [name, behind] = [host.slice(0, end), host.slice(end).replace(/^:$/, '')];
   const port = behind === '' ? '' : `:${Number(behind.slice(1))}`;
   if (behind !== '' && (!/^:\d{1,5}$/.test(behind) || Number(behind.slice(1)) > 65_535)) return null;
   if (name.startsWith('['))

@@ -133,6 +133,7 @@ describe('an upstream', () => {
         tls: null,
       },
       hostHeader: null,
+      replayBytes: 16_384,
       passAuthorization: true,
       pools: {
         requests: { name: 'requests', upstream: 'api', max: 1_024, maxPerCaller: 256 },
@@ -144,7 +145,7 @@ describe('an upstream', () => {
 
   it('has what the file says in the place of a default', async () => {
     const keys =
-      'url: "http://[::1]/base", host: upstream, authorization: remove, timeouts: { connect: 1s }, keep_alive: 2s, max_connection_age: 3s, max_requests: 400, max_requests_per_caller: 29%, max_head: 5KiB, protocol: h2, h2: { max_connections: 2, max_streams: 3, ping_interval: 4s, ping_timeout: 5s }';
+      'url: "http://[::1]/base", host: upstream, authorization: remove, timeouts: { connect: 1s }, keep_alive: 2s, max_connection_age: 3s, max_requests: 400, max_requests_per_caller: 29%, max_head: 5KiB, replay: 6KiB, protocol: h2, h2: { max_connections: 2, max_streams: 3, ping_interval: 4s, ping_timeout: 5s }';
     expect(await upstreamOf(keys)).toEqual({
       name: 'api',
       revision: expect.any(String),
@@ -165,6 +166,7 @@ describe('an upstream', () => {
         tls: null,
       },
       hostHeader: '[::1]',
+      replayBytes: 6_144,
       passAuthorization: false,
       pools: {
         requests: { name: 'requests', upstream: 'api', max: 400, maxPerCaller: 116 },
