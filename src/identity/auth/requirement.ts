@@ -65,15 +65,15 @@ class Granted {
   }
 }
 
-/** `scope` is words separated by spaces (RFC 9068, 2.2.3); other providers write `scp`, as words or as a list of them. */
+/** `scope` is words separated by spaces (RFC 9068, 2.2.3). Other providers write `scp`, or a list under either name. */
 function scopesIn(claims: JsonObject): ReadonlySet<string> {
-  const [scope, scp] = [member(claims, 'scope'), member(claims, 'scp')];
-  const listed = Array.isArray(scp) ? textsIn(scp) : wordsIn(scp);
-  return new Set([...wordsIn(scope), ...listed]);
+  return new Set(['scope', 'scp'].flatMap(name => wordsIn(member(claims, name))));
 }
 
+/** The words of a text, or the texts of a list. */
 function wordsIn(value: unknown): readonly string[] {
-  return typeof value === 'string' ? value.split(' ') : [];
+  if (typeof value === 'string') return value.split(' ');
+  return Array.isArray(value) ? textsIn(value) : [];
 }
 
 /** Returns the `roles` of an object: Keycloak has one for the realm and one per client. */

@@ -23,7 +23,10 @@ describe('a scope', () => {
     [{ scope: 'openid orders.read profile' }],
     [{ scp: 'openid orders.read' }],
     [{ scp: ['openid', 'orders.read'] }],
+    [{ scope: ['openid', 'orders.read'] }],
+    [{ scope: ['openid', 7, null, 'orders.read'] }],
     [{ scope: 'openid', scp: ['orders.read'] }],
+    [{ scope: ['openid'], scp: 'orders.read' }],
     [{ scope: '  orders.read  ' }],
   ])('is granted by %j', claims => {
     expect(lacking(claims, read)).toBeNull();
@@ -39,7 +42,8 @@ describe('a scope', () => {
     [{ scope: 'orders.read,openid' }],
     [{ scope: 'openid\torders.read' }],
     [{ scope: 'openid\u00a0orders.read' }],
-    [{ scope: ['orders.read'] }],
+    [{ scope: ['openid orders.read'] }],
+    [{ scope: [['orders.read']] }],
     [{ scope: { 'orders.read': true } }],
     [{ scope: null }],
     [{ scp: ['openid orders.read'] }],
