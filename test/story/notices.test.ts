@@ -185,7 +185,8 @@ test('what one gateway is told holds at all of them, at one that starts later, a
     401, 401, 200,
   ]);
   const status = JSON.parse((await last.admin('/status.json')).text);
-  expect(status.provider.revocations).toMatchObject({ sessions: 1, subjects: 1, outliveRestart: true });
+  // Of alice the session, and what she has without one.
+  expect(status.provider.revocations).toMatchObject({ sessions: 2, subjects: 1, outliveRestart: true });
 });
 
 /** Opens a page in this browser. */

@@ -212,6 +212,8 @@ export const NOTICE_OUTCOMES = [
   'accepted',
   /** It is genuine, but a newer one is known. */
   'outdated',
+  /** A genuine logout that names a session (`sid`) alone, while the provider's access tokens have no `sid`: none of them ended. */
+  'reached_none',
   /** It was not sent by the provider for this gateway now. */
   'refused',
   /** Its key could not be fetched; the provider may send it again. */

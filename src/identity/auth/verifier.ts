@@ -177,6 +177,7 @@ export class Verifier implements TokenVerifier {
     this.#callers.set(tokenHash, verdict);
     this.#budget?.passed(tokenHash);
     this.#revocations.observeLife(verdict.expiresAtMs / 1_000 - verdict.issuedAtS);
+    this.#revocations.observeSession(verdict);
     return verdict;
   }
 

@@ -148,11 +148,20 @@ export function noticeLog(log: Logger, clock: core.Clock): core.NoticeListener {
     const line = { type: 'notice', notice: kind, outcome, ...why, notices };
     log.warn(line, 'a request that claims to be a notification of the provider was ignored');
   };
+  const logIdle = (line: object) => {
+    const notices = counts.count('reached_none');
+    if (notices > 0)
+      log.warn(
+        { ...line, outcome: 'reached_none', notices },
+        'a logout ended no token: it names a session (sid) alone, and access tokens of the provider have no sid. Have it send sub as well, or add sid to access tokens',
+      );
+  };
   return {
     noticeReceived(event) {
       const { kind, outcome, notBeforeS } = event;
       const line = { type: 'notice', notice: kind };
-      if (outcome !== 'accepted') logBad(event);
+      if (outcome === 'reached_none') logIdle(line);
+      else if (outcome !== 'accepted') logBad(event);
       else if (notBeforeS === 0)
         log.warn(line, 'the provider withdrew its not-before mark: it no longer refuses older tokens');
       else if (notBeforeS !== null) {

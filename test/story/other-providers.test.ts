@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { expectInvalidToken } from '../support/error-object.ts';
+import { startGatewayOf } from '../support/identity-gateway.ts';
+import { LOGOUT_PATH, logoutOf, toAdmin } from '../support/notices.ts';
+import { head } from '../support/requests.ts';
+import { startIssuer } from '../support/test-issuer.ts';
+
+// Providers other than Keycloak, as their own documents and public reports describe them.
+
+const nowS = () => Math.floor(Date.now() / 1_000);
+
+test('scopes in a JSON array, as IdentityServer writes them, open a route that requires one', async () => {
+  const issuer = await startIssuer();
+  const { gateway } = await startGatewayOf(issuer, {
+    routes: [{ path: '/orders', require: { scopes: ['orders.read'] } }],
+  });
+  const statusOf = async (scope: unknown) =>
+    (await gateway.ask(head('GET /orders', issuer.bearer({ scope })))).status;
+  expect(await statusOf(['openid', 'orders.read'])).toBe(200);
+  expect(await statusOf('openid orders.read')).toBe(200);
+  expect(await statusOf(['openid'])).toBe(403);
+});
+
+test('a logout with sid and sub, as Auth0 sends it, ends access tokens that have no sid', async () => {
+  const issuer = await startIssuer();
+  const notices = { back_channel_logout: 'admin' };
+  const { gateway } = await startGatewayOf(issuer, { provider: { notices } });
+  const [ofAlice, ofBob] = ['alice', 'bob'].map(sub => issuer.bearer({ sub, iat: nowS() - 5 }));
+  const ask = (bearer = '') => gateway.ask(head('GET /a', bearer));
+  expect([(await ask(ofAlice)).status, (await ask(ofBob)).status]).toEqual([200, 200]);
+
+  expect((await toAdmin(gateway, LOGOUT_PATH, logoutOf(issuer, { sid: 's1' }))).status).toBe(200);
+  expect((await ask(ofAlice)).status).toBe(200);
+  expect((await toAdmin(gateway, LOGOUT_PATH, logoutOf(issuer, { sid: 's1', sub: 'alice' }))).status).toBe(
+    200,
+  );
+  expectInvalidToken(await ask(ofAlice));
+  expect((await ask(ofBob)).status).toBe(200);
+
+  expect(await gateway.counted('weir_notices_total')).toEqual(
+    new Map([
+      ['{notice="back_channel_logout",outcome="accepted"}', 1],
+      ['{notice="back_channel_logout",outcome="reached_none"}', 1],
+    ]),
+  );
+  expect(gateway.logLines.filter(line => line.includes('"notice"'))).toEqual([
+    expect.stringContaining('a logout ended no token'),
+  ]);
+  expect((await gateway.admin('/status')).text).toContain('back_channel_logout: reached_none');
+});
