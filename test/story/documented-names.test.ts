@@ -15,7 +15,8 @@ const FOR_USERS = TODAY.filter(({ name }) => /^(?:README|SECURITY|docs\/)/.test(
 const OF_PROTOCOLS = [
   'offline_access',
   ...['code_challenge', 'invalid_grant', 'invalid_request', 'invalid_client', 'unauthorized_client'],
-  ...['invalid_token', 'redirect_uri_mismatch', 'interaction_required', 'at_hash', 'retry_after'],
+  ...['invalid_token', 'redirect_uri_mismatch', 'login_required', 'access_denied', 'invalid_scope'],
+  ...['at_hash', 'retry_after', 'token_use', 'x5t'],
   ...['insufficient_scope', 'resource_metadata', 'realm_access', 'resource_access'],
   ...['authorization_servers', 'bearer_methods_supported', 'scopes_supported'],
   'tls_client_certificate_bound_access_tokens',

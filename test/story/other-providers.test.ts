@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
-import { expectInvalidToken } from '../support/error-object.ts';
+import { expectError, expectInvalidToken } from '../support/error-object.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
 import { LOGOUT_PATH, logoutOf, toAdmin } from '../support/notices.ts';
-import { head } from '../support/requests.ts';
+import { head, withBody } from '../support/requests.ts';
+import { scripts } from '../support/scripted-provider.ts';
+import { secret } from '../support/secrets.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 
 // Providers other than Keycloak, as their own documents and public reports describe them.
@@ -48,3 +50,33 @@ test('a logout with sid and sub, as Auth0 sends it, ends access tokens that have
   ]);
   expect((await gateway.admin('/status')).text).toContain('back_channel_logout: reached_none');
 });
+
+test.each([
+  [401, 'token_inactive', 0],
+  [400, 'login_required', 0],
+  [400, 'consent_required', 0],
+  [403, 'access_denied', 0],
+  [403, 'rule_of_the_house', 1],
+])(
+  '%d %s from the token endpoint costs the user a sign-in and is no fault of the gateway',
+  async (status, error, lines) => {
+    const issuer = await startIssuer();
+    const refresh = '/v1/users/refresh';
+    const { gateway } = await startGatewayOf(issuer, { config: { sign_in: { refresh } } });
+    issuer.provider.token = scripts.json(status, { error });
+    const refreshToken = secret('marker-refresh-token');
+    const refreshed = await gateway.ask(withBody(`POST ${refresh}`, JSON.stringify({ refreshToken })));
+    expectError(refreshed, 401, 16);
+    const code = JSON.stringify({ code: secret('marker-code'), redirectUri: 'https://app.example/callback' });
+    expectError(await gateway.ask(withBody('POST /v1/anonymous/auth', code)), 400, 3);
+    // What nobody here knows may be about the gateway after all, so it is logged.
+    const logged = gateway.logLines
+      .map(line => JSON.parse(line))
+      .filter(({ level }) => level !== 'info' && level !== 'debug' && level !== 'trace');
+    expect(logged.filter(({ type }) => type === 'refresh' || type === 'sign-in')).toEqual(
+      Array(2 * lines).fill(
+        expect.objectContaining({ level: 'warn', cause: expect.stringContaining(error) }),
+      ),
+    );
+  },
+);
