@@ -23,7 +23,7 @@ import {
 import { head, withBody } from '../support/requests.ts';
 import { redeem } from '../support/sign-in-client.ts';
 import { inTime } from '../support/test-clock.ts';
-import { startIssuer } from '../support/test-issuer.ts';
+import { aMinuteAgo, startIssuer } from '../support/test-issuer.ts';
 import { issuerKey, signToken } from '../support/token-issuer.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { header, startUpstream, type UpstreamExchange, values } from '../support/wire/index.ts';
@@ -96,7 +96,7 @@ describe('a changed number', () => {
   it('of allowed failed verifications applies to those already counted', async () => {
     const limits = (n: number) => ({ global: 'off', failed_verifications: `${n}/10m` });
     const front = await startLimited(limits(3));
-    const forged = (n: number) => `${front.issuer.bearer({ jti: n }).slice(0, -6)}AAAAAA`;
+    const forged = (n: number) => `${front.issuer.bearer({ ...aMinuteAgo(), jti: n }).slice(0, -6)}AAAAAA`;
     const spent = async () =>
       (await front.gateway.metric('weir_tokens_total')).get('{outcome="put_off"}') ?? 0;
     for (let n = 0; n < 20; n++) await askOnce(front, 'GET /a', forged(n));

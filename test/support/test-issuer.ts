@@ -64,6 +64,14 @@ export async function startIssuer(options: ScriptedOptions = {}): Promise<TestIs
   return new TestIssuer(provider);
 }
 
+/**
+ * Claims of a token that is older than the gateway's keys, so that no newer key can have signed it: with a wrong signature it is
+ * 401. A younger one is 503 until the keys were fetched again.
+ */
+export function aMinuteAgo(): { readonly iat: number } {
+  return { iat: Math.floor(Date.now() / 1_000) - 60 };
+}
+
 /** Claims of a token that is issued now by this clock and lives for so many seconds. */
 export function validFor(seconds: number, clock: Clock): { readonly iat: number; readonly exp: number } {
   const iat = Math.floor(clock.epochMs() / 1_000);

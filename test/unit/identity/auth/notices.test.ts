@@ -200,10 +200,23 @@ describe('a logout token', () => {
 
   it('works once, and not with the signature of another', async () => {
     const room = await openNotices();
+    // The key may have been replaced under its id, which the next fetch will tell.
+    expect(await room.logout(LOGOUT, { ...rsaNext, kid: rsa.kid })).toBe(503);
+    await vi.advanceTimersByTimeAsync(5_000);
     expect(await room.logout(LOGOUT, { ...rsaNext, kid: rsa.kid })).toBe(400);
     expect(refusal(room, { sid: 's1' })).toBeNull();
     expect([await room.logout(), await room.logout()]).toEqual([200, 400]);
-    expect(flaws(room)).toEqual(['signature', 'accepted', 'replayed']);
+    expect(flaws(room)).toEqual(['undecided', 'signature', 'accepted', 'replayed']);
+  });
+
+  it('of a new key under the id of a known one is taken once the keys were fetched', async () => {
+    const room = await openNotices();
+    const replaced = { ...rsaNext, kid: rsa.kid, jwk: { ...rsaNext.jwk, kid: rsa.kid } };
+    room.provider.keys = [replaced];
+    expect(await room.logout(LOGOUT, replaced)).toBe(503);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect([await room.logout(LOGOUT, replaced), room.provider.fetches]).toEqual([200, 2]);
+    expect(flaws(room)).toEqual(['undecided', 'accepted']);
   });
 
   it('is no push, access or ID token', async () => {
