@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { expectError, expectInvalidToken } from '../support/error-object.ts';
-import { startGatewayOf } from '../support/identity-gateway.ts';
+import { accessLines, startGatewayOf } from '../support/identity-gateway.ts';
 import { LOGOUT_PATH, logoutOf, toAdmin } from '../support/notices.ts';
 import { head, withBody } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
 import { startIssuer } from '../support/test-issuer.ts';
+import { header } from '../support/wire/index.ts';
 
 // Providers other than Keycloak, as their own documents and public reports describe them.
 
@@ -80,3 +81,24 @@ test.each([
     );
   },
 );
+
+test('a token of a user with many groups passes as long as max_length allows, and else its client learns why not', async () => {
+  const issuer = await startIssuer();
+  const groups = Array.from({ length: 400 }, (_, i) => `/company/department-${i}/team-${i}`);
+  const get = head('GET /a', issuer.bearer({ groups }));
+  const caps = { head: '64KiB' };
+  const { gateway: wide } = await startGatewayOf(issuer, {
+    tokens: { max_length: '32KiB' },
+    config: { caps },
+  });
+  expect((await wide.ask(get)).status).toBe(200);
+
+  const { gateway } = await startGatewayOf(issuer, { config: { caps } });
+  const refused = await gateway.ask(get);
+  expectError(refused, 401, 16);
+  expect(header(refused, 'www-authenticate')).toBe(
+    'Bearer error="invalid_token", error_description="the token is too long"',
+  );
+  expect(accessLines(gateway).at(-1)).toMatchObject({ tokenRefused: 'too_long' });
+  expect(await gateway.counted('weir_tokens_refused_total')).toEqual(new Map([['{reason="too_long"}', 1]]));
+});

@@ -2,7 +2,7 @@ import { foldName } from '../../wire/http/index.ts';
 import { type WrittenProvider, writtenProviders } from '../compile/index.ts';
 import { asMap, type ConfigFile, isMap, nearestWord, type Path, type RawMap } from '../file/index.ts';
 import { AUDIENCE, gatewaySchema, RULES_BY_DEFAULT, routeKeys, tokenRules } from '../schema/index.ts';
-import { EACH, secretInFile, secretPaths } from '../values/index.ts';
+import { EACH, formatSize, parseSizeBytes, secretInFile, secretPaths } from '../values/index.ts';
 import { listedHeaders } from './route-checks.ts';
 
 /** Checks the sections about tokens against the routes. Reads the raw value, as all cross-checks do. */
@@ -21,6 +21,7 @@ export function checkIdentity(file: ConfigFile): void {
   }
   checkIdentityHeaders(file, root);
   checkCertificateField(file, root);
+  checkTokenLength(file, root);
 }
 
 const SECTIONS = ['identity_provider', 'identity_providers'] as const;
@@ -96,6 +97,21 @@ function checkIdentityHeaders(file: ConfigFile, root: RawMap): void {
     else if (twin !== undefined) add(`"${name}" is the same header field as "${twin}"`);
   }
 }
+
+/** Checks that the longest token fits into the head of a request, which would be refused first. */
+function checkTokenLength(file: ConfigFile, root: RawMap): void {
+  const maxLength = sizeIn(asMap(root.access_tokens).max_length);
+  const head = sizeIn(asMap(root.caps).head ?? DEFAULT_HEAD);
+  if (maxLength === undefined || head === undefined || maxLength <= head) return;
+  const message = `is more than the head of a request may have: raise "head" under "caps" (${formatSize(head)}) above it as well`;
+  file.add(['access_tokens', 'max_length'], message);
+}
+
+function sizeIn(written: unknown): number | undefined {
+  return typeof written === 'string' ? parseSizeBytes(written) : undefined;
+}
+
+const DEFAULT_HEAD = '16KiB';
 
 /** Checks that certificates are only taken from proxies, in a field that has no other use. */
 function checkCertificateField(file: ConfigFile, root: RawMap): void {

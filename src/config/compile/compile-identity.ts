@@ -29,6 +29,7 @@ export function compileIdentity(
         : [compileProvider(options, { ...each, keptClaims, requirements }, config)];
     }),
     schemes: shared.schemes.map(word => word.toLowerCase()),
+    maxTokenLength: shared.max_length,
     certificateField: shared.certificate_field ?? null,
     failedVerifications:
       failures === null ? null : { ...BUDGET_LIMITS, limit: failures.units, periodMs: failures.periodMs },

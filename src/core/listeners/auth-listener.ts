@@ -27,8 +27,8 @@ export const INVALID_REASONS = [
   'scheme',
   /** Nothing follows the scheme. */
   'credentials',
-  /** Longer than any token may be. */
-  'length',
+  /** Longer than `access_tokens.max_length`. The client is told as well: the same token will not be shorter next time. */
+  'too_long',
   /** Not a compact JWS of JSON objects (RFC 7515, 7.1). */
   'malformed',
   /** `alg` is not asymmetric, or does not match the key that `kid` names. */
@@ -227,7 +227,8 @@ export type NoticeOutcome = (typeof NOTICE_OUTCOMES)[number];
 export type NoticeFlaw =
   | Exclude<
       InvalidReason,
-      'scheme' | 'credentials' | 'not_before' | 'signed_out' | 'inactive' | 'confirmation' | 'certificate'
+      | ('scheme' | 'credentials' | 'too_long' | 'not_before' | 'signed_out')
+      | ('inactive' | 'confirmation' | 'certificate')
     >
   /** The body does not match the kind of notice. */
   | 'body'

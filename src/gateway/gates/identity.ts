@@ -25,7 +25,7 @@ export function identify(exchange: Exchange): GateResult | Promise<GateResult> {
   const submitted = submittedIn(exchange);
   if (submitted === null || recallLast(exchange, submitted)) return null;
   const { verifier } = submitted;
-  const token = readBearer(submitted.authorization, submitted.schemes);
+  const token = tokenIn(exchange, submitted);
   if (typeof token !== 'string') {
     exchange.refusedToken = verifier.refuse(token);
     return null;
@@ -40,7 +40,7 @@ export function identify(exchange: Exchange): GateResult | Promise<GateResult> {
 export function recallToken(exchange: Exchange): void {
   const submitted = submittedIn(exchange);
   if (submitted === null || recallLast(exchange, submitted)) return;
-  const token = readBearer(submitted.authorization, submitted.schemes);
+  const token = tokenIn(exchange, submitted);
   const caller = typeof token === 'string' ? submitted.verifier.remembered(token) : null;
   if (typeof token === 'string' && caller !== null && exchange.holdsCertificate(caller))
     exchange.token = { ...submitted, caller, client: clientOf(caller), token };
@@ -69,6 +69,10 @@ function submittedIn({ head, generation, snapshot }: Exchange): Submitted | null
   const { identity } = generation;
   if (authorization === null || identity === null || snapshot.identity === null) return null;
   return { authorization, verifier: identity.verifier, schemes: snapshot.identity.schemes };
+}
+
+function tokenIn({ snapshot }: Exchange, { authorization, schemes }: Submitted): string | Invalid {
+  return readBearer(authorization, schemes, snapshot.identity?.maxTokenLength ?? 0);
 }
 
 /** Takes the caller of the connection's last request if the token is the same and still valid. Returns whether it did. */

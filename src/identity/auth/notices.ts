@@ -276,7 +276,6 @@ function errorOf(
 /** Descriptions of flaws for the sender's log. `body` and `claim` get more precise ones. */
 const DESCRIPTIONS: Readonly<Record<NoticeFlaw, string>> = {
   body: 'the body is wrong',
-  length: 'it is too long',
   malformed: 'it is not a signed token',
   algorithm: 'alg is not accepted, or does not fit the key',
   critical: 'it has critical extensions',

@@ -17,6 +17,7 @@ import {
   ownPath,
   pathOfFile,
   secret,
+  size,
   text,
   unshown,
   yesOrNo,
@@ -164,6 +165,11 @@ export const accessTokensSchema = z.strictObject({
     })
     .prefault(['Bearer'])
     .describe('Accepted authorization schemes. Upstreams always get Bearer.'),
+  max_length: size({ min: '1KiB', max: '1MiB' })
+    .prefault('16KiB')
+    .describe(
+      'Longest accepted token, at most caps.head. A longer one is invalid (too_long), and its client is told why.',
+    ),
   leeway: duration({ min: '0s', max: '10m' })
     .prefault('30s')
     .describe("How far the provider's clock may differ from this one."),

@@ -140,9 +140,6 @@ export function percentEncode(text: string): string {
   return out;
 }
 
-/** The longest accepted token: about the maximum length of the header section that carries it. */
-const MAX_TOKEN_LENGTH = 16_384;
-
 /**
  * Reads the value of an Authorization field (a scheme, blanks and one token: RFC 9110, 11.4) and returns the token.
  *
@@ -150,8 +147,9 @@ const MAX_TOKEN_LENGTH = 16_384;
  * stricter than `b64token` of RFC 6750.
  *
  * @param schemes the accepted scheme names, in lower case; clients may use any case
+ * @param maxLength the longest accepted token, in characters
  */
-export function readBearer(value: string, schemes: readonly string[]): string | Invalid {
+export function readBearer(value: string, schemes: readonly string[], maxLength: number): string | Invalid {
   const blank = value.indexOf(' ');
   const scheme = blank === -1 ? value : value.slice(0, blank);
   if (!schemes.includes(scheme.toLowerCase())) return invalid('scheme');
@@ -159,5 +157,5 @@ export function readBearer(value: string, schemes: readonly string[]): string | 
   let start = blank + 1;
   while (value.charCodeAt(start) === 0x20) start += 1;
   if (start === value.length) return invalid('credentials');
-  return value.length - start > MAX_TOKEN_LENGTH ? invalid('length') : value.slice(start);
+  return value.length - start > maxLength ? invalid('too_long') : value.slice(start);
 }

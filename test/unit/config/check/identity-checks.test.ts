@@ -188,3 +188,31 @@ describe('an identity header', () => {
     ]);
   });
 });
+
+describe('the longest token', () => {
+  const withLength = (length: string, caps = '') =>
+    diagnosticsIn(
+      `access_tokens: { audience: api, max_length: ${length} }\n${PROVIDER}${caps}${routeWith()}`,
+    );
+
+  it.each([
+    ['16KiB', ''],
+    ['1KiB', ''],
+    ['64KiB', 'caps: { head: 64KiB }\n'],
+  ])('may be %s where the head has room: %j', async (length, caps) => {
+    expect(await withLength(length, caps)).toEqual([]);
+  });
+
+  it.each([
+    ['17KiB', '', '16KiB'],
+    ['64KiB', 'caps: { head: 32KiB }\n', '32KiB'],
+  ])('is not %s where the head of a request ends before: %j', async (length, caps, head) => {
+    expect(await withLength(length, caps)).toEqual([
+      `1:45: access_tokens.max_length: is more than the head of a request may have: raise "head" under "caps" (${head}) above it as well`,
+    ]);
+  });
+
+  it('is only compared where it is written: a small head refuses long tokens by itself', async () => {
+    expect(await diagnosticsIn(`${TOKENS}${PROVIDER}caps: { head: 8KiB }\n${routeWith()}`)).toEqual([]);
+  });
+});

@@ -60,6 +60,7 @@ describe('the identity part of a snapshot', () => {
       notBeforeS: 0,
     });
     expect(await identityOf('', 'audience: api')).toMatchObject({
+      maxTokenLength: 16_384,
       certificateField: null,
       schemes: ['bearer'],
       failedVerifications: { limit: 1_000, periodMs: 60_000, checksPerSecond: 10 },
