@@ -102,3 +102,24 @@ test('a token of a user with many groups passes as long as max_length allows, an
   expect(accessLines(gateway).at(-1)).toMatchObject({ tokenRefused: 'too_long' });
   expect(await gateway.counted('weir_tokens_refused_total')).toEqual(new Map([['{reason="too_long"}', 1]]));
 });
+
+test('a native app signs in on whatever port of loopback the system gave it, byte for byte', async () => {
+  const issuer = await startIssuer();
+  const redirect_uris = ['http://127.0.0.1:*/callback', 'http://[::1]:*/callback'];
+  const { gateway } = await startGatewayOf(issuer, { provider: { redirect_uris } });
+  const statusOf = async (redirectUri: string) => {
+    const body = JSON.stringify({ code: secret('marker-code-of-app'), redirectUri });
+    return (await gateway.ask(withBody('POST /v1/anonymous/auth', body))).status;
+  };
+  issuer.provider.token = scripts.tokens({ access_token: issuer.token() });
+  const good = ['http://127.0.0.1:51004/callback', 'http://[::1]:9/callback', 'https://app.example/callback'];
+  for (const uri of good) expect(await statusOf(uri)).toBe(200);
+  for (const uri of [
+    'http://127.0.0.1:51004/other',
+    'http://127.0.0.1:*/callback',
+    'http://localhost:9/callback',
+  ])
+    expect(await statusOf(uri)).toBe(400);
+  const sent = issuer.provider.tokenRequests.map(({ body }) => new URLSearchParams(body).get('redirect_uri'));
+  expect(sent).toEqual(good);
+});

@@ -12,6 +12,7 @@ import type { SignInOptions } from './options.ts';
 import type { Provider, ProviderMetadata } from './provider.ts';
 import type { Grant } from './read-request.ts';
 import { codeGrant, readRefreshToken, readRequest, redirectRefusal, refreshGrant } from './read-request.ts';
+import { RedirectUris } from './redirect-uris.ts';
 import { SignOut } from './sign-out.ts';
 import { readTokenResponse, requestTokens } from './token-request.ts';
 
@@ -54,7 +55,7 @@ export class SignIn {
   readonly #options: SignInOptions;
   readonly #parts: SignInDependencies;
   readonly #client: ProviderClient;
-  readonly #redirects: ReadonlySet<string> | undefined;
+  readonly #redirects: RedirectUris | undefined;
   #url: { readonly metadata: ProviderMetadata; readonly response: SignInResponse } | undefined;
   readonly #inFlight: ProviderRequests;
   readonly #signOut: SignOut;
@@ -71,7 +72,7 @@ export class SignIn {
     this.#redirects =
       options.redirectAllowList === null
         ? undefined
-        : new Set([...options.redirectAllowList, options.redirectUri]);
+        : new RedirectUris([...options.redirectAllowList, options.redirectUri]);
   }
 
   /** The provider that users sign in at. */
@@ -130,7 +131,7 @@ export class SignIn {
   #codeGrantIn(body: Buffer): Grant | GatewayError {
     const request = readRequest(body);
     if (request instanceof GatewayError) return request;
-    return this.#redirects?.has(request.redirectUri) === false ? redirectRefusal() : codeGrant(request);
+    return this.#redirects?.allows(request.redirectUri) === false ? redirectRefusal() : codeGrant(request);
   }
 
   async #redeem(grant: Grant | GatewayError, address: string): Promise<Ended> {
