@@ -123,3 +123,25 @@ test('a native app signs in on whatever port of loopback the system gave it, byt
   const sent = issuer.provider.tokenRequests.map(({ body }) => new URLSearchParams(body).get('redirect_uri'));
   expect(sent).toEqual(good);
 });
+
+test('access tokens of Amazon Cognito pass by their client, and its ID tokens do not', async () => {
+  const issuer = await startIssuer();
+  const tokens = {
+    audience: ['gateway', 'web'],
+    audience_claim: 'client_id',
+    principal: ['client_id', 'sub'],
+    bots: 'none',
+  };
+  const { gateway } = await startGatewayOf(issuer, { tokens });
+  const access = { aud: undefined, azp: undefined, typ: undefined, token_use: 'access', client_id: 'web' };
+  const statusOf = async (claims: object) =>
+    (await gateway.ask(head('GET /a', issuer.bearer({ ...access, ...claims })))).status;
+  expect(await statusOf({})).toBe(200);
+  expect(await statusOf({ client_id: 'gateway' })).toBe(200);
+  expect(await statusOf({ client_id: 'other' })).toBe(401);
+  expect(await statusOf({ token_use: 'id', aud: 'web', client_id: undefined })).toBe(401);
+  expect(await statusOf({ token_use: 'id', aud: 'web' })).toBe(401);
+  expect(accessLines(gateway).map(line => line['tokenRefused'])).toEqual([
+    ...[undefined, undefined, 'audience', 'audience', 'token_kind'],
+  ]);
+});

@@ -50,8 +50,8 @@ function checkSole(file: ConfigFile, root: RawMap, hasTokens: boolean): void {
     file.add(['identity_provider'], message, { about: 'key' });
   }
   const tokens = root.access_tokens;
-  if (!isMap(tokens) || Object.keys(tokens).some(word => nearestWord(word, ['audience']) !== undefined))
-    return;
+  const meant = (word: string) => nearestWord(word, ['audience', 'audience_claim']);
+  if (!isMap(tokens) || Object.keys(tokens).some(word => meant(word) === 'audience')) return;
   file.add(['access_tokens'], `missing key "audience": ${AUDIENCE}`);
 }
 

@@ -44,6 +44,21 @@ const OF_ONE_TOKEN = new Set(['exp', 'nbf', 'iat', 'jti']);
 export const AUDIENCE =
   'expected the name of this API in the aud of its tokens, in quotes if it is a number, or any';
 
+/** `any`, read as null, or one name or several. */
+const audience = () =>
+  z
+    .union([text(AUDIENCE), z.array(text(AUDIENCE))], { error: AUDIENCE })
+    .transform(written => (written === 'any' ? null : [written].flat()))
+    .refine(names => names === null || names.length > 0, {
+      error: 'an empty list lets nobody in: name at least one audience',
+    })
+    .refine(names => names === null || !names.includes('any'), {
+      error: 'any stands alone: audience: any',
+    })
+    .refine(names => names === null || new Set(names).size === names.length, {
+      error: 'an audience is listed twice',
+    });
+
 const claimValue = () =>
   z
     .union([z.string(), z.number(), z.boolean()], { error: 'expected text, a number, true or false' })
@@ -98,9 +113,12 @@ function className() {
 
 /** When a token is accepted, and how it identifies the caller: under `access_tokens`, or at each of several providers. */
 export const tokenRules = {
-  audience: means('door', text(AUDIENCE))
-    .transform(name => (name === 'any' ? null : name))
-    .describe('The name of this API in the aud of tokens. any: tokens for any audience are accepted.'),
+  audience: means('door', audience()).describe(
+    'The name of this API in the aud of tokens, or a list of names of which one has to be there. any: tokens for any audience are accepted.',
+  ),
+  audience_claim: means('door', claim())
+    .prefault('aud')
+    .describe('The claim with the audience: client_id for Amazon Cognito, whose access tokens have no aud.'),
   principal: means('door', claims())
     .prefault(['azp', 'sub'])
     .describe('The claims that together identify a user. A token without them is invalid.'),

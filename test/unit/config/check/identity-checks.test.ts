@@ -41,6 +41,13 @@ describe('the two sections about tokens', () => {
     ]);
   });
 
+  it('need an audience, which audience_claim does not stand for', async () => {
+    const tokens = 'access_tokens: { audience_claim: client_id }\n';
+    expect(await diagnosticsIn(tokens + PROVIDER + routeWith())).toEqual([
+      '1:16: access_tokens: missing key "audience": expected the name of this API in the aud of its tokens, in quotes if it is a number, or any',
+    ]);
+  });
+
   it('are of use to some route, else there is a warning', async () => {
     expect(await diagnosticsIn(PROVIDER + TOKENS + routeWith(', authentication: none'))).toEqual([
       '1:1: warning: "identity_provider" has no effect: every route says "authentication: none"',

@@ -44,7 +44,8 @@ describe('the identity part of a snapshot', () => {
       },
       accessTokens: {
         issuer: 'https://id',
-        audience: 'api',
+        audience: ['api'],
+        audienceClaim: 'aud',
         clientId: 'gateway',
         principal: ['azp', 'sub'],
         bots: null,

@@ -25,7 +25,7 @@ async function openRooms(changed: RoomOptions = {}, otherIssuer = new ScriptedIs
   const access = {
     issuer: OTHER,
     isOneOfSeveral: true,
-    audience: 'partners',
+    audience: ['partners'],
     principal: ['sub'],
     bots: null,
   };

@@ -164,6 +164,13 @@ describe('a value of access_tokens', () => {
       'audience: 7',
       '28: audience: expected the name of this API in the aud of its tokens, in quotes if it is a number, or any, found 7',
     ],
+    ['audience: []', '28: audience: an empty list lets nobody in: name at least one audience'],
+    ['audience: [api, any]', '28: audience: any stands alone: audience: any'],
+    ['audience: [api, api]', '28: audience: an audience is listed twice'],
+    [
+      'audience: api, audience_claim: ""',
+      '33: audience_claim: expected the name of a claim such as sub, found nothing',
+    ],
     [
       'principal: sub',
       '29: principal: expected a list of claims such as [azp, sub], found "sub", did you mean [sub]?',
@@ -213,6 +220,8 @@ describe('a value of access_tokens', () => {
 
   it.each([
     'audience: any',
+    'audience: [api, "https://api.example.com"]',
+    'audience: api, audience_claim: client_id',
     'bots: none',
     'bots: { claim: roles, value: bot, principal: [azp, sub] }',
     'schemes: [Bot, bearer]',
