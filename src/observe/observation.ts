@@ -250,6 +250,7 @@ const IDENTITY: MethodNames<core.AuthListener & core.SignInListener> = {
   keySetFailed: true,
   revocationEvicted: true,
   redeemed: true,
+  tokenHandedOut: true,
   signedOut: true,
   introspected: true,
   discovered: true,

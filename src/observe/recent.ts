@@ -190,6 +190,11 @@ export class RecentErrors implements Partial<Heard> {
     this.#noteAttempt(event.grant === 'code' ? 'sign-in' : 'refresh', event);
   }
 
+  tokenHandedOut(refusal: Parameters<core.SignInListener['tokenHandedOut']>[0]): void {
+    if (refusal !== null)
+      this.#note(this.#kinds, `sign-in issues tokens that are refused: ${refusal.reason}`, refusal.claim);
+  }
+
   introspected({ error, outcome }: core.IntrospectionEvent): void {
     if (error !== null)
       this.#note(this.#kinds, `introspection: ${outcome}`, errorText(error.cause ?? error.message));

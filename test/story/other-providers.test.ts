@@ -145,3 +145,45 @@ test('access tokens of Amazon Cognito pass by their client, and its ID tokens do
     ...[undefined, undefined, 'audience', 'audience', 'token_kind'],
   ]);
 });
+
+test('a sign-in that hands out tokens which the gateway refuses is said once, with the key to change', async () => {
+  const issuer = await startIssuer();
+  const { gateway } = await startGatewayOf(issuer);
+  const signIn = async (access_token: string) => {
+    issuer.provider.token = scripts.tokens({ access_token });
+    const body = JSON.stringify({
+      code: secret('marker-code-twice'),
+      redirectUri: 'https://app.example/callback',
+    });
+    expect((await gateway.ask(withBody('POST /v1/anonymous/auth', body))).status).toBe(200);
+  };
+  await signIn(issuer.token());
+  for (let i = 0; i < 3; i++) await signIn(secret('ory_at_marker-opaque.token'));
+  await signIn(issuer.token({ aud: undefined }));
+  await signIn(issuer.token({ iss: 'http://adfs.example/adfs/services/trust' }));
+  await signIn(issuer.token({ azp: undefined }));
+  await signIn(issuer.token({ filler: 'x'.repeat(17_000) }));
+  await signIn(issuer.token());
+  const said = gateway.logLines.map(line => JSON.parse(line)).filter(({ type }) => type === 'sign-in');
+  expect(said.map(({ level, reason, claim, change }) => [level, reason, claim, change])).toEqual([
+    ['warn', 'malformed', undefined, expect.stringContaining('the provider issues no JWT')],
+    ['warn', 'audience', undefined, 'access_tokens.audience'],
+    ['warn', 'issuer', undefined, 'identity_provider.issuer'],
+    ['warn', 'claim', 'azp', 'access_tokens.principal'],
+    ['warn', 'too_long', undefined, 'access_tokens.max_length'],
+  ]);
+  expect(await gateway.counted('weir_sign_in_tokens_refused_total')).toEqual(
+    new Map([
+      ['{reason="too_long"}', 1],
+      ['{reason="malformed"}', 3],
+      ['{reason="claim"}', 1],
+      ['{reason="issuer"}', 1],
+      ['{reason="audience"}', 1],
+    ]),
+  );
+  expect((await gateway.admin('/status')).text).toContain(
+    'sign-in issues tokens that are refused: malformed',
+  );
+  // Nothing of it counts as a token that a request came with.
+  expect(await gateway.counted('weir_tokens_refused_total')).toEqual(new Map());
+});

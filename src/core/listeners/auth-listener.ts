@@ -196,6 +196,8 @@ export interface DiscoveryEvent {
 /** Is notified of events in `signin/`. No event contains a code, a token, a secret or a redirect URI. */
 export interface SignInListener {
   redeemed(event: RedeemEvent): void;
+  /** A client got an access token, which this gateway will refuse for this reason; `null` if it will not. */
+  tokenHandedOut(refusal: { readonly reason: InvalidReason; readonly claim: string | null } | null): void;
   signedOut(event: SignOutEvent): void;
   /** The provider was asked, or could not be; not called for remembered answers. */
   introspected(event: IntrospectionEvent): void;

@@ -56,10 +56,9 @@ export function callerOf(
 ): Caller | Invalid {
   const expiresAtS = dateClaim(claims, 'exp');
   if (expiresAtS === null) return lacking('exp');
-  const bot = options.bots !== null && isMarked(claims, options.bots) ? options.bots : null;
-  const kind = bot === null ? 'user' : 'bot';
+  const { kind, names } = identifyingClaims(claims, options);
   const parts: string[] = [];
-  for (const name of bot === null ? options.principal : bot.principal) {
+  for (const name of names) {
     const part = textClaim(claims, name);
     if (part === null) return lacking(name);
     parts.push(part);
@@ -79,6 +78,21 @@ export function callerOf(
     rulings: judgeRequirements(claims, options.requirements, options.roleClaims),
     passedVersion: 0,
   };
+}
+
+/** The refusal of a token that lacks a claim which identifies its caller; `null` if it lacks none. */
+export function refuseNameless(claims: JsonObject, options: AccessTokenOptions): Invalid | null {
+  const missing = identifyingClaims(claims, options).names.find(name => textClaim(claims, name) === null);
+  return missing === undefined ? null : lacking(missing);
+}
+
+function identifyingClaims(
+  claims: JsonObject,
+  { bots, principal }: Pick<AccessTokenOptions, 'bots' | 'principal'>,
+): { readonly kind: CallerKind; readonly names: readonly string[] } {
+  return bots !== null && isMarked(claims, bots)
+    ? { kind: 'bot', names: bots.principal }
+    : { kind: 'user', names: principal };
 }
 
 /** What the caller's token lacks for a requirement of its configuration; `null` if nothing. */

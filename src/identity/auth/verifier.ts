@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { AuthListener, Clock, RevocationReason } from '../../core/index.ts';
 import { NAMES_CALLER, RecentMap } from '../../core/index.ts';
 import type { OwnerChecks, TokenBudget } from './budget.ts';
-import { type Caller, callerOf, type Unavailable, type Verdict } from './caller.ts';
+import { type Caller, callerOf, refuseNameless, type Unavailable, type Verdict } from './caller.ts';
 import type { KeySet } from './key-set.ts';
 import type { AccessTokenOptions, CacheOptions } from './options.ts';
 import { Refusals } from './refusals.ts';
@@ -109,6 +109,19 @@ export class Verifier implements TokenVerifier {
   /** Verifies a token that is not remembered. */
   judge(jwt: Jwt, tokenHash: string, address: string): Verdict | Promise<Verdict> {
     return this.#judge(jwt, tokenHash, address, 'no');
+  }
+
+  /**
+   * Why a request with this token will be refused, whoever signed it; `null` if nothing but its signature can be wrong. Counts and
+   * remembers nothing. For tokens that come straight from the provider.
+   */
+  preview(token: string): Invalid | null {
+    const jwt = parseJwt(token);
+    if (jwt.kind === 'invalid') return jwt;
+    const refusal = refuseClaims(jwt, this.#options, this.#clock.epochMs());
+    if (refusal !== null) return refusal;
+    const revoked = this.#revocations.refusal(revocableOf(jwt));
+    return revoked === null ? refuseNameless(jwt.claims, this.#options) : invalid(revoked);
   }
 
   refuse(refusal: Invalid): Invalid {

@@ -34,6 +34,8 @@ interface SignInDependencies {
   readonly permits?: Permits | undefined;
   /** Called when tokens arrive with a not-before mark above 0, before the client gets them. */
   readonly learnedMark: (subject: string, notBefore: number) => void;
+  /** Called with each access token that a client gets. Default: nobody asks. */
+  readonly handedOut?: (accessToken: string) => void;
 }
 
 const SIGNED_OUT: SignInResponse = { status: 204, fields: [], body: Buffer.alloc(0) };
@@ -153,6 +155,7 @@ export class SignIn {
     const nowSeconds = this.#parts.clock.epochMs() / 1_000;
     const { response, mark } = readTokenResponse(members, this.#options.scope, nowSeconds);
     if (mark !== undefined) this.#parts.learnedMark(mark.subject, mark.notBefore);
+    this.#parts.handedOut?.(response.accessToken);
     return { outcome: 'success', response: { status: 200, fields: TOKEN_FIELDS, body: json(response) } };
   }
 }

@@ -7,6 +7,7 @@ import {
   type Caller,
   type IssuerRevocations,
   IssuerVerifiers,
+  invalid,
   NO_SUBJECT,
   type NoticeIssuer,
   Notices,
@@ -64,7 +65,8 @@ export class Identity {
     this.#allKnow = dependencies.notices.allKnow;
     this.#providers = model.providers.map(each => {
       const old = known.find(({ issuer }) => issuer === each.provider.issuer) ?? null;
-      const own = { ...shared, budget, listener: listenerOf(each.label) };
+      const { maxTokenLength } = model;
+      const own = { ...shared, budget, maxTokenLength, listener: listenerOf(each.label) };
       return new ProviderIdentity(each, own, old);
     });
     this.verifier = this.#verifierAfter(before, dependencies);
@@ -176,6 +178,7 @@ interface ProviderIdentityDependencies extends IssuerDependencies {
   /** Bounds failed verifications; `null` if they are not limited. */
   readonly budget: TokenBudget | null;
   readonly ownerChecks: OwnerChecks;
+  readonly maxTokenLength: number;
   readonly newPermits?: NewPermits | undefined;
 }
 
@@ -192,6 +195,8 @@ class ProviderIdentity {
   readonly #issuer: Issuer;
   readonly #budget: TokenBudget | null;
   readonly #isIssuerNew: boolean;
+  readonly #listener: SignInListener;
+  readonly #maxTokenLength: number;
 
   /** Leaves `before` unchanged. Throws if the options are invalid. */
   constructor(
@@ -202,6 +207,8 @@ class ProviderIdentity {
     const issuer = before === null ? null : before.#issuer;
     this.#model = model;
     this.#budget = dependencies.budget;
+    this.#listener = dependencies.listener;
+    this.#maxTokenLength = dependencies.maxTokenLength;
     this.#issuer = Issuer.of(model, dependencies, issuer);
     this.#isIssuerNew = this.#issuer !== issuer;
     const sameIssuer = this.#isIssuerNew ? null : before;
@@ -274,6 +281,14 @@ class ProviderIdentity {
       leewayS: accessTokens.leewayMs / 1_000,
       maxLifetimeS: lifeOf(accessTokens),
     });
+    this.#issuer.judgeNew = token => this.#judgeNew(token);
+  }
+
+  /** A token that this gateway will refuse helps nobody: clients would sign in again and again. */
+  #judgeNew(accessToken: string): void {
+    const refusal =
+      accessToken.length > this.#maxTokenLength ? invalid('too_long') : this.verifier.preview(accessToken);
+    this.#listener.tokenHandedOut(refusal === null ? null : { reason: refusal.reason, claim: refusal.claim });
   }
 
   /** Stops everything that none of `next` has taken over, except for exchanges in progress. */
@@ -326,10 +341,12 @@ class ProviderIdentity {
 
   #newSignIn({ clock, listener, newPermits }: ProviderIdentityDependencies): SignIn | null {
     if (this.#model.signIn === null) return null;
-    const { provider, revocations } = this.#issuer;
+    const issuer = this.#issuer;
+    const { provider, revocations } = issuer;
+    const handedOut = (accessToken: string) => issuer.judgeNew(accessToken);
     const learnedMark = (subject: string, notBefore: number) => revocations.learnPolicy(subject, notBefore);
     const permits = newPermits?.(`sign-in at ${this.issuer}`);
-    return new SignIn(this.#model.signIn, { provider, clock, listener, learnedMark, permits });
+    return new SignIn(this.#model.signIn, { provider, clock, listener, learnedMark, handedOut, permits });
   }
 }
 

@@ -18,6 +18,8 @@ export class Issuer {
   readonly provider: Provider;
   readonly keys: KeySet;
   readonly revocations: IssuerRevocations;
+  /** Judges the access tokens that sign-ins hand out, by the rules in use. */
+  judgeNew: (accessToken: string) => void = () => {};
   readonly #model: ProviderModel;
   #hasFailed = false;
   #onAnswer: () => void = () => {};
