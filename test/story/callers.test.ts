@@ -100,7 +100,7 @@ describe('an upstream learns who calls from the gateway alone', () => {
       ['zero', 0, ['0']],
       ['no', false, ['false']],
       ['null', null, []],
-      ['a list', ['alice'], []],
+      ['a list', ['alice', 'b,c', {}], ['alice,b%2Cc']],
       ['an object', { name: 'alice' }, []],
       ['half a character', 'a\ud800', []],
       ['no such claim', undefined, []],

@@ -126,7 +126,7 @@ export interface RevocationOptions {
 }
 
 /** The key set options that are not configurable. */
-export const KEY_SET_LIMITS = { maxBytes: 262_144, maxKeys: 100 } as const;
+export const KEY_SET_LIMITS = { maxBytes: 1_048_576, maxKeys: 500 } as const;
 
 /** The cache options that are not configurable. */
 export const CACHE_LIMITS = { maxRefused: 10_000, refusedForMs: 10_000 } as const;

@@ -1,5 +1,5 @@
 import type { Requirement, Role } from './options.ts';
-import { isJsonObject, type JsonObject, member } from './token/index.ts';
+import { claimAt, isJsonObject, type JsonObject, member } from './token/index.ts';
 
 /** What a token lacks; the first of these if it lacks several. */
 export type Shortfall = 'scopes' | 'roles' | 'claims';
@@ -46,14 +46,14 @@ class Granted {
   constructor(claims: JsonObject, roleClaims: readonly string[]) {
     this.#claims = claims;
     this.#scopes = scopesIn(claims);
-    const ofClaims = roleClaims.flatMap(name => textsIn(member(claims, name)));
+    const ofClaims = roleClaims.flatMap(name => namesIn(claimAt(claims, name)));
     this.#realmRoles = new Set([...rolesIn(member(claims, 'realm_access')), ...ofClaims]);
   }
 
   shortfallOf({ scopes, roles, claims }: Requirement): Shortfall | null {
     if (!scopes.every(scope => this.#scopes.has(scope))) return 'scopes';
     if (!roles.every(role => this.#hasRole(role))) return 'roles';
-    return claims.every(({ claim, values }) => holdsOne(member(this.#claims, claim), values))
+    return claims.every(({ claim, values }) => holdsOne(claimAt(this.#claims, claim), values))
       ? null
       : 'claims';
   }
@@ -81,6 +81,11 @@ function rolesIn(access: unknown): readonly string[] {
   if (!isJsonObject(access)) return [];
   const roles = member(access, 'roles');
   return Array.isArray(roles) ? textsIn(roles) : [];
+}
+
+/** A text, the texts of a list, or the names of an object's members, as ZITADEL lists roles. */
+function namesIn(value: unknown): readonly string[] {
+  return isJsonObject(value) ? Object.keys(value) : textsIn(value);
 }
 
 /** A text, or the texts of a list. */

@@ -27,13 +27,16 @@ import { clientTlsKeys } from './listen-schema.ts';
 
 // `access_tokens` of gateway.yaml, and the same keys of each of several providers.
 
-const claim = () => text('expected the name of a claim such as sub');
+const claim = () =>
+  text('expected the name of a claim such as sub').refine(name => !/^\/.*~(?![01])/s.test(name), {
+    error: 'is no JSON Pointer: "~" is written ~0 and "/" inside a name ~1 (RFC 6901)',
+  });
 const claims = () =>
   z
     .array(claim(), { error: 'expected a list of claims such as [azp, sub]' })
     .min(1, { error: 'an empty list cannot distinguish callers: name at least one claim' })
     .refine(list => new Set(list).size === list.length, { error: 'a claim is listed twice' })
-    .refine(list => !list.some(name => OF_ONE_TOKEN.has(name)), {
+    .refine(list => !list.some(name => OF_ONE_TOKEN.has(name.replace(/^\//, ''))), {
       error: `${[...OF_ONE_TOKEN].join(', ')} change with every token: use claims that stay the same for a caller`,
     });
 
@@ -160,7 +163,7 @@ export const accessTokensSchema = z.strictObject({
     .refine(list => new Set(list).size === list.length, { error: 'a claim is listed twice' })
     .prefault([])
     .describe(
-      'Further claims that list roles, for "require" of routes: a text, or a list of texts. Those of Keycloak (realm_access, resource_access) are known.',
+      'Further claims that list roles, for "require" of routes: a text, a list of texts, or an object, whose keys are the roles. Those of Keycloak (realm_access, resource_access) are known.',
     ),
   certificate_field: means(
     'door',

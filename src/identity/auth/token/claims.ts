@@ -1,5 +1,14 @@
 import type { AccessTokenOptions } from '../options.ts';
-import { type Invalid, invalid, isJsonObject, type JsonObject, type Jwt, lacking, member } from './jwt.ts';
+import {
+  claimAt,
+  type Invalid,
+  invalid,
+  isJsonObject,
+  type JsonObject,
+  type Jwt,
+  lacking,
+  member,
+} from './jwt.ts';
 
 /**
  * Returns why this is not a valid access token now, or null if only the signature remains to be checked. Runs before the
@@ -24,7 +33,7 @@ export function dateClaim(claims: JsonObject, name: string): number | null {
 
 /** A claim that is non-empty text, or `null`. Text with a lone surrogate does not count: it has no UTF-8 form. */
 export function textClaim(claims: JsonObject, name: string): string | null {
-  const value = member(claims, name);
+  const value = claimAt(claims, name);
   return typeof value === 'string' && value !== '' && value.isWellFormed() ? value : null;
 }
 
@@ -66,7 +75,7 @@ function refuseAudience(
 }
 
 function audiencesIn(claims: JsonObject, claim: string): readonly unknown[] | undefined {
-  const value = member(claims, claim);
+  const value = claimAt(claims, claim);
   return value === undefined || Array.isArray(value) ? value : [value];
 }
 

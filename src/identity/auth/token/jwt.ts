@@ -123,6 +123,21 @@ export function member(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
+/**
+ * The claim that the configuration names: a member of the token, or a JSON Pointer into it if the name begins with "/" (RFC 6901).
+ * Any other name is that of a member, whatever it contains.
+ */
+export function claimAt(claims: JsonObject, name: string): unknown {
+  if (!name.startsWith('/')) return member(claims, name);
+  let value: unknown = claims;
+  for (const part of name.slice(1).split('/')) {
+    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (Array.isArray(value)) value = /^(?:0|[1-9]\d{0,8})$/.test(key) ? value[Number(key)] : undefined;
+    else value = isJsonObject(value) ? member(value, key) : undefined;
+  }
+  return value;
+}
+
 /** Printable ASCII without the percent sign. */
 const PLAIN = /^[\x21-\x24\x26-\x7e]*$/;
 
