@@ -99,6 +99,7 @@ function schemasBeside({ name }: Document) {
 function wordsBeside(document: Document): string[] {
   if (
     [
+      'docs/alerts.md',
       'docs/log.md',
       'docs/monitoring.md',
       'docs/operations.md',
