@@ -1,14 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { defineConcurrency, type LimitSet, NO_LIMITS } from '../../src/limits/index.ts';
 import { RedisError } from '../../src/limits/redis/connection/index.ts';
-import {
-  COUNT_LEASES,
-  DECIDE,
-  END_LEASE,
-  NOTE_OPENED,
-  REFUND,
-  RENEW_LEASES,
-} from '../../src/limits/redis/store/counter-scripts.ts';
+import { DECIDE, HOLD, REFUND } from '../../src/limits/redis/store/counter-scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { storeOn } from './parts.ts';
 import { TimedRunner } from './timed-runner.ts';
@@ -26,9 +19,7 @@ afterAll(async () => {
 async function newRunner(): Promise<TimedRunner> {
   const runner = new TimedRunner(server.client, `l${prefixes++}:`, false);
   runner.nowMs = 1_700_000_000_000;
-  await Promise.all(
-    [DECIDE, NOTE_OPENED, REFUND, RENEW_LEASES, END_LEASE, COUNT_LEASES].map(script => runner.load(script)),
-  );
+  await Promise.all([DECIDE, HOLD, REFUND].map(script => runner.load(script)));
   return runner;
 }
 

@@ -41,13 +41,8 @@ function feedOn(connection: RunsScripts): RedisOffenceFeed {
 /** Every script that Weir runs. */
 export const WEIR_SCRIPTS = {
   decide: counters.DECIDE,
-  noteOpened: counters.NOTE_OPENED,
   refund: counters.REFUND,
-  renewLeases: counters.RENEW_LEASES,
-  countLeases: counters.COUNT_LEASES,
-  endLease: counters.END_LEASE,
-  readAllowances: counters.READ_ALLOWANCES,
-  drop: counters.DROP,
+  hold: counters.HOLD,
   post: POST,
   read: READ,
   claim: scriptOf(connection => new RedisClaims({ connection, health }).claim('name', 1)),

@@ -1,7 +1,8 @@
 import type { Clock } from '../../../core/index.ts';
 import type { Place } from '../../index.ts';
 import type { Health, RedisConnection } from '../connection/index.ts';
-import { END_LEASE, LEASE_MS, RENEW_LEASES } from './counter-scripts.ts';
+import { HOLD, LEASE_MS } from './counter-scripts.ts';
+import { MODE } from './script-words.ts';
 
 /** A third of a lease's validity, so that one renewal may be lost. */
 const RENEW_MS = 10_000;
@@ -81,7 +82,7 @@ export class Leases {
     }
     for (const [key, leases] of Map.groupBy(due, ({ key }) => key)) {
       const ids = leases.map(({ id }) => id);
-      connection.run(RENEW_LEASES, [key], ids, error => {
+      connection.run(HOLD, [key], [MODE.renew, ...ids], error => {
         if (error !== null) health.failed(error);
       });
     }
@@ -98,7 +99,7 @@ export class Leases {
   #notifyEnds(key: string, ends: readonly Untold[]): void {
     const { connection, health } = this.#dependencies;
     const ids = ends.map(({ id }) => id);
-    connection.run(END_LEASE, [key], ids, error => {
+    connection.run(HOLD, [key], [MODE.end, ...ids], error => {
       if (error === null) return;
       for (const each of ends) this.#remember(each);
       health.failed(error);

@@ -7,10 +7,11 @@ import {
   type RedisScript,
   replyTo,
 } from '../connection/index.ts';
-import { COUNT_LEASES, DROP, READ_ALLOWANCES } from './counter-scripts.ts';
+import { DECIDE, HOLD } from './counter-scripts.ts';
 import type { Fallback } from './fallback.ts';
 import type { Keys } from './keys.ts';
 import { textOf } from './plan.ts';
+import { MODE, STEP } from './script-words.ts';
 
 export interface RedisAllowancesDependencies {
   readonly connection: Pick<RedisConnection, 'run'>;
@@ -73,7 +74,7 @@ export class RedisAllowances implements AllowanceStore {
     const isShared = first !== undefined && isSharedRole(first.role);
     const most = main === '' || isShared ? 0 : keysPerCaller();
     const names = isShared ? [keys.shared(first, main)] : this.#ownKeys(limits, caller, main);
-    const reply = await this.#run(READ_ALLOWANCES, names, [textOf(limits), String(most)]);
+    const reply = await this.#run(DECIDE, names, [textOf(limits), MODE.read, STEP.whole, most, 1]);
     return readReply(reply, limits);
   }
 
@@ -81,9 +82,9 @@ export class RedisAllowances implements AllowanceStore {
     const { keys } = this.#dependencies;
     const own = keys.caller(caller);
     const counts = await this.#run(
-      COUNT_LEASES,
+      HOLD,
       limits.map(limit => keys.leases(own, limit, main)),
-      [],
+      [MODE.count],
     );
     if (Array.isArray(counts) && counts.length === limits.length && counts.every(Number.isSafeInteger))
       return counts;
@@ -106,7 +107,7 @@ export class RedisAllowances implements AllowanceStore {
     const { keys } = this.#dependencies;
     const [first] = limits;
     if (first !== undefined && isSharedRole(first.role)) {
-      await this.#run(DROP, [keys.shared(first, main ?? '')], []);
+      await this.#run(HOLD, [keys.shared(first, main ?? '')], [MODE.drop]);
       return;
     }
     const own = keys.caller(caller);
@@ -116,10 +117,10 @@ export class RedisAllowances implements AllowanceStore {
     const global = limits.filter(({ role }) => role === 'global').map(limit => keys.global(own, limit));
     const starts = main === '' ? [] : counted.map(limit => keys.own(own, limit, main ?? ''));
     const names = [...global, ...counters, ...(starts.length > 0 ? [keys.parts(own)] : [])];
-    await this.#run(DROP, names, starts);
+    await this.#run(HOLD, names, [MODE.drop, ...starts]);
   }
 
-  #run(script: RedisScript, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+  #run(script: RedisScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     return replyTo(reply => this.#dependencies.connection.run(script, keys, args, reply));
   }
 }
