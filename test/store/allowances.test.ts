@@ -154,7 +154,7 @@ describe('while Redis is away', () => {
       throw new RedisError('disconnected', 'gone');
     },
   };
-  const health = { isShared: false, failed() {} };
+  const health = { isShared: false, failed() {}, mention() {} };
 
   test('the local counters are shown and reset, with the share of this gateway', async () => {
     const store = storeOn(away, { health, replicas: () => 3 });

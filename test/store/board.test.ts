@@ -41,7 +41,7 @@ async function startSharer(): Promise<Sharer> {
       servers: { kind: 'standalone', address: { host: '127.0.0.1', port: server.port }, database: 0 },
       credentials: { user: null, password: null },
       tls: null,
-      prefix: 'b:',
+      prefix: 'weir:b:',
       // Longer than it may take Redis while the clock advances.
       budgetMs: 3_600_000,
     },

@@ -73,7 +73,7 @@ test('every gateway sees how many requests of a caller are in flight at all of t
 
 test('while Redis is away, what is in flight at the gateway that is asked is seen', async () => {
   const runner = await newRunner();
-  const health = { isShared: true, failed() {} };
+  const health = { isShared: true, failed() {}, mention() {} };
   const store = storeOn(runner, { health }, clockOf(runner));
   await store.decide(alone, 'user:a', '');
   health.isShared = false;
@@ -95,7 +95,7 @@ test('nothing is left in Redis of requests that have ended', async () => {
 
 test('a place that was taken while Redis was away is told to it when it is back', async () => {
   const runner = await newRunner();
-  const health = { isShared: false, failed() {} };
+  const health = { isShared: false, failed() {}, mention() {} };
   const store = storeOn(runner, { health }, clockOf(runner));
   const other = storeOn(runner, {}, clockOf(runner));
   const first = await store.decide(alone, 'user:a', '');
@@ -111,7 +111,7 @@ test('a place that was taken while Redis was away is told to it when it is back'
 
 test('a place that is given back while Redis is away is free at all gateways when it is back', async () => {
   const runner = await newRunner();
-  const health = { isShared: true, failed() {} };
+  const health = { isShared: true, failed() {}, mention() {} };
   const store = storeOn(runner, { health }, clockOf(runner));
   const other = storeOn(runner, {}, clockOf(runner));
   const { place } = await store.decide(alone, 'user:a', '');
@@ -146,7 +146,11 @@ function losing(runner: TimedRunner) {
 test('the end of a lease that Redis did not hear of is told again', async () => {
   const runner = await newRunner();
   const connection = losing(runner);
-  const store = storeOn(connection, { health: { isShared: true, failed() {} } }, clockOf(runner));
+  const store = storeOn(
+    connection,
+    { health: { isShared: true, failed() {}, mention() {} } },
+    clockOf(runner),
+  );
   const other = storeOn(runner, {}, clockOf(runner));
   const { place } = await store.decide(alone, 'user:a', '');
   connection.loses = 'questions';
@@ -160,7 +164,7 @@ test('the end of a lease that Redis did not hear of is told again', async () => 
 test('a lease whose request was refused, since the reply that gave it was lost, is ended', async () => {
   const runner = await newRunner();
   const connection = losing(runner);
-  const health = { isShared: true, failed() {} };
+  const health = { isShared: true, failed() {}, mention() {} };
   const store = storeOn(connection, { health, policy: 'closed' }, clockOf(runner));
   const other = storeOn(runner, {}, clockOf(runner));
   connection.loses = 'replies';

@@ -515,7 +515,11 @@ test('requests whose question fails are each decided by themselves', async () =>
       queueMicrotask(() => reply(new RedisError('timeout', 'late'), null)),
   };
   const failures: string[] = [];
-  const health = { isShared: true, failed: ({ failure }: RedisError) => failures.push(failure) };
+  const health = {
+    isShared: true,
+    failed: ({ failure }: RedisError) => failures.push(failure),
+    mention() {},
+  };
   store = storeOn(failing, { health, replicas: () => 2 });
   const set = limits({ caller: limit('6/10s') });
   const decisions = await Promise.all(Array.from({ length: 4 }, () => store.decide(set, 'user:a', '')));
@@ -529,7 +533,7 @@ test('requests whose question fails are each decided by themselves', async () =>
 });
 
 test('a unit of a resource that was drawn locally goes back there', async () => {
-  store = storeOn(runner, { health: { isShared: false, failed() {} } });
+  store = storeOn(runner, { health: { isShared: false, failed() {}, mention() {} } });
   const resource = limit('2/10s', { role: 'resource', main: 'm' });
   const set = limits({ resource });
   const { resourceWindow } = await store.decide(set, 'user:a', 'x');

@@ -54,7 +54,7 @@ const FIXED: readonly FixedKey[] = [
     value: ({ state }) => state,
     written: ({ state }) => (state === null ? 'nothing is kept' : stateInWords(state)),
   },
-  { key: 'store', value: ({ store }) => store, written: ({ store }) => storeInWords(store) },
+  { key: 'store', value: ({ store }) => withoutSecrets(store), written: ({ store }) => storeInWords(store) },
 ];
 
 /** The keys of limits.yaml whose changes take effect only after a restart. */
@@ -102,6 +102,15 @@ function addressOrOff(address: HostPort | null): string {
 /** Describes where state is kept and for how long. */
 function stateInWords({ folder, countersMs }: StateModel): string {
   return countersMs === null ? folder : `${folder}, counters: ${formatDuration(countersMs)}`;
+}
+
+/** What of `store` a running gateway cannot change: all but credentials and certificates. */
+export function withoutSecrets(store: StoreModel): unknown {
+  if (store.kind === 'memory') return store;
+  const { servers, credentials: _, tls, ...options } = store.options;
+  const { credentials: _ofSentinels, ...places } =
+    servers.kind === 'sentinel' ? servers : { ...servers, credentials: null };
+  return { ...store, options: { ...options, servers: places, hasTls: tls !== null } };
 }
 
 function storeInWords(store: StoreModel): string {

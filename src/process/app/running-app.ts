@@ -332,7 +332,10 @@ class RunningApp implements PlaneApp {
       counters,
     });
     limiting.shareRevocations(this.#revocations);
-    return this.#follows(limiting, (part, { snapshot }) => part.use(snapshot.limits));
+    return this.#follows(limiting, (part, { snapshot }) => {
+      part.use(snapshot.limits);
+      part.shared?.useSecrets(snapshot.store);
+    });
   }
 
   /** Times the event loop, always in real time, whatever clock the gateway has. */

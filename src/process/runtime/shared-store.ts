@@ -1,4 +1,5 @@
-import type { StoreModel } from '../../config/index.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { type StoreModel, withoutSecrets } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
 import { randomName } from '../../core/index.ts';
 import type { LocalStore, OffenceFeed, OffencesExceeded } from '../../limits/index.ts';
@@ -47,6 +48,7 @@ export class SharedStore implements Replication {
   readonly #isVoice: boolean;
   readonly #replicas: Replicas;
   readonly #isStrict: boolean;
+  readonly #withoutSecrets: unknown;
   readonly #clock: core.TimerClock;
   readonly #listener: core.StoreListener;
   #lostHere: () => void = () => {};
@@ -61,6 +63,7 @@ export class SharedStore implements Replication {
         ? ofWorker(dependencies.listener, () => this.#lostHere())
         : dependencies.listener;
     const { options, policy, replicas: hint } = model;
+    this.#withoutSecrets = withoutSecrets(model);
     this.#isStrict = policy === 'closed';
     this.#isVoice = thread?.isMain ?? true;
     this.#clock = clock;
@@ -118,6 +121,12 @@ export class SharedStore implements Replication {
     return this.#isVoice && this.#waited && !this.#isStrict && !this.#board.isLoaded;
   }
 
+  /** Credentials and certificates may change while the gateway runs; all else of `store` after a restart. */
+  useSecrets(model: StoreModel): void {
+    const isSame = model.kind === 'redis' && isDeepStrictEqual(withoutSecrets(model), this.#withoutSecrets);
+    if (isSame) this.#connection.useSecrets(model.options);
+  }
+
   feed(exceeded: OffencesExceeded): OffenceFeed {
     return new RedisOffenceFeed({
       connection: this.#connection,
@@ -171,6 +180,8 @@ function ofWorker(listener: core.StoreListener, lost: () => void): core.StoreLis
     behind() {},
     caughtUp() {},
     subscribed() {},
+    rightsMissing() {},
+    taskFailed: (task, cause) => listener.taskFailed(task, cause),
     beat() {},
   };
 }

@@ -11,7 +11,7 @@ const MAX_UNTOLD = 10_000;
 
 export interface LeasesDependencies {
   readonly connection: Pick<RedisConnection, 'run'>;
-  readonly health: Pick<Health, 'isShared' | 'failed'>;
+  readonly health: Pick<Health, 'isShared' | 'mention'>;
   readonly clock: Clock;
 }
 
@@ -83,7 +83,7 @@ export class Leases {
     for (const [key, leases] of Map.groupBy(due, ({ key }) => key)) {
       const ids = leases.map(({ id }) => id);
       connection.run(HOLD, [key], [MODE.renew, ...ids], error => {
-        if (error !== null) health.failed(error);
+        if (error !== null) health.mention(error, 'renew leases');
       });
     }
   }
@@ -102,7 +102,7 @@ export class Leases {
     connection.run(HOLD, [key], [MODE.end, ...ids], error => {
       if (error === null) return;
       for (const each of ends) this.#remember(each);
-      health.failed(error);
+      health.mention(error, 'end leases');
     });
   }
 

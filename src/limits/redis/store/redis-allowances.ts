@@ -1,6 +1,7 @@
 import type { Allowance, AllowanceReading, AllowanceStore, CountedIn, Limit } from '../../index.ts';
 import { isSharedRole } from '../../index.ts';
 import {
+  type Argument,
   type Health,
   type RedisConnection,
   RedisError,
@@ -15,7 +16,7 @@ import { MODE, STEP } from './script-words.ts';
 
 export interface RedisAllowancesDependencies {
   readonly connection: Pick<RedisConnection, 'run'>;
-  readonly health: Pick<Health, 'isShared' | 'failed'>;
+  readonly health: Pick<Health, 'isShared' | 'failed' | 'mention'>;
   readonly keys: Keys;
   readonly fallback: Fallback;
   readonly keysPerCaller: () => number;
@@ -49,7 +50,8 @@ export class RedisAllowances implements AllowanceStore {
           inFlight: (await Promise.all(inFlight)).flat(),
         };
       } catch (error) {
-        health.failed(RedisError.of(error));
+        // What Redis refuses is not counted elsewhere.
+        if (this.#isRefused(error, 'read what is left')) return null;
       }
     }
     return fallback.allowances?.read(limits, caller, main, concurrent) ?? null;
@@ -63,9 +65,18 @@ export class RedisAllowances implements AllowanceStore {
       await Promise.all(portionsOf(limits).map(portion => this.#resetPortion(portion, caller, main)));
       return 'redis';
     } catch (error) {
-      health.failed(RedisError.of(error));
-      return local;
+      this.#isRefused(error, 'reset counters');
+      return null;
     }
+  }
+
+  /** Reports a failure, and returns whether Redis itself refused. */
+  #isRefused(error: unknown, task: string): boolean {
+    const { health } = this.#dependencies;
+    const failure = RedisError.of(error);
+    if (failure.failure === 'error') health.mention(failure, task);
+    else health.failed(failure);
+    return failure.failure === 'error';
   }
 
   async #readPortion(limits: readonly Limit[], caller: string, main: string): Promise<Allowance[]> {
@@ -120,7 +131,7 @@ export class RedisAllowances implements AllowanceStore {
     await this.#run(HOLD, names, [MODE.drop, ...starts]);
   }
 
-  #run(script: RedisScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+  #run(script: RedisScript, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
     return replyTo(reply => this.#dependencies.connection.run(script, keys, args, reply));
   }
 }

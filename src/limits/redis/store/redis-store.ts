@@ -1,7 +1,13 @@
 import type { Clock } from '../../../core/index.ts';
 import type { Decision, Limit, LimitSet, LimitStore, Place, ShadowRole } from '../../index.ts';
 import { AT_ONCE_WAIT_MS, groupCounterKey, isSharedRole, LIMIT_ROLES, UNLIMITED } from '../../index.ts';
-import { type Health, type RedisConnection, RedisError, type RedisScript } from '../connection/index.ts';
+import {
+  type Argument,
+  type Health,
+  type RedisConnection,
+  RedisError,
+  type RedisScript,
+} from '../connection/index.ts';
 import { DECIDE, HOLD, REFUND } from './counter-scripts.ts';
 import { Fallback, type FallbackDependencies } from './fallback.ts';
 import { Keys } from './keys.ts';
@@ -14,7 +20,7 @@ import { MODE, REPLY, STEP } from './script-words.ts';
 
 export interface RedisStoreDependencies extends FallbackDependencies {
   readonly connection: Pick<RedisConnection, 'isCluster' | 'prefix' | 'run'>;
-  readonly health: Pick<Health, 'isShared' | 'failed'>;
+  readonly health: Pick<Health, 'isShared' | 'failed' | 'mention'>;
   readonly keysPerCaller: number;
   readonly clock: Clock;
   /** Used in the names of this gateway's leases, so that no other gateway uses the same names. */
@@ -144,7 +150,12 @@ export class RedisStore implements LimitStore {
 
   refund(limit: Limit, part: string, window: number, cost = 1): void {
     if (this.#fallback.refund(limit, part, window, cost) || !this.#dependencies.health.isShared) return;
-    this.#tell(REFUND, [this.#keys.shared(limit, part)], [textOf([limit]), MODE.refund, cost, window]);
+    this.#tell(
+      'return units',
+      REFUND,
+      [this.#keys.shared(limit, part)],
+      [textOf([limit]), MODE.refund, cost, window],
+    );
   }
 
   #knownRefusal({ limits, callerKeys, main, cost }: Question): Decision | null {
@@ -214,7 +225,7 @@ export class RedisStore implements LimitStore {
     for (const { keys, response } of taken) {
       if (!has(response, REPLY.opened)) continue;
       const note = [MODE.note, keys[0] ?? '', response.windows[0] ?? 0];
-      this.#tell(HOLD, [this.#keys.parts(callerKeys)], note);
+      this.#tell('note an opened counter', HOLD, [this.#keys.parts(callerKeys)], note);
     }
   }
 
@@ -226,7 +237,13 @@ export class RedisStore implements LimitStore {
       );
       if (step.kind === STEP.own && main !== '') consumed.push(this.#keys.parts(callerKeys));
       const { windows, toRestore } = response;
-      this.#tell(REFUND, consumed, [step.text, MODE.undo, cost, ...windows, ...toRestore]);
+      this.#tell('return the units of a refused request', REFUND, consumed, [
+        step.text,
+        MODE.undo,
+        cost,
+        ...windows,
+        ...toRestore,
+      ]);
       if (lease !== null && has(response, REPLY.leased)) this.#leases.end(lease.key, lease.id);
     }
   }
@@ -276,9 +293,9 @@ export class RedisStore implements LimitStore {
   }
 
   /** Runs a script that nothing waits for. A unit that cannot be returned is lost until its window is over. */
-  #tell(script: RedisScript, keys: readonly string[], args: readonly (string | number)[]): void {
+  #tell(task: string, script: RedisScript, keys: readonly string[], args: readonly Argument[]): void {
     this.#dependencies.connection.run(script, keys, args, error => {
-      if (error !== null) this.#dependencies.health.failed(error);
+      if (error !== null) this.#dependencies.health.mention(error, task);
     });
   }
 
