@@ -131,6 +131,8 @@ export class GeneratedCommands {
       }
       case 'claim':
         return [WEIR_SCRIPTS.claim, [`notice:${random.below(4)}`], [random.pick(SPANS)]];
+      case 'tryRights':
+        return [WEIR_SCRIPTS.tryRights, ['{0}probe', '{0}probe:set'], ['board']];
       case 'beat':
         return [WEIR_SCRIPTS.beat, ['replicas'], [`gateway-${random.below(5)}`, 10_000]];
       case 'addOffences':

@@ -13,7 +13,8 @@ local refused, failed = {}, nil
 local function try(name, ...)
   local reply = redis.pcall(name, ...)
   if type(reply) ~= 'table' or not reply.err then return end
-  if string.find(reply.err, 'NOPERM', 1, true) or string.find(reply.err, "can't run this command", 1, true) then
+  -- The text of Redis 7 and its followers, then that of older ones.
+  if string.find(reply.err, 'NOPERM', 1, true) or string.find(reply.err, 'user executing the script', 1, true) then
     refused[#refused + 1] = name
   else failed = failed or reply end
 end
@@ -30,7 +31,7 @@ try('PEXPIRE', set, 1000)
 try('ZCARD', set)
 try('ZCOUNT', set, '-inf', '+inf')
 try('ZSCORE', set, 'member')
-try('ZRANGE', set, 0, 0)
+try('ZRANGE', set, 0, -1)
 try('ZRANGEBYSCORE', set, '-inf', '+inf')
 try('ZREM', set, 'member')
 try('ZREMRANGEBYSCORE', set, '-inf', '+inf')
