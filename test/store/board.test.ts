@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { digestOf } from '../../src/core/index.ts';
+import { alone, digestOf, thisMachine } from '../../src/core/index.ts';
 import { REVOCATION_LIMITS, Revocations } from '../../src/identity/auth/index.ts';
 import { revocableOf, sessionDigest } from '../../src/identity/auth/revocation-rules.ts';
 import { Board, RedisConnection } from '../../src/limits/redis/index.ts';
@@ -60,7 +60,9 @@ async function startSharer(): Promise<Sharer> {
     onSubscribed: () => {},
   });
   const all = new Revocations({ ...REVOCATION_LIMITS, maxEntries: MAX }, clock, () => {});
-  shareRevocations(board, all);
+  const part = alone({ ...thisMachine, clock });
+  part.carry(board);
+  shareRevocations(part, all);
   onTestFinished(() => {
     board.stop();
     connection.stop();

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../src/cli/index.ts';
 import type { asShape } from '../../src/explain/explanation.ts';
 import { ADMIN_TOKEN, ApiClient } from '../support/admin-api.ts';
+import { changeLimits, serves } from '../support/edit-config.ts';
 import { askTimes, startLimited } from '../support/limits.ts';
 import { tempText } from '../support/temp.ts';
 
@@ -127,6 +128,19 @@ describe('a restriction in force', () => {
     const open = await explain('GET', '/open/a', ...words.slice(2, 6), ...running);
     expect(open.out).toContain('the caller (not here: this route ignores tokens), by an operator');
     expect(open.code).toBe(0);
+  });
+
+  test('is not needed by who is blocked: that is the first fact, and nothing is served', async () => {
+    const { running, api, gateway } = await start();
+    await changeLimits(gateway, { blocked: { addresses: ['127.0.0.0/8'] } });
+    await serves(gateway, 2);
+    const { code, out } = await explain(...words, ...running);
+    expect(out).toMatch(/^GET \/a\n\n {2}blocked +127\.0\.0\.1 is blocked: everything from it gets 429 \(/);
+    expect(code).toBe(1);
+    const read = await api.call('GET', '/api/explain?method=GET&path=/a&address=127.0.0.1');
+    expect(read.body).toMatchObject({ served: false });
+    const other = await api.call('GET', '/api/explain?method=GET&path=/a&address=192.0.2.7');
+    expect(other.body).toMatchObject({ served: true });
   });
 
   test('on one webhook is shown for that webhook alone', async () => {

@@ -142,11 +142,11 @@ test('gateways share the places over Redis: those of one that was killed are fre
   expect((await ask(living)).status).toBe(429);
 
   await ageLeases(redis, 30_001);
-  clock.advance(10_000);
   const [key = ''] = await redis.client.keys('*:leases');
-  await waitFor(
+  await clock.advanceUntil(
     'the other gateway has renewed its own',
     async () => (await redis.client.zcount(key, String(Date.now()), '+inf')) === 3,
+    100,
   );
   for (let place = 0; place < 3; place++) await hold(living, head('GET /held'));
   expect((await ask(living)).status).toBe(429);

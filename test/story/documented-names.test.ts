@@ -89,9 +89,9 @@ function keysNamedIn(document: Document): string[] {
   );
 }
 
-/** The values of the chart, in the document that is about it. */
+/** The values of the chart, in the documents that are about it. */
 function schemasBeside({ name }: Document) {
-  if (name !== 'docs/kubernetes.md') return [];
+  if (!name.startsWith('docs/kubernetes')) return [];
   return [JSON.parse(readFileSync(join(CHECKOUT, 'helm/weir/values.schema.json'), 'utf8'))];
 }
 

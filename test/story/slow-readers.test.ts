@@ -176,8 +176,11 @@ interface Dialect {
 
 const MAX_WINDOW = 0x7fff_ffff;
 const WINDOW_UNIT = 1_000;
-/** Kernels tell the other end of room in steps: of a sixteenth of their buffer, which grows with what is read at a time. */
-const SOCKET_UNIT = MIB;
+/**
+ * Kernels tell the other end of room in steps: of a sixteenth of their buffer, which grows to 32 MiB here with what is read at a
+ * time. So much a second is several such steps in `CLIENT_READ`: less could look like a client that reads nothing.
+ */
+const SOCKET_UNIT = 2 * MIB;
 
 /** Reads of the socket. */
 const ofSocket =
@@ -386,19 +389,20 @@ const ended = (gateway: LocalGateway) => gateway.counted('weir_readers_ended_tot
 
 describe.each(DIALECTS)('a client of %s that reads', (name, { unit, open }) => {
   test('half of min_read_rate is ended, and one that reads twice as much is not', async () => {
-    const front = await endlessly(`${unit}B/s`);
-    expect(await readAt(2 * unit, await open(front.gateway, '/a'), front)).toEqual([]);
-    expect(await readAt(unit / 2, await open(front.gateway, '/a'), front, UNTIL_ENDED)).toEqual(SLOW);
+    const lenient = await endlessly(`${unit / 2}B/s`);
+    expect(await readAt(unit, await open(lenient.gateway, '/a'), lenient)).toEqual([]);
+    const front = await endlessly(`${2 * unit}B/s`);
+    expect(await readAt(unit, await open(front.gateway, '/a'), front, UNTIL_ENDED)).toEqual(SLOW);
     // Calls have one route here.
     if (name.includes('gRPC')) return;
     // A route's own rate is what holds.
-    expect(await readAt(unit / 2, await open(front.gateway, '/off'), front)).toEqual([]);
-    expect(await readAt(2 * unit, await open(front.gateway, '/strict'), front, UNTIL_ENDED)).toEqual(SLOW);
+    expect(await readAt(unit, await open(front.gateway, '/off'), front)).toEqual([]);
+    expect(await readAt(unit, await open(lenient.gateway, '/strict'), lenient, UNTIL_ENDED)).toEqual(SLOW);
   });
 
-  test('half of it is not ended while there is no such rate, and one that reads nothing is', async () => {
+  test('something is not ended while there is no such rate, and one that reads nothing is', async () => {
     const front = await endlessly('off');
-    expect(await readAt(unit / 2, await open(front.gateway, '/a'), front)).toEqual([]);
+    expect(await readAt(unit, await open(front.gateway, '/a'), front)).toEqual([]);
     expect(await readAt(0, await open(front.gateway, '/a'), front, UNTIL_ENDED)).toEqual(SLOW);
   });
 });

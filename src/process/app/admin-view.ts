@@ -78,6 +78,10 @@ export function adminView(parts: ShownParts): AdminView {
         await reports.refresh('state');
         return sources.endpoints();
       },
+      async refused() {
+        await reports.refresh('state');
+        return observation.recent.callers.refused;
+      },
       pseudonymOf: (key: string) => observation.pseudonymOf(key),
       allKnow,
     },
