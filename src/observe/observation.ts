@@ -281,6 +281,8 @@ const STORE: MethodNames<core.StoreListener> = {
   caughtUp: true,
   shareFailed: true,
   subscribed: true,
+  rightsMissing: true,
+  taskFailed: true,
   beat: true,
 };
 
