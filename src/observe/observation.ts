@@ -117,7 +117,7 @@ export class Observation {
     const { callers, errors } = this.recent;
     const { accessLog, pseudonyms } = this.#logging;
     this.exchanges = join(EXCHANGE, [
-      ...[this.#exchangeMetrics, new FaultLog(log, clock), accessLog, errors],
+      ...[this.#exchangeMetrics, new FaultLog(log, clock), accessLog, callers, errors],
       ...(spans === null ? [] : [spans]),
     ]);
     this.connections = join(CONNECTIONS, [
