@@ -121,7 +121,7 @@ module.exports = {
     {
       name: 'one-file-knows-redis',
       comment:
-        'In process/runtime/, shared-store.ts alone knows Redis. The rest shares facts, claims and offences by interfaces (core/facts.ts).',
+        'In process/runtime/, shared-store.ts alone knows Redis. The rest shares facts, claims and offences by interfaces (core/process-part.ts, core/facts.ts).',
       severity: 'error',
       from: { path: '^src/process/runtime/', pathNot: '^src/process/runtime/shared-store\\.ts$' },
       to: { path: '^src/limits/redis/' },

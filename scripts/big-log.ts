@@ -4,7 +4,7 @@ import { createWriteStream } from 'node:fs';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type LimitsModel, loadLimits } from '../src/config/index.ts';
+import { type LimitsModel, readPart } from '../src/config/index.ts';
 import { LimitEngine } from '../src/offline/simulation/index.ts';
 
 // Replays an access log of a gigabyte, and says how long that takes and how much memory: `npm run test:big-log [LINES] [SVG]`.
@@ -80,7 +80,7 @@ const folder = await mkdtemp(join(tmpdir(), 'weir-big-log-'));
 try {
   const [log, limits] = [join(folder, 'weir.log'), join(folder, 'limits.yaml')];
   await writeFile(limits, RAN);
-  const ran = await loadLimits(limits, {});
+  const ran = await readPart('limits', limits, {});
   if (!ran.ok) throw new Error('the limits of the log have errors');
   await writeLog(log, ran.limits);
   await writeFile(limits, TRIED);

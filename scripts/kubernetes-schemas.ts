@@ -16,6 +16,7 @@ const KUBERNETES = 'kubernetes-validate==1.37.0';
 const VERSIONS = ['1.31', '1.37'];
 const ROOTS: Readonly<Record<string, string>> = {
   ConfigMap: 'core.v1',
+  DaemonSet: 'apps.v1',
   Deployment: 'apps.v1',
   HorizontalPodAutoscaler: 'autoscaling.v2',
   Ingress: 'networking.v1',

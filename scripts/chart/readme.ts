@@ -7,7 +7,7 @@ type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 const INTRODUCTION = `# Weir in Kubernetes
 
-The chart of [Weir](../../README.md): a Deployment with two Services (clients, and the platform) and two ConfigMaps, and on
+The chart of [Weir](../../README.md): a Deployment, or a DaemonSet, with two Services (clients, and the platform) and two ConfigMaps, and on
 request routes of the Gateway API, an Ingress, an autoscaler, monitors, alerts and a dashboard. It needs Kubernetes 1.31 or newer and
 Helm 3 or 4. [docs/kubernetes.md](../../docs/kubernetes.md) installs it in five minutes and says how to change, scale and watch it.
 
@@ -28,7 +28,9 @@ config:
 
 The files in [ci](ci) are further examples: [Redis](ci/redis-values.yaml), [gRPC](ci/grpc-values.yaml),
 [TLS](ci/tls-values.yaml), [TLS behind a Gateway](ci/tls-routes-values.yaml), [files and scaling of others](ci/existing-values.yaml),
-[as closed as possible](ci/restricted-values.yaml), [every value](ci/full-values.yaml).
+[as closed as possible](ci/restricted-values.yaml), [every value](ci/full-values.yaml). Those of [OpenShift](ci/openshift-values.yaml),
+[IPv6](ci/ipv6-values.yaml), [Istio](ci/istio-values.yaml), [Linkerd](ci/linkerd-values.yaml), [Argo CD](ci/argocd-values.yaml) and
+[arm64](ci/arm64-values.yaml) belong to [docs/kubernetes-platforms.md](../../docs/kubernetes-platforms.md).
 
 A value that is not listed here is refused, and so is a mistake in \`config\` or \`limits\`. This file is made from the definition
 of the values: \`npm run chart\`.

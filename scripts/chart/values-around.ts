@@ -7,6 +7,7 @@ import {
   kubernetesMap,
   labels,
   list,
+  namespace,
   objectName,
   texts,
   words,
@@ -43,6 +44,9 @@ const adminService = z
     port: port().default(9090).describe('Its port.'),
     labels: labels().describe('Its labels.'),
     annotations: texts().describe('Its annotations.'),
+    spec: kubernetesMap('core.v1.ServiceSpec').describe(
+      'Further fields of its spec, such as ipFamilyPolicy, or clusterIP: None.',
+    ),
   })
   .describe('The Service for the platform: metrics, health and status. Only inside the cluster.');
 
@@ -66,11 +70,19 @@ const hostname = () =>
     .regex(/^(\*\.)?[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/);
 const hostnames = () => list(hostname()).describe('The host names to serve. Empty: those of the Gateway.');
 
+const rules = () =>
+  anyMaps().describe(
+    'Its rules, instead of one of the values above. One without backendRefs leads to the gateway, unless it redirects.',
+  );
+
 const httpRoute = z
   .strictObject({
     enabled: flag(false).describe('Whether to create one.'),
     parentRefs: parentRefs(),
     hostnames: hostnames(),
+    matches: anyMaps().describe(
+      'The requests of its rule, such as [{ path: { type: PathPrefix, value: /v1 } }]. Empty: all.',
+    ),
     filters: anyMaps().describe('Filters of its rule.'),
     timeouts: z
       .partialRecord(z.enum(['request', 'backendRequest']), z.string().regex(/^([0-9]{1,5}(h|m|s|ms)){1,4}$/))
@@ -78,6 +90,7 @@ const httpRoute = z
       .describe(
         'Timeouts of its rule. Many Gateways cut requests off after a default; { request: 0s } turns that off for streams.',
       ),
+    rules: rules(),
     labels: labels().describe('Its labels.'),
     annotations: texts().describe('Its annotations.'),
   })
@@ -88,7 +101,11 @@ const grpcRoute = z
     enabled: flag(false).describe('Whether to create one.'),
     parentRefs: parentRefs(),
     hostnames: hostnames(),
+    matches: anyMaps().describe(
+      'The calls of its rule, such as [{ method: { service: service.v1.Interactions } }]. Empty: all.',
+    ),
     filters: anyMaps().describe('Filters of its rule.'),
+    rules: rules(),
     labels: labels().describe('Its labels.'),
     annotations: texts().describe('Its annotations.'),
   })
@@ -129,14 +146,25 @@ const backendTLSPolicy = z
     'A BackendTLSPolicy of the Gateway API: it makes the Gateway speak TLS to the ports of the Service that have it.',
   );
 
+const pathType = () => z.enum(['Prefix', 'ImplementationSpecific', 'Exact']);
+const ingressHost = z.strictObject({
+  host: hostname().optional(),
+  paths: z
+    .array(z.strictObject({ path: z.string().startsWith('/'), pathType: pathType().optional() }))
+    .min(1),
+});
+
 const ingress = z
   .strictObject({
     enabled: flag(false).describe('Whether to create one.'),
     className: objectName().describe('The class of the controller.'),
-    hosts: list(hostname()).describe('The host names to serve. Empty: every host.'),
-    path: words('/').describe('The path to serve, and everything below.'),
-    pathType: z
-      .enum(['Prefix', 'ImplementationSpecific', 'Exact'])
+    hosts: list(z.union([hostname(), ingressHost])).describe(
+      'The host names to serve, each a text or { host: api.example.com, paths: [{ path: /v1 }, { path: /callback, pathType: Exact }] }. Empty: every host.',
+    ),
+    path: words('/').describe(
+      'The path to serve, and everything below, of hosts without paths of their own.',
+    ),
+    pathType: pathType()
       .default('Prefix')
       .describe('How the controller reads it. Some need ImplementationSpecific.'),
     tls: list(z.strictObject({ secretName: z.string().min(1), hosts: list(hostname()) })).describe(
@@ -191,6 +219,11 @@ const thresholds = z
       'The share of sign-ins, refreshes, introspections and notices that may fail.',
     ),
     restrictions: more(20).describe('How many restrictions may begin within ten minutes.'),
+    refusals: share(0.1).describe(
+      'The share that limits, tokens or restrictions may refuse, if it is three times as much as in the last hours.',
+    ),
+    refusalsAfterReload: share(0.2).describe('The share that a new configuration may refuse in addition.'),
+    decisionsWithoutRedis: share(0.05).describe('The share of decisions that may be made without Redis.'),
     nearLimit: share(0.5).describe('The share of requests that may come close to a limit.'),
     eventLoopDelaySeconds: more(0.1).describe('How long work may wait in the event loop, on average.'),
     certificateDays: more(14).describe('When an expiring certificate is a warning.'),
@@ -210,6 +243,7 @@ export const observationValues = {
         .regex(/^([0-9]+(d|h|m|s|ms))+$/)
         .default('30s')
         .describe('Time between two scrapes.'),
+      namespace: namespace().describe('Its namespace. Empty: that of the other objects.'),
       labels: labels().describe('Its labels, by which Prometheus selects it.'),
       endpoint: anyMap().describe(
         'Further fields of its endpoint, such as tlsConfig or relabelings. They win over those of the chart.',
@@ -221,8 +255,34 @@ export const observationValues = {
       enabled: flag(false).describe(
         'Whether to create a PrometheusRule with the alerts of files/alerts.yaml.',
       ),
+      namespace: namespace().describe('Its namespace. Empty: that of the other objects.'),
       labels: labels().describe('Its labels, by which Prometheus selects it.'),
       thresholds,
+      ruleLabels: texts().describe('Labels of every alert, such as { team: edge }.'),
+      ruleAnnotations: texts().describe('Annotations of every alert.'),
+      rules: z
+        .record(
+          z.string(),
+          z.strictObject({
+            labels: texts(),
+            annotations: texts(),
+            for: z
+              .string()
+              .regex(/^([0-9]+(d|h|m|s|ms))+$/)
+              .optional(),
+          }),
+        )
+        .default({})
+        .describe(
+          'What single alerts have instead, by their names: { WeirNearLimits: { labels: { severity: info }, annotations: {}, for: 1h } }.',
+        ),
+      runbookUrl: z
+        .string()
+        .regex(/^(https?:\/\/.+)?$/)
+        .default('')
+        .describe(
+          'Where the documents of this version are, such as https://git.example.com/weir/blob/v0.1.0: each alert gets a runbook_url. Empty: none.',
+        ),
       disabled: list(z.string()).describe('The names of alerts to leave out, such as [WeirNearLimits].'),
       groups: anyMaps().describe(
         'Further groups of rules of your own, as Prometheus reads them. An alert with other words or another expression goes here, and its name into disabled.',
@@ -232,6 +292,7 @@ export const observationValues = {
   dashboard: z
     .strictObject({
       enabled: flag(false).describe('Whether to create a ConfigMap with the Grafana dashboard.'),
+      namespace: namespace().describe('Its namespace. Empty: that of the other objects.'),
       labels: labels({ grafana_dashboard: '1' }).describe(
         "Its labels, by which Grafana's sidecar selects it.",
       ),

@@ -55,5 +55,14 @@ export function objectName() {
   return z.string().max(253).regex(OBJECT_NAME).default('');
 }
 
+/** The name of a namespace, or no name. */
+export function namespace() {
+  return z
+    .string()
+    .max(63)
+    .regex(/^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$/)
+    .default('');
+}
+
 const LABEL_VALUE = /^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$/;
 const OBJECT_NAME = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$/;

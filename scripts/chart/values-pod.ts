@@ -32,6 +32,9 @@ export const podValues = {
     requests: { cpu: '500m', memory: '256Mi' },
     limits: { memory: '1Gi' },
   }).describe('What a pod requests and may use. A limit on CPU would add latency.'),
+  checkResources: kubernetesMap('core.v1.ResourceRequirements').describe(
+    'What the init container requests and may use that checks the configuration. Empty: as resources.',
+  ),
   heapPercent: z
     .int()
     .min(10)
@@ -50,12 +53,18 @@ export const podValues = {
   initContainers: kubernetesList('core.v1.Container').describe(
     'Additional init containers. They run before the one that checks the configuration.',
   ),
+  lifecycle: kubernetesMap('core.v1.Lifecycle').describe(
+    'What the kubelet does after the start of the gateway, and before SIGTERM.',
+  ),
   sidecars: kubernetesList('core.v1.Container').describe('Additional containers next to the gateway.'),
+  hostNetwork: flag(false).describe(
+    'Whether the pods use the network of their node, with its ports. The restricted profile and most NetworkPolicies do not apply then.',
+  ),
   hostAliases: kubernetesList('core.v1.HostAlias').describe('Additional names in /etc/hosts.'),
   dnsPolicy: z
     .enum(['', 'ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'])
     .default('')
-    .describe('How names are resolved. Empty: ClusterFirst.'),
+    .describe('How names are resolved. Empty: ClusterFirst, or ClusterFirstWithHostNet with hostNetwork.'),
   dnsConfig: kubernetesMap('core.v1.PodDNSConfig').describe('Name servers, search domains and options.'),
   runtimeClassName: objectName().describe('The runtime class of the pods.'),
   probes: z
@@ -78,18 +87,23 @@ export const podValues = {
     .describe('Left out: shutdown.delay + shutdown.drain + preStopSleepSeconds + 5.'),
   strategy: z
     .strictObject({
-      type: z.enum(['RollingUpdate', 'Recreate']).default('RollingUpdate').describe('Which of the two.'),
+      type: z
+        .enum(['RollingUpdate', 'Recreate', 'OnDelete'])
+        .default('RollingUpdate')
+        .describe('RollingUpdate, or Recreate for a Deployment and OnDelete for a DaemonSet.'),
       rollingUpdate: z
         .strictObject({
-          maxSurge: share(1).describe('How many pods more than replicas says may exist meanwhile.'),
+          maxSurge: share(1).describe(
+            'How many pods more than replicas says may exist meanwhile. In a DaemonSet, on how many nodes a second one.',
+          ),
           maxUnavailable: share(0).describe('How many fewer may be ready.'),
         })
         .describe('With RollingUpdate.'),
     })
-    .describe('How the Deployment replaces pods.'),
+    .describe('How the Deployment or DaemonSet replaces pods.'),
   minReadySeconds: wholeNumber(0, 0).describe('How long a new pod must be ready before it counts.'),
   revisionHistoryLimit: wholeNumber(0, 10).describe('How many old ReplicaSets are kept.'),
-  deploymentAnnotations: texts().describe('Annotations of the Deployment.'),
+  deploymentAnnotations: texts().describe('Annotations of the Deployment or DaemonSet.'),
   podDisruptionBudget: z
     .strictObject({
       enabled: flag(true).describe('Whether to create one.'),
@@ -107,17 +121,24 @@ export const podValues = {
       nodes: spread.describe('Over nodes.'),
     })
     .describe('Whether pods are spread: ScheduleAnyway if possible, DoNotSchedule always, or none.'),
+  topologySpreadConstraints: kubernetesList('core.v1.TopologySpreadConstraint').describe(
+    'Instead of topologySpread. The labelSelector left out: the pods of the gateway, those of one revision.',
+  ),
   nodeSelector: labels().describe('Labels of the nodes to run on.'),
   tolerations: kubernetesList('core.v1.Toleration').describe('Taints to tolerate.'),
   affinity: kubernetesMap('core.v1.Affinity').describe('Affinity of the pods.'),
   priorityClassName: objectName().describe('The priority class of the pods.'),
+  schedulerName: objectName().describe('What places the pods. Empty: the default scheduler.'),
   serviceAccount: z
     .strictObject({
-      create: flag(true).describe('Whether to create one, without rights and without a token.'),
+      create: flag(true).describe('Whether to create one, without rights.'),
       name: objectName().describe("Its name. Empty: the objects' name, or default if none is created."),
       annotations: texts().describe('Its annotations.'),
+      automountServiceAccountToken: flag(false).describe(
+        'Whether the pods get its token. The gateway needs none; a sidecar may.',
+      ),
     })
-    .describe('The account of the pods. No token is mounted: the gateway does not talk to Kubernetes.'),
+    .describe('The account of the pods. The gateway does not talk to Kubernetes.'),
   podSecurityContext: kubernetesMap('core.v1.PodSecurityContext', {
     runAsNonRoot: true,
     runAsUser: 65532,

@@ -7,6 +7,7 @@ import {
   kubernetesMap,
   list,
   MOST,
+  namespace,
   objectName,
   wholeNumber,
   words,
@@ -65,7 +66,7 @@ const secret = z.strictObject({
 const existingConfigMaps = z
   .strictObject({
     gateway: objectName().describe(
-      'Has the key gateway.yaml, with "limits: limits.yaml" and "listen.admin: 0.0.0.0:9090". config then only says what the chart has to know of it: listen, shutdown and store.',
+      'Has the key gateway.yaml, with limits: limits.yaml and listen: { admin: "[::]:9090" }. config then only says what the chart has to know of it: listen, shutdown and store.',
     ),
     limits: objectName().describe('Has the key limits.yaml, in place of the value limits.'),
   })
@@ -76,9 +77,15 @@ const autoscaling = z
     enabled: flag(false).describe('Whether a HorizontalPodAutoscaler sets the number of pods.'),
     minReplicas: wholeNumber(1, 2).describe('Fewest pods.'),
     maxReplicas: wholeNumber(1, 10).describe('Most pods.'),
-    cpuPercent: wholeNumber(1, 70).describe(
-      'Average use of the requested CPU to hold, in percent. A pod is one Node.js process.',
-    ),
+    cpuPercent: z
+      .int()
+      .min(1)
+      .max(MOST)
+      .nullable()
+      .default(70)
+      .describe(
+        'Average use of the requested CPU to hold, in percent, of all containers of a pod together. null: none, where other metrics say it.',
+      ),
     requestsInFlight: z
       .int()
       .min(1)
@@ -109,12 +116,7 @@ export const valuesSchema = z.strictObject({
   fullnameOverride: partOfNames().describe(
     "The objects' name. Empty: the name of the release, with the chart's.",
   ),
-  namespaceOverride: z
-    .string()
-    .max(63)
-    .regex(/^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$/)
-    .default('')
-    .describe("The objects' namespace. Empty: that of the release."),
+  namespaceOverride: namespace().describe("The objects' namespace. Empty: that of the release."),
   config: anyMap().describe(
     'gateway.yaml as a map, with the keys of config/gateway.yaml. Checked by its JSON Schema.',
   ),
@@ -130,6 +132,12 @@ export const valuesSchema = z.strictObject({
     .default({})
     .describe(
       'Existing Secrets as files: oidc: { secretName: weir-oidc } mounts each key of weir-oidc as a file in /run/secrets/oidc.',
+    ),
+  kind: z
+    .enum(['Deployment', 'DaemonSet'])
+    .default('Deployment')
+    .describe(
+      'What keeps the pods: a Deployment, or a DaemonSet with a pod on each node. That has no replicas, autoscaling, topologySpread nor podDisruptionBudget.',
     ),
   replicas: z
     .int()

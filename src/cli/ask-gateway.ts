@@ -3,13 +3,13 @@ import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { formatHostPort, type HostPort, readAdmin } from '../config/index.ts';
+import { formatDiagnostic, formatHostPort, type HostPort, readPart } from '../config/index.ts';
 import { errorText } from '../core/index.ts';
 import type { CallerOnCommandLine } from './caller-options.ts';
 
 const TIMEOUT_MS = 3_000;
-/** The address used for a gateway that listens on all addresses of the machine. */
-const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+/** The address used for a gateway that listens on all addresses of the machine: `::` are those of IPv4, too. */
+const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '127.0.0.1' };
 
 interface AdminReply {
   readonly status: number;
@@ -32,13 +32,14 @@ export async function askAdmin(
   path: string,
   token: string | null = null,
 ): Promise<Asked> {
-  const admin = await readAdmin(file, env);
-  if (admin.kind === 'unknown') return { ok: false, message: admin.message };
-  if (admin.kind === 'off')
+  const read = await readPart('admin listener', file, env);
+  if (!read.ok) return { ok: false, message: read.diagnostics.map(formatDiagnostic).join('\n') };
+  const { admin } = read;
+  if (admin === null)
     return { ok: false, message: `listen.admin of ${file} is off: there is nothing to ask` };
   const address = { ...admin.address, host: LOOPBACK[admin.address.host] ?? admin.address.host };
   try {
-    return { ok: true, reply: await ask(address, admin.tls, path, token) };
+    return { ok: true, reply: await ask(address, admin.tls !== undefined, path, token) };
   } catch (error) {
     const place = `${formatHostPort(address)} (listen.admin of ${file})`;
     return { ok: false, message: `no response from ${place}: ${errorText(error)}` };

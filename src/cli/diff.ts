@@ -1,5 +1,5 @@
-import type { Change, Loaded } from '../config/index.ts';
-import { changesOf, changesOfLimits, isStricter, loadGatewayOrLimits } from '../config/index.ts';
+import type { Change, PartRead } from '../config/index.ts';
+import { changesOf, changesOfLimits, isStricter, readPart } from '../config/index.ts';
 import { oneOf, readArguments } from './arguments.ts';
 import { type Command, ExitCode, UsageError } from './command.ts';
 import { asJson, reportErrors } from './output.ts';
@@ -24,13 +24,13 @@ Exit code: 0 nothing gets stricter for anyone, 1 something does, 64 wrong comman
     const { values, positionals } = readArguments(args, options, ['OLD', 'NEW']);
     const format = oneOf('--format', values.format, ['text', 'json']);
     const [before = '', now = ''] = positionals;
-    const old = await loadGatewayOrLimits(before, terminal.env);
-    const latest = await loadGatewayOrLimits(now, terminal.env);
+    const old = await readPart('outline', before, terminal.env);
+    const latest = await readPart('outline', now, terminal.env);
     const changes = compare(latest, old, { now, before });
     if (changes === null)
       return reportErrors(
         terminal,
-        [old, latest].flatMap(each => (each.kind === 'invalid' ? each.diagnostics : [])),
+        [old, latest].flatMap(each => (each.ok ? [] : each.diagnostics)),
       );
     const stricter = isStricter(changes);
     if (format === 'json') terminal.out(asJson({ stricter, changes }));
@@ -41,15 +41,14 @@ Exit code: 0 nothing gets stricter for anyone, 1 something does, 64 wrong comman
 
 /** The changes for callers; `null` if one of the two has errors. */
 function compare(
-  now: Loaded,
-  before: Loaded,
+  now: PartRead<'outline'>,
+  before: PartRead<'outline'>,
   names: { readonly now: string; readonly before: string },
 ): Change[] | null {
-  if (now.kind === 'invalid' || before.kind === 'invalid') return null;
-  if (now.kind === 'limits' && before.kind === 'limits') return changesOfLimits(now.limits, before.limits);
-  if (now.kind === 'configuration' && before.kind === 'configuration')
-    return changesOf(now.config.snapshot.outline, before.config.snapshot.outline);
-  const [limits, whole] = now.kind === 'limits' ? [names.now, names.before] : [names.before, names.now];
+  if (!now.ok || !before.ok) return null;
+  if (now.whole === null && before.whole === null) return changesOfLimits(now.limits, before.limits);
+  if (now.whole !== null && before.whole !== null) return changesOf(now.whole, before.whole);
+  const [limits, whole] = now.whole === null ? [names.now, names.before] : [names.before, names.now];
   throw new UsageError(
     `${limits} has limits only and ${whole} is a whole configuration: compare two files of the same kind`,
   );

@@ -1,12 +1,12 @@
 import { stat } from 'node:fs/promises';
-import { loadLimits } from '../config/index.ts';
+import { type PartRead, readPart } from '../config/index.ts';
 import { systemClock } from '../core/index.ts';
 import { type LogReport, type ReadCounts, ReplayError } from '../offline/simulation/index.ts';
 import { type CommandOutput, ExitCode } from './command.ts';
 import { formatCount } from './log-report.ts';
 import { reportErrors } from './output.ts';
 
-type LoadedLimits = Extract<Awaited<ReturnType<typeof loadLimits>>, { readonly ok: true }>;
+type LoadedLimits = Extract<PartRead<'limits'>, { readonly ok: true }>;
 
 /** The files on the command line. */
 interface LogsAsked {
@@ -22,7 +22,7 @@ export async function readLogs<Read>(
   read: (limits: LoadedLimits['limits'], onProgress: (counts: ReadCounts) => void) => Promise<Read>,
   report: (found: Read, loaded: LoadedLimits) => Promise<number>,
 ): Promise<number> {
-  const loaded = await loadLimits(limitsFile, terminal.env);
+  const loaded = await readPart('limits', limitsFile, terminal.env);
   if (!loaded.ok) return reportErrors(terminal, loaded.diagnostics);
   const progress = new Progress(await sizeOf(logs));
   try {

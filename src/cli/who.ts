@@ -1,5 +1,5 @@
-import type { CallerClaims, CallersResult } from '../config/index.ts';
-import { groupName, readCallers, readKeying } from '../config/index.ts';
+import type { CallerClaims, PartRead } from '../config/index.ts';
+import { groupName, readPart } from '../config/index.ts';
 import { pseudonymOf } from '../observe/index.ts';
 import { type AddressKeying, addressKey, isEmbedded } from '../wire/http/index.ts';
 import { CONFIG_HELP, configFile, configOption, oneOf, readArguments } from './arguments.ts';
@@ -66,7 +66,7 @@ Exit code: 0 printed, 1 no pseudonym can be computed, 64 wrong command line, 78 
         'say who: --client AZP --subject SUB, --claim NAME=VALUE, --group VALUE or --address IP',
       );
     const file = await configFile(positionals[0], values.config);
-    const callers = await readCallers(file, terminal.env);
+    const callers = await readPart('callers', file, terminal.env);
     if (callers.ok) {
       const keyOf = (classes: readonly CallerClaims[]) =>
         group === undefined
@@ -80,7 +80,7 @@ Exit code: 0 printed, 1 no pseudonym can be computed, 64 wrong command line, 78 
 
 function print(
   file: string,
-  { classes, pseudonymKey }: Extract<CallersResult, { readonly ok: true }>,
+  { classes, pseudonymKey }: Extract<PartRead<'callers'>, { readonly ok: true }>,
   keyOf: (classes: readonly CallerClaims[]) => string,
   terminal: CommandOutput,
 ): number {
@@ -109,7 +109,7 @@ async function printAddress(
 ): Promise<number> {
   const isNamed = word !== undefined || option !== undefined;
   const file = isNamed ? await configFile(word, option) : await configFile(word, option).catch(() => null);
-  const read = file === null ? null : await readKeying(file, terminal.env);
+  const read = file === null ? null : await readPart('keying', file, terminal.env);
   if (isNamed && read?.ok === false) return reportErrors(terminal, read.diagnostics);
   terminal.out(describeAddress(address, read?.ok === true ? read.keying : null));
   return ExitCode.ok;

@@ -5,7 +5,7 @@ export { LimitsText, type QuotaChange } from './edit/index.ts';
 export type { ConfigBytes, Diagnostic, FilePlace, Severity } from './file/index.ts';
 export { didYouMean, filesIn, formatDiagnostic } from './file/index.ts';
 export { loadLimitTest } from './limit-test-files.ts';
-export * from './load.ts';
+export { type LoadedConfig, type LoadResult, loadConfig } from './load.ts';
 export * from './model/index.ts';
 export {
   describeAnswer,
@@ -15,6 +15,32 @@ export {
   locationFor,
   MIN_BODY_RATE,
 } from './policies/index.ts';
+export { type PartName, type PartRead, readPart } from './read-part.ts';
 export * from './reload/index.ts';
 export type { ExpectedOutcome, JsonSchema, TestedRequest } from './schema/index.ts';
 export { gatewayJsonSchema, limitsJsonSchema, testJsonSchema } from './schema/index.ts';
+export type {
+  AdminListenerModel,
+  CapCost,
+  CapsModel,
+  Http2Model,
+  ListenerModel,
+  ListenModel,
+  MemoryModel,
+  RedirectModel,
+  StateModel,
+  StoreModel,
+  TimeoutsModel,
+  WorkersModel,
+} from './settings/index.ts';
+export {
+  areWorkersShown,
+  CAP_COSTS,
+  exceedsMemory,
+  fixedPartOfStore,
+  fullBytes,
+  memoryInWords,
+  processBytes,
+  roomForCaps,
+  workersInWords,
+} from './settings/index.ts';

@@ -1,17 +1,17 @@
 import { dirname, isAbsolute, join } from 'node:path';
+import type { Machine } from '../core/index.ts';
 import { checkLimits, crossCheck } from './check/index.ts';
 import type { ReadLimits } from './compile/index.ts';
-import { compileGateway, readLimits, readLimitsAlone, withoutSecrets } from './compile/index.ts';
-import type { Diagnostic, Environment, Path } from './file/index.ts';
+import { compileGateway, readLimits, readLimitsAlone } from './compile/index.ts';
+import type { Diagnostic, Environment, Path, Read } from './file/index.ts';
 import { asMap, ConfigFile, KeyPlaces, Readings } from './file/index.ts';
-import { errorsBesideSecrets, errorsOf, holdsLimits } from './load.ts';
+import { errorsBesideSecrets, errorsOf, holdsLimits, readGateway } from './load.ts';
 import type { Snapshot } from './model/index.ts';
 import * as schema from './schema/index.ts';
+import { type GatewayConfig, gatewaySchema, withoutSecrets } from './settings/index.ts';
 
 /** A configuration for `weir test`. */
-type ConfigUnderTest =
-  | { readonly ok: true; readonly snapshot: Snapshot }
-  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
+type ConfigUnderTest = Read<{ readonly snapshot: Snapshot }>;
 
 /**
  * Reads the parts of a gateway.yaml that requests depend on: no certificates, Redis or secrets, which the machine that runs tests
@@ -24,11 +24,8 @@ async function loadGatewayUnderTest(
   limitsPath: string | null,
   env: Environment,
 ): Promise<ConfigUnderTest> {
-  const file = await ConfigFile.read(path, env, new Readings(), schema.gatewaySecrecy);
-  if (holdsLimits(file.value)) file.add([], 'this is a limits file: name it under "limits"');
-  const gateway = holdsLimits(file.value)
-    ? undefined
-    : schema.validate(file, schema.gatewaySchema, schema.gatewayJsonSchema);
+  const { file, isLimits } = await readGateway(path, env, new Readings(), 'name it under "limits"');
+  const gateway = isLimits ? undefined : schema.validate(file, gatewaySchema, schema.gatewayJsonSchema);
   crossCheck(file);
   const { limits, files } =
     limitsPath === null ? await readLimits(file, env) : await readLimitsAlone(limitsPath, env);
@@ -69,9 +66,9 @@ function classesIn({ global, buckets }: schema.LimitsConfig): readonly string[] 
 const MAX_CLASSES = 8;
 
 /** @param classes those that tokens name in the claim `class` */
-function standInGateway(grpcServices: Iterable<string>, classes: readonly string[]): schema.GatewayConfig {
+function standInGateway(grpcServices: Iterable<string>, classes: readonly string[]): GatewayConfig {
   const calls = Array.from(grpcServices, service => ({ grpc: `${service}/*`, upstream: 'calls' }));
-  return schema.gatewaySchema.parse({
+  return gatewaySchema.parse({
     identity_provider: {
       issuer: 'https://id.invalid',
       client_id: 'gateway',
@@ -94,13 +91,12 @@ function standInGateway(grpcServices: Iterable<string>, classes: readonly string
   });
 }
 
-function compile(gateway: schema.GatewayConfig, limits: schema.LimitsConfig): Snapshot {
+function compile(gateway: GatewayConfig, limits: schema.LimitsConfig): Snapshot {
   const sources = {
     gateway,
     limits,
-    ...withoutSecrets(gateway, () => ({ kind: 'none' })),
-    workers: { count: 1, why: null },
-    usableBytes: Number.POSITIVE_INFINITY,
+    secrets: withoutSecrets(withoutClients(gateway)),
+    machine: ANY_MACHINE,
     // Tests neither explain nor compare.
     settings: new Map(),
     effective: new schema.EffectiveConfig({}),
@@ -111,23 +107,36 @@ function compile(gateway: schema.GatewayConfig, limits: schema.LimitsConfig): Sn
   return compileGateway(sources, 1);
 }
 
+/** No test asks a provider, so the gateway authenticates at none. */
+function withoutClients({ identity_provider: one, identity_providers: several, ...others }: GatewayConfig) {
+  const none = { client_authentication: 'none' } as const;
+  return {
+    ...others,
+    identity_provider: one && { ...one, ...none },
+    identity_providers: several?.map(each => ({ ...each, ...none })),
+  };
+}
+
+/** One thread serves every test, and no cap is too large for it. */
+const ANY_MACHINE: Machine = {
+  ...{ processors: 1, sharesPorts: true, processorLimit: 1 },
+  ...{ memoryBytes: Infinity, memoryLimitBytes: Infinity, heapLimitBytes: Infinity },
+};
+
 function errorsIn(files: ReadLimits['files']): Diagnostic[] {
   return files?.files.flatMap(errorsOf) ?? [];
 }
 
-type LoadedLimitTest =
-  | {
-      readonly ok: true;
-      readonly tests: schema.TestConfig['tests'];
-      /** The configuration under test. */
-      readonly snapshot: Snapshot;
-      /** Makes a diagnostic about the value at this path. */
-      errorAt(path: Path, message: string): Diagnostic;
-    }
-  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
+interface LimitTest {
+  readonly tests: schema.TestConfig['tests'];
+  /** The configuration under test. */
+  readonly snapshot: Snapshot;
+  /** Makes a diagnostic about the value at this path. */
+  errorAt(path: Path, message: string): Diagnostic;
+}
 
 /** Reads a `weir test` file and the configuration that it names. */
-export async function loadLimitTest(path: string, env: Environment): Promise<LoadedLimitTest> {
+export async function loadLimitTest(path: string, env: Environment): Promise<Read<LimitTest>> {
   const file = await ConfigFile.read(path, env, new Readings(), schema.testSecrecy);
   if (holdsLimits(file.value)) {
     file.add([], 'this is a limits file: name a file of tests, which may name this one under "limits"');

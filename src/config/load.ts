@@ -1,34 +1,13 @@
-import { join } from 'node:path';
-import { z } from 'zod';
-import {
-  type Clock,
-  type Files,
-  type Machine,
-  readMachine,
-  thisMachine,
-  usableMemory,
-} from '../core/index.ts';
-import type { RoutePattern } from '../gateway/routing/index.ts';
+import { type Clock, type Files, type Machine, readMachine, thisMachine } from '../core/index.ts';
 import { mostLimits } from '../limits/index.ts';
-import type { AddressKeying } from '../wire/http/index.ts';
 import { checkLimits, crossCheck, secretsIn } from './check/index.ts';
 import { settingsOf } from './compare/index.ts';
 import * as compile from './compile/index.ts';
 import type { ConfigBytes, Diagnostic, Environment, FilePlace } from './file/index.ts';
-import {
-  asMap,
-  ConfigContents,
-  ConfigFile,
-  formatDiagnostic,
-  KeyPlaces,
-  Readings,
-  withLeanHeap,
-} from './file/index.ts';
-import { everyLimit, type HostPort, type LimitsModel, type Snapshot } from './model/index.ts';
-import { fillAnsweredRoutes } from './policies/index.ts';
+import { asMap, ConfigContents, ConfigFile, KeyPlaces, Readings, withLeanHeap } from './file/index.ts';
+import { everyLimit, type Snapshot } from './model/index.ts';
 import * as schemas from './schema/index.ts';
-
-const NAME_THE_GATEWAY = 'this is a limits file: name the gateway.yaml that refers to it under "limits"';
+import * as settings from './settings/index.ts';
 
 interface LoadOptions {
   /** The variables that `${NAME}` in the files refers to. */
@@ -88,7 +67,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   const read = await readSources(path, options, contents);
   read.readings.release();
   if (!read.ok) return read;
-  const { sources, readings, machine } = read;
+  const { sources, readings } = read;
   const snapshot = compile.compileGateway(sources, options.generation);
   const tooMany = tooManyLimits(snapshot, options.limitKeys);
   if (tooMany !== null) return invalid([...read.diagnostics, tooMany], readings);
@@ -100,7 +79,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
     files: sources.files,
     readings,
     contents,
-    machine,
+    machine: sources.machine,
     warnings: diagnostics.filter(({ severity }) => severity === 'warning'),
     hints: diagnostics.filter(({ severity }) => severity === 'hint'),
   };
@@ -109,10 +88,9 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
 /** The sources without errors. */
 interface SoundSources {
   readonly ok: true;
-  readonly sources: Parameters<typeof compile.compileGateway>[0];
+  readonly sources: compile.Sources;
   readonly readings: Readings;
   readonly diagnostics: readonly Diagnostic[];
-  readonly machine: Machine;
   readonly writtenCaps: ReturnType<typeof compile.writtenCaps>;
 }
 
@@ -122,18 +100,14 @@ async function readSources(
   contents: ConfigContents,
 ): Promise<SoundSources | Extract<LoadResult, { ok: false }>> {
   const readings = new Readings(options.files, contents);
-  const file = await ConfigFile.read(path, options.env, readings, schemas.gatewaySecrecy);
-  if (holdsLimits(file.value)) {
-    file.add([], NAME_THE_GATEWAY);
-    return { ok: false, diagnostics: file.diagnostics, readings };
-  }
+  const { file, isLimits } = await readGateway(path, options.env, readings);
+  if (isLimits) return { ok: false, diagnostics: file.diagnostics, readings };
   const { machine = await readMachine(options.files ?? thisMachine.files) } = options;
-  fillAnsweredRoutes(file);
-  compile.fillMemoryDefaults(file, machine);
-  const gateway = schemas.validate(file, schemas.gatewaySchema, schemas.gatewayJsonSchema);
+  settings.fillDefaults(file, machine);
+  const gateway = schemas.validate(file, settings.gatewaySchema, schemas.gatewayJsonSchema);
   crossCheck(file);
   const { clock = thisMachine.clock } = options;
-  const secrets = await compile.readSecrets(file, clock);
+  const secrets = await settings.readSecrets(file, clock);
   const { limits, files: limitsFiles } = await compile.readLimits(file, options.env);
   if (limitsFiles !== null) checkLimits(limitsFiles, file);
   const names = [file, ...(limitsFiles?.files ?? [])].map(({ name }) => name);
@@ -146,24 +120,18 @@ async function readSources(
   ];
   const isSound = errors.length === 0 && limitsFiles?.hasErrors !== true;
   if (gateway === undefined || limits === undefined || !isSound) return invalid(diagnostics, readings);
-  const read = mayLackSecrets
-    ? compile.withoutSecrets(gateway, compile.authenticationWithoutSecrets)
-    : secrets;
-  if (read.store === null) return invalid(diagnostics, readings);
   const sources = {
     gateway,
     limits,
-    ...read,
-    store: read.store,
-    workers: compile.countWorkers(gateway.workers, machine),
-    usableBytes: usableMemory(machine),
+    secrets: mayLackSecrets ? settings.withoutSecrets(gateway) : secrets,
+    machine,
     settings: settingsOf(file, gateway),
     effective: schemas.EffectiveConfig.of(file, limitsFiles),
     places: { routes: routePlaces(file, gateway.routes.length), limits: new KeyPlaces(limitsFiles) },
     hash: readings.hash,
     files: names,
   };
-  return { ok: true, sources, readings, diagnostics, machine, writtenCaps: compile.writtenCaps(file) };
+  return { ok: true, sources, readings, diagnostics, writtenCaps: compile.writtenCaps(file) };
 }
 
 /**
@@ -198,74 +166,28 @@ function routePlaces(file: ConfigFile, count: number): FilePlace[] {
   return Array.from({ length: count }, (_, index) => ({ file: file.name, line: lineOf(index) }));
 }
 
-/** Limits read without their gateway.yaml. */
-export type LimitsResult =
-  | {
-      readonly ok: true;
-      readonly limits: LimitsModel;
-      /** The patterns of the lines of `routes:`, in file order. */
-      readonly patterns: readonly RoutePattern[];
-      /** Warnings and hints. */
-      readonly diagnostics: readonly Diagnostic[];
-    }
-  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
-
-/** Reads, checks and compiles limits.yaml, or a folder of such files. Does not check whether it fits a gateway.yaml. */
-export async function loadLimits(path: string, env: Environment): Promise<LimitsResult> {
-  const { limits, files } = await compile.readLimitsAlone(path, env);
-  const diagnostics = checkedAlone(files);
-  if (limits === undefined || files === null || files.hasErrors) return { ok: false, diagnostics };
-  const { model, routes } = compile.compileLimits(limits);
-  return { ok: true, limits: model, patterns: routes.map(({ pattern }) => pattern), diagnostics };
-}
-
-/** The content of a file or folder named on the command line. */
-export type Loaded =
-  | { readonly kind: 'configuration'; readonly file: string; readonly config: LoadedConfig }
-  | { readonly kind: 'limits'; readonly limits: schemas.LimitsConfig }
-  | { readonly kind: 'invalid'; readonly diagnostics: readonly Diagnostic[] };
-
 /**
- * Reads a gateway.yaml with the files it names, or limits on their own: a limits.yaml, or a folder of them. For a folder with a
- * gateway.yaml, reads that file. Secrets and certificates may be missing, because comparing configurations needs none.
+ * Reads a file as gateway.yaml. Adds an error if it is a limits.yaml.
+ *
+ * @param instead says what to name in its place
  */
-export async function loadGatewayOrLimits(path: string, env: Environment): Promise<Loaded> {
-  const { stat } = thisMachine.files;
-  const found = await stat(path).catch(() => null);
-  if (found?.isDirectory() !== true) return loadFile(path, env);
-  const inside = join(path, 'gateway.yaml');
-  const gateway = await stat(inside).catch(() => null);
-  return gateway !== null ? loadFile(inside, env) : checked(await compile.readLimitsAlone(path, env));
-}
-
-async function loadFile(path: string, env: Environment): Promise<Loaded> {
-  // Read once: it may be a pipe, such as <(git show HEAD:limits.yaml).
-  const file = await ConfigFile.read(path, env, new Readings(), schemas.limitsSecrecy);
-  if (file.value === undefined && file.hasErrors) return { kind: 'invalid', diagnostics: file.diagnostics };
-  if (holdsLimits(file.value)) return checked(compile.readLimitsIn([file]));
-  const config = await loadConfig(path, { env, generation: 1, mayLackSecrets: true });
-  return config.ok
-    ? { kind: 'configuration', file: path, config }
-    : { kind: 'invalid', diagnostics: config.diagnostics };
-}
-
-/** Checks limits without their gateway.yaml, and returns the findings. */
-function checkedAlone(files: compile.ReadLimits['files']): Diagnostic[] {
-  if (files !== null) checkLimits(files, null);
-  return files?.files.flatMap(({ diagnostics }) => diagnostics) ?? [];
-}
-
-function checked({ limits, files }: compile.ReadLimits): Loaded {
-  const diagnostics = checkedAlone(files);
-  if (limits !== undefined && files?.hasErrors === false) return { kind: 'limits', limits };
-  return { kind: 'invalid', diagnostics: diagnostics.filter(({ severity }) => severity === 'error') };
+export async function readGateway(
+  path: string,
+  env: Environment,
+  readings = new Readings(),
+  instead = 'name the gateway.yaml that refers to it under "limits"',
+) {
+  const file = await ConfigFile.read(path, env, readings, settings.gatewaySecrecy);
+  const isLimits = holdsLimits(file.value);
+  if (isLimits) file.add([], `this is a limits file: ${instead}`);
+  return { file, isLimits };
 }
 
 /** Whether a file is limits.yaml and not gateway.yaml: it has only keys of limits.yaml, not just the common "routes". */
 export function holdsLimits(value: unknown): boolean {
   const keys = Object.keys(asMap(value));
   const isOfLimits = (key: string) => Object.hasOwn(schemas.limitsSchema.shape, key);
-  return keys.every(isOfLimits) && keys.some(key => !Object.hasOwn(schemas.gatewaySchema.shape, key));
+  return keys.every(isOfLimits) && keys.some(key => !Object.hasOwn(settings.gatewaySchema.shape, key));
 }
 
 /** The errors of a gateway.yaml, except those about missing secrets: an unset variable, or a missing or wrong file. */
@@ -281,83 +203,4 @@ export function errorsBesideSecrets(file: ConfigFile): Diagnostic[] {
 
 export function errorsOf({ diagnostics }: ConfigFile): Diagnostic[] {
   return diagnostics.filter(({ severity }) => severity === 'error');
-}
-
-/** The admin listener's address in a configuration. */
-export type AdminPlace =
-  | { readonly kind: 'listens'; readonly address: HostPort; readonly tls: boolean }
-  | { readonly kind: 'off' }
-  /** `message` describes the problems with the file, one per line. */
-  | { readonly kind: 'unknown'; readonly message: string };
-
-/**
- * Reads only `listen.admin`: mistakes elsewhere in the file, which a running gateway has not applied, do not matter. Never throws
- * because of a file's content.
- */
-export async function readAdmin(path: string, env: Environment): Promise<AdminPlace> {
-  const file = await ConfigFile.read(path, env, new Readings(), schemas.gatewaySecrecy);
-  if (file.value === undefined && !file.has(['listen', 'admin']) && file.hasErrors)
-    return { kind: 'unknown', message: file.diagnostics.map(formatDiagnostic).join('\n') };
-  if (holdsLimits(file.value))
-    return {
-      kind: 'unknown',
-      message: `${path}: this is a limits file: name the gateway.yaml that refers to it`,
-    };
-  const admin = schemas.listenSchema.shape.admin.safeParse(file.valueAt(['listen', 'admin']));
-  if (!admin.success) return { kind: 'unknown', message: `${path}: listen.admin is not an address` };
-  if (admin.data === null) return { kind: 'off' };
-  return { kind: 'listens', address: admin.data.address, tls: admin.data.tls !== undefined };
-}
-
-/** How callers are identified, and named in the log. */
-export type CallersResult =
-  | {
-      readonly ok: true;
-      /** The claims that identify callers; empty if all callers are addresses. */
-      readonly classes: readonly compile.CallerClaims[];
-      /** The key for pseudonyms; `null` if each process makes its own. */
-      readonly pseudonymKey: Buffer | null;
-    }
-  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
-
-const { principal, bots } = schemas.accessTokensSchema.shape;
-const { name, issuer } = schemas.providerEntrySchema.shape;
-const schema = z.object({
-  access_tokens: z.object({ principal, bots }).optional(),
-  identity_providers: z.array(z.object({ name, issuer, principal, bots })).optional(),
-  log: z.object({ pseudonym_key_file: schemas.logSchema.unwrap().shape.pseudonym_key_file }).prefault({}),
-});
-const KEY_FILE = ['log', 'pseudonym_key_file'];
-
-/**
- * Reads only how callers are named: someone who searches the log needs neither the gateway's secrets nor the variables that
- * contain them. Never throws because of a file's content.
- */
-export async function readCallers(path: string, env: Environment): Promise<CallersResult> {
-  const file = await ConfigFile.read(path, env, new Readings(), schemas.gatewaySecrecy);
-  if (holdsLimits(file.value)) file.add([], NAME_THE_GATEWAY);
-  const config = holdsLimits(file.value)
-    ? undefined
-    : schemas.validate(file, schema, schemas.gatewayJsonSchema);
-  const pseudonymKey = await compile.readPseudonymKey(file);
-  const isKeyMissing = pseudonymKey === null && file.has(KEY_FILE);
-  if (config === undefined || isKeyMissing) return { ok: false, diagnostics: file.diagnostics };
-  return { ok: true, classes: compile.claimsOf(config), pseudonymKey };
-}
-
-/** Which addresses count as one, or why it is unknown. */
-export type KeyingResult =
-  | { readonly ok: true; readonly keying: AddressKeying }
-  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
-
-/** Reads `ipv6_prefix` and `nat64_prefixes` of the limits that a gateway.yaml names. Never throws because of a file's content. */
-export async function readKeying(path: string, env: Environment): Promise<KeyingResult> {
-  const file = await ConfigFile.read(path, env, new Readings(), schemas.gatewaySecrecy);
-  if (holdsLimits(file.value)) file.add([], NAME_THE_GATEWAY);
-  if (file.value === undefined || holdsLimits(file.value))
-    return { ok: false, diagnostics: file.diagnostics };
-  const { limits, files } = await compile.readLimits(file, env);
-  if (limits !== undefined) return { ok: true, keying: compile.keyingOf(limits) };
-  const diagnostics = [file, ...(files?.files ?? [])].flatMap(each => each.diagnostics);
-  return { ok: false, diagnostics };
 }

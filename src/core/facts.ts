@@ -1,6 +1,6 @@
 /** Something that all gateways of a service should know, such as that a client is restricted. */
 export interface Fact {
-  /** `topic:name`. The name contains no secret and identifies no client. */
+  /** Contains no secret and identifies no client. Beyond the process it is `topic:name`. */
   readonly name: string;
   /** A whole number, 0 or more. Of two values of one name the larger wins; of equal ones, the one that lasts longer. */
   readonly value: number;
@@ -17,25 +17,24 @@ export interface FactSubject {
   readonly untilMs?: number;
 }
 
-/** Holds what this gateway knows about one topic. */
-export interface FactTopic {
-  /** Whether its facts are shared only among the threads of this process. Default false. */
-  readonly isOfProcess?: boolean;
-  /** Applies a fact, possibly one that this gateway posted. `name` is without the topic. */
-  learn(fact: Fact): void;
-  /** Yields all known facts with their full names, to post them again if they were lost. */
-  everything(): Iterable<Fact>;
+/** Holds what one thread knows about one topic. */
+export interface Holder<Item> {
+  /** Applies what another one posted; it may have come from here. */
+  learn(item: Item): void;
+  /** Yields what holds now: for those that start later, or have lost it. */
+  everything(): Iterable<Item>;
 }
 
 /**
- * Shares facts between gateways by any means. Each gateway learns what any of them posts, in no particular order; one that starts
- * later learns everything still valid. Nothing waits for it.
+ * Carries facts beyond this process by any means: to other gateways, or past a restart. Each gateway learns what any of them
+ * posts, in no particular order; one that starts later learns everything still valid. Nothing waits for it.
  */
 export interface Facts {
-  /** Facts and withdrawals not yet sent to the other gateways. */
-  readonly outgoing: number;
-  /** Passes all facts of a topic to `holder`, including those posted before. */
-  join(topic: string, holder: FactTopic): void;
+  /**
+   * Passes all facts of a topic to `holder`, including those posted before. The holder learns names without the topic, and yields
+   * them with it.
+   */
+  join(topic: string, holder: Holder<Fact>): void;
   post(fact: Fact): void;
   /**
    * Withdraws a fact made superfluous by another one, unless a larger value of it is known by now. Post the other one first.
@@ -49,20 +48,3 @@ export interface Claims {
   /** Whether no gateway has claimed this name within the last `forMs`. */
   claim(name: string, forMs: number): Promise<boolean>;
 }
-
-/** The latest states by key: one thread of the process determines them and informs the others. */
-export interface PublishedStates<State> {
-  readonly role: 'tells';
-  /** Sets the current state; `null` if there is none any more. Copied as by `structuredClone`. */
-  tell(key: string, state: State | null): void;
-}
-
-/** The latest states, in a thread that is informed by another one. */
-export interface LearntStates<State> {
-  readonly role: 'learns';
-  /** Passes on the state, immediately if there is one, and each change. Returns a function that ends this. */
-  follow(key: string, learn: (state: State | null) => void): () => void;
-}
-
-/** A thread's view, of either kind. */
-export type SharedStates<State> = PublishedStates<State> | LearntStates<State>;

@@ -222,6 +222,11 @@ export type Resolver = Pick<promises.Resolver, 'resolve4' | 'resolve6' | 'resolv
 /** How long a DNS server may take to answer, and how often all are asked. */
 const DNS_WAITS = { timeout: 2_000, tries: 2 };
 
+/** What a server listens at. At `::`, every address, no host is named: Node.js then takes IPv4 alone where the system has no IPv6. */
+export function listenPlace({ host, port }: { readonly host: string; readonly port: number }) {
+  return host === '::' ? { port } : { host, port };
+}
+
 /** Makes sockets. */
 export interface Network {
   connect(options: NetConnectOpts): Socket;

@@ -23,7 +23,7 @@ import { addressKey, mainValue } from '../wire/http/index.ts';
 import { type AskedCaller, type ExplainedRow, formatPlace, formatQuota, IN_SHADOW } from './explanation.ts';
 
 /** The parts of a routed request that limits depend on. */
-interface LimitedRequest {
+interface RoutedRequest {
   readonly method: string;
   /** The canonical host; '' if unknown. */
   readonly host: string;
@@ -34,7 +34,7 @@ interface LimitedRequest {
 }
 
 /** Describes the limits on a request for each class of callers, and where they are written. */
-export function describeLimits(request: LimitedRequest, snapshot: Snapshot): ExplainedRow[] {
+export function describeLimits(request: RoutedRequest, snapshot: Snapshot): ExplainedRow[] {
   const { limits: model, identity, outline } = snapshot;
   const bucket = findBucket(request, snapshot);
   const { route, caller } = request;
@@ -61,7 +61,7 @@ function describePatience({ limits: { patienceMs }, outline }: Snapshot): Explai
 
 /** Returns why every caller is refused if the bucket of the request cannot be determined; `null` if it can. */
 export function whyBucketRefuses(
-  request: LimitedRequest,
+  request: RoutedRequest,
   snapshot: Snapshot,
 ): { readonly rows: ExplainedRow[]; readonly why: string } | null {
   const { route, caller } = request;
@@ -206,7 +206,7 @@ interface BucketInUse {
   readonly value: string | null;
 }
 
-function findBucket({ method, host, path }: LimitedRequest, { limits }: Snapshot): BucketInUse | null {
+function findBucket({ method, host, path }: RoutedRequest, { limits }: Snapshot): BucketInUse | null {
   const match = limits.routes.find(method, host, path);
   if (match === null) return null;
   const { mainAt } = match.value;

@@ -1,6 +1,6 @@
 import { type RouteModel, restrictedKey, type Snapshot } from '../config/index.ts';
 import { formatDuration } from '../core/index.ts';
-import type { ListedRestriction, OffenceRule } from '../limits/index.ts';
+import type { OffenceRule, Restriction } from '../limits/index.ts';
 import { addressKey, addressOfKey, isListed } from '../wire/http/index.ts';
 import { type AskedCaller, type ExplainedRow, formatPlace, type RouteTaken } from './explanation.ts';
 
@@ -10,34 +10,67 @@ export function describeRestrictions(
   caller: AskedCaller,
   snapshot: Snapshot,
 ): ExplainedRow[] {
-  const rows = describeListed(route, caller, snapshot);
+  if (whyBlocked(route, caller, snapshot) !== null) return [];
+  const rows = describeSpared(route, caller, snapshot);
   if (rows.length === 0) rows.push(['restrictions', 'none']);
   return [...rows, ...describeFailedVerifications(route, snapshot)];
 }
 
-/** Describes whether `blocked` or `never_restrict` lists the client, and which rules still apply. */
-function describeListed(route: RouteModel, caller: AskedCaller, snapshot: Snapshot): ExplainedRow[] {
-  const { blocked, neverRestrict, keying } = snapshot.limits;
-  const { as, address } = caller;
-  const key = address === null ? null : addressKey(address, keying);
-  // A route that ignores tokens does not know the caller.
-  const principal = route.authentication === 'none' ? null : caller.principal;
-  const row = (list: string, text: string): ExplainedRow => [
-    'restrictions',
-    `${text} (${formatPlace(snapshot.outline.places.of([list]))})`,
-  ];
-  const isAddressSpared =
-    address !== null && neverRestrict.addresses.has(addressOfKey(restrictedKey(address, snapshot.limits)));
-  const isCallerSpared = principal !== null && neverRestrict.callers.has(principal);
-  if (address !== null && key !== null && !isAddressSpared && blocked !== null)
-    if (isListed(address, key, blocked.addresses))
-      return [row('blocked', `${key} is blocked: everything from it gets 429`)];
-  if (principal !== null && !isCallerSpared && blocked?.callers.has(principal))
-    return [row('blocked', 'the caller is blocked: everything from it gets 429')];
-  const rules = describeRules(route, { as, address: isAddressSpared, caller: isCallerSpared }, snapshot);
+/** What the lists of `limits.yaml` say of a client. */
+interface Listing {
+  readonly address: string | null;
+  /** The key under which the address is counted. */
+  readonly key: string | null;
+  readonly principal: string | null;
+  readonly isAddressSpared: boolean;
+  readonly isCallerSpared: boolean;
+}
+
+function listingOf(
+  route: RouteModel | null,
+  { address, principal }: AskedCaller,
+  { limits }: Snapshot,
+): Listing {
+  const { neverRestrict, keying } = limits;
+  // A route that ignores tokens does not know the caller, and without a route nobody looks at the token.
+  const isKnown = principal !== null && route !== null && route.authentication !== 'none';
+  return {
+    address,
+    key: address === null ? null : addressKey(address, keying),
+    principal: isKnown ? principal : null,
+    isAddressSpared:
+      address !== null && neverRestrict.addresses.has(addressOfKey(restrictedKey(address, limits))),
+    isCallerSpared: isKnown && neverRestrict.callers.has(principal),
+  };
+}
+
+/** Says that `blocked` lists the client, and where; `null` if it does not. */
+export function whyBlocked(route: RouteModel | null, caller: AskedCaller, snapshot: Snapshot): string | null {
+  const { blocked } = snapshot.limits;
+  if (blocked === null) return null;
+  const { address, key, principal, isAddressSpared, isCallerSpared } = listingOf(route, caller, snapshot);
+  const says = (who: string) =>
+    `${who} is blocked: everything from it gets 429 (${formatPlace(snapshot.outline.places.of(['blocked']))})`;
+  if (address !== null && key !== null && !isAddressSpared && isListed(address, key, blocked.addresses))
+    return says(key);
+  if (principal !== null && !isCallerSpared && blocked.callers.has(principal)) return says('the caller');
+  return null;
+}
+
+/** Describes whether `never_restrict` lists the client, and which rules still apply. */
+function describeSpared(route: RouteModel, caller: AskedCaller, snapshot: Snapshot): ExplainedRow[] {
+  const { key, isAddressSpared, isCallerSpared } = listingOf(route, caller, snapshot);
+  const place = formatPlace(snapshot.outline.places.of(['never_restrict']));
+  const rules = describeRules(
+    route,
+    { as: caller.as, address: isAddressSpared, caller: isCallerSpared },
+    snapshot,
+  );
   const none = rules.length === 0 ? 'none: ' : '';
-  if (isAddressSpared) rules.unshift(row('never_restrict', `${none}${key} is among never_restrict`));
-  if (isCallerSpared) rules.unshift(row('never_restrict', `${none}the caller is among never_restrict`));
+  const spare = (who: string | null) =>
+    rules.unshift(['restrictions', `${none}${who} is among never_restrict (${place})`]);
+  if (isAddressSpared) spare(key);
+  if (isCallerSpared) spare('the caller');
   return rules;
 }
 
@@ -111,10 +144,12 @@ export function describeCors(route: RouteModel, { cors }: Snapshot): ExplainedRo
 
 /** The current restrictions of a running gateway. Those of one client are sorted: the one that ends last comes first. */
 export interface ActiveRestrictions {
-  ofAddress(key: string): readonly ListedRestriction[];
-  ofCaller(principal: string): readonly ListedRestriction[];
+  ofAddress(key: string): readonly Restriction[];
+  ofCaller(principal: string): readonly Restriction[];
   /** Returns the restrictions of this address on the webhook identified by the route and its parameters. */
-  onWebhook(key: string, route: RouteModel, params: readonly string[]): readonly ListedRestriction[];
+  onWebhook(key: string, route: RouteModel, params: readonly string[]): readonly Restriction[];
+  /** The restricted address that last refused a caller, and when, in milliseconds since the epoch; `null` if none did lately. */
+  addressThatRefused(principal: string): { readonly address: string; readonly lastMs: number } | null;
 }
 
 /**
@@ -140,13 +175,20 @@ export function describeActive(
   const who = isKnown ? 'the caller' : 'the caller (not here: this route ignores tokens)';
   const ofCaller = principal === null ? [] : active.ofCaller(principal).map(each => inWords(who, each));
   const texts = [...ofAddress, ...onWebhook, ...ofCaller];
+  const refused = principal === null ? null : active.addressThatRefused(principal);
+  const rows = (texts.length === 0 ? ['no'] : texts).map((text): ExplainedRow => ['restricted now', text]);
+  if (refused !== null)
+    rows.push([
+      'address refused',
+      `${refused.address}, from which the caller came at ${moment(refused.lastMs)}`,
+    ]);
   return {
-    rows: (texts.length === 0 ? ['no'] : texts).map((text): ExplainedRow => ['restricted now', text]),
+    rows,
     isRestricted: ofAddress.length + onWebhook.length > 0 || (isKnown && ofCaller.length > 0),
   };
 }
 
-function inWords(who: string, { sinceEpochMs, untilEpochMs, reason, digest }: ListedRestriction): string {
+function inWords(who: string, { sinceEpochMs, untilEpochMs, reason, digest }: Restriction): string {
   const why = reason === 'operator' ? 'by an operator' : `because of ${reason}`;
   return `${who}, ${why}, since ${moment(sinceEpochMs)} until ${moment(untilEpochMs)}; id ${digest}`;
 }

@@ -13,7 +13,7 @@ import {
 import * as describe from './describe-route.ts';
 import { describeLimits, describeUnserved, whyBucketRefuses } from './explain-limits.ts';
 import type { ActiveRestrictions } from './explain-restrictions.ts';
-import { describeActive, describeCors, describeRestrictions } from './explain-restrictions.ts';
+import { describeActive, describeCors, describeRestrictions, whyBlocked } from './explain-restrictions.ts';
 import { describeMetadata, describeNotice, describeSignIn, whyOwnRefuses } from './explain-sign-in.ts';
 import type { AskedCaller, AskedRequest, ExplainedRow, Explanation } from './explanation.ts';
 
@@ -34,9 +34,14 @@ export function explain(
   const { rows, taken, route } =
     request.method === GRPC_METHOD ? explainCall(request, snapshot) : explainRequest(request, snapshot);
   const now = describeActive(caller, route ?? null, active, snapshot);
+  const blocked = whyBlocked(route?.route ?? null, caller, snapshot);
+  const first: ExplainedRow[] = blocked === null ? [] : [['blocked', blocked]];
   const { address } = caller;
   const last: ExplainedRow[] = address === null ? [] : [['address', describeAddress(address, snapshot)]];
-  return { rows: [...now.rows, ...rows, ...last], taken: taken && !now.isRestricted };
+  return {
+    rows: [...first, ...now.rows, ...rows, ...last],
+    taken: taken && blocked === null && !now.isRestricted,
+  };
 }
 
 function describeAddress(address: string, snapshot: Snapshot): string {

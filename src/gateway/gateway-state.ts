@@ -1,5 +1,5 @@
-import type { ExchangeListener, NewPermits, Permits, RandomBytes, TimerClock } from '../core/index.ts';
-import { hexSource, ownPermits, UpstreamPermits } from '../core/index.ts';
+import type { ExchangeListener, Permits, ProcessPart, RandomBytes, TimerClock } from '../core/index.ts';
+import { hexSource, UpstreamPermits } from '../core/index.ts';
 import type { Limiting, Overload, RequestGeneration } from '../process/runtime/index.ts';
 import { HeldRequests } from './held-requests.ts';
 import { RestrictionResponses } from './responses/index.ts';
@@ -19,10 +19,8 @@ export interface GatewayDependencies {
   readonly limiting: Limiting;
   readonly overload: Overload;
   readonly unlistedProxies: UnlistedProxies;
-  /** Default: permits of this gateway alone. */
-  readonly newPermits?: NewPermits | undefined;
-  /** Which thread of the process this is: each numbers its exchanges apart. Default: it is alone. */
-  readonly worker?: number | undefined;
+  /** Counts exchanges in flight, and says which thread this is: each numbers its exchanges apart. */
+  readonly part: Pick<ProcessPart, 'memory' | 'permits'>;
 }
 
 /** The state of a gateway that outlives exchanges: counters, and the configuration for the next exchange. */
@@ -47,8 +45,8 @@ export class GatewayState {
   sequence: number;
 
   constructor(parts: GatewayDependencies) {
-    const { newPermits = ownPermits, worker = 0 } = parts;
-    this.sequence = worker * NUMBERS_PER_THREAD;
+    const { permits, memory } = parts.part;
+    this.sequence = memory.worker * NUMBERS_PER_THREAD;
     this.generation = parts.generation;
     this.randomBytes = parts.randomBytes;
     this.randomHex = hexSource(parts.randomBytes);
@@ -56,10 +54,10 @@ export class GatewayState {
     this.listener = parts.listener;
     this.nextRequestId = parts.nextRequestId;
     this.limiting = parts.limiting;
-    this.held = new HeldRequests(parts.clock, outcome => parts.limiting.listener.held(outcome), newPermits);
+    this.held = new HeldRequests(parts.clock, outcome => parts.limiting.listener.held(outcome), permits);
     this.overload = parts.overload;
     this.unlistedProxies = parts.unlistedProxies;
-    this.permits = newPermits('requests');
-    this.upstreamPermits = new UpstreamPermits(newPermits);
+    this.permits = permits('requests');
+    this.upstreamPermits = new UpstreamPermits(permits);
   }
 }

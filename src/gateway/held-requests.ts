@@ -1,6 +1,5 @@
 import type { LimitRequest } from '../config/index.ts';
 import type { HeldOutcome, NewPermits, Permits, Timer, TimerClock } from '../core/index.ts';
-import { ownPermits } from '../core/index.ts';
 import { type Decision, groupCounterKey, LIMIT_ROLES, type LimitRole } from '../limits/index.ts';
 
 /** Maximum requests held at once, per caller and in total. Each is an exchange in flight, a few kilobytes. */
@@ -58,11 +57,11 @@ export class HeldRequests {
   readonly #inLine: Permits;
   #count = 0;
 
-  constructor(clock: TimerClock, ended: (outcome: HeldOutcome) => void, newPermits: NewPermits = ownPermits) {
+  constructor(clock: TimerClock, ended: (outcome: HeldOutcome) => void, permits: NewPermits) {
     this.#clock = clock;
     this.#ended = ended;
-    this.#permits = newPermits('held');
-    this.#inLine = newPermits('held in line');
+    this.#permits = permits('held');
+    this.#inLine = permits('held in line');
   }
 
   get count(): number {

@@ -4,6 +4,7 @@ import { firstValue } from '../core/index.ts';
 import { type Caller, shortfallOf } from '../identity/auth/index.ts';
 import type { Limiting } from '../process/runtime/index.ts';
 import { type Exchange, limitsConsumedBy, requirementAt } from './exchange/index.ts';
+import { rememberedCaller } from './gates/index.ts';
 import type { GatewayState } from './gateway-state.ts';
 import { errors, RateLimitError } from './responses/index.ts';
 
@@ -41,8 +42,8 @@ function noteOffence(exchange: Exchange, { limiting }: GatewayState, count: () =
 /** The record of an exchange, at its end or so far. */
 export function recordOf(exchange: Exchange, nowMs: number): core.ExchangeRecord {
   const { response, destination, arrival, downstream, upstreamLeg: leg, noRoom, snapshot } = exchange;
-  const restriction = exchange.restrictedAtMs === 0 ? null : restrictionRecord(exchange);
-  const caller = restriction === null ? exchange.caller : rememberedCaller(exchange);
+  const by = restrictedBy(exchange);
+  const caller = by === null ? exchange.caller : rememberedCaller(exchange);
   const { callers: spared } = snapshot.limits.neverRestrict;
   return {
     requestId: exchange.requestId,
@@ -67,7 +68,7 @@ export function recordOf(exchange: Exchange, nowMs: number): core.ExchangeRecord
     claimed: caller === null || snapshot.limits.claims === null ? null : snapshot.limits.claims.of(caller),
     tokenRefused: exchange.refusedToken,
     decision: exchange.ruling,
-    restriction,
+    restriction: by === null ? null : restrictionRecord(exchange, by, caller),
     offenceAtMs: exchange.offenceAtMs,
     returnedAtMs: exchange.returnedAtMs,
     scopeOf429: scopeOf429(exchange),
@@ -101,12 +102,18 @@ export function lastRecordOf(exchange: Exchange, nowMs: number): core.ExchangeRe
   }
 }
 
-/** Which restriction refused the request before its limits were checked, and what a replay needs to check them instead. */
-function restrictionRecord(exchange: Exchange): core.RestrictionRecord | null {
-  const { response, destination, head, restrictedAtMs: atMs } = exchange;
-  const by = response.error instanceof RateLimitError ? response.error.restrictedBy : null;
-  if (by === null) return null;
-  const caller = rememberedCaller(exchange);
+/** Which restriction refused the request before its limits were checked; `null` if none did. */
+function restrictedBy({ response, restrictedAtMs }: Exchange): core.RestrictionRecord['by'] | null {
+  if (restrictedAtMs === 0) return null;
+  return response.error instanceof RateLimitError ? response.error.restrictedBy : null;
+}
+
+/** What a replay needs to check the limits of a request that a restriction refused. */
+function restrictionRecord(
+  { destination, head, restrictedAtMs: atMs }: Exchange,
+  by: core.RestrictionRecord['by'],
+  caller: Caller | null,
+): core.RestrictionRecord {
   const mayHaveCaller = destination.authentication !== 'none' && head.authorization !== null;
   // Treats an unknown caller as a user, who consumes the route's bucket.
   const requirement = requirementAt(destination);
@@ -114,16 +121,6 @@ function restrictionRecord(exchange: Exchange): core.RestrictionRecord | null {
   const callerClass = caller !== null || mayHaveCaller ? 'user' : 'address';
   const consumes = limitsConsumedBy(callerClass, destination, shortfall);
   return { by, atMs, consumes, isCallerUnknown: caller === null && mayHaveCaller };
-}
-
-/** The caller. Known even if this request's token was not checked, if the same one came on this connection before. */
-function rememberedCaller(exchange: Exchange): Caller | null {
-  const { token, head, destination, downstream } = exchange;
-  if (token !== null) return token.caller;
-  const known = downstream.memory.token;
-  if (known === null || known.authorization !== head.authorization) return null;
-  if (destination.authentication === 'none' || !exchange.holdsCertificate(known.caller)) return null;
-  return known.verifier.accepts(known.caller) ? known.caller : null;
 }
 
 /** The scope of a 429 from the service, or of a gRPC call that it ended with RESOURCE_EXHAUSTED. */

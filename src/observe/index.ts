@@ -17,6 +17,7 @@ export {
   type LabelModel,
   type Levels,
   type RouteLabels,
+  type StateFileView,
   type WorkerView,
 } from './metrics/index.ts';
 export { Observation, type ObservationGrowth } from './observation.ts';

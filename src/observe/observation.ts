@@ -17,6 +17,7 @@ import {
 } from './log/index.ts';
 import * as metric from './metrics/index.ts';
 import { Recent, type RecentGrowth } from './recent.ts';
+import type { SpanExport } from './span-export.ts';
 
 interface ObservationOptions {
   readonly clock: core.TimerClock;
@@ -32,7 +33,7 @@ interface ObservationOptions {
   /** Is notified of reloads before metrics and the log. */
   readonly reloadRecord: Partial<core.ReloadListener>;
   /** The destination of spans; `null` if there is none. */
-  readonly spans: Partial<core.ExchangeListener> | null;
+  readonly spans: (Partial<core.ExchangeListener> & Pick<SpanExport, 'lost'>) | null;
   /** True if the main thread of this process reports what concerns all of it. Default false: this thread does. */
   readonly isWorker?: boolean | undefined;
 }
@@ -43,6 +44,8 @@ interface Gauges extends metric.ConnectionGauges {
   sharing(): metric.SharingView;
   certificates(): readonly metric.CertificateView[];
   revocations(): metric.RevocationView;
+  /** The files of `state`; none if it is off. */
+  stateFiles(): readonly metric.StateFileView[];
   endpoints(): readonly metric.EndpointsView[];
   /** The workers of the process. Default: there are none. */
   readonly workers?: { readonly count: number; views(): readonly metric.WorkerView[] } | undefined;
@@ -114,7 +117,7 @@ export class Observation {
     const { callers, errors } = this.recent;
     const { accessLog, pseudonyms } = this.#logging;
     this.exchanges = join(EXCHANGE, [
-      ...[this.#exchangeMetrics, new FaultLog(log, clock), accessLog, errors],
+      ...[this.#exchangeMetrics, new FaultLog(log, clock), accessLog, callers, errors],
       ...(spans === null ? [] : [spans]),
     ]);
     this.connections = join(CONNECTIONS, [
@@ -132,6 +135,7 @@ export class Observation {
     this.notices = join(NOTICES, [metric.noticeMetrics(metrics), noticeLog(log, clock), errors]);
     this.admin = join(ADMIN, [metric.adminMetrics(metrics), adminLog(log, clock)]);
     metric.observeLog(metrics, () => this.logLosses);
+    metrics.read('weir_spans_lost_total', () => spans?.lost ?? []);
     this.#prepare(labels);
   }
 
@@ -182,6 +186,7 @@ export class Observation {
     this.#limitMetrics.observe(() => gauges.limitCounts());
     metric.observeCertificates(this.#metrics, () => gauges.certificates());
     metric.observeRevocations(this.#metrics, () => gauges.revocations());
+    metric.observeState(this.#metrics, () => gauges.stateFiles());
     this.#upstreamMetrics.observe(() => gauges.endpoints());
     if (this.#sharesStore) metric.observeSharing(this.#metrics, () => gauges.sharing());
     const { workers } = gauges;
@@ -277,6 +282,8 @@ const STORE: MethodNames<core.StoreListener> = {
   caughtUp: true,
   shareFailed: true,
   subscribed: true,
+  rightsMissing: true,
+  taskFailed: true,
   beat: true,
 };
 

@@ -1,6 +1,8 @@
 import { createRequire } from 'node:module';
 import type { Attributes, Context, HrTime, Tracer } from '@opentelemetry/api';
-import type { Clock, ExchangeListener, ExchangeRecord, TraceRecord } from '../core/index.ts';
+import type { SpanExporter } from '@opentelemetry/sdk-trace';
+import type { Clock, ExchangeListener, ExchangeRecord, TimerClock, TraceRecord } from '../core/index.ts';
+import { finishedWithin } from '../core/index.ts';
 import { type Logger, OncePerMinute } from './log/index.ts';
 
 /** The address of an upstream. */
@@ -104,16 +106,46 @@ interface Span {
 export class SpanExport implements Partial<ExchangeListener> {
   readonly #sdk: Sdk;
   readonly #tracer: Tracer;
+  readonly #log: Logger;
+  readonly #clock: TimerClock;
+  readonly #queue: number;
   readonly #shutdown: () => Promise<void>;
+  /** Spans that wait in the SDK, and those on their way to the receiver. */
+  #waiting = 0;
+  #sent = 0;
+  readonly #lost = { queue: 0, receiver: 0 };
   /** The ids of the next span. */
   #ids = { traceId: '', spanId: '' };
   #peers: ReadonlyMap<string, SpanPeer> = new Map();
 
-  constructor(options: SpanExportOptions, version: string, sdk: Sdk, log: Logger, clock: Clock) {
+  constructor(options: SpanExportOptions, version: string, sdk: Sdk, log: Logger, clock: TimerClock) {
     const { api, trace, resources, otlp } = sdk;
     this.#sdk = sdk;
-    api.diag.setLogger(failureLog(log, clock), api.DiagLogLevel.ERROR);
+    this.#log = log;
+    this.#clock = clock;
+    this.#queue = options.queue;
+    const failed = failureLog(log, clock);
+    api.diag.setLogger(
+      { error: failed, warn: silent, info: silent, debug: silent, verbose: silent },
+      api.DiagLogLevel.ERROR,
+    );
     const exporter = new otlp.OTLPTraceExporter({ url: options.endpoint, timeoutMillis: options.timeoutMs });
+    const counting: SpanExporter = {
+      export: (spans, then) => {
+        this.#waiting -= spans.length;
+        this.#sent += spans.length;
+        exporter.export(spans, ({ error }) => {
+          this.#sent -= spans.length;
+          if (error !== undefined) {
+            this.#lost.receiver += spans.length;
+            failed(error.message);
+          }
+          // Counted and told: the SDK would tell it once more, as JSON.
+          then({ code: 0 });
+        });
+      },
+      shutdown: () => exporter.shutdown(),
+    };
     const provider = new trace.TracerProvider({
       // Spans that are not to be recorded never get here.
       sampler: new trace.AlwaysOnSampler(),
@@ -127,7 +159,7 @@ export class SpanExport implements Partial<ExchangeListener> {
       },
       spanProcessors: [
         new trace.BatchSpanProcessor({
-          exporter,
+          exporter: counting,
           maxQueueSize: options.queue,
           maxExportBatchSize: Math.min(options.queue, 512),
           exportTimeoutMillis: options.timeoutMs,
@@ -163,9 +195,18 @@ export class SpanExport implements Partial<ExchangeListener> {
     this.#span(record, { ...client, spanId, fromMs, toMs, failed: isFailedUpstream(record) });
   }
 
-  /** Sends what is waiting. */
-  stop(): Promise<void> {
-    return this.#shutdown().catch(() => {});
+  /** Spans lost since startup: the queue was full, or the receiver did not take them. */
+  get lost(): readonly (readonly [Readonly<Record<'reason', string>>, number])[] {
+    return Object.entries(this.#lost).map(([reason, count]) => [{ reason }, count]);
+  }
+
+  /** Sends what is waiting, for at most two seconds. The log says how many spans are lost by that. */
+  async stop(): Promise<void> {
+    const before = this.#lost.receiver;
+    await finishedWithin(STOP_MS, this.#shutdown().catch(silent), this.#clock);
+    const spans = this.#lost.receiver - before + this.#waiting + this.#sent;
+    if (spans > 0)
+      this.#log.warn({ type: 'tracing', spans }, 'spans were not sent before the gateway stopped');
   }
 
   #span(record: ExchangeRecord, { spanId, kind, attributes, parent, fromMs, toMs, failed }: Span): void {
@@ -174,6 +215,9 @@ export class SpanExport implements Partial<ExchangeListener> {
     const options = { kind, attributes, startTime: hrTime(fromMs) };
     const span = this.#tracer.startSpan(spanName(record), options, parent);
     if (failed) span.setStatus({ code: api.SpanStatusCode.ERROR });
+    // The SDK drops what does not fit without a word.
+    if (this.#waiting < this.#queue) this.#waiting++;
+    else this.#lost.queue++;
     span.end(hrTime(toMs));
   }
 
@@ -192,16 +236,26 @@ function hrTime(epochMs: number): HrTime {
   return [seconds, Math.round((epochMs - seconds * 1_000) * 1e6)];
 }
 
-/** Logs the failures that the SDK reports, at most once a minute. */
-function failureLog(log: Logger, clock: Clock) {
-  const silent = () => {};
-  // An unavailable receiver would otherwise fill the log.
+const silent = () => {};
+const STOP_MS = 2_000;
+
+/** Logs failures, at most once a minute: an unavailable receiver would otherwise fill the log. */
+function failureLog(log: Logger, clock: Clock): (message: string) => void {
   const failures = new OncePerMinute(clock);
-  const error = (message: string) => {
+  return message => {
     if (failures.count('export') === 0) return;
-    log.warn({ type: 'tracing', cause: message }, 'spans cannot be exported: some are lost');
+    log.warn({ type: 'tracing', cause: messageIn(message) }, 'spans cannot be exported: some are lost');
   };
-  return { error, warn: silent, info: silent, debug: silent, verbose: silent };
+}
+
+/** The SDK reports an error as JSON, with its stack. */
+function messageIn(text: string): string {
+  try {
+    const { message }: { message?: unknown } = JSON.parse(text);
+    return typeof message === 'string' ? message : text;
+  } catch {
+    return text;
+  }
 }
 
 /** Loads the OpenTelemetry SDK and begins to export. Rejects with `MissingPackages` if it is not installed. */
@@ -209,7 +263,7 @@ export async function openSpanExport(
   options: SpanExportOptions,
   version: string,
   log: Logger,
-  clock: Clock,
+  clock: TimerClock,
 ): Promise<SpanExport> {
   return new SpanExport(options, version, await loadSdk(), log, clock);
 }

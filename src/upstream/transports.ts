@@ -1,18 +1,11 @@
 import { isIP } from 'node:net';
-import { isDeepStrictEqual } from 'node:util';
-import type { SharedStates, UpstreamListener } from '../core/index.ts';
+import { isSame, type Kept, type ProcessPart, reuse, States, type UpstreamListener } from '../core/index.ts';
 import type { OutgoingRequest } from '../wire/http1/index.ts';
-import {
-  type EndpointsState,
-  EndpointTransport,
-  endpointName,
-  type NewRetryCounts,
-  type Spreading,
-} from './balancing/index.ts';
+import { type EndpointsState, EndpointTransport, endpointName, type Spreading } from './balancing/index.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { type EndpointSource, FixedEndpoints, type SourcedEndpoint } from './endpoint-source.ts';
 import type { CheckState } from './health/index.ts';
-import { type Lookups, lookupOf, NamedEndpoints, nameKey, serviceHost } from './names/index.ts';
+import { Lookups, NamedEndpoints, serviceHost } from './names/index.ts';
 import type { PoolSystem } from './pool.ts';
 import { SessionPool } from './session-pool.ts';
 import type {
@@ -29,13 +22,15 @@ import type {
 export interface ConfiguredUpstream extends Spreading {
   readonly name: string;
   readonly options: ConnectionOptions;
+  /** Equal for equal addresses, options and checks, so that nobody has to compare those of ten thousand upstreams. */
+  readonly revision: string;
 }
 
-/** An upstream and its transport. */
-interface OpenUpstream {
-  readonly upstream: ConfiguredUpstream;
-  readonly transport: UpstreamTransport;
-}
+/** An upstream and its transport, by its revision. */
+type OpenUpstream = Kept<
+  string,
+  { readonly upstream: ConfiguredUpstream; readonly transport: UpstreamTransport }
+>;
 
 /** A transport that can take over the addresses of another one that reaches them in the same way. */
 interface UpstreamTransport extends Transport {
@@ -72,11 +67,10 @@ export class Transports {
   /** Returns the transports for these upstreams: existing ones if nothing changed, otherwise new ones. Changes nothing yet. */
   plan(upstreams: readonly ConfiguredUpstream[]): TransportMap {
     return new Map(
-      upstreams.map(({ name, options, endpoints, balance, health }) => {
-        const upstream = { name, options, endpoints, balance, health };
-        const known = this.#current.get(name);
-        const isSame = known !== undefined && isDeepStrictEqual(known.upstream, upstream);
-        return [name, isSame ? known : { upstream, transport: this.#open(upstream) }];
+      upstreams.map(upstream => {
+        const { name, revision } = upstream;
+        const open = () => ({ upstream, transport: this.#open(upstream) });
+        return [name, reuse(this.#current.get(name), revision, open)];
       }),
     );
   }
@@ -87,13 +81,13 @@ export class Transports {
     this.#current = planned;
     for (const [name, entry] of before) {
       const next = planned.get(name);
-      if (next !== entry && !isReachedAs(entry, next)) this.#drain(name, entry.transport);
+      if (next !== entry && !isReachedAs(entry, next)) this.#drain(name, entry.part.transport);
     }
     for (const [name, entry] of planned) {
       const known = before.get(name);
       if (known === entry) continue;
-      const predecessor = known !== undefined && isReachedAs(entry, known) ? known.transport : null;
-      entry.transport.use(entry.upstream, predecessor);
+      const predecessor = known !== undefined && isReachedAs(entry, known) ? known.part.transport : null;
+      entry.part.transport.use(entry.part.upstream, predecessor);
     }
   }
 
@@ -102,14 +96,14 @@ export class Transports {
     const counts = new Map<string, number>();
     const add = (name: string, { connections }: Transport) =>
       counts.set(name, (counts.get(name) ?? 0) + connections);
-    for (const [name, { transport }] of this.#current) add(name, transport);
+    for (const [name, { part }] of this.#current) add(name, part.transport);
     for (const { name, transport } of this.#draining) add(name, transport);
     return counts;
   }
 
   /** The current state of the addresses of each upstream in use. */
   get states(): ReadonlyMap<string, EndpointsState> {
-    return new Map([...this.#current].map(([name, { transport }]) => [name, transport.state]));
+    return new Map([...this.#current].map(([name, { part }]) => [name, part.transport.state]));
   }
 
   /** Closes idle connections at once, busy ones after their response. Resolves when all are closed. */
@@ -127,58 +121,39 @@ export class Transports {
 
 /** Whether all connections are made in the same way, so that one may take over those of the other. */
 function isReachedAs(one: OpenUpstream, other: OpenUpstream | undefined): boolean {
-  return other !== undefined && isDeepStrictEqual(one.upstream.options, other.upstream.options);
-}
-
-/** The parts of transports that the threads of a process share. */
-interface SharedTransportParts {
-  /** Creates counters of requests and retries. */
-  readonly newRetryCounts?: NewRetryCounts;
-  /** The results of health checks, which one of the threads makes. */
-  readonly checks?: SharedStates<CheckState>;
-  /** Does lookups for all threads. */
-  readonly lookups?: Lookups;
+  return other !== undefined && isSame(one.part.upstream.options, other.part.upstream.options);
 }
 
 /**
- * Opens the transport to an upstream, with a pool for each of its addresses. It does not connect before its first request.
- *
- * @param shared the parts shared by the threads of a process; default: there is only one
+ * Returns what opens the transport to an upstream, with a pool for each of its addresses. It does not connect before its first
+ * request.
  */
-export function openTransport(
-  { name, options }: Pick<ConfiguredUpstream, 'name' | 'options'>,
+export function transportOpener(
+  part: ProcessPart,
   system: PoolSystem,
   listener: UpstreamListener,
-  { newRetryCounts, checks, lookups }: SharedTransportParts = {},
-): EndpointTransport {
+): (upstream: ConfiguredUpstream) => EndpointTransport {
   const { clock, random } = system;
-  const { protocol, connectTimeoutMs } = options;
-  return new EndpointTransport(
-    { name, isGrpc: protocol === 'grpc', connectTimeoutMs },
-    {
-      ...{ clock, random, listener, newRetryCounts, checks },
-      openSource: configured => openSource(configured, name, system, listener, lookups),
-      openPool: endpoint => openPool(optionsFor(endpoint, options), system),
-    },
-  );
-}
-
-/** Opens the source of an upstream's addresses. */
-function openSource(
-  endpoint: EndpointOptions,
-  upstream: string,
-  system: PoolSystem,
-  listener: UpstreamListener,
-  lookups?: Lookups,
-): EndpointSource {
-  const { host, port } = endpoint;
-  if (isIP(host) !== 0) return new FixedEndpoints([{ host, port, weight: 1, name: host }]);
-  const lookUp = lookups === undefined ? lookupOf(endpoint, system) : () => lookups.ask(endpoint);
-  return new NamedEndpoints(lookUp, serviceHost(host), system, {
-    failed: cause => listener.lookupFailed(upstream, host, cause),
-    works: () => listener.lookupWorks(upstream, host),
-    follow: news => lookups?.follow(nameKey(endpoint), news),
-  });
+  const checks = new States<CheckState>(part, 'health checks');
+  const lookups = new Lookups(part, system);
+  const openSource = (endpoint: EndpointOptions, upstream: string): EndpointSource => {
+    const { host, port } = endpoint;
+    if (isIP(host) !== 0) return new FixedEndpoints([{ host, port, weight: 1, name: host }]);
+    return new NamedEndpoints(() => lookups.ask(endpoint), serviceHost(host), system, {
+      failed: cause => listener.lookupFailed(upstream, host, cause),
+      works: () => listener.lookupWorks(upstream, host),
+      follow: news => lookups.follow(endpoint, news),
+    });
+  };
+  return ({ name, options }) =>
+    new EndpointTransport(
+      { name, isGrpc: options.protocol === 'grpc', connectTimeoutMs: options.connectTimeoutMs },
+      {
+        ...{ clock, random, listener, part, checks },
+        openSource: configured => openSource(configured, name),
+        openPool: endpoint => openPool(optionsFor(endpoint, options), system),
+      },
+    );
 }
 
 /** Returns the options of the pool of one endpoint. */

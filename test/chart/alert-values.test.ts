@@ -7,7 +7,9 @@ import { CHART, Rendered } from './chart.ts';
 interface Rule {
   readonly alert?: string;
   readonly expr: string;
-  readonly annotations?: { readonly summary: string };
+  readonly for?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 interface Group {
@@ -71,6 +73,9 @@ describe('the alerts', () => {
       },
     ],
     [{ restrictions: 200 }, { WeirRestrictionsSurge: ['200'] }],
+    [{ refusals: 0.3 }, { WeirRefusalsSurge: ['0.3'] }],
+    [{ refusalsAfterReload: 0.4 }, { WeirRefusalsAfterReload: ['0.4'] }],
+    [{ decisionsWithoutRedis: 0.25 }, { WeirDecidesWithoutRedis: ['0.25'] }],
     [{ nearLimit: 0.9 }, { WeirNearLimits: ['0.9'] }],
     [{ eventLoopDelaySeconds: 0.25 }, { WeirEventLoopIsSlow: ['0.25'] }],
     [{ certificateDays: 30 }, { WeirCertificateExpires: ['30'] }],
@@ -85,9 +90,42 @@ describe('the alerts', () => {
 
   it('say the thresholds of the values in their summaries', async () => {
     const thresholds = { failedRequests: 0.005, slowResponses: 0.02, certificateDays: 30 };
-    const summaries = rulesIn(await groupsWith({ thresholds })).map(rule => rule.annotations?.summary ?? '');
+    const summaries = rulesIn(await groupsWith({ thresholds })).map(
+      rule => rule.annotations?.['summary'] ?? '',
+    );
     expect(summaries.filter(text => /0\.5 %|2 %|30 days/.test(text))).toHaveLength(5);
     expect(summaries.filter(text => /0\.1 %|of 1 %|two weeks/.test(text))).toEqual([]);
+  });
+
+  it('have labels and annotations of the values, all of them or one, and another time', async () => {
+    const groups = await groupsWith({
+      ruleLabels: { team: 'edge' },
+      ruleAnnotations: { chat: '#edge' },
+      rules: { WeirNearLimits: { labels: { severity: 'info' }, annotations: { chat: '#api' }, for: '2h' } },
+    });
+    const shipped = new Map(rulesIn(SHIPPED).map(rule => [rule.alert, rule]));
+    for (const rule of rulesIn(groups)) {
+      const before = shipped.get(rule.alert);
+      const isOne = rule.alert === 'WeirNearLimits';
+      if (rule.alert === undefined) continue;
+      expect(rule).toEqual({
+        ...before,
+        ...(isOne && { for: '2h' }),
+        labels: { ...before?.labels, team: 'edge', ...(isOne && { severity: 'info' }) },
+        annotations: { ...before?.annotations, chat: isOne ? '#api' : '#edge' },
+      });
+    }
+    expect(rulesIn(groups).filter(({ alert }) => alert === undefined)).toEqual(
+      rulesIn(SHIPPED).filter(({ alert }) => alert === undefined),
+    );
+  });
+
+  it('say where their runbook is, below the address of the values', async () => {
+    const alerts = rulesIn(await groupsWith({ runbookUrl: 'https://git.example.com/weir/' })).filter(
+      ({ alert }) => alert !== undefined,
+    );
+    for (const { annotations = {} } of alerts)
+      expect(annotations['runbook_url']).toBe(`https://git.example.com/weir/${annotations['runbook']}`);
   });
 
   it('are left out by name, and followed by groups of your own', async () => {

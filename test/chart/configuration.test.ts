@@ -49,7 +49,7 @@ describe('the configuration of the pods', () => {
     expect(byDefault).toMatchObject({
       ok: true,
       snapshot: {
-        listen: { admin: { address: { host: '0.0.0.0', port: 9090 } } },
+        listen: { admin: { address: { host: '::', port: 9090 } } },
         shutdown: { delayMs: 5000 },
       },
     });

@@ -71,8 +71,7 @@ describe('the restricted profile', () => {
         enableServiceLinks: false,
         securityContext: {
           runAsNonRoot: true,
-          runAsUser: 65532,
-          runAsGroup: 65532,
+          ...(file !== 'openshift-values.yaml' && { runAsUser: 65532, runAsGroup: 65532 }),
           seccompProfile: { type: 'RuntimeDefault' },
         },
       });
@@ -91,6 +90,14 @@ describe('the restricted profile', () => {
       });
       expect(container.at('resources.limits.memory')).toBeDefined();
     }
+  });
+
+  it('leaves the user to OpenShift, which chooses one for each namespace', async () => {
+    const deployment = (await Rendered.of({}, { file: 'openshift-values.yaml' })).one('Deployment');
+    expect(deployment.at(`${POD}.securityContext`)).toEqual({
+      runAsNonRoot: true,
+      seccompProfile: { type: 'RuntimeDefault' },
+    });
   });
 
   it('gives the service account no token', async () => {
@@ -144,6 +151,11 @@ describe('the heap', () => {
     expect(written).toBe(`${options} --max-semi-space-size=16`);
   });
 
+  it('has the share of the default where the values say null', async () => {
+    const options = await optionsWith({ heapPercent: null, nodeOptions: null });
+    expect(options).toBe('--max-old-space-size=614 --max-semi-space-size=16');
+  });
+
   it('is left to Node.js without a memory limit', async () => {
     expect(await optionsWith({ resources: { limits: null } })).toBeUndefined();
   });
@@ -172,6 +184,17 @@ describe('scheduling', () => {
     ]);
     const strict = { topologySpread: { zones: 'none', nodes: 'DoNotSchedule' } };
     expect(keys(await deploymentWith(strict))).toEqual([['kubernetes.io/hostname', 'DoNotSchedule']]);
+  });
+
+  it('spreads them as the constraints of the values say, over the pods of one revision', async () => {
+    const own = { topologyKey: 'rack', maxSkew: 2, whenUnsatisfiable: 'DoNotSchedule', minDomains: 3 };
+    const selected = { ...own, labelSelector: { matchLabels: { team: 'platform' } } };
+    const deployment = await deploymentWith({ topologySpreadConstraints: [own, selected] });
+    const labels = deployment.at('spec.selector.matchLabels');
+    expect(deployment.at(`${POD}.topologySpreadConstraints`)).toEqual([
+      { ...own, labelSelector: { matchLabels: labels }, matchLabelKeys: ['pod-template-hash'] },
+      selected,
+    ]);
   });
 
   it('never has fewer pods than replicas says while it replaces them', async () => {
@@ -211,6 +234,22 @@ describe('scheduling', () => {
     const metrics = rendered.one('HorizontalPodAutoscaler').parts('spec.metrics');
     expect(metrics.map(metric => metric.at('type'))).toEqual(['Resource', 'Pods', 'External']);
     expect(metrics.at(-1)?.toJSON()).toEqual(queue);
+  });
+
+  it('scales by other metrics alone, without the CPU', async () => {
+    const memory = {
+      type: 'Resource',
+      resource: { name: 'memory', target: { type: 'Utilization', averageUtilization: 80 } },
+    };
+    const metricsWith = async (autoscaling: object) => {
+      const values = {
+        autoscaling: { enabled: true, cpuPercent: null, ...autoscaling },
+        limitsPerReplica: true,
+      };
+      return (await Rendered.of(values)).one('HorizontalPodAutoscaler').parts('spec.metrics');
+    };
+    expect((await metricsWith({ requestsInFlight: 200 })).map(metric => metric.at('type'))).toEqual(['Pods']);
+    expect((await metricsWith({ metrics: [memory] })).map(metric => metric.toJSON())).toEqual([memory]);
   });
 
   it('leaves the number of pods to the autoscaler', async () => {

@@ -31,7 +31,7 @@ describe('the Services', () => {
     const admin = rendered.one('Service', 'weir-admin');
     expect(admin.at('spec.type')).toBe('ClusterIP');
     expect(admin.at('spec.ports')).toEqual([
-      { name: 'admin', port: 9090, targetPort: 'admin', appProtocol: 'https' },
+      { name: 'admin', port: 9090, targetPort: 'admin', protocol: 'TCP', appProtocol: 'https' },
     ]);
   });
 
@@ -145,7 +145,7 @@ function isWithin(part: object, whole: Readonly<Record<string, unknown>>): boole
 describe('routes and Ingress', () => {
   it('lead to the ports of the Service', async () => {
     const rendered = await Rendered.of({}, { file: 'full-values.yaml' });
-    const backend = (port: number) => [{ name: 'edge', port }];
+    const backend = (port: number) => [{ group: '', kind: 'Service', name: 'edge', port, weight: 1 }];
     expect(rendered.one('HTTPRoute').at('spec.rules.0.backendRefs')).toEqual(backend(8000));
     expect(rendered.one('GRPCRoute').at('spec.rules.0.backendRefs')).toEqual(backend(8001));
     expect(rendered.one('Ingress').at('spec.rules.0.http.paths.0.backend.service')).toEqual({

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { valuesSchema } from '../../scripts/chart/values.ts';
-import { template } from './chart.ts';
+import { type Manifest, Rendered, template } from './chart.ts';
 import { HELM_VERSIONS } from './helm-fetched.ts';
+import { KUBERNETES_VERSIONS, StrictSchemas } from './strict-schemas.ts';
 
 const REDIS = { store: { redis: 'redis://redis.data.svc:6379' } };
 const listen = (listener: object) => ({ config: { listen: listener } });
@@ -39,6 +40,7 @@ const RESERVED: readonly (readonly [values: object, words: string])[] = [
   [{ alerts: { labels: { 'helm.sh/chart': 'x' } } }, 'alerts.labels has helm.sh/chart'],
   [{ podAnnotations: { 'checksum/restart-keys': 'x' } }, 'podAnnotations has checksum/restart-keys'],
   [{ service: { spec: { type: 'NodePort' } } }, 'service.spec has type'],
+  [{ adminService: { spec: { ports: [] } } }, 'adminService.spec has ports'],
 ];
 
 /** Values on top of the minimal ones, and the words that end the installation. */
@@ -73,16 +75,75 @@ const REFUSED: readonly (readonly [values: object, words: string])[] = [
     'autoscaling.enabled is true and autoscaling.scaler is KEDA: two would set the number of pods, so keep one',
   ],
   [
+    { autoscaling: { enabled: true, cpuPercent: null }, config: REDIS },
+    'autoscaling.enabled is true, but nothing says when to scale: set cpuPercent, requestsInFlight or metrics',
+  ],
+  [
+    { kind: 'DaemonSet' },
+    'kind is DaemonSet, so there may be several pods, but each would count limits alone: name a Redis',
+  ],
+  [
+    { kind: 'DaemonSet', autoscaling: { scaler: 'KEDA' }, config: REDIS },
+    'kind is DaemonSet, whose pods are as many as the nodes: leave autoscaling out',
+  ],
+  [
+    { kind: 'DaemonSet', strategy: { type: 'Recreate' }, config: REDIS },
+    'strategy.type is Recreate, which a DaemonSet does not know: write RollingUpdate or OnDelete',
+  ],
+  [
+    { strategy: { type: 'OnDelete' } },
+    'strategy.type is OnDelete, which a Deployment does not know: write RollingUpdate or Recreate',
+  ],
+  [
+    { kind: 'DaemonSet', strategy: { rollingUpdate: { maxUnavailable: 1 } }, config: REDIS },
+    'strategy.rollingUpdate has maxSurge and maxUnavailable, but a DaemonSet takes one: set the other to 0',
+  ],
+  [
+    { kind: 'DaemonSet', hostNetwork: true, config: REDIS },
+    'hostNetwork is true, so that no second pod finds its ports free on a node: set strategy.rollingUpdate to { maxSurge: 0, maxUnavailable: 1 }',
+  ],
+  [
+    { kind: 'DaemonSet', ...stateOn({ hostPath: { path: '/var/lib/weir' } }), limitsPerReplica: true },
+    'config.state is on the volume state, which the old pod of a node still uses while a new one starts: set strategy.rollingUpdate to { maxSurge: 0, maxUnavailable: 1 }',
+  ],
+  [
+    {
+      httpRoute: {
+        enabled: true,
+        parentRefs: [{ name: 'public' }],
+        rules: [{}],
+        timeouts: { request: '0s' },
+      },
+    },
+    'httpRoute has rules and timeouts: write the timeouts into the rules',
+  ],
+  [
+    { lifecycle: { preStop: { sleep: { seconds: 1 } } }, preStopSleepSeconds: 1 },
+    'lifecycle has preStop, and preStopSleepSeconds is set: keep one',
+  ],
+  [
+    { alerts: { rules: { WeirNearLimit: { for: '1h' } } } },
+    'alerts.rules has WeirNearLimit, which is no alert of the chart: see docs/alerts.md',
+  ],
+  [
+    { checkResources: { limits: { memory: '64Mi' } } },
+    'checkResources.limits.memory is 64Mi, but the check takes up to 160 MiB, so its pods would be killed',
+  ],
+  [
+    { checkResources: { requests: { memory: 'much' } } },
+    'checkResources.requests.memory is "much", which is not a quantity',
+  ],
+  [
     { config: { limits: 'limits.yaml' } },
     "config.limits is the chart's: put the content of limits.yaml into the value limits",
   ],
   [
     listen({ http: `\${ADDRESS}` }),
-    `config.listen.http is "\${ADDRESS}": the chart needs its port, such as 0.0.0.0:8080`,
+    `config.listen.http is "\${ADDRESS}": the chart needs its port, such as "[::]:8080"`,
   ],
   [
     listen({ admin: '127.0.0.1:9090' }),
-    'config.listen.admin is "127.0.0.1:9090", which no other pod and no probe can reach: write 0.0.0.0:9090',
+    'config.listen.admin is "127.0.0.1:9090", which no other pod and no probe can reach: write "[::]:9090"',
   ],
   [listen({ admin: false }), 'config.listen.admin is off, but probes need it: leave it out'],
   [
@@ -99,7 +160,7 @@ const REFUSED: readonly (readonly [values: object, words: string])[] = [
   ],
   [
     { grpcRoute: { enabled: true, parentRefs: [{ name: 'public' }] } },
-    'grpcRoute.enabled is true, but nothing listens for gRPC: set config.listen.grpc, such as 0.0.0.0:8081',
+    'grpcRoute.enabled is true, but nothing listens for gRPC: set config.listen.grpc, such as "[::]:8081"',
   ],
   [
     { httpRoute: { enabled: true } },
@@ -218,7 +279,7 @@ const REFUSED: readonly (readonly [values: object, words: string])[] = [
   ],
   [
     { alerts: { disabled: ['WeirNearLimit'] } },
-    'alerts.disabled has WeirNearLimit, which is no alert of the chart: see docs/monitoring.md',
+    'alerts.disabled has WeirNearLimit, which is no alert of the chart: see docs/alerts.md',
   ],
   [
     { alerts: { thresholds: { certificateDays: 3 } } },
@@ -317,6 +378,13 @@ describe.each(HELM_VERSIONS)('Helm %s', helm => {
     { config: { store: { redis: 'redis://weir@redis.data.svc:6379' } } },
     { podLabels: { 'app.kubernetes.io/version': '1' } },
     { ...stateOn({ emptyDir: {} }), replicas: 2, limitsPerReplica: true },
+    {
+      kind: 'DaemonSet',
+      ...stateOn({ hostPath: { path: '/var/lib/weir' } }),
+      strategy: { rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } },
+      limitsPerReplica: true,
+    },
+    { kind: 'DaemonSet', config: REDIS },
     { ...stateOn(CLAIM, { mountPath: '/var/lib/weir/' }), ...RECREATED },
     { ...stateOn(CLAIM), ...RECREATED, config: { state: { folder: '/var/lib/weir', counters: '1h' } } },
   ])('takes %j', async values => {
@@ -373,6 +441,12 @@ describe.each(HELM_VERSIONS)('Helm %s', helm => {
     [{ alerts: { thresholds: { failedRequests: '1%' } } }, 'failedRequests'],
     [{ ingress: { pathType: 'prefix' } }, 'pathType'],
     [{ extraObjects: [1] }, 'extraObjects'],
+    [{ ingress: { hosts: [{ host: 'a.example.com', paths: [{ path: 'v1' }] }] } }, 'hosts'],
+    [{ kind: 'StatefulSet' }, 'kind'],
+    [{ topologySpreadConstraints: [{ topologykey: 'rack' }] }, 'topologykey'],
+    [{ lifecycle: { prestop: {} } }, 'prestop'],
+    [{ alerts: { runbookUrl: 'docs' } }, 'runbookUrl'],
+    [{ adminService: { spec: { ipFamily: 'IPv6' } } }, 'ipFamily'],
     [{ service: null }, 'service'],
     [{ probes: null }, 'probes'],
   ])('refuses %j by the schema, which names %s', async (values, key) => {
@@ -386,14 +460,42 @@ describe.each(HELM_VERSIONS)('Helm %s', helm => {
 
 // Helm removes what null says, the defaults included.
 describe('values that are null', () => {
-  it.each(Object.keys(valuesSchema.shape))('end in no fault of a template: %s', async key => {
-    const paths = PATHS.filter(path => path === key || path.startsWith(`${key}.`));
-    const render = async (path: string) => {
-      const values = path.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), null);
-      const { err } = await template(Object(values), { file: 'full-values.yaml' });
-      if (err !== '')
-        expect([path, err]).toEqual([path, expect.stringMatching(/the schema|values have errors/)]);
-    };
-    await Promise.all(paths.map(render));
-  });
+  const schemas = KUBERNETES_VERSIONS.map(version => new StrictSchemas(version));
+
+  it.each(Object.keys(valuesSchema.shape))(
+    'are refused in words, or leave valid manifests: %s',
+    async key => {
+      const paths = PATHS.filter(path => path === key || path.startsWith(`${key}.`));
+      const render = async (path: string) => {
+        const values = path.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), null);
+        const { err, out } = await template(Object(values), { file: 'full-values.yaml' });
+        if (err === '') expect([path, faultsOf(out)]).toEqual([path, []]);
+        else expect([path, err]).toEqual([path, expect.stringMatching(/the schema|values have errors/)]);
+      };
+      await Promise.all(paths.map(render));
+    },
+  );
+
+  /** The faults of each manifest that was there before: values that are null change few. */
+  const known = new Map<string, string[]>();
+
+  /** What an API server would refuse, and every null: it takes some of them, and means the default of Kubernetes' then. */
+  function faultsOf(text: string): string[] {
+    return text.split(/^---$/m).flatMap(manifest => {
+      const faults = known.get(manifest) ?? new Rendered(manifest).manifests.flatMap(faultsIn);
+      known.set(manifest, faults);
+      return faults;
+    });
+  }
+
+  function faultsIn(manifest: Manifest): string[] {
+    const nulls = nullsIn(manifest.toJSON(), String(manifest.kind));
+    return [...nulls, ...schemas.flatMap(schema => schema.errorsOf(manifest))];
+  }
 });
+
+function nullsIn(value: unknown, path: string): string[] {
+  if (value === null) return [`${path} is null`];
+  if (typeof value !== 'object') return [];
+  return Object.entries(Object(value)).flatMap(([key, inner]) => nullsIn(inner, `${path}.${key}`));
+}

@@ -17,10 +17,10 @@ const REDIS = { redis: 'redis://redis.data.svc:6379' };
 
 /** A change of each key that takes effect after a restart. */
 const CHANGES: Readonly<Record<string, object>> = {
-  'listen.http': { listen: { http: '[::]:8080' } },
+  'listen.http': { listen: { http: '0.0.0.0:8080' } },
   'listen.redirect': { listen: { http: { address: '0.0.0.0:8080', tls: TLS }, redirect: '0.0.0.0:8079' } },
   'listen.grpc': { listen: { grpc: { address: '0.0.0.0:8081' } } },
-  'listen.admin': { listen: { admin: '[::]:9090' } },
+  'listen.admin': { listen: { admin: '0.0.0.0:9090' } },
   workers: { workers: 2 },
   'caps.limit_keys': { caps: { limit_keys: 600_000 } },
   'tracing.export': { tracing: { export: EXPORT } },
@@ -58,9 +58,9 @@ describe('a change of gateway.yaml', () => {
     { routes: [{ path: '/v2/**', upstream: 'api', authentication: 'none' }] },
     { caps: { limit_keys: 500_000, connections: 5000 } },
     { timeouts: { keep_alive: '90s' } },
-    { listen: { http: { address: '0.0.0.0:8080', h2c: true } } },
-    { listen: { http: { address: '0.0.0.0:8080', tls: TLS } } },
-    { listen: { http: '0.0.0.0:8080', admin: { address: '0.0.0.0:9090' } }, store: 'memory' },
+    { listen: { http: { address: '[::]:8080', h2c: true } } },
+    { listen: { http: { address: '[::]:8080', tls: TLS } } },
+    { listen: { http: '[::]:8080', admin: { address: '[::]:9090' } }, store: 'memory' },
   ])('leaves them alone otherwise: %j', async config => {
     expect(await podsWith(config)).toEqual(await podsWith({}));
   });

@@ -33,6 +33,20 @@ export class StrictSchemas {
   }
 }
 
+/** Adds what the API server adds to a custom resource: the defaults in its definition. */
+export function withDefaults(manifest: Manifest): unknown {
+  const { kinds } = read('custom-resources');
+  const { $defs } = read(`kubernetes-${KUBERNETES_VERSIONS[0]}`);
+  const ajv = new Ajv2020({ strict: false, validateFormats: false, useDefaults: true });
+  const validate = ajv.compile({ $defs, allOf: [kinds[String(manifest.kind)] ?? {}] });
+  const filled: unknown = structuredClone(manifest.toJSON());
+  if (!validate(filled)) throw new Error(ajv.errorsText(validate.errors));
+  return filled;
+}
+
+/** The kinds that are custom resources. */
+export const CUSTOM_KINDS: readonly string[] = Object.keys(read('custom-resources').kinds);
+
 function read(name: string): Schemas {
   return JSON.parse(readFileSync(join(import.meta.dirname, 'schemas', `${name}.json`), 'utf8'));
 }

@@ -95,7 +95,9 @@ test('the log says what leads to restrictions, and what they refuse', async () =
   await ask('GET /a?200', alice);
   await ask('GET /a?200', 'Authorization: Bearer other');
   await ask('GET /open/a?200', 'Authorization: Bearer other');
-  await expect.poll(() => accessLines(front.gateway).length).toBe(11);
+  const another = await front.gateway.connect();
+  for (const target of ['GET /a?200', 'GET /open/a?200']) await another.ask(head(target, alice));
+  await expect.poll(() => accessLines(front.gateway).length).toBe(13);
   const webhook = accessLines(front.gateway)[2]?.['webhook'];
   expect(webhook).toMatch(/^[\w-]{22}$/);
   const decidedAt = expect.any(Number);
@@ -115,6 +117,9 @@ test('the log says what leads to restrictions, and what they refuse', async () =
     // The connection had that token before.
     { class: 'user', decidedAt, spared: true, restricted: 'address' },
     { class: 'address', decidedAt, restricted: 'address', callerUnknown: true },
+    { class: 'address', decidedAt, restricted: 'address' },
+    // The gateway remembers her token, and a route without authentication does not ask for it.
+    { class: 'user', decidedAt, spared: true, restricted: 'address' },
     { class: 'address', decidedAt, restricted: 'address' },
   ]);
 });

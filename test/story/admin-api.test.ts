@@ -68,6 +68,7 @@ test('every operation answers as /openapi.json says, which is a valid document',
     limits: { global: limits.global, invalid_requests: limits.invalid_requests, window_slack: '20ms' },
   });
   expect((await api.call('GET', '/api/explain?method=GET&path=/a')).status).toBe(200);
+  expect((await api.call('GET', '/api/refused')).body).toEqual({ networks: [] });
   expect((await api.call('GET', '/api/upstreams')).body).toMatchObject({
     upstreams: [{ name: 'api', lookupFault: null, endpoints: [{ state: 'used', why: null }] }],
   });

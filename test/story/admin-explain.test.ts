@@ -2,7 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../src/cli/index.ts';
 import type { asShape } from '../../src/explain/explanation.ts';
 import { ADMIN_TOKEN, ApiClient } from '../support/admin-api.ts';
+import { changeLimits, serves } from '../support/edit-config.ts';
 import { askTimes, startLimited } from '../support/limits.ts';
+import { head } from '../support/requests.ts';
 import { tempText } from '../support/temp.ts';
 
 const LIMITS = {
@@ -127,6 +129,38 @@ describe('a restriction in force', () => {
     const open = await explain('GET', '/open/a', ...words.slice(2, 6), ...running);
     expect(open.out).toContain('the caller (not here: this route ignores tokens), by an operator');
     expect(open.code).toBe(0);
+  });
+
+  test('is not needed by who is blocked: that is the first fact, and nothing is served', async () => {
+    const { running, api, gateway } = await start();
+    await changeLimits(gateway, { blocked: { addresses: ['127.0.0.0/8'] } });
+    await serves(gateway, 2);
+    const { code, out } = await explain(...words, ...running);
+    expect(out).toMatch(/^GET \/a\n\n {2}blocked +127\.0\.0\.1 is blocked: everything from it gets 429 \(/);
+    expect(code).toBe(1);
+    const read = await api.call('GET', '/api/explain?method=GET&path=/a&address=127.0.0.1');
+    expect(read.body).toMatchObject({ served: false });
+    const other = await api.call('GET', '/api/explain?method=GET&path=/a&address=192.0.2.7');
+    expect(other.body).toMatchObject({ served: true });
+  });
+
+  test('of an address is shown for a caller who came from it, by the address', async () => {
+    const { running, api, gateway, issuer } = await start();
+    const alice = issuer.bearer({ azp: WHO.client, sub: WHO.subject });
+    await gateway.ask(head('GET /a', alice));
+    await api.call('POST', '/api/restrictions', { body: { address: '127.0.0.1', for: '5m' } });
+    const asked = ['GET', '/a', '--client', WHO.client, '--subject', WHO.subject, ...running];
+    expect((await explain(...asked)).out).not.toContain('address refused');
+    expect((await gateway.ask(head('GET /a', alice))).status).toBe(429);
+    const { out } = await explain(...asked);
+    expect(out).toMatch(
+      new RegExp(
+        `restricted now +no\\n +address refused +127\\.0\\.0\\.1, from which the caller came at ${SINCE}\\n`,
+      ),
+    );
+    expect(
+      (await explain(...words.slice(0, 2), '--client', 'app', '--subject', 'bob', ...running)).out,
+    ).not.toContain('address refused');
   });
 
   test('on one webhook is shown for that webhook alone', async () => {

@@ -2,14 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { SharedMemory } from '../../src/core/index.ts';
 import { SharedPermits } from '../../src/limits/index.ts';
-import { memoryCounters } from '../../src/process/runtime/index.ts';
 import { expectError, expectRejected } from '../support/error-object.ts';
 import { type GatewaySettings, startGateway } from '../support/gateway.ts';
+import { partOf } from '../support/process-part.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
-import { tempText } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { header, type Response, startUpstream } from '../support/wire/index.ts';
-import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 /** A gateway whose upstream answers only when told, so that requests stay in flight. */
 async function front(settings: Partial<GatewaySettings>) {
@@ -186,7 +184,7 @@ describe('gateways that share what they count are at a cap together', () => {
     const permits = new SharedPermits(main, 100);
     const partsOf = (worker: number) => {
       const memory = new SharedMemory(structuredClone(main.handover), worker);
-      return { newPermits: new SharedPermits(memory, 100).named };
+      return partOf(new SharedPermits(memory, 100).named);
     };
     return { one: partsOf(1), other: partsOf(2), firstEnds: () => permits.giveBackAll(1) };
   }
@@ -197,8 +195,8 @@ describe('gateways that share what they count are at a cap together', () => {
     ['requests to one upstream', { api: { max_requests: 1 } }],
   ])('%s', async (_, settings) => {
     const workers = twoWorkers();
-    const one = await front({ ...settings, shared: workers.one });
-    const other = await front({ ...settings, shared: workers.other });
+    const one = await front({ ...settings, part: workers.one });
+    const other = await front({ ...settings, part: workers.other });
     const first = one.gateway.ask(head('GET /held'));
     await waitFor('one is in flight', () => one.upstream.requests.length === 1);
     expectOverloaded(await other.gateway.ask(head('GET /a')));
@@ -211,8 +209,8 @@ describe('gateways that share what they count are at a cap together', () => {
   test('connections', async () => {
     const workers = twoWorkers();
     const config = { caps: { connections: 2 } };
-    const one = await front({ config, shared: workers.one });
-    const other = await front({ config, shared: workers.other });
+    const one = await front({ config, part: workers.one });
+    const other = await front({ config, part: workers.other });
     const clients = [await one.gateway.connect(), await one.gateway.connect()];
     for (const client of clients) expect((await client.ask(head('GET /a'))).status).toBe(200);
     const third = await other.gateway.connect();
@@ -225,34 +223,12 @@ describe('gateways that share what they count are at a cap together', () => {
   test('until one of them ends: its places are free at once', async () => {
     const workers = twoWorkers();
     const settings = { config: { caps: { requests: 2, connections: 3 } }, api: { max_requests: 1 } };
-    const one = await front({ ...settings, shared: workers.one });
-    const other = await front({ ...settings, shared: workers.other });
+    const one = await front({ ...settings, part: workers.one });
+    const other = await front({ ...settings, part: workers.other });
     for (let count = 0; count < 3; count++) void one.gateway.ask(head('GET /held')).catch(() => {});
     await waitFor('one is in flight', () => one.upstream.requests.length === 1);
     expectOverloaded(await other.gateway.ask(head('GET /a')));
     await workers.firstEnds();
     expect((await other.gateway.ask(head('GET /a'))).status).toBe(200);
   });
-});
-
-test('gateways that are handed the same counters share limits and places', async () => {
-  const limits = {
-    global: 'off',
-    buckets: { plain: { address: '3/10m' }, slow: { concurrent: 1 } },
-    routes: { '/plain': 'plain', '/held': 'slow' },
-  };
-  const clock = new FrozenClock();
-  const counters = memoryCounters({ clock, randomBytes, maxKeys: 1_000 });
-  const settings = { config: { limits: await tempText('limits.yaml', JSON.stringify(limits)) }, clock };
-  const one = await front({ ...settings, shared: { counters } });
-  const other = await front({ ...settings, shared: { counters } });
-  const statuses: number[] = [];
-  for (const { gateway } of [one, other, one, other])
-    statuses.push((await gateway.ask(head('GET /plain'))).status);
-  expect(statuses).toEqual([200, 200, 200, 429]);
-  const held = one.gateway.ask(head('GET /held'));
-  await waitFor('one is in flight', () => one.upstream.requests.length === 3);
-  expect((await other.gateway.ask(head('GET /held'))).status).toBe(429);
-  one.release();
-  expect((await held).status).toBe(200);
 });

@@ -90,9 +90,9 @@ function keysNamedIn(document: Document): string[] {
   );
 }
 
-/** The values of the chart, in the document that is about it. */
+/** The values of the chart, in the documents that are about it. */
 function schemasBeside({ name }: Document) {
-  if (name !== 'docs/kubernetes.md') return [];
+  if (!name.startsWith('docs/kubernetes')) return [];
   return [JSON.parse(readFileSync(join(CHECKOUT, 'helm/weir/values.schema.json'), 'utf8'))];
 }
 
@@ -100,6 +100,7 @@ function schemasBeside({ name }: Document) {
 function wordsBeside(document: Document): string[] {
   if (
     [
+      'docs/alerts.md',
       'docs/log.md',
       'docs/monitoring.md',
       'docs/operations.md',

@@ -52,7 +52,10 @@ function watch(lookup: ConstructorParameters<typeof NamedEndpoints>[0], dns: Dns
     lookup,
     'api.test',
     { clock, random: () => 0, network: dns.network },
-    { failed: () => void heard.push('failed'), works: () => void heard.push('works') },
+    {
+      ...{ failed: () => void heard.push('failed'), works: () => void heard.push('works') },
+      follow: () => () => {},
+    },
   );
   const changes: string[][] = [];
   source.start(() => changes.push(placesOf(source)));

@@ -57,7 +57,9 @@ async function explain(words: string[], gateway = GATEWAY, limits = LIMITS): Pro
     return `${label}: ${text}`;
   });
   return named.filter(fact =>
-    /^(bucket|main|scope|as|without|all|caller(?!s)|restr|failed|CORS|patience|upstream 4)/.test(fact),
+    /^(blocked|bucket|main|scope|as|without|all|caller(?!s)|restr|failed|CORS|patience|upstream 4)/.test(
+      fact,
+    ),
   );
 }
 
@@ -215,10 +217,10 @@ never_restrict: [192.0.2.0/24, { client: web, subject: eve }, { client: web, sub
 `;
     const restrictions = async (path: string, ...words: string[]) => {
       const facts = await explain(['GET', path, ...words], GATEWAY, limits);
-      return facts.filter(fact => fact.startsWith('restrictions'))[0];
+      return facts.find(fact => /^(?:blocked|restrictions): /.test(fact));
     };
     const by = (subject: string) => ['--client', 'web', '--subject', subject];
-    const blocked = 'restrictions: the caller is blocked: everything from it gets 429 (limits.yaml:1)';
+    const blocked = 'blocked: the caller is blocked: everything from it gets 429 (limits.yaml:1)';
     expect(await restrictions('/v1/a', ...by('mallory'))).toBe(blocked);
     expect(await restrictions('/v1/a', ...by('mallory'), '--address', '192.0.2.7')).toBe(blocked);
     const spared = 'restrictions: the caller is among never_restrict (limits.yaml:2)';
@@ -226,7 +228,7 @@ never_restrict: [192.0.2.0/24, { client: web, subject: eve }, { client: web, sub
     expect(await restrictions('/v1/a', ...by('alice'))).toBe(spared);
     const both = await restrictions('/v1/a', ...by('alice'), '--address', '192.0.2.7');
     expect(both).toBe('restrictions: none: the caller is among never_restrict (limits.yaml:2)');
-    const address = 'restrictions: 203.0.113.7 is blocked: everything from it gets 429 (limits.yaml:1)';
+    const address = 'blocked: 203.0.113.7 is blocked: everything from it gets 429 (limits.yaml:1)';
     expect(await restrictions('/v1/a', ...by('alice'), '--address', '203.0.113.7')).toBe(address);
     const rule = /^restrictions: the address for 10m, after/;
     expect(await restrictions('/v1/a', ...by('bob'))).toMatch(rule);

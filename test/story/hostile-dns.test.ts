@@ -55,12 +55,12 @@ it('makes addresses with ports of whatever a DNS server sends, or none', async (
   };
   const system = { ...thisMachine, network: { ...thisMachine.network, createResolver } };
   const found: LookupAnswer[] = [];
-  for (let round = 0; round < ROUNDS; round++) {
+  // A busy machine may let all answers of a round come too late.
+  for (let round = 0; round < ROUNDS || found.length === 0; round++) {
     const asked = Array.from({ length: 25 }, () => srvLookup(NAME, system)());
     for (const answer of await Promise.allSettled(asked))
       if (answer.status === 'fulfilled') found.push(answer.value);
   }
-  expect(found.length).toBeGreaterThan(0);
   for (const { host, port: itsPort, weight } of found.flat(2)) {
     expect(isIP(host)).not.toBe(0);
     expect(itsPort).toBeGreaterThan(0);

@@ -1,6 +1,6 @@
-import { describe, expect, it, onTestFinished, test } from 'vitest';
-import { startProvider } from '../../src/cli/demo/provider/demo-provider.ts';
+import { describe, expect, it, test } from 'vitest';
 import { runCommandLine } from '../../src/cli/index.ts';
+import { startDemoProvider } from '../support/demo-provider.ts';
 import { expectError, expectInvalidToken } from '../support/error-object.ts';
 import { withoutWorkers } from '../support/gateway.ts';
 import {
@@ -201,8 +201,7 @@ describe('a provider that cannot say', () => {
 });
 
 test('a provider that nobody here wrote knows the gateway’s client but refuses JWTs, and the log says so', async () => {
-  const provider = await startProvider();
-  onTestFinished(() => provider.close());
+  const provider = await startDemoProvider();
   const redirectUri = provider.callbackUri;
   const routes = [{ path: '/asked/**', introspection: true }];
   const { gateway } = await startIdentityGateway({ issuer: provider.issuer, redirectUri, routes });

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -217,9 +217,22 @@ describe('with a folder of state', () => {
     const full = await startKeeping(issuer, folder);
     // A folder in the place of the next file: it can be neither replaced nor written.
     await mkdir(join(folder, 'weir.state.next', 'x'), { recursive: true });
+    const status = async () => JSON.parse((await full.admin('/status.json')).text);
+    const outlive = async () => (await status()).provider.revocations.outliveRestart;
+    expect(await outlive()).toBe(true);
     await signOut(full, issuer.bearer({ sid: 'session-1' }));
     await full.time.advanceUntil('the fault is told', () =>
       messagesOf(full).includes('the state file cannot be written: after a restart it is out of date'),
+    );
+    expect(await outlive()).toBe(false);
+    expect((await status()).state).toMatchObject([{ file: 'state', cause: expect.any(String) }]);
+    expect((await full.metric('weir_state_write_failures_total')).get('{file="state"}')).toBeGreaterThan(0);
+    expect((await full.admin('/status')).text).toContain('cannot be written: E');
+    await rm(join(folder, 'weir.state.next'), { recursive: true });
+    await full.time.advanceUntil('it is written again', outlive, 100);
+    expect((await status()).state).toMatchObject([{ file: 'state', cause: null, since: null }]);
+    expect((await full.metric('weir_state_written_timestamp_seconds')).get('{file="state"}')).toBeGreaterThan(
+      0,
     );
   });
 });

@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { SharedMemory } from '../../src/core/index.ts';
 import { SharedPermits } from '../../src/limits/index.ts';
 import { type GatewaySettings, startGateway } from '../support/gateway.ts';
+import { partOf } from '../support/process-part.ts';
 import { v1 } from '../support/proxy-header.ts';
 import { head } from '../support/requests.ts';
 import { waitFor } from '../support/wait.ts';
@@ -90,7 +91,7 @@ describe.each(CAPS)('of the cap on %s', (_, settings) => {
     const [one, other] = await Promise.all(
       [1, 2].map(worker => {
         const memory = new SharedMemory(structuredClone(main.handover), worker);
-        return front({ ...settings, shared: { newPermits: new SharedPermits(memory, 1_000).named } });
+        return front({ ...settings, part: partOf(new SharedPermits(memory, 1_000).named) });
       }),
     );
     expect(await one?.hold(subnets('2001:db8:0', 3), 2)).toBe(6);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { runCommandLine } from '../../src/cli/index.ts';
-import { loadLimits } from '../../src/config/index.ts';
+import { readPart } from '../../src/config/index.ts';
 import { replayLogs } from '../../src/offline/simulation/index.ts';
 import { changeConfig, changeLimits, configPart, serves } from '../support/edit-config.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -123,7 +123,7 @@ describe('a log of classes, groups and numbers', () => {
     const outcomes: string[] = [];
     const log = await tempText('access.log', `${gateway.logLines.join('\n')}\n`);
     const file = await tempText('limits.yaml', JSON.stringify({ global: 'off', ...limits }));
-    const read = await loadLimits(file, {});
+    const read = await readPart('limits', file, {});
     if (!read.ok) throw new Error('the limits are broken');
     await replayLogs({
       limits: read.limits,

@@ -88,6 +88,23 @@ test('a client that hammers a restriction is shown as refused most, with the rea
   );
 });
 
+test('a network of which several addresses are refused is shown, on the page and by the API', async () => {
+  const front = await startLimited({ global: { user: '1000/1m', address: '2/1m' } });
+  const askFrom = (localAddress: string) => front.gateway.ask(head('GET /things/1'), { localAddress });
+  for (const address of ['127.0.1.1', '127.0.1.2', '127.0.1.3', '127.0.2.1'])
+    for (let n = 0; n < 4; n++) await askFrom(address);
+  const network = {
+    ...{ network: '127.0.1.0/24', addresses: 3, count: 6, maxCount: 6, restricted: 0 },
+    ...{ since: expect.any(String), lastAt: expect.any(String) },
+  };
+  expect((await statusOf(front)).callers.refusedNetworks).toEqual([network]);
+  const { text } = await front.gateway.admin('/api/refused');
+  expect(JSON.parse(text)).toEqual({ networks: [network] });
+  const page = (await front.gateway.admin('/status')).text;
+  expect(page).toContain('Networks refused most');
+  expect(page).toContain('127.0.1.0/24');
+});
+
 test('/status.json tells how many requests of a caller may be in flight', async () => {
   const limits = {
     buckets: { exports: { user: '10/1m', concurrent: 4 }, live: { concurrent: 2, shadow: true } },

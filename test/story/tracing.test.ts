@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdir, readdir, symlink } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join, resolve } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
@@ -155,4 +156,34 @@ test('what waits is sent when the gateway stops', async () => {
   await gateway.ask(ASKED);
   await gateway.app.drain();
   expect(receiver.spans).toHaveLength(2);
+});
+
+test('spans that are lost are counted, and a stop says how many were not sent', async () => {
+  const told = Promise.withResolvers<void>();
+  const refusing = createServer(async (_, response) => {
+    await told.promise;
+    response.writeHead(400).end('no "spans" here');
+  }).listen(0, '127.0.0.1');
+  await once(refusing, 'listening');
+  const { port } = refusing.address() as AddressInfo;
+  const endpoint = `http://127.0.0.1:${port}/v1/traces`;
+  const { gateway } = await front({ tracing: { sample: '100%', export: { endpoint, queue: 1 } } });
+  const lost = () => gateway.counted('weir_spans_lost_total');
+  expect(await lost()).toEqual(new Map());
+  // A request has two spans: one is on its way, one waits, and two find no room.
+  for (let n = 0; n < 2; n++) await gateway.ask(ASKED);
+  await expect.poll(lost).toEqual(new Map([['{reason="queue"}', 2]]));
+  told.resolve();
+  const refused: [string, number][] = [
+    ['{reason="queue"}', 2],
+    ['{reason="receiver"}', 2],
+  ];
+  await expect.poll(lost).toEqual(new Map(refused));
+  const lines = () => gateway.logLines.map(line => JSON.parse(line)).filter(({ type }) => type === 'tracing');
+  expect(lines()).toMatchObject([{ cause: expect.stringMatching(/^[^{]*$/) }]);
+  refusing.closeAllConnections();
+  refusing.close();
+  await gateway.ask(ASKED);
+  await gateway.app.drain();
+  expect(lines().at(-1)).toMatchObject({ spans: 2, msg: 'spans were not sent before the gateway stopped' });
 });

@@ -273,7 +273,8 @@ describe('a WebSocket over HTTP/2 ends', () => {
     const { client, upstream, gateway, session } = await raw();
     const drained = gateway.app.drain();
     const close = closePayload(1001, 'going away');
-    await expect.poll(() => client.received).toEqual(frame(close, { opcode: CLOSE }));
+    const going = frame(close, { opcode: CLOSE });
+    await gateway.time.advanceUntil('its turn comes', () => client.received.equals(going), 100);
     await expect.poll(() => upstream.received.length).toBe(2 + 4 + close.length);
     client.stream.end();
     upstream.socket.end();
@@ -295,7 +296,7 @@ describe('a WebSocket over HTTP/2 ends', () => {
     peer.socket.write(agreementToHead(peer.head), 'latin1');
     const client = await asked;
     const close = frame(closePayload(1001, 'going away'), { opcode: CLOSE });
-    await expect.poll(() => client.received).toEqual(close);
+    await gateway.time.advanceUntil('its turn comes', () => client.received.equals(close), 100);
     client.stream.end();
     peer.socket.destroy();
     expect(await drained).toBe(true);

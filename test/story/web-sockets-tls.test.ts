@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
+import { inTime } from '../support/test-clock.ts';
 import { closing, openSocket } from '../support/web-sockets.ts';
 import { startSocketsOverTls } from '../support/web-sockets-tls.ts';
 
@@ -19,5 +20,5 @@ test('over TLS on both sides messages of any size pass, and a drain ends a WebSo
   }
   const closed = closing(socket);
   void gateway.app.drain();
-  expect(await closed).toEqual([1001, 'going away']);
+  expect(await inTime(gateway.time, closed)).toEqual([1001, 'going away']);
 });

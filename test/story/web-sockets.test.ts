@@ -20,7 +20,7 @@ import { scripts } from '../support/scripted-provider.ts';
 import { redeem } from '../support/sign-in-client.ts';
 import { inTime } from '../support/test-clock.ts';
 import { startIssuer, validFor } from '../support/test-issuer.ts';
-import { settled } from '../support/wait.ts';
+import { settled, waitFor } from '../support/wait.ts';
 import { closing, message, openCount, openSocket, startWsServer } from '../support/web-sockets.ts';
 import { header } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
@@ -336,7 +336,8 @@ describe('the gateway ends a WebSocket', () => {
     await expect.poll(() => upstream.received.length).toBe(8);
     const drained = gateway.app.drain();
     const close = closePayload(1001, 'going away');
-    await expect.poll(() => behindHead(client)).toEqual(frame(close, { opcode: CLOSE }));
+    const going = frame(close, { opcode: CLOSE });
+    await gateway.time.advanceUntil('its turn comes', () => behindHead(client).equals(going), 100);
     expect(upstream.received.length).toBe(8);
     await client.send(Buffer.concat([bytes.subarray(8), masked('not this one')]));
     await expect.poll(() => upstream.received.length).toBe(bytes.length + 2 + 4 + close.length);
@@ -349,6 +350,31 @@ describe('the gateway ends a WebSocket', () => {
     expect(await drained).toBe(true);
   });
 
+  test('when it drains, one after the other, over the delay and the first half of the drain', async () => {
+    const upstream = await startRawUpstream(({ socket }) => void socket.write(agreement(), 'latin1'));
+    const clock = new FrozenClock(Date.now());
+    const gateway = await startGateway({
+      upstreamPort: upstream.port,
+      route: { websocket: true },
+      config: { shutdown: { delay: '5s', drain: '10s' } },
+      clock,
+    });
+    const clients = await Promise.all(Array.from({ length: 100 }, () => gateway.connect()));
+    for (const client of clients) await client.send(handshake('/'));
+    await waitFor('all are open', () => clients.every(({ received }) => received.includes(' 101 ')));
+    const close = frame(closePayload(1001, 'going away'), { opcode: CLOSE });
+    const closed = () => clients.filter(client => behindHead(client).equals(close)).length;
+    const drained = gateway.app.drain();
+    for (let due = 10; due <= 100; due += 10) {
+      clock.advance(1_000);
+      await waitFor(`${due} are closed`, () => closed() >= due - 1);
+      expect(closed()).toBeLessThanOrEqual(due + 1);
+    }
+    for (const client of clients) client.destroy();
+    for (const { socket } of upstream.peers) socket.destroy();
+    expect(await inTime(clock, drained)).toBe(true);
+  });
+
   test('when it drains, and the upstream agrees only then', async () => {
     const upstream = await startRawUpstream();
     const gateway = await startGateway({ upstreamPort: upstream.port, route: { websocket: true } });
@@ -357,9 +383,8 @@ describe('the gateway ends a WebSocket', () => {
     await expect.poll(() => upstream.peers[0]?.head).toBeTruthy();
     const drained = gateway.app.drain();
     upstream.peers[0]?.socket.write(agreement(), 'latin1');
-    await expect
-      .poll(() => behindHead(client))
-      .toEqual(frame(closePayload(1001, 'going away'), { opcode: CLOSE }));
+    const going = frame(closePayload(1001, 'going away'), { opcode: CLOSE });
+    await gateway.time.advanceUntil('its turn comes', () => behindHead(client).equals(going), 100);
     await expect.poll(() => upstream.peers[0]?.end).toBe('fin');
     client.destroy();
     upstream.peers[0]?.socket.destroy();

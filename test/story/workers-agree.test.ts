@@ -61,7 +61,7 @@ async function front(settings: Pick<IdentitySettings, 'config' | 'limits'> = {})
     const answer = act().finally(() => {
       isAnswered = true;
     });
-    await waitFor('the workers are to be told', () => holds('facts'));
+    await waitFor('the workers are to be told', () => holds('told'));
     expect(await statuses(bearer)).toContain(before);
     expect(isAnswered).toBe(false);
     release();

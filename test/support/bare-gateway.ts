@@ -1,6 +1,7 @@
 import { stringify } from 'yaml';
 import type { Snapshot } from '../../src/config/index.ts';
 import {
+  alone,
   type BodySource,
   type ExchangeRecord,
   type FieldNames,
@@ -115,6 +116,7 @@ export class BareGateway {
     const heard = new Proxy({} as ConstructorParameters<typeof Limiting>[1]['listener'], {
       get: (_, name) => (event: unknown) => void this.told.push([String(name), event]),
     });
+    const part = alone({ ...thisMachine, clock });
     this.limiting = new Limiting(snapshot.limits, {
       ...{
         ...thisMachine,
@@ -122,11 +124,14 @@ export class BareGateway {
         listener: heard,
         storeListener: silent(),
         limitKeys: snapshot.caps.limitKeys,
+        part,
       },
     });
-    const parts = snapshot.upstreams.map(({ name }) => [name, { transport: this.#transport() }] as const);
+    const parts = snapshot.upstreams.map(
+      ({ name }) => [name, { part: { transport: this.#transport() } }] as const,
+    );
     this.gateway = new Gateway({
-      ...{ ...thisMachine, clock, limiting: this.limiting, nextRequestId: () => 'id' },
+      ...{ ...thisMachine, clock, limiting: this.limiting, nextRequestId: () => 'id', part },
       generation: {
         snapshot,
         identity: identity && { ...identity.identity, ...(introspect && { introspect }) },

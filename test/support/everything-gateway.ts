@@ -70,6 +70,7 @@ async function startWithEverything(): Promise<LocalGateway> {
         { grpc: 'a.B/*', upstream: 'calls' },
       ],
       store: { redis: `redis://127.0.0.1:${await freePort()}`, on_failure: 'closed' },
+      state: await tempFolder(),
       sign_in: { refresh: '/refresh', sign_out: '/sign-out' },
       caps: { requests: 1, event_loop_delay: '1s' },
       workers: 2,

@@ -4,12 +4,19 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { formatDiagnostic, type LoadResult, loadConfig } from '../../src/config/index.ts';
-import { type Network, type System, type TimerClock, thisMachine } from '../../src/core/index.ts';
+import {
+  type Network,
+  type ProcessPart,
+  type System,
+  type TimerClock,
+  thisMachine,
+} from '../../src/core/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';
-import { type App, type SharedParts, startApp } from '../../src/process/app/index.ts';
+import { type App, startApp } from '../../src/process/app/index.ts';
 import { inThreadHost, type PlaneHost, startWithWorkers } from '../../src/process/workers/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 import { ROOMY } from './config-text.ts';
+import { atEnd } from './lifetime.ts';
 import { tempFolder } from './temp.ts';
 import { clockOfTests, forSockets, inTime } from './test-clock.ts';
 import { TestGateway } from './test-gateway.ts';
@@ -36,8 +43,8 @@ export interface GatewaySettings {
   readonly settleMs?: number;
   /** Where the workers of a gateway in this process run. Default: in the thread of the test. */
   readonly host?: PlaneHost;
-  /** What a gateway in this process shares with others. Default: what Redis carries, if its configuration names one. */
-  readonly shared?: SharedParts;
+  /** What a gateway in this process shares with others of it. Default: nothing. */
+  readonly part?: ProcessPart;
 }
 
 /**
@@ -100,7 +107,7 @@ export async function startGatewayFrom(
   env: NodeJS.ProcessEnv = process.env,
   settings: Omit<GatewaySettings, 'upstreamPort'> = {},
 ): Promise<LocalGateway> {
-  const loaded = await load(path, env, settings.shared === undefined);
+  const loaded = await load(path, env, settings.part === undefined);
   if (!loaded.ok)
     throw new Error(loaded.diagnostics.map(diagnostic => formatDiagnostic(diagnostic)).join('\n'));
   const lines: string[] = [];
@@ -113,12 +120,12 @@ export async function startGatewayFrom(
     network: settings.network ?? thisMachine.network,
     files: settings.files ?? thisMachine.files,
   };
-  const options = { system, log, source, ...(settings.shared && { shared: settings.shared }) };
+  const options = { system, log, source, ...(settings.part && { part: settings.part }) };
   const isAlone = loaded.snapshot.workers.count === 1;
   const app = await (isAlone
     ? startApp(loaded.snapshot, options)
     : startWithWorkers(options, settings.host ?? inThreadHost(takingTurns(system), log)));
-  onTestFinished(async () => void (await inTime(clock, app.drain())));
+  atEnd(() => inTime(clock, app.drain()));
   return new LocalGateway(app, path, lines, clock);
 }
 

@@ -1,11 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { GATEWAY_CLIENT } from '../../src/cli/demo/provider/demo-provider.ts';
 import type { TimerClock } from '../../src/core/index.ts';
-import type { SharedParts } from '../../src/process/app/index.ts';
 import { type ConfigPart, type GatewaySettings, type LocalGateway, startGateway } from './gateway.ts';
+import { atEnd } from './lifetime.ts';
 import { expectSecretsKept, secret } from './secrets.ts';
 import { tempFolder } from './temp.ts';
 import type { TestIssuer } from './test-issuer.ts';
@@ -35,7 +34,6 @@ export interface IdentitySettings {
   readonly clock?: TimerClock;
   /** As in GatewaySettings. */
   readonly settleMs?: number;
-  readonly shared?: SharedParts;
 }
 
 export interface IdentityGateway {
@@ -50,7 +48,7 @@ export interface IdentityGateway {
 export async function startIdentityGateway(settings: IdentitySettings): Promise<IdentityGateway> {
   const upstream = await startUpstream(settings.upstream);
   const gateway = await startGateway(await identityConfig(settings, upstream));
-  onTestFinished(() => expectSecretsKept(gateway));
+  atEnd(() => expectSecretsKept(gateway));
   return { gateway, upstream };
 }
 
@@ -59,7 +57,7 @@ export async function identityConfig(
   settings: IdentitySettings,
   upstream: Pick<CaptureUpstream, 'port'>,
 ): Promise<GatewaySettings> {
-  const { issuer, provider, tokens, routes = [], limits, api, config, clock, settleMs, shared } = settings;
+  const { issuer, provider, tokens, routes = [], limits, api, config, clock, settleMs } = settings;
   const clientSecret = secret(settings.secret ?? GATEWAY_CLIENT.secret);
   secret(btoa(`${GATEWAY_CLIENT.id}:${clientSecret}`));
   return {
@@ -67,7 +65,6 @@ export async function identityConfig(
     ...(api && { api }),
     ...(clock && { clock }),
     ...(settleMs && { settleMs }),
-    ...(shared && { shared }),
     config: {
       identity_provider: {
         issuer,

@@ -1,4 +1,5 @@
 import type { ListenerState } from '../../src/edge/server/client-connection.ts';
+import { Tunnels } from '../../src/edge/server/tunnels.ts';
 import type { Gateway } from '../../src/gateway/index.ts';
 import { AddressSet } from '../../src/wire/http/index.ts';
 import { DateField } from '../../src/wire/http1/index.ts';
@@ -7,9 +8,10 @@ import { ownBuffered } from './own-buffered.ts';
 
 /** What connections share where nothing else is said: no time goes by. */
 export function listenerState(gateway: Gateway, headBytes: number): ListenerState {
+  const clock = new FrozenClock();
   return {
     gateway,
-    clock: new FrozenClock(),
+    clock,
     random: () => 0,
     randomBytes: count => Buffer.alloc(count),
     date: new DateField(),
@@ -18,6 +20,7 @@ export function listenerState(gateway: Gateway, headBytes: number): ListenerStat
       ...{ readTooSlowly: () => {}, buffersFull: () => {} },
     },
     buffered: ownBuffered(),
+    tunnels: new Tunnels(clock, () => 0),
     trustedProxies: new AddressSet([]),
     timeouts: {
       tlsHandshakeMs: 10_000,

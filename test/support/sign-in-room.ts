@@ -2,6 +2,7 @@ import { inspect } from 'node:util';
 import {
   type DiscoveryEvent,
   GatewayError,
+  ProcessPermits,
   type RedeemEvent,
   type SignOutEvent,
   thisMachine,
@@ -83,6 +84,7 @@ export function openSignInRoom(
       redeemed: event => void redeemed.push(event),
       signedOut: event => void signedOut.push(event),
     },
+    permits: new ProcessPermits(),
     learnedMark: (subject, notBefore) => void marks.push([subject, notBefore]),
   });
   theProvider.start();

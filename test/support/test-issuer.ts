@@ -1,5 +1,5 @@
-import { onTestFinished } from 'vitest';
 import type { Clock } from '../../src/core/index.ts';
+import { atEnd } from './lifetime.ts';
 import {
   type ScriptedOptions,
   type ScriptedProvider,
@@ -60,7 +60,7 @@ export class TestIssuer {
 
 export async function startIssuer(options: ScriptedOptions = {}): Promise<TestIssuer> {
   const provider = await startScriptedProvider(options);
-  onTestFinished(() => provider.close());
+  atEnd(() => provider.close());
   return new TestIssuer(provider);
 }
 

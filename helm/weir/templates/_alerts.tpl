@@ -7,6 +7,25 @@
 {{- $text -}}
 {{- end -}}
 
+{{/* A rule with what the values say of it: root context, and the rule. Recording rules stay as they are. */}}
+{{- define "weir.alert" -}}
+{{- $alerts := (index . 0).Values.alerts -}}
+{{- $rule := index . 1 -}}
+{{- if $rule.alert -}}
+{{- $own := get ($alerts.rules | default dict) $rule.alert | default dict -}}
+{{- $annotations := merge (dict) ($own.annotations | default dict) ($alerts.ruleAnnotations | default dict) $rule.annotations -}}
+{{- with $alerts.runbookUrl -}}
+{{- $annotations = merge $annotations (dict "runbook_url" (printf "%s/%s" (trimSuffix "/" .) $rule.annotations.runbook)) -}}
+{{- end -}}
+{{- $labels := merge (dict) ($own.labels | default dict) ($alerts.ruleLabels | default dict) $rule.labels -}}
+{{- $rule = merge (dict "labels" $labels "annotations" $annotations) $rule -}}
+{{- with $own.for -}}
+{{- $_ := set $rule "for" . -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $rule -}}
+{{- end -}}
+
 {{/* Only thresholds that were changed: a default would be written in other digits. */}}
 {{- define "weir.thresholds" -}}
 {{- $set := .Values.alerts.thresholds -}}
@@ -30,6 +49,9 @@
 {{- $simple := dict
   "upstreamFailures" (list 0.05 "(alert: WeirUpstreamFails\\n(?s:.)*?> )0\\.05\\b")
   "restrictions" (list 20 "(alert: WeirRestrictionsSurge\\n(?s:.)*?> )20\\b")
+  "refusals" (list 0.1 "(alert: WeirRefusalsSurge\\n(?s:.)*?> )0\\.1\\b")
+  "refusalsAfterReload" (list 0.2 "(alert: WeirRefusalsAfterReload\\n(?s:.)*?> )0\\.2\\b")
+  "decisionsWithoutRedis" (list 0.05 "(alert: WeirDecidesWithoutRedis\\n(?s:.)*?> )0\\.05\\b")
   "nearLimit" (list 0.5 "(alert: WeirNearLimits\\n(?s:.)*?> )0\\.5\\b")
   "eventLoopDelaySeconds" (list 0.1 "(alert: WeirEventLoopIsSlow\\n(?s:.)*?> )0\\.1\\b")
 -}}

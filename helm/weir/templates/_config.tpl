@@ -3,7 +3,7 @@
 {{- $config := deepCopy (.Values.config | default dict) -}}
 {{- $listen := default dict $config.listen -}}
 {{- if not (hasKey $listen "admin") -}}
-{{- $_ := set $listen "admin" "0.0.0.0:9090" -}}
+{{- $_ := set $listen "admin" "[::]:9090" -}}
 {{- end -}}
 {{- $shutdown := default dict $config.shutdown -}}
 {{- if not (hasKey $shutdown "delay") -}}
@@ -20,7 +20,7 @@
 {{- $listen := (fromYaml (include "weir.config" .)).listen -}}
 {{- $found := dict -}}
 {{- range $name := list "http" "redirect" "grpc" "admin" -}}
-{{- $written := get $listen $name | default (eq $name "http" | ternary "0.0.0.0:8080" "off") -}}
+{{- $written := get $listen $name | default (eq $name "http" | ternary "[::]:8080" "off") -}}
 {{- $map := kindIs "map" $written | ternary $written (dict "address" $written) -}}
 {{- if ne $map.address "off" -}}
 {{- $port := regexFind "[0-9]+$" $map.address | int -}}
@@ -81,9 +81,9 @@
 {{- .Values.terminationGracePeriodSeconds | default (add (include "weir.shutdownSeconds" .) 5) -}}
 {{- end -}}
 
-{{/* The memory limit in KiB; 0: none. */}}
+{{/* The memory limit of resources in KiB; 0: none. */}}
 {{- define "weir.memoryLimit" -}}
-{{- divf (include "weir.number" (dig "limits" "memory" "0" (.Values.resources | default dict) | default "0" | toString)) 1024 | int64 -}}
+{{- divf (include "weir.number" (dig "limits" "memory" "0" (. | default dict) | default "0" | toString)) 1024 | int64 -}}
 {{- end -}}
 
 {{/* The number that a quantity means, of one that weir.resourceErrors takes. */}}
@@ -96,9 +96,11 @@
 {{- mulf (trimSuffix $unit $quantity | float64) $perUnit | printf "%f" -}}
 {{- end -}}
 
-{{/* Node.js would take its heap limit from the memory of the node or of the pod, whole. The image's own option is repeated: this replaces it. */}}
+{{/* Node.js would take its heap limit from the memory of the node or of the pod, whole. The image's own option is repeated: this replaces it. Root context, and the resources. */}}
 {{- define "weir.nodeOptions" -}}
-{{- $limit := include "weir.memoryLimit" . | int64 -}}
-{{- $heapMiB := div (mul $limit .Values.heapPercent) 102400 -}}
-{{- printf "%s %s" (gt $limit 0 | ternary (printf "--max-old-space-size=%d --max-semi-space-size=16" $heapMiB) "") .Values.nodeOptions | trim -}}
+{{- $values := (index . 0).Values -}}
+{{- $limit := include "weir.memoryLimit" (index . 1) | int64 -}}
+{{- $heapMiB := div (mul $limit ($values.heapPercent | default 60)) 102400 -}}
+{{- $sizes := gt $limit 0 | ternary (printf "--max-old-space-size=%d --max-semi-space-size=16" $heapMiB) "" -}}
+{{- printf "%s %s" $sizes ($values.nodeOptions | default "") | trim -}}
 {{- end -}}

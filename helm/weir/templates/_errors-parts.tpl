@@ -46,6 +46,68 @@
 {{- toJson $errors -}}
 {{- end -}}
 
+{{/* Errors of the routes of the Gateway API. */}}
+{{- define "weir.routeErrors" -}}
+{{- $errors := list -}}
+{{- $listeners := fromYaml (include "weir.listeners" .) -}}
+{{- if and .Values.grpcRoute.enabled (not $listeners.grpc) -}}
+{{- $errors = append $errors "grpcRoute.enabled is true, but nothing listens for gRPC: set config.listen.grpc, such as \"[::]:8081\"" -}}
+{{- end -}}
+{{- range $name := list "httpRoute" "grpcRoute" "tlsRoute" -}}
+{{- $route := get $.Values $name -}}
+{{- if and $route.enabled (empty $route.parentRefs) -}}
+{{- $errors = append $errors (printf "%s.parentRefs is missing: name the Gateway, such as [{ name: public, namespace: gateways }]" $name) -}}
+{{- end -}}
+{{- range $key := list "matches" "filters" "timeouts" -}}
+{{- if and $route.rules (get $route $key) -}}
+{{- $errors = append $errors (printf "%s has rules and %s: write the %s into the rules" $name $key $key) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $errors -}}
+{{- end -}}
+
+{{/* Errors of what sets the number of pods. */}}
+{{- define "weir.scalingErrors" -}}
+{{- $errors := list -}}
+{{- $autoscaling := .Values.autoscaling -}}
+{{- if $autoscaling.enabled -}}
+{{- if and $autoscaling.cpuPercent (not (dig "requests" "cpu" "" (.Values.resources | default dict))) -}}
+{{- $errors = append $errors "autoscaling.enabled is true, but resources.requests.cpu is missing: autoscaling.cpuPercent is a share of it, so nothing would ever scale" -}}
+{{- end -}}
+{{- if not (or $autoscaling.cpuPercent $autoscaling.requestsInFlight $autoscaling.metrics) -}}
+{{- $errors = append $errors "autoscaling.enabled is true, but nothing says when to scale: set cpuPercent, requestsInFlight or metrics" -}}
+{{- end -}}
+{{- if $autoscaling.scaler -}}
+{{- $errors = append $errors (printf "autoscaling.enabled is true and autoscaling.scaler is %s: two would set the number of pods, so keep one" $autoscaling.scaler) -}}
+{{- end -}}
+{{- if gt (int ($autoscaling.minReplicas | default 1)) (int $autoscaling.maxReplicas) -}}
+{{- $errors = append $errors (printf "autoscaling.minReplicas is %d, more than autoscaling.maxReplicas, %d" (int ($autoscaling.minReplicas | default 1)) (int $autoscaling.maxReplicas)) -}}
+{{- end -}}
+{{- end -}}
+{{- if eq (include "weir.kind" .) "DaemonSet" -}}
+{{- if or $autoscaling.enabled $autoscaling.scaler -}}
+{{- $errors = append $errors "kind is DaemonSet, whose pods are as many as the nodes: leave autoscaling out" -}}
+{{- end -}}
+{{- if eq (toString .Values.strategy.type) "Recreate" -}}
+{{- $errors = append $errors "strategy.type is Recreate, which a DaemonSet does not know: write RollingUpdate or OnDelete" -}}
+{{- end -}}
+{{- $rolling := .Values.strategy.rollingUpdate -}}
+{{- $none := "^0%?$" -}}
+{{- if eq .Values.strategy.type "RollingUpdate" -}}
+{{- if not (or (regexMatch $none (toString $rolling.maxSurge)) (regexMatch $none (toString $rolling.maxUnavailable))) -}}
+{{- $errors = append $errors "strategy.rollingUpdate has maxSurge and maxUnavailable, but a DaemonSet takes one: set the other to 0" -}}
+{{- end -}}
+{{- if and .Values.hostNetwork (not (regexMatch $none (toString $rolling.maxSurge))) -}}
+{{- $errors = append $errors "hostNetwork is true, so that no second pod finds its ports free on a node: set strategy.rollingUpdate to { maxSurge: 0, maxUnavailable: 1 }" -}}
+{{- end -}}
+{{- end -}}
+{{- else if eq (toString .Values.strategy.type) "OnDelete" -}}
+{{- $errors = append $errors "strategy.type is OnDelete, which a Deployment does not know: write RollingUpdate or Recreate" -}}
+{{- end -}}
+{{- toJson $errors -}}
+{{- end -}}
+
 {{/* Errors of what needs TLS in the gateway. */}}
 {{- define "weir.tlsErrors" -}}
 {{- $errors := list -}}
@@ -85,7 +147,12 @@
 {{- end -}}
 {{- range $alerts.disabled -}}
 {{- if not (has . $names) -}}
-{{- $errors = append $errors (printf "alerts.disabled has %s, which is no alert of the chart: see docs/monitoring.md" .) -}}
+{{- $errors = append $errors (printf "alerts.disabled has %s, which is no alert of the chart: see docs/alerts.md" .) -}}
+{{- end -}}
+{{- end -}}
+{{- range $name, $_ := $alerts.rules -}}
+{{- if not (has $name $names) -}}
+{{- $errors = append $errors (printf "alerts.rules has %s, which is no alert of the chart: see docs/alerts.md" $name) -}}
 {{- end -}}
 {{- end -}}
 {{- if ge (float64 ($alerts.thresholds.certificateDaysSoon | default 3)) (float64 ($alerts.thresholds.certificateDays | default 14)) -}}
@@ -113,43 +180,49 @@
 {{- else if and (empty $variables) (lt $grace $needed) -}}
 {{- $errors = append $errors (printf "terminationGracePeriodSeconds is %d, but preStopSleepSeconds and config.shutdown take %d s, so Kubernetes would kill requests in flight: leave it out or write at least %d" $grace $needed (add $needed 5)) -}}
 {{- end -}}
+{{- if and (hasKey (.Values.lifecycle | default dict) "preStop") .Values.preStopSleepSeconds -}}
+{{- $errors = append $errors "lifecycle has preStop, and preStopSleepSeconds is set: keep one" -}}
+{{- end -}}
 {{- $rolling := .Values.strategy.rollingUpdate -}}
-{{- if and (ne .Values.strategy.type "Recreate") (regexMatch "^0%?$" (toString $rolling.maxSurge)) (regexMatch "^0%?$" (toString $rolling.maxUnavailable)) -}}
+{{- if and (not (has .Values.strategy.type (list "Recreate" "OnDelete"))) (regexMatch "^0%?$" (toString $rolling.maxSurge)) (regexMatch "^0%?$" (toString $rolling.maxUnavailable)) -}}
 {{- $errors = append $errors "strategy.rollingUpdate has 0 as maxSurge and as maxUnavailable: no pod could ever be replaced, so raise one" -}}
 {{- end -}}
 {{- range .Values.env -}}
-{{- if and (eq .name "NODE_OPTIONS") (include "weir.nodeOptions" $) -}}
+{{- if and (eq .name "NODE_OPTIONS") (include "weir.nodeOptions" (list $ $.Values.resources)) -}}
 {{- $errors = append $errors "env has NODE_OPTIONS, which the chart writes itself for the heap limit: put its options into nodeOptions" -}}
 {{- end -}}
 {{- end -}}
 {{- toJson $errors -}}
 {{- end -}}
 
-{{/* Errors of resources. */}}
+{{/* Errors of resources and checkResources. */}}
 {{- define "weir.resourceErrors" -}}
 {{- $errors := list -}}
-{{- $resources := .Values.resources | default dict -}}
+{{- range $key := list "resources" "checkResources" -}}
+{{- $resources := get $.Values $key | default dict -}}
 {{- $malformed := false -}}
 {{- range $part := list "requests" "limits" -}}
 {{- range $name, $quantity := get $resources $part | default dict -}}
 {{- $examples := eq $name "cpu" | ternary "500m or 1" "1Gi or 512M" -}}
 {{- if and (not (kindIs "invalid" $quantity)) (not (regexMatch "^[+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+|[mkMGTPE]|[KMGTPE]i)?$" (toString $quantity))) -}}
 {{- $malformed = true -}}
-{{- $errors = append $errors (printf "resources.%s.%s is %q, which is not a quantity, such as %s" $part $name (toString $quantity) $examples) -}}
+{{- $errors = append $errors (printf "%s.%s.%s is %q, which is not a quantity, such as %s" $key $part $name (toString $quantity) $examples) -}}
 {{- else if not (regexMatch "^(cpu|memory|ephemeral-storage|hugepages-.+|.+/.+)$" $name) -}}
-{{- $errors = append $errors (printf "resources.%s.%s: Kubernetes knows cpu, memory and ephemeral-storage" $part $name) -}}
+{{- $errors = append $errors (printf "%s.%s.%s: Kubernetes knows cpu, memory and ephemeral-storage" $key $part $name) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 {{- if not $malformed -}}
-{{- $limit := include "weir.memoryLimit" . | int64 -}}
+{{- $limit := include "weir.memoryLimit" $resources | int64 -}}
+{{- $needs := eq $key "resources" | ternary "a gateway takes up to 160 MiB before its first request" "the check takes up to 160 MiB" -}}
 {{- if and $limit (lt $limit 163840) -}}
-{{- $errors = append $errors (printf "resources.limits.memory is %s, but a gateway takes up to 160 MiB before its first request, so its pods would be killed: write at least 192Mi, better 1Gi" (toString $resources.limits.memory)) -}}
+{{- $errors = append $errors (printf "%s.limits.memory is %s, but %s, so its pods would be killed: write at least 192Mi, better 1Gi" $key (toString $resources.limits.memory) $needs) -}}
 {{- end -}}
 {{- range $name, $most := $resources.limits | default dict -}}
 {{- $asked := get ($resources.requests | default dict) $name -}}
 {{- if and $most $asked (gt (include "weir.number" (toString $asked) | float64) (include "weir.number" (toString $most) | float64)) -}}
-{{- $errors = append $errors (printf "resources.requests.%s is %s, more than resources.limits.%s, %s" $name (toString $asked) $name (toString $most)) -}}
+{{- $errors = append $errors (printf "%s.requests.%s is %s, more than %s.limits.%s, %s" $key $name (toString $asked) $key $name (toString $most)) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -217,11 +290,16 @@
 {{- end -}}
 {{- range $volume := $.Values.volumes -}}
 {{- if and (eq $volume.name $name) (or $volume.persistentVolumeClaim $volume.hostPath $volume.nfs) -}}
+{{- $ofNode := and $volume.hostPath (eq (include "weir.kind" $) "DaemonSet") -}}
+{{- if and $ofNode (ne (toString $.Values.strategy.type) "OnDelete") (not (regexMatch "^0%?$" (toString $.Values.strategy.rollingUpdate.maxSurge))) -}}
+{{- $errors = append $errors (printf "config.state is on the volume %s, which the old pod of a node still uses while a new one starts: set strategy.rollingUpdate to { maxSurge: 0, maxUnavailable: 1 }" $name) -}}
+{{- else if not $ofNode -}}
 {{- if or $.Values.autoscaling.enabled (ne (include "weir.replicas" $) "1") -}}
 {{- $errors = append $errors (printf "config.state is on the volume %s, which several pods would share, but one gateway uses a folder: take an emptyDir, or replicas: 1" $name) -}}
 {{- end -}}
 {{- if ne (toString $.Values.strategy.type) "Recreate" -}}
 {{- $errors = append $errors (printf "config.state is on the volume %s, which the old pod still uses while a new one starts, so the new one would keep nothing: set strategy.type: Recreate, or take an emptyDir" $name) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -250,6 +328,7 @@
   "podAnnotations" (list .Values.podAnnotations (list "checksum/restart-keys"))
   "commonAnnotations" (list .Values.commonAnnotations (list "checksum/restart-keys"))
   "service.spec" (list .Values.service.spec (list "type" "selector" "ports"))
+  "adminService.spec" (list .Values.adminService.spec (list "type" "selector" "ports"))
 -}}
 {{- range $value, $pair := $reserved -}}
 {{- $written := index $pair 0 | default dict -}}

@@ -43,6 +43,7 @@
 {{- if not (or (kindIs "map" $config.store) .Values.limitsPerReplica) -}}
 {{- if not (or $autoscaling.enabled $replicas) -}}
 {{- $who := empty $autoscaling.scaler | ternary "replicas is null" (printf "autoscaling.scaler is %s" $autoscaling.scaler) -}}
+{{- $who = eq (include "weir.kind" .) "DaemonSet" | ternary "kind is DaemonSet" $who -}}
 {{- $errors = append $errors (printf "%s, so there may be several pods, but each would count limits alone: name a Redis in config.store.redis, or accept that N pods allow up to N times each limit with limitsPerReplica: true" $who) -}}
 {{- else -}}
 {{- $most := $autoscaling.enabled | ternary $autoscaling.maxReplicas $replicas | int -}}
@@ -51,15 +52,6 @@
 {{- $errors = append $errors (printf "%s is %d, but each pod would count limits alone: name a Redis in config.store.redis, or accept up to %d times each limit with limitsPerReplica: true" $key $most $most) -}}
 {{- end -}}
 {{- end -}}
-{{- end -}}
-{{- if and $autoscaling.enabled (not (dig "requests" "cpu" "" (.Values.resources | default dict))) -}}
-{{- $errors = append $errors "autoscaling.enabled is true, but resources.requests.cpu is missing: autoscaling.cpuPercent is a share of it, so nothing would ever scale" -}}
-{{- end -}}
-{{- if and $autoscaling.enabled $autoscaling.scaler -}}
-{{- $errors = append $errors (printf "autoscaling.enabled is true and autoscaling.scaler is %s: two would set the number of pods, so keep one" $autoscaling.scaler) -}}
-{{- end -}}
-{{- if and $autoscaling.enabled (gt (int $autoscaling.minReplicas) (int $autoscaling.maxReplicas)) -}}
-{{- $errors = append $errors (printf "autoscaling.minReplicas is %d, more than autoscaling.maxReplicas, %d" (int $autoscaling.minReplicas) (int $autoscaling.maxReplicas)) -}}
 {{- end -}}
 {{- $redis := kindIs "map" $config.store | ternary $config.store dict -}}
 {{- if regexMatch "^[^/]*//[^/@]*:.*@" (toString $redis.redis) -}}
@@ -70,9 +62,9 @@
 {{- end -}}
 {{- range $name, $listener := $listeners -}}
 {{- if not $listener.port -}}
-{{- $errors = append $errors (printf "config.listen.%s is %q: the chart needs its port, such as 0.0.0.0:8080" $name $listener.address) -}}
+{{- $errors = append $errors (printf "config.listen.%s is %q: the chart needs its port, such as \"[::]:8080\"" $name $listener.address) -}}
 {{- else if regexMatch "^(localhost|127\\.|\\[::1\\])" $listener.address -}}
-{{- $errors = append $errors (printf "config.listen.%s is %q, which no other pod and no probe can reach: write 0.0.0.0:%d" $name $listener.address (int $listener.port)) -}}
+{{- $errors = append $errors (printf "config.listen.%s is %q, which no other pod and no probe can reach: write \"[::]:%d\"" $name $listener.address (int $listener.port)) -}}
 {{- end -}}
 {{- end -}}
 {{- if not $listeners.admin -}}
@@ -82,18 +74,10 @@
 {{- $errors = append $errors "config.listen.admin.tls.client_certificates is required, but the kubelet's probes have no certificate: set required: false there" -}}
 {{- end -}}
 {{- end -}}
-{{- if and .Values.grpcRoute.enabled (not $listeners.grpc) -}}
-{{- $errors = append $errors "grpcRoute.enabled is true, but nothing listens for gRPC: set config.listen.grpc, such as 0.0.0.0:8081" -}}
-{{- end -}}
-{{- range $name, $route := dict "httpRoute" .Values.httpRoute "grpcRoute" .Values.grpcRoute "tlsRoute" .Values.tlsRoute -}}
-{{- if and $route.enabled (empty $route.parentRefs) -}}
-{{- $errors = append $errors (printf "%s.parentRefs is missing: name the Gateway, such as [{ name: public, namespace: gateways }]" $name) -}}
-{{- end -}}
-{{- end -}}
-{{- if and (ne .Values.metrics.monitor "none") .Values.networkPolicy.enabled (empty .Values.networkPolicy.admin) -}}
+{{- if and (ne (.Values.metrics.monitor | default "none") "none") .Values.networkPolicy.enabled (empty .Values.networkPolicy.admin) -}}
 {{- $errors = append $errors (printf "metrics.monitor is %s, but networkPolicy.admin admits nobody: name Prometheus there, such as [{ namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: monitoring } } }]" .Values.metrics.monitor) -}}
 {{- end -}}
-{{- range $more := list "weir.portErrors" "weir.tlsErrors" "weir.alertErrors" "weir.podErrors" "weir.resourceErrors" "weir.volumeErrors" "weir.stateErrors" "weir.reservedErrors" -}}
+{{- range $more := list "weir.scalingErrors" "weir.portErrors" "weir.routeErrors" "weir.tlsErrors" "weir.alertErrors" "weir.podErrors" "weir.resourceErrors" "weir.volumeErrors" "weir.stateErrors" "weir.reservedErrors" -}}
 {{- $errors = concat $errors (include $more $ | fromJsonArray) -}}
 {{- end -}}
 {{- with $errors -}}

@@ -9,7 +9,7 @@
 {{- default .Release.Namespace .Values.namespaceOverride -}}
 {{- end -}}
 
-{{/* Metadata of an object: root context, suffix of the name, and { labels, annotations } of its own. Every template begins with
+{{/* Metadata of an object: root context, suffix of the name, and { labels, annotations, namespace } of its own. Every template begins with
 it, so it ends the rendering where the values have errors. */}}
 {{- define "weir.metadata" -}}
 {{- $root := index . 0 -}}
@@ -17,7 +17,7 @@ it, so it ends the rendering where the values have errors. */}}
 {{- $suffix := index . 1 -}}
 {{- $own := index . 2 -}}
 name: {{ include "weir.fullname" $root }}{{ $suffix }}
-namespace: {{ include "weir.namespace" $root }}
+namespace: {{ $own.namespace | default (include "weir.namespace" $root) }}
 labels:
   {{- include "weir.releaseLabels" $root | nindent 2 }}
   app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
@@ -49,6 +49,11 @@ app.kubernetes.io/component: gateway
 {{- end -}}
 {{- end -}}
 
+{{/* What keeps the pods. */}}
+{{- define "weir.kind" -}}
+{{- .Values.kind | default "Deployment" -}}
+{{- end -}}
+
 {{- define "weir.serviceAccount" -}}
 {{- default (empty .Values.serviceAccount.create | ternary "default" (include "weir.fullname" .)) .Values.serviceAccount.name -}}
 {{- end -}}
@@ -63,14 +68,4 @@ app.kubernetes.io/component: test
 {{- define "weir.clientPort" -}}
 {{- $listeners := fromYaml (include "weir.listeners" .) -}}
 {{- .Values.service.port | default (empty $listeners.http.tls | ternary 80 443) -}}
-{{- end -}}
-
-{{/* What HTTPRoute, GRPCRoute and TLSRoute share. */}}
-{{- define "weir.routeSpec" -}}
-parentRefs:
-  {{- toYaml .parentRefs | nindent 2 }}
-{{- with .hostnames }}
-hostnames:
-  {{- toYaml . | nindent 2 }}
-{{- end }}
 {{- end -}}

@@ -1,27 +1,38 @@
 {{/* The number of pods; empty where something else sets it. Written there, each upgrade would set it back (Helm 3) or fail on the
 conflict (Helm 4). */}}
 {{- define "weir.replicas" -}}
-{{- if not (or .Values.autoscaling.enabled .Values.autoscaling.scaler (kindIs "invalid" .Values.replicas)) -}}
+{{- if not (or (eq (include "weir.kind" .) "DaemonSet") .Values.autoscaling.enabled .Values.autoscaling.scaler (kindIs "invalid" .Values.replicas)) -}}
 {{- int64 .Values.replicas -}}
 {{- end -}}
 {{- end -}}
 
-{{/* What the containers of a pod share: the check sees what the gateway will see. */}}
+{{/* What the containers of a pod share: the check sees what the gateway will see. Root context, and the resources. */}}
 {{- define "weir.container" -}}
+{{- $resources := index . 1 -}}
+{{- with index . 0 -}}
 image: {{ include "weir.image" . }}
-imagePullPolicy: {{ .Values.image.pullPolicy }}
+{{- with .Values.image.pullPolicy }}
+imagePullPolicy: {{ . }}
+{{- end }}
+{{- with .Values.securityContext }}
 securityContext:
-  {{- toYaml .Values.securityContext | nindent 2 }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $resources }}
 resources:
-  {{- toYaml .Values.resources | nindent 2 }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- $options := include "weir.nodeOptions" (list . $resources) }}
+{{- if or $options .Values.env }}
 env:
-  {{- with include "weir.nodeOptions" . }}
+  {{- with $options }}
   - name: NODE_OPTIONS
     value: {{ . | quote }}
   {{- end }}
   {{- with .Values.env }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
+{{- end }}
 {{- with .Values.envFrom }}
 envFrom:
   {{- toYaml . | nindent 2 }}
@@ -34,6 +45,15 @@ volumeMounts:
   {{- with .Values.volumeMounts }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
+{{- end -}}
+{{- end -}}
+
+{{- define "weir.lifecycle" -}}
+{{- $sleep := dict -}}
+{{- with .Values.preStopSleepSeconds -}}
+{{- $sleep = dict "preStop" (dict "sleep" (dict "seconds" .)) -}}
+{{- end -}}
+{{- merge (dict) (.Values.lifecycle | default dict) $sleep | toYaml -}}
 {{- end -}}
 
 {{/* Whole folders, without subPath: only these follow a change. One volume holds both files, so they change together. */}}
@@ -64,9 +84,23 @@ volumeMounts:
 {{- end }}
 {{- end -}}
 
+{{/* A DaemonSet has one pod on each node: only constraints that were written hold for it. */}}
 {{- define "weir.spread" -}}
+{{- if .Values.topologySpreadConstraints -}}
+{{- range .Values.topologySpreadConstraints }}
+- {{- toYaml . | nindent 2 }}
+{{- if not (hasKey . "labelSelector") }}
+  labelSelector:
+    matchLabels:
+      {{- include "weir.podLabels" $ | nindent 6 }}
+{{- if not (hasKey . "matchLabelKeys") }}
+  matchLabelKeys: [pod-template-hash]
+{{- end }}
+{{- end }}
+{{- end }}
+{{- else if ne (include "weir.kind" .) "DaemonSet" -}}
 {{- range $key, $when := dict "topology.kubernetes.io/zone" .Values.topologySpread.zones "kubernetes.io/hostname" .Values.topologySpread.nodes -}}
-{{- if ne $when "none" }}
+{{- if ne ($when | default "none") "none" }}
 - topologyKey: {{ $key }}
   maxSkew: 1
   whenUnsatisfiable: {{ $when }}
@@ -76,5 +110,6 @@ volumeMounts:
   # Counts the pods of one revision, so that a rolling update ends as spread out as it began.
   matchLabelKeys: [pod-template-hash]
 {{- end }}
+{{- end -}}
 {{- end -}}
 {{- end -}}

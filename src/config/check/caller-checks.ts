@@ -1,5 +1,6 @@
 import { type CallerClaims, claimsByKind, keyOfClaim, kindsOf, listedCaller } from '../compile/index.ts';
 import {
+  asList,
   asMap,
   type ConfigFile,
   didYouMean,
@@ -34,20 +35,19 @@ export function checkClasses(file: ConfigFile): void {
   file.add([...last.path, 'classes'], message, { about: 'key' });
 }
 
-function sectionsIn(file: ConfigFile): TokenSection[] {
+export function sectionsIn(file: ConfigFile): TokenSection[] {
   const { access_tokens: tokens, identity_providers: several } = asMap(file.value);
   if (!Array.isArray(several)) return [{ path: ['access_tokens'], raw: asMap(tokens) }];
   return several.map((entry, index) => ({ path: ['identity_providers', index], raw: asMap(entry) }));
 }
 
-function classNamesIn(file: ConfigFile): string[] {
+export function classNamesIn(file: ConfigFile): string[] {
   return [...new Set(sectionsIn(file).flatMap(({ raw }) => Object.keys(asMap(raw.classes))))];
 }
 
 /** Checks that callers are listed by exactly the claims that identify them. */
 function checkListed(file: ConfigFile, path: Path, list: unknown, claims: readonly CallerClaims[]): void {
-  if (!Array.isArray(list)) return;
-  for (const [index, entry] of list.entries()) {
+  for (const [index, entry] of asList(list).entries()) {
     if (isMap(entry) && kindsOf(listedCaller(entry, claims), claims).length === 0)
       file.add([...path, index], whatItTakes(claims));
   }

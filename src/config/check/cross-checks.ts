@@ -1,33 +1,25 @@
-import { parseDurationMs } from '../../core/index.ts';
 import type { RoutePattern } from '../../gateway/routing/index.ts';
 import { findConflicts, findHidden, GRPC_METHOD, RouteTable } from '../../gateway/routing/index.ts';
-import { missingSdk } from '../../observe/index.ts';
-import { asMap, type ConfigFile, didYouMean, isMap, type RawMap } from '../file/index.ts';
-import type { HostPort, OwnRoute } from '../model/index.ts';
+import { asList, asMap, type ConfigFile, didYouMean, isMap, type RawMap } from '../file/index.ts';
+import type { OwnRoute } from '../model/index.ts';
 import { isAnswered, partsOf, upstreamsNamed } from '../policies/index.ts';
-import { listenSchema, PROTOCOL_KEYS, type RouteConfig, routeKeys } from '../schema/index.ts';
-import type { ProtocolKey } from '../values/index.ts';
+import { checkSettings, type RouteConfig, routeKeys } from '../settings/index.ts';
 import { checkClasses } from './caller-checks.ts';
 import { checkIdentity, checkIntrospection, checkSecrets } from './identity-checks.ts';
 import { checkRoutes, writtenPatternsOf } from './route-checks.ts';
 import { checkServicePaths } from './service-path-checks.ts';
 import * as signIn from './sign-in-checks.ts';
-import { checkUpstreamHealth, checkUpstreamUrls } from './upstream-checks.ts';
 
 /**
  * Checks how the parts of gateway.yaml fit together. Reads the raw value, so that an error in one part does not hide errors
  * in others; skips parts that are invalid in themselves, which validation has reported.
  */
 export function crossCheck(file: ConfigFile): void {
-  const { listen, upstreams, routes, timeouts } = asMap(file.value);
-  checkListen(file, listen);
-  checkKeepAlive(file, timeouts);
-  const sketches = Array.isArray(routes) ? routes.map(sketchOf) : [];
+  const { upstreams, routes } = asMap(file.value);
+  checkSettings(file);
+  const sketches = asList(routes).map(sketchOf);
   checkPatterns(file, sketches);
   if (isMap(upstreams) && Array.isArray(routes)) checkUpstreams(file, Object.keys(upstreams), sketches);
-  checkUpstreamUrls(file);
-  checkUpstreamHealth(file);
-  checkUpstreamProtocols(file);
   checkRoutes(file);
   checkRedirects(file);
   checkServicePaths(file);
@@ -38,15 +30,6 @@ export function crossCheck(file: ConfigFile): void {
   signIn.checkNotices(file);
   signIn.checkProtectedResource(file);
   checkSecrets(file);
-  checkSpanExport(file);
-  checkState(file);
-}
-
-function checkState(file: ConfigFile): void {
-  const { state, store } = asMap(file.value);
-  if (asMap(state).counters === undefined || store === undefined || store === 'memory') return;
-  const message = 'with Redis limits are counted there, and outlive a restart: "counters" changes nothing';
-  file.add(['state', 'counters'], message, { about: 'key', severity: 'warning' });
 }
 
 /** The parts of a route that checks compare; `null` if one is invalid. */
@@ -139,87 +122,9 @@ const WHAT: Readonly<Record<OwnRoute['kind'], string>> = {
   metadata: '"protected_resource"',
 };
 
-/** Reports listeners with the same address. */
-function checkListen(file: ConfigFile, value: unknown): void {
-  const listen = listenSchema.safeParse(value ?? {});
-  if (!listen.success) return;
-  const { http, redirect, grpc, admin } = listen.data;
-  if (redirect !== null && http.tls === undefined)
-    file.add(['listen', 'redirect'], 'there is no https to send clients to: add "tls" to listen.http');
-  const listeners = Object.entries({ http, redirect, grpc, admin });
-  for (const [index, [name, listener]] of listeners.entries()) {
-    const taken = listeners.slice(0, index).find(([, other]) => overlap(other, listener));
-    if (taken !== undefined)
-      file.add(['listen', name], `${taken[0]} already listens on this address: use another port`);
-  }
-}
-
-/** Clients wait up to a minute for the next window, and load balancers keep idle connections about as long: 5 s more is safe. */
-const USUAL_PAUSE_MS = 65_000;
-
-function checkKeepAlive(file: ConfigFile, value: unknown): void {
-  const { keep_alive } = asMap(value);
-  const ms = typeof keep_alive === 'string' ? parseDurationMs(keep_alive) : undefined;
-  if (ms === undefined || ms === 0 || ms >= USUAL_PAUSE_MS) return;
-  const message =
-    'clients and load balancers that pause for a minute would find their connections closed: use 65s or more';
-  file.add(['timeouts', 'keep_alive'], message, { severity: 'warning' });
-}
-
-type Listening = { readonly address: HostPort } | null;
-
-/** Whether two listeners need the same port. */
-function overlap(one: Listening, other: Listening): boolean {
-  if (one === null || other === null || one.address.port === 0) return false;
-  const [a, b] = [one.address, other.address];
-  return a.port === b.port && (a.host === b.host || isEveryAddress(a.host) || isEveryAddress(b.host));
-}
-
-function isEveryAddress(host: string): boolean {
-  return host === '0.0.0.0' || /^[0:]+$/.test(host);
-}
-
-/** Reports keys of upstreams that do not apply to their protocol. */
-function checkUpstreamProtocols(file: ConfigFile): void {
-  const { upstreams } = asMap(file.value);
-  for (const [name, value] of Object.entries(asMap(upstreams))) {
-    const { protocol = 'http1' } = asMap(value);
-    // Validation reports other values.
-    if (protocol !== 'http1' && protocol !== 'h2' && protocol !== 'grpc') continue;
-    for (const key of PROTOCOL_KEYS)
-      if (!key.protocols.includes(protocol) && isSet(value, key.path)) addUseless(file, name, key, protocol);
-  }
-}
-
-function addUseless(
-  file: ConfigFile,
-  name: string,
-  { path, protocols }: ProtocolKey,
-  protocol: string,
-): void {
-  const message = `"${path.at(-1)}" is for upstreams with protocol ${protocols.join(' or ')}: this one speaks ${protocol}`;
-  file.add(['upstreams', name, ...path], message, { about: 'key' });
-}
-
-/** Whether an upstream has a value at this path. An empty map counts as none. */
-function isSet(upstream: unknown, path: readonly string[]): boolean {
-  let value: unknown = upstream;
-  for (const key of path) value = asMap(value)[key];
-  return isMap(value) ? Object.keys(value).length > 0 : value !== undefined;
-}
-
-/** Warns if spans cannot be exported from here. Not an error: the gateway may run elsewhere. */
-function checkSpanExport(file: ConfigFile): void {
-  const path = ['tracing', 'export'];
-  if (!isMap(asMap(asMap(file.value).tracing).export)) return;
-  const missing = missingSdk();
-  if (missing !== null) file.add(path, missing, { severity: 'warning' });
-}
-
 /** Warns about redirects to a path that the same route matches again: browsers give up after twenty rounds. */
 function checkRedirects(file: ConfigFile): void {
-  const { routes } = asMap(file.value);
-  const written = (Array.isArray(routes) ? routes : []).map(asMap);
+  const written = asList(asMap(file.value).routes).map(asMap);
   const targets = written.flatMap(({ redirect }, index) => {
     const { to } = asMap(redirect);
     return typeof to === 'string' && to.startsWith('/') ? [{ index, to }] : [];

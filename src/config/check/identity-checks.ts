@@ -1,9 +1,16 @@
 import { foldName } from '../../wire/http/index.ts';
-import { type WrittenProvider, writtenProviders } from '../compile/index.ts';
-import { asMap, type ConfigFile, isMap, nearestWord, type Path, type RawMap } from '../file/index.ts';
-import { AUDIENCE, gatewaySchema, RULES_BY_DEFAULT, routeKeys, tokenRules } from '../schema/index.ts';
+import { asList, asMap, type ConfigFile, isMap, nearestWord, type Path, type RawMap } from '../file/index.ts';
+import {
+  AUDIENCE,
+  gatewaySchema,
+  listedHeaders,
+  RULES_BY_DEFAULT,
+  routeKeys,
+  tokenRules,
+  type WrittenProvider,
+  writtenProviders,
+} from '../settings/index.ts';
 import { EACH, formatSize, parseSizeBytes, secretInFile, secretPaths } from '../values/index.ts';
-import { listedHeaders } from './route-checks.ts';
 
 /** Checks the sections about tokens against the routes. Reads the raw value, as all cross-checks do. */
 export function checkIdentity(file: ConfigFile): void {
@@ -15,10 +22,8 @@ export function checkIdentity(file: ConfigFile): void {
   if (SECTIONS.every(key => root[key] !== undefined)) addBoth(file);
   else if (section === 'identity_provider') checkSole(file, root, isThere('access_tokens'));
   else if (section === 'identity_providers') checkProviders(file);
-  else if (root.access_tokens !== undefined) {
-    const message = '"access_tokens" has no effect without "identity_provider", which issues the tokens';
-    file.add(['access_tokens'], message, { about: 'key' });
-  }
+  else if (root.access_tokens !== undefined)
+    file.addUseless(['access_tokens'], 'without "identity_provider", which issues the tokens');
   checkIdentityHeaders(file, root);
   checkCertificateField(file, root);
   checkTokenLength(file, root);
@@ -128,14 +133,14 @@ function checkCertificateField(file: ConfigFile, root: RawMap): void {
     add(`the gateway writes this field itself, see identity_headers in line ${line}: choose another`);
   } else if (isKept)
     add(`"${name}" is kept by forwarding_headers, so anyone could send it: remove it from that list`);
-  else if (!Array.isArray(root.trusted_proxies) || root.trusted_proxies.length === 0)
+  else if (asList(root.trusted_proxies).length === 0)
     add('no proxy is trusted to send this field: list your proxies under trusted_proxies');
 }
 
 /** Checks the entries of `identity_providers` against each other and against access_tokens. */
 function checkProviders(file: ConfigFile): void {
   const { identity_providers: several, access_tokens: tokens } = asMap(file.value);
-  const entries: readonly unknown[] = Array.isArray(several) ? several : [];
+  const entries = asList(several);
   checkUnique(file, entries, 'name');
   checkUnique(file, entries, 'issuer');
   checkSignIn(file, entries);
@@ -179,7 +184,7 @@ function checkClaims(file: ConfigFile, entries: readonly unknown[]): void {
   for (const [index, entry] of entries.entries()) {
     const { principal, bots } = asMap(entry);
     const add = (path: readonly string[], list: unknown) => {
-      const at = Array.isArray(list) ? list.indexOf('provider') : -1;
+      const at = asList(list).indexOf('provider');
       if (at === -1) return;
       const message =
         'in limits.yaml "provider" names the provider: no caller can be identified by this claim';
@@ -195,8 +200,7 @@ function checkClaims(file: ConfigFile, entries: readonly unknown[]): void {
  * the raw value, as all cross-checks do.
  */
 export function checkIntrospection(file: ConfigFile): void {
-  const { routes } = asMap(file.value);
-  const all: readonly unknown[] = Array.isArray(routes) ? routes : [];
+  const all = asList(asMap(file.value).routes);
   const asking = [...all.keys()].filter(index => asks(all[index]));
   const [first] = asking;
   if (first === undefined) return;
@@ -241,8 +245,7 @@ export function secretsIn(file: ConfigFile): Path[] {
 function pathsIn(file: ConfigFile, path: Path): Path[] {
   const at = path.indexOf(EACH);
   if (at === -1) return [path];
-  const list = file.valueAt(path.slice(0, at));
-  return Array.isArray(list) ? list.map((_, index) => path.with(at, index)) : [];
+  return asList(file.valueAt(path.slice(0, at))).map((_, index) => path.with(at, index));
 }
 
 const SECRET_PATHS = secretPaths(gatewaySchema);

@@ -2,7 +2,15 @@ import { isIPv6 } from 'node:net';
 import { findConflicts, findHidden, PatternError, type RoutePattern } from '../../gateway/routing/index.ts';
 import { IPV6_PREFIX, isTranslated, parseTranslator, type TranslatorPrefix } from '../../wire/http/index.ts';
 import { type CallerClaims, kindsOf, listedCaller, QUOTA_KEYS } from '../compile/index.ts';
-import { asMap, type ConfigFile, didYouMean, isMap, type LimitsFiles, type RawMap } from '../file/index.ts';
+import {
+  asList,
+  asMap,
+  type ConfigFile,
+  didYouMean,
+  isMap,
+  type LimitsFiles,
+  type RawMap,
+} from '../file/index.ts';
 import { scopeReason } from '../policies/index.ts';
 import { bucketKeys } from '../schema/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
@@ -119,7 +127,7 @@ function checkGlobal(file: LimitsFiles, global: unknown): void {
 
 /** Reports a bucket with the name reserved for the global limit in `RateLimit-Policy`. */
 function checkPolicyNames(file: LimitsFiles, headers: unknown): void {
-  const announces = Array.isArray(headers) && headers.includes('ratelimit');
+  const announces = asList(headers).includes('ratelimit');
   const path = ['buckets', 'global'];
   if (!announces || !file.has(path)) return;
   const message =
@@ -151,8 +159,7 @@ function checkBlocked(file: LimitsFiles): void {
 
 /** The valid translator prefixes in the file. */
 function translatorsIn(prefixes: unknown): TranslatorPrefix[] {
-  if (!Array.isArray(prefixes)) return [];
-  return prefixes.flatMap(text => {
+  return asList(prefixes).flatMap(text => {
     try {
       return [parseTranslator(String(text))];
     } catch {
@@ -283,8 +290,7 @@ interface Entry {
 }
 
 function entriesIn(list: unknown, path: readonly string[]): Entry[] {
-  if (!Array.isArray(list)) return [];
-  return list.flatMap((entry: unknown, index) => (isMap(entry) ? [{ path: [...path, index], entry }] : []));
+  return asList(list).flatMap((entry, index) => (isMap(entry) ? [{ path: [...path, index], entry }] : []));
 }
 
 /** Returns the claims that identify callers; `null` if they are invalid, which validation reports. */

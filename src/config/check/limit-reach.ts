@@ -5,7 +5,9 @@ import { QUOTA_KEYS, quotaOf, quotaPaths } from '../compile/index.ts';
 import { asMap, type ConfigFile, type LimitsFiles } from '../file/index.ts';
 import { type CallerClass, callerClassesOf, type ForwardRoute } from '../model/index.ts';
 import { scopeReason } from '../policies/index.ts';
-import { bucketKeys, limitsSchema, routeKeys } from '../schema/index.ts';
+import { bucketKeys, limitsSchema } from '../schema/index.ts';
+import { routeKeys } from '../settings/index.ts';
+import { classNamesIn, sectionsIn } from './caller-checks.ts';
 import { writtenPatternsOf } from './route-checks.ts';
 import { ownRoutesIn } from './sign-in-checks.ts';
 
@@ -48,10 +50,8 @@ export function checkReach(file: LimitsFiles, lines: readonly LimitLine[], gatew
     const message = `no route of gateway.yaml serves a request that "${line}" matches`;
     file.add(['routes', line], message, { about: 'key', severity: 'warning' });
   }
-  const { access_tokens: tokens, identity_providers: several } = asMap(gateway.value);
-  const sections: readonly unknown[] = Array.isArray(several) ? several : [tokens];
-  const named = new Set(sections.flatMap(section => Object.keys(asMap(asMap(section).classes))));
-  const hasBots = sections.some(section => ![undefined, 'none'].includes(asMap(section).bots as string));
+  const named = classNamesIn(gateway);
+  const hasBots = sectionsIn(gateway).some(({ raw }) => ![undefined, 'none'].includes(raw.bots as string));
   const byBucket = Map.groupBy(lines, ({ bucket }) => bucket);
   for (const name of Object.keys(asMap(asMap(file.value).buckets))) {
     const lines = byBucket.get(name) ?? [];

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
+import { isSame } from '../../core/index.ts';
 import {
   methodsMeet,
   parseRoutePattern,
@@ -6,8 +6,8 @@ import {
   Reach,
   type RoutePattern,
 } from '../../gateway/routing/index.ts';
-import { asMap, type ConfigFile, type RawMap } from '../file/index.ts';
-import { firstWrittenUrl, routeKeys, upstreamKeys } from '../schema/index.ts';
+import { asList, asMap, type ConfigFile, type RawMap } from '../file/index.ts';
+import { firstWrittenUrl, routeKeys, upstreamKeys } from '../settings/index.ts';
 import { writtenPatternsOf } from './route-checks.ts';
 
 type Segments = RoutePattern['segments'];
@@ -27,8 +27,7 @@ interface SentRoute {
 /** Checks the paths that services receive with `strip_prefix` and URLs with a path. */
 export function checkServicePaths(file: ConfigFile): void {
   const { routes, upstreams } = asMap(file.value);
-  if (!Array.isArray(routes)) return;
-  const sent = routes.flatMap((route, index) => sentRouteOf(asMap(route), index));
+  const sent = asList(routes).flatMap((route, index) => sentRouteOf(asMap(route), index));
   const byUpstream = new Map<string, SentRoute[]>();
   for (const route of sent)
     for (const name of route.upstreams) {
@@ -266,7 +265,7 @@ function demandOf({ authentication = 'required' }: RawMap): number {
 
 /** Does not compare two different requirements: each may refuse callers that the other admits. */
 function demandsLess({ raw }: SentRoute, { raw: guarded }: SentRoute): boolean {
-  const lacks = guarded.require !== undefined && !isDeepStrictEqual(raw.require, guarded.require);
+  const lacks = guarded.require !== undefined && !isSame(raw.require, guarded.require);
   return demandOf(raw) < demandOf(guarded) || lacks;
 }
 

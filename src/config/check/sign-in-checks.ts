@@ -5,16 +5,17 @@ import {
   type RouteEntry,
   type RoutePattern,
 } from '../../gateway/routing/index.ts';
-import {
-  metadataRoutes,
-  noticeRoutes,
-  SIGN_IN_PREFIX,
-  signInRoutes,
-  writtenProviders,
-} from '../compile/index.ts';
+import { metadataRoutes, noticeRoutes, SIGN_IN_PREFIX, signInRoutes } from '../compile/index.ts';
 import { asMap, type ConfigFile, nearestWord, type Path, type RawMap } from '../file/index.ts';
-import type { MetadataRoute, NoticePlaces, NoticeRoute, OwnRoute, SignInRoute } from '../model/index.ts';
-import { listenSchema, noticeKeys, protectedResourceSchema, signInPaths } from '../schema/index.ts';
+import type { MetadataRoute, NoticeRoute, OwnRoute, SignInRoute } from '../model/index.ts';
+import {
+  listenSchema,
+  type NoticePlaces,
+  noticeKeys,
+  protectedResource,
+  signInPaths,
+  writtenProviders,
+} from '../settings/index.ts';
 
 /** The gateway's own routes, as far as `sign_in` and `notices` are valid. */
 export function ownRoutesIn(file: ConfigFile): readonly RouteEntry<OwnRoute>[] {
@@ -23,17 +24,21 @@ export function ownRoutesIn(file: ConfigFile): readonly RouteEntry<OwnRoute>[] {
 
 /** The routes of `protected_resource`, without the content of their document. */
 function metadataRoutesIn(file: ConfigFile): readonly RouteEntry<MetadataRoute>[] {
-  const { data } = protectedResourceSchema.safeParse(asMap(file.value).protected_resource);
+  const { data } = protectedResource.keys.protected_resource.safeParse(asMap(file.value).protected_resource);
   return data === undefined ? [] : metadataRoutes({ ...data, issuers: [], scopes: [], certificates: false });
 }
 
 /** Checks that there are tokens for the document to describe. */
 export function checkProtectedResource(file: ConfigFile): void {
-  const root = asMap(file.value);
-  if (root.protected_resource === undefined) return;
-  if (Object.keys(root).some(word => nearestWord(word, ['identity_provider']) !== undefined)) return;
-  const message = '"protected_resource" has no effect without "identity_provider", which issues the tokens';
-  file.add(['protected_resource'], message, { about: 'key' });
+  if (asMap(file.value).protected_resource !== undefined) checkHasProvider(file, 'protected_resource');
+}
+
+/** Reports a section that needs a provider. A misspelt key, which validation reports, counts as the intended one. */
+function checkHasProvider(file: ConfigFile, section: string): boolean {
+  const keys = Object.keys(asMap(file.value));
+  const has = keys.some(word => nearestWord(word, ['identity_provider']) !== undefined);
+  if (!has) file.addUseless([section], 'without "identity_provider", which issues the tokens');
+  return has;
 }
 
 /** The routes for sign-in. */
@@ -45,11 +50,7 @@ function signInRoutesIn(file: ConfigFile): readonly RouteEntry<SignInRoute>[] {
 export function checkSignIn(file: ConfigFile): void {
   const root = asMap(file.value);
   if (root.sign_in === undefined) return;
-  // Validation reports a misspelt key; here it counts as the intended one.
-  if (!Object.keys(root).some(word => nearestWord(word, ['identity_provider']) !== undefined)) {
-    const message = '"sign_in" has no effect without "identity_provider", which issues the tokens';
-    file.add(['sign_in'], message, { about: 'key' });
-  } else addNeedsSignIn(file, root);
+  if (checkHasProvider(file, 'sign_in')) addNeedsSignIn(file, root);
   const taken = [
     ...signInRoutes({}).map(({ pattern }) => ({ pattern, by: 'an anonymous endpoint' })),
     ...metadataRoutesIn(file).map(({ pattern }) => ({ pattern, by: '"protected_resource"' })),
@@ -89,8 +90,7 @@ const ENDPOINTS = ['authorization', 'token', 'key_set'] as const;
 
 function checkSignOut(file: ConfigFile, { sign_out, sign_out_ends }: RawMap): void {
   if (sign_out === undefined) {
-    const message = '"sign_out_ends" has no effect without "sign_out"';
-    if (sign_out_ends !== undefined) file.add(['sign_in', 'sign_out_ends'], message, { about: 'key' });
+    if (sign_out_ends !== undefined) file.addUseless(['sign_in', 'sign_out_ends'], 'without "sign_out"');
     return;
   }
   if (sign_out_ends === 'nothing') return;

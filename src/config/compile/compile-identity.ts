@@ -3,10 +3,14 @@ import { BUDGET_LIMITS, CACHE_LIMITS, KEY_SET_LIMITS, principalOf } from '../../
 import type { ClientOptions, IntrospectionOptions } from '../../identity/signin/index.ts';
 import type { IdentityModel, ProviderModel } from '../model/index.ts';
 import type { Requirements } from '../policies/index.ts';
-import type { AccessTokensConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
-import { accessTokensSchema } from '../schema/index.ts';
+import type { LimitsConfig } from '../schema/index.ts';
+import {
+  type AccessTokensConfig,
+  accessTokensSchema,
+  type GatewayConfig,
+  type ProviderConfigOptions,
+} from '../settings/index.ts';
 import { namedClaims } from './named-claims.ts';
-import type { ProviderConfigOptions } from './read-provider.ts';
 
 /** Compiles the part of a snapshot for providers, sign-in and tokens. Returns `null` if no provider is configured. */
 export function compileIdentity(

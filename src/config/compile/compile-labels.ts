@@ -4,10 +4,11 @@ import { LIMIT_ROLES, type LimitsByRole } from '../../limits/index.ts';
 import type { BucketLabels, Ending, LabelModel, RouteLabels } from '../../observe/index.ts';
 import type * as model from '../model/index.ts';
 import { classNames, hasBots, noticeKindsIn, signInProvider } from '../model/index.ts';
+import type { ListenModel } from '../settings/index.ts';
 
 /** The parts of a configuration that label values come from. */
 interface LabelSources {
-  readonly listen: model.ListenModel;
+  readonly listen: ListenModel;
   readonly upstreams: Iterable<string>;
   readonly routes: readonly RouteEntry<model.RouteOfFile>[];
   /** The gateway's own routes. */
@@ -50,7 +51,7 @@ export function compileLabels(sources: LabelSources): LabelModel {
 function routeLabels(
   routes: readonly model.RouteOfFile[],
   own: readonly model.OwnRoute[],
-  { http, grpc }: model.ListenModel,
+  { http, grpc }: ListenModel,
 ): RouteLabels[] {
   const ofPaths: readonly Protocol[] = http.tls !== null || http.h2c ? ['http1', 'h2'] : ['http1'];
   const takesCalls = grpc !== null || routes.some(isGrpc);

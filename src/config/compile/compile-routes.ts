@@ -4,18 +4,15 @@ import {
   findConflicts,
   isGrpc,
   nameOf,
-  PathWords,
   parseGrpcPattern,
   parseRoutePattern,
   placeOf,
 } from '../../gateway/routing/index.ts';
 import { CallerShare } from '../../limits/index.ts';
-import type { PathNaming } from '../../observe/index.ts';
-import { mainValue } from '../../wire/http/index.ts';
 import type * as model from '../model/index.ts';
 import type { Requirements, RouteTimeouts } from '../policies/index.ts';
 import { compileAnswer, compilePolicies, partsOf } from '../policies/index.ts';
-import type { GatewayConfig, RouteConfig, SignInConfig } from '../schema/index.ts';
+import type { GatewayConfig, NoticePlaces, RouteConfig } from '../settings/index.ts';
 import { metadataRoutes, ownRoute } from './protected-resource.ts';
 
 /** Targets and requirements of routes. */
@@ -175,18 +172,6 @@ function forEveryMethod({ pattern, value }: RouteEntry<model.RouteOfFile>): Rout
   return { pattern: { ...pattern, methods: null }, value };
 }
 
-/**
- * Names paths in the log by the literals of all routes, including those of limits.yaml. A segment is named by the value that a
- * main parameter would have there, so that a replay can count by another parameter.
- */
-export function pathNaming(routes: readonly { readonly pattern: RoutePattern }[]): PathNaming {
-  const words = new PathWords(routes.map(({ pattern }) => pattern));
-  return {
-    rewrite: (path, isCall, name) =>
-      words.rewrite(path, isCall, segment => name(mainValue(segment) ?? segment)),
-  };
-}
-
 /** The gateway's own routes: for sign-in, and for notices from providers. */
 export function ownRoutesOf(
   { sign_in, protected_resource: resource, access_tokens: tokens }: GatewayConfig,
@@ -232,7 +217,7 @@ export function signInRoutes(config: SignInPaths | undefined): readonly RouteEnt
   ];
 }
 
-type SignInPaths = Pick<Partial<NonNullable<SignInConfig>>, 'refresh' | 'sign_out'>;
+type SignInPaths = Pick<Partial<NonNullable<GatewayConfig['sign_in']>>, 'refresh' | 'sign_out'>;
 
 function signInRoute(
   path: string,
@@ -244,7 +229,7 @@ function signInRoute(
 }
 
 /** The routes of notices on public paths. Several providers may share one. */
-export function noticeRoutes(all: readonly model.NoticePlaces[]): readonly RouteEntry<model.NoticeRoute>[] {
+export function noticeRoutes(all: readonly NoticePlaces[]): readonly RouteEntry<model.NoticeRoute>[] {
   const routes: RouteEntry<model.NoticeRoute>[] = [];
   for (const places of all)
     for (const notice of NOTICE_KINDS) {

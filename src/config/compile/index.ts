@@ -1,4 +1,4 @@
-export { compileGateway } from './compile.ts';
+export { compileGateway, type Sources } from './compile.ts';
 export { QUOTA_KEYS, quotaOf, quotaPaths, type WrittenQuotas, withShadowNumbers } from './compile-bucket.ts';
 export {
   type CallerClaims,
@@ -10,9 +10,6 @@ export {
 } from './compile-identity.ts';
 export { compileLimits, keyingOf } from './compile-limits.ts';
 export { noticeRoutes, patternsOfRoute, SIGN_IN_PREFIX, signInRoutes } from './compile-routes.ts';
-export { fillMemoryDefaults, memoryFinding, writtenCaps } from './memory-defaults.ts';
+export { memoryFinding, writtenCaps } from './memory-use.ts';
 export { metadataRoutes } from './protected-resource.ts';
 export * from './read-limits.ts';
-export { authenticationWithoutSecrets, type WrittenProvider, writtenProviders } from './read-provider.ts';
-export * from './secrets.ts';
-export { countWorkers } from './worker-count.ts';

@@ -1,6 +1,7 @@
 import { isClaimed, type Quota } from '../../limits/index.ts';
 import { claimsIn } from '../policies/index.ts';
-import type { BucketConfig, GatewayConfig, LimitsConfig } from '../schema/index.ts';
+import type { BucketConfig, LimitsConfig } from '../schema/index.ts';
+import type { GatewayConfig } from '../settings/index.ts';
 
 /** Returns the claims that one feature reads from a verified token, in addition to those that `access_tokens` names. */
 type ClaimNaming = (config: GatewayConfig, limits: LimitsConfig) => readonly string[];

@@ -1,8 +1,7 @@
 import { asciiJson } from '../../core/index.ts';
 import { EVERY_HOST, parseRoutePattern, type RouteEntry } from '../../gateway/routing/index.ts';
 import type { MetadataRoute } from '../model/index.ts';
-
-const WELL_KNOWN = '/.well-known/oauth-protected-resource';
+import { pathOfResource, WELL_KNOWN } from '../settings/index.ts';
 
 /** The content of a protected resource's metadata (RFC 9728, 2). */
 export interface ResourceFacts {
@@ -16,11 +15,6 @@ export interface ResourceFacts {
   readonly certificates: boolean;
 }
 
-/** Where clients find the document: the well-known path goes before the path of the resource (RFC 9728, 3.1). */
-export function metadataUrlOf(resource: string): string {
-  return `${new URL(resource).origin}${WELL_KNOWN}${pathOf(resource)}`;
-}
-
 /**
  * Makes the routes of the document: at the path required by RFC 9728, and at the well-known path alone, where some clients look.
  */
@@ -32,14 +26,9 @@ export function metadataRoutes(facts: ResourceFacts): readonly RouteEntry<Metada
     ...(facts.scopes.length === 0 ? {} : { scopes_supported: facts.scopes }),
     ...(facts.certificates ? { tls_client_certificate_bound_access_tokens: true } : {}),
   });
-  const paths = new Set([WELL_KNOWN, `${WELL_KNOWN}${pathOf(facts.resource)}`]);
+  const paths = new Set([WELL_KNOWN, `${WELL_KNOWN}${pathOfResource(facts.resource)}`]);
   const how = { methods: ['GET', 'HEAD'], authentication: 'none' } as const;
   return [...paths].map(path => ownRoute(path, { kind: 'metadata' as const, document, ...how }));
-}
-
-/** The path of a resource without its trailing slash; empty for the root. */
-function pathOf(resource: string): string {
-  return new URL(resource).pathname.replace(/\/$/, '');
 }
 
 /** Makes one of the gateway's own routes: for every method, on every host. */

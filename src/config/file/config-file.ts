@@ -188,6 +188,11 @@ export class ConfigFile {
     });
   }
 
+  /** Reports a key that changes nothing. `why` ends the sentence: `without "sign_out"`. */
+  addUseless(path: Path, why: string): void {
+    this.add(path, `"${path.at(-1)}" has no effect ${why}`, { about: 'key' });
+  }
+
   #find(path: Path): { readonly node: YamlNode; readonly exact: boolean } | undefined {
     return this.#root === null ? undefined : nodeAt(this.#root, path);
   }

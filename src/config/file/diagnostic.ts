@@ -18,6 +18,11 @@ export interface Diagnostic {
   readonly isContent?: boolean;
 }
 
+/** What was read, or why it cannot be used. */
+export type Read<Part extends object> =
+  | (Part & { readonly ok: true })
+  | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
+
 /** Formats a diagnostic as `file:line:column: what is wrong`, which editors and CI systems turn into a link. */
 export function formatDiagnostic(diagnostic: Diagnostic): string {
   const place =
@@ -56,4 +61,14 @@ export function asMap(value: unknown): RawMap {
 
 export function isMap(value: unknown): value is RawMap {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Returns the value if it is a list, else an empty list. */
+export function asList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The texts in a list as written. */
+export function textsIn(value: unknown): string[] {
+  return asList(value).filter(entry => typeof entry === 'string');
 }

@@ -1,7 +1,7 @@
 export { ConfigFile, readNamedText } from './config-file.ts';
 export { type ConfigBytes, ConfigContents, filesIn } from './contents.ts';
-export type { Diagnostic, Path, RawMap, Severity } from './diagnostic.ts';
-export { asMap, formatDiagnostic, formatPath, isMap } from './diagnostic.ts';
+export type { Diagnostic, Path, RawMap, Read, Severity } from './diagnostic.ts';
+export { asList, asMap, formatDiagnostic, formatPath, isMap, textsIn } from './diagnostic.ts';
 export { falseBlankIn } from './explain-yaml.ts';
 export { type FilePlace, KeyPlaces, LimitsFiles } from './limits-files.ts';
 export { listYamlFiles, Readings, readConfigFile, type Secrecy, withLeanHeap } from './readings.ts';

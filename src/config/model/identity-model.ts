@@ -11,6 +11,7 @@ import type {
   ProviderOptions,
   SignInOptions,
 } from '../../identity/signin/index.ts';
+import type { NoticePlaces } from '../settings/index.ts';
 
 /** How callers are identified and users signed in. */
 export interface IdentityModel {
@@ -72,9 +73,6 @@ export function listedClass(principal: string, identity: IdentityModel | null): 
   const rules = (identity?.providers ?? []).flatMap(({ accessTokens }) => accessTokens.classes);
   return rules.find(({ callers }) => callers.has(principal))?.name ?? null;
 }
-
-/** Where a provider's notices are received, by kind: on the admin listener, or at a public path. `null` if they are not. */
-export type NoticePlaces = Readonly<Record<NoticeKind, string | null>>;
 
 /** Returns the kinds of notices that are received anywhere. */
 export function noticeKindsIn(...all: readonly NoticePlaces[]): readonly NoticeKind[] {

@@ -5,7 +5,6 @@ export * from './every-limit.ts';
 export * from './identity-model.ts';
 export * from './limit-claims.ts';
 export * from './limits-model.ts';
-export * from './memory.ts';
 export * from './restricted-key.ts';
 export * from './route-model.ts';
 export * from './snapshot.ts';

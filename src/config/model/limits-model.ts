@@ -1,7 +1,5 @@
-import type { FailurePolicy } from '../../core/index.ts';
 import type { Routes } from '../../gateway/routing/index.ts';
 import type * as limits from '../../limits/index.ts';
-import type { RedisOptions } from '../../limits/redis/index.ts';
 import type { AddressKeying, AddressSet } from '../../wire/http/index.ts';
 import type { BucketSettingModels } from '../policies/index.ts';
 import type { LimitClaims } from './limit-claims.ts';
@@ -96,15 +94,3 @@ export interface Rollout {
   /** Whether the numbers under `shadow` are enforced for the share. */
   readonly triesNumbers: boolean;
 }
-
-/** Where limits are counted: in each gateway, or in a Redis for all of them. */
-export type StoreModel =
-  | { readonly kind: 'memory' }
-  | {
-      readonly kind: 'redis';
-      readonly options: RedisOptions;
-      /** What happens while Redis is unavailable. */
-      readonly policy: FailurePolicy;
-      /** The assumed number of gateways until they have counted each other. */
-      readonly replicas: number;
-    };

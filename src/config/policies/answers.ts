@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Fields } from '../../core/index.ts';
 import { hasOddIpv4, OWNED_OF_RESPONSES } from '../../wire/http/index.ts';
 import { compareNeutral, type Difference } from '../difference.ts';
-import { asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
+import { asList, asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
 import { httpToken, mapExpected, ODD_IPV4, shown, wholeNumber } from '../values/index.ts';
 import { fieldValue } from './header-fields.ts';
 
@@ -179,10 +179,8 @@ export function isAnswered(route: RawMap): boolean {
  * Fills in defaults of routes without an upstream: they need no token unless they say so. Runs before all checks, so that these
  * see the same route.
  */
-export function fillAnsweredRoutes(file: ConfigFile): void {
-  const { routes } = asMap(file.value);
-  if (!Array.isArray(routes)) return;
-  for (const route of routes)
+export function fillAnsweredRoutes(routes: unknown): void {
+  for (const route of asList(routes))
     if (isMap(route) && isAnswered(route) && route.authentication === undefined)
       Object.assign(route, { authentication: 'none' });
 }

@@ -7,19 +7,6 @@ import { routePolicy } from './policy.ts';
 /** From the loosest to the strictest. */
 const LEVELS = ['none', 'optional', 'required'] as const;
 
-interface AuthenticationModel {
-  /**
-   * - `required`: 401 without a valid token
-   * - `optional`: without a valid token the caller is an address, and the header is removed
-   * - `none`: the header is ignored and passed on unchanged
-   */
-  readonly authentication: (typeof LEVELS)[number];
-  /** Whether an exchange is aborted when its token expires. */
-  readonly closeAtExpiry: boolean;
-  /** How old the provider's answer about a token may be; `null` if the provider is not asked. */
-  readonly introspectionMs: number | null;
-}
-
 /** `authentication`, `close_at_expiry` and `introspection`: how the route treats tokens. */
 export const authentication = routePolicy({
   keys: {
@@ -51,9 +38,10 @@ export const authentication = routePolicy({
   },
   pathOnly: [],
   forwardOnly: ['close_at_expiry'],
-  compile: ({ authentication, close_at_expiry, introspection }): AuthenticationModel => ({
+  compile: ({ authentication, close_at_expiry, introspection }) => ({
     authentication,
     closeAtExpiry: close_at_expiry,
+    /** How old the provider's answer about a token may be; `null` if the provider is not asked. */
     introspectionMs: introspection === null ? null : introspection.cacheMs,
   }),
   check({ file, path, route }) {

@@ -3,11 +3,6 @@ import { compareMaxima, compareSizes } from '../difference.ts';
 import { formatRate, formatSize, rateOrOff, sizeOrNone } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
 
-interface BodyModel {
-  /** The terms for request bodies. */
-  readonly body: BodyTerms;
-}
-
 /** The default minimum rate of request bodies, in bytes per second. */
 export const MIN_BODY_RATE = 240;
 /** The default terms, which ten thousand routes may share. */
@@ -27,7 +22,7 @@ export const body = routePolicy({
   },
   pathOnly: ['min_body_rate'],
   forwardOnly: ['max_body', 'min_body_rate'],
-  compile: ({ max_body, min_body_rate }): BodyModel => ({
+  compile: ({ max_body, min_body_rate }): { readonly body: BodyTerms } => ({
     body:
       max_body === USUAL.maxBytes && min_body_rate === USUAL.minBytesPerS
         ? USUAL

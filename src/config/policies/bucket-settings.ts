@@ -129,11 +129,6 @@ function coversSeveral({ methods, segments }: RoutePattern): boolean {
   return last === 'tail' || (methods?.[0] === GRPC_METHOD && last === 'parameter');
 }
 
-interface ConcurrentModel {
-  /** How many requests of one caller may be in flight at once; `null` for no limit. */
-  readonly concurrent: number | null;
-}
-
 const concurrent = bucketSetting({
   keys: {
     concurrent: count(65_535)
@@ -142,7 +137,7 @@ const concurrent = bucketSetting({
         'How many requests of one caller (and one value of the main parameter) may be in flight at once, streams and WebSockets included. Left out: any number.',
       ),
   },
-  compile: ({ concurrent }): ConcurrentModel => ({ concurrent: concurrent ?? null }),
+  compile: ({ concurrent }) => ({ concurrent: concurrent ?? null }),
   describe({ concurrent }, placeOf) {
     if (concurrent === null) return [];
     const text = `${concurrent} of one caller in flight, streams and WebSockets included`;

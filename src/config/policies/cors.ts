@@ -2,13 +2,6 @@ import { compareNeutral, compareStrictness } from '../difference.ts';
 import { yesOrNo } from '../values/index.ts';
 import { type RouteInFile, routePolicy } from './policy.ts';
 
-interface CorsModel {
-  /** Whether the gateway answers preflights and writes the CORS fields; otherwise its upstream does. */
-  readonly cors: boolean;
-  /** Whether gRPC calls may also be sent as gRPC-Web. */
-  readonly grpcWeb: boolean;
-}
-
 /**
  * `cors` and `grpc_web`: whether web pages may use the route. `cors` of gateway.yaml applies to gRPC calls only if browsers can
  * make them; `weir explain` describes it there.
@@ -27,7 +20,7 @@ export const cors = routePolicy({
       ),
   },
   pathOnly: [],
-  compile: ({ cors }): CorsModel => ({ cors, grpcWeb: false }),
+  compile: ({ cors }) => ({ cors, grpcWeb: false }),
   compileCall: ({ cors, grpc_web: grpcWeb }) => ({ cors: cors && grpcWeb, grpcWeb }),
   check({ file, path, route }: RouteInFile) {
     const { grpc, cors, grpc_web: grpcWeb } = route;

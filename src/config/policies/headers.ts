@@ -7,21 +7,16 @@ import {
   OWNED_OF_RESPONSES,
 } from '../../wire/http/index.ts';
 import { compareNeutral, type Difference } from '../difference.ts';
-import { asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
+import { asList, asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
 import { RequestEdits, ResponseEdits, requestEditsSchema, responseEditsSchema } from './header-fields.ts';
 import { type RouteInFile, routePolicy } from './policy.ts';
-
-interface RequestHeadersModel {
-  /** The changes to request fields; `null` if there are none. */
-  readonly requestEdits: RequestEdits | null;
-}
 
 /** `request_headers`: fields that the upstream receives, or does not receive. */
 export const requestHeaders = routePolicy({
   keys: { request_headers: requestEditsSchema },
   pathOnly: [],
   forwardOnly: ['request_headers'],
-  compile: ({ request_headers: edits }, { id }): RequestHeadersModel => ({
+  compile: ({ request_headers: edits }, { id }) => ({
     requestEdits: edits === undefined ? null : new RequestEdits(edits, id),
   }),
   check(written) {
@@ -40,16 +35,11 @@ export const requestHeaders = routePolicy({
   compare: ({ requestEdits: now }, { requestEdits: before }) => compareEdits('request_headers', now, before),
 });
 
-interface ResponseHeadersModel {
-  /** The changes to response fields; `null` if there are none. */
-  readonly responseEdits: ResponseEdits | null;
-}
-
 /** `response_headers`: fields that are set on every response, or removed from the upstream's. */
 export const responseHeaders = routePolicy({
   keys: { response_headers: responseEditsSchema },
   pathOnly: [],
-  compile: ({ response_headers: edits }): ResponseHeadersModel => ({
+  compile: ({ response_headers: edits }) => ({
     responseEdits: edits === undefined ? null : new ResponseEdits(edits),
   }),
   check: written => checkEdits(written, 'response_headers', whyNotInResponses),
@@ -161,7 +151,7 @@ function checkEdits(written: RouteInFile, key: string, whyNot: WhyNot): void {
     place: [...path, 'set', name],
     about: 'key' as const,
   }));
-  const listed: readonly unknown[] = Array.isArray(edits.remove) ? edits.remove : [];
+  const listed = asList(edits.remove);
   const removed = listed.flatMap((name, index) =>
     typeof name === 'string' ? [{ name, place: [...path, 'remove', index], about: 'value' as const }] : [],
   );

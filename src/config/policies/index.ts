@@ -2,6 +2,7 @@ export * from './answers.ts';
 export { MIN_BODY_RATE } from './body.ts';
 export * from './bucket-settings.ts';
 export { claimFieldsIn, claimsIn } from './header-fields.ts';
+export { type Intersection, keysOf, type PolicyConfig, type PolicyKeys } from './keys.ts';
 export type { RouteTimeouts } from './policy.ts';
 export { Requirements } from './requirements.ts';
 export * from './route-policies.ts';

@@ -14,12 +14,12 @@ export function keysOf<Part extends { readonly keys: PolicyKeys }>(
 }
 
 /** The combined models of several parts. */
-export type ModelsOf<Part extends { compile(...args: never): object }> = Intersection<
-  ReturnType<Part['compile']>
+export type ModelsOf<Part extends { compile(...args: never): object }> = Readonly<
+  Intersection<ReturnType<Part['compile']>>
 >;
 
 /** Turns a union of types into their intersection. */
-type Intersection<Union> = (Union extends unknown ? (part: Union) => void : never) extends (
+export type Intersection<Union> = (Union extends unknown ? (part: Union) => void : never) extends (
   all: infer All,
 ) => void
   ? All

@@ -2,14 +2,6 @@ import { compareSizes } from '../difference.ts';
 import { formatRate, rateOrOff } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
 
-interface ReadingModel {
-  /**
-   * The minimum rate at which a client must read, averaged over `timeouts.client_read`, in bytes per second; `null` for no
-   * minimum.
-   */
-  readonly minReadRate: number | null;
-}
-
 /** `min_read_rate`: how slowly clients may read. */
 export const reading = routePolicy({
   keys: {
@@ -21,7 +13,7 @@ export const reading = routePolicy({
   },
   pathOnly: ['min_read_rate'],
   forwardOnly: ['min_read_rate'],
-  compile: ({ min_read_rate: own }, { minReadRate }): ReadingModel => ({
+  compile: ({ min_read_rate: own }, { minReadRate }) => ({
     minReadRate: own === undefined ? minReadRate : own,
   }),
   describe: ({ minReadRate }) => [

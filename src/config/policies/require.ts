@@ -4,16 +4,12 @@ import { isMap } from '../file/index.ts';
 import { routePolicy } from './policy.ts';
 import { describeRequirement, NOTHING, requireSchema } from './requirements.ts';
 
-interface RequireModel {
-  /** What tokens must contain in addition to being valid: else 403. `null` if any valid token will do. */
-  readonly requirement: Requirement | null;
-}
-
 /** `require`: what its callers' tokens must contain. */
 export const requires = routePolicy({
   keys: { require: requireSchema },
   pathOnly: [],
-  compile: ({ require }, { requirements }): RequireModel => ({
+  compile: ({ require }, { requirements }) => ({
+    /** What tokens must contain in addition to being valid: else 403. `null` if any valid token will do. */
     requirement: require === undefined ? null : requirements.of(require),
   }),
   check({ file, path, route }) {

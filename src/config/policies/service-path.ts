@@ -62,11 +62,6 @@ function literalsOf(path: string): string[] {
   return folded;
 }
 
-interface LocationModel {
-  /** Whether a `Location` from the service is translated to the client's address. */
-  readonly rewritesLocation: boolean;
-}
-
 /** `rewrite_location`: whether the service's redirects to itself lead clients through the gateway. */
 export const rewriteLocation = routePolicy({
   keys: {
@@ -78,7 +73,7 @@ export const rewriteLocation = routePolicy({
   },
   pathOnly: ['rewrite_location'],
   forwardOnly: ['rewrite_location'],
-  compile: ({ rewrite_location }): LocationModel => ({ rewritesLocation: rewrite_location }),
+  compile: ({ rewrite_location }) => ({ rewritesLocation: rewrite_location }),
   compileCall: () => ({ rewritesLocation: false }),
   describe: ({ rewritesLocation }) =>
     rewritesLocation ? [['Location', "the service's own address is turned into the client's"]] : [],

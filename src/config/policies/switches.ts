@@ -4,11 +4,6 @@ import { routePolicy } from './policy.ts';
 
 // Policies with a single choice each.
 
-interface SemicolonsModel {
-  /** Whether a path with `;` or `%3b` passes. */
-  readonly semicolons: 'refuse' | 'pass';
-}
-
 /** `semicolons`: how a path with one is treated. */
 export const semicolons = routePolicy({
   keys: {
@@ -19,17 +14,12 @@ export const semicolons = routePolicy({
       ),
   },
   pathOnly: ['semicolons'],
-  compile: ({ semicolons }): SemicolonsModel => ({ semicolons }),
+  compile: ({ semicolons }) => ({ semicolons }),
   describe: ({ semicolons }) => [['semicolons', semicolons === 'pass' ? 'passed on' : 'refused with 400']],
   compare: (now, before) => [
     compareStrictness(now.semicolons === 'refuse', before.semicolons === 'refuse', 'refuses semicolons'),
   ],
 });
-
-interface WebhookModel {
-  /** Whether its 404s are counted per address and webhook. */
-  readonly webhook: boolean;
-}
 
 /** `webhook`: whether the parameters of its path identify one. `weir explain` describes it with the restrictions. */
 export const webhook = routePolicy({
@@ -42,16 +32,11 @@ export const webhook = routePolicy({
   },
   pathOnly: ['webhook'],
   forwardOnly: ['webhook'],
-  compile: ({ webhook }): WebhookModel => ({ webhook }),
+  compile: ({ webhook }) => ({ webhook }),
   compare: (now, before) => [
     compareStrictness(now.webhook, before.webhook, 'its 404s are counted as those of a webhook'),
   ],
 });
-
-interface GlobalLimitModel {
-  /** Whether the global limit does not apply to it. */
-  readonly globalLimitExempt: boolean;
-}
 
 /** `global_limit`: whether it applies. `weir explain` describes it with the limits. */
 export const globalLimit = routePolicy({
@@ -63,16 +48,11 @@ export const globalLimit = routePolicy({
       ),
   },
   pathOnly: [],
-  compile: ({ global_limit }): GlobalLimitModel => ({ globalLimitExempt: global_limit === 'exempt' }),
+  compile: ({ global_limit }) => ({ globalLimitExempt: global_limit === 'exempt' }),
   compare: (now, before) => [
     compareStrictness(!now.globalLimitExempt, !before.globalLimitExempt, 'the global limit applies'),
   ],
 });
-
-interface Upstream429Model {
-  /** How an upstream's 429 is handled if it does not follow the contract. */
-  readonly upstream429: 'rewrite' | 'pass';
-}
 
 /** `upstream_429`: how an upstream's own 429 is handled. */
 export const upstream429 = routePolicy({
@@ -85,8 +65,8 @@ export const upstream429 = routePolicy({
   },
   pathOnly: ['upstream_429'],
   forwardOnly: ['upstream_429'],
-  compile: ({ upstream_429 }): Upstream429Model => ({ upstream429: upstream_429 }),
-  compileCall: (): Upstream429Model => ({ upstream429: 'pass' }),
+  compile: ({ upstream_429 }) => ({ upstream429: upstream_429 }),
+  compileCall: () => ({ upstream429: 'pass' as const }),
   describe: ({ upstream429 }) => [['upstream 429', IN_WORDS[upstream429]]],
   compare: (now, before) => [compareNeutral('upstream_429', now.upstream429, before.upstream429)],
 });

@@ -3,10 +3,9 @@ import { formatDuration, type PoolModel, type PoolName } from '../../core/index.
 import type * as upstream from '../../upstream/index.ts';
 import type { Meaning } from '../values/index.ts';
 import {
-  BY_MEMORY,
-  byMemory,
   choice,
   count,
+  countByMemory,
   duration,
   hostChoice,
   means,
@@ -48,11 +47,6 @@ function upstreamSetting<Keys extends PolicyKeys, Model extends object>(
   return setting;
 }
 
-interface HostModel {
-  /** The `Host` sent to the upstream; `null`: the client's. If each address gets its own, that of the first. */
-  readonly hostHeader: string | null;
-}
-
 const host = upstreamSetting({
   keys: {
     host: hostChoice()
@@ -61,10 +55,8 @@ const host = upstreamSetting({
         "The Host header it gets: the client's (client), the host of its url (upstream), or this name, such as api.internal.",
       ),
   },
-  compile: (
-    { host },
-    { authority, hasOthers },
-  ): HostModel & { readonly options: { readonly ownHosts: boolean } } => ({
+  compile: ({ host }, { authority, hasOthers }) => ({
+    /** The `Host` sent to the upstream; `null`: the client's. If each address gets its own, that of the first. */
     hostHeader: hostFor(host, authority),
     options: { ownHosts: hasOthers && host === 'upstream' },
   }),
@@ -76,18 +68,13 @@ function hostFor(choice: string, authority: string): string | null {
   return choice === 'upstream' ? authority : choice;
 }
 
-interface AuthorizationModel {
-  /** Whether it receives the client's `Authorization`. A route's policy `authentication` describes the effect. */
-  readonly passAuthorization: boolean;
-}
-
 const authorization = upstreamSetting({
   keys: {
     authorization: choice(['pass', 'remove'])
       .prefault('pass')
       .describe("Whether it gets the client's Authorization header."),
   },
-  compile: ({ authorization }): AuthorizationModel => ({ passAuthorization: authorization === 'pass' }),
+  compile: ({ authorization }) => ({ passAuthorization: authorization === 'pass' }),
 });
 
 const balance = upstreamSetting({
@@ -197,13 +184,7 @@ const pools = upstreamSetting({
   keys: {
     max_requests: onlyFor(
       ['http1', 'h2'],
-      byMemory(
-        count(1_000_000)
-          .prefault(1024)
-          .describe(
-            `Maximum number of requests in flight to this upstream; beyond it 503. ${BY_MEMORY} 1024.`,
-          ),
-      ),
+      countByMemory(1_000_000, 1024, 'Maximum number of requests in flight to this upstream; beyond it 503.'),
     ),
     max_requests_per_caller: onlyFor(
       ['http1', 'h2'],
@@ -215,12 +196,10 @@ const pools = upstreamSetting({
     ),
     max_grpc_calls: onlyFor(
       ['grpc'],
-      byMemory(
-        count(1_000_000)
-          .prefault(1024)
-          .describe(
-            `Maximum number of gRPC calls in flight to this upstream; beyond it UNAVAILABLE. They do not count towards max_requests. ${BY_MEMORY} 1024.`,
-          ),
+      countByMemory(
+        1_000_000,
+        1024,
+        'Maximum number of gRPC calls in flight to this upstream; beyond it UNAVAILABLE. They do not count towards max_requests.',
       ),
     ),
     max_grpc_calls_per_caller: onlyFor(
@@ -233,12 +212,10 @@ const pools = upstreamSetting({
     ),
     max_websockets: onlyFor(
       ['http1'],
-      byMemory(
-        count(1_000_000)
-          .prefault(10_000)
-          .describe(
-            `Maximum number of open WebSockets to this upstream; beyond it 503. An open WebSocket does not count towards max_requests. ${BY_MEMORY} 10000.`,
-          ),
+      countByMemory(
+        1_000_000,
+        10_000,
+        'Maximum number of open WebSockets to this upstream; beyond it 503. An open WebSocket does not count towards max_requests.',
       ),
     ),
     max_websockets_per_caller: onlyFor(
@@ -275,11 +252,6 @@ const responseHeads = upstreamSetting({
   meaning: 'maximum',
   compile: ({ max_head }) => ({ options: { maxHeadBytes: max_head } }),
 });
-
-interface HealthModel {
-  /** How its endpoints are checked; `null` if they are not. */
-  readonly health: upstream.HealthOptions | null;
-}
 
 const PATH_EXPECTED = 'expected a path such as /healthz';
 const SERVICE_EXPECTED = 'expected the full name of a service of gRPC such as orders.v1.Orders';
@@ -327,7 +299,7 @@ const health = upstreamSetting({
         'Checks each address regularly, and sends requests only to healthy ones, or to all if none is. Left out: no checks.',
       ),
   },
-  compile: ({ health }, { authority, protocol }): HealthModel => ({
+  compile: ({ health }, { authority, protocol }): { readonly health: upstream.HealthOptions | null } => ({
     health:
       health === undefined
         ? null
@@ -376,6 +348,8 @@ export interface UpstreamModel extends SettingModels {
   /** Its configured addresses: at least one. */
   readonly endpoints: readonly upstream.EndpointOptions[];
   readonly options: upstream.ConnectionOptions;
+  /** Equal for equal addresses, options and checks: with the same revision, a reload keeps its connections as they are. */
+  readonly revision: string;
 }
 
 /** The schemas of all keys, by their names. */

@@ -1,18 +1,8 @@
-import { formatDuration, type PoolModel } from '../../core/index.ts';
+import { formatDuration } from '../../core/index.ts';
 import { compareStrictness, compareTimes } from '../difference.ts';
 import { asMap } from '../file/index.ts';
 import { yesOrNo } from '../values/index.ts';
 import { type RouteInFile, routePolicy } from './policy.ts';
-
-interface WebSocketModel {
-  /** `null` if the route serves no WebSockets. */
-  readonly websocket: {
-    /** The pool that its WebSockets take their permits from, instead of that of its requests. */
-    readonly pool: PoolModel;
-    /** A WebSocket is closed after this time without a byte in either direction. */
-    readonly idleMs: number;
-  } | null;
-}
 
 /** `websocket`: whether the route serves WebSockets. */
 export const websocket = routePolicy({
@@ -25,7 +15,8 @@ export const websocket = routePolicy({
   },
   pathOnly: ['websocket'],
   forwardOnly: ['websocket'],
-  compile: ({ websocket }, { upstream, timeouts }): WebSocketModel => ({
+  compile: ({ websocket }, { upstream, timeouts }) => ({
+    /** The pool that its WebSockets take their permits from, and how long one may be silent; `null` if it serves none. */
     websocket:
       websocket && upstream !== null
         ? { pool: upstream.pools.websockets, idleMs: timeouts.websocket_idle }

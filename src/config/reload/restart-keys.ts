@@ -1,13 +1,6 @@
-import { isDeepStrictEqual } from 'node:util';
-import { formatDuration } from '../../core/index.ts';
-import {
-  formatHostPort,
-  type HostPort,
-  type Snapshot,
-  type StateModel,
-  type StoreModel,
-  workersInWords,
-} from '../model/index.ts';
+import { isSame } from '../../core/index.ts';
+import type { Snapshot } from '../model/index.ts';
+import { FIXED_KEYS, type FixedKey, type FixedModels } from '../settings/index.ts';
 
 /** A changed key of gateway.yaml or limits.yaml that takes effect after a restart. */
 export interface RestartKey {
@@ -18,47 +11,12 @@ export interface RestartKey {
 }
 
 /** The parts of a configuration with keys that a running gateway cannot change. */
-export type FixedParts = Pick<Snapshot, 'listen' | 'workers' | 'caps' | 'store' | 'state' | 'tracing'> & {
+export type FixedParts = FixedModels & {
   readonly limits: Pick<Snapshot['limits'], 'writtenKeying'>;
 };
 
-interface FixedKey {
-  readonly key: string;
-  value(parts: FixedParts): unknown;
-  /** The value as the operator would write it, without secrets. */
-  written(parts: FixedParts): string;
-}
-
-const LISTENERS = ['http', 'redirect', 'grpc', 'admin'] as const;
-
-/** The keys that a running gateway cannot change. */
-const FIXED: readonly FixedKey[] = [
-  ...LISTENERS.map(name => ({
-    key: `listen.${name}`,
-    value: ({ listen }: FixedParts) => listen[name]?.address ?? null,
-    written: ({ listen }: FixedParts) => addressOrOff(listen[name]?.address ?? null),
-  })),
-  {
-    key: 'workers',
-    value: ({ workers }) => workers.count,
-    written: ({ workers }) => workersInWords(workers),
-  },
-  { key: 'caps.limit_keys', value: ({ caps }) => caps.limitKeys, written: ({ caps }) => `${caps.limitKeys}` },
-  {
-    key: 'tracing.export',
-    value: ({ tracing }) => tracing?.export ?? null,
-    written: ({ tracing }) => tracing?.export?.endpoint ?? 'off',
-  },
-  {
-    key: 'state',
-    value: ({ state }) => state,
-    written: ({ state }) => (state === null ? 'nothing is kept' : stateInWords(state)),
-  },
-  { key: 'store', value: ({ store }) => store, written: ({ store }) => storeInWords(store) },
-];
-
 /** The keys of limits.yaml whose changes take effect only after a restart. */
-const FIXED_LIMITS: readonly FixedKey[] = [
+const FIXED_LIMITS: readonly FixedKey<FixedParts>[] = [
   {
     key: 'ipv6_prefix',
     value: ({ limits }) => limits.writtenKeying.ipv6Prefix,
@@ -79,12 +37,12 @@ function prefixesIn({ writtenKeying: { translators } }: FixedParts['limits']): s
  * The keys of gateway.yaml whose changes take effect only after a restart. All other changes apply at once, except `ipv6_prefix`
  * and `nat64_prefixes` in limits.yaml.
  */
-export const RESTART_KEYS: readonly string[] = FIXED.map(({ key }) => key);
+export const RESTART_KEYS: readonly string[] = FIXED_KEYS.map(({ key }) => key);
 
 /** @param started the configuration that the process was started with */
 export function restartKeys(started: FixedParts, latest: FixedParts): readonly RestartKey[] {
-  return [...FIXED, ...FIXED_LIMITS]
-    .filter(({ value }) => !isDeepStrictEqual(value(started), value(latest)))
+  return [...FIXED_KEYS, ...FIXED_LIMITS]
+    .filter(({ value }) => !isSame(value(started), value(latest)))
     .map(({ key, written }) => {
       const [running, wanted] = [written(started), written(latest)];
       return {
@@ -93,25 +51,4 @@ export function restartKeys(started: FixedParts, latest: FixedParts): readonly R
         wanted: wanted === running ? `${wanted}, with other settings or secrets` : wanted,
       };
     });
-}
-
-function addressOrOff(address: HostPort | null): string {
-  return address === null ? 'off' : formatHostPort(address);
-}
-
-/** Describes where state is kept and for how long. */
-function stateInWords({ folder, countersMs }: StateModel): string {
-  return countersMs === null ? folder : `${folder}, counters: ${formatDuration(countersMs)}`;
-}
-
-function storeInWords(store: StoreModel): string {
-  if (store.kind === 'memory') return 'memory';
-  const { servers } = store.options;
-  const nodes =
-    servers.kind === 'standalone'
-      ? [servers.address]
-      : servers.kind === 'sentinel'
-        ? servers.sentinels
-        : servers.nodes;
-  return `redis ${nodes.map(formatHostPort).join(', ')} (${servers.kind}), on_failure: ${store.policy}`;
 }

@@ -2,8 +2,8 @@ import { promisify } from 'node:util';
 import { deflateRawSync, inflateRaw } from 'node:zlib';
 import { z } from 'zod';
 import { type ConfigFile, isMap, type LimitsFiles, type Path } from '../file/index.ts';
+import { gatewaySchema } from '../settings/index.ts';
 import { markOf } from '../values/index.ts';
-import { gatewaySchema } from './gateway/gateway-schema.ts';
 import { limitsSchema } from './limits-schema.ts';
 
 const inflate = promisify(inflateRaw);

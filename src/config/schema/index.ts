@@ -1,12 +1,4 @@
 export { EffectiveConfig } from './effective.ts';
-export { MAX_WORKERS, workersSchema } from './gateway/caps-schema.ts';
-export { type CorsConfig, RULES_BY_DEFAULT } from './gateway/forwarding-schema.ts';
-export * from './gateway/gateway-schema.ts';
-export * from './gateway/identity-schema.ts';
-export { listenerTlsSchema, listenSchema } from './gateway/listen-schema.ts';
-export { logSchema } from './gateway/observing-schema.ts';
-export { type RedisStoreConfig, redisStoreSchema } from './gateway/store-schema.ts';
-export * from './gateway/upstreams-schema.ts';
 export { gatewayJsonSchema, type JsonSchema, limitsJsonSchema, testJsonSchema } from './json-schema.ts';
 export * from './limits-schema.ts';
 export * from './test-schema.ts';

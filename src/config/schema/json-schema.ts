@@ -1,7 +1,6 @@
 import { z } from 'zod';
-
+import { gatewaySchema } from '../settings/index.ts';
 import { isByMemory } from '../values/index.ts';
-import { gatewaySchema } from './gateway/gateway-schema.ts';
 import { limitsSchema } from './limits-schema.ts';
 import { testSchema } from './test-schema.ts';
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CALLER_CLASSES } from '../../core/index.ts';
 import { bucketSettingKeys } from '../policies/index.ts';
+import { gatewaySecrecy } from '../settings/index.ts';
 import {
   callerEntry,
   choice,
@@ -22,9 +23,8 @@ import {
   wholeNumber,
   yesOrNo,
 } from '../values/index.ts';
-import { gatewaySecrecy } from './gateway/gateway-schema.ts';
 
-// The one definition of limits.yaml, built like that of gateway.yaml (gateway-schema.ts).
+// The one definition of limits.yaml, built like that of gateway.yaml (settings/).
 
 /** The largest `Retry-After`: clients keep it in 16 bits. */
 const MAX_WAIT = '65535s';

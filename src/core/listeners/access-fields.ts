@@ -117,7 +117,10 @@ export const ACCESS_FIELDS = {
     word(RESTRICTED_BY),
     'what refused before the limits were checked: a restriction (`address`, `caller`, `webhook`), or `blocked` in limits.yaml',
   ),
-  callerUnknown: some(TRUE, 'the request came with a token that was not checked'),
+  callerUnknown: some(
+    TRUE,
+    'the request came with a token that was not checked, and that the gateway did not remember',
+  ),
   preflight: some(TRUE, "a browser's preflight"),
   spared: some(TRUE, 'a caller under `never_restrict`'),
   webhook: some(TEXT, 'a pseudonym of the webhook'),

@@ -1,10 +1,9 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Server as TlsServer } from 'node:tls';
-import { isDeepStrictEqual } from 'node:util';
 import type { AdminListenerModel, HostPort } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
-import { GatewayError } from '../../core/index.ts';
+import { GatewayError, type Kept, listenPlace, reuse } from '../../core/index.ts';
 import { createTlsServer, hasBadCertificate, TICKET_KEY_BYTES, type TlsOptions } from '../tls/index.ts';
 import { AdminAccess, type AdminAccessDependencies } from './admin-access.ts';
 import { AdminApi, type ApiSources, sendError } from './api/index.ts';
@@ -53,9 +52,8 @@ export class AdminListener {
   readonly #handshakes: HandshakeLimit;
   readonly #clock: core.TimerClock;
   readonly #randomBytes: core.RandomBytes;
-  #options: TlsOptions | null = null;
   /** The TLS server in front of the listener; `null` for cleartext. */
-  #tls: TlsServer | null = null;
+  #tls: Kept<TlsOptions | null, TlsServer | null> = { key: null, part: null };
 
   constructor(view: AdminView, model: AdminListenerModel | null, dependencies: AdminListenerDependencies) {
     this.#view = view;
@@ -82,14 +80,12 @@ export class AdminListener {
   /** Applies a reload: the token to further requests, TLS to further connections. */
   use(model: AdminListenerModel | null): void {
     this.#access.use(model?.tokenHash ?? null);
-    this.#useTls(model?.tls ?? null);
+    this.#tls = reuse(this.#tls, model?.tls ?? null, tls => tls && this.#openTls(tls));
   }
 
-  #useTls(tls: TlsOptions | null): void {
-    if (isDeepStrictEqual(tls, this.#options)) return;
-    this.#options = tls;
-    this.#tls = tls && createTlsServer(tls, { ticketKeys: this.#randomBytes(TICKET_KEY_BYTES) });
-    this.#tls?.on('secureConnection', socket => {
+  #openTls(options: TlsOptions): TlsServer {
+    const server = createTlsServer(options, { ticketKeys: this.#randomBytes(TICKET_KEY_BYTES) });
+    return server.on('secureConnection', socket => {
       this.#handshakes.end(socket);
       if (hasBadCertificate(socket)) socket.destroy();
       else this.#serve(socket);
@@ -99,19 +95,20 @@ export class AdminListener {
   #onSocket(socket: Socket): void {
     this.#sockets.add(socket);
     socket.on('close', () => this.#sockets.delete(socket));
-    if (this.#tls === null) this.#serve(socket);
+    const { part: tls } = this.#tls;
+    if (tls === null) this.#serve(socket);
     else {
       // A client that closes its side during the handshake is gone, so close ours as well.
       socket.allowHalfOpen = false;
       this.#handshakes.begin(socket);
-      this.#tls.emit('connection', socket);
+      tls.emit('connection', socket);
     }
   }
 
-  async listen({ host, port }: HostPort): Promise<HostPort> {
+  async listen(address: HostPort): Promise<HostPort> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
-      this.#server.listen({ host, port }, () => resolve());
+      this.#server.listen(listenPlace(address), () => resolve());
     });
     // Ignore errors of single connections: they must not end the process.
     this.#server.on('error', () => {});

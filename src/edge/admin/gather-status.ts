@@ -6,10 +6,10 @@ import type { Gateway } from '../../gateway/index.ts';
 import { isPrincipal } from '../../identity/auth/index.ts';
 import type { ByClass, Limit, LimitSet, LimitsByRole } from '../../limits/index.ts';
 import { callersInFlight, NO_LIMITS } from '../../limits/index.ts';
-import type { Observation, Recent, TopCaller, WorkerView } from '../../observe/index.ts';
+import type { Observation, Recent, StateFileView, TopCaller, WorkerView } from '../../observe/index.ts';
 import type { Generation, Limiting, ProviderFacts, SharedStore } from '../../process/runtime/index.ts';
 import type { EndpointsState } from '../../upstream/index.ts';
-import { asEndpointStatus } from './api/index.ts';
+import { asEndpointStatus, networksOf } from './api/index.ts';
 import type {
   BucketStatus,
   CallerName,
@@ -19,6 +19,7 @@ import type {
   LimitStatus,
   ProviderStatus,
   RefusedCallerStatus,
+  StateFileStatus,
   UpstreamStatus,
   WorkerStatus,
 } from './status.ts';
@@ -80,6 +81,7 @@ export function gatherStatus(sources: StatusSources, showCallers: boolean): Gate
     provider: providers[0] ?? null,
     providers,
     store: storeStatus(sources.limiting),
+    state: sources.limiting.stateFiles.map(stateFileStatus),
     log: observation.logLosses,
     buckets: gatherBuckets(snapshot, recent),
     concurrent: sources.limiting.counts.concurrent,
@@ -92,6 +94,10 @@ export function gatherStatus(sources: StatusSources, showCallers: boolean): Gate
 
 function workerStatus({ isUp, loopDelayMs, ...view }: WorkerView): WorkerStatus {
   return { ...view, up: isUp, eventLoopDelayMs: loopDelayMs && Math.round(loopDelayMs * 10) / 10 };
+}
+
+function stateFileStatus({ fault, ...file }: StateFileView): StateFileStatus {
+  return { ...file, cause: fault?.cause ?? null, sinceMs: fault?.sinceMs ?? null };
 }
 
 function providerStatus(facts: ProviderFacts, { outlivesRestart }: Limiting): ProviderStatus {
@@ -123,7 +129,9 @@ function storeStatus({ counts, shared, restrictions }: Limiting): GatewayStatus[
 
 /** `ok`, or why Redis is unreachable and which configured policy decides instead. */
 function sharedState({ health, policy }: SharedStore): string {
-  return health.isShared ? 'ok' : `unavailable (${health.lastCause}); decided by on_failure: ${policy}`;
+  if (!health.isShared) return `unavailable (${health.lastCause}); decided by on_failure: ${policy}`;
+  const missing = health.missingRights;
+  return missing.length === 0 ? 'ok' : `ok, but the Redis user may not ${missing.join(', ')}`;
 }
 
 /** Returns the upstreams of the snapshot, and removed ones whose connections are still draining. */
@@ -208,6 +216,7 @@ function gatherCallers({ limiting, observation }: StatusSources): CallersStatus 
       untilMs: untilEpochMs,
     }));
   return {
+    refusedNetworks: networksOf(refused).slice(0, MAX_LISTED),
     refusedMost: refused.slice(0, MAX_LISTED).map(refusedViewOf),
     nearLimit: nearLimit.slice(0, MAX_LISTED).map(viewOf),
     mostInFlight: callersInFlight(limiting.memory.inFlight)

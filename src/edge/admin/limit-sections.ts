@@ -87,9 +87,12 @@ function counted(number: number): HtmlPart {
 /** Shows who is refused, or will be soon. */
 export function callerSections({ callers, atMs }: GatewayStatus): HtmlPart[] {
   if (callers === null) return [HIDDEN];
-  const { refusedMost, nearLimit, mostInFlight } = callers;
+  const { refusedMost, refusedNetworks, nearLimit, mostInFlight } = callers;
   return [
     section('Callers refused most', refusedTable(refusedMost, atMs), nobody(refusedMost, 'hour, none')),
+    refusedNetworks.length === 0
+      ? ''
+      : section('Networks refused most', networksTable(refusedNetworks, atMs)),
     section('Callers near their limit', nearTable(nearLimit, atMs), nobody(nearLimit, 'minute, none')),
     mostInFlight.length === 0 ? '' : section('Callers with most in flight', inFlightTable(mostInFlight)),
     restrictionSection(callers, atMs),
@@ -121,6 +124,19 @@ function refusedTable(callers: readonly RefusedCallerStatus[], nowMs: number): H
   ]);
   const columns = ['Caller', 'Class', 'Bucket', 'By limits', 'By restriction', 'Why, last', 'Since', 'Last'];
   return listTable(columns, rows);
+}
+
+/** Shows networks of which several addresses are refused. */
+function networksTable(networks: CallersStatus['refusedNetworks'], nowMs: number): Html {
+  const rows = networks.map(each => [
+    each.network,
+    each.addresses,
+    span(each.count - each.restricted, each.maxCount - each.restricted),
+    counted(each.restricted),
+    momentHtml(each.sinceMs, nowMs),
+    momentHtml(each.lastAtMs, nowMs),
+  ]);
+  return listTable(['Network', 'Addresses', 'By limits', 'By restriction', 'Since', 'Last'], rows);
 }
 
 function nearTable(callers: readonly CallerStatus[], nowMs: number): Html | string {

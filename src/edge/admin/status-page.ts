@@ -44,7 +44,7 @@ export function statusAsPage(status: GatewayStatus): string {
 <p id="live"></p>
 </header>
 <main>
-${proxySection(status)}${bucketSection(status)}${concurrencySection(status)}${callerSections(status)}${upstreamSection(status)}${errorSection(status)}${workerSection(status)}${logSection(status)}${configurationSection(status)}${reloadSection(status)}${providerSections(status)}${storeSection(status)}${certificateSection(status)}</main>
+${proxySection(status)}${bucketSection(status)}${concurrencySection(status)}${callerSections(status)}${upstreamSection(status)}${errorSection(status)}${workerSection(status)}${logSection(status)}${configurationSection(status)}${reloadSection(status)}${providerSections(status)}${storeSection(status)}${stateSection(status)}${certificateSection(status)}</main>
 <script>${new Html(SCRIPT)}</script>
 </body>
 </html>
@@ -160,7 +160,7 @@ function proxySection({ unlistedProxies: all, atMs }: GatewayStatus): Html | str
   return section('Proxies missing in trusted_proxies', factTable(rows));
 }
 
-function providerSections({ providers, atMs }: GatewayStatus): readonly Html[] {
+function providerSections({ providers, state, atMs }: GatewayStatus): readonly Html[] {
   if (providers.length === 0) return [section('Identity provider', factTable([['Configured', 'none']]))];
   return providers.map(({ name, issuer, endpointsKnown, keys, keysAsOfMs, revocations }) =>
     section(
@@ -169,7 +169,7 @@ function providerSections({ providers, atMs }: GatewayStatus): readonly Html[] {
         ['Issuer', issuer],
         ['Endpoints', endpointsKnown ? 'known' : 'not known yet'],
         ['Keys', keysAsOfMs === null ? 'none yet' : [`${keys}, as of `, momentHtml(keysAsOfMs, atMs)]],
-        ...revocationFacts(revocations, atMs),
+        ...revocationFacts(revocations, state, atMs),
       ]),
     ),
   );
@@ -177,6 +177,7 @@ function providerSections({ providers, atMs }: GatewayStatus): readonly Html[] {
 
 function revocationFacts(
   { notBeforeMs, subjects, sessions, keptForSeconds, keptBy, outliveRestart }: Revocations,
+  [stateFile]: GatewayStatus['state'],
   nowMs: number,
 ): (NamedValue | false)[] {
   const kept = `for ${formatDuration(keptForSeconds * 1_000)} (${keptBy})`;
@@ -186,7 +187,9 @@ function revocationFacts(
     ['Users with older tokens refused', `${subjects}, kept ${kept}`],
     !outliveRestart && [
       'A restart',
-      'forgets which tokens are revoked: there is neither Redis nor a folder of state',
+      stateFile === undefined
+        ? 'forgets which tokens are revoked: there is neither Redis nor a folder of state'
+        : 'forgets which tokens were revoked lately: the state file is not written',
     ],
   ];
 }
@@ -205,6 +208,19 @@ function storeSection({ store }: GatewayStatus): Html {
 }
 
 /** Reports dropped log lines; nothing if there are none. */
+/** Shows files of `state` that cannot be written. */
+function stateSection({ state, atMs }: GatewayStatus): Html | string {
+  const failing = state.filter(({ cause }) => cause !== null);
+  if (failing.length === 0) return '';
+  const rows = failing.map(
+    ({ file, cause, sinceMs }): NamedValue => [
+      file,
+      [`cannot be written: ${cause}, since `, sinceMs === null ? '' : momentHtml(sinceMs, atMs)],
+    ],
+  );
+  return section('Kept across a restart', factTable(rows), 'A restart forgets what has happened since.');
+}
+
 function logSection({ log: { linesDropped, trouble }, atMs }: GatewayStatus): Html | string {
   if (linesDropped === 0 && trouble === null) return '';
   const state =

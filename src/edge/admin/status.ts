@@ -3,7 +3,7 @@ import { escapeInvisible, type UnlistedProxy } from '../../core/index.ts';
 import type { BucketInFlight } from '../../limits/index.ts';
 import type * as observe from '../../observe/index.ts';
 import type { ProviderFacts } from '../../process/runtime/index.ts';
-import type { EndpointStatus } from './api/index.ts';
+import type { EndpointStatus, RefusedNetwork } from './api/index.ts';
 
 /**
  * The status of a gateway. Times are milliseconds since the epoch. docs/operations.md documents the keys of the JSON form, which
@@ -61,6 +61,8 @@ export interface GatewayStatus {
     /** True if this gateway serves but has not yet read the revocations and restrictions of other gateways since startup. */
     readonly behind: boolean;
   };
+  /** The files of `state`; none if it is off. */
+  readonly state: readonly StateFileStatus[];
   /** Log lines dropped since startup, and why none is being written. */
   readonly log: observe.LogLosses;
   /** Counts by bucket and class, in file order; the last, "none", is for requests without a bucket. */
@@ -74,6 +76,13 @@ export interface GatewayStatus {
   readonly upstreams: readonly UpstreamStatus[];
   /** The last error of each kind, except those of upstreams, the latest first. */
   readonly errors: readonly observe.RecentError[];
+}
+
+/** A file of `state`. */
+export interface StateFileStatus extends Omit<observe.StateFileView, 'fault'> {
+  /** Why it is out of date; `null` if it is not. */
+  readonly cause: string | null;
+  readonly sinceMs: number | null;
 }
 
 /** A worker, as `WorkerView` in the JSON of the status. */
@@ -141,6 +150,7 @@ export interface UpstreamStatus {
 export interface CallersStatus {
   /** Refused within the last hour; the most refused first. */
   readonly refusedMost: readonly RefusedCallerStatus[];
+  readonly refusedNetworks: readonly RefusedNetwork[];
   /** Near a limit within the last minute. */
   readonly nearLimit: readonly CallerStatus[];
   /** The callers with the most requests in flight at this gateway, in buckets with `concurrent`. */

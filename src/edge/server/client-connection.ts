@@ -5,6 +5,7 @@ import type { Gateway } from '../../gateway/index.ts';
 import type { AddressSet } from '../../wire/http/index.ts';
 import type { DateField } from '../../wire/http1/index.ts';
 import type { Buffered } from './buffered.ts';
+import type { Tunnels } from './tunnels.ts';
 
 /** The peer of a connection, and how it connected. */
 export interface ConnectedClient {
@@ -132,6 +133,7 @@ export interface ListenerState {
   readonly connectionListener: ConnectionListener;
   /** Counts what all connections hold for their clients. */
   readonly buffered: Buffered;
+  readonly tunnels: Tunnels;
   /** The timeouts. A reload may change them, and all members below. */
   timeouts: TimeoutsModel;
   trustedProxies: AddressSet;

@@ -1,6 +1,6 @@
 import type { CapsModel } from '../../config/index.ts';
 import type { Cap, NewPermits, NoPermit, Permits } from '../../core/index.ts';
-import { ownPermits, ProcessPermits } from '../../core/index.ts';
+import { ProcessPermits } from '../../core/index.ts';
 import { type AddressKeying, type AddressSet, addressKey, ownersOf } from '../../wire/http/index.ts';
 
 type Caps = Pick<CapsModel, 'connections' | 'connectionsPerAddress'>;
@@ -20,9 +20,9 @@ export class ConnectionCaps {
   #trusted: AddressSet;
 
   /** @param keying says which addresses count as one. Default: as without limits.yaml */
-  constructor(caps: Caps, trusted: AddressSet, keying?: AddressKeying, newPermits: NewPermits = ownPermits) {
-    this.#permits = newPermits('connections');
-    this.#lingering = newPermits('refused connections');
+  constructor(caps: Caps, trusted: AddressSet, permits: NewPermits, keying?: AddressKeying) {
+    this.#permits = permits('connections');
+    this.#lingering = permits('refused connections');
     this.#keying = keying;
     this.#caps = caps;
     this.#trusted = trusted;

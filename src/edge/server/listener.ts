@@ -1,7 +1,6 @@
 import type { AddressInfo, Server, Socket } from 'node:net';
-import { isDeepStrictEqual } from 'node:util';
 import type { HostPort, ListenerModel } from '../../config/index.ts';
-import { inNextTurn, type Network } from '../../core/index.ts';
+import { inNextTurn, type Kept, listenPlace, type Network, reuse } from '../../core/index.ts';
 import { errors } from '../../gateway/index.ts';
 import { normalizeAddress } from '../../wire/http/index.ts';
 import type { TlsOptions } from '../tls/index.ts';
@@ -32,7 +31,8 @@ export class Listener {
   readonly #server: Server;
   readonly #address: HostPort;
   #terms: StageTerms;
-  readonly #openTls: ListenerDependencies['openTls'];
+  readonly #openTls: (options: TlsOptions | null) => TlsTermination | null;
+  #tls: Kept<TlsOptions | null, TlsTermination | null>;
   readonly #redirects: boolean;
   readonly #caps: ConnectionCaps;
   readonly #connections = new Set<Accepted>();
@@ -40,12 +40,13 @@ export class Listener {
 
   constructor(listener: ListenerModel, { network, state, caps, redirects, openTls }: ListenerDependencies) {
     this.#address = listener.address;
-    this.#openTls = openTls;
+    this.#openTls = options => options && openTls(options);
+    this.#tls = reuse(null, listener.tls, this.#openTls);
     this.#redirects = redirects;
     this.#terms = {
       listener,
       state,
-      tls: listener.tls && openTls(listener.tls),
+      tls: this.#tls.part,
       recount: (accepted, address) => this.#recount(accepted, address),
     };
     this.#caps = caps;
@@ -57,16 +58,14 @@ export class Listener {
 
   /** Applies a reload to further connections. The address stays. */
   use(listener: ListenerModel): void {
-    const { tls } = this.#terms;
-    const isKept = isDeepStrictEqual(tls?.options ?? null, listener.tls);
-    const next = isKept ? tls : listener.tls && this.#openTls(listener.tls);
-    this.#terms = { ...this.#terms, listener, tls: next };
+    this.#tls = reuse(this.#tls, listener.tls, this.#openTls);
+    this.#terms = { ...this.#terms, listener, tls: this.#tls.part };
   }
 
   /** Creates a new TLS server for further connections. */
   renewTls(): void {
-    const { tls } = this.#terms;
-    if (tls !== null) this.#terms = { ...this.#terms, tls: this.#openTls(tls.options) };
+    this.#tls = reuse(null, this.#tls.key, this.#openTls);
+    this.#terms = { ...this.#terms, tls: this.#tls.part };
   }
 
   get connections(): number {
@@ -79,11 +78,11 @@ export class Listener {
    * @param shared the address to listen at together with other workers. Default: alone, at the configured one
    */
   async listen(shared?: HostPort): Promise<HostPort> {
-    const { host, port } = shared ?? this.#address;
+    const place = listenPlace(shared ?? this.#address);
     const reusePort = shared !== undefined;
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
-      this.#server.listen({ host, port, backlog: BACKLOG, reusePort }, () => resolve());
+      this.#server.listen({ ...place, backlog: BACKLOG, reusePort }, () => resolve());
     });
     // An error now means that one connection could not be accepted, which must not end the process.
     this.#server.on('error', () => {});

@@ -1,6 +1,6 @@
 import type * as config from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
-import { finishedWithin, ownMemory, ownPermits, pause } from '../../core/index.ts';
+import { finishedWithin, pause } from '../../core/index.ts';
 import type { Gateway } from '../../gateway/index.ts';
 import { type AddressKeying, type AddressSet, addressKey, ownersOf } from '../../wire/http/index.ts';
 import { DateField } from '../../wire/http1/index.ts';
@@ -8,8 +8,9 @@ import type { Buffered } from './buffered.ts';
 import type { ListenerState } from './client-connection.ts';
 import { ConnectionCaps } from './connection-caps.ts';
 import { Listener } from './listener.ts';
-import { TicketKeys } from './ticket-keys.ts';
+import type { TicketKeys } from './ticket-keys.ts';
 import { Handshakes, TlsTermination } from './tls-termination.ts';
+import { Tunnels } from './tunnels.ts';
 
 const SWEEP_MS = 500;
 /**
@@ -25,12 +26,11 @@ export interface ListenersOptions
   readonly connectionListener: core.ConnectionListener;
   /** Says which addresses count as one. Default: as without limits.yaml. */
   readonly limits?: Pick<config.LimitsModel, 'keying'>;
-  /** Makes the permits of connections. Default: permits of this gateway alone. */
-  readonly newPermits?: core.NewPermits | undefined;
+  /** Makes the permits of connections. */
+  readonly permits: core.NewPermits;
   /** Counts what is held for clients. */
   readonly buffered: Buffered;
-  /** Default: keys of these listeners alone. */
-  readonly ticketKeys?: TicketKeys;
+  readonly ticketKeys: TicketKeys;
 }
 
 /** What a reload may change. */
@@ -77,8 +77,8 @@ export class Listeners {
     http2,
     trustedProxies,
     limits,
-    newPermits = ownPermits,
-    ticketKeys = new TicketKeys(ownMemory(randomBytes), randomBytes, clock.monotonicMs()),
+    permits,
+    ticketKeys,
   }: ListenersOptions) {
     this.#keying = limits?.keying;
     this.#useBuffered(buffered, caps, trustedProxies);
@@ -96,9 +96,10 @@ export class Listeners {
       fields: caps.fields,
       http2,
       keepAliveHint: keepAliveHintOf(timeouts),
+      tunnels: new Tunnels(clock, random),
       draining: false,
     };
-    this.#caps = new ConnectionCaps(caps, trustedProxies, limits?.keying, newPermits);
+    this.#caps = new ConnectionCaps(caps, trustedProxies, permits, limits?.keying);
     this.#handshakes = new Handshakes(caps.tlsHandshakes);
     this.#ticketKeys = ticketKeys;
     const tls = { handshakes: this.#handshakes, events: connectionListener };
@@ -157,9 +158,10 @@ export class Listeners {
    * Then lets requests in flight finish for at most `drainMs`, and aborts the rest. Resolves to false if something was aborted.
    */
   async drain(delayMs: number, drainMs: number): Promise<boolean> {
-    const { clock } = this.#state;
+    const { clock, tunnels } = this.#state;
+    const nowMs = clock.monotonicMs();
+    tunnels.endBy(nowMs + delayMs + drainMs / 2);
     if (delayMs > 0) {
-      const nowMs = clock.monotonicMs();
       for (const listener of this.#all) listener.retireBy(nowMs, nowMs + delayMs);
       await pause(delayMs, clock);
     }
@@ -192,6 +194,7 @@ export class Listeners {
   #stopSweeping(): void {
     this.#state.clock.cancel(this.#sweeper);
     this.#state.clock.cancel(this.#checker);
+    this.#state.tunnels.stop();
   }
 
   #sweep(): void {

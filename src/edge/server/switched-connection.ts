@@ -30,7 +30,6 @@ export class SwitchedConnection implements ClientConnection, Holder {
   static begin(switching: Switching, state: ListenerState): void {
     const { accepted, bytes, early, successor } = switching;
     const connection = new SwitchedConnection(switching, state);
-    // Start it before it becomes the stage, which ends it at once if the gateway drains.
     successor.start(new CountedStream(bytes, early, state.clock, () => connection.count()));
     accepted.become(connection);
   }
@@ -43,7 +42,11 @@ export class SwitchedConnection implements ClientConnection, Holder {
     this.#minBytesPerS = minReadRate;
     this.#state = state;
     this.#holding = state.buffered.open(this, peer);
-    bytes.on('close', () => this.#holding.set(0));
+    state.tunnels.add(successor);
+    bytes.on('close', () => {
+      state.tunnels.delete(successor);
+      this.#holding.set(0);
+    });
   }
 
   get takenBytes(): number {
@@ -74,9 +77,8 @@ export class SwitchedConnection implements ClientConnection, Holder {
     this.#successor.sweep(nowMs);
   }
 
-  drain(): void {
-    this.#successor.drain();
-  }
+  /** `Tunnels` ends it in its turn. */
+  drain(): void {}
 
   #isReadTooSlowly(nowMs: number): boolean {
     if (this.#holding.bytes === 0) {

@@ -19,9 +19,10 @@ import {
   RateLimitError,
   reportsRate,
 } from '../responses/index.ts';
+import type { Arrival, ValidToken } from './connection-memory.ts';
 import { type Destination, NOWHERE } from './destination.ts';
 import { type Dialect, dialectOf } from './dialect.ts';
-import type { Arrival, Downstream, Successor, ValidToken } from './downstream.ts';
+import type { Downstream, Successor } from './downstream.ts';
 import { Standing } from './standing.ts';
 import { beginTrace, type Trace } from './trace.ts';
 

@@ -1,4 +1,5 @@
+export { ConnectionMemory, type ValidToken } from './connection-memory.ts';
 export * from './destination.ts';
-export { ConnectionMemory, type Downstream, type Successor, type ValidToken } from './downstream.ts';
+export type { Downstream, Successor } from './downstream.ts';
 export * from './exchange.ts';
 export type { EndedBy, Standing } from './standing.ts';

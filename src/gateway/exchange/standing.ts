@@ -10,7 +10,7 @@ import {
   errors,
 } from '../responses/index.ts';
 import type { ClientAddress } from './client-address.ts';
-import type { ValidToken } from './downstream.ts';
+import type { ValidToken } from './connection-memory.ts';
 
 /** The refusal of a token that expired or was revoked after it was verified. */
 interface EndedToken extends Invalid {

@@ -40,10 +40,29 @@ export function identify(exchange: Exchange): GateResult | Promise<GateResult> {
 export function recallToken(exchange: Exchange): void {
   const submitted = submittedIn(exchange);
   if (submitted === null || recallLast(exchange, submitted)) return;
+  const remembered = rememberedToken(exchange, submitted);
+  if (remembered !== null && exchange.holdsCertificate(remembered.caller)) exchange.token = remembered;
+}
+
+/**
+ * The caller of a request that a restriction refused before its token was looked at, if the gateway remembers the token: the log
+ * then names a caller whose address is restricted.
+ */
+export function rememberedCaller(exchange: Exchange): Caller | null {
+  const { token, destination } = exchange;
+  if (token !== null) return token.caller;
+  const submitted = destination.authentication === 'none' ? null : submittedIn(exchange);
+  if (submitted === null) return null;
+  const remembered = lastToken(exchange, submitted) ?? rememberedToken(exchange, submitted);
+  return remembered !== null && exchange.holdsCertificate(remembered.caller) ? remembered.caller : null;
+}
+
+/** The token among those that the verifier knows to be valid; `null` if it is not. */
+function rememberedToken(exchange: Exchange, submitted: Submitted): ValidToken | null {
   const token = tokenIn(exchange, submitted);
   const caller = typeof token === 'string' ? submitted.verifier.remembered(token) : null;
-  if (typeof token === 'string' && caller !== null && exchange.holdsCertificate(caller))
-    exchange.token = { ...submitted, caller, client: clientOf(caller), token };
+  if (typeof token !== 'string' || caller === null) return null;
+  return { ...submitted, caller, client: clientOf(caller), token };
 }
 
 /** Sets the caller of a valid token, unless the token is bound to a certificate that the request did not present. */
@@ -76,13 +95,21 @@ function tokenIn({ snapshot }: Exchange, { authorization, schemes }: Submitted):
 }
 
 /** Takes the caller of the connection's last request if the token is the same and still valid. Returns whether it did. */
-function recallLast(exchange: Exchange, { authorization, verifier, schemes }: Submitted): boolean {
-  const known = exchange.downstream.memory.token;
-  if (known === null || known.authorization !== authorization) return false;
-  if (known.verifier !== verifier || known.schemes !== schemes || !verifier.accepts(known.caller))
-    return false;
-  accept(exchange, known);
-  return true;
+function recallLast(exchange: Exchange, submitted: Submitted): boolean {
+  const known = lastToken(exchange, submitted);
+  if (known !== null) accept(exchange, known);
+  return known !== null;
+}
+
+/** The token of the connection's last request, if it is the same and still valid. */
+function lastToken(
+  { downstream }: Exchange,
+  { authorization, verifier, schemes }: Submitted,
+): ValidToken | null {
+  const known = downstream.memory.token;
+  if (known === null || known.authorization !== authorization) return null;
+  if (known.verifier !== verifier || known.schemes !== schemes) return null;
+  return verifier.accepts(known.caller) ? known : null;
 }
 
 function conclude(

@@ -1,2 +1,3 @@
 export type { GateResult } from './gate.ts';
 export { GATES } from './gates.ts';
+export { rememberedCaller } from './identity.ts';

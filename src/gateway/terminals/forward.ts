@@ -110,7 +110,7 @@ function authorizationFor(
 function transportTo({ transports }: RequestGeneration, upstream: string): Transport {
   const entry = transports.get(upstream);
   if (entry === undefined) throw new Error(`no transport to the upstream "${upstream}"`);
-  return entry.transport;
+  return entry.part.transport;
 }
 
 /** Methods that are safe to repeat (RFC 9110, 9.2.2) and are sent again when an old connection dies. */

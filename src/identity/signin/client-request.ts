@@ -11,7 +11,7 @@ import {
   PrivateKeyJwt,
   TlsClientAuth,
 } from 'openid-client';
-import { type Permits, ProcessPermits } from '../../core/index.ts';
+import type { Permits } from '../../core/index.ts';
 import { askProvider, ProviderFault, type ProviderResponse } from './ask-provider.ts';
 import { refusedBy } from './failures.ts';
 import type { AssertionAlgorithm, ClientAuthentication, ClientOptions } from './options.ts';
@@ -184,7 +184,7 @@ export class ProviderRequests {
   readonly #max: number;
 
   /** @param max the maximum in total, at least 1 */
-  constructor(max: number, permits: Permits = new ProcessPermits()) {
+  constructor(max: number, permits: Permits) {
     this.#permits = permits;
     this.#max = max;
   }

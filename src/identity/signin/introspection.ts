@@ -12,8 +12,8 @@ interface IntrospectionDependencies {
   readonly provider: Provider;
   readonly clock: core.Clock;
   readonly listener: Pick<core.SignInListener, 'introspected'>;
-  /** The permits of requests in flight, by client address. Default: separate permits. */
-  readonly permits?: core.Permits | undefined;
+  /** The permits of requests in flight, by client address. */
+  readonly permits: core.Permits;
 }
 
 /** Whether the provider still considers a token valid. */

@@ -1,6 +1,5 @@
 import { isIPv4 } from 'node:net';
-import { isDeepStrictEqual } from 'node:util';
-import type { SignInListener, System, Timer } from '../../core/index.ts';
+import { isSame, type SignInListener, type System, type Timer } from '../../core/index.ts';
 import { hasOddIpv4 } from '../../wire/http/index.ts';
 import { getDocument, jsonMembers, ProviderFault, refreshDelayMs, retryDelayMs } from './ask-provider.ts';
 import type { ProviderOptions } from './options.ts';
@@ -78,7 +77,7 @@ export class Provider {
    * Returns whether anything changed.
    */
   learn(metadata: ProviderMetadata): boolean {
-    if (isDeepStrictEqual(this.#metadata, metadata)) return false;
+    if (isSame(this.#metadata, metadata)) return false;
     this.#metadata = metadata;
     this.#parts.changed?.(metadata);
     return true;

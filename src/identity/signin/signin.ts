@@ -30,8 +30,8 @@ interface SignInDependencies {
   readonly provider: Provider;
   readonly clock: Clock;
   readonly listener: Pick<SignInListener, 'redeemed' | 'signedOut'>;
-  /** The permits of requests to the provider, by client address. Default: separate permits. */
-  readonly permits?: Permits | undefined;
+  /** The permits of requests to the provider, by client address. */
+  readonly permits: Permits;
   /** Called when tokens arrive with a not-before mark above 0, before the client gets them. */
   readonly learnedMark: (subject: string, notBefore: number) => void;
   /** Called with each access token that a client gets. Default: nobody asks. */

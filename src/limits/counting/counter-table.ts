@@ -145,6 +145,8 @@ export class CounterTable {
   readonly capacity: number;
   /** Maximum keyspaces, and partitions. */
   readonly maxKeyspaces: number;
+  /** Maximum counters for main values that one caller holds. A reload may change it; callers keep the counters they hold. */
+  keysPerCaller = 4_096;
   readonly #memory: TableMemory;
   readonly #callers: CallerTable;
   readonly #shares: NetworkShares;
@@ -183,6 +185,11 @@ export class CounterTable {
 
   get callers(): number {
     return this.#callers.size;
+  }
+
+  /** When the decision or sweep in progress began. */
+  get nowMs(): number {
+    return this.#nowMs;
   }
 
   /** Starts a decision: cleans a little and releases the records that the last decision used. */
@@ -376,8 +383,8 @@ export class CounterTable {
   }
 
   /** Whether the caller holds the maximum of counters for main values. */
-  hasAllParts(caller: string, maxParts: number): boolean {
-    return this.#callers.hasAllParts(caller, maxParts);
+  hasAllParts(caller: string): boolean {
+    return this.#callers.hasAllParts(caller, this.keysPerCaller);
   }
 
   load(at: number, counter: Counter): void {

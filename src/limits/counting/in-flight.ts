@@ -1,4 +1,4 @@
-import type { NewPermits, Permits } from '../../core/index.ts';
+import { type NewPermits, ownPermits, type Permits } from '../../core/index.ts';
 import { defineLimit, type Limit } from './limit-definition.ts';
 
 /** The wait announced to a caller with too many requests in flight: nobody knows when one ends. */
@@ -43,52 +43,23 @@ export interface InFlight {
   enter(limit: Limit, caller: string, main: string): Place;
 }
 
-/** Counts in this process. Holds only callers with something in flight. */
+/** Counts the requests of all threads that share permits. Holds only callers with something in flight. */
 export class ProcessInFlight implements InFlight {
-  readonly #held = new Map<string, { -readonly [Name in keyof InFlightCount]: InFlightCount[Name] }>();
-
-  get counts(): Iterable<InFlightCount> {
-    return this.#held.values();
-  }
-
-  isFull(limit: Limit, caller: string, main: string): boolean {
-    return this.count(limit, caller, main) >= limit.units;
-  }
-
-  count(limit: Limit, caller: string, main: string): number {
-    return this.#held.get(keyOf(limit, caller, main))?.count ?? 0;
-  }
-
-  enter(limit: Limit, caller: string, main: string): Place {
-    const key = keyOf(limit, caller, main);
-    const held = this.#held.get(key) ?? { bucket: limit.bucket, caller, main, count: 0 };
-    if (held.count++ === 0) this.#held.set(key, held);
-    let isHeld = true;
-    return {
-      leave: () => {
-        if (isHeld && --held.count === 0) this.#held.delete(key);
-        isHeld = false;
-      },
-    };
-  }
-}
-
-/** Counts the requests of all threads of a process. */
-export class SharedInFlight implements InFlight {
-  readonly #own = new ProcessInFlight();
   readonly #newPermits: NewPermits;
   readonly #elsewhere: () => readonly InFlightCount[];
+  /** Those of this thread, by name. */
+  readonly #held = new Map<string, { -readonly [Name in keyof InFlightCount]: InFlightCount[Name] }>();
   /** The permits of each limit, by its identity. */
   readonly #permits = new Map<string, Permits>();
 
   /** @param elsewhere the counts that other threads reported. Default: none */
-  constructor(newPermits: NewPermits, elsewhere: () => readonly InFlightCount[] = () => []) {
+  constructor(newPermits = ownPermits, elsewhere: () => readonly InFlightCount[] = () => []) {
     this.#newPermits = newPermits;
     this.#elsewhere = elsewhere;
   }
 
   get counts(): Iterable<InFlightCount> {
-    return [...this.#own.counts, ...this.#elsewhere()];
+    return [...this.#held.values(), ...this.#elsewhere()];
   }
 
   isFull(limit: Limit, caller: string, main: string): boolean {
@@ -96,20 +67,23 @@ export class SharedInFlight implements InFlight {
   }
 
   count(limit: Limit, caller: string, main: string): number {
-    return this.#of(limit).takenBy(`${caller}\0${main}`);
+    return this.#of(limit).takenBy(keyOf(caller, main));
   }
 
   enter(limit: Limit, caller: string, main: string): Place {
-    const own = this.#own.enter(limit, caller, main);
     const permits = this.#of(limit);
-    const key = `${caller}\0${main}`;
+    const key = keyOf(caller, main);
     permits.take(key, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
+    const name = `${limit.identity}\0${key}`;
+    const held = this.#held.get(name) ?? { bucket: limit.bucket, caller, main, count: 0 };
+    if (held.count++ === 0) this.#held.set(name, held);
     let isHeld = true;
     return {
       leave: () => {
-        own.leave();
-        if (isHeld) permits.giveBack(key);
+        if (!isHeld) return;
         isHeld = false;
+        permits.giveBack(key);
+        if (--held.count === 0) this.#held.delete(name);
       },
     };
   }
@@ -160,6 +134,6 @@ export function bucketsInFlight(
 }
 
 /** No caller's key and no main value contains a NUL. */
-function keyOf({ identity }: Limit, caller: string, main: string): string {
-  return `${identity}\0${caller}\0${main}`;
+function keyOf(caller: string, main: string): string {
+  return `${caller}\0${main}`;
 }

@@ -1,4 +1,5 @@
 export { tableSizeFor } from './beside-counters.ts';
+export { OTHER_PARTS } from './bound-limit.ts';
 export { ClaimedLimits } from './claimed-limits.ts';
 export { newCounter } from './counter.ts';
 export { CounterTable, mostLimits } from './counter-table.ts';

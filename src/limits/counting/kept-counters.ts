@@ -1,18 +1,8 @@
-import { inNextTurn, type TableMemory } from '../../core/index.ts';
-import type { Moment } from './counter.ts';
-import { type CounterRow, type CounterTable, newRow, placeOfKeyspace } from './counter-table.ts';
-import type { BoundLimit, Keyspaces } from './keyspaces.ts';
+import { inNextTurn } from '../../core/index.ts';
+import type { BoundLimit } from './bound-limit.ts';
+import { type CounterRow, newRow, placeOfKeyspace } from './counter-table.ts';
+import type { Counters } from './counters.ts';
 import type { Limit } from './limit-definition.ts';
-
-interface KeptCountersDependencies {
-  readonly memory: TableMemory;
-  readonly readClock: (moment: Moment) => void;
-  readonly moment: Moment;
-  readonly table: CounterTable;
-  readonly keyspaces: Keyspaces;
-  readonly changes: () => number;
-  readonly countChanges: () => void;
-}
 
 /** Rows between two turns of the event loop: some 50 microseconds, in which no other thread can decide. */
 const ROWS_A_TURN = 500;
@@ -32,26 +22,25 @@ const EXHAUSTED = 8;
  * between.
  */
 export class KeptCounters {
-  readonly #dependencies: KeptCountersDependencies;
+  readonly #counters: Counters;
   readonly #row = newRow();
 
-  constructor(dependencies: KeptCountersDependencies) {
-    this.#dependencies = dependencies;
+  constructor(counters: Counters) {
+    this.#counters = counters;
   }
 
   /** A number that changes with each change of a counter, once changes are tracked. */
   get changes(): number {
-    return this.#dependencies.changes();
+    return this.#counters.changes;
   }
 
   async countChanges(): Promise<void> {
-    const { memory, countChanges } = this.#dependencies;
-    await memory.soon(countChanges);
+    await this.#counters.memory.soon(() => this.#counters.trackChanges());
   }
 
   /** The limits in force whose windows are at least this long. */
   limits(leastMs: number): readonly Limit[] {
-    return this.#dependencies.keyspaces.inForce.filter(({ periodMs }) => periodMs >= leastMs);
+    return this.#counters.keyspaces.inForce.filter(({ periodMs }) => periodMs >= leastMs);
   }
 
   /**
@@ -59,9 +48,9 @@ export class KeptCounters {
    * milliseconds since the epoch.
    */
   async *rows(limits: readonly Limit[]): AsyncGenerator<Buffer> {
-    const { memory, table } = this.#dependencies;
+    const { memory, table } = this.#counters;
     const bound = await memory.soon(() => this.#bind(limits));
-    const places = new Map(bound.map(({ keyspace }, at) => [placeOfKeyspace(keyspace.number), at]));
+    const places = new Map(bound.map(({ keyspace }, at) => [placeOfKeyspace(keyspace), at]));
     yield await memory.soon(() => this.#overflows(bound));
     for (let from = 0; from < table.used; from += ROWS_A_TURN) {
       yield await memory.soon(() => this.#rowsFrom(from, limits, places));
@@ -74,7 +63,7 @@ export class KeptCounters {
    * have ended. Returns the number of counters restored.
    */
   async restore(identities: readonly string[], rows: Buffer, leastMs: number): Promise<number> {
-    const { memory } = this.#dependencies;
+    const { memory } = this.#counters;
     const inForce = new Map(this.limits(leastMs).map(limit => [limit.identity, limit]));
     const limits = identities.map(identity => inForce.get(identity) ?? null);
     let taken = 0;
@@ -87,24 +76,24 @@ export class KeptCounters {
   }
 
   #bind(limits: readonly Limit[]): readonly BoundLimit[] {
-    return limits.map(limit => this.#dependencies.keyspaces.bind(limit));
+    return limits.map(limit => this.#counters.keyspaces.bind(limit));
   }
 
   #overflows(bound: readonly BoundLimit[]): Buffer {
     const offsetMs = this.#readOffset();
     const rows = new RowWriter(2 * bound.length);
     const row = newRow();
-    for (const [at, { limit, keyspace }] of bound.entries())
+    for (const [at, each] of bound.entries())
       for (const ofTokens of [false, true]) {
-        keyspace.loadOverflow(row.counter, ofTokens);
-        if (row.counter.resetMs <= this.#dependencies.moment.nowMs) continue;
-        rows.write(row, OVERFLOW | (ofTokens ? OF_TOKENS : 0), at, limit, offsetMs);
+        each.loadOverflow(row.counter, ofTokens);
+        if (row.counter.resetMs <= this.#counters.moment.nowMs) continue;
+        rows.write(row, OVERFLOW | (ofTokens ? OF_TOKENS : 0), at, each.limit, offsetMs);
       }
     return rows.written;
   }
 
   #rowsFrom(from: number, limits: readonly Limit[], places: ReadonlyMap<number, number>): Buffer {
-    const { table, moment } = this.#dependencies;
+    const { table, moment } = this.#counters;
     const offsetMs = this.#readOffset();
     const row = this.#row;
     const rows = new RowWriter(ROWS_A_TURN);
@@ -122,7 +111,7 @@ export class KeptCounters {
   }
 
   #take(limits: readonly (Limit | null)[], rows: Buffer): number {
-    const { memory, table, keyspaces, moment } = this.#dependencies;
+    const { memory, table, keyspaces, moment } = this.#counters;
     const offsetMs = this.#readOffset();
     const { nowMs } = moment;
     const row = this.#row;
@@ -137,9 +126,9 @@ export class KeptCounters {
       const mostMs = nowMs + limit.periodMs + limit.slackMs;
       counter.resetMs = Math.min(counter.resetMs, mostMs);
       if (limit.algorithm === 'smooth') counter.markMs = Math.min(counter.markMs, mostMs);
-      const { keyspace } = keyspaces.bind(limit);
-      if ((flags & OVERFLOW) !== 0) keyspace.saveOverflow(counter, (flags & OF_TOKENS) !== 0);
-      else if (!table.restore(keyspace.number, row, nowMs)) continue;
+      const bound = keyspaces.bind(limit);
+      if ((flags & OVERFLOW) !== 0) bound.saveOverflow(counter, (flags & OF_TOKENS) !== 0);
+      else if (!table.restore(bound.keyspace, row, nowMs)) continue;
       taken++;
       memory.keep();
     }
@@ -148,8 +137,8 @@ export class KeptCounters {
 
   /** Reads the clock. Returns the difference between its times and times since the epoch. */
   #readOffset(): number {
-    const { readClock, moment } = this.#dependencies;
-    readClock(moment);
+    const { moment } = this.#counters;
+    this.#counters.readClock();
     return moment.steadyEpochMs - moment.nowMs;
   }
 }

@@ -1,58 +1,19 @@
 import type { TableMemory, Words } from '../../core/index.ts';
-import { type Counter, type CounterRule, RULES } from './counter.ts';
-import {
-  COUNTER_WORDS,
-  type CounterTable,
-  keyspaceNumber,
-  limitCountOf,
-  loadCounter,
-  saveCounter,
-} from './counter-table.ts';
-import type { Limit, LimitRole, LimitSet, LimitsByRole } from './limit-definition.ts';
-import { FIRST_NAMED_WORD, NamedTable } from './record-table.ts';
+import { BoundLimit, KEYSPACE_WORDS } from './bound-limit.ts';
+import { type CounterTable, keyspaceNumber, limitCountOf } from './counter-table.ts';
+import { type Limit, type LimitSet, limitsIn } from './limit-definition.ts';
+import { NamedTable } from './record-table.ts';
 
-// A record has two overflow counters, each starting at an odd word.
-const OVERFLOW = FIRST_NAMED_WORD;
-const TOKEN_OVERFLOW = OVERFLOW + COUNTER_WORDS + 1;
-const WIDTH = TOKEN_OVERFLOW + COUNTER_WORDS;
-
-/** The counters of one identity, across all configurations that include it. */
-export class Keyspace {
-  /** From 1 on. Determines the partition that they are in (`partitionOf`). */
-  readonly number: number;
-  readonly #records: Words;
-  readonly #start: number;
-
-  constructor(number: number, records: Words, start: number) {
-    this.number = number;
-    this.#records = records;
-    this.#start = start;
-  }
-
-  /**
-   * Loads an overflow counter, which counts all keys that the table has no room for. There is one for callers with tokens and one
-   * for addresses, so that a flood of either does not affect the other.
-   */
-  loadOverflow(counter: Counter, ofTokens: boolean): void {
-    loadCounter(this.#records, this.#start + (ofTokens ? TOKEN_OVERFLOW : OVERFLOW), counter);
-  }
-
-  saveOverflow(counter: Counter, ofTokens: boolean): void {
-    saveCounter(this.#records, this.#start + (ofTokens ? TOKEN_OVERFLOW : OVERFLOW), counter);
-  }
-}
-
-/** A limit with what a store needs to count it. */
-export interface BoundLimit {
-  readonly limit: Limit;
-  readonly rule: CounterRule;
-  readonly keyspace: Keyspace;
-}
-
-export type BoundLimits = Readonly<Record<LimitRole, BoundLimit | null>>;
-
-export interface BoundSet extends BoundLimits {
-  readonly shadow: BoundLimits | null;
+/** The limits of a request with their counters. Made once per configuration. */
+export interface BoundSet {
+  /** The limits that decide together, in the order of their roles. */
+  readonly enforced: readonly BoundLimit[];
+  /** The same in the order in which to look: a group's last, since it alone counts under another text, which is hashed. */
+  readonly toLook: readonly BoundLimit[];
+  /** The limits that decide each on its own, in the same order. */
+  readonly shadow: readonly BoundLimit[];
+  /** The limit that header fields describe on admission: the caller's, or the resource's if the bucket has no other. */
+  readonly described: BoundLimit | null;
 }
 
 /** A limit of a set may find no room until those before it are forgotten: then all of them are looked up again. */
@@ -72,10 +33,9 @@ export class Keyspaces {
   readonly #partitionOf: (limit: Limit) => number;
   readonly #names: NamedTable;
   readonly #epochs: Words;
-  /** Keyspaces that this thread has looked up since the last epoch. */
-  #byIdentity = new Map<string, Keyspace>();
-  /** Weak, so that entries disappear with their configuration. */
-  #bound = new WeakMap<LimitSet, BoundSet>();
+  /** What this thread has looked up since the last epoch. Weak, so that entries disappear with their configuration. */
+  #limits = new WeakMap<Limit, BoundLimit>();
+  #sets = new WeakMap<LimitSet, BoundSet>();
   #epoch = 0;
   #inForce: readonly Limit[] = [];
 
@@ -92,7 +52,7 @@ export class Keyspaces {
     this.#memory = memory;
     this.#table = table;
     this.#partitionOf = partitionOf;
-    this.#names = new NamedTable(memory, `${name} keyspaces`, table.maxKeyspaces, WIDTH);
+    this.#names = new NamedTable(memory, `${name} keyspaces`, table.maxKeyspaces, KEYSPACE_WORDS);
     this.#epochs = memory.words(`${name} epochs`, 1);
   }
 
@@ -105,7 +65,6 @@ export class Keyspaces {
   /** Divides the room among these limits, those in force, and never forgets them. Call `check` first. */
   share(limits: readonly Limit[]): void {
     this.#inForce = eachOnce(limits);
-    this.#byIdentity = new Map();
     for (const limit of this.#inForce) this.bind(limit);
     this.#table.partitions.share(this.#inForce);
   }
@@ -117,14 +76,19 @@ export class Keyspaces {
 
   bindSet(limits: LimitSet): BoundSet {
     if (this.#isOld) this.#beginEpoch();
-    const known = this.#bound.get(limits);
-    if (known !== undefined) return known;
+    return this.#sets.get(limits) ?? this.#enterSet(limits);
+  }
+
+  #enterSet(limits: LimitSet): BoundSet {
     for (let round = 0; round < ROUNDS; round++) {
       const epoch = this.#epochs.ints[EPOCH];
-      const shadow = limits.shadow === null ? null : this.#bindEach(limits.shadow);
-      const bound = { ...this.#bindEach(limits), shadow };
+      const enforced = limitsIn(limits).map(limit => this.bind(limit));
+      const shadow = limits.shadow === null ? [] : limitsIn(limits.shadow).map(limit => this.bind(limit));
       if (this.#epochs.ints[EPOCH] !== epoch) continue;
-      this.#bound.set(limits, bound);
+      const described = limits.caller ?? limits.resource;
+      const toLook = enforced.toSorted(groupLast);
+      const bound = { enforced, toLook, shadow, described: described && this.bind(described) };
+      this.#sets.set(limits, bound);
       return bound;
     }
     throw tooMany(this.#names.capacity);
@@ -132,12 +96,12 @@ export class Keyspaces {
 
   bind(limit: Limit): BoundLimit {
     if (this.#isOld) this.#beginEpoch();
-    let keyspace = this.#byIdentity.get(limit.identity);
-    if (keyspace === undefined) {
-      keyspace = this.#enter(limit);
-      this.#byIdentity.set(limit.identity, keyspace);
+    let bound = this.#limits.get(limit);
+    if (bound === undefined) {
+      bound = this.#enter(limit);
+      this.#limits.set(limit, bound);
     }
-    return { limit, rule: RULES[limit.algorithm], keyspace };
+    return bound;
   }
 
   get #isOld(): boolean {
@@ -146,12 +110,12 @@ export class Keyspaces {
 
   #beginEpoch(): void {
     this.#epoch = this.#epochs.ints[EPOCH] ?? 0;
-    this.#byIdentity = new Map();
-    this.#bound = new WeakMap();
+    this.#limits = new WeakMap();
+    this.#sets = new WeakMap();
   }
 
   /** Looks up or creates the keyspace of a limit. Call it before a decision changes any counter. */
-  #enter(limit: Limit): Keyspace {
+  #enter(limit: Limit): BoundLimit {
     const names = this.#names;
     const isNew = names.find(limit.identity) < 0;
     // There are never more partitions than keyspaces.
@@ -160,7 +124,8 @@ export class Keyspaces {
     const at = isNew ? names.add(limit.identity) : names.find(limit.identity);
     if (partition < 0 || at < 0) throw tooMany(names.capacity);
     this.#memory.keep();
-    return new Keyspace(keyspaceNumber(partition, at), names.records, at * WIDTH);
+    const keyspace = keyspaceNumber(partition, at);
+    return new BoundLimit(limit, keyspace, this.#table, names.records, at * KEYSPACE_WORDS);
   }
 
   /** Forgets keyspaces and partitions that are not in the current configuration. */
@@ -180,19 +145,10 @@ export class Keyspaces {
     }
     partitions.retain(new Set(this.#inForce.map(this.#partitionOf)));
   }
+}
 
-  #bindEach({ global, caller, group, resource }: LimitsByRole): BoundLimits {
-    return {
-      global: this.#bindOrNull(global),
-      caller: this.#bindOrNull(caller),
-      group: this.#bindOrNull(group),
-      resource: this.#bindOrNull(resource),
-    };
-  }
-
-  #bindOrNull(limit: Limit | null): BoundLimit | null {
-    return limit === null ? null : this.bind(limit);
-  }
+function groupLast({ limit: one }: BoundLimit, { limit: other }: BoundLimit): number {
+  return Number(one.role === 'group') - Number(other.role === 'group');
 }
 
 function eachOnce(limits: readonly Limit[]): Limit[] {

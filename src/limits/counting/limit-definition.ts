@@ -78,6 +78,11 @@ export interface Limit {
 /** At most one limit of each role. */
 export type LimitsByRole = Readonly<Record<LimitRole, Limit | null>>;
 
+/** The limits in the order of their roles. */
+export function limitsIn(limits: LimitsByRole): Limit[] {
+  return LIMIT_ROLES.flatMap(role => limits[role] ?? []);
+}
+
 /** The limits of one request. Compiled once per limit route and caller class. */
 export interface LimitSet extends LimitsInForce {
   /** Limits that decide and count, but never refuse; null if absent. */

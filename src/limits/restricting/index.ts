@@ -2,10 +2,8 @@ export * from './offences.ts';
 export {
   type AnonymousRestriction,
   digestOfWhom,
-  type EvictedRestriction,
   KnownClient,
   type Lift,
-  type ListedRestriction,
   type Restricted,
   type RestrictedClient,
   type Restriction,

@@ -1,4 +1,4 @@
-import type { Entry, Lift } from './restriction.ts';
+import type { Lift, Restriction } from './restriction.ts';
 
 interface Remembered {
   readonly count: number;
@@ -31,9 +31,9 @@ export class Lifts {
   }
 
   /** @param restricted the restrictions to lift: they may have begun with a count that has since been forgotten */
-  add(digest: string, restricted: readonly Pick<Entry, 'lifts' | 'untilMs'>[], nowMs: number): Lift {
+  add(digest: string, restricted: readonly Pick<Restriction, 'lifts' | 'untilMs'>[], nowMs: number): Lift {
     const before = this.#lifts.get(digest);
-    const untilMs = Math.max(...restricted.map(entry => entry.untilMs));
+    const untilMs = Math.max(...restricted.map(({ untilMs }) => untilMs));
     const lift = {
       count: Math.max(before?.count ?? 0, ...restricted.map(({ lifts }) => lifts)) + 1,
       untilMs: Math.max(untilMs, before?.untilMs ?? 0) + LONGER_MS,

@@ -15,7 +15,7 @@ import {
   NO_LIMITS,
   newCounter,
 } from '../counting/index.ts';
-import type { Restricted } from './restriction.ts';
+import type { Restricted, Whom } from './restriction.ts';
 import type { Restrictions } from './restrictions.ts';
 
 /** How many offences are tolerated, and for how long the next one restricts. */
@@ -83,7 +83,7 @@ class OffenceCounter<Rule extends OffenceRule = OffenceRule> {
   }
 
   /** A client that was lifted begins again: its next offence must not restrict it again. */
-  #forget({ kind, key, webhook }: Restricted, isResponsible: boolean): void {
+  #forget({ kind, key, webhook }: Whom, isResponsible: boolean): void {
     if ((kind === 'webhook') !== (this.#reason === 'webhook_not_found')) return;
     if (isResponsible) this.#counter.forget(key, webhook);
     if (this.#rule !== null) this.#tally?.forget({ kind, key, webhook, reason: this.#reason }, this.#rule);
@@ -232,7 +232,7 @@ class RefusalMemory {
     // Requests of another cost get another wait. No main value contains a NUL.
     const ofValue = cost === 1 ? main : `${cost}\0${main}`;
     const part = limit.role === 'global' ? '' : ofValue;
-    const row = this.#table.find(keyspace.number, caller, part);
+    const row = this.#table.find(keyspace, caller, part);
     const stepMs = stepOf(limit, cost);
     const refusal = this.#refusal;
     let firstMs = nowMs;
@@ -256,7 +256,7 @@ class RefusalMemory {
     // A client within the slack is not early.
     refusal.resetMs = nowMs + waitMs - limit.slackMs + stepMs;
     refusal.count = 0;
-    const kept = row >= 0 ? row : this.#table.open(keyspace.number, caller, part);
+    const kept = row >= 0 ? row : this.#table.open(keyspace, caller, part);
     if (kept >= 0) this.#table.save(kept, refusal);
     return false;
   }

@@ -2,8 +2,8 @@ import type { Clock, RestrictedKind, RestrictionReason, RestrictionTableName } f
 import { RESTRICTION_TABLES } from '../../core/index.ts';
 import { tableSizeFor } from '../counting/index.ts';
 import { EvictionOrder } from './eviction-order.ts';
-import type { Entry, Held, ListedRestriction, Restricted, RestrictedClient } from './restriction.ts';
-import { digestOfWhom, isHeld, isOver, tableOf } from './restriction.ts';
+import type { NamedRestriction, RestrictedClient, Restriction, Whom } from './restriction.ts';
+import { digestOfWhom, isNamed, isOver, tableOf } from './restriction.ts';
 
 /**
  * The digests of clients that are never restricted here. Restrictions of them announced by other gateways are kept: other
@@ -46,17 +46,17 @@ class SparedClients {
  */
 export class RestrictionTable {
   readonly #max: number;
-  readonly #byDigest = new Map<string, Entry>();
-  readonly #held: Readonly<Record<RestrictedKind, Map<string, Held>>> = {
+  readonly #byDigest = new Map<string, Restriction>();
+  readonly #named: Readonly<Record<RestrictedKind, Map<string, NamedRestriction>>> = {
     address: new Map(),
     principal: new Map(),
     webhook: new Map(),
   };
   /** How many are known only by their digest. */
   readonly #unmet: Record<RestrictedKind, number> = { address: 0, principal: 0, webhook: 0 };
-  readonly #order = new EvictionOrder<Entry>();
+  readonly #order = new EvictionOrder<Restriction>();
   /** The restrictions on webhooks, by the digest of the calling address. */
-  readonly #byOwner = new Map<string, Entry[]>();
+  readonly #byOwner = new Map<string, Restriction[]>();
   /** No restriction ends before this time. */
   #nextEndMs = Number.POSITIVE_INFINITY;
 
@@ -78,88 +78,88 @@ export class RestrictionTable {
   }
 
   /** The restriction that is evicted when the table is full. */
-  get evictable(): Entry | undefined {
+  get evictable(): Restriction | undefined {
     return this.#order.first;
   }
 
   isEmpty(kind: RestrictedKind): boolean {
-    return this.#held[kind].size === 0 && this.#unmet[kind] === 0;
+    return this.#named[kind].size === 0 && this.#unmet[kind] === 0;
   }
 
   hasUnmet(kind: RestrictedKind): boolean {
     return this.#unmet[kind] > 0;
   }
 
-  held(kind: RestrictedKind, key: string, webhook: string): Held | undefined {
-    return this.#held[kind].get(mapKey(key, webhook));
+  find(whom: Whom): NamedRestriction | undefined {
+    return this.#named[whom.kind].get(mapKey(whom));
   }
 
-  withDigest(digest: string): Entry | undefined {
+  withDigest(digest: string): Restriction | undefined {
     return this.#byDigest.get(digest);
   }
 
   /** Returns the restrictions of this address on webhooks. */
-  ofOwner(owner: string): readonly Entry[] {
+  ofOwner(owner: string): readonly Restriction[] {
     return this.#byOwner.get(owner) ?? NONE;
   }
 
   /** Iterates over all restrictions. The table may change meanwhile. */
-  all(): Iterable<Entry> {
+  all(): Iterable<Restriction> {
     return this.#byDigest.values();
   }
 
   /** Adds a restriction, in place of the one with the same digest. */
-  set(entry: Entry): void {
-    const before = this.#byDigest.get(entry.digest);
+  set(restriction: Restriction): void {
+    const before = this.#byDigest.get(restriction.digest);
     if (before !== undefined) this.delete(before);
-    this.#byDigest.set(entry.digest, entry);
-    if (isHeld(entry)) this.#held[entry.kind].set(mapKey(entry.key, entry.webhook), entry);
-    else this.#unmet[entry.kind]++;
-    this.#order.add(entry);
-    if (entry.owner !== '') addTo(this.#byOwner, entry);
-    this.#nextEndMs = Math.min(this.#nextEndMs, entry.untilMs - entry.slackMs);
+    this.#byDigest.set(restriction.digest, restriction);
+    if (isNamed(restriction)) this.#named[restriction.kind].set(mapKey(restriction), restriction);
+    else this.#unmet[restriction.kind]++;
+    this.#order.add(restriction);
+    if (restriction.owner !== '') addTo(this.#byOwner, restriction);
+    this.#nextEndMs = Math.min(this.#nextEndMs, restriction.untilMs - restriction.slackMs);
   }
 
-  /** `entry` must be in the table. */
-  delete(entry: Entry): void {
-    this.#byDigest.delete(entry.digest);
-    if (isHeld(entry)) this.#held[entry.kind].delete(mapKey(entry.key, entry.webhook));
-    else this.#unmet[entry.kind]--;
-    this.#order.delete(entry);
-    deleteFrom(this.#byOwner, entry);
+  /** `restriction` must be in the table. */
+  delete(restriction: Restriction): void {
+    this.#byDigest.delete(restriction.digest);
+    if (isNamed(restriction)) this.#named[restriction.kind].delete(mapKey(restriction));
+    else this.#unmet[restriction.kind]--;
+    this.#order.delete(restriction);
+    deleteFrom(this.#byOwner, restriction);
   }
 
   /** Returns the restrictions that are over. Searches only when there may be one. */
-  over(nowMs: number): readonly Entry[] {
+  over(nowMs: number): readonly Restriction[] {
     if (nowMs < this.#nextEndMs) return [];
     this.#nextEndMs = Number.POSITIVE_INFINITY;
-    const found: Entry[] = [];
-    for (const entry of this.#byDigest.values()) {
-      if (isOver(entry, nowMs)) found.push(entry);
-      else this.#nextEndMs = Math.min(this.#nextEndMs, entry.untilMs - entry.slackMs);
+    const found: Restriction[] = [];
+    for (const each of this.#byDigest.values()) {
+      if (isOver(each, nowMs)) found.push(each);
+      else this.#nextEndMs = Math.min(this.#nextEndMs, each.untilMs - each.slackMs);
     }
     return found;
   }
 }
 
-const NONE: readonly Entry[] = [];
+const NONE: readonly Restriction[] = [];
 
-function addTo(owners: Map<string, Entry[]>, entry: Entry): void {
-  const known = owners.get(entry.owner);
-  if (known !== undefined) known.push(entry);
-  else owners.set(entry.owner, [entry]);
+function addTo(owners: Map<string, Restriction[]>, restriction: Restriction): void {
+  const known = owners.get(restriction.owner);
+  if (known !== undefined) known.push(restriction);
+  else owners.set(restriction.owner, [restriction]);
 }
 
 /** Walks through the owner's restrictions, which are few: an address with more than a hundred is itself restricted. */
-function deleteFrom(owners: Map<string, Entry[]>, entry: Entry): void {
-  const known = owners.get(entry.owner);
+function deleteFrom(owners: Map<string, Restriction[]>, restriction: Restriction): void {
+  const known = owners.get(restriction.owner);
   if (known === undefined) return;
-  known.splice(known.indexOf(entry), 1);
-  if (known.length === 0) owners.delete(entry.owner);
+  known.splice(known.indexOf(restriction), 1);
+  if (known.length === 0) owners.delete(restriction.owner);
 }
 
 /** Joins both to one key, which is unambiguous because no address contains a space. */
-function mapKey(key: string, webhook: string): string {
+function mapKey({ key, webhook }: Pick<Whom, 'key' | 'webhook'>): string {
   return webhook === '' ? key : `${key} ${webhook}`;
 }
 
@@ -202,11 +202,11 @@ export class RestrictionTables {
     return this.#byName[name];
   }
 
-  of(restricted: Pick<Restricted, 'kind' | 'reason'>): RestrictionTable {
-    return this.#byName[tableOf(restricted)];
+  of(restriction: Pick<Restriction, 'kind' | 'reason'>): RestrictionTable {
+    return this.#byName[tableOf(restriction)];
   }
 
-  withDigest(digest: string): Entry[] {
+  withDigest(digest: string): Restriction[] {
     return this.all.flatMap(table => table.withDigest(digest) ?? []);
   }
 
@@ -221,15 +221,16 @@ export class RestrictionTables {
   }
 
   /** Removes a restriction. */
-  delete(entry: Entry): void {
-    this.of(entry).delete(entry);
-    this.spared.forget(entry.digest);
+  delete(restriction: Restriction): void {
+    this.of(restriction).delete(restriction);
+    this.spared.forget(restriction.digest);
   }
 
   /** Returns the reason of the restriction that ends last, for a restricted client that was seen here. */
   reasonFor({ kind, key }: RestrictedClient): RestrictionReason {
-    const automatic = this.#byName[kind].held(kind, key, '');
-    const own = this.#byName.operator.held(kind, key, '');
+    const whom = { kind, key, webhook: '' };
+    const automatic = this.#byName[kind].find(whom);
+    const own = this.#byName.operator.find(whom);
     return automatic !== undefined && automatic.untilMs > (own?.untilMs ?? 0) ? automatic.reason : 'operator';
   }
 
@@ -257,9 +258,9 @@ export class RestrictionList {
   }
 
   /** Returns restrictions of clients known by name, at most `max`. Each table gets its share, so that none hides the others. */
-  byName(max: number): Held[] {
+  byName(max: number): NamedRestriction[] {
     const nowMs = this.#nowMs();
-    const found: Held[] = [];
+    const found: NamedRestriction[] = [];
     for (const [i, table] of this.#tables.all.entries()) {
       const share = Math.ceil((max - found.length) / (this.#tables.all.length - i));
       found.push(...firstNamed(table, share, nowMs));
@@ -267,27 +268,29 @@ export class RestrictionList {
     return found;
   }
 
-  *all(): Generator<ListedRestriction> {
+  *all(): Generator<Restriction> {
     const nowMs = this.#nowMs();
     for (const table of this.#tables.all)
-      for (const entry of table.all()) if (this.#isShown(entry, nowMs)) yield entry;
+      for (const each of table.all()) if (this.#isShown(each, nowMs)) yield each;
   }
 
   /** Returns the restrictions with this digest: an automatic one, an operator's, or both. The one that ends last comes first. */
-  withDigest(digest: string): ListedRestriction[] {
+  withDigest(digest: string): Restriction[] {
     const nowMs = this.#nowMs();
     return this.#tables
       .withDigest(digest)
-      .filter(entry => this.#isShown(entry, nowMs))
+      .filter(each => this.#isShown(each, nowMs))
       .sort((one, other) => other.untilMs - one.untilMs);
   }
 
-  ofClient(client: RestrictedClient): ListedRestriction[] {
+  ofClient(client: RestrictedClient): Restriction[] {
     return this.withDigest(digestOfWhom({ ...client, webhook: '' }));
   }
 
-  #isShown(entry: Entry, nowMs: number): boolean {
-    return !isOver(entry, nowMs) && (isHeld(entry) || !this.#tables.spared.has(entry.digest));
+  #isShown(restriction: Restriction, nowMs: number): boolean {
+    return (
+      !isOver(restriction, nowMs) && (isNamed(restriction) || !this.#tables.spared.has(restriction.digest))
+    );
   }
 
   #nowMs(): number {
@@ -295,11 +298,11 @@ export class RestrictionList {
   }
 }
 
-function firstNamed(table: RestrictionTable, max: number, nowMs: number): Held[] {
-  const found: Held[] = [];
-  for (const entry of table.all()) {
+function firstNamed(table: RestrictionTable, max: number, nowMs: number): NamedRestriction[] {
+  const found: NamedRestriction[] = [];
+  for (const each of table.all()) {
     if (found.length >= max) return found;
-    if (isHeld(entry) && !isOver(entry, nowMs)) found.push(entry);
+    if (isNamed(each) && !isOver(each, nowMs)) found.push(each);
   }
   return found;
 }

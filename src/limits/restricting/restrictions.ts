@@ -1,33 +1,47 @@
-import type { Clock, RestrictedKind, RestrictionReason } from '../../core/index.ts';
+import type { RestrictionReason, RestrictionTableName } from '../../core/index.ts';
 import { ownString } from '../../core/index.ts';
+import { Announcer, type AnnouncerOptions } from './announcer.ts';
 import { Lifts } from './lifts.ts';
 import type {
   AnonymousRestriction,
-  Entry,
-  Held,
-  KnownClient,
   Lift,
+  NamedRestriction,
   Restricted,
   RestrictedClient,
   Restriction,
   RestrictionListener,
-  RestrictionsOptions,
-  RestrictionThread,
+  Whom,
 } from './restriction.ts';
-import { announced, digestOfNetwork, digestOfWhom, isHeld, isOver, slackOf, tableOf } from './restriction.ts';
+import {
+  digestOfNetwork,
+  digestOfWhom,
+  isNamed,
+  isOver,
+  KnownClient,
+  newRestriction,
+  tableOf,
+} from './restriction.ts';
 import { RestrictionList, type RestrictionTable, RestrictionTables } from './restriction-table.ts';
 
-/** An announcement comes back from other processes, prolonged by its travel time; differences up to this are ignored. */
-const ECHO_MS = 250;
+interface RestrictionsOptions extends AnnouncerOptions {
+  readonly listener: RestrictionListener;
+  /**
+   * Maximum restrictions held in each table. Default 10,000 by operators, 50,000 of principals, 100,000 of addresses, 50,000 on
+   * webhooks.
+   */
+  readonly places?: Readonly<Record<RestrictionTableName, number>>;
+  /** Returns the network of an address, given its key. Default: all addresses have the same. */
+  readonly networkOf?: (address: string) => string;
+}
+
 /** An address restricted on more webhooks at once is itself restricted. */
 const MAX_WEBHOOKS = 100;
-const NOBODY = { reason: null, untilMs: 0 };
 
 /**
  * Called when a client starts over. `isResponsible`: this thread has to forget what all threads of the process count of the client
  * together; else another thread does.
  */
-type WhenLifted = (restriction: Restriction, isResponsible: boolean) => void;
+type WhenLifted = (whom: Whom, isResponsible: boolean) => void;
 
 /**
  * Knows which clients are currently restricted. Every request is checked here first, so a check is one lookup per table, and none
@@ -37,10 +51,9 @@ type WhenLifted = (restriction: Restriction, isResponsible: boolean) => void;
 export class Restrictions {
   /** The restrictions that operators are shown. */
   readonly listed: RestrictionList;
-  readonly #clock: Clock;
   readonly #listener: RestrictionListener;
-  readonly #options: RestrictionsOptions;
-  readonly #thread: RestrictionThread | null;
+  readonly #networkOf: (address: string) => string;
+  readonly #announcer: Announcer;
   readonly #tables: RestrictionTables;
   readonly #lifts = new Lifts();
   readonly #whenLifted: WhenLifted[] = [];
@@ -49,10 +62,9 @@ export class Restrictions {
   #isEmpty = true;
 
   constructor(options: RestrictionsOptions) {
-    this.#clock = options.clock;
     this.#listener = options.listener;
-    this.#options = options;
-    this.#thread = options.thread ?? null;
+    this.#networkOf = options.networkOf ?? (() => '');
+    this.#announcer = new Announcer(options);
     this.#tables = new RestrictionTables(options.places);
     this.listed = new RestrictionList(options.clock, this.#tables);
   }
@@ -75,12 +87,34 @@ export class Restrictions {
     this.#isOnList = isOnList;
     this.#tables.spare(named);
     for (const table of this.#tables.all)
-      for (const entry of table.all()) if (isHeld(entry) && isOnList(entry.key)) this.lift(entry.digest);
+      for (const each of table.all()) if (isNamed(each) && isOnList(each.key)) this.lift(each.digest);
   }
 
   /** Whether nothing from this address or principal may lead to a restriction. */
   isExempt(key: string): boolean {
     return this.#isOnList(key);
+  }
+
+  isRestricted(whom: Whom): boolean {
+    return this.waitMs(whom) > 0;
+  }
+
+  webhookWaitMs(address: string, webhook: string): number {
+    return this.#isEmpty ? 0 : this.waitMs({ kind: 'webhook', key: address, webhook });
+  }
+
+  /** Milliseconds until the client is released, at least 1; 0 if it is not restricted. */
+  waitMs(whom: Whom): number {
+    if (this.#isEmpty) return 0;
+    const waitMs = this.#waitIn(this.#tables.named(whom.kind), whom);
+    return whom.kind === 'webhook'
+      ? waitMs
+      : Math.max(waitMs, this.#waitIn(this.#tables.named('operator'), whom));
+  }
+
+  /** Returns why a client has to wait: the reason of the restriction that ends last. */
+  reasonFor(client: RestrictedClient): RestrictionReason {
+    return this.#tables.reasonFor(client);
   }
 
   /**
@@ -89,13 +123,12 @@ export class Restrictions {
    */
   restrict(whom: Restricted, forMs: number): void {
     if (this.isExempt(whom.key)) return;
-    const held = this.#hold(whom, this.#nowMs() + forMs, forMs);
-    if (held === null) return;
-    this.#options.announce?.({ ...this.#announced(held), forMs });
-    const webhooks = this.#tables.named('webhook');
-    if (!isOnTooMany(webhooks, held.owner, this.#nowMs(), over => this.#release(over))) return;
+    const restriction = this.#hold(whom, this.#nowMs() + forMs);
+    if (restriction === null) return;
+    this.#announcer.began(restriction, forMs);
+    if (!this.#isOnTooManyWebhooks(restriction.owner)) return;
     this.restrict({ kind: 'address', key: whom.key, webhook: '', reason: whom.reason }, forMs);
-    this.#mergeWebhooks(held.owner, true);
+    this.#mergeWebhooks(restriction.owner, true);
   }
 
   /** Registers a callback for each client that is lifted, here or elsewhere, and whose name is known here. */
@@ -109,13 +142,13 @@ export class Restrictions {
     if (found.length === 0) return false;
     const lift = this.#lifts.add(digest, found, this.#nowMs());
     this.#drop(lift, true);
-    this.#options.announceLift?.(lift);
+    this.#announcer.lifted(lift);
     return true;
   }
 
   /** Adopts a lift made by another gateway. */
   adoptLift(lift: Lift): void {
-    if (this.#lifts.learn(lift, this.#nowMs())) this.#drop(lift, this.#isResponsibleForOthers);
+    if (this.#lifts.learn(lift, this.#nowMs())) this.#drop(lift, this.#announcer.isResponsibleForOthers);
   }
 
   /** Iterates over all lifts that another gateway could contradict, as they would be announced now. */
@@ -129,167 +162,109 @@ export class Restrictions {
     if (lifts < this.#lifts.of(digest, this.#nowMs())) return;
     const table = this.#tables.of(told);
     const before = table.withDigest(digest);
-    if (before === undefined) this.#addAdopted(table, told);
-    else if (this.#goesBeyond(told, before)) this.#continue(table, before, told);
-    const entry = table.withDigest(digest);
-    if (entry?.kind === 'address' && entry.reason === 'webhook_not_found')
-      this.#mergeWebhooks(digest, this.#isResponsibleForOthers);
-    if (whom !== undefined && entry !== undefined && !isHeld(entry))
-      this.#identify(table, entry, whom.key, whom.webhook);
-  }
-
-  /** Whether a restriction reported by another gateway ends later than the one known here, or began after a later lift. */
-  #goesBeyond(told: AnonymousRestriction, before: Entry): boolean {
-    if (told.lifts !== before.lifts) return told.lifts > before.lifts;
-    const echoMs = isHeld(before) && told.whom === undefined ? ECHO_MS : 0;
-    return this.#endOf(told) > before.untilMs + echoMs;
-  }
-
-  /** Prolongs a restriction as reported. If it is over, a new one begins, as after a sweep. */
-  #continue(table: RestrictionTable, before: Entry, told: AnonymousRestriction): void {
-    if (isOver(before, this.#nowMs())) {
-      this.#release(before);
-      this.#addAdopted(table, told);
-      return;
-    }
-    const { lifts, reason, whom } = told;
-    const sinceEpochMs = lifts > before.lifts ? this.#sinceOf(told) : before.sinceEpochMs;
-    const prolonged = { ...this.#prolonged(before, this.#endOf(told), lifts), reason, sinceEpochMs };
-    table.set(prolonged);
-    if (isHeld(prolonged) && whom !== undefined) this.#listener.prolonged(prolonged);
-  }
-
-  #addAdopted(table: RestrictionTable, told: AnonymousRestriction): void {
-    const { kind, digest, reason, forMs, lifts, network, owner } = told;
-    if (this.#isMerged(told)) return;
-    const sinceEpochMs = this.#sinceOf(told);
-    const untilEpochMs = this.#epochOf(this.#nowMs()) + forMs;
-    this.#add(table, {
-      kind,
-      key: null,
-      webhook: '',
-      reason,
-      digest,
-      lifts,
-      place: 0,
-      sinceEpochMs,
-      untilEpochMs,
-      untilMs: this.#endOf(told),
-      slackMs: slackOf(untilEpochMs - sinceEpochMs),
-      network,
-      owner,
-    });
+    if (before === undefined) this.#add(table, this.#announcer.restrictionOf(told));
+    else if (this.#announcer.goesBeyond(told, before)) this.#continue(table, before, told);
+    const restriction = table.withDigest(digest);
+    if (restriction?.kind === 'address' && restriction.reason === 'webhook_not_found')
+      this.#mergeWebhooks(digest, this.#announcer.isResponsibleForOthers);
+    if (whom !== undefined && restriction !== undefined && !isNamed(restriction))
+      this.#identify(table, restriction, whom);
   }
 
   /** Iterates over all current restrictions, as they would be announced now. */
   *running(): Generator<AnonymousRestriction> {
     const nowMs = this.#nowMs();
     for (const table of this.#tables.all)
-      for (const entry of table.all()) if (entry.untilMs > nowMs) yield this.#announced(entry);
-  }
-
-  isRestricted({ kind, key, webhook }: Restricted): boolean {
-    return this.#waitMs(kind, key, webhook, null) > 0;
-  }
-
-  /** Milliseconds until the client is released, at least 1; 0 if it is not restricted. */
-  waitMs(client: KnownClient): number {
-    return this.#waitMs(client.kind, client.key, '', client);
-  }
-
-  addressWaitMs(address: string): number {
-    return this.#waitMs('address', address, '', null);
-  }
-
-  principalWaitMs(principal: string): number {
-    return this.#waitMs('principal', principal, '', null);
-  }
-
-  webhookWaitMs(address: string, webhook: string): number {
-    return this.#waitMs('webhook', address, webhook, null);
-  }
-
-  /** Returns why a client has to wait: the reason of the restriction that ends last. */
-  reasonFor(client: RestrictedClient): RestrictionReason {
-    return this.#tables.reasonFor(client);
+      for (const each of table.all()) if (each.untilMs > nowMs) yield this.#announcer.announced(each);
   }
 
   /** Drops expired restrictions. Call it about once a second, so that the listener is notified in time. */
   sweep(): void {
     const nowMs = this.#nowMs();
     this.#lifts.sweep(nowMs);
-    for (const table of this.#tables.all) for (const entry of table.over(nowMs)) this.#release(entry);
+    for (const table of this.#tables.all) for (const each of table.over(nowMs)) this.#release(each);
     this.#isEmpty = this.#tables.all.every(({ size }) => size === 0);
   }
 
+  /** Prolongs a restriction as reported. If it is over, a new one begins, as after a sweep. */
+  #continue(table: RestrictionTable, before: Restriction, told: AnonymousRestriction): void {
+    if (isOver(before, this.#nowMs())) {
+      this.#release(before);
+      this.#add(table, this.#announcer.restrictionOf(told));
+      return;
+    }
+    const { lifts, reason, whom } = told;
+    const sinceEpochMs = lifts > before.lifts ? this.#announcer.sinceOf(told) : before.sinceEpochMs;
+    const longer = { ...prolonged(before, this.#announcer.endOf(told)), lifts, reason, sinceEpochMs };
+    table.set(longer);
+    if (isNamed(longer) && whom !== undefined) this.#listener.prolonged(longer);
+  }
+
   /** Adds a restriction until that time, or prolongs the existing one; `null` if that changes nothing. */
-  #hold(whom: Restricted, untilMs: number, forMs: number): Held | null {
+  #hold(whom: Restricted, untilMs: number): NamedRestriction | null {
     const { kind, key, webhook, reason } = whom;
     const table = this.#tables.of(whom);
-    const nowMs = this.#nowMs();
-    const found = table.held(kind, key, webhook) ?? this.#meet(table, kind, key, webhook, null);
-    const before = this.#inForce(found, nowMs);
+    const before = this.#find(table, whom);
     if (before !== null && before.untilMs >= untilMs) return null;
     if (before !== null) {
       // The lift that it began after may be forgotten: with a smaller count, other gateways would ignore this.
-      const held = { ...this.#prolonged(before, untilMs, before.lifts), reason };
-      table.set(held);
-      this.#listener.prolonged(held);
-      return held;
+      const longer = { ...prolonged(before, untilMs), reason };
+      table.set(longer);
+      this.#listener.prolonged(longer);
+      return longer;
     }
+    const nowMs = this.#nowMs();
     const digest = ownString(digestOfWhom(whom));
-    const held: Held = {
-      kind,
-      key,
-      webhook,
-      reason,
-      digest,
-      lifts: this.#lifts.of(digest, nowMs),
-      place: 0,
-      sinceEpochMs: this.#epochOf(nowMs),
-      untilEpochMs: this.#epochOf(untilMs),
+    const begun = newRestriction({
+      ...{ kind, key, webhook, reason, digest, lifts: this.#lifts.of(digest, nowMs) },
+      sinceEpochMs: this.#announcer.epochOf(nowMs),
+      untilEpochMs: this.#announcer.epochOf(untilMs),
       untilMs,
-      slackMs: slackOf(forMs),
-      network: kind === 'principal' ? '' : digestOfNetwork(this.#options.networkOf?.(key) ?? ''),
+      network: kind === 'principal' ? '' : digestOfNetwork(this.#networkOf(key)),
       owner: kind === 'webhook' ? ownString(digestOfWhom({ kind: 'address', key, webhook: '' })) : '',
-    };
-    if (this.#isMerged(held)) return null;
-    this.#add(table, held);
-    this.#listener.restricted(held);
-    return held;
+    });
+    if (!this.#add(table, begun)) return null;
+    this.#listener.restricted(begun);
+    return begun;
   }
 
   /**
-   * Whether the webhook's restriction is included in one of the whole address. Other gateways still report such webhooks, and
-   * offences on them, for a moment after the merge.
+   * Adds a restriction that is not in the table. If the table is full, evicts another one. Returns false if an address is
+   * restricted as a whole already: other gateways still report its webhooks, and offences on them, for a moment after the merge.
    */
-  #isMerged({ owner }: Pick<Entry, 'owner'>): boolean {
-    const { reason, untilMs } = this.#tables.named('address').withDigest(owner) ?? NOBODY;
-    return reason === 'webhook_not_found' && untilMs > this.#nowMs();
-  }
-
-  /** Adds a restriction that is not in the table. If the table is full, evicts another one. */
-  #add(table: RestrictionTable, entry: Entry): void {
+  #add(table: RestrictionTable, restriction: Restriction): boolean {
+    const whole = this.#tables.named('address').withDigest(restriction.owner);
+    if (whole?.reason === 'webhook_not_found' && whole.untilMs > this.#nowMs()) return false;
     const { evictable } = table;
-    if (evictable !== undefined && table.isFull && table.withDigest(entry.digest) === undefined)
+    if (evictable !== undefined && table.isFull && table.withDigest(restriction.digest) === undefined)
       this.#evict(evictable);
-    table.set(entry);
+    table.set(restriction);
     this.#isEmpty = false;
+    return true;
   }
 
-  #evict(entry: Entry): void {
-    if (isOver(entry, this.#nowMs())) {
-      this.#release(entry);
+  #evict(restriction: Restriction): void {
+    if (isOver(restriction, this.#nowMs())) {
+      this.#release(restriction);
       return;
     }
-    this.#giveUp(entry);
-    this.#listener.evicted({ ...entry, table: tableOf(entry) });
+    this.#giveUp(restriction);
+    this.#listener.evicted({ ...restriction, table: tableOf(restriction) });
   }
 
   /** Removes a restriction that another gateway may still hold. */
-  #giveUp(entry: Entry): void {
-    this.#tables.delete(entry);
-    this.#options.withdraw?.(this.#announced(entry));
+  #giveUp(restriction: Restriction): void {
+    this.#tables.delete(restriction);
+    this.#announcer.evicted(restriction);
+  }
+
+  /** Whether an address is restricted on so many webhooks at once that it is itself restricted. `owner`: '' for another client. */
+  #isOnTooManyWebhooks(owner: string): boolean {
+    const webhooks = this.#tables.named('webhook');
+    if (webhooks.ofOwner(owner).length <= MAX_WEBHOOKS) return false;
+    const nowMs = this.#nowMs();
+    for (const each of [...webhooks.ofOwner(owner)]) if (isOver(each, nowMs)) this.#release(each);
+    return webhooks.ofOwner(owner).length > MAX_WEBHOOKS;
   }
 
   /**
@@ -297,141 +272,80 @@ export class Restrictions {
    * starts over.
    */
   #mergeWebhooks(owner: string, isResponsible: boolean): void {
-    for (const entry of [...this.#tables.named('webhook').ofOwner(owner)]) {
-      this.#giveUp(entry);
-      if (isHeld(entry)) this.#notifyEnd(entry, isResponsible);
+    for (const each of [...this.#tables.named('webhook').ofOwner(owner)]) {
+      this.#giveUp(each);
+      this.#notifyEnd(each, isResponsible);
     }
   }
 
-  /** @param known caches the client's digest; if `null`, the digest is computed when needed */
-  #waitMs(kind: RestrictedKind, key: string, webhook: string, known: KnownClient | null): number {
-    if (this.#isEmpty) return 0;
-    const wait = this.#waitIn(this.#tables.named(kind), kind, key, webhook, known);
-    return kind === 'webhook'
-      ? wait
-      : Math.max(wait, this.#waitIn(this.#tables.named('operator'), kind, key, '', known));
+  #waitIn(table: RestrictionTable, whom: Whom): number {
+    if (table.isEmpty(whom.kind)) return 0;
+    const found = this.#find(table, whom);
+    return found === null ? 0 : found.untilMs - this.#nowMs();
   }
 
-  #waitIn(
-    table: RestrictionTable,
-    kind: RestrictedKind,
-    key: string,
-    webhook: string,
-    known: KnownClient | null,
-  ): number {
-    if (table.isEmpty(kind)) return 0;
-    const nowMs = this.#nowMs();
-    const found = table.held(kind, key, webhook) ?? this.#meet(table, kind, key, webhook, known);
-    const held = this.#inForce(found, nowMs);
-    return held === null ? 0 : held.untilMs - nowMs;
-  }
-
-  /** Returns the restriction if it is still in force. Releases an expired one, before the sweep does. */
-  #inForce(held: Held | null, nowMs: number): Held | null {
-    if (held === null || !isOver(held, nowMs)) return held;
-    this.#release(held);
+  /** Returns the restriction of a client if it is in force. Releases an expired one, before the sweep does. */
+  #find(table: RestrictionTable, whom: Whom): NamedRestriction | null {
+    const found = table.find(whom) ?? this.#meet(table, whom);
+    if (found === null || !isOver(found, this.#nowMs())) return found;
+    this.#release(found);
     return null;
   }
 
   /** Learns the name of a client that is known only by digest, when it sends a request. */
-  #meet(
-    table: RestrictionTable,
-    kind: RestrictedKind,
-    key: string,
-    webhook: string,
-    known: KnownClient | null,
-  ): Held | null {
-    if (!table.hasUnmet(kind)) return null;
-    const digest = known?.digest ?? digestOfWhom({ kind, key, webhook });
-    const entry = table.withDigest(digest);
-    if (entry === undefined || isOver(entry, this.#nowMs())) return null;
-    const held = this.#identify(table, entry, key, webhook);
-    if (held !== null) this.#thread?.met(this.#announced(held));
-    return held;
+  #meet(table: RestrictionTable, whom: Whom): NamedRestriction | null {
+    if (!table.hasUnmet(whom.kind)) return null;
+    const restriction = table.withDigest(whom instanceof KnownClient ? whom.digest : digestOfWhom(whom));
+    if (restriction === undefined || isOver(restriction, this.#nowMs())) return null;
+    const named = this.#identify(table, restriction, whom);
+    if (named !== null) this.#announcer.met(named);
+    return named;
   }
 
   /** Sets the client of a restriction; `null` if it is never restricted. */
-  #identify(table: RestrictionTable, entry: Entry, key: string, webhook: string): Held | null {
+  #identify(
+    table: RestrictionTable,
+    restriction: Restriction,
+    { key, webhook }: Pick<Whom, 'key' | 'webhook'>,
+  ): NamedRestriction | null {
     if (this.isExempt(key)) {
-      this.#tables.spared.meet(entry.digest);
+      this.#tables.spared.meet(restriction.digest);
       return null;
     }
-    const held = { ...entry, key, webhook };
-    table.set(held);
-    this.#listener.restricted(held);
-    return held;
-  }
-
-  /** Whether this thread forgets offences of clients whose restrictions were ended by other processes. */
-  get #isResponsibleForOthers(): boolean {
-    return this.#thread === null || this.#thread.isMain;
-  }
-
-  /** Returns the restriction as it is announced to other gateways now. */
-  #announced(entry: Entry): AnonymousRestriction {
-    const told = announced(entry, this.#nowMs());
-    if (!isHeld(entry) || this.#thread === null) return told;
-    return { ...told, whom: { key: entry.key, webhook: entry.webhook, untilMs: entry.untilMs } };
-  }
-
-  /** When a restriction ends here. Threads of a process share a clock, and none refuses longer than the others. */
-  #endOf({ forMs, whom }: AnonymousRestriction): number {
-    return whom?.untilMs ?? this.#nowMs() + forMs;
-  }
-
-  /** When a restriction began. The clock of the announcing gateway may be ahead. */
-  #sinceOf({ sinceEpochMs }: AnonymousRestriction): number {
-    const epochMs = this.#epochOf(this.#nowMs());
-    return Math.min(sinceEpochMs ?? epochMs, epochMs);
+    const named = { ...restriction, key, webhook };
+    table.set(named);
+    this.#listener.restricted(named);
+    return named;
   }
 
   /** Ends the restriction that a lift refers to, unless it began later. */
   #drop({ digest, count }: Lift, isResponsible: boolean): void {
-    for (const entry of this.#tables.withDigest(digest)) {
-      if (entry.lifts >= count) continue;
-      this.#tables.delete(entry);
-      if (isHeld(entry)) this.#notifyEnd(entry, isResponsible);
+    for (const each of this.#tables.withDigest(digest)) {
+      if (each.lifts >= count) continue;
+      this.#tables.delete(each);
+      this.#notifyEnd(each, isResponsible);
     }
   }
 
-  #release(entry: Entry): void {
-    this.#tables.delete(entry);
-    if (isHeld(entry)) this.#notifyEnd(entry, null);
+  #release(restriction: Restriction): void {
+    this.#tables.delete(restriction);
+    this.#notifyEnd(restriction, null);
   }
 
   /** @param isResponsible see `WhenLifted`; `null` if the client does not start over */
-  #notifyEnd(held: Held, isResponsible: boolean | null): void {
-    this.#listener.released(held);
-    if (isResponsible !== null) for (const lifted of this.#whenLifted) lifted(held, isResponsible);
-  }
-
-  /** Returns the restriction with a later end. */
-  #prolonged<T extends Entry>(entry: T, untilMs: number, lifts: number): T {
-    return { ...entry, untilMs, untilEpochMs: entry.untilEpochMs + untilMs - entry.untilMs, lifts };
-  }
-
-  #epochOf(monotonicMs: number): number {
-    return Math.floor(this.#clock.epochMs()) + monotonicMs - this.#nowMs();
+  #notifyEnd(restriction: Restriction, isResponsible: boolean | null): void {
+    if (!isNamed(restriction)) return;
+    this.#listener.released(restriction);
+    if (isResponsible !== null) for (const lifted of this.#whenLifted) lifted(restriction, isResponsible);
   }
 
   #nowMs(): number {
-    return Math.floor(this.#clock.monotonicMs());
+    return this.#announcer.nowMs();
   }
 }
 
-/**
- * Whether an address is restricted on so many webhooks at once that it is itself restricted. Calls `end` for expired ones, as the
- * next sweep would.
- *
- * @param owner '' for a client that is not a webhook's caller
- */
-function isOnTooMany(
-  table: RestrictionTable,
-  owner: string,
-  nowMs: number,
-  end: (over: Entry) => void,
-): boolean {
-  if (table.ofOwner(owner).length <= MAX_WEBHOOKS) return false;
-  for (const entry of [...table.ofOwner(owner)]) if (isOver(entry, nowMs)) end(entry);
-  return table.ofOwner(owner).length > MAX_WEBHOOKS;
+/** Returns the restriction with a later end. */
+function prolonged<T extends Restriction>(restriction: T, untilMs: number): T {
+  const untilEpochMs = restriction.untilEpochMs + untilMs - restriction.untilMs;
+  return { ...restriction, untilMs, untilEpochMs };
 }

@@ -227,6 +227,13 @@ export const METRICS = {
     'Requests that the admin listener failed to answer through a fault of its own, by what they were for.',
     { endpoint: core.ADMIN_ENDPOINTS },
   ),
+  weir_spans_lost_total: counter(
+    'Spans that were not exported.',
+    { reason: ['queue', 'receiver'] },
+    {
+      more: '`queue`: more than `tracing.export.queue` waited; `receiver`: it did not take them',
+    },
+  ),
   weir_log_lines_dropped_total: counter(
     'Log lines that were dropped because standard output did not take them.',
   ),
@@ -259,6 +266,14 @@ export const METRICS = {
   weir_revocations: gauge(
     'Revocations that this gateway remembers: sessions that ended, and subjects whose older tokens are refused.',
     { kind: '`session` or `subject`' },
+  ),
+  weir_state_write_failures_total: counter(
+    'Failed attempts to write a file of `state`. Until one succeeds, a restart forgets what has happened since.',
+    { file: '`state`, and with `state.counters` also `counters`' },
+  ),
+  weir_state_written_timestamp_seconds: gauge(
+    'When a file of `state` was last written. It is written when its content has changed.',
+    { file: 'as above' },
   ),
   weir_revocations_evicted_total: counter(
     'Revocations evicted because the table was full: every token as old as they were is refused.',

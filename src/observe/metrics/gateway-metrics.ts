@@ -123,6 +123,28 @@ export function observeWorkers(set: MetricSet, workers: () => readonly WorkerVie
   read('weir_worker_event_loop_delay_seconds', ({ loopDelayMs }) => loopDelayMs && loopDelayMs / 1_000);
 }
 
+/** A file of `state`, read at each scrape. Times are milliseconds since the epoch. */
+export interface StateFileView {
+  readonly file: 'state' | 'counters';
+  readonly failures: number;
+  /** Why the file is out of date, and since when; `null` if it is not. */
+  readonly fault: { readonly cause: string; readonly sinceMs: number } | null;
+  /** When it was last written; `null` if not since startup. */
+  readonly writtenAtMs: number | null;
+}
+
+/** Registers how the files of `state` are written. */
+export function observeState(set: MetricSet, files: () => readonly StateFileView[]): void {
+  set.read('weir_state_write_failures_total', () =>
+    files().map(({ file, failures }) => [{ file }, failures] as const),
+  );
+  set.read('weir_state_written_timestamp_seconds', () =>
+    files().flatMap(({ file, writtenAtMs }) =>
+      writtenAtMs === null ? [] : [[{ file }, writtenAtMs / 1_000] as const],
+    ),
+  );
+}
+
 /** A certificate in use, read at each scrape. */
 export interface CertificateView {
   /** Its key under `listen`. */
@@ -186,6 +208,9 @@ export function storeMetrics(set: MetricSet): core.StoreListener {
       skipped.count += skippedFacts;
     },
     subscribed: refusal => subscribed.set(refusal === null ? 1 : 0),
+    // The log says which.
+    rightsMissing() {},
+    taskFailed() {},
     beat: (roundTripMs, clockAheadMs, replicas) => {
       roundTrip.observe(roundTripMs / 1_000);
       clockAhead.set(clockAheadMs / 1_000);

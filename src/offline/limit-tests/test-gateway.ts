@@ -1,5 +1,6 @@
 import type { Snapshot } from '../../config/index.ts';
 import {
+  alone,
   type BodySource,
   type Fields,
   NO_NAMES,
@@ -49,14 +50,16 @@ export class TestGateway {
     const { limits, caps, upstreams } = snapshot;
     // Timers follow real time. That is harmless: no request of a test waits for one.
     const timed = withTimers(clock);
+    const part = alone({ ...thisMachine, clock: timed });
     const limiting = new Limiting(limits, {
       ...thisMachine,
       clock: timed,
       listener: silent(),
       storeListener: silent(),
       limitKeys: caps.limitKeys,
+      part,
     });
-    const transports = upstreams.map(({ name }) => [name, { transport: this.#service() }] as const);
+    const transports = upstreams.map(({ name }) => [name, { part: { transport: this.#service() } }] as const);
     this.#gateway = new Gateway({
       generation: {
         snapshot: { ...snapshot, limits: { ...limits, patienceMs: null } },
@@ -68,6 +71,7 @@ export class TestGateway {
       listener: silent(),
       nextRequestId: () => 'test',
       limiting,
+      part,
       overload: new Overload(null, timed, silent()),
       unlistedProxies: new UnlistedProxies(clock, silent()),
     });

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import type { IdentityModel, ProviderModel } from '../../config/index.ts';
-import { type NoticeListener, ownMemory, type TimerClock, thisMachine } from '../../core/index.ts';
+import { alone, type NoticeListener, ownMemory, type TimerClock, thisMachine } from '../../core/index.ts';
 import {
   type AccessTokenOptions,
   IssuerVerifiers,
@@ -13,7 +13,7 @@ import {
   VerificationBudget,
   Verifier,
 } from '../../identity/auth/index.ts';
-import { Identity, type RequestIdentity } from '../../process/runtime/index.ts';
+import { Identity, type RequestIdentity, SharedIssuers } from '../../process/runtime/index.ts';
 
 /** Issuers that sign the tokens of a test, and the identity that verifies them. */
 export interface TestIdentity {
@@ -27,17 +27,18 @@ export async function testIdentity(model: IdentityModel, clock: TimerClock): Pro
   const issuers = await Promise.all(
     model.providers.map(provider => TestIssuer.of(provider, revocations, clock)),
   );
-  const memory = ownMemory(thisMachine.randomBytes);
+  const part = alone({ ...thisMachine, clock });
+  const { memory, permits } = part;
   const budget = new VerificationBudget(NOTICE_BUDGET, clock, memory, 'unused');
   const notices = {
     ...{ clock, listener: silent<NoticeListener>(), budget, soon: memory.soon },
     seen: new SeenNotices({ clock, claim: () => Promise.resolve(true) }),
-    allKnow: () => Promise.resolve(),
+    allKnow: () => part.allKnow(),
   };
   const shared = { ...thisMachine, clock, random: () => 0, revocations, notices, budget };
   const live = new Identity(model, {
     ...{ ...shared, listenerOf: () => silent() },
-    ownerChecks: new OwnerChecks(clock, memory),
+    ...{ ownerChecks: new OwnerChecks(clock, memory), permits, issuers: new SharedIssuers(part) },
   });
   const verifiers = issuers.map(({ verifier }) => verifier);
   const [only, ...others] = verifiers;

@@ -5,7 +5,7 @@ import {
   type LimitsModel,
   restrictedKey,
 } from '../../config/index.ts';
-import { type Clock, ownString, thisMachine } from '../../core/index.ts';
+import { type Clock, ownMemory, ownString, thisMachine } from '../../core/index.ts';
 import type { Decision, Restriction } from '../../limits/index.ts';
 import { isSharedRole, Restrictions } from '../../limits/index.ts';
 import { noteRefusal, Restricting } from '../../process/runtime/index.ts';
@@ -35,6 +35,7 @@ export class RestrictionReplay {
       ...thisMachine,
       clock,
       restrictions,
+      memory: ownMemory(thisMachine.randomBytes),
       tally: null,
       maxKeys: MAX_KEYS,
     });
@@ -75,7 +76,7 @@ export class RestrictionReplay {
   }
 
   #refuses(kind: ReplayedKind, key: string, webhook: string): boolean {
-    return this.#restrictions.isRestricted({ kind, key, webhook, reason: 'invalid_requests' });
+    return this.#restrictions.isRestricted({ kind, key, webhook });
   }
 
   /** Takes from the log who is under `never_restrict`: it contains pseudonyms, which limits.yaml cannot name. */

@@ -1,48 +1,21 @@
 import type { ConfigWatcherOptions, HostPort, LoadedConfig, Snapshot } from '../../config/index.ts';
-import type { NewPermits, SharedStates, System, TableMemory } from '../../core/index.ts';
+import type { ProcessPart, System } from '../../core/index.ts';
 import type { BoundAddresses } from '../../edge/server/index.ts';
-import type { LocalStore } from '../../limits/index.ts';
 import type { Logger } from '../../observe/index.ts';
-import type { CheckState, Lookups, NewRetryCounts } from '../../upstream/index.ts';
-import type { IssuerSharing, KeptState, ThreadPart } from '../runtime/index.ts';
+import type { KeptState } from '../runtime/index.ts';
 import type { ReportExtent, WorkerReport, WorkerReports } from './worker-reports.ts';
-
-/** The parts that gateways on one machine may share. The creator of a part starts and stops it. */
-export interface SharedParts {
-  /** This thread's role in its process. Default: it is alone, and informs others through Redis, if configured. */
-  readonly thread?: ThreadPart;
-  /**
-   * Creates counters of connections, requests in flight (in total, by address, by upstream and its callers), held requests, and
-   * requests to providers, up to their caps. Default: each gateway has its own.
-   */
-  readonly newPermits?: NewPermits;
-  /** Counts requests against their limits. Default: each gateway counts in its own memory. */
-  readonly counters?: LocalStore;
-  /** Creates counters of requests to an upstream and their retries. Default: each gateway has its own. */
-  readonly newRetryCounts?: NewRetryCounts;
-  /** Where offences and budgets are counted. Default: memory of this gateway. */
-  readonly memory?: TableMemory;
-  /** How the threads of the process share what one of them learns about providers. Default: there is only one thread. */
-  readonly issuers?: IssuerSharing;
-  /** How the threads of the process share the results of health checks. Default: there is only one thread. */
-  readonly checks?: SharedStates<CheckState>;
-  /** Looks up names of endpoints once for all threads. Default: there is only one thread. */
-  readonly lookups?: Lookups;
-}
 
 /** What a gateway needs in addition to its configuration. */
 export interface AppOptions {
   readonly system: System;
   readonly log: Logger;
-  /** The parts that this gateway shares with others. Default: none, except through Redis. */
-  readonly shared?: SharedParts;
-  /** Its number, as one of several workers, from 1. Default: it is not a worker. */
-  readonly worker?: number;
+  /** What this thread shares with others. Default: the process has no others. */
+  readonly part?: ProcessPart;
   /** Serve the clients instead of this gateway. Default: it listens itself. */
   readonly workers?: Workers;
   /** Runs after everything is loaded, before the first client can connect. Default: nothing. */
   readonly beforeServing?: (() => void) | undefined;
-  /** What it keeps across a restart. Default: as configured, unless it is a worker. */
+  /** What it keeps across a restart; `null` for a worker. Default: as configured. */
   readonly state?: KeptState | null;
   /** The source of the configuration, to follow changes of its files. Without it, the configuration never changes. */
   readonly source?: Pick<ConfigWatcherOptions, 'path' | 'env' | 'loaded' | 'settleMs' | 'pollMs'>;

@@ -6,15 +6,8 @@ import {
   ReloadRecord,
   restartKeys,
 } from '../../config/index.ts';
-import type { AppliedEvent, ReloadListener, System, TableMemory, TimerClock } from '../../core/index.ts';
-import {
-  finishedWithin,
-  ownMemory,
-  randomName,
-  readVersion,
-  requestIdSource,
-  systemClock,
-} from '../../core/index.ts';
+import type { AppliedEvent, ProcessPart, ReloadListener, System, TimerClock } from '../../core/index.ts';
+import { alone, finishedWithin, readVersion, requestIdSource, systemClock } from '../../core/index.ts';
 import { AdminListener } from '../../edge/admin/index.ts';
 import { type BoundAddresses, Buffered, Listeners, TicketKeys } from '../../edge/server/index.ts';
 import { Gateway, UnlistedProxies } from '../../gateway/index.ts';
@@ -31,7 +24,7 @@ import {
 import { tableSizeFor } from '../../limits/index.ts';
 import type { Logger, SpanExport, SpanPeer } from '../../observe/index.ts';
 import { Observation, openSpanExport } from '../../observe/index.ts';
-import { openTransport, Transports } from '../../upstream/index.ts';
+import { Transports, transportOpener } from '../../upstream/index.ts';
 import {
   type Generation,
   Generations,
@@ -42,9 +35,10 @@ import {
   type NewSharedStore,
   Overload,
   openState,
+  SharedIssuers,
 } from '../runtime/index.ts';
 import { adminView, certificateViews, endpointsViews } from './admin-view.ts';
-import type { App, AppOptions, PlaneApp, Service, SharedParts, Workers } from './app.ts';
+import type { App, AppOptions, PlaneApp, Service, Workers } from './app.ts';
 import { type ReportExtent, type WorkerReport, WorkerReports } from './worker-reports.ts';
 
 /** Maximum paths and callers whose names in the log are remembered. */
@@ -52,8 +46,9 @@ const MAX_NAMES = 20_000;
 /** A gateway without workers does not fail. */
 const NEVER = new Promise<string>(() => {});
 
-/** The parts that take time to open, or are loaded only if used; `null` if not configured. */
+/** The parts that take time to open, or are loaded only if used, `null` if not configured; and what depends on them. */
 interface OpenedParts {
+  readonly part: ProcessPart;
   readonly spans: SpanExport | null;
   readonly state: KeptState | null;
   readonly newSharedStore: NewSharedStore | null;
@@ -68,8 +63,8 @@ class RunningApp implements PlaneApp {
   #outline: Snapshot['outline'];
   readonly #system: System;
   readonly #clock: TimerClock;
-  /** Where offences and budgets are counted. */
-  readonly #memory: TableMemory;
+  /** What this thread shares with others. */
+  readonly #part: ProcessPart;
   readonly #ticketKeys: TicketKeys;
   /** Counts what is held for the clients of all threads. */
   readonly #buffered: Buffered;
@@ -86,8 +81,6 @@ class RunningApp implements PlaneApp {
   readonly #limiting: Limiting;
   readonly #overload: Overload;
   readonly #unlistedProxies: UnlistedProxies;
-  /** Resolves once all threads of the process know what this one has learnt so far. */
-  readonly #allKnow: () => Promise<void>;
   readonly #gateway: Gateway;
   /** Serves the clients. */
   readonly #service: Service;
@@ -105,8 +98,8 @@ class RunningApp implements PlaneApp {
 
   constructor(
     snapshot: Snapshot,
-    { system, log, source, worker, workers, shared = {} }: AppOptions,
-    { spans, state, newSharedStore }: OpenedParts,
+    { system, log, source, workers }: AppOptions,
+    { part, spans, state, newSharedStore }: OpenedParts,
   ) {
     const { listen, caps, store, tracing, limits } = snapshot;
     const { clock } = system;
@@ -116,34 +109,30 @@ class RunningApp implements PlaneApp {
     this.#outline = snapshot.outline;
     this.#system = system;
     this.#clock = clock;
-    this.#memory = shared.memory ?? ownMemory(system.randomBytes, state?.counters?.hashRoot);
-    this.#ticketKeys = new TicketKeys(this.#memory, system.randomBytes, clock.monotonicMs());
+    this.#part = part;
+    this.#ticketKeys = new TicketKeys(part.memory, system.randomBytes, clock.monotonicMs());
     this.#log = log;
     this.#reloadRecord = new ReloadRecord(clock);
-    // There is one access log, whichever thread writes a line.
-    const instance =
-      (this.#memory.isShared ? shared.thread?.replicaId : null) ?? randomName(system.randomBytes);
-    this.#observation = this.#makeObservation(snapshot, instance, worker !== undefined);
+    this.#observation = this.#makeObservation(snapshot);
     const { files } = system;
-    this.#buffered = new Buffered({ memory: this.#memory, files, listener: this.#observation.connections });
-    this.#transports = new Transports(upstream =>
-      openTransport(upstream, system, this.#observation.upstreams, shared),
-    );
+    this.#buffered = new Buffered({
+      ...{ memory: part.memory, files, listener: this.#observation.connections },
+    });
+    this.#transports = new Transports(transportOpener(part, system, this.#observation.upstreams));
     // All threads hold the same revocations: the main one counts.
     const evicted = () => {
-      if (shared.thread?.isMain !== false) this.#observation.identityOf(null).revocationEvicted();
+      if (part.isMain) this.#observation.identityOf(null).revocationEvicted();
     };
     this.#revocations = new Revocations(REVOCATION_LIMITS, clock, evicted);
     this.#workers = workers ?? null;
     this.#reports = workers?.reports ?? new WorkerReports(clock);
-    this.#allKnow = async () => shared.thread?.allKnow();
     this.#reports.follow(growth => this.#observation.add(growth));
-    this.#generations = this.#makeGenerations(snapshot, shared);
-    this.#limiting = this.#makeLimiting(snapshot, newSharedStore, shared);
+    this.#generations = this.#makeGenerations(snapshot);
+    this.#limiting = this.#makeLimiting(snapshot, newSharedStore);
     this.#overload = this.#makeOverload(snapshot);
     this.#unlistedProxies = new UnlistedProxies(clock, this.#observation.proxies);
-    this.#gateway = this.#makeGateway(shared);
-    this.#service = this.#follows(workers ?? this.#makeListeners(snapshot, shared), (service, next) =>
+    this.#gateway = this.#makeGateway();
+    this.#service = this.#follows(workers ?? this.#makeListeners(snapshot), (service, next) =>
       service.use(next.snapshot),
     );
     this.#watcher = source === undefined ? null : this.#makeWatcher(source);
@@ -157,6 +146,7 @@ class RunningApp implements PlaneApp {
       limitCounts: () => this.#limiting.counts,
       sharing: () => this.#limiting.sharing,
       revocations: () => this.#revocations.counts,
+      stateFiles: () => this.#limiting.stateFiles,
       certificates: () => certificateViews(this.#generations.current.snapshot.listen),
       workers: workers && { count: snapshot.workers.count, views: () => this.#reports.views },
     });
@@ -245,30 +235,31 @@ class RunningApp implements PlaneApp {
     this.#generations.start();
   }
 
-  #makeListeners(first: Snapshot, { newPermits }: SharedParts): Service {
+  #makeListeners(first: Snapshot): Service {
     return new Listeners({
       ...first,
       gateway: this.#gateway,
       ...this.#system,
       connectionListener: this.#observation.connections,
-      newPermits,
+      permits: this.#part.permits,
       buffered: this.#buffered,
       ticketKeys: this.#ticketKeys,
     });
   }
 
-  #makeObservation(first: Snapshot, instance: string, isWorker: boolean): Observation {
+  #makeObservation(first: Snapshot): Observation {
+    const { id, isMain, memory } = this.#part;
     const observation = new Observation({
       ...this.#system,
       log: this.#log,
-      instance,
+      instance: id,
       logging: { ...first.log, remembered: tableSizeFor(MAX_NAMES, first.caps.limitKeys) },
-      pseudonymKey: this.#memory.secret('pseudonyms', 32),
+      pseudonymKey: memory.secret('pseudonyms', 32),
       labels: first.labels,
       sharesStore: first.store.kind !== 'memory',
       reloadRecord: this.#reloadRecord,
       spans: this.#spans,
-      isWorker,
+      isWorker: !isMain,
     });
     this.#spans?.use(spanPeers(first));
     return this.#follows(observation, (part, { snapshot }) => {
@@ -277,11 +268,12 @@ class RunningApp implements PlaneApp {
     });
   }
 
-  #makeGenerations(first: Snapshot, { newPermits, issuers }: SharedParts): Generations {
+  #makeGenerations(first: Snapshot): Generations {
+    const { memory, permits } = this.#part;
     const { reloads } = this.#observation;
     const budget = (name: string, options: auth.BudgetOptions) => {
       const maxAddresses = tableSizeFor(options.maxAddresses, first.caps.limitKeys);
-      return new VerificationBudget({ ...options, maxAddresses }, this.#clock, this.#memory, name);
+      return new VerificationBudget({ ...options, maxAddresses }, this.#clock, memory, name);
     };
     const claim = (name: string, forMs: number) => this.#limiting.claim(name, forMs);
     return new Generations(first, {
@@ -290,15 +282,15 @@ class RunningApp implements PlaneApp {
         listenerOf: provider => this.#observation.identityOf(provider),
         revocations: this.#revocations,
         budget: budget('failed tokens', UNUSED_BUDGET),
-        ownerChecks: new OwnerChecks(this.#clock, this.#memory),
-        newPermits,
-        issuers,
+        ownerChecks: new OwnerChecks(this.#clock, memory),
+        permits,
+        issuers: new SharedIssuers(this.#part),
         notices: {
           clock: this.#clock,
           listener: this.#observation.notices,
           budget: budget('failed notices', NOTICE_BUDGET),
-          soon: run => this.#memory.soon(run),
-          allKnow: this.#allKnow,
+          soon: run => memory.soon(run),
+          allKnow: () => this.#part.allKnow(),
           seen: new SeenNotices({ clock: this.#clock, claim }),
         },
       },
@@ -314,26 +306,22 @@ class RunningApp implements PlaneApp {
     });
   }
 
-  #makeLimiting(
-    { limits, caps }: Snapshot,
-    newSharedStore: NewSharedStore | null,
-    { thread, newPermits, counters }: SharedParts,
-  ): Limiting {
+  #makeLimiting({ limits, caps }: Snapshot, newSharedStore: NewSharedStore | null): Limiting {
     const limiting = new Limiting(limits, {
       ...this.#system,
       limitKeys: caps.limitKeys,
       listener: this.#observation.limits,
       storeListener: this.#observation.store,
       newSharedStore,
-      thread,
-      memory: this.#memory,
+      part: this.#part,
       state: this.#state,
-      newPermits,
       inFlightElsewhere: () => this.#reports.inFlight,
-      counters,
     });
     limiting.shareRevocations(this.#revocations);
-    return this.#follows(limiting, (part, { snapshot }) => part.use(snapshot.limits));
+    return this.#follows(limiting, (part, { snapshot }) => {
+      part.use(snapshot.limits);
+      part.shared?.useSecrets(snapshot.store);
+    });
   }
 
   /** Times the event loop, always in real time, whatever clock the gateway has. */
@@ -342,7 +330,7 @@ class RunningApp implements PlaneApp {
     return this.#follows(overload, (part, next) => part.use(next.snapshot.caps.eventLoopDelayMs));
   }
 
-  #makeGateway({ newPermits }: SharedParts): Gateway {
+  #makeGateway(): Gateway {
     const gateway = new Gateway({
       generation: this.#generations.current,
       ...this.#system,
@@ -351,8 +339,7 @@ class RunningApp implements PlaneApp {
       limiting: this.#limiting,
       overload: this.#overload,
       unlistedProxies: this.#unlistedProxies,
-      newPermits,
-      worker: this.#memory.worker,
+      part: this.#part,
     });
     return this.#follows(gateway, (part, generation) => part.use(generation));
   }
@@ -378,7 +365,7 @@ class RunningApp implements PlaneApp {
       transports: this.#transports,
       reports: this.#reports,
       notReady: () => this.#notReady(),
-      allKnow: this.#allKnow,
+      allKnow: () => this.#part.allKnow(),
     });
     const dependencies = { ...this.#system, listener: this.#observation.admin };
     return this.#follows(new AdminListener(view, this.#fixed.listen.admin, dependencies), (part, next) =>
@@ -397,7 +384,7 @@ class RunningApp implements PlaneApp {
     void this.#watcher?.stop();
     const inTime = await this.#service.drain(delayMs, drainMs);
     await finishedWithin(1_000, this.#transports.close(), this.#clock);
-    if (this.#spans !== null) await finishedWithin(2_000, this.#spans.stop(), this.#clock);
+    if (this.#spans !== null) await this.#spans.stop();
     this.#observation.recent.stop();
     this.#limiting.stop();
     await this.#state?.stop();
@@ -475,9 +462,9 @@ async function openApp(snapshot: Snapshot, options: AppOptions): Promise<Running
   const spans =
     receiver && (await openSpanExport(receiver, readVersion(), options.log, options.system.clock));
   const newSharedStore = await loadSharedStore(snapshot.store);
-  // The main thread keeps what all threads know and count.
-  const { state = options.worker === undefined ? await openStateOf(snapshot, options) : null } = options;
-  const app = new RunningApp(snapshot, options, { spans, state, newSharedStore });
+  const { state = await openStateOf(snapshot, options) } = options;
+  const { part = alone(options.system, state?.counters?.hashRoot) } = options;
+  const app = new RunningApp(snapshot, options, { part, spans, state, newSharedStore });
   await app.countOn();
   return app;
 }

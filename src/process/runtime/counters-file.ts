@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { randomKey, type System, type Timer } from '../../core/index.ts';
 import type { LocalStore } from '../../limits/index.ts';
 import type { Logger } from '../../observe/index.ts';
-import { causeOf, LateWriter } from './late-writer.ts';
+import { causeOf, LateWriter, type WriteHealth } from './late-writer.ts';
 import { WholeFile } from './whole-file.ts';
 
 /** How often to check whether counters have changed. */
@@ -100,6 +100,11 @@ export class CountersFile {
     };
     this.#writer = writer;
     this.#timer = clock.every(LOOK_MS, this.#look);
+  }
+
+  /** How its writing goes; `null` if it is not written. */
+  get health(): WriteHealth | null {
+    return this.#writer?.health ?? null;
   }
 
   /** Writes what is pending, as `LateWriter.stop` does. */

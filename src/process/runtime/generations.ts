@@ -93,7 +93,7 @@ export type RequestIdentity = Pick<Identity, 'verifier' | 'signIn' | 'notices' |
 export interface RequestGeneration extends Omit<Generation, 'identity' | 'transports'> {
   readonly identity: RequestIdentity | null;
   /** Transports by the names of their upstreams. */
-  readonly transports: ReadonlyMap<string, { readonly transport: Transport }>;
+  readonly transports: ReadonlyMap<string, { readonly part: { readonly transport: Transport } }>;
 }
 
 /** Whether it can identify callers: once it has a key set, or at once if no token is required. */

@@ -1,7 +1,6 @@
-import { isDeepStrictEqual } from 'node:util';
 import { type IdentityModel, noticeKindsIn, type ProviderModel } from '../../config/index.ts';
 import type { AuthListener, NewPermits, NoticeKind, SignInListener, System } from '../../core/index.ts';
-import { NOTICE_KINDS } from '../../core/index.ts';
+import { type Kept, NOTICE_KINDS, reuse } from '../../core/index.ts';
 import {
   type AccessTokenOptions,
   type Caller,
@@ -21,8 +20,8 @@ import {
   Verifier,
 } from '../../identity/auth/index.ts';
 import { Introspection, SignIn } from '../../identity/signin/index.ts';
-import { Issuer, type IssuerDependencies } from './issuer.ts';
-import type { IssuerSharing } from './issuer-sharing.ts';
+import { Issuer, type IssuerDependencies, type KeptIssuer } from './issuer.ts';
+import type { SharedIssuers } from './issuer-sharing.ts';
 
 export interface IdentityDependencies extends Pick<System, 'clock' | 'random' | 'network'> {
   /**
@@ -37,10 +36,9 @@ export interface IdentityDependencies extends Pick<System, 'clock' | 'random' | 
   /** Bounds failed verifications, if the configuration limits them. Outlives changes of providers: it is for addresses. */
   readonly budget: VerificationBudget;
   readonly ownerChecks: OwnerChecks;
-  /** Creates the permits of requests to providers. Default: separate permits for each sign-in. */
-  readonly newPermits?: NewPermits | undefined;
-  /** How the threads of the process share what one of them learns about providers. Default: there is only one thread. */
-  readonly issuers?: IssuerSharing | undefined;
+  /** Creates the permits of requests to providers. */
+  readonly permits: NewPermits;
+  readonly issuers: SharedIssuers;
 }
 
 /** Identifies callers by their tokens and signs users in, at one or more providers. */
@@ -78,7 +76,7 @@ export class Identity {
     );
   }
 
-  /** Refuses the tokens of the caller's session from now on. Resolves once all threads do: see `ThreadPart.allKnow`. */
+  /** Refuses the tokens of the caller's session from now on. Resolves once all threads do: see `ProcessPart.allKnow`. */
   endSession({ issuer, session, subject, issuedAtS }: Caller): Promise<void> {
     const provider = this.#providers.find(each => each.issuer === issuer);
     provider?.revocations.endSession(session, issuedAtS, subject ?? NO_SUBJECT);
@@ -179,7 +177,7 @@ interface ProviderIdentityDependencies extends IssuerDependencies {
   readonly budget: TokenBudget | null;
   readonly ownerChecks: OwnerChecks;
   readonly maxTokenLength: number;
-  readonly newPermits?: NewPermits | undefined;
+  readonly permits: NewPermits;
 }
 
 /**
@@ -187,16 +185,16 @@ interface ProviderIdentityDependencies extends IssuerDependencies {
  * Takes over what is still valid from the previous configuration.
  */
 class ProviderIdentity {
-  readonly verifier: Verifier;
-  /** Signs users in at this provider; `null` if it does not. */
-  readonly signIn: SignIn | null;
-  readonly #introspection: Introspection | null;
   readonly #model: ProviderModel;
-  readonly #issuer: Issuer;
-  readonly #budget: TokenBudget | null;
+  readonly #issuer: KeptIssuer;
   readonly #isIssuerNew: boolean;
   readonly #listener: SignInListener;
   readonly #maxTokenLength: number;
+  readonly #parts: {
+    readonly verifier: Kept<unknown, Verifier>;
+    readonly introspection: Kept<unknown, Introspection | null>;
+    readonly signIn: Kept<unknown, SignIn | null>;
+  };
 
   /** Leaves `before` unchanged. Throws if the options are invalid. */
   constructor(
@@ -204,17 +202,31 @@ class ProviderIdentity {
     dependencies: ProviderIdentityDependencies,
     before: ProviderIdentity | null,
   ) {
+    const { budget } = dependencies;
+    const { accessTokens, cache, introspection, signIn } = model;
     const issuer = before === null ? null : before.#issuer;
     this.#model = model;
-    this.#budget = dependencies.budget;
     this.#listener = dependencies.listener;
     this.#maxTokenLength = dependencies.maxTokenLength;
     this.#issuer = Issuer.of(model, dependencies, issuer);
     this.#isIssuerNew = this.#issuer !== issuer;
-    const sameIssuer = this.#isIssuerNew ? null : before;
-    this.verifier = this.#knownVerifier(sameIssuer) ?? this.#newVerifier(dependencies);
-    this.#introspection = this.#knownIntrospection(sameIssuer) ?? this.#newIntrospection(dependencies);
-    this.signIn = this.#knownSignIn(sameIssuer) ?? this.#newSignIn(dependencies);
+    // What was verified and learnt with another issuer is not valid for this one.
+    const known = before === null || this.#isIssuerNew ? null : before.#parts;
+    this.#parts = {
+      // With the tokens that it has verified.
+      verifier: reuse(known?.verifier, [accessTokens, cache, budget], () => this.#newVerifier(dependencies)),
+      introspection: reuse(known?.introspection, introspection, () => this.#newIntrospection(dependencies)),
+      signIn: reuse(known?.signIn, signIn, () => this.#newSignIn(dependencies)),
+    };
+  }
+
+  get verifier(): Verifier {
+    return this.#parts.verifier.part;
+  }
+
+  /** Signs users in at this provider; `null` if it does not. */
+  get signIn(): SignIn | null {
+    return this.#parts.signIn.part;
   }
 
   get issuer(): string {
@@ -223,7 +235,7 @@ class ProviderIdentity {
 
   /** The revoked tokens of this provider. */
   get revocations(): IssuerRevocations {
-    return this.#issuer.revocations;
+    return this.#issuer.part.revocations;
   }
 
   /** What its notices are checked with; `null` if none are received. */
@@ -231,7 +243,7 @@ class ProviderIdentity {
     const { client, accessTokens, notices } = this.#model;
     const kinds = new Set(noticeKindsIn(notices));
     if (client === null || kinds.size === 0) return null;
-    const { keys, revocations } = this.#issuer;
+    const { keys, revocations } = this.#issuer.part;
     return {
       issuer: this.issuer,
       clientId: client.clientId,
@@ -244,16 +256,16 @@ class ProviderIdentity {
 
   /** True once the first key set has arrived; later failures of the issuer do not change that. */
   get hasKeys(): boolean {
-    return this.#issuer.keys.loaded;
+    return this.#issuer.part.keys.loaded;
   }
 
   /** True once the first key set has arrived, or could not be fetched. */
   get hasAnswered(): boolean {
-    return this.hasKeys || this.#issuer.hasFailed;
+    return this.hasKeys || this.#issuer.part.hasFailed;
   }
 
   get facts(): ProviderFacts {
-    const { provider, keys, revocations } = this.#issuer;
+    const { provider, keys, revocations } = this.#issuer.part;
     return {
       name: this.#model.name,
       issuer: this.issuer,
@@ -270,18 +282,18 @@ class ProviderIdentity {
    * @param onAnswer called with each valid key set and each failure, never before `start` returns
    */
   start(onAnswer: () => void): void {
-    if (this.#isIssuerNew) this.#issuer.start(onAnswer);
+    if (this.#isIssuerNew) this.#issuer.part.start(onAnswer);
   }
 
   /** Comes into use: its numbers apply to what it shares with the previous identity. */
   serve(): void {
     const { notBeforeS, accessTokens } = this.#model;
-    this.#issuer.revocations.use({
+    this.#issuer.part.revocations.use({
       notBeforeS,
       leewayS: accessTokens.leewayMs / 1_000,
       maxLifetimeS: lifeOf(accessTokens),
     });
-    this.#issuer.judgeNew = token => this.#judgeNew(token);
+    this.#issuer.part.judgeNew = token => this.#judgeNew(token);
   }
 
   /** A token that this gateway will refuse helps nobody: clients would sign in again and again. */
@@ -293,60 +305,43 @@ class ProviderIdentity {
 
   /** Stops everything that none of `next` has taken over, except for exchanges in progress. */
   retire(next: readonly ProviderIdentity[]): void {
-    if (!next.some(each => each.#issuer === this.#issuer)) this.#issuer.retire();
+    if (!next.some(each => each.#issuer === this.#issuer)) this.#issuer.part.retire();
   }
 
   stop(): void {
-    this.#issuer.stop();
+    this.#issuer.part.stop();
   }
 
-  /** The previous verifier with the tokens it has verified, if no rule for them has changed. */
-  #knownVerifier(sameIssuer: ProviderIdentity | null): Verifier | null {
-    if (sameIssuer === null || this.#budget !== sameIssuer.#budget) return null;
-    const rules = ({ accessTokens, cache }: ProviderModel) => [accessTokens, cache];
-    return isDeepStrictEqual(rules(sameIssuer.#model), rules(this.#model)) ? sameIssuer.verifier : null;
-  }
-
-  #newVerifier({ clock, listener, ownerChecks }: ProviderIdentityDependencies): Verifier {
-    const { keys, revocations } = this.#issuer;
+  #newVerifier({ clock, listener, budget, ownerChecks }: ProviderIdentityDependencies): Verifier {
+    const { keys, revocations } = this.#issuer.part;
     const { accessTokens, cache } = this.#model;
-    const budget = this.#budget;
     return new Verifier(accessTokens, cache, { keys, revocations, budget, ownerChecks, clock, listener });
   }
 
   /** Asks the provider whether a verified token is still valid. Returns `null` if it cannot be asked, which the checks report. */
   introspect(token: string, maxAgeMs: number, address: string): ReturnType<Introspection['ask']> | null {
-    return this.#introspection === null ? null : this.#introspection.ask(token, maxAgeMs, address);
+    return this.#parts.introspection.part?.ask(token, maxAgeMs, address) ?? null;
   }
 
-  /** The previous introspection with what it has learnt. */
-  #knownIntrospection(sameIssuer: ProviderIdentity | null): Introspection | null {
-    const isSame =
-      sameIssuer !== null && isDeepStrictEqual(sameIssuer.#model.introspection, this.#model.introspection);
-    return isSame ? sameIssuer.#introspection : null;
-  }
-
-  #newIntrospection({ clock, listener, newPermits }: ProviderIdentityDependencies): Introspection | null {
+  #newIntrospection({ clock, listener, permits }: ProviderIdentityDependencies): Introspection | null {
     const { introspection } = this.#model;
     if (introspection === null) return null;
-    const permits = newPermits?.(`introspection at ${this.issuer}`);
-    return new Introspection(introspection, { provider: this.#issuer.provider, clock, listener, permits });
+    return new Introspection(introspection, {
+      ...{ provider: this.#issuer.part.provider, clock, listener },
+      permits: permits(`introspection at ${this.issuer}`),
+    });
   }
 
-  #knownSignIn(sameIssuer: ProviderIdentity | null): SignIn | null {
-    return sameIssuer !== null && isDeepStrictEqual(sameIssuer.#model.signIn, this.#model.signIn)
-      ? sameIssuer.signIn
-      : null;
-  }
-
-  #newSignIn({ clock, listener, newPermits }: ProviderIdentityDependencies): SignIn | null {
+  #newSignIn({ clock, listener, permits }: ProviderIdentityDependencies): SignIn | null {
     if (this.#model.signIn === null) return null;
-    const issuer = this.#issuer;
+    const issuer = this.#issuer.part;
     const { provider, revocations } = issuer;
     const handedOut = (accessToken: string) => issuer.judgeNew(accessToken);
     const learnedMark = (subject: string, notBefore: number) => revocations.learnPolicy(subject, notBefore);
-    const permits = newPermits?.(`sign-in at ${this.issuer}`);
-    return new SignIn(this.#model.signIn, { provider, clock, listener, learnedMark, handedOut, permits });
+    return new SignIn(this.#model.signIn, {
+      ...{ provider, clock, listener, learnedMark, handedOut },
+      permits: permits(`sign-in at ${this.issuer}`),
+    });
   }
 }
 

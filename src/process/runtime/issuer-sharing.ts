@@ -1,5 +1,5 @@
 import type { ProviderModel } from '../../config/index.ts';
-import { digestOf, type LearntStates, type PublishedStates } from '../../core/index.ts';
+import { digestOf, type ProcessPart, States } from '../../core/index.ts';
 import type { FetchedKeySet } from '../../identity/auth/index.ts';
 import type { ProviderMetadata } from '../../identity/signin/index.ts';
 
@@ -15,25 +15,44 @@ export interface IssuerState {
   readonly cooldownMs: number;
 }
 
-/** How the threads of a process share what one of them learns about providers: only that one fetches their endpoints and keys. */
-export type IssuerSharing = PublishedIssuers | LearntIssuers;
+/** Shares what is learnt about providers: only the main thread fetches their endpoints and keys. */
+export class SharedIssuers {
+  /** Whether this is the thread that fetches. */
+  readonly fetches: boolean;
+  /** By the key of each provider. */
+  readonly states: States<IssuerState>;
+  readonly #refresh: (key: string) => Promise<boolean>;
+  readonly #refreshes = new Map<string, () => Promise<boolean>>();
 
-export interface PublishedIssuers extends PublishedStates<IssuerState> {
+  constructor(part: ProcessPart) {
+    this.fetches = part.isMain;
+    this.states = new States(part, 'issuers');
+    this.#refresh = part.question('refresh keys', async key => this.#refreshes.get(key)?.() ?? false);
+  }
+
   /**
    * From now on, fetches the keys of this provider when another thread meets an unknown one. Returns a function that ends this,
    * and forgets the provider.
    *
    * @param refresh resolves to whether there is a new set, never rejects
    */
-  serve(key: string, refresh: () => Promise<boolean>): () => void;
-}
+  serve(key: string, refresh: () => Promise<boolean>): () => void {
+    this.#refreshes.set(key, refresh);
+    return () => {
+      // Another one with the same settings may have replaced it meanwhile.
+      if (this.#refreshes.get(key) !== refresh) return;
+      this.#refreshes.delete(key);
+      this.states.tell(key, null);
+    };
+  }
 
-export interface LearntIssuers extends LearntStates<IssuerState> {
   /**
-   * Has the keys of a provider fetched, unless they are cooling down. Resolves to whether there is a new set, which has then been
-   * passed on; never rejects.
+   * Has the main thread fetch the keys of a provider, unless they are cooling down. Resolves to whether there is a new set, which
+   * has then been passed on; never rejects.
    */
-  refresh(key: string): Promise<boolean>;
+  refresh(key: string): Promise<boolean> {
+    return this.#refresh(key).catch(() => false);
+  }
 }
 
 /** Identifies a provider with its settings, identically in all threads. */

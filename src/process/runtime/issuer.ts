@@ -1,17 +1,20 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { ProviderModel } from '../../config/index.ts';
-import type { AuthListener, FlawedKey, SignInListener, System } from '../../core/index.ts';
+import type { AuthListener, FlawedKey, Kept, SignInListener, System } from '../../core/index.ts';
+import { isSame, reuse } from '../../core/index.ts';
 import { type IssuerRevocations, KeySet, type Revocations } from '../../identity/auth/index.ts';
 import { Provider, type ProviderOptions } from '../../identity/signin/index.ts';
-import { type IssuerSharing, type IssuerState, issuerKey } from './issuer-sharing.ts';
+import { type IssuerState, issuerKey, type SharedIssuers } from './issuer-sharing.ts';
 
 export interface IssuerDependencies extends Pick<System, 'clock' | 'random' | 'network'> {
   readonly listener: AuthListener & SignInListener;
   /** The revocations of all issuers. */
   readonly revocations: Revocations;
-  /** How this thread shares what it learns with others. Default: there are no others. */
-  readonly issuers?: IssuerSharing | undefined;
+  /** How this thread shares what it learns with others. */
+  readonly issuers: SharedIssuers;
 }
+
+/** An issuer, with what it depends on. */
+export type KeptIssuer = Kept<Pick<ProviderModel, 'provider' | 'keySet' | 'label'>, Issuer>;
 
 /** The provider as the issuer of tokens: its endpoints, its keys, and its revoked tokens. */
 export class Issuer {
@@ -20,22 +23,20 @@ export class Issuer {
   readonly revocations: IssuerRevocations;
   /** Judges the access tokens that sign-ins hand out, by the rules in use. */
   judgeNew: (accessToken: string) => void = () => {};
-  readonly #model: ProviderModel;
   #hasFailed = false;
   #onAnswer: () => void = () => {};
   /** Identifies it for other threads. */
   readonly #key: string;
-  readonly #sharing: IssuerSharing | null;
+  readonly #issuers: SharedIssuers;
   /** Ends its connection to other threads. */
   readonly #part: () => void;
 
   /** @param before the previous one, if it is the same issuer: its knowledge is used until it is refreshed */
   private constructor(model: ProviderModel, dependencies: IssuerDependencies, before: Issuer | null) {
     const { clock, random, network, listener, issuers } = dependencies;
-    this.#model = model;
     this.revocations = dependencies.revocations.of(model.provider.issuer);
-    this.#sharing = issuers ?? null;
-    this.#key = issuers === undefined ? '' : issuerKey(model);
+    this.#issuers = issuers;
+    this.#key = issuerKey(model);
     const failed = () => {
       this.#hasFailed = true;
       this.#answered();
@@ -54,7 +55,7 @@ export class Issuer {
       known: before?.provider.metadata,
       // Fetches the keys as soon as their URL is known, unless another thread does.
       changed: () => {
-        if (issuers?.role !== 'learns') void this.keys.refresh();
+        if (issuers.fetches) void this.keys.refresh();
       },
     });
     const heard = {
@@ -68,18 +69,18 @@ export class Issuer {
       },
     };
     const fetch = (signal: AbortSignal) => this.provider.fetchKeySet(signal);
-    const ask = issuers?.role === 'learns' ? () => issuers.refresh(this.#key) : undefined;
+    const ask = issuers.fetches ? undefined : () => issuers.refresh(this.#key);
     this.keys = new KeySet(model.keySet, { fetch, ask, clock, random, listener: heard }, before?.keys);
-    this.#part = this.#join(issuers);
+    this.#part = issuers.fetches
+      ? issuers.serve(this.#key, () => this.#refreshForOther())
+      : issuers.states.follow(this.#key, state => this.#learn(state));
   }
 
-  /** Returns the previous one if nothing about it has changed, else a new one. */
-  static of(model: ProviderModel, dependencies: IssuerDependencies, before: Issuer | null): Issuer {
-    if (before === null) return new Issuer(model, dependencies, null);
-    const old = before.#model;
-    const parts = ({ provider, keySet, label }: ProviderModel) => [provider, keySet, label];
-    if (isDeepStrictEqual(parts(old), parts(model))) return before;
-    return new Issuer(model, dependencies, isSameIssuer(old.provider, model.provider) ? before : null);
+  /** Keeps the previous one if nothing about it has changed. */
+  static of(model: ProviderModel, dependencies: IssuerDependencies, before: KeptIssuer | null): KeptIssuer {
+    const { provider, keySet, label } = model;
+    const known = before !== null && isSameIssuer(before.key.provider, provider) ? before.part : null;
+    return reuse(before, { provider, keySet, label }, () => new Issuer(model, dependencies, known));
   }
 
   /** Whether its endpoints or keys could not be fetched at least once. */
@@ -94,7 +95,7 @@ export class Issuer {
    */
   start(onAnswer: () => void): void {
     this.#onAnswer = onAnswer;
-    if (this.#sharing?.role === 'learns') return;
+    if (!this.#issuers.fetches) return;
     this.#tell();
     this.provider.start();
     // Refreshes keys taken over from the previous one, with this one's options.
@@ -115,13 +116,6 @@ export class Issuer {
     this.keys.close();
   }
 
-  #join(issuers: IssuerSharing | undefined): () => void {
-    if (issuers === undefined) return () => {};
-    return issuers.role === 'tells'
-      ? issuers.serve(this.#key, () => this.#refreshForOther())
-      : issuers.follow(this.#key, state => this.#learn(state));
-  }
-
   #answered(): void {
     this.#tell();
     this.#onAnswer();
@@ -129,8 +123,8 @@ export class Issuer {
 
   /** Publishes the current state to other threads. */
   #tell(): void {
-    if (this.#sharing?.role !== 'tells') return;
-    this.#sharing.tell(this.#key, {
+    if (!this.#issuers.fetches) return;
+    this.#issuers.states.tell(this.#key, {
       metadata: this.provider.metadata ?? null,
       keySet: this.keys.fetched,
       hasFailed: this.#hasFailed,
@@ -162,5 +156,5 @@ export class Issuer {
 /** Whether both have the same URLs, so that endpoints and keys learnt by one are valid for the other. */
 function isSameIssuer(one: ProviderOptions, other: ProviderOptions): boolean {
   const places = ({ issuer, discoveryUrl, endpoints }: ProviderOptions) => [issuer, discoveryUrl, endpoints];
-  return isDeepStrictEqual(places(one), places(other));
+  return isSame(places(one), places(other));
 }

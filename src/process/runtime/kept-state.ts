@@ -1,19 +1,22 @@
 import type { StateModel } from '../../config/index.ts';
-import type { Fact, Facts, FactTopic, System } from '../../core/index.ts';
-import type { Logger } from '../../observe/index.ts';
+import type { Fact, Facts, Holder, System } from '../../core/index.ts';
+import type { Logger, StateFileView } from '../../observe/index.ts';
 import { CountersFile } from './counters-file.ts';
 import { lockFolder } from './folder-lock.ts';
-import { causeOf, LateWriter } from './late-writer.ts';
+import { causeOf, LateWriter, type WriteHealth } from './late-writer.ts';
 import { StateFile } from './state-file.ts';
 
 const NOWHERE = { write: () => Promise.resolve(0) };
 
 /** What a gateway keeps across a restart. */
 export interface KeptState {
-  /** Keeps the facts that pass through, including those of other gateways (`null` if there are none). Call it once. */
-  keep(shared: Facts | null): Facts;
-  /** Whether the folder was writable at startup. If not, its content is known, and nothing more is kept. */
-  readonly isWritten: boolean;
+  /** Carries facts past the restart. */
+  readonly facts: Facts;
+  /**
+   * The files, the one of the facts first. If the folder was not writable at startup, their content is known, and nothing more is
+   * kept.
+   */
+  readonly files: readonly StateFileView[];
   /** The counters of long windows; `null` if they are not kept. */
   readonly counters: CountersFile | null;
   /** Writes what is pending, and releases the folder. */
@@ -46,7 +49,7 @@ export async function openState(
     log.info({ ...line, facts: facts.length }, 'continues with the state from before it was stopped');
   const counters =
     countersMs === null ? null : await CountersFile.open(folder, countersMs, isWritten, system, log);
-  return keptState(file, facts ?? [], counters, isWritten ? lock : null, system, log);
+  return keptState(file, facts ?? [], counters, lock, system, log);
 }
 
 /** Returns `null`, and logs why, if the file cannot be read. */
@@ -66,91 +69,71 @@ function keptState(
   file: StateFile,
   facts: readonly Fact[],
   counters: CountersFile | null,
-  lock: { release(): Promise<void> } | null,
+  lock: { release(): Promise<void> } | { readonly cause: string },
   { clock }: System,
   log: Logger,
 ): KeptState {
+  const sinceMs = clock.epochMs();
   const line = { type: 'state', file: file.path };
-  let kept: KeptFacts | null = null;
   const onFault = (cause: string | null) => {
     if (cause === null) log.info(line, 'the state file is written again');
     else log.error({ ...line, cause }, 'the state file cannot be written: after a restart it is out of date');
   };
+  const kept = new KeptFacts(facts, { file: 'cause' in lock ? NOWHERE : file, clock, onFault });
   return {
-    keep(shared) {
-      kept = new KeptFacts(facts, shared, { file: lock === null ? NOWHERE : file, clock, onFault });
-      return kept;
+    facts: kept,
+    get files(): readonly StateFileView[] {
+      if ('cause' in lock)
+        return [{ file: 'state', failures: 1, fault: { cause: lock.cause, sinceMs }, writtenAtMs: null }];
+      const files: StateFileView[] = [{ file: 'state', ...kept.health }];
+      const ofCounters = counters?.health ?? null;
+      if (ofCounters !== null) files.push({ file: 'counters', ...ofCounters });
+      return files;
     },
-    isWritten: lock !== null,
     counters,
     async stop() {
-      await Promise.all([kept?.stop(), counters?.stop()]);
-      await lock?.release();
+      await Promise.all([kept.stop(), counters?.stop()]);
+      if (!('cause' in lock)) await lock.release();
     },
   };
 }
 
-/**
- * Keeps the facts of a gateway in a file, so that it still knows them after a restart. They pass through to the other gateways,
- * if there are any.
- */
+/** Keeps the facts of a gateway in a file, so that it still knows them after a restart. */
 class KeptFacts implements Facts {
-  readonly #shared: Facts | null;
   readonly #writer: LateWriter;
-  readonly #topics = new Map<string, FactTopic>();
+  readonly #topics = new Map<string, Holder<Fact>>();
   /** Facts from the file that no topic has taken yet. */
   #kept: readonly Fact[];
 
-  /**
-   * @param kept the facts in the file
-   * @param shared the source of other gateways' facts; `null` if there is only one gateway
-   */
+  /** @param kept the facts in the file */
   constructor(
     kept: readonly Fact[],
-    shared: Facts | null,
     options: { readonly file: Pick<StateFile, 'write'> } & Pick<
       ConstructorParameters<typeof LateWriter>[0],
       'clock' | 'onFault'
     >,
   ) {
     this.#kept = kept;
-    this.#shared = shared;
     this.#writer = new LateWriter({ ...options, write: () => options.file.write(this.#everything()) });
   }
 
-  get outgoing(): number {
-    return this.#shared?.outgoing ?? 0;
+  get health(): WriteHealth {
+    return this.#writer.health;
   }
 
-  join(topic: string, holder: FactTopic): void {
-    if (holder.isOfProcess === true) {
-      this.#shared?.join(topic, holder);
-      return;
-    }
+  join(topic: string, holder: Holder<Fact>): void {
     const kept = this.#kept.filter(({ name }) => name.startsWith(`${topic}:`));
     this.#kept = this.#kept.filter(fact => !kept.includes(fact));
     this.#topics.set(topic, holder);
-    this.#shared?.join(topic, {
-      learn: fact => {
-        holder.learn(fact);
-        this.#writer.noteChange();
-      },
-      everything: () => holder.everything(),
-    });
-    for (const fact of kept) {
-      holder.learn({ ...fact, name: fact.name.slice(topic.length + 1) });
-      // The others may not have learnt it before this gateway stopped.
-      this.#shared?.post(fact);
-    }
+    // The others learn it as well: it may not have reached them before this gateway stopped.
+    for (const fact of kept) holder.learn({ ...fact, name: fact.name.slice(topic.length + 1) });
   }
 
-  post(fact: Fact): void {
-    this.#shared?.post(fact);
+  post(): void {
     this.#writer.noteChange();
   }
 
-  withdraw(name: string, value: number): void {
-    this.#shared?.withdraw(name, value);
+  withdraw(): void {
     this.#writer.noteChange();
   }
 

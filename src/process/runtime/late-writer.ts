@@ -1,4 +1,8 @@
 import { errorText, finishedWithin, type Timer, type TimerClock } from '../../core/index.ts';
+import type { StateFileView } from '../../observe/index.ts';
+
+/** How the writing of a file goes. */
+export type WriteHealth = Omit<StateFileView, 'file'>;
 
 interface LateWriterOptions {
   readonly clock: TimerClock;
@@ -25,10 +29,16 @@ export class LateWriter {
   #stopped = false;
   #timer: Timer | null = null;
   #writing: Promise<void> | null = null;
-  #fault: string | null = null;
+  #fault: WriteHealth['fault'] = null;
+  #failures = 0;
+  #writtenAtMs: number | null = null;
 
   constructor(options: LateWriterOptions) {
     this.#options = options;
+  }
+
+  get health(): WriteHealth {
+    return { failures: this.#failures, fault: this.#fault, writtenAtMs: this.#writtenAtMs };
   }
 
   noteChange(): void {
@@ -65,8 +75,10 @@ export class LateWriter {
     let bytes = 0;
     try {
       bytes = await write();
+      this.#writtenAtMs = clock.epochMs();
       this.#tell(null);
     } catch (error) {
+      this.#failures++;
       this.#tell(causeOf(error));
       this.#changed = true;
     }
@@ -75,10 +87,11 @@ export class LateWriter {
     this.#writeAfter(Math.max(this.#fault === null ? WRITE_AFTER_MS : RETRY_MS, restMs));
   }
 
-  #tell(fault: string | null): void {
-    if (fault === this.#fault) return;
-    this.#fault = fault;
-    this.#options.onFault(fault);
+  #tell(cause: string | null): void {
+    const { clock, onFault } = this.#options;
+    if (cause === (this.#fault?.cause ?? null)) return;
+    this.#fault = cause === null ? null : { cause, sinceMs: this.#fault?.sinceMs ?? clock.epochMs() };
+    onFault(cause);
   }
 }
 

@@ -6,25 +6,14 @@ import {
   bucketsInFlight,
   DEFAULT_MAX_EVENT_KEYS,
   MemoryStore,
+  ProcessInFlight,
   placesForCounters,
-  Restrictions,
-  SharedInFlight,
   tableSizeFor,
 } from '../../limits/index.ts';
 import { networkOfKey } from '../../wire/http/index.ts';
 import type { KeptState } from './kept-state.ts';
 import type { NewSharedStore } from './load-store.ts';
-import type { Replication, ThreadPart } from './replication.ts';
-import {
-  announceLift,
-  announceMet,
-  announceReset,
-  announceRestriction,
-  onReset,
-  shareRestrictions,
-  shareRevocations,
-  withdrawRestriction,
-} from './replication.ts';
+import { sharedClaims, sharedRestrictions, shareResets, shareRevocations } from './replication.ts';
 import { Blocked, ownersOfCaller, Restricting } from './restricting.ts';
 import type { SharedStore } from './shared-store.ts';
 
@@ -39,7 +28,7 @@ export class Limiting {
   readonly memory: limits.LocalStore;
   /** The shared store; `null` if limits are counted only in this process. */
   readonly shared: SharedStore | null;
-  readonly restrictions: Restrictions;
+  readonly restrictions: limits.Restrictions;
   /** The clients that limits.yaml lists as blocked; `null` if it lists none. */
   blocked: Blocked | null = null;
   readonly invalidRequests: limits.InvalidRequests;
@@ -48,15 +37,11 @@ export class Limiting {
   /** Shows and resets what callers have consumed. */
   readonly allowances: Allowances;
   readonly listener: core.LimitListener;
-  /** This thread's role in its process; `null` if it is alone. */
-  readonly #thread: ThreadPart | null;
-  /** How gateways inform each other; `null` if there is only one. */
-  readonly #replication: Replication | null;
-  /** Whether revocations and restrictions are still known after a restart. */
-  readonly outlivesRestart: boolean;
-  /** Facts exchanged by gateways, and kept by this one across a restart; `null` if neither. */
-  readonly #facts: core.Facts | null;
-  /** Adds up offences across all gateways. */
+  /** Whether no thread of any gateway has claimed this name in the last `forMs`. */
+  readonly claim: core.Claims['claim'];
+  readonly #part: core.ProcessPart;
+  readonly #state: Pick<KeptState, 'files'> | null;
+  /** Adds up offences across all gateways; `null` if this process counts alone. */
   readonly #feed: limits.OffenceFeed | null;
   readonly #restricting: Restricting;
   #buckets: LimitsModel['buckets'] = [];
@@ -74,28 +59,21 @@ export class Limiting {
       readonly newSharedStore?: NewSharedStore | null | undefined;
       /** Maximum counters held in this process. */
       readonly limitKeys: number;
-      /** This thread's role in its process. Default: it is alone. */
-      readonly thread?: ThreadPart | undefined;
+      /** Where requests and offences are counted, and how facts are shared. */
+      readonly part: core.ProcessPart;
       /** Keeps facts across a restart. Default: nothing is kept. */
-      readonly state?: Pick<KeptState, 'keep' | 'isWritten'> | null | undefined;
-      /** Creates the permits of requests in flight, if threads count them together. */
-      readonly newPermits?: core.NewPermits | undefined;
+      readonly state?: Pick<KeptState, 'facts' | 'files'> | null | undefined;
       /** The requests in flight that other threads reported. Default: none. */
       readonly inFlightElsewhere?: (() => readonly limits.InFlightCount[]) | undefined;
-      /** Where requests and offences are counted. Default: memory of this thread. */
-      readonly memory?: core.TableMemory | undefined;
-      /** The counters on this machine. Default: those in this memory. */
-      readonly counters?: limits.LocalStore | undefined;
     },
   ) {
-    const { clock, randomBytes, listener, storeListener, memory, thread = null } = dependencies;
+    const { clock, randomBytes, listener, storeListener, part, state = null } = dependencies;
     const { keysPerCaller } = model;
-    this.#thread = thread;
+    const { memory } = part;
+    this.#part = part;
     this.listener = listener;
-    const { newPermits, inFlightElsewhere, counters } = dependencies;
-    const inFlight = newPermits && new SharedInFlight(newPermits, inFlightElsewhere);
-    this.memory =
-      counters ?? memoryCounters({ clock, randomBytes, memory, maxKeys: dependencies.limitKeys, inFlight });
+    const inFlight = new ProcessInFlight(part.permits, dependencies.inFlightElsewhere);
+    this.memory = memoryCounters({ clock, randomBytes, memory, maxKeys: dependencies.limitKeys, inFlight });
     this.shared =
       dependencies.newSharedStore?.({
         clock,
@@ -103,32 +81,32 @@ export class Limiting {
         listener: storeListener,
         local: this.memory,
         keysPerCaller,
-        thread,
+        part,
       }) ?? null;
     this.store = this.shared?.limits ?? this.memory;
     this.#clock = clock;
-    this.#replication = thread?.join(this.shared) ?? this.shared;
-    const sharedFacts = this.#replication?.facts ?? null;
-    const facts = dependencies.state?.keep(sharedFacts) ?? sharedFacts;
-    this.#facts = facts;
-    this.outlivesRestart = this.shared !== null || dependencies.state?.isWritten === true;
-    const voice = this.#isVoice ? listener : SILENT;
-    this.restrictions = this.#makeRestrictions(voice, dependencies.limitKeys);
-    this.#feed = this.#makeFeed();
+    if (state !== null) part.carry(state.facts);
+    this.#state = state;
+    this.claim = sharedClaims(part, clock, this.shared?.claims ?? null);
+    this.restrictions = sharedRestrictions(part, {
+      clock,
+      listener: part.isMain ? listener : SILENT,
+      networkOf: networkOfKey,
+      places: placesForCounters(dependencies.limitKeys),
+    });
+    this.#feed = this.shared?.feed((offence, rule) => this.#exceeded(offence, rule)) ?? null;
     const maxKeys = tableSizeFor(DEFAULT_MAX_EVENT_KEYS, dependencies.limitKeys);
     const { restrictions } = this;
     this.#restricting = new Restricting({
       ...{ clock, randomBytes, memory, restrictions, maxKeys },
       tally: this.#feed,
     });
-    if (thread !== null && facts !== null) this.shared?.shareHealth(facts);
     this.invalidRequests = this.#restricting.invalidRequests;
     this.webhookNotFound = this.#restricting.webhookNotFound;
     this.ignoredRefusals = this.#restricting.ignoredRefusals;
     this.allowances = new Allowances({
       store: (this.shared?.limits ?? this.memory).allowances,
-      facts,
-      randomBytes,
+      ...{ part, randomBytes },
       forgetKnown: () => this.shared?.limits.forgetRefusals(),
       ignoredRefusals: this.ignoredRefusals,
     });
@@ -146,17 +124,23 @@ export class Limiting {
     this.shared?.limits.forgetRefusals();
   }
 
-  /** Shares these revocations with the other gateways, if there are any. */
+  /** Shares these revocations with the other threads and gateways, if there are any. */
   shareRevocations(revocations: Revocations): void {
-    if (this.#facts !== null) shareRevocations(this.#facts, revocations);
-  }
-
-  /** Whether no gateway has claimed this name in the last `forMs`. */
-  async claim(name: string, forMs: number): Promise<boolean> {
-    return this.#replication === null || this.#replication.claims.claim(name, forMs);
+    shareRevocations(this.#part, revocations);
   }
 
   /** What the counters of this process hold, and how often room ran out here and in the shared store. */
+  /** The files of `state`; none if it is off. */
+  get stateFiles(): KeptState['files'] {
+    return this.#state?.files ?? [];
+  }
+
+  /** Whether revocations and restrictions would still be known after a restart now. */
+  get outlivesRestart(): boolean {
+    const [ofFacts] = this.stateFiles;
+    return this.shared !== null || (ofFacts !== undefined && ofFacts.fault === null);
+  }
+
   get counts(): limits.StoreCounts & { readonly concurrent: readonly limits.BucketInFlight[] } {
     const { counts, inFlight } = this.memory;
     return { ...counts, concurrent: bucketsInFlight(this.#buckets, inFlight) };
@@ -165,8 +149,8 @@ export class Limiting {
   /** What is exchanged with other gateways. */
   get sharing() {
     return {
-      untold: this.#facts?.outgoing ?? 0,
-      adopted: this.#isVoice ? this.restrictions.adopted : 0,
+      untold: this.shared?.untold ?? 0,
+      adopted: this.#part.isMain ? this.restrictions.adopted : 0,
       unshared: this.#feed?.left ?? 0,
     };
   }
@@ -186,38 +170,10 @@ export class Limiting {
     this.shared?.stop();
   }
 
-  /** Whether this thread reports what all threads of its process know. */
-  get #isVoice(): boolean {
-    return this.#thread?.isMain !== false;
-  }
-
-  #makeRestrictions(listener: limits.RestrictionListener, limitKeys: number): Restrictions {
-    const facts = this.#facts;
-    const usual = {
-      clock: this.#clock,
-      listener,
-      networkOf: networkOfKey,
-      places: placesForCounters(limitKeys),
-    };
-    if (facts === null) return new Restrictions(usual);
-    const restrictions = new Restrictions({
-      ...usual,
-      announce: restriction => announceRestriction(facts, restriction),
-      announceLift: lift => announceLift(facts, lift),
-      withdraw: restriction => withdrawRestriction(facts, restriction),
-      thread: this.#thread && { isMain: this.#isVoice, met: restriction => announceMet(facts, restriction) },
-    });
-    shareRestrictions(facts, restrictions);
-    return restrictions;
-  }
-
-  #makeFeed(): limits.OffenceFeed | null {
-    if (this.#replication === null) return null;
-    return this.#replication.feed((offence, { restrictForMs }) => {
-      if (this.restrictions.isExempt(offence.key)) return;
-      // If it is already restricted, the first gateway has set the end.
-      if (!this.restrictions.isRestricted(offence)) this.restrictions.restrict(offence, restrictForMs);
-    });
+  #exceeded(offence: limits.Restricted, { restrictForMs }: limits.OffenceRule): void {
+    if (this.restrictions.isExempt(offence.key)) return;
+    // If it is already restricted, the first gateway has set the end.
+    if (!this.restrictions.isRestricted(offence)) this.restrictions.restrict(offence, restrictForMs);
   }
 }
 
@@ -244,8 +200,8 @@ export function followLimits(counters: limits.LocalStore, model: LimitsModel): v
 
 interface AllowancesDependencies {
   readonly store: limits.AllowanceStore;
-  /** Facts exchanged by gateways; `null` if there is only one. */
-  readonly facts: core.Facts | null;
+  /** How other gateways are told of a reset. */
+  readonly part: core.ProcessPart;
   readonly randomBytes: core.RandomBytes;
   /** Makes the store ask again about keys that it knows to be exhausted. */
   readonly forgetKnown: () => void;
@@ -255,10 +211,12 @@ interface AllowancesDependencies {
 /** Shows and resets what callers have consumed, for an operator. A reset applies to all gateways that share the limits. */
 export class Allowances {
   readonly #dependencies: AllowancesDependencies;
+  readonly #announceReset: () => void;
 
   constructor(dependencies: AllowancesDependencies) {
+    const { part, randomBytes } = dependencies;
     this.#dependencies = dependencies;
-    if (dependencies.facts !== null) onReset(dependencies.facts, () => this.#forgetRefusals());
+    this.#announceReset = shareResets(part, randomBytes, () => this.#forgetRefusals());
   }
 
   /** Reads what is left of these limits, and how much is in flight; `null` if nothing is counting now. */
@@ -272,10 +230,9 @@ export class Allowances {
     caller: string,
     main: string | null,
   ): Promise<limits.CountedIn | null> {
-    const { store, facts, randomBytes } = this.#dependencies;
-    const countedIn = await store.reset(limits, caller, main);
+    const countedIn = await this.#dependencies.store.reset(limits, caller, main);
     this.#forgetRefusals();
-    if (countedIn === 'redis' && facts !== null) announceReset(facts, randomBytes);
+    if (countedIn === 'redis') this.#announceReset();
     return countedIn;
   }
 

@@ -1,82 +1,62 @@
-import type { Claims, Fact, Facts, RandomBytes } from '../../core/index.ts';
-import { RESTRICTED_KINDS, RESTRICTION_REASONS, randomName } from '../../core/index.ts';
+import type { Claims, Clock, Fact, ProcessPart, RandomBytes, ServiceTopic, Topic } from '../../core/index.ts';
+import { RESTRICTED_KINDS, RESTRICTION_REASONS, RecentMap, randomName } from '../../core/index.ts';
 import { type AnonymousRevocation, REVOCATION_KINDS, type Revocations } from '../../identity/auth/index.ts';
 import type * as limits from '../../limits/index.ts';
+import { Restrictions } from '../../limits/index.ts';
 
-/** How the gateways of one service inform each other. Redis is one implementation (`SharedStore`). */
-export interface Replication {
-  readonly facts: Facts;
-  readonly claims: Claims;
-  /** Makes the feed that adds up this gateway's offences with those of the others; `null` if all count them together. */
-  feed(exceeded: limits.OffencesExceeded): limits.OffenceFeed | null;
-}
-
-/** The role of one thread in a process that has several. */
-export interface ThreadPart {
-  /** Whether this is the main thread. Only that one reports what all threads know, and informs other processes. */
-  readonly isMain: boolean;
-  /** Identifies the process in Redis, where its threads count as one gateway. */
-  readonly replicaId: string;
-  /** Joins the threads. `beyond`: the connection to other processes; `null` if there is none. */
-  join(beyond: Replication | null): Replication;
-  /**
-   * Resolves once all threads know what this one has posted so far. If one hangs, resolves after a second nonetheless: a response
-   * must not wait for that thread.
-   */
-  allKnow(): Promise<void>;
-}
-
-const RESTRICTION = 'restriction';
-/** Topic for the names of clients whose restrictions were announced by another process, for the other threads. */
-const MET = 'met';
-const LIFT = 'lift';
-const RESET = 'reset';
 /**
  * How long a reset stays on the board: longer than a gateway takes to read it, unless that is disconnected, when its memory of
  * refusals is outdated anyway.
  */
 const RESET_MS = 5_000;
-const REVOCATION = 'revocation';
 
-/** Announces a restriction that began here. `shareRestrictions` handles what other gateways announce. */
-export function announceRestriction(facts: Facts, restriction: limits.AnonymousRestriction): void {
-  facts.post(factOf(restriction));
+/** More names than are claimed before the first of them expires. Beyond it, the oldest claim is forgotten. */
+const MAX_CLAIMED = 100_000;
+
+/** Makes the restrictions of this thread, which learns those of all gateways of the service and informs them of its own. */
+export function sharedRestrictions(
+  part: ProcessPart,
+  options: Pick<ConstructorParameters<typeof Restrictions>[0], 'clock' | 'listener' | 'networkOf' | 'places'>,
+): limits.Restrictions {
+  const begun = part.serviceTopic('restriction');
+  const lifts = part.serviceTopic('lift');
+  /** Clients whose restrictions were announced by another process, by name. */
+  const met = part.topic<Fact>('met');
+  const restrictions = new Restrictions({
+    ...options,
+    announce: restriction => begun.post(factOf(restriction)),
+    announceLift: lift => lifts.post(factOfLift(lift)),
+    withdraw: restriction => begun.withdraw(factOf(restriction).name, restriction.lifts),
+    thread: { isMain: part.isMain, met: restriction => met.post(factOf(restriction)) },
+  });
+  shareRestrictions(restrictions, begun, lifts, met);
+  return restrictions;
 }
 
-/** Announces the client of a restriction from another process to the other threads. */
-export function announceMet(facts: Facts, restriction: limits.AnonymousRestriction): void {
-  facts.post(factOf(restriction, MET));
-}
-
-/** Withdraws a restriction that was evicted here while still valid. Gateways that know it keep it. */
-export function withdrawRestriction(facts: Facts, restriction: limits.AnonymousRestriction): void {
-  facts.withdraw(factOf(restriction).name, restriction.lifts);
-}
-
-/** Announces a restriction that was lifted here. `shareRestrictions` handles what other gateways announce. */
-export function announceLift(facts: Facts, lift: limits.Lift): void {
-  facts.post(factOfLift(lift));
-}
-
-/** Applies restrictions and lifts announced by other gateways. Their order does not matter. */
-export function shareRestrictions(facts: Facts, restrictions: limits.Restrictions): void {
-  const learn = ({ name, value: lifts, forMs, whom }: Fact) => {
+/** Applies restrictions and lifts announced by other threads and gateways. Their order does not matter. */
+function shareRestrictions(
+  restrictions: limits.Restrictions,
+  begun: ServiceTopic,
+  lifts: ServiceTopic,
+  met: Topic<Fact>,
+): void {
+  const learn = ({ name, value, forMs, whom }: Fact) => {
     const [kindName, reasonName, digest = '', since = '', network = '', owner = ''] = name.split(':');
     const kind = RESTRICTED_KINDS.find(each => each === kindName);
     const reason = RESTRICTION_REASONS.find(each => each === reasonName);
     if (kind !== undefined && reason !== undefined && digest !== '') {
       const sinceEpochMs = /^\d{1,15}$/.test(since) ? Number(since) : null;
-      restrictions.adopt({ kind, reason, digest, forMs, lifts, sinceEpochMs, network, owner, whom });
+      restrictions.adopt({ kind, reason, digest, forMs, lifts: value, sinceEpochMs, network, owner, whom });
     }
   };
-  facts.join(MET, { isOfProcess: true, learn, everything: () => [] });
-  facts.join(RESTRICTION, {
+  met.join({ learn, everything: () => [] });
+  begun.join({
     learn,
     *everything() {
       for (const restriction of restrictions.running()) yield factOf(restriction);
     },
   });
-  facts.join(LIFT, {
+  lifts.join({
     learn: ({ name, value, forMs }) => restrictions.adoptLift({ digest: name, count: value, forMs }),
     *everything() {
       for (const lift of restrictions.lifted()) yield factOfLift(lift);
@@ -84,27 +64,41 @@ export function shareRestrictions(facts: Facts, restrictions: limits.Restriction
   });
 }
 
-/** Announces that an operator has reset counters, without revealing whose: each gateway forgets all remembered refusals. */
-export function announceReset(facts: Facts, randomBytes: RandomBytes): void {
-  facts.post({ name: `${RESET}:${randomName(randomBytes)}`, value: 0, forMs: RESET_MS });
+/**
+ * Calls `forget` when an operator has reset counters at another gateway: each forgets all remembered refusals. Returns a function
+ * that announces a reset made here, without revealing whose.
+ */
+export function shareResets(part: ProcessPart, randomBytes: RandomBytes, forget: () => void): () => void {
+  const resets = part.serviceTopic('reset');
+  // A reset takes effect at once, so nobody has to learn of it later.
+  resets.join({ learn: forget, everything: () => [] });
+  return () => resets.post({ name: randomName(randomBytes), value: 0, forMs: RESET_MS });
 }
 
-/** Registers a callback for resets by any gateway, including this one. */
-export function onReset(facts: Facts, forget: () => void): void {
-  facts.join(RESET, {
-    learn: forget,
-    // A reset takes effect at once, so nobody has to learn of it later.
-    everything: () => [],
+/**
+ * Lets the threads of all gateways agree on which one does something that must be done once.
+ *
+ * @param beyond claims among processes; `null` if there is only one
+ */
+export function sharedClaims(part: ProcessPart, clock: Clock, beyond: Claims | null): Claims['claim'] {
+  const claimed = new RecentMap<number>(MAX_CLAIMED);
+  const ask = part.question('claim', async ({ name, forMs }: Pick<Fact, 'name' | 'forMs'>) => {
+    const nowMs = clock.monotonicMs();
+    if ((claimed.get(name) ?? 0) > nowMs) return false;
+    claimed.set(name, nowMs + forMs);
+    return beyond === null || beyond.claim(name, forMs);
   });
+  return (name, forMs) => ask({ name, forMs });
 }
 
 /** Shares revocations, so that a token refused by any gateway is refused by all of them. */
-export function shareRevocations(facts: Facts, revocations: Revocations): void {
+export function shareRevocations(part: ProcessPart, revocations: Revocations): void {
+  const topic = part.serviceTopic('revocation');
   revocations.shareBy({
-    announce: revocation => facts.post(factOfRevocation(revocation)),
-    withdraw: revocation => facts.withdraw(nameOfRevocation(revocation), revocation.value),
+    announce: revocation => topic.post(factOfRevocation(revocation)),
+    withdraw: revocation => topic.withdraw(nameOfRevocation(revocation), revocation.value),
   });
-  facts.join(REVOCATION, {
+  topic.join({
     learn({ name, value, forMs }) {
       const [kindName, issuer = '', whom = ''] = name.split(':');
       const kind = REVOCATION_KINDS.find(each => each === kindName);
@@ -120,14 +114,14 @@ export function shareRevocations(facts: Facts, revocations: Revocations): void {
  * Makes the fact of a restriction. Of two facts about one restriction, the one that began after more lifts wins, then the one
  * that lasts longer. Gateways of older versions read the name up to the digest.
  */
-function factOf(restriction: limits.AnonymousRestriction, topic = RESTRICTION): Fact {
+function factOf(restriction: limits.AnonymousRestriction): Fact {
   const { kind, reason, digest, forMs, lifts, sinceEpochMs, network, owner, whom } = restriction;
-  const name = [topic, kind, reason, digest, sinceEpochMs ?? '', network, owner].join(':');
+  const name = [kind, reason, digest, sinceEpochMs ?? '', network, owner].join(':');
   return { name, value: lifts, forMs, whom };
 }
 
 function factOfLift({ digest, count, forMs }: limits.Lift): Fact {
-  return { name: `${LIFT}:${digest}`, value: count, forMs };
+  return { name: digest, value: count, forMs };
 }
 
 function factOfRevocation(revocation: AnonymousRevocation): Fact {
@@ -135,5 +129,5 @@ function factOfRevocation(revocation: AnonymousRevocation): Fact {
 }
 
 function nameOfRevocation({ kind, issuer, whom }: Omit<AnonymousRevocation, 'value' | 'forMs'>): string {
-  return `${REVOCATION}:${kind}:${issuer}:${whom}`;
+  return `${kind}:${issuer}:${whom}`;
 }

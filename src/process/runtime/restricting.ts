@@ -12,8 +12,8 @@ interface RestrictingDependencies {
   readonly restrictions: limits.Restrictions;
   /** Adds up offences across all gateways; `null` if this process counts alone. */
   readonly tally: limits.OffenceTally | null;
-  /** Where offences are counted. Default: memory of this thread alone. */
-  readonly memory?: TableMemory | undefined;
+  /** Where offences are counted. */
+  readonly memory: TableMemory;
   /** Maximum keys counted for each offence. */
   readonly maxKeys: number;
 }

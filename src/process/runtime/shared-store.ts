@@ -1,6 +1,6 @@
-import type { StoreModel } from '../../config/index.ts';
+import { fixedPartOfStore, type StoreModel } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
-import { randomName } from '../../core/index.ts';
+import { isSame, randomName } from '../../core/index.ts';
 import type { LocalStore, OffenceFeed, OffencesExceeded } from '../../limits/index.ts';
 import {
   Board,
@@ -11,12 +11,9 @@ import {
   RedisStore,
   Replicas,
 } from '../../limits/redis/index.ts';
-import type { Replication, ThreadPart } from './replication.ts';
 
 /** How long startup waits for Redis before the policy decides. */
 const START_MS = 5_000;
-/** The topic for a worker's message that it has lost Redis. */
-const LOST = 'redis_lost';
 /** How often leases are checked for renewal. */
 const RENEW_MS = 1_000;
 
@@ -27,19 +24,17 @@ export interface SharedStoreDependencies {
   /** Counts while Redis does not. */
   readonly local: LocalStore;
   readonly keysPerCaller: number;
-  /** This thread's role; `null` if it is alone in its process. */
-  readonly thread: Pick<ThreadPart, 'isMain' | 'replicaId'> | null;
+  readonly part: core.ProcessPart;
 }
 
 /**
  * The Redis that all gateways share: the connection, its health, the limits counted there, and the facts exchanged by gateways.
  */
-export class SharedStore implements Replication {
+export class SharedStore {
   readonly health: Health;
   readonly limits: RedisStore;
   /** Decides while Redis does not. */
   readonly policy: core.FailurePolicy;
-  readonly facts: core.Facts;
   readonly claims: core.Claims;
   readonly #connection: RedisConnection;
   readonly #board: Board;
@@ -47,28 +42,30 @@ export class SharedStore implements Replication {
   readonly #isVoice: boolean;
   readonly #replicas: Replicas;
   readonly #isStrict: boolean;
+  readonly #fixedPart: unknown;
   readonly #clock: core.TimerClock;
   readonly #listener: core.StoreListener;
-  #lostHere: () => void = () => {};
   #waited = false;
   #timer: core.Timer | null = null;
   #renewer: core.Timer | null = null;
 
   constructor(model: Extract<StoreModel, { kind: 'redis' }>, dependencies: SharedStoreDependencies) {
-    const { clock, randomBytes, local, keysPerCaller, thread } = dependencies;
-    const listener =
-      thread?.isMain === false
-        ? ofWorker(dependencies.listener, () => this.#lostHere())
-        : dependencies.listener;
+    const { clock, randomBytes, local, keysPerCaller, part } = dependencies;
+    // A worker sends too few commands to detect that many fail: it notifies the main thread.
+    const lost = part.topic<null>('redis lost');
+    const listener = part.isMain
+      ? dependencies.listener
+      : ofWorker(dependencies.listener, () => lost.post(null));
     const { options, policy, replicas: hint } = model;
+    this.#fixedPart = fixedPartOfStore(model);
     this.#isStrict = policy === 'closed';
-    this.#isVoice = thread?.isMain ?? true;
+    this.#isVoice = part.isMain;
     this.#clock = clock;
     this.#listener = listener;
     const connection = new RedisConnection(options, { clock });
     const replicas = new Replicas(connection, {
       clock,
-      id: thread?.replicaId ?? randomName(randomBytes),
+      id: part.id,
       hint,
     });
     const health = new Health({ connection, replicas, policy, clock, listener });
@@ -87,9 +84,12 @@ export class SharedStore implements Replication {
         if (this.#waited && !this.#isStrict) listener.caughtUp();
       },
     });
-    this.facts = this.#board;
     this.claims = new RedisClaims({ connection, health });
-    if (this.#isVoice) health.onFound(() => this.#board.look());
+    if (this.#isVoice) {
+      part.carry(this.#board);
+      health.onFound(() => this.#board.look());
+      lost.join({ learn: () => health.lostElsewhere(), everything: () => [] });
+    }
     this.limits = new RedisStore({
       connection,
       health,
@@ -118,6 +118,18 @@ export class SharedStore implements Replication {
     return this.#isVoice && this.#waited && !this.#isStrict && !this.#board.isLoaded;
   }
 
+  /** Credentials and certificates may change while the gateway runs; all else of `store` after a restart. */
+  useSecrets(model: StoreModel): void {
+    const isUnchanged = model.kind === 'redis' && isSame(fixedPartOfStore(model), this.#fixedPart);
+    if (isUnchanged) this.#connection.useSecrets(model.options);
+  }
+
+  /** Facts and withdrawals not yet sent to the other gateways. */
+  get untold(): number {
+    return this.#board.outgoing;
+  }
+
+  /** Makes the feed that adds up the offences of this thread with those of the others, and of other gateways. */
   feed(exceeded: OffencesExceeded): OffenceFeed {
     return new RedisOffenceFeed({
       connection: this.#connection,
@@ -125,17 +137,6 @@ export class SharedStore implements Replication {
       clock: this.#clock,
       exceeded,
     });
-  }
-
-  /**
-   * Notifies the main thread when a worker has lost Redis: it sends too few commands to detect that many fail.
-   *
-   * @param facts the facts of the process
-   */
-  shareHealth(facts: core.Facts): void {
-    if (this.#isVoice)
-      facts.join(LOST, { isOfProcess: true, learn: () => this.health.lostElsewhere(), everything: () => [] });
-    else this.#lostHere = () => facts.post({ name: `${LOST}:`, value: 0, forMs: 1 });
   }
 
   start(): void {
@@ -171,6 +172,8 @@ function ofWorker(listener: core.StoreListener, lost: () => void): core.StoreLis
     behind() {},
     caughtUp() {},
     subscribed() {},
+    rightsMissing() {},
+    taskFailed: (task, cause) => listener.taskFailed(task, cause),
     beat() {},
   };
 }

@@ -1,15 +1,14 @@
 import type { Server } from 'node:net';
 import type { HostPort, ListenModel, LoadedConfig, Snapshot } from '../../config/index.ts';
-import type { Network, System } from '../../core/index.ts';
+import type { MainPart, Network, System } from '../../core/index.ts';
 import { errorText, finishedWithin, type SharedMemory } from '../../core/index.ts';
 import type { BoundAddresses } from '../../edge/server/index.ts';
 import type { SharedPermits } from '../../limits/index.ts';
 import type { Logger } from '../../observe/index.ts';
 import { WorkerReports, type Workers } from '../app/index.ts';
-import type { FactsHub } from './facts-hub.ts';
 import type { HostedPlane, PlaneHost } from './hosts.ts';
 import type { PlaneConfig } from './messages.ts';
-import type { StateBoard } from './state-board.ts';
+import { connectWorker } from './worker-part.ts';
 
 /**
  * How much longer than its drain a worker may take to end, milliseconds: it closes connections to upstreams and sends its last
@@ -31,12 +30,11 @@ export interface ControlOptions {
   readonly path: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly host: PlaneHost;
-  readonly facts: FactsHub;
+  /** What the main thread shares with the workers. */
+  readonly part: MainPart;
   /** The memory in which all threads count. Its tables are made before the workers listen. */
   readonly memory: SharedMemory;
   readonly permits: SharedPermits;
-  /** The states that the main thread publishes to the workers. */
-  readonly board: StateBoard;
   readonly system: System;
   readonly log: Logger;
 }
@@ -45,6 +43,8 @@ export interface ControlOptions {
 interface Plane {
   readonly worker: number;
   readonly hosted: HostedPlane;
+  /** Ends what it shares with the others. */
+  readonly disconnect: () => void;
   /** Whether it takes part in reloads: not before it has caught up with them. */
   serves: boolean;
 }
@@ -191,18 +191,15 @@ export class ControlPlane implements Workers {
   }
 
   #start(worker: number): Plane {
-    const { host, log, facts, board, memory, permits } = this.#options;
-    const { replicaId } = facts;
+    const { host, log, part, memory, permits } = this.#options;
     const hosted = host.start({
       worker,
-      replicaId,
+      id: part.id,
       config: this.#first,
       memory: memory.handover,
       permitKeys: permits.capacity,
     });
-    facts.connect(hosted.link);
-    board.connect(hosted.link);
-    const plane: Plane = { worker, hosted, serves: false };
+    const plane: Plane = { worker, hosted, disconnect: connectWorker(part, hosted.link), serves: false };
     this.#planes.set(worker, plane);
     hosted.link.on('lines', ({ text, count, dropped }) => {
       if (dropped > 0) log.destination.missed?.(dropped);
@@ -236,12 +233,11 @@ export class ControlPlane implements Workers {
 
   #ended(plane: Plane, cause: string): void {
     const { worker } = plane;
-    const { log, facts, board, memory, permits } = this.#options;
+    const { log, memory, permits } = this.#options;
     // The others may be waiting for what it had locked.
     memory.recover(worker);
     const freed = permits.giveBackAll(worker);
-    facts.disconnect(plane.hosted.link);
-    board.disconnect(plane.hosted.link);
+    plane.disconnect();
     this.reports.ended(worker);
     this.#planes.delete(worker);
     if (this.#over || this.#addresses === null) return;

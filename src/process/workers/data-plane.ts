@@ -3,11 +3,11 @@ import { type LockWait, SharedMemory, type System } from '../../core/index.ts';
 import { SharedPermits } from '../../limits/index.ts';
 import type { Logger } from '../../observe/index.ts';
 import { openPlane, type PlaneApp, REPORT_MS } from '../app/index.ts';
-import { LinkedFacts, lateLog } from './facts-hub.ts';
+import { lateLog } from './late-log.ts';
 import type { Link } from './link.ts';
 import type { PlaneConfig, PlaneSeed } from './messages.ts';
-import { SharedRetryCounts } from './shared-retry-counts.ts';
-import { LearntBoard } from './state-board.ts';
+import { SharedRates } from './shared-rates.ts';
+import { WorkerPart } from './worker-part.ts';
 
 /** What a data plane needs in addition to its seed. */
 export interface PlaneOptions {
@@ -24,20 +24,15 @@ export interface PlaneOptions {
 
 /** Serves clients as one of several workers, controlled by the main thread. */
 export function runDataPlane(
-  { worker, config, replicaId, memory: handover, permitKeys }: PlaneSeed,
+  { worker, config, id, memory: handover, permitKeys }: PlaneSeed,
   { link, system, log, wait, beforeServing, sendLog }: PlaneOptions,
 ): void {
   const memory = new SharedMemory(handover, worker, wait);
-  const board = new LearntBoard(link);
-  const shared = {
-    memory,
-    newPermits: new SharedPermits(memory, permitKeys).named,
-    newRetryCounts: new SharedRetryCounts(memory).named,
-    thread: new LinkedFacts(replicaId, link, { clock: system.clock, late: lateLog(log, system.clock) }),
-    issuers: board.issuers,
-    checks: board.topic('checks'),
-    lookups: board.lookups,
-  };
+  const { clock } = system;
+  const part = new WorkerPart(link, {
+    ...{ id, memory, permits: new SharedPermits(memory, permitKeys).named },
+    ...{ rates: new SharedRates(memory).named, clock, late: lateLog(log, clock) },
+  });
   const compileOwn = async (config: PlaneConfig) =>
     ownPart(await compile(config, system), memory.threads - 1);
   const prepared = new Map<number, Snapshot>();
@@ -51,14 +46,14 @@ export function runDataPlane(
   link.answer('open', async () => {
     const snapshot = await compileOwn(config);
     log.level = snapshot.log.level;
-    app = await openPlane(snapshot, { worker, system, log, shared, beforeServing });
+    app = await openPlane(snapshot, { part, system, log, state: null, beforeServing });
     return null;
   });
   link.answer('report', wanted => {
     sendLog();
     return running().report(wanted);
   });
-  const reporting = system.clock.every(
+  const reporting = clock.every(
     REPORT_MS,
     () => void app?.report('counts').then(report => link.post('report', report)),
   );
@@ -77,7 +72,7 @@ export function runDataPlane(
   link.on('discard', generation => void prepared.delete(generation));
   link.answer('drain', async () => {
     const drained = await running().drain();
-    system.clock.cancel(reporting);
+    clock.cancel(reporting);
     sendLog();
     return drained;
   });

@@ -1,9 +1,7 @@
 import type { ConfigBytes } from '../../config/index.ts';
-import type { Fact, Machine, MemoryHandover } from '../../core/index.ts';
+import type { Machine, MemoryHandover } from '../../core/index.ts';
 import type { BoundAddresses } from '../../edge/server/index.ts';
-import type { CheckState, EndpointOptions, LookupAnswer } from '../../upstream/index.ts';
 import type { ReportExtent, WorkerReport } from '../app/index.ts';
-import type { IssuerState } from '../runtime/index.ts';
 
 /** A configuration for a worker. */
 export interface PlaneConfig {
@@ -21,8 +19,8 @@ export interface PlaneConfig {
 export interface PlaneSeed {
   /** Its number, from 1. The main thread is 0. */
   readonly worker: number;
-  /** Identifies the process in Redis. */
-  readonly replicaId: string;
+  /** Identifies the process: `ProcessPart.id`. */
+  readonly id: string;
   readonly config: PlaneConfig;
   readonly memory: MemoryHandover;
   /** Maximum keys with permits in its tables. */
@@ -35,35 +33,20 @@ export interface Messages {
   commit: number;
   /** To a worker: a prepared configuration will not be used. */
   discard: number;
-  /** To a worker: a state that the main thread determines for all. */
-  state: ToldState;
-  /** To a worker: the name with this key has been looked up. */
-  lookedUp: string;
   /** To the main thread: complete log lines. */
   lines: LogLines;
   /** To the main thread: what a worker has counted, and its state. */
   report: WorkerReport;
   /** To a worker: the main thread has taken this many bytes of its lines. */
   linesTaken: number;
-  /** Both ways: what one of the threads, or another process, has learnt. */
-  facts: readonly Fact[];
-  /** To the main thread: send me all facts of this topic. */
-  factsWanted: string;
+  /** To the main thread: tell me all that is known about this topic. */
+  wanted: string;
+  /** To the main thread: what a worker posts under a topic. */
+  posted: { readonly topic: string; readonly item: unknown };
+  /** To a worker: what others have posted under a topic. */
+  told: { readonly topic: string; readonly items: readonly unknown[] };
   /** To the main thread: this fact has been superseded. */
-  withdrawal: Pick<Fact, 'name' | 'value'>;
-}
-
-/** What the main thread determines for all threads, by topic: a state for each key. */
-export interface StateTopics {
-  readonly issuers: IssuerState;
-  readonly checks: CheckState;
-}
-
-export interface ToldState {
-  readonly topic: keyof StateTopics;
-  readonly key: string;
-  /** `null` if it is no longer valid. */
-  readonly state: StateTopics[keyof StateTopics] | null;
+  withdrawn: { readonly topic: string; readonly name: string; readonly value: number };
 }
 
 /** Lines of the log. */
@@ -89,11 +72,7 @@ export interface Questions {
   /** Stops serving, as configured. Answers whether all requests were finished. */
   drain: { readonly asked: null; readonly answer: boolean };
   /** To a worker: answered once it knows everything sent to it before. To the main thread: once all other workers do. */
-  factsKnown: { readonly asked: null; readonly answer: null };
-  /** To the main thread: whether nobody has claimed this name within that time. */
-  claim: { readonly asked: Pick<Fact, 'name' | 'forMs'>; readonly answer: boolean };
-  /** To the main thread: look up this name, unless that was done recently. */
-  lookUp: { readonly asked: EndpointOptions; readonly answer: LookupAnswer };
-  /** To the main thread: fetch the keys of this provider, unless they are cooling down. Answers whether there is a new set. */
-  refreshKeys: { readonly asked: string; readonly answer: boolean };
+  known: { readonly asked: null; readonly answer: null };
+  /** To the main thread: what `ProcessPart.question` asks. */
+  question: { readonly asked: { readonly name: string; readonly asked: unknown }; readonly answer: unknown };
 }

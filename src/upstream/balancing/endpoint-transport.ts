@@ -12,7 +12,7 @@ import type * as transport from '../transport.ts';
 import { type Balance, Balancer } from './balancer.ts';
 import { Endpoint, type EndpointOwner, endpointName } from './endpoint.ts';
 import { type CallShare, EndpointCall } from './endpoint-call.ts';
-import { type NewRetryCounts, ownRetryCounts, RetryBudget } from './retry-budget.ts';
+import { RetryBudget } from './retry-budget.ts';
 
 /** The current state of the endpoints of an upstream. */
 export interface EndpointsState {
@@ -48,11 +48,10 @@ interface EndpointTransportDependencies {
   /** Opens the address source of one configured URL. */
   readonly openSource: (configured: transport.EndpointOptions) => EndpointSource;
   readonly openPool: (endpoint: SourcedEndpoint) => transport.EndpointPool;
-  /** Creates counters of requests and retries. Default: those of this thread. */
-  readonly newRetryCounts?: NewRetryCounts | undefined;
   readonly listener: core.UpstreamListener;
-  /** How threads share the results of checks, which one of them makes. Default: there is only one thread. */
-  readonly checks?: core.SharedStates<CheckState> | undefined;
+  readonly part: Pick<core.ProcessPart, 'isMain' | 'memory' | 'rates'>;
+  /** The results of checks, which the main thread makes for all. */
+  readonly checks: core.States<CheckState>;
 }
 
 interface EndpointTransportOptions {
@@ -98,7 +97,7 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
     this.#parts = parts;
     this.#balancer = new Balancer(parts.random);
     this.#checks = openChecks(name, parts);
-    this.#budget = new RetryBudget((parts.newRetryCounts ?? ownRetryCounts)(name));
+    this.#budget = new RetryBudget(name, parts.part);
   }
 
   /** The endpoints that requests may go to. */
@@ -324,10 +323,9 @@ const NONE: readonly Endpoint[] = [];
 
 function openChecks(
   upstream: string,
-  { clock, random, checks }: Pick<EndpointTransportDependencies, 'clock' | 'random' | 'checks'>,
+  { clock, random, part, checks }: EndpointTransportDependencies,
 ): Checks {
-  if (checks === undefined) return new HealthChecks({ clock, random });
-  if (checks.role === 'learns') return new LearntChecks(upstream, checks, clock);
+  if (!part.isMain) return new LearntChecks(upstream, checks, clock);
   return new HealthChecks({ clock, random, tell: (key, state) => checks.tell(`${upstream} ${key}`, state) });
 }
 

@@ -1,9 +1,9 @@
 import type { OutReason, Random } from '../../core/index.ts';
+import { RecentCount } from '../../core/index.ts';
 import type { EndpointAddress, EndpointPool } from '../transport.ts';
 import type { Candidate } from './balancer.ts';
 import { textHash } from './caller-rank.ts';
 import { EndpointHealth } from './endpoint-health.ts';
-import { RecentCount } from './recent-count.ts';
 
 /** How many quarters of a second a failure counts as in flight: at least one full second. */
 const FAILURE_SLOTS = 5;

@@ -1,4 +1,3 @@
 export type { Balance } from './balancer.ts';
 export { type Endpoint, endpointName } from './endpoint.ts';
 export { type EndpointsState, EndpointTransport, type Spreading } from './endpoint-transport.ts';
-export { type NewRetryCounts, RETRY_SLOTS, type RetryCounts } from './retry-budget.ts';

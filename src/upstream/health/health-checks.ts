@@ -1,5 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
-import type { Random, Timer, TimerClock } from '../../core/index.ts';
+import { type Kept, type Random, reuse, type Timer, type TimerClock } from '../../core/index.ts';
 import type { EndpointAddress, Transport, TransportCall } from '../transport.ts';
 import { type CheckResult, type CheckTarget, checkRequest, checkSink } from './check-request.ts';
 
@@ -53,10 +52,8 @@ export interface Checks {
 interface HealthChecksDependencies {
   readonly clock: TimerClock;
   readonly random: Random;
-  /**
-   * Publishes the known state of an endpoint to other threads, by its key; `null` for none. Default: there are no other threads.
-   */
-  readonly tell?: (key: string, state: CheckState | null) => void;
+  /** Publishes the known state of an endpoint to other threads, by its key; `null` for none. */
+  readonly tell: (key: string, state: CheckState | null) => void;
 }
 
 /** Jitter: up to this fraction of the time between two checks is subtracted at random, so that they do not all happen at once. */
@@ -66,9 +63,8 @@ const JITTER = 0.1;
 export class HealthChecks implements Checks {
   readonly isLearning = false;
   readonly #dependencies: HealthChecksDependencies;
-  #options: HealthOptions | null = null;
   #unreached: Unreached = () => {};
-  readonly #checks = new Map<CheckedEndpoint, EndpointCheck>();
+  #checks: ReadonlyMap<CheckedEndpoint, Kept<HealthOptions, EndpointCheck>> = new Map();
 
   constructor(dependencies: HealthChecksDependencies) {
     this.#dependencies = dependencies;
@@ -80,27 +76,27 @@ export class HealthChecks implements Checks {
     unreached: Unreached,
   ): void {
     this.#unreached = unreached;
-    const staying = new Set(endpoints.values());
-    const kept = isDeepStrictEqual(options, this.#options) ? staying : new Set();
-    for (const [endpoint, check] of this.#checks) {
-      if (kept.has(endpoint)) continue;
-      this.#checks.delete(endpoint);
-      check.stop(staying.has(endpoint));
-    }
-    this.#options = options;
-    if (options === null) return;
-    for (const [key, endpoint] of endpoints) {
-      if (this.#checks.has(endpoint)) continue;
-      const check = new EndpointCheck(key, endpoint, options, this.#dependencies, address =>
-        this.#unreached(address),
+    const before = this.#checks;
+    const unreachedNow: Unreached = address => this.#unreached(address);
+    const check = (key: string, endpoint: CheckedEndpoint, how: HealthOptions) =>
+      reuse(
+        before.get(endpoint),
+        how,
+        () => new EndpointCheck(key, endpoint, how, this.#dependencies, unreachedNow),
       );
-      this.#checks.set(endpoint, check);
-      check.start();
-    }
+    this.#checks = new Map(
+      options === null
+        ? []
+        : Array.from(endpoints, ([key, endpoint]) => [endpoint, check(key, endpoint, options)] as const),
+    );
+    const staying = new Set(endpoints.values());
+    for (const [endpoint, old] of before)
+      if (this.#checks.get(endpoint) !== old) old.part.stop(staying.has(endpoint));
+    for (const [endpoint, next] of this.#checks) if (before.get(endpoint) !== next) next.part.start();
   }
 
   failureOf(endpoint: CheckedEndpoint): string | null {
-    return this.#checks.get(endpoint)?.failure ?? null;
+    return this.#checks.get(endpoint)?.part.failure ?? null;
   }
 
   stop(): void {
@@ -164,7 +160,7 @@ class EndpointCheck {
     clock.cancel(this.#limit);
     this.#limit = null;
     this.#call?.abort();
-    this.#dependencies.tell?.(this.#key, null);
+    this.#dependencies.tell(this.#key, null);
     if (stays && !this.#isHealthy) this.#endpoint.health.checked(true, clock.monotonicMs());
   }
 
@@ -186,7 +182,7 @@ class EndpointCheck {
       this.#endpoint.health.checked(this.#isHealthy, clock.monotonicMs());
     }
     const isHealthy = this.#isHealthy;
-    if (why !== before || isHealthy !== wasHealthy) this.#dependencies.tell?.(this.#key, { isHealthy, why });
+    if (why !== before || isHealthy !== wasHealthy) this.#dependencies.tell(this.#key, { isHealthy, why });
     if (!reached) this.#unreached(this.#endpoint.address);
   }
 }

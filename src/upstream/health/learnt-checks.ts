@@ -1,4 +1,4 @@
-import type { Clock, LearntStates } from '../../core/index.ts';
+import type { Clock, States } from '../../core/index.ts';
 import type { CheckedEndpoint, CheckState, Checks, HealthOptions } from './health-checks.ts';
 
 /** An endpoint that another thread checks. */
@@ -11,12 +11,12 @@ interface Learnt {
 /** The results of another thread's checks of an upstream's endpoints. */
 export class LearntChecks implements Checks {
   readonly #upstream: string;
-  readonly #states: LearntStates<CheckState>;
+  readonly #states: States<CheckState>;
   readonly #clock: Clock;
   readonly #learnt = new Map<CheckedEndpoint, Learnt>();
   #isTaking = false;
 
-  constructor(upstream: string, states: LearntStates<CheckState>, clock: Clock) {
+  constructor(upstream: string, states: States<CheckState>, clock: Clock) {
     this.#upstream = upstream;
     this.#states = states;
     this.#clock = clock;

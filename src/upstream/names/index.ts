@@ -1,9 +1,3 @@
 export { type LookupAnswer, serviceHost } from './lookup.ts';
+export { Lookups } from './lookups.ts';
 export { type LookupListener, NamedEndpoints } from './named-endpoints.ts';
-export {
-  Followers,
-  type Lookups,
-  lookupOf,
-  nameKey,
-  SharedLookups,
-} from './shared-lookups.ts';

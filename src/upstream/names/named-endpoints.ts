@@ -26,11 +26,8 @@ export interface LookupListener {
   failed(cause: string): void;
   /** Called when a lookup succeeded, for the first time since one failed. */
   works(): void;
-  /**
-   * Registers a callback for lookups by another thread. Returns a function that ends this, or nothing if there are no other
-   * threads.
-   */
-  follow?(news: () => void): (() => void) | undefined;
+  /** Registers a callback for lookups by any thread. Returns a function that ends this. */
+  follow(news: () => void): () => void;
 }
 
 /**
@@ -62,7 +59,7 @@ export class NamedEndpoints implements EndpointSource {
   /** When a failed connect last caused a lookup. */
   #refreshedAtMs = Number.NEGATIVE_INFINITY;
   #closed = false;
-  #unfollow: (() => void) | undefined;
+  #unfollow: () => void = () => {};
 
   /** @param name the name that certificates are verified for */
   constructor(
@@ -81,7 +78,7 @@ export class NamedEndpoints implements EndpointSource {
 
   start(changed: () => void): void {
     this.#changed = changed;
-    this.#unfollow = this.#listener.follow?.(() => {
+    this.#unfollow = this.#listener.follow(() => {
       this.#hasNews = true;
       void this.#lookUp();
     });
@@ -97,7 +94,7 @@ export class NamedEndpoints implements EndpointSource {
 
   close(): void {
     this.#closed = true;
-    this.#unfollow?.();
+    this.#unfollow();
     this.#clock.cancel(this.#timer);
   }
 

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CHART, INSTALLATIONS, VALUES_FILES } from '../../chart/chart.ts';
+import { CHART, INSTALLATIONS, Rendered, VALUES_FILES } from '../../chart/chart.ts';
 import { HELM_VERSIONS, helmCommand } from '../../chart/helm-fetched.ts';
+import { CUSTOM_KINDS } from '../../chart/strict-schemas.ts';
 import { waitFor } from '../../support/wait.ts';
 import { ApiServer, type Finished } from './api-server.ts';
 import { crdFiles } from './crds.ts';
@@ -93,6 +94,42 @@ describe('with the kinds of the Gateway API and of the Prometheus operator', () 
 
   it.each(VALUES_FILES)('knows every field of every object of %s', async file => {
     const { out } = await helm(HELM, 'default', 'template', 'weir', CHART, '-f', valuesFile(file));
+    expectQuiet(await server.apply(out, 'default', '--dry-run=server'));
+  });
+
+  // As Argo CD compares: of custom resources it knows no defaults, and of lists in them no parts. Ingress
+  // and NetworkPolicy are such lists as well.
+  const COMPLETE = [...CUSTOM_KINDS, 'Ingress', 'NetworkPolicy', 'PodDisruptionBudget'];
+  it.each(VALUES_FILES)(
+    'adds nothing to custom resources and lists of %s, and changes nothing of others',
+    async file => {
+      const { out } = await helm(HELM, 'default', 'template', 'weir', CHART, '-f', valuesFile(file));
+      const applied = await server.apply(out, 'default', '--dry-run=server', '--output=json');
+      expectQuiet(applied);
+      const live: readonly Listed[] = JSON.parse(applied.out).items;
+      for (const manifest of new Rendered(out).manifests) {
+        const same = live.find(
+          ({ kind, metadata }) => kind === manifest.kind && metadata.name === manifest.name,
+        );
+        if (COMPLETE.includes(String(manifest.kind))) expect(same?.spec).toEqual(manifest.at('spec'));
+        else expect(same).toMatchObject(Object(manifest.toJSON()));
+      }
+    },
+  );
+
+  it('takes a DaemonSet on the network of the nodes', async () => {
+    const values = {
+      kind: 'DaemonSet',
+      hostNetwork: true,
+      limitsPerReplica: true,
+      strategy: { rollingUpdate: { maxSurge: 0, maxUnavailable: 1 } },
+    };
+    const sets = Object.entries(values).flatMap(([key, value]) => [
+      '--set-json',
+      `${key}=${JSON.stringify(value)}`,
+    ]);
+    const args = ['template', 'weir', CHART, '-f', valuesFile('minimal-values.yaml'), ...sets];
+    const { out } = await helm(HELM, 'default', ...args);
     expectQuiet(await server.apply(out, 'default', '--dry-run=server'));
   });
 });

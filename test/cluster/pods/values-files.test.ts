@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { VALUES_FILES } from '../../chart/chart.ts';
 import { TestAuthority } from '../../support/certificates.ts';
-import { startRedis } from '../../support/redis.ts';
+import { type RedisServer, startRedis } from '../../support/redis.ts';
 import { tempFolder } from '../../support/temp.ts';
 import type { FilesManifest } from '../kubelet/manifests.ts';
 import { NODE_ADDRESS } from '../kubelet/network.ts';
@@ -11,6 +11,9 @@ import { Gateways } from './gateways.ts';
 
 /** They name a provider on the Internet, without whose keys no pod gets ready; and the pod runner has no envFrom. */
 const LEFT_OUT: readonly string[] = ['full-values.yaml', 'restricted-values.yaml'];
+
+/** They count in a Redis without a password. */
+const PLAIN_REDIS: readonly string[] = ['argocd-values.yaml', 'istio-values.yaml'];
 
 const REDIS_PASSWORD = 'of the Redis in this test';
 
@@ -34,6 +37,7 @@ it.each(VALUES_FILES.filter(file => !LEFT_OUT.includes(file)))(
     const gateways = await Gateways.open();
     onTestFinished(() => gateways.close());
     if (file === 'redis-values.yaml') await startTlsRedis(6_379);
+    if (PLAIN_REDIS.includes(file)) await (await startNodeRedis()).client.config('SET', 'port', '6379');
     gateways.cluster.addHost('redis.data.svc', NODE_ADDRESS);
     await gateways.cluster.apply(SECRETS[file]?.() ?? []);
     await gateways.install({}, file);
@@ -52,6 +56,13 @@ function certificateFor(name: string, host: string): FilesManifest {
   return secret(name, { 'tls.crt': certificate, 'tls.key': key, 'ca.crt': authority.certificate });
 }
 
+/** A Redis that pods reach at the address of the node. */
+async function startNodeRedis(): Promise<RedisServer> {
+  const redis = await startRedis('--bind', '127.0.0.1', NODE_ADDRESS, '--protected-mode', 'no');
+  onTestFinished(() => redis.close());
+  return redis;
+}
+
 /** A Redis that speaks TLS on this port and knows the user `weir`. */
 async function startTlsRedis(port: number): Promise<void> {
   const { certificate, key } = authority.forHosts('redis.data.svc');
@@ -59,8 +70,7 @@ async function startTlsRedis(port: number): Promise<void> {
   const [certificateFile, keyFile] = [join(folder, 'tls.crt'), join(folder, 'tls.key')];
   await writeFile(certificateFile, certificate);
   await writeFile(keyFile, key);
-  const redis = await startRedis('--bind', '127.0.0.1', NODE_ADDRESS, '--protected-mode', 'no');
-  onTestFinished(() => redis.close());
+  const redis = await startNodeRedis();
   await redis.client.call('acl', 'setuser', 'weir', 'on', `>${REDIS_PASSWORD}`, '~*', '&*', '+@all');
   for (const [name, value] of Object.entries({
     'tls-cert-file': certificateFile,

@@ -13,7 +13,7 @@ import {
   SharedPermits,
   WebhookNotFound,
 } from '../../../src/limits/index.ts';
-import { SharedRetryCounts } from '../../../src/process/workers/shared-retry-counts.ts';
+import { SharedRates } from '../../../src/process/workers/shared-rates.ts';
 import { RetryBudget } from '../../../src/upstream/balancing/retry-budget.ts';
 import { BUDGET_OPTIONS } from '../../support/identity-options.ts';
 import { Random } from '../../support/random.ts';
@@ -93,9 +93,9 @@ const TABLES: Readonly<Record<string, Open>> = {
     return () => checks.take();
   },
   'retry budgets'(memory, clock) {
-    const { named } = new SharedRetryCounts(memory);
+    const rates = new SharedRates(memory).named;
     return random => {
-      const budget = new RetryBudget(named(random.pick(KEYS)));
+      const budget = new RetryBudget(random.pick(KEYS), { rates, memory });
       budget.sent(clock.monotonicMs());
       budget.take(clock.monotonicMs());
     };

@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../../src/config/index.ts';
 import type * as core from '../../../src/core/index.ts';
-import { systemClock, thisMachine } from '../../../src/core/index.ts';
-import { Listeners } from '../../../src/edge/server/index.ts';
+import { alone, systemClock, thisMachine } from '../../../src/core/index.ts';
+import { Listeners, TicketKeys } from '../../../src/edge/server/index.ts';
 import { Gateway, UnlistedProxies } from '../../../src/gateway/index.ts';
 import { silent } from '../../../src/offline/limit-tests/test-identity.ts';
 import { Limiting, Overload } from '../../../src/process/runtime/index.ts';
@@ -32,8 +32,9 @@ async function listening() {
   let nowMs = 0;
   const clock = { ...systemClock, monotonicMs: () => nowMs, epochMs: () => nowMs };
   const overload = new Overload(250, clock, listener);
+  const part = alone(thisMachine);
   const limiting = new Limiting(snapshot.limits, {
-    ...{ clock: systemClock, randomBytes, limitKeys: 1_000, listener, storeListener: listener },
+    ...{ clock: systemClock, randomBytes, limitKeys: 1_000, listener, storeListener: listener, part },
   });
   const sent: string[] = [];
   const send = ({ target }: { target: string }) => {
@@ -41,10 +42,14 @@ async function listening() {
     return { abort: () => {} };
   };
   const gateway = new Gateway({
-    ...{ clock: systemClock, randomBytes, limiting, overload, nextRequestId: () => 'id', listener },
+    ...{ clock: systemClock, randomBytes, limiting, overload, nextRequestId: () => 'id', listener, part },
     unlistedProxies: new UnlistedProxies(systemClock, listener),
     generation: {
-      ...{ snapshot, identity: null, transports: new Map([['api', { transport: { send } }]]) as never },
+      ...{
+        snapshot,
+        identity: null,
+        transports: new Map([['api', { part: { transport: { send } } }]]) as never,
+      },
     },
   });
   const listeners = new Listeners({
@@ -56,6 +61,8 @@ async function listening() {
       random: () => 0,
       connectionListener: listener,
       buffered: ownBuffered(),
+      permits: part.permits,
+      ticketKeys: new TicketKeys(part.memory, randomBytes, time.monotonicMs()),
     },
   });
   onTestFinished(() => listeners.destroy());

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { LimitRequest } from '../../../src/config/index.ts';
-import { type Permits, ProcessPermits, systemClock } from '../../../src/core/index.ts';
+import { ownPermits, type Permits, ProcessPermits, systemClock } from '../../../src/core/index.ts';
 import { HeldRequests, type Hold } from '../../../src/gateway/held-requests.ts';
 import type { Decision, LimitSet, MemoryStore } from '../../../src/limits/index.ts';
 import { limit, limits, newStore } from '../limits/stores.ts';
@@ -216,7 +216,7 @@ test('one caller has at most 100 held, all together 1,000', async () => {
 });
 
 test('a conclusion that fails fails its request alone', async () => {
-  const held = new HeldRequests(clock, () => {});
+  const held = new HeldRequests(clock, () => {}, ownPermits);
   const store = newStore(clock as never);
   const holding = {
     limitRequest: claimOf(GLOBAL),

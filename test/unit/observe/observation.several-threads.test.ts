@@ -53,6 +53,7 @@ function thread(
     endpoints: () => [],
     limitCounts: () => ({ keys: 5, callerOverflows: 2, concurrent: [], partitions: [] }),
     sharing: () => ({ untold: 0, adopted: 0, unshared: 0 }),
+    stateFiles: () => [],
     certificates: () => [],
     revocations: () => ({ sessions: 0, subjects: 0 }),
   });

@@ -33,7 +33,7 @@ function newObservation(lines: string[]) {
     labels: LABELS,
     sharesStore: true,
     reloadRecord: throwing,
-    spans: throwing,
+    spans: Object.assign(throwing, { lost: [] }),
   });
   const { exchanges, connections, limits, store, overload, reloads, proxies, notices, admin } = observation;
   const identity = observation.identityOf(null);

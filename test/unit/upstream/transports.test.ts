@@ -69,6 +69,7 @@ const use = (...upstreams: (readonly [name: string, maxAgeMs: number, port?: num
     upstreams.map(([name, maxAgeMs, port = 80]) => ({
       ...{ name, options: { ...options, maxAgeMs }, balance: 'least_requests', health: null },
       endpoints: [{ host: 'api', port, weight: 1, lookup: 'system' }],
+      revision: `${maxAgeMs} ${port}`,
     })),
   );
   transports.use(planned);
@@ -79,7 +80,7 @@ describe('the transports', () => {
   it('of upstreams that did not change stay', () => {
     const before = use(['a', 1], ['b', 2]);
     const after = use(['b', 2], ['a', 1]);
-    expect(after.get('a')?.transport).toBe(before.get('a')?.transport);
+    expect(after.get('a')?.part.transport).toBe(before.get('a')?.part.transport);
     expect(lines).toHaveLength(2);
     expect(lines.map(({ closing }) => closing)).toEqual([false, false]);
   });
@@ -87,9 +88,9 @@ describe('the transports', () => {
   it('of upstreams with other addresses hand over to the next one', () => {
     const before = use(['a', 1, 8_001]);
     const after = use(['a', 1, 8_002]);
-    expect(after.get('a')?.transport).toBe(lines[1]);
+    expect(after.get('a')?.part.transport).toBe(lines[1]);
     expect(lines[1]?.endpoints.map(({ port }) => port)).toEqual([8_002]);
-    expect(lines[1]?.before).toBe(before.get('a')?.transport);
+    expect(lines[1]?.before).toBe(before.get('a')?.part.transport);
     expect(lines.map(({ closing }) => closing)).toEqual([false, false]);
   });
 

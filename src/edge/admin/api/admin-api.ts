@@ -6,6 +6,7 @@ import { type BucketSources, readBuckets, resetBuckets } from './buckets-api.ts'
 import { answerExplain, type ExplainSources, showConfig } from './explain-api.ts';
 import { ADMIN_PATHS, type OperationId, openApiDocument } from './openapi.ts';
 import { type ApiCall, type ApiReply, notFound, readBody, wrongApiMethod } from './operation.ts';
+import { listRefused, type RefusedSources } from './refused-api.ts';
 import {
   addRestriction,
   liftRestriction,
@@ -15,7 +16,12 @@ import {
 import { listUpstreams, type UpstreamSources } from './upstreams-api.ts';
 
 /** What the API shows and changes. */
-export interface ApiSources extends RestrictionSources, BucketSources, ExplainSources, UpstreamSources {
+export interface ApiSources
+  extends RestrictionSources,
+    BucketSources,
+    ExplainSources,
+    RefusedSources,
+    UpstreamSources {
   /** Resolves once all threads of the process know the changes made so far. */
   allKnow(): Promise<void>;
 }
@@ -40,6 +46,7 @@ const OPERATIONS: Readonly<Record<OperationId, Run>> = {
   listRestrictions,
   addRestriction,
   liftRestriction,
+  listRefused: (_call, sources) => listRefused(sources),
   listUpstreams: (_call, sources) => listUpstreams(sources),
 };
 

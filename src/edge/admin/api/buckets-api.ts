@@ -144,7 +144,7 @@ function classOf(
   return named ?? listedClass(client.key, identity) ?? client.kind;
 }
 
-function limitsOf({ client, bucket, className, group }: Question, sources: BucketSources): CountedLimit[] {
+function limitsOf({ client, bucket, className, group }: Question, sources: BucketSources): AskedLimit[] {
   if (client === null)
     return bucket === null ? [] : sharedLimits(bucket, group === null ? 'resource' : 'group');
   const all = limitsOfClient(sources.limits(), client, className);
@@ -155,7 +155,7 @@ function limitsOf({ client, bucket, className, group }: Question, sources: Bucke
 function atOnceOf(
   { client, bucket: asked, className }: Question,
   sources: BucketSources,
-): (CountedLimit & { bucket: BucketModel })[] {
+): (AskedLimit & { bucket: BucketModel })[] {
   if (client === null) return [];
   const buckets = asked === null ? sources.limits().buckets : [asked];
   return buckets.flatMap(bucket => {
@@ -172,9 +172,9 @@ function nameOf(client: ApiClient | null, sources: BucketSources) {
   };
 }
 
-function shapeOf(counted: CountedLimit | undefined, allowance: Allowance): AllowanceShape[] {
-  if (counted === undefined) return [];
-  const { bucket, limit, isInShadow } = counted;
+function shapeOf(asked: AskedLimit | undefined, allowance: Allowance): AllowanceShape[] {
+  if (asked === undefined) return [];
+  const { bucket, limit, isInShadow } = asked;
   const { units, remaining, resetAtMs, waitMs } = allowance;
   return [
     {
@@ -192,7 +192,7 @@ function shapeOf(counted: CountedLimit | undefined, allowance: Allowance): Allow
   ];
 }
 
-function namesOf(limits: readonly CountedLimit[]): string[] {
+function namesOf(limits: readonly AskedLimit[]): string[] {
   return [...new Set(limits.flatMap(({ bucket }) => bucket?.name ?? []))];
 }
 
@@ -207,7 +207,7 @@ function nothingCounts(): GatewayError {
 }
 
 /** A limit, and how it applies to a client. */
-interface CountedLimit {
+interface AskedLimit {
   /** The bucket of the limit; `null` for the global limit. */
   readonly bucket: BucketModel | null;
   readonly limit: Limit;
@@ -219,15 +219,15 @@ function limitsOfClient(
   { global, buckets }: LimitsModel,
   { key }: ApiClient,
   className: ClassName,
-): CountedLimit[] {
+): AskedLimit[] {
   return [
-    ...countedLimitsOf(null, global.of(className)),
-    ...buckets.flatMap(bucket => countedLimitsOf(bucket, limitsFor(bucket, key).exemptSets.of(className))),
+    ...limitsInSet(null, global.of(className)),
+    ...buckets.flatMap(bucket => limitsInSet(bucket, limitsFor(bucket, key).exemptSets.of(className))),
   ];
 }
 
 /** The limits that all clients share for each value of the bucket's main parameter, or those that groups share. */
-function sharedLimits(bucket: BucketModel, role: 'group' | 'resource'): CountedLimit[] {
+function sharedLimits(bucket: BucketModel, role: 'group' | 'resource'): AskedLimit[] {
   const { user } = bucket.exemptSets;
   const view = (limit: Limit | null | undefined, isInShadow: boolean) =>
     limit === null || limit === undefined ? [] : [{ bucket, limit, isInShadow }];
@@ -239,7 +239,7 @@ function partOf({ value, group }: Question): string {
   return group === null ? (value ?? '') : groupCounterKey(group, value ?? '');
 }
 
-function countedLimitsOf(bucket: BucketModel | null, set: LimitSet): CountedLimit[] {
+function limitsInSet(bucket: BucketModel | null, set: LimitSet): AskedLimit[] {
   const view = (limits: LimitsByRole, isInShadow: boolean) =>
     [limits.global, limits.caller, limits.resource]
       .filter(limit => limit !== null)

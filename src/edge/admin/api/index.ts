@@ -1,2 +1,3 @@
 export { AdminApi, type ApiSources, sendError } from './admin-api.ts';
+export { networksOf, type RefusedNetwork } from './refused-api.ts';
 export { asEndpointStatus, type EndpointStatus } from './upstreams-api.ts';

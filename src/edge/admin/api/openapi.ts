@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type OwnRoute, type SignInEndpoint, type Snapshot, signInProvider } from '../../../config/index.ts';
 import { readVersion } from '../../../core/index.ts';
 import { configSchema } from './explain-api.ts';
+import { refusedSchema } from './refused-api.ts';
 import * as shapes from './shapes.ts';
 import { upstreamsStatusSchema } from './upstreams-api.ts';
 
@@ -39,6 +40,7 @@ export type OperationId =
   | 'resetBuckets'
   | 'showConfig'
   | 'explainRequest'
+  | 'listRefused'
   | 'listRestrictions'
   | 'addRestriction'
   | 'liftRestriction'
@@ -79,6 +81,13 @@ export const ADMIN_PATHS: Readonly<
       summary: 'Shows what the gateway would do with a request, and why. Sends nothing.',
       parameters: parametersOf(shapes.explainSchema),
       responses: { 200: json('The explanation.', 'Explanation'), ...errors(400, 401, 403, 429) },
+    },
+  },
+  '/api/refused': {
+    get: {
+      operationId: 'listRefused',
+      summary: 'Lists the networks of which several addresses were refused within the last hour.',
+      responses: { 200: json('The networks.', 'Refused'), ...errors(401, 403, 429) },
     },
   },
   '/api/restrictions': {
@@ -143,6 +152,7 @@ function schemas(): object {
   registry.add(shapes.bucketsResetSchema, { id: 'BucketsReset' });
   registry.add(configSchema, { id: 'Config' });
   registry.add(shapes.explanationSchema, { id: 'Explanation' });
+  registry.add(refusedSchema, { id: 'Refused' });
   registry.add(shapes.restrictionSchema, { id: 'Restriction' });
   registry.add(shapes.restrictionsSchema, { id: 'Restrictions' });
   registry.add(shapes.newRestrictionSchema, { id: 'NewRestriction' });

@@ -1,5 +1,5 @@
 import { GatewayError, parseDurationMs } from '../../../core/index.ts';
-import { digestOfWhom, type ListedRestriction, type Restrictions } from '../../../limits/index.ts';
+import { digestOfWhom, type Restriction, type Restrictions } from '../../../limits/index.ts';
 import { type ApiClient, type ClientSources, clientIn, clientOf } from './client.ts';
 import type { ApiCall, ApiReply } from './operation.ts';
 import { badApiRequest, conflict, notFound, queryObject, readBy } from './operation.ts';
@@ -63,7 +63,7 @@ export function liftRestriction({ id }: ApiCall, sources: RestrictionSources): A
 }
 
 function shapeOf(
-  { kind, digest, reason, sinceEpochMs, untilEpochMs, key }: ListedRestriction,
+  { kind, digest, reason, sinceEpochMs, untilEpochMs, key }: Restriction,
   { pseudonymOf }: RestrictionSources,
 ): RestrictionShape {
   const isCaller = kind === 'principal';

@@ -13,6 +13,7 @@ import type {
 import { ErrorCode, Http2Fault, Liveness, ServerSession } from '../../../wire/http2/index.ts';
 import { type Holder, type Holding, KEEPING_BYTES, STREAM_BYTES } from '../buffered.ts';
 import type { Accepted, ClientConnection, ConnectedClient, ListenerState } from '../client-connection.ts';
+import type { Tunnels } from '../tunnels.ts';
 import { type DownstreamConnection, Http2Downstream } from './http2-downstream.ts';
 import { HeadReader } from './http2-request-head.ts';
 
@@ -127,8 +128,8 @@ export class Http2Connection implements ClientConnection, DownstreamConnection, 
     return this.#state.clock;
   }
 
-  get draining(): boolean {
-    return this.#state.draining;
+  get tunnels(): Tunnels {
+    return this.#state.tunnels;
   }
 
   get date(): string {
@@ -178,7 +179,6 @@ export class Http2Connection implements ClientConnection, DownstreamConnection, 
   }
 
   drain(): void {
-    for (const stream of this.#streams) stream.drain();
     this.retire();
   }
 

@@ -8,6 +8,7 @@ import { JOINED_BYTES, type RequestHandler, type ServerStream } from '../../../w
 import { BodyPace, type PacedBody } from '../body-pace.ts';
 import type { ConnectedClient, ListenerState } from '../client-connection.ts';
 import type { ReadTerms } from '../read-pace.ts';
+import type { Tunnels } from '../tunnels.ts';
 import type { Http2RequestHead } from './http2-request-head.ts';
 import { StreamBody, type StreamBodyOwner } from './stream-body.ts';
 import { type ReadStream, StreamReadPace } from './stream-read-pace.ts';
@@ -32,7 +33,7 @@ export interface DownstreamConnection {
   readonly date: string;
   readonly clock: core.TimerClock;
   /** True while the gateway drains. */
-  readonly draining: boolean;
+  readonly tunnels: Tunnels;
   /** Updates the count of what is held for the client, after some of it could not be sent. */
   count(): void;
   /** Called when a stream ended because its client read too slowly. */
@@ -179,13 +180,16 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
   switchProtocols(fields: core.Fields, successor: Successor): boolean {
     this.#begin(200, fields, false);
     if (this.#response !== 'begun') return false;
-    const { clock, draining } = this.#connection;
+    const { clock, tunnels } = this.#connection;
     this.#tunnel = new StreamTunnel(this.stream, successor, clock, {
       left: () => this.#connection.count(),
-      over: () => this.#close(true),
+      over: () => {
+        tunnels.delete(successor);
+        this.#close(true);
+      },
     });
     successor.start(this.#tunnel);
-    if (draining) successor.drain();
+    tunnels.add(successor);
     return true;
   }
 
@@ -260,11 +264,6 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
       this.#connection.readTooSlowly();
     } else if (late === 'enough') this.stream.dropRest();
     else if (late !== null) this.exchange.fault(late);
-  }
-
-  /** Called when the gateway shuts down: a WebSocket would not end by itself. */
-  drain(): void {
-    this.#tunnel?.drain();
   }
 
   /** Called last, when the complete response was written, or never will be. A WebSocket has replaced its exchange. */

@@ -112,8 +112,4 @@ export class StreamTunnel implements ByteStream {
     this.#successor.sweep(nowMs);
     return isSlow;
   }
-
-  drain(): void {
-    this.#successor.drain();
-  }
 }

@@ -1,4 +1,4 @@
-import type { Clock, Fact, Facts, FactTopic, Timer, TimerClock } from '../../../core/index.ts';
+import type { Clock, Fact, Facts, Holder, Timer, TimerClock } from '../../../core/index.ts';
 import { inNextTurn } from '../../../core/index.ts';
 import { type Health, type RedisConnection, RedisError } from '../connection/index.ts';
 import { POST, READ } from './board-scripts.ts';
@@ -34,7 +34,7 @@ const PORTION = 200;
 export class Board implements Facts {
   readonly #dependencies: BoardDependencies;
   readonly #keys: readonly string[];
-  readonly #topics = new Map<string, FactTopic>();
+  readonly #topics = new Map<string, Holder<Fact>>();
   readonly #outgoing: Outgoing;
   #timer: Timer | null = null;
   #soon = false;
@@ -65,7 +65,7 @@ export class Board implements Facts {
     return this.#outgoing.size;
   }
 
-  join(topic: string, holder: FactTopic): void {
+  join(topic: string, holder: Holder<Fact>): void {
     this.#topics.set(topic, holder);
   }
 
@@ -127,7 +127,7 @@ export class Board implements Facts {
         await this.#send();
       }
     } catch (error) {
-      if (error instanceof RedisError) health.mention(error);
+      if (error instanceof RedisError) health.mention(error, 'share restrictions and revocations');
       else onFault(0, error);
     }
     this.#syncing = false;

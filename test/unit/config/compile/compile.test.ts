@@ -30,7 +30,7 @@ describe('a snapshot', () => {
     expect(await snapshotOf(NEEDED)).toMatchObject({
       generation: 1,
       listen: {
-        http: { address: { host: '0.0.0.0', port: 8080 } },
+        http: { address: { host: '::', port: 8080 } },
         admin: { address: { host: '127.0.0.1', port: 9090 } },
       },
       timeouts: {
@@ -115,6 +115,7 @@ describe('an upstream', () => {
   it('has every default', async () => {
     expect(await upstreamOf('url: "http://api:3000"')).toEqual({
       name: 'api',
+      revision: expect.any(String),
       protocol: 'http1',
       base: '',
       endpoints: [{ host: 'api', port: 3000, weight: 1, lookup: 'system' }],
@@ -146,6 +147,7 @@ describe('an upstream', () => {
       'url: "http://[::1]/base", host: upstream, authorization: remove, timeouts: { connect: 1s }, keep_alive: 2s, max_connection_age: 3s, max_requests: 400, max_requests_per_caller: 29%, max_head: 5KiB, protocol: h2, h2: { max_connections: 2, max_streams: 3, ping_interval: 4s, ping_timeout: 5s }';
     expect(await upstreamOf(keys)).toEqual({
       name: 'api',
+      revision: expect.any(String),
       protocol: 'h2',
       base: '/base',
       endpoints: [{ host: '::1', port: 80, weight: 1, lookup: 'system' }],

@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { Snapshot } from '../../../../src/config/index.ts';
-import { gatewaySchema, limitsSchema } from '../../../../src/config/schema/index.ts';
+import { limitsSchema } from '../../../../src/config/schema/index.ts';
+import { gatewaySchema } from '../../../../src/config/settings/index.ts';
 import { EACH, secretPaths } from '../../../../src/config/values/index.ts';
 import { diagnosticsOf, loadFiles, NEEDED } from '../../../support/config-text.ts';
 
@@ -45,7 +46,7 @@ describe('the effective configuration', () => {
   test('has every default, in the words of the files', async () => {
     const { gateway, limits } = await shownOf(await load({ 'gateway.yaml': NEEDED }));
     expect(gateway).toMatchObject({
-      listen: { http: '0.0.0.0:8080', admin: '127.0.0.1:9090' },
+      listen: { http: '[::]:8080', admin: '127.0.0.1:9090' },
       upstreams: { api: { url: 'http://api:3000', timeouts: { first_byte: '60s' }, max_head: '32KiB' } },
       store: 'memory',
       cors: 'off',

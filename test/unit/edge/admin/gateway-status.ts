@@ -62,6 +62,7 @@ export const STATUS: GatewayStatus = {
   buckets: [],
   concurrent: [],
   callers: {
+    refusedNetworks: [],
     refusedMost: [],
     nearLimit: [],
     mostInFlight: [],
@@ -71,5 +72,6 @@ export const STATUS: GatewayStatus = {
   upstreams: [
     { name: 'api', address: 'api:3000', connections: 2, requestsInFlight: 1, errors: null, ...NO_ENDPOINTS },
   ],
+  state: [],
   errors: [],
 };

@@ -77,6 +77,7 @@ describe('the page', () => {
           },
         ],
         callers: {
+          refusedNetworks: [],
           refusedMost: [{ caller: nasty, ...caller, restricted: 1, why: nasty }],
           nearLimit: [{ address: nasty, ...caller }],
           mostInFlight: [],
@@ -242,6 +243,7 @@ describe('the page', () => {
       {},
       {
         callers: {
+          refusedNetworks: [],
           refusedMost: [
             { caller: 'pseudo', ...counts, restricted: 2, why: 'operator' },
             { caller: 'other', ...counts, restricted: 0, why: 'caller' },

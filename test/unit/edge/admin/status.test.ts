@@ -17,6 +17,7 @@ it('the status has moments under plain names, in ISO 8601', () => {
       ...STATUS,
       configuration: { ...STATUS.configuration, lastFailure, reloads: [reload] },
       callers: {
+        refusedNetworks: [],
         refusedMost: [],
         nearLimit: [],
         mostInFlight: [],

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
+import { ownPermits } from '../../../../src/core/index.ts';
 import { ConnectionCaps } from '../../../../src/edge/server/connection-caps.ts';
 import { AddressSet } from '../../../../src/wire/http/index.ts';
 
 const CAPS = { connections: 100, connectionsPerAddress: 2 };
 const PROXIES = new AddressSet(['2001:db8:5:1::/64', '10.0.0.1']);
-const newCaps = (caps = CAPS) => new ConnectionCaps(caps, PROXIES);
+const newCaps = (caps = CAPS) => new ConnectionCaps(caps, PROXIES, ownPermits);
 
 /** How many connections are let in, of so many from each of these addresses. */
 function admitted(caps: ConnectionCaps, addresses: readonly string[], each = 1): number {

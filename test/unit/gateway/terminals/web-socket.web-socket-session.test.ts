@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ExchangeRecord } from '../../../../src/core/index.ts';
 import { ClientAddress } from '../../../../src/gateway/exchange/client-address.ts';
-import type { ValidToken } from '../../../../src/gateway/exchange/downstream.ts';
+import type { ValidToken } from '../../../../src/gateway/exchange/connection-memory.ts';
 import { Standing } from '../../../../src/gateway/exchange/standing.ts';
 import type { GatewayState } from '../../../../src/gateway/gateway-state.ts';
 import { WebSocketSession } from '../../../../src/gateway/terminals/web-socket.ts';

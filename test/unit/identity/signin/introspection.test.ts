@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { GatewayError, thisMachine } from '../../../../src/core/index.ts';
+import { GatewayError, ProcessPermits, thisMachine } from '../../../../src/core/index.ts';
 import { Provider } from '../../../../src/identity/signin/index.ts';
 import { Introspection } from '../../../../src/identity/signin/introspection.ts';
 import { PROVIDER_OPTIONS } from '../../../support/identity-options.ts';
@@ -34,7 +34,10 @@ async function open() {
       maxInFlight: 8,
       maxTokens: 10,
     },
-    { provider, listener, clock: { epochMs: () => nowMs, monotonicMs: () => nowMs } },
+    {
+      ...{ provider, listener, permits: new ProcessPermits() },
+      clock: { epochMs: () => nowMs, monotonicMs: () => nowMs },
+    },
   );
   const ask = async (token: string) => {
     const said = await introspection.ask(token, 5_000, ADDRESS);

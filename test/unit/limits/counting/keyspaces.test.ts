@@ -8,7 +8,7 @@ import {
   mostLimits,
   partitionOf,
 } from '../../../../src/limits/counting/counter-table.ts';
-import { type BoundLimits, Keyspaces } from '../../../../src/limits/counting/keyspaces.ts';
+import { type BoundSet, Keyspaces } from '../../../../src/limits/counting/keyspaces.ts';
 import type { Limit, LimitSet } from '../../../../src/limits/index.ts';
 import { threadsOf } from '../../../support/shared-memory.ts';
 import { limit, limits } from '../stores.ts';
@@ -30,7 +30,7 @@ beforeEach(() => {
   keyspaces.share([kept]);
 });
 
-const numberOf = (of: Limit, among = keyspaces) => among.bind(of).keyspace.number;
+const numberOf = (of: Limit, among = keyspaces) => among.bind(of).keyspace;
 
 /** So many other limits of former configurations. They are of one bucket, or of a bucket each. */
 function bindOthers(count: number, bucketOf = (_i: number) => 'former'): void {
@@ -39,12 +39,11 @@ function bindOthers(count: number, bucketOf = (_i: number) => 'former'): void {
 
 function overflowOf(of: Limit): Counter {
   const counter = newCounter();
-  keyspaces.bind(of).keyspace.loadOverflow(counter, false);
+  keyspaces.bind(of).loadOverflow(counter, false);
   return counter;
 }
 
-const numbersOf = ({ global, caller, group, resource }: BoundLimits) =>
-  [global, caller, group, resource].flatMap(bound => (bound === null ? [] : [bound.keyspace.number]));
+const numbersOf = ({ enforced }: Pick<BoundSet, 'enforced'>) => enforced.map(({ keyspace }) => keyspace);
 
 describe('a keyspace', () => {
   test('is that of an identity, whatever the number of units and the set', () => {
@@ -53,11 +52,9 @@ describe('a keyspace', () => {
     expect(numberOf(more)).toBe(numberOf(kept));
     expect(numberOf(longer)).not.toBe(numberOf(kept));
     const bound = keyspaces.bindSet(limits({ caller: more, shadow: limits({ caller: kept }) }));
-    expect([bound.caller?.limit, bound.shadow?.caller?.limit]).toEqual([more, kept]);
-    expect([bound.caller, bound.shadow?.caller].map(each => each?.keyspace.number)).toEqual([
-      ...[numberOf(kept), numberOf(kept)],
-    ]);
-    expect([bound.global, bound.group, bound.resource]).toEqual([null, null, null]);
+    const both = [...bound.enforced, ...bound.shadow];
+    expect(both.map(each => each.limit)).toEqual([more, kept]);
+    expect(both.map(each => each.keyspace)).toEqual([numberOf(kept), numberOf(kept)]);
   });
 
   test('of each role is bound by its own limit, in a partition of its own', () => {
@@ -68,11 +65,14 @@ describe('a keyspace', () => {
       resource: limit('1/1s', { role: 'resource' }),
     });
     const bound = keyspaces.bindSet(set);
-    for (const role of ['global', 'caller', 'group', 'resource'] as const)
-      expect(bound[role]?.limit).toBe(set[role]);
+    expect(bound.enforced.map(each => each.limit)).toEqual([
+      ...[set.global, set.caller, set.group, set.resource],
+    ]);
+    expect(bound.described?.limit).toBe(set.caller);
+    expect(bound.toLook.map(({ limit }) => limit.role)).toEqual(['global', 'caller', 'resource', 'group']);
     expect(new Set(numbersOf(bound)).size).toBe(4);
     expect(new Set(numbersOf(bound).map(partitionOf)).size).toBe(4);
-    expect(bound.shadow).toBe(null);
+    expect(bound.shadow).toEqual([]);
   });
 
   test('of a set is looked up once', () => {
@@ -86,8 +86,8 @@ describe('a keyspace', () => {
     const [one, other] = [main, worker].map(memory => start(memory));
     const state = { resetMs: 1_700_000_000_123.5, markMs: -0.25, count: 7, exhausted: true };
     const counter = newCounter();
-    main.whole(() => one?.bind(kept).keyspace.saveOverflow(state, false));
-    worker.whole(() => other?.bind(kept).keyspace.loadOverflow(counter, false));
+    main.whole(() => one?.bind(kept).saveOverflow(state, false));
+    worker.whole(() => other?.bind(kept).loadOverflow(counter, false));
     expect(counter).toEqual(state);
   });
 });
@@ -99,8 +99,8 @@ test('the keyspaces of two names in the same memory are apart', () => {
   const [one, other] = ['one', 'other'].map(name => new Keyspaces(memory, name, table));
   const counter = newCounter();
   memory.whole(() => {
-    one?.bind(kept).keyspace.saveOverflow({ ...newCounter(), resetMs: 9, count: 7 }, false);
-    other?.bind(kept).keyspace.loadOverflow(counter, false);
+    one?.bind(kept).saveOverflow({ ...newCounter(), resetMs: 9, count: 7 }, false);
+    other?.bind(kept).loadOverflow(counter, false);
   });
   expect(counter.count).toBe(0);
 });
@@ -123,12 +123,12 @@ describe('two configurations', () => {
     for (const each of threads)
       for (const space of each.inForce)
         each.memory.whole(() =>
-          each.keyspaces.bind(space).keyspace.saveOverflow({ ...newCounter(), resetMs: 9, count: 3 }, false),
+          each.keyspaces.bind(space).saveOverflow({ ...newCounter(), resetMs: 9, count: 3 }, false),
         );
     const counter = newCounter();
     for (const each of threads)
       for (const space of each.inForce) {
-        each.memory.whole(() => each.keyspaces.bind(space).keyspace.loadOverflow(counter, false));
+        each.memory.whole(() => each.keyspaces.bind(space).loadOverflow(counter, false));
         expect(counter.count).toBe(3);
       }
   });
@@ -150,7 +150,7 @@ describe('a full table of keyspaces', () => {
   ])('forgets the limits of %s that are no longer in force, with their counters', (_what, bucketOf) => {
     const before = numberOf(kept);
     for (const space of [kept, limit('1/1s', { bucket: bucketOf(0) })]) {
-      keyspaces.bind(space).keyspace.saveOverflow({ ...newCounter(), resetMs: 9, count: 1 }, false);
+      keyspaces.bind(space).saveOverflow({ ...newCounter(), resetMs: 9, count: 1 }, false);
       table.begin(0);
       const row = table.open(numberOf(space), 'user:a', '');
       table.save(row, { ...newCounter(), resetMs: 9, count: 1 });
@@ -193,7 +193,7 @@ describe('a full table of keyspaces', () => {
     // That many of the four find room before the others are forgotten.
     bindOthers(MOST - 1 - last);
     const bound = keyspaces.bindSet(set);
-    const all = [...numbersOf(bound), ...(bound.shadow === null ? [] : numbersOf(bound.shadow))];
+    const all = [...bound.enforced, ...bound.shadow].map(({ keyspace }) => keyspace);
     expect(new Set(all).size).toBe(4);
     expect(all).toEqual([
       ...[set.global, set.caller, set.resource, shadow.caller].flatMap(each =>
@@ -241,7 +241,7 @@ describe('a full table of keyspaces', () => {
       bindOthers(MOST - 2);
       // There is no room left: all else is forgotten, what the other thread still has in force included.
       keyspaces.share([kept, fresh]);
-      keyspaces.bind(fresh).keyspace.saveOverflow({ ...newCounter(), resetMs: 9, count: 3 }, false);
+      keyspaces.bind(fresh).saveOverflow({ ...newCounter(), resetMs: 9, count: 3 }, false);
     });
     const number = main.whole(() => numberOf(fresh));
     worker.whole(() => other.bindSet(old));

@@ -11,6 +11,7 @@ import {
   Restrictions,
   WebhookNotFound,
 } from '../../../../src/limits/index.ts';
+import { anAddress, aPrincipal } from '../../../support/restricted-clients.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 import { limit, limits, newStore } from '../stores.ts';
 
@@ -77,21 +78,21 @@ describe('invalid requests', () => {
 
   test('10,000 in ten minutes are tolerated, and the next one restricts the address for ten minutes', () => {
     times(10_000, () => invalid.note(A));
-    expect(restrictions.addressWaitMs(A)).toBe(0);
+    expect(restrictions.waitMs(anAddress(A))).toBe(0);
     invalid.note(A);
-    expect(restrictions.addressWaitMs(A)).toBe(600_000);
-    expect(restrictions.addressWaitMs(B)).toBe(0);
+    expect(restrictions.waitMs(anAddress(A))).toBe(600_000);
+    expect(restrictions.waitMs(anAddress(B))).toBe(0);
     clock.advance(600_000);
-    expect(restrictions.addressWaitMs(A)).toBe(0);
+    expect(restrictions.waitMs(anAddress(A))).toBe(0);
     invalid.note(A);
-    expect(restrictions.addressWaitMs(A)).toBe(0);
+    expect(restrictions.waitMs(anAddress(A))).toBe(0);
   });
 
   test('10,000 in each of two windows restrict no one', () => {
     times(10_000, () => invalid.note(A));
     clock.advance(600_000);
     times(10_000, () => invalid.note(A));
-    expect(restrictions.addressWaitMs(A)).toBe(0);
+    expect(restrictions.waitMs(anAddress(A))).toBe(0);
   });
 
   test('of an address on the allow list are not counted', () => {
@@ -99,7 +100,7 @@ describe('invalid requests', () => {
     times(10_001, () => invalid.note(A));
     restrictions.neverRestrict(() => false);
     invalid.note(A);
-    expect(restrictions.addressWaitMs(A)).toBe(0);
+    expect(restrictions.waitMs(anAddress(A))).toBe(0);
   });
 
   test('restrict no one when the rule is off', () => {
@@ -111,7 +112,7 @@ describe('invalid requests', () => {
   test('restrict for as long as the latest rule says', () => {
     invalid.use(rule('1/10m', 5_000));
     times(2, () => invalid.note(A));
-    expect(restrictions.addressWaitMs(A)).toBe(5_000);
+    expect(restrictions.waitMs(anAddress(A))).toBe(5_000);
   });
 });
 
@@ -175,9 +176,9 @@ describe('a tally of several gateways', () => {
     times(2, () => invalid.note(A));
     for (const { digest } of [...restrictions.listed.all()])
       restrictions.adoptLift({ digest, count: 1, forMs: 1_000 });
-    expect([restrictions.addressWaitMs(A), forgotten.length]).toEqual([0, 1]);
+    expect([restrictions.waitMs(anAddress(A)), forgotten.length]).toEqual([0, 1]);
     invalid.note(A);
-    expect(restrictions.addressWaitMs(A)).toBe(600_000);
+    expect(restrictions.waitMs(anAddress(A))).toBe(600_000);
   });
 });
 
@@ -226,7 +227,7 @@ describe('refusals that are ignored', () => {
     ask(1, 500);
     expect(restrictions.size).toBe(0);
     ask(5, 500);
-    expect(restrictions.principalWaitMs('user:a')).toBe(600_000);
+    expect(restrictions.waitMs(aPrincipal('user:a'))).toBe(600_000);
   });
 
   test('count for each cost alone, also by a window: who asked in vain for five units hears of one or three for the first time', () => {
@@ -235,7 +236,7 @@ describe('refusals that are ignored', () => {
     for (const cost of [1, 3]) times(9, () => refuse('c1', 3_999, 'user:a', own, cost));
     expect(restrictions.size).toBe(0);
     times(3, () => refuse('c1', 3_999, 'user:a', own, 5));
-    expect(restrictions.principalWaitMs('user:a')).toBe(600_000);
+    expect(restrictions.waitMs(aPrincipal('user:a'))).toBe(600_000);
   });
 
   test('count when the same key refuses again, more than a second after its first refusal and before its wait is over', () => {
@@ -245,8 +246,8 @@ describe('refusals that are ignored', () => {
     refuse('c1', 3_999);
     expect(restrictions.size).toBe(0);
     refuse('c1', 3_999);
-    expect(restrictions.principalWaitMs('user:a')).toBe(600_000);
-    expect(restrictions.addressWaitMs(A)).toBe(0);
+    expect(restrictions.waitMs(aPrincipal('user:a'))).toBe(600_000);
+    expect(restrictions.waitMs(anAddress(A))).toBe(0);
   });
 
   test('do not count within a second of the first, since those may have been in flight', () => {
@@ -274,7 +275,7 @@ describe('refusals that are ignored', () => {
     // The first of these announced a new one.
     clock.advance(1_001);
     times(3, () => refuse('c1', 2_997));
-    expect(restrictions.principalWaitMs('user:a')).toBe(600_000);
+    expect(restrictions.waitMs(aPrincipal('user:a'))).toBe(600_000);
   });
 
   test('do not count against a wait that was announced in the very millisecond in which all were forgotten', () => {
@@ -297,7 +298,7 @@ describe('refusals that are ignored', () => {
     refuse('c1', 5_000);
     clock.advance(4_979);
     times(3, () => refuse('c1', 21));
-    expect(restrictions.principalWaitMs('user:a')).toBe(600_000);
+    expect(restrictions.waitMs(aPrincipal('user:a'))).toBe(600_000);
   });
 
   test('do not count when another key refuses', () => {
@@ -319,7 +320,7 @@ describe('refusals that are ignored', () => {
     for (const principal of ['user:a', 'user:b']) refuse('c1', 5_000, principal);
     clock.advance(1_001);
     for (const principal of ['user:b', 'user:a']) times(3, () => refuse('c1', 3_999, principal));
-    expect(['user:a', 'user:b'].map(each => restrictions.principalWaitMs(each))).toEqual([0, 600_000]);
+    expect(['user:a', 'user:b'].map(each => restrictions.waitMs(aPrincipal(each)))).toEqual([0, 600_000]);
   });
 
   describe('among hundreds of keys, most of which were not looked at since their waits were over', () => {
@@ -363,7 +364,7 @@ describe('refusals that are ignored', () => {
       ask();
     }
     times(3, () => refuse('c1', 2_000));
-    expect(restrictions.principalWaitMs('user:a')).toBe(600_000);
+    expect(restrictions.waitMs(aPrincipal('user:a'))).toBe(600_000);
   });
 
   test('of a global limit count whatever the main value was', () => {
@@ -371,14 +372,14 @@ describe('refusals that are ignored', () => {
     refuse('c1', 60_000, 'user:a', long);
     clock.advance(1_001);
     for (const main of ['c2', 'c3', 'c4']) refuse(main, 59_000, 'user:a', long);
-    expect(restrictions.principalWaitMs('user:a')).toBe(600_000);
+    expect(restrictions.waitMs(aPrincipal('user:a'))).toBe(600_000);
   });
 
   test('of a caller without principal restrict its address', () => {
     refuse('c1', 5_000, null);
     clock.advance(1_001);
     times(3, () => refuse('c1', 3_999, null));
-    expect(restrictions.addressWaitMs(A)).toBe(600_000);
+    expect(restrictions.waitMs(anAddress(A))).toBe(600_000);
   });
 
   test('of a caller without principal do not count if the rule excludes addresses', () => {
@@ -391,7 +392,7 @@ describe('refusals that are ignored', () => {
     expect(restrictions.size).toBe(0);
     clock.advance(1_001);
     times(3, () => refuse('c1', 2_997));
-    expect(restrictions.principalWaitMs('user:a')).toBe(600_000);
+    expect(restrictions.waitMs(aPrincipal('user:a'))).toBe(600_000);
   });
 
   // A caller has a counter of its own in the limit of a resource or a group, for the main values past those that it may hold.
@@ -407,8 +408,8 @@ describe('refusals that are ignored', () => {
       clock.advance(1);
       times(9, () => refuse('', 499, 'user:a', ofASecond));
       times(9, () => refuse('', 499, 'user:b', global));
-      expect(restrictions.principalWaitMs('user:a')).toBe(600_000);
-      expect(restrictions.principalWaitMs('user:b')).toBe(0);
+      expect(restrictions.waitMs(aPrincipal('user:a'))).toBe(600_000);
+      expect(restrictions.waitMs(aPrincipal('user:b'))).toBe(0);
     },
   );
 
@@ -438,7 +439,7 @@ describe('refusals that are ignored', () => {
         clock.advance(stepMs);
         pastMs += stepMs;
       }
-      return restrictions.principalWaitMs('user:a') > 0;
+      return restrictions.waitMs(aPrincipal('user:a')) > 0;
     }
 
     test.each([
@@ -460,7 +461,7 @@ describe('refusals that are ignored', () => {
           refuse('\0', 100 - (pastMs % 100), 'user:a', smooth);
           clock.advance(25);
         }
-        expect(restrictions.principalWaitMs('user:a')).toBeGreaterThan(0);
+        expect(restrictions.waitMs(aPrincipal('user:a'))).toBeGreaterThan(0);
       },
     );
 
@@ -514,7 +515,7 @@ describe('refusals that are ignored', () => {
     refuse('c1', 5_000);
     clock.advance(1_001);
     times(9, () => refuse('c1', 3_999));
-    expect(restrictions.principalWaitMs('user:a')).toBe(0);
+    expect(restrictions.waitMs(aPrincipal('user:a'))).toBe(0);
   });
 
   test('do not count while the rule is off', () => {

@@ -1,17 +1,14 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import {
-  type AnonymousRestriction,
-  type EvictedRestriction,
-  type Lift,
-  Restrictions,
-} from '../../../../src/limits/index.ts';
+import type { EvictionEvent } from '../../../../src/core/index.ts';
+import { type AnonymousRestriction, type Lift, Restrictions } from '../../../../src/limits/index.ts';
 import { networkOfKey } from '../../../../src/wire/http/index.ts';
+import { anAddress, aPrincipal } from '../../../support/restricted-clients.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 
 const TEN_MINUTES = 600_000;
 
 let clock: FrozenClock;
-let evicted: EvictedRestriction[];
+let evicted: EvictionEvent[];
 let announced: AnonymousRestriction[];
 let withdrawn: AnonymousRestriction[];
 let released: string[];
@@ -62,13 +59,13 @@ describe('a table for each kind of restriction', () => {
     const restrictions = newRestrictions();
     for (let i = 0; i < 201_000; i++) {
       // As the gate does: a restricted address comes no further.
-      if (restrictions.addressWaitMs('203.0.113.1') > 0) clock.advance(TEN_MINUTES);
+      if (restrictions.waitMs(anAddress('203.0.113.1')) > 0) clock.advance(TEN_MINUTES);
       restrictions.restrict(onWebhook('203.0.113.1', `hook${i}`), TEN_MINUTES);
     }
     restrictions.restrict(ofAddress('192.0.2.1'), TEN_MINUTES);
     restrictions.restrict(byOperator('192.0.2.2'), TEN_MINUTES);
-    expect(restrictions.addressWaitMs('192.0.2.1')).toBe(TEN_MINUTES);
-    expect(restrictions.addressWaitMs('192.0.2.2')).toBe(TEN_MINUTES);
+    expect(restrictions.waitMs(anAddress('192.0.2.1'))).toBe(TEN_MINUTES);
+    expect(restrictions.waitMs(anAddress('192.0.2.2'))).toBe(TEN_MINUTES);
     expect(evicted).toEqual([]);
   });
 
@@ -98,7 +95,7 @@ describe('a table for each kind of restriction', () => {
     expect(evicted.map(({ key }) => key)).toEqual(['203.0.113.2', '203.0.113.3', '2001:db8:1:1::/64']);
     restrictions.restrict(ofAddress('192.0.2.2'), 1_500);
     expect(evicted.slice(3).map(({ key }) => key)).toEqual(['2001:db8:1:2::/64']);
-    expect(restrictions.addressWaitMs('192.0.2.1')).toBe(1_000);
+    expect(restrictions.waitMs(anAddress('192.0.2.1'))).toBe(1_000);
   });
 
   test('one that gives way is taken from what other gateways will read', () => {
@@ -133,7 +130,7 @@ describe('a table for each kind of restriction', () => {
     for (const each of announced.splice(0)) second.adopt(each);
     for (let n = 1; n <= 3; n++) second.restrict(ofAddress(`192.0.${n}.1`), 500);
     expect(evicted).toEqual([expect.objectContaining({ key: null, table: 'address', kind: 'address' })]);
-    expect([1, 2, 3].map(n => second.addressWaitMs(`203.0.113.${n}`))).toEqual([0, 2_000, 3_000]);
+    expect([1, 2, 3].map(n => second.waitMs(anAddress(`203.0.113.${n}`)))).toEqual([0, 2_000, 3_000]);
   });
 });
 
@@ -143,9 +140,9 @@ describe('an address restricted on more than 100 webhooks at once', () => {
   test('is restricted itself for as long, and gives their places back', () => {
     const restrictions = newRestrictions();
     deadWebhooks(restrictions, ADDRESS, 100);
-    expect([restrictions.addressWaitMs(ADDRESS), restrictions.size]).toEqual([0, 100]);
+    expect([restrictions.waitMs(anAddress(ADDRESS)), restrictions.size]).toEqual([0, 100]);
     deadWebhooks(restrictions, ADDRESS, 1, 100);
-    expect([restrictions.addressWaitMs(ADDRESS), restrictions.size]).toEqual([TEN_MINUTES, 1]);
+    expect([restrictions.waitMs(anAddress(ADDRESS)), restrictions.size]).toEqual([TEN_MINUTES, 1]);
     expect(restrictions.listed.ofClient({ kind: 'address', key: ADDRESS })).toEqual([
       expect.objectContaining({ reason: 'webhook_not_found' }),
     ]);
@@ -159,17 +156,17 @@ describe('an address restricted on more than 100 webhooks at once', () => {
     clock.advance(TEN_MINUTES);
     if (isSwept) restrictions.sweep();
     deadWebhooks(restrictions, ADDRESS, 100, 100);
-    expect([restrictions.addressWaitMs(ADDRESS), restrictions.size]).toEqual([0, 100]);
+    expect([restrictions.waitMs(anAddress(ADDRESS)), restrictions.size]).toEqual([0, 100]);
     expect([released, withdrawn]).toEqual([Array(100).fill('webhook'), []]);
     deadWebhooks(restrictions, ADDRESS, 1, 200);
-    expect([restrictions.addressWaitMs(ADDRESS), restrictions.size]).toEqual([TEN_MINUTES, 1]);
+    expect([restrictions.waitMs(anAddress(ADDRESS)), restrictions.size]).toEqual([TEN_MINUTES, 1]);
   });
 
   test('is never one of `never_restrict`', () => {
     const restrictions = newRestrictions();
     restrictions.neverRestrict(key => key === ADDRESS);
     deadWebhooks(restrictions, ADDRESS, 200);
-    expect([restrictions.addressWaitMs(ADDRESS), restrictions.size]).toEqual([0, 0]);
+    expect([restrictions.waitMs(anAddress(ADDRESS)), restrictions.size]).toEqual([0, 0]);
   });
 
   test('counts those of all gateways, and is restricted at all of them', () => {
@@ -179,9 +176,9 @@ describe('an address restricted on more than 100 webhooks at once', () => {
     deadWebhooks(second, ADDRESS, 41, 60);
     // Of the clients that it knows by digest alone, nobody heard that they are restricted.
     expect(released).toEqual(Array(41).fill('webhook'));
-    expect([second.addressWaitMs(ADDRESS), second.size]).toEqual([TEN_MINUTES, 1]);
+    expect([second.waitMs(anAddress(ADDRESS)), second.size]).toEqual([TEN_MINUTES, 1]);
     for (const each of announced.splice(0)) first.adopt(each);
-    expect([first.addressWaitMs(ADDRESS), first.size]).toEqual([TEN_MINUTES, 1]);
+    expect([first.waitMs(anAddress(ADDRESS)), first.size]).toEqual([TEN_MINUTES, 1]);
   });
 
   test('is told of by late news of its webhooks no more, until it is over', () => {
@@ -191,7 +188,7 @@ describe('an address restricted on more than 100 webhooks at once', () => {
     const [late] = news;
     for (const each of news.reverse()) first.adopt(each);
     deadWebhooks(first, ADDRESS, 1, 200);
-    expect([first.addressWaitMs(ADDRESS), first.size, first.adopted]).toEqual([TEN_MINUTES, 1, 0]);
+    expect([first.waitMs(anAddress(ADDRESS)), first.size, first.adopted]).toEqual([TEN_MINUTES, 1, 0]);
     expect(announced).toEqual([]);
     clock.advance(TEN_MINUTES);
     if (late !== undefined) first.adopt(late);
@@ -205,7 +202,7 @@ describe('an address restricted on more than 100 webhooks at once', () => {
     announced = [];
     deadWebhooks(second, ADDRESS, 101);
     for (const each of announced.splice(0)) if (each.kind === 'address') first.adopt(each);
-    expect([first.addressWaitMs(ADDRESS), first.size]).toEqual([TEN_MINUTES, 1]);
+    expect([first.waitMs(anAddress(ADDRESS)), first.size]).toEqual([TEN_MINUTES, 1]);
   });
 
   test('stays refused on them where it is restricted for another reason', () => {
@@ -214,7 +211,7 @@ describe('an address restricted on more than 100 webhooks at once', () => {
     announced = [];
     first.restrict(ofAddress(ADDRESS), 1_000);
     for (const each of announced) second.adopt(each);
-    expect([second.addressWaitMs(ADDRESS), second.webhookWaitMs(ADDRESS, 'hook0')]).toEqual([
+    expect([second.waitMs(anAddress(ADDRESS)), second.webhookWaitMs(ADDRESS, 'hook0')]).toEqual([
       1_000,
       TEN_MINUTES,
     ]);
@@ -226,7 +223,7 @@ describe('an address restricted on more than 100 webhooks at once', () => {
     const [listed] = restrictions.listed.all();
     restrictions.lift(listed?.digest ?? '');
     deadWebhooks(restrictions, ADDRESS, 100);
-    expect(restrictions.addressWaitMs(ADDRESS)).toBe(0);
+    expect(restrictions.waitMs(anAddress(ADDRESS))).toBe(0);
   });
 });
 
@@ -237,20 +234,20 @@ describe('a restriction by an operator', () => {
     const restrictions = newRestrictions();
     restrictions.restrict(ofAddress(CLIENT.key), 5_000);
     restrictions.restrict(byOperator(CLIENT.key), 2_000);
-    expect([restrictions.addressWaitMs(CLIENT.key), restrictions.reasonFor(CLIENT)]).toEqual([
+    expect([restrictions.waitMs(anAddress(CLIENT.key)), restrictions.reasonFor(CLIENT)]).toEqual([
       5_000,
       'invalid_requests',
     ]);
     const reasons = () => restrictions.listed.ofClient(CLIENT).map(({ reason }) => reason);
     expect(reasons()).toEqual(['invalid_requests', 'operator']);
     restrictions.restrict(byOperator(CLIENT.key), 9_000);
-    expect([restrictions.addressWaitMs(CLIENT.key), restrictions.reasonFor(CLIENT)]).toEqual([
+    expect([restrictions.waitMs(anAddress(CLIENT.key)), restrictions.reasonFor(CLIENT)]).toEqual([
       9_000,
       'operator',
     ]);
     expect(reasons()).toEqual(['operator', 'invalid_requests']);
     clock.advance(9_000);
-    expect(restrictions.addressWaitMs(CLIENT.key)).toBe(0);
+    expect(restrictions.waitMs(anAddress(CLIENT.key))).toBe(0);
   });
 
   test('is the reason told where there is no other, and where an automatic one ends at the same time', () => {
@@ -264,7 +261,7 @@ describe('a restriction by an operator', () => {
   test('of a caller is none of the address of the same text', () => {
     const restrictions = newRestrictions();
     restrictions.restrict(byOperator('x', 'principal'), 2_000);
-    expect([restrictions.principalWaitMs('x'), restrictions.addressWaitMs('x')]).toEqual([2_000, 0]);
+    expect([restrictions.waitMs(aPrincipal('x')), restrictions.waitMs(anAddress('x'))]).toEqual([2_000, 0]);
   });
 
   test('is lifted together with the automatic one, at all gateways', () => {
@@ -272,7 +269,7 @@ describe('a restriction by an operator', () => {
     first.restrict(ofAddress(CLIENT.key), 5_000);
     first.restrict(byOperator(CLIENT.key), 2_000);
     for (const each of announced) second.adopt(each);
-    expect([second.size, second.addressWaitMs(CLIENT.key)]).toEqual([2, 5_000]);
+    expect([second.size, second.waitMs(anAddress(CLIENT.key))]).toEqual([2, 5_000]);
     const [listed] = second.listed.all();
     expect(second.lift(listed?.digest ?? '')).toBe(true);
     for (const lift of lifts) first.adoptLift(lift);
@@ -284,7 +281,7 @@ describe('a restriction by an operator', () => {
     for (let n = 0; n <= 10_000; n++)
       restrictions.restrict(byOperator(`10.0.${n >> 8}.${n & 255}`), 1_000 + n);
     expect(restrictions.size).toBe(10_000);
-    expect(restrictions.addressWaitMs('10.0.39.16')).toBe(11_000);
+    expect(restrictions.waitMs(anAddress('10.0.39.16'))).toBe(11_000);
     expect(evicted).toEqual([expect.objectContaining({ table: 'operator', reason: 'operator' })]);
   });
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { Entry } from '../../../../src/limits/restricting/restriction.ts';
+import type { Restriction } from '../../../../src/limits/restricting/restriction.ts';
 import { RestrictionTable } from '../../../../src/limits/restricting/restriction-table.ts';
 
-function entry(n: number, owner: string): Entry {
+function entry(n: number, owner: string): Restriction {
   return {
     ...{
       kind: 'address',

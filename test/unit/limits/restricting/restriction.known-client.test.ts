@@ -2,6 +2,7 @@ import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type AnonymousRestriction, KnownClient, Restrictions } from '../../../../src/limits/index.ts';
+import { anAddress } from '../../../support/restricted-clients.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 
 const listener = { restricted: () => {}, released: () => {}, prolonged: () => {}, evicted: () => {} };
@@ -48,7 +49,7 @@ test('a check costs no hash while all clients of its kind that are restricted ar
     ...{ sinceEpochMs: null, network: '', owner: '' },
   });
   hash.mockClear();
-  for (const n of [1, 2]) restrictions.addressWaitMs(`192.0.2.${n}`);
+  for (const n of [1, 2]) restrictions.waitMs(anAddress(`192.0.2.${n}`));
   expect(hash).not.toHaveBeenCalled();
 });
 

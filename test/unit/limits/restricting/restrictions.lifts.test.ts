@@ -7,6 +7,7 @@ import {
   type Restriction,
   Restrictions,
 } from '../../../../src/limits/index.ts';
+import { anAddress } from '../../../support/restricted-clients.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 
 const ADDRESS = '192.0.2.1';
@@ -69,7 +70,7 @@ describe('a restriction that is lifted', () => {
     const gateway = new Gateway();
     restrict(gateway);
     expect(gateway.lift(digestIn(gateway))).toBe(true);
-    expect([gateway.addressWaitMs(ADDRESS), gateway.size]).toEqual([0, 0]);
+    expect([gateway.waitMs(anAddress(ADDRESS)), gateway.size]).toEqual([0, 0]);
     expect(gateway.released).toEqual([expect.objectContaining({ key: ADDRESS })]);
     expect(gateway.lift('unknown')).toBe(false);
   });
@@ -79,7 +80,7 @@ describe('a restriction that is lifted', () => {
     restrict(first);
     met.hear(posted);
     unmet.hear(posted);
-    expect(met.addressWaitMs(ADDRESS)).toBe(TEN_SECONDS);
+    expect(met.waitMs(anAddress(ADDRESS))).toBe(TEN_SECONDS);
     // One that knows the restriction by its digest alone lifts it as well.
     expect([...unmet.listed.all()]).toEqual([
       expect.objectContaining({
@@ -91,7 +92,7 @@ describe('a restriction that is lifted', () => {
     unmet.lift(digestIn(unmet));
     expect(unmet.released).toEqual([]);
     for (const gateway of [first, met]) gateway.hear(posted);
-    expect([first, met, unmet].map(each => [each.addressWaitMs(ADDRESS), each.size])).toEqual([
+    expect([first, met, unmet].map(each => [each.waitMs(anAddress(ADDRESS)), each.size])).toEqual([
       [0, 0],
       [0, 0],
       [0, 0],
@@ -105,12 +106,12 @@ describe('a restriction that is lifted', () => {
     const old = away.knows();
     first.lift(digestIn(first));
     first.hear(old);
-    expect(first.addressWaitMs(ADDRESS)).toBe(0);
+    expect(first.waitMs(anAddress(ADDRESS))).toBe(0);
     away.hear(first.knows());
-    expect(away.addressWaitMs(ADDRESS)).toBe(0);
+    expect(away.waitMs(anAddress(ADDRESS))).toBe(0);
     const started = new Gateway();
     started.hear([...posted, ...old].reverse());
-    expect(started.addressWaitMs(ADDRESS)).toBe(0);
+    expect(started.waitMs(anAddress(ADDRESS))).toBe(0);
   });
 
   test('may begin again: what begins after the lift holds everywhere, also if it is shorter', () => {
@@ -126,12 +127,12 @@ describe('a restriction that is lifted', () => {
     ]) {
       const gateway = new Gateway();
       gateway.hear(order.filter(fact => fact !== undefined));
-      expect(gateway.addressWaitMs(ADDRESS)).toBe(5_000);
+      expect(gateway.waitMs(anAddress(ADDRESS))).toBe(5_000);
     }
     second.hear(posted);
     second.lift(digestIn(second));
     first.hear(posted);
-    expect(first.addressWaitMs(ADDRESS)).toBe(0);
+    expect(first.waitMs(anAddress(ADDRESS))).toBe(0);
   });
 
   test('is remembered until no gateway can hold it any more, and no longer', () => {
@@ -154,7 +155,7 @@ describe('a restriction that is lifted', () => {
     first.sweep();
     restrict(first);
     second.hear(posted);
-    expect(second.addressWaitMs(ADDRESS)).toBe(TEN_SECONDS);
+    expect(second.waitMs(anAddress(ADDRESS))).toBe(TEN_SECONDS);
   });
 
   test('is forgotten before what began after it ends: that is prolonged and lifted everywhere all the same', () => {
@@ -167,10 +168,10 @@ describe('a restriction that is lifted', () => {
     for (const gateway of [first, second]) gateway.sweep();
     restrict(first, 7_200_000);
     second.hear(posted.splice(0));
-    expect(second.addressWaitMs(ADDRESS)).toBe(7_200_000);
+    expect(second.waitMs(anAddress(ADDRESS))).toBe(7_200_000);
     second.lift(digestIn(second));
     first.hear(posted);
-    expect([first, second].map(each => [each.addressWaitMs(ADDRESS), each.size])).toEqual([
+    expect([first, second].map(each => [each.waitMs(anAddress(ADDRESS)), each.size])).toEqual([
       [0, 0],
       [0, 0],
     ]);
@@ -186,7 +187,7 @@ describe('a restriction that is lifted', () => {
     gateway.sweep();
     expect([...gateway.lifted()]).toEqual([]);
     if (old?.restriction !== undefined) gateway.adopt({ ...old.restriction, forMs: 7_200_000 });
-    expect(gateway.addressWaitMs(ADDRESS)).toBe(3_480_000);
+    expect(gateway.waitMs(anAddress(ADDRESS))).toBe(3_480_000);
   });
 
   test('leaves its client with a clean record: the next offence is its first', () => {
@@ -196,12 +197,12 @@ describe('a restriction that is lifted', () => {
     const invalid = new InvalidRequests(gateway, { clock, randomBytes, tally });
     invalid.use({ quota: { units: 2, periodMs: 60_000 }, restrictForMs: TEN_SECONDS });
     for (let i = 0; i < 3; i++) invalid.note(ADDRESS);
-    expect(gateway.addressWaitMs(ADDRESS)).toBe(TEN_SECONDS);
+    expect(gateway.waitMs(anAddress(ADDRESS))).toBe(TEN_SECONDS);
     gateway.lift(digestIn(gateway));
     invalid.note(ADDRESS);
     invalid.note(ADDRESS);
-    expect([gateway.addressWaitMs(ADDRESS), forgotten]).toEqual([0, [ADDRESS]]);
+    expect([gateway.waitMs(anAddress(ADDRESS)), forgotten]).toEqual([0, [ADDRESS]]);
     invalid.note(ADDRESS);
-    expect(gateway.addressWaitMs(ADDRESS)).toBe(TEN_SECONDS);
+    expect(gateway.waitMs(anAddress(ADDRESS))).toBe(TEN_SECONDS);
   });
 });

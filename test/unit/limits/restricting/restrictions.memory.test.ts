@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { digestOfWhom, Restrictions } from '../../../../src/limits/index.ts';
 import { usedBytes } from '../../../support/memory.ts';
+import { anAddress } from '../../../support/restricted-clients.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 
 const quiet = () => {};
@@ -17,7 +18,7 @@ test('restrictions and lifts that are over leave nothing of their clients, webho
     const spared = { kind: 'address', key: `spared${n}`, webhook: '' } as const;
     const told = { reason, forMs: 50, lifts: 0, sinceEpochMs: null, network: '', owner: '' };
     restrictions.adopt({ ...told, kind: 'address', digest: digestOfWhom(spared) });
-    restrictions.addressWaitMs(spared.key);
+    restrictions.waitMs(anAddress(spared.key));
     restrictions.adoptLift({ digest: `lift of ${n}`, count: 1, forMs: 50 });
     clock.advance(10);
     restrictions.sweep();

@@ -5,6 +5,7 @@ import {
   type Restricted,
   Restrictions,
 } from '../../../../src/limits/index.ts';
+import { anAddress } from '../../../support/restricted-clients.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 
 const A = '192.0.2.1';
@@ -62,10 +63,10 @@ describe('of several threads that share restrictions', () => {
     expect(second.heard).toEqual([`restricted ${A}`, `restricted ${A} hook1`]);
     expect([second.size, second.adopted]).toEqual([2, 0]);
     for (const each of [first, second])
-      expect([each.addressWaitMs(A), each.webhookWaitMs(A, 'hook1')]).toEqual([9_600, 9_600]);
+      expect([each.waitMs(anAddress(A)), each.webhookWaitMs(A, 'hook1')]).toEqual([9_600, 9_600]);
     // The news that comes back changes nothing.
     for (const each of second.running()) first.adopt({ ...each, forMs: TEN_SECONDS });
-    expect([first.addressWaitMs(A), first.heard.length]).toEqual([9_600, 2]);
+    expect([first.waitMs(anAddress(A)), first.heard.length]).toEqual([9_600, 2]);
     expect([first.met, second.met, second.announced]).toEqual([[], [], []]);
   });
 
@@ -78,12 +79,12 @@ describe('of several threads that share restrictions', () => {
     for (const forMs of [TEN_SECONDS + 1, TEN_SECONDS + 3]) {
       first.restrict(invalid, forMs);
       second.hear(first.announced);
-      expect([second.addressWaitMs(A), second.heard.at(-1)]).toEqual([forMs, `prolonged ${A}`]);
+      expect([second.waitMs(anAddress(A)), second.heard.at(-1)]).toEqual([forMs, `prolonged ${A}`]);
     }
     if (told !== undefined) elsewhere.adopt({ ...told, forMs: TEN_SECONDS + 250 });
-    expect(elsewhere.addressWaitMs(A)).toBe(TEN_SECONDS);
+    expect(elsewhere.waitMs(anAddress(A))).toBe(TEN_SECONDS);
     if (told !== undefined) elsewhere.adopt({ ...told, forMs: TEN_SECONDS + 251 });
-    expect(elsewhere.addressWaitMs(A)).toBe(TEN_SECONDS + 251);
+    expect(elsewhere.waitMs(anAddress(A))).toBe(TEN_SECONDS + 251);
   });
 
   test('each hears that one begins anew after another that is over, though none was swept', () => {
@@ -105,16 +106,16 @@ describe('of several threads that share restrictions', () => {
       for (const thread of [first, second]) thread.adopt(each);
     clock.advance(100);
     for (let i = 0; i < 2; i++)
-      expect([first.addressWaitMs(A), first.webhookWaitMs(A, 'hook1')]).toEqual([9_900, 9_900]);
+      expect([first.waitMs(anAddress(A)), first.webhookWaitMs(A, 'hook1')]).toEqual([9_900, 9_900]);
     expect([first.met.length, second.adopted, second.heard]).toEqual([2, 2, []]);
     second.hear(first.met);
     expect([second.adopted, second.heard]).toEqual([0, [`restricted ${A}`, `restricted ${A} hook1`]]);
-    expect([second.addressWaitMs(A), second.webhookWaitMs(A, 'hook1')]).toEqual([9_900, 9_900]);
+    expect([second.waitMs(anAddress(A)), second.webhookWaitMs(A, 'hook1')]).toEqual([9_900, 9_900]);
     expect(second.met).toEqual([]);
     const sparing = new Thread(true);
     sparing.neverRestrict(() => true);
     for (const each of elsewhere.running()) sparing.adopt(each);
-    expect([sparing.addressWaitMs(A), sparing.met]).toEqual([0, []]);
+    expect([sparing.waitMs(anAddress(A)), sparing.met]).toEqual([0, []]);
   });
 
   test('the one that lifts a restriction forgets the offences of its client, or the main one if another process did', () => {
@@ -123,7 +124,7 @@ describe('of several threads that share restrictions', () => {
       elsewhere.restrict(invalid, TEN_SECONDS);
       for (const each of elsewhere.announced.splice(0))
         for (const thread of [main, worker]) thread.adopt(each);
-      expect([main, worker].map(thread => thread.addressWaitMs(A))).toEqual([TEN_SECONDS, TEN_SECONDS]);
+      expect([main, worker].map(thread => thread.waitMs(anAddress(A)))).toEqual([TEN_SECONDS, TEN_SECONDS]);
     };
     const liftAt = (lifting: Thread) => {
       for (const { digest } of [...lifting.listed.all()]) lifting.lift(digest);
@@ -145,7 +146,7 @@ describe('of several threads that share restrictions', () => {
     main.hear(worker.announced);
     worker.restrict(onWebhook(100), TEN_SECONDS);
     main.hear(worker.announced);
-    expect([main.size, main.addressWaitMs(A)]).toEqual([1, TEN_SECONDS]);
+    expect([main.size, main.waitMs(anAddress(A))]).toEqual([1, TEN_SECONDS]);
     expect([worker.forgets.length, main.leaves]).toEqual([101, []]);
     const [other, told] = [new Thread(false), [...worker.running()]];
     for (let n = 0; n < 3; n++) other.restrict(onWebhook(n), TEN_SECONDS);

@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { RestrictionReason } from '../../../../src/core/index.ts';
+import type { EvictionEvent, RestrictionReason } from '../../../../src/core/index.ts';
 import {
   type AnonymousRestriction,
-  type EvictedRestriction,
   type Lift,
   type Restricted,
   type Restriction,
   type RestrictionListener,
   Restrictions,
 } from '../../../../src/limits/index.ts';
+import { anAddress, aPrincipal } from '../../../support/restricted-clients.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 
 const PLACES = { operator: 3, principal: 3, address: 3, webhook: 3 };
@@ -33,7 +33,7 @@ class Ears implements RestrictionListener {
   prolonged(restriction: Restriction): void {
     heard.push(`prolonged ${restriction.kind} ${restriction.key} for ${restriction.reason}`);
   }
-  evicted({ table, key }: EvictedRestriction): void {
+  evicted({ table, key }: EvictionEvent): void {
     heard.push(`evicted ${key} from ${table}`);
   }
 }
@@ -57,33 +57,33 @@ function restrictWebhook(
 }
 
 test('no one is restricted at first', () => {
-  expect(restrictions.addressWaitMs('192.0.2.1')).toBe(0);
-  expect(restrictions.principalWaitMs('user:a')).toBe(0);
+  expect(restrictions.waitMs(anAddress('192.0.2.1'))).toBe(0);
+  expect(restrictions.waitMs(aPrincipal('user:a'))).toBe(0);
   expect(restrictions.webhookWaitMs('192.0.2.1', 'abc')).toBe(0);
 });
 
 test('an address is refused until its time is over', () => {
   restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 600_000);
-  expect(restrictions.addressWaitMs('192.0.2.1')).toBe(600_000);
-  expect(restrictions.addressWaitMs('192.0.2.2')).toBe(0);
+  expect(restrictions.waitMs(anAddress('192.0.2.1'))).toBe(600_000);
+  expect(restrictions.waitMs(anAddress('192.0.2.2'))).toBe(0);
   clock.advance(599_979);
-  expect(restrictions.addressWaitMs('192.0.2.1')).toBe(21);
+  expect(restrictions.waitMs(anAddress('192.0.2.1'))).toBe(21);
   clock.advance(1);
-  expect(restrictions.addressWaitMs('192.0.2.1')).toBe(0);
+  expect(restrictions.waitMs(anAddress('192.0.2.1'))).toBe(0);
 });
 
 test('one of less than a second ends when 98 % of its time are over', () => {
   restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 500);
   clock.advance(489);
-  expect(restrictions.addressWaitMs('192.0.2.1')).toBe(11);
+  expect(restrictions.waitMs(anAddress('192.0.2.1'))).toBe(11);
   clock.advance(1);
-  expect(restrictions.addressWaitMs('192.0.2.1')).toBe(0);
+  expect(restrictions.waitMs(anAddress('192.0.2.1'))).toBe(0);
 });
 
 test('a step of the wall clock does not change how long a restriction lasts', () => {
   restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 600_000);
   clock.stepWorld(3_600_000);
-  expect(restrictions.addressWaitMs('192.0.2.1')).toBe(600_000);
+  expect(restrictions.waitMs(anAddress('192.0.2.1'))).toBe(600_000);
 });
 
 test('a listener hears who is restricted, why, and when it is over', () => {
@@ -109,10 +109,10 @@ test('a listener hears who is restricted, why, and when it is over', () => {
 test('a release is announced once, whether a check or the sweep comes first', () => {
   restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 1_000);
   clock.advance(1_000);
-  restrictions.addressWaitMs('192.0.2.1');
+  restrictions.waitMs(anAddress('192.0.2.1'));
   expect(heard.at(-1)).toBe('released address 192.0.2.1');
   restrictions.sweep();
-  restrictions.addressWaitMs('192.0.2.1');
+  restrictions.waitMs(anAddress('192.0.2.1'));
   expect(heard.filter(line => line.startsWith('released'))).toHaveLength(1);
 });
 
@@ -158,7 +158,7 @@ test('whether one is in force can be asked for each kind, up to its last millise
 
 test('a principal, an address and a webhook with the same text are separate', () => {
   restrictPrincipal(restrictions, 'x', 'ignored_refusals', 1_000);
-  expect(restrictions.addressWaitMs('x')).toBe(0);
+  expect(restrictions.waitMs(anAddress('x'))).toBe(0);
   expect(restrictions.webhookWaitMs('x', 'abc')).toBe(0);
 });
 
@@ -167,15 +167,15 @@ test('an address restricted on one webhook is refused there only, and no other a
   expect(restrictions.webhookWaitMs('192.0.2.1', 'abc')).toBe(1_000);
   expect(restrictions.webhookWaitMs('192.0.2.1', 'def')).toBe(0);
   expect(restrictions.webhookWaitMs('192.0.2.2', 'abc')).toBe(0);
-  expect(restrictions.addressWaitMs('192.0.2.1')).toBe(0);
+  expect(restrictions.waitMs(anAddress('192.0.2.1'))).toBe(0);
 });
 
 test('a second restriction may make the first longer, never shorter', () => {
   restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 5_000);
   restrictAddress(restrictions, '192.0.2.1', 'ignored_refusals', 1_000);
-  expect(restrictions.addressWaitMs('192.0.2.1')).toBe(5_000);
+  expect(restrictions.waitMs(anAddress('192.0.2.1'))).toBe(5_000);
   restrictAddress(restrictions, '192.0.2.1', 'ignored_refusals', 9_000);
-  expect(restrictions.addressWaitMs('192.0.2.1')).toBe(9_000);
+  expect(restrictions.waitMs(anAddress('192.0.2.1'))).toBe(9_000);
   expect(restrictions.size).toBe(1);
   expect(heard).toEqual([
     'restricted address 192.0.2.1 for invalid_requests',
@@ -218,9 +218,9 @@ test('an address that is put on the allow list is released', () => {
   restrictAddress(restrictions, '192.0.2.2', 'invalid_requests', 1_000);
   restrictWebhook(restrictions, '192.0.2.1', 'abc', 'webhook_not_found', 1_000);
   restrictions.neverRestrict(address => address === '192.0.2.1');
-  expect(restrictions.addressWaitMs('192.0.2.1')).toBe(0);
+  expect(restrictions.waitMs(anAddress('192.0.2.1'))).toBe(0);
   expect(restrictions.webhookWaitMs('192.0.2.1', 'abc')).toBe(0);
-  expect(restrictions.addressWaitMs('192.0.2.2')).toBe(1_000);
+  expect(restrictions.waitMs(anAddress('192.0.2.2'))).toBe(1_000);
   expect(heard.filter(line => line.startsWith('released'))).toHaveLength(2);
 });
 
@@ -231,7 +231,9 @@ test('without room, the one nearest its end gives way, and that is reported', ()
     'evicted 192.0.2.1 from address',
     'restricted address 192.0.2.3 for invalid_requests',
   ]);
-  expect([0, 1, 2, 3].map(n => restrictions.addressWaitMs(`192.0.2.${n}`))).toEqual([2_000, 0, 3_000, 1_500]);
+  expect([0, 1, 2, 3].map(n => restrictions.waitMs(anAddress(`192.0.2.${n}`)))).toEqual([
+    2_000, 0, 3_000, 1_500,
+  ]);
 });
 
 test('an expired restriction makes room', () => {
@@ -243,13 +245,15 @@ test('an expired restriction makes room', () => {
     'released address 192.0.2.1',
     'restricted address 192.0.2.4 for invalid_requests',
   ]);
-  expect([1, 2, 3, 4].map(n => restrictions.addressWaitMs(`192.0.2.${n}`))).toEqual([0, 8_000, 8_000, 9_000]);
+  expect([1, 2, 3, 4].map(n => restrictions.waitMs(anAddress(`192.0.2.${n}`)))).toEqual([
+    0, 8_000, 8_000, 9_000,
+  ]);
 });
 
 test('a restriction in force can be prolonged without room for another', () => {
   for (const n of [1, 2, 3]) restrictAddress(restrictions, `192.0.2.${n}`, 'invalid_requests', 1_000);
   restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 5_000);
-  expect(restrictions.addressWaitMs('192.0.2.1')).toBe(5_000);
+  expect(restrictions.waitMs(anAddress('192.0.2.1'))).toBe(5_000);
 });
 
 describe('a restriction shared between gateways', () => {
@@ -295,8 +299,12 @@ describe('a restriction shared between gateways', () => {
     restrictPrincipal(first, 'user:a', 'ignored_refusals', forTenSeconds);
     restrictWebhook(first, '192.0.2.2', 'abc', 'webhook_not_found', forTenSeconds);
     tell();
-    expect([second.addressWaitMs('192.0.2.1'), second.addressWaitMs('192.0.2.2')]).toEqual([10_000, 0]);
-    expect([second.principalWaitMs('user:a'), second.principalWaitMs('192.0.2.1')]).toEqual([10_000, 0]);
+    expect([second.waitMs(anAddress('192.0.2.1')), second.waitMs(anAddress('192.0.2.2'))]).toEqual([
+      10_000, 0,
+    ]);
+    expect([second.waitMs(aPrincipal('user:a')), second.waitMs(aPrincipal('192.0.2.1'))]).toEqual([
+      10_000, 0,
+    ]);
     expect([second.webhookWaitMs('192.0.2.2', 'abc'), second.webhookWaitMs('192.0.2.2', 'abd')]).toEqual([
       10_000, 0,
     ]);
@@ -312,9 +320,9 @@ describe('a restriction shared between gateways', () => {
     const { first, second, tell } = pair();
     for (const n of [1, 2]) restrictAddress(first, `192.0.2.${n}`, 'invalid_requests', forTenSeconds);
     tell();
-    expect(second.addressWaitMs('192.0.2.1')).toBe(10_000);
+    expect(second.waitMs(anAddress('192.0.2.1'))).toBe(10_000);
     clock.advance(forTenSeconds);
-    expect([second.addressWaitMs('192.0.2.1'), second.addressWaitMs('192.0.2.2')]).toEqual([0, 0]);
+    expect([second.waitMs(anAddress('192.0.2.1')), second.waitMs(anAddress('192.0.2.2'))]).toEqual([0, 0]);
     second.sweep();
     expect(second.size).toBe(0);
     expect(heard).toEqual([
@@ -328,9 +336,13 @@ describe('a restriction shared between gateways', () => {
     second.neverRestrict(address => address === '192.0.2.1');
     for (const n of [1, 2]) restrictAddress(first, `192.0.2.${n}`, 'invalid_requests', forTenSeconds);
     tell();
-    expect([second.addressWaitMs('192.0.2.1'), second.addressWaitMs('192.0.2.2')]).toEqual([0, 10_000]);
+    expect([second.waitMs(anAddress('192.0.2.1')), second.waitMs(anAddress('192.0.2.2'))]).toEqual([
+      0, 10_000,
+    ]);
     second.neverRestrict(address => address === '192.0.2.2');
-    expect([second.addressWaitMs('192.0.2.1'), second.addressWaitMs('192.0.2.2')]).toEqual([10_000, 0]);
+    expect([second.waitMs(anAddress('192.0.2.1')), second.waitMs(anAddress('192.0.2.2'))]).toEqual([
+      10_000, 0,
+    ]);
   });
 
   describe('of a client that is never restricted here', () => {
@@ -378,7 +390,7 @@ describe('a restriction shared between gateways', () => {
       restrictAddress(first, '192.0.2.1', 'invalid_requests', forTenSeconds);
       tell();
       second.neverRestrict(() => true, [{ kind: 'address', key: '192.0.2.1' }]);
-      expect(second.addressWaitMs('192.0.2.1')).toBe(0);
+      expect(second.waitMs(anAddress('192.0.2.1'))).toBe(0);
       expect([listed(second), second.size, second.adopted]).toEqual([[], 0, 0]);
       second.neverRestrict(() => false);
       expect([listed(second), second.size, second.adopted]).toEqual([['address'], 1, 1]);
@@ -410,9 +422,9 @@ describe('a restriction shared between gateways', () => {
     const [told] = announced;
     clock.advance(40);
     tell();
-    expect(second.addressWaitMs('192.0.2.1')).toBe(9_960);
+    expect(second.waitMs(anAddress('192.0.2.1'))).toBe(9_960);
     if (told !== undefined) second.adopt({ ...told, forMs: 20_000 });
-    expect([second.addressWaitMs('192.0.2.1'), second.size]).toEqual([20_000, 1]);
+    expect([second.waitMs(anAddress('192.0.2.1')), second.size]).toEqual([20_000, 1]);
     expect(heard).toEqual(['restricted address 192.0.2.1 for invalid_requests', 'announced address']);
   });
 
@@ -440,7 +452,7 @@ describe('a restriction shared between gateways', () => {
     for (const key of ['192.0.2.1', '192.0.2.2'])
       restrictAddress(first, key, 'ignored_refusals', forTenSeconds);
     tell();
-    second.addressWaitMs('192.0.2.1');
+    second.waitMs(anAddress('192.0.2.1'));
     clock.advance(9_980);
     for (const key of ['192.0.2.1', '192.0.2.2'])
       restrictAddress(first, key, 'invalid_requests', forTenSeconds);
@@ -452,7 +464,7 @@ describe('a restriction shared between gateways', () => {
     expect([...second.listed.all()]).toEqual(
       [...first.listed.all()].map(each => ({ ...each, key: null, place: expect.any(Number) })),
     );
-    expect(second.addressWaitMs('192.0.2.1')).toBe(forTenSeconds);
+    expect(second.waitMs(anAddress('192.0.2.1'))).toBe(forTenSeconds);
     expect(heard.at(-1)).toBe('restricted address 192.0.2.1 for invalid_requests');
   });
 
@@ -461,10 +473,10 @@ describe('a restriction shared between gateways', () => {
     restrictAddress(first, '192.0.2.1', 'invalid_requests', forTenSeconds);
     const late = [...first.running()];
     tell();
-    second.addressWaitMs('192.0.2.1');
+    second.waitMs(anAddress('192.0.2.1'));
     clock.advance(9_990);
     for (const each of late) second.adopt({ ...each, forMs: 260 });
-    expect([second.addressWaitMs('192.0.2.1'), heard.at(-1)]).toEqual([0, 'released address 192.0.2.1']);
+    expect([second.waitMs(anAddress('192.0.2.1')), heard.at(-1)]).toEqual([0, 'released address 192.0.2.1']);
   });
 
   test('ends at the same millisecond at a gateway that learns of it just before its end', () => {
@@ -473,9 +485,9 @@ describe('a restriction shared between gateways', () => {
     clock.advance(9_900);
     for (const each of first.running()) second.adopt(each);
     clock.advance(79);
-    expect([first, second].map(each => each.addressWaitMs('192.0.2.1') > 0)).toEqual([true, true]);
+    expect([first, second].map(each => each.waitMs(anAddress('192.0.2.1')) > 0)).toEqual([true, true]);
     clock.advance(1);
-    expect([first, second].map(each => each.addressWaitMs('192.0.2.1') > 0)).toEqual([false, false]);
+    expect([first, second].map(each => each.waitMs(anAddress('192.0.2.1')) > 0)).toEqual([false, false]);
   });
 
   test('of less than a second ends at the same millisecond as well', () => {
@@ -483,16 +495,16 @@ describe('a restriction shared between gateways', () => {
     restrictAddress(first, '192.0.2.1', 'invalid_requests', 500);
     tell();
     clock.advance(489);
-    expect([first, second].map(each => each.addressWaitMs('192.0.2.1'))).toEqual([11, 11]);
+    expect([first, second].map(each => each.waitMs(anAddress('192.0.2.1')))).toEqual([11, 11]);
     clock.advance(1);
-    expect([first, second].map(each => each.addressWaitMs('192.0.2.1'))).toEqual([0, 0]);
+    expect([first, second].map(each => each.waitMs(anAddress('192.0.2.1')))).toEqual([0, 0]);
   });
 
   test('can be announced again with its remaining time', () => {
     const { first, second, tell } = pair();
     for (const n of [1, 2]) restrictAddress(first, `192.0.2.${n}`, 'invalid_requests', forTenSeconds);
     tell();
-    second.addressWaitMs('192.0.2.1');
+    second.waitMs(anAddress('192.0.2.1'));
     clock.advance(1_000);
     const digests = (by: Restrictions) => [...by.running()].map(({ digest }) => digest).sort();
     expect(digests(second)).toEqual(digests(first));

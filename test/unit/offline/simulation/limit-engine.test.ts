@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { type LimitedRequest, loadLimits } from '../../../../src/config/index.ts';
+import { type LimitedRequest, readPart } from '../../../../src/config/index.ts';
 import { LimitEngine } from '../../../../src/offline/simulation/index.ts';
 import { tempText } from '../../../support/temp.ts';
 
 const START = 1_790_000_000_000;
 
 async function engineOf(text: string): Promise<LimitEngine> {
-  const result = await loadLimits(await tempText('limits.yaml', text), {});
+  const result = await readPart('limits', await tempText('limits.yaml', text), {});
   if (!result.ok) throw new Error(JSON.stringify(result.diagnostics));
   return new LimitEngine(result.limits, START);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { runCommandLine } from '../../../../src/cli/index.ts';
-import { loadLimits } from '../../../../src/config/index.ts';
+import { readPart } from '../../../../src/config/index.ts';
 import { type Report, replayLogs, simulationReport } from '../../../../src/offline/simulation/index.ts';
 import { logLine, LOG_START_MS as START } from '../../../support/log-line.ts';
 import { tempText } from '../../../support/temp.ts';
@@ -24,7 +24,7 @@ function restricted(ms: number, by: string, change: Change = {}): string {
 }
 
 async function replay(limits: string, ...lines: readonly string[]): Promise<Report> {
-  const loaded = await loadLimits(await tempText('limits.yaml', limits), {});
+  const loaded = await readPart('limits', await tempText('limits.yaml', limits), {});
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.diagnostics));
   const logs = [await tempText('weir.log', lines.join(''))];
   const replayed = await replayLogs({ limits: loaded.limits, logs, store: 'memory' });

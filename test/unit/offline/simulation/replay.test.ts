@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { runCommandLine } from '../../../../src/cli/index.ts';
-import { loadLimits } from '../../../../src/config/index.ts';
+import { readPart } from '../../../../src/config/index.ts';
 import { type Report, replayLogs, simulationReport } from '../../../../src/offline/simulation/index.ts';
 import { logLine as line, LOG_START_MS as START } from '../../../support/log-line.ts';
 import { tempFolder, tempText } from '../../../support/temp.ts';
@@ -24,7 +24,7 @@ async function replay(
   const folder = await tempFolder();
   const logs = texts.map((_, i) => join(folder, `${i}.log`));
   for (const [i, log] of logs.entries()) await writeFile(log, texts[i] ?? '');
-  const loaded = await loadLimits(await tempText('limits.yaml', limits), {});
+  const loaded = await readPart('limits', await tempText('limits.yaml', limits), {});
   if (!loaded.ok) throw new Error('the limits have errors');
   return simulationReport(await replayLogs({ limits: loaded.limits, logs, store }), loaded.patterns, {
     store,

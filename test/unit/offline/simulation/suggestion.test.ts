@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../../../src/cli/index.ts';
-import { loadLimits } from '../../../../src/config/index.ts';
+import { readPart } from '../../../../src/config/index.ts';
 import { defineLimit } from '../../../../src/limits/index.ts';
 import { Demand, DemandRoom } from '../../../../src/offline/simulation/demand.ts';
 import { replayLogs, type Suggestion } from '../../../../src/offline/simulation/index.ts';
@@ -174,7 +174,7 @@ test.each([
   const args = ['--limits', file, '--percentile', '100', '--headroom', '0', '--write', write, log];
   expect((await run(...args)).code).toBe(0);
   const refusedBy = async (text: string) => {
-    const loaded = await loadLimits(await tempText('limits.yaml', text), {});
+    const loaded = await readPart('limits', await tempText('limits.yaml', text), {});
     if (!loaded.ok) throw new Error('the limits have errors');
     const { tally } = await replayLogs({ limits: loaded.limits, logs: [log], store: 'memory' });
     return tally.rows.reduce((sum, { refused }) => sum + refused.after, 0);
@@ -231,7 +231,7 @@ routes: { "GET /v1/channels/{channel}/messages": messages }
   expect(written).toContain(
     '    # weir suggest: user: 99 % of 100 callers of class user need at most 99 in 5s; was 2\n    user:',
   );
-  expect(await loadLimits(write, {})).toMatchObject({ ok: true });
+  expect(await readPart('limits', write, {})).toMatchObject({ ok: true });
 
   // Once more on its own result: the comments are replaced, not repeated.
   const again = await run('--limits', write, '--format', 'yaml', log);
@@ -268,7 +268,7 @@ test('a folder of limits is written as a folder', async () => {
   const log = await tempText('weir.log', line(0));
   expect((await run('--limits', folder, '--write', target, log)).code).toBe(0);
   expect(await readdir(target)).toEqual(['a.yaml', 'b.yaml']);
-  expect(await loadLimits(target, {})).toMatchObject({ ok: true });
+  expect(await readPart('limits', target, {})).toMatchObject({ ok: true });
   expect(await run('--limits', folder, '--format', 'yaml', log)).toMatchObject({ code: 64 });
 });
 

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { type FactTopic, thisMachine } from '../../../../src/core/index.ts';
+import { alone, type Fact, thisMachine } from '../../../../src/core/index.ts';
 import { makeLogger } from '../../../../src/observe/index.ts';
 import { openState } from '../../../../src/process/runtime/index.ts';
 import { tempFolder } from '../../../support/temp.ts';
@@ -10,29 +10,25 @@ import { FrozenClock } from '../../limits/frozen-clock.ts';
 const clock = new FrozenClock();
 const machine = { ...thisMachine, clock };
 
-test('what only the threads of a process tell each other is passed on as such, and not kept', async () => {
+test('what only the threads of a process tell each other is not kept', async () => {
   const folder = await tempFolder();
-  const joined: FactTopic[] = [];
-  const shared = {
-    outgoing: 0,
-    post() {},
-    withdraw() {},
-    join: (_: string, holder: FactTopic) => void joined.push(holder),
-  };
   const open = () =>
     inTime(clock, openState({ folder, countersMs: null }, machine, makeLogger('silent', { write() {} })));
-  const state = await open();
-  const facts = state?.keep(shared);
-  const fact = { name: 'shadow:address', value: 0, forMs: 60_000 };
-  facts?.join('shadow', { isOfProcess: true, learn() {}, everything: () => [fact] });
-  expect(joined).toMatchObject([{ isOfProcess: true }]);
-  facts?.post(fact);
-  await state?.stop();
-  const kept: string[] = [];
-  const again = await open();
-  again?.keep(null).join('shadow', { learn: ({ name }) => void kept.push(name), everything: () => [] });
-  await again?.stop();
-  expect(kept).toEqual([]);
+  const fact = { name: 'address', value: 0, forMs: 60_000 };
+  /** What a process knows of two topics that keeps its state there, and posts that fact under both. */
+  const start = async () => {
+    const learnt: string[] = [];
+    const state = await open();
+    const part = alone(machine);
+    if (state !== null) part.carry(state.facts);
+    for (const topic of [part.topic<Fact>('shadow'), part.serviceTopic('light')]) {
+      topic.join({ learn: ({ name }) => void learnt.push(name), everything: () => [fact] });
+      topic.post(fact);
+    }
+    await state?.stop();
+    return learnt;
+  };
+  expect([await start(), await start()]).toEqual([[], ['address']]);
 });
 
 test('a folder that cannot be written at the start is read, and not written later', async () => {
@@ -49,7 +45,7 @@ test('a folder that cannot be written at the start is read, and not written late
     );
   const holding = { learn() {}, everything: () => [fact] };
   const first = await open();
-  const facts = first?.keep(null);
+  const facts = first?.facts;
   facts?.join('revocation', holding);
   facts?.post(fact);
   await first?.stop();
@@ -58,11 +54,12 @@ test('a folder that cannot be written at the start is read, and not written late
   const log: string[] = [];
   const second = await open({ ...thisMachine.files, rename: () => Promise.reject(readOnly) }, log);
   const learnt: string[] = [];
-  const again = second?.keep(null);
+  const again = second?.facts;
   again?.join('revocation', { ...holding, learn: ({ name }) => void learnt.push(name) });
   again?.post(fact);
   await second?.stop();
-  expect([learnt, second?.isWritten]).toEqual([['a'], false]);
+  expect(learnt).toEqual(['a']);
+  expect(second?.files).toMatchObject([{ file: 'state', failures: 1, fault: { cause: 'EROFS' } }]);
   expect(log).toEqual([
     'the state folder cannot be used: nothing is kept across restarts',
     'continues with the state from before it was stopped',

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { alone, thisMachine } from '../../../../src/core/index.ts';
 import { Limiting } from '../../../../src/process/runtime/index.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 import { quietListener, quietStoreListener, snapshotOf } from '../workers/thread-parts.ts';
@@ -10,7 +11,9 @@ const OFFENDER = '192.0.2.1';
 /** Whether the third invalid request restricts its address although another address came after its first. */
 async function remembersThrough(limitKeys: number): Promise<boolean> {
   const snapshot = await snapshotOf('global: off\ninvalid_requests: { limit: 2/10m, restrict_for: 10m }\n');
-  const dependencies = { clock: new FrozenClock(), randomBytes, ...quiet, limitKeys };
+  const clock = new FrozenClock();
+  const part = alone({ ...thisMachine, clock });
+  const dependencies = { clock, randomBytes, part, ...quiet, limitKeys };
   const limiting = new Limiting(snapshot.limits, dependencies);
   const note = (...addresses: string[]) => {
     for (const address of addresses) limiting.invalidRequests.note(address);

@@ -5,16 +5,13 @@ import { SharedMemory, type System, thisMachine } from '../../../../src/core/ind
 import { SharedPermits } from '../../../../src/limits/index.ts';
 import { makeLogger } from '../../../../src/observe/index.ts';
 import { ControlPlane } from '../../../../src/process/workers/control-plane.ts';
-import { FactsHub } from '../../../../src/process/workers/facts-hub.ts';
 import type { PlaneHost } from '../../../../src/process/workers/index.ts';
 import { type Link, linkInThread } from '../../../../src/process/workers/link.ts';
-import { StateBoard } from '../../../../src/process/workers/state-board.ts';
-import { SharedLookups } from '../../../../src/upstream/index.ts';
 import { freePort } from '../../../support/free-port.ts';
 import { writeGatewayConfig } from '../../../support/gateway.ts';
 import { waitFor } from '../../../support/wait.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
-import { patience } from './thread-parts.ts';
+import { mainPartOf } from './thread-parts.ts';
 
 const wait = () => {
   throw new Error('nobody waits here');
@@ -82,8 +79,7 @@ async function playedWorkers(port: number, opened: Promise<null> = AT_ONCE, code
   const control = new ControlPlane({
     ...{ loaded: await load(1), path, env: {}, host, system, memory },
     permits: new SharedPermits(memory, 16),
-    facts: new FactsHub('replica', patience(clock)),
-    board: new StateBoard(new SharedLookups(system)),
+    part: mainPartOf(clock),
     log: makeLogger('info', { write: line => lines.push(line) }),
   });
   return { control, load, clock, lines, starts, opens, prepares, told, ends, deaths, later };

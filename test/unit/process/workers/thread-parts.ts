@@ -1,5 +1,15 @@
 import { loadConfig, type Snapshot } from '../../../../src/config/index.ts';
-import type { TimerClock } from '../../../../src/core/index.ts';
+import {
+  MainPart,
+  ownMemory,
+  ownPermits,
+  ownRates,
+  type PartOptions,
+  type TimerClock,
+  thisMachine,
+} from '../../../../src/core/index.ts';
+import type { Link } from '../../../../src/process/workers/link.ts';
+import { WorkerPart } from '../../../../src/process/workers/worker-part.ts';
 import { writeGatewayConfig } from '../../../support/gateway.ts';
 import { tempText } from '../../../support/temp.ts';
 
@@ -12,11 +22,22 @@ export const quietListener = {
 };
 export const quietStoreListener = {
   ...{ decidedBy: quiet, failed: quiet, lost: quiet, found: quiet, behind: quiet, caughtUp: quiet },
-  ...{ shareFailed: quiet, subscribed: quiet, beat: quiet },
+  ...{ shareFailed: quiet, subscribed: quiet, rightsMissing: quiet, taskFailed: quiet, beat: quiet },
 };
 
-/** How threads wait that answer each other at once. */
-export const patience = (clock: TimerClock) => ({ clock, late: quiet });
+/** How a thread counts on its own, although others tell it what they know. */
+const own = (clock: TimerClock): PartOptions => ({
+  ...{ id: 'process', memory: ownMemory(thisMachine.randomBytes), permits: ownPermits, rates: ownRates },
+  ...{ clock, late: quiet },
+});
+
+export function mainPartOf(clock: TimerClock, more: Partial<PartOptions> = {}): MainPart {
+  return new MainPart({ ...own(clock), ...more });
+}
+
+export function workerPartOf(link: Link, clock: TimerClock, more: Partial<PartOptions> = {}): WorkerPart {
+  return new WorkerPart(link, { ...own(clock), ...more });
+}
 
 /** Loads a configuration with this limits.yaml. */
 export async function snapshotOf(limitsText: string): Promise<Snapshot> {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { UpstreamListener } from '../../../../src/core/index.ts';
+import { alone, States, thisMachine, type UpstreamListener } from '../../../../src/core/index.ts';
 import { EndpointTransport } from '../../../../src/upstream/balancing/index.ts';
 import { FixedEndpoints } from '../../../../src/upstream/endpoint-source.ts';
 import type {
@@ -91,10 +91,12 @@ class Chaos {
         ...{ host: '10.0.0.1', port, weight: 1 + this.#random.below(3), lookup: 'none' as never },
       }),
     );
+    const part = alone({ ...thisMachine, clock: this.#clock });
     const next = new EndpointTransport(
       { name: 'api', isGrpc: false, connectTimeoutMs: 1_000 },
       {
         ...{ clock: this.#clock, random: () => this.#random.below(1_000) / 1_000, listener: SILENT },
+        ...{ part, checks: new States(part, 'checks') },
         openSource: ({ host, port }) => new FixedEndpoints([{ host, port, weight: 1, name: host }]),
         openPool: ({ port }) => this.#poolOf(port),
       },

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { alone, States, thisMachine } from '../../../../src/core/index.ts';
 import { type Balance, EndpointTransport } from '../../../../src/upstream/balancing/index.ts';
 import {
   type EndpointSource,
@@ -132,10 +133,11 @@ beforeEach(() => {
 });
 
 function open(): EndpointTransport {
+  const part = alone({ ...thisMachine, clock });
   return new EndpointTransport(
     { name: 'api', isGrpc: false, connectTimeoutMs: 60_000 },
     {
-      ...{ clock, random: () => 0 },
+      ...{ clock, random: () => 0, part, checks: new States(part, 'checks') },
       listener: {
         endpointChanged: ({ endpoint, reason }) => void heard.push(`${endpoint} ${reason ?? 'back'}`),
         retried: (_upstream, wasAllowed) => void heard.push(wasAllowed ? 'retried' : 'not retried'),

@@ -63,7 +63,7 @@ function setUp(options: HealthOptions = OPTIONS) {
   const clock = new FrozenClock();
   const endpoint = new EndpointStub();
   const unreached: object[] = [];
-  const checks = new HealthChecks({ clock, random: () => 0 });
+  const checks = new HealthChecks({ clock, random: () => 0, tell: () => {} });
   const use = (now: HealthOptions, endpoints: readonly EndpointStub[]) =>
     checks.use(now, new Map(endpoints.map((endpoint, index) => [`${index}`, endpoint])), address => {
       unreached.push(address);

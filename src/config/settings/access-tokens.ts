@@ -1,0 +1,213 @@
+import { z } from 'zod';
+import { CALLER_CLASSES } from '../../core/index.ts';
+import {
+  callerEntry,
+  countByMemory,
+  duration,
+  durationOrOff,
+  httpToken,
+  mapExpected,
+  means,
+  momentOrNone,
+  name,
+  size,
+  text,
+} from '../values/index.ts';
+
+// `access_tokens` of gateway.yaml, and the same keys of each of several providers.
+
+const claim = () =>
+  text('expected the name of a claim such as sub').refine(name => !/^\/.*~(?![01])/s.test(name), {
+    error: 'is no JSON Pointer: "~" is written ~0 and "/" inside a name ~1 (RFC 6901)',
+  });
+const claims = () =>
+  z
+    .array(claim(), { error: 'expected a list of claims such as [azp, sub]' })
+    .min(1, { error: 'an empty list cannot distinguish callers: name at least one claim' })
+    .refine(list => new Set(list).size === list.length, { error: 'a claim is listed twice' })
+    .refine(list => !list.some(name => OF_ONE_TOKEN.has(name.replace(/^\//, ''))), {
+      error: `${[...OF_ONE_TOKEN].join(', ')} change with every token: use claims that stay the same for a caller`,
+    });
+
+/** Claims that differ between two tokens of one caller (RFC 7519, 4.1). */
+const OF_ONE_TOKEN = new Set(['exp', 'nbf', 'iat', 'jti']);
+
+/** The message about `audience`. */
+export const AUDIENCE =
+  'expected the name of this API in the aud of its tokens, in quotes if it is a number, or any';
+
+/** `any`, read as null, or one name or several. */
+const audience = () =>
+  z
+    .union([text(AUDIENCE), z.array(text(AUDIENCE))], { error: AUDIENCE })
+    .transform(written => (written === 'any' ? null : [written].flat()))
+    .refine(names => names === null || names.length > 0, {
+      error: 'an empty list lets nobody in: name at least one audience',
+    })
+    .refine(names => names === null || !names.includes('any'), {
+      error: 'any stands alone: audience: any',
+    })
+    .refine(names => names === null || new Set(names).size === names.length, {
+      error: 'an audience is listed twice',
+    });
+
+const claimValue = () =>
+  z
+    .union([z.string(), z.number(), z.boolean()], { error: 'expected text, a number, true or false' })
+    .transform(value => String(value))
+    .optional()
+    .describe(
+      'The value that the claim must equal, or contain if it is a list. Left out: the claim only has to be present.',
+    );
+
+const botRule = z.strictObject({
+  claim: claim().describe('The claim that marks the tokens of bots.'),
+  value: claimValue(),
+  principal: claims().prefault(['azp']).describe('The claims that together identify a bot.'),
+});
+
+/** Maximum classes: each is a metrics label value, for every bucket. */
+const MAX_CLASSES = 8;
+
+const classRule = z
+  .strictObject(
+    {
+      claim: claim().optional().describe('The claim that marks the tokens of the class.'),
+      value: claimValue(),
+      callers: z
+        .array(callerEntry(), { error: 'expected a list such as [{ client: web, subject: alice }]' })
+        .min(1, { error: 'an empty list names nobody: name a caller, or leave it out' })
+        .optional()
+        .describe('Bots and users of the class, by each claim that identifies them.'),
+    },
+    mapExpected('{ claim: plan, value: partner }'),
+  )
+  .refine(({ claim, callers }) => (claim ?? callers) !== undefined, {
+    error: 'nobody belongs to it: write the claim of its tokens, or a list of callers',
+  })
+  .refine(({ claim, value }) => claim !== undefined || value === undefined, {
+    error: 'a value needs its claim: { claim: plan, value: partner }',
+    path: ['value'],
+  });
+
+const TAKEN: ReadonlySet<string> = new Set([...CALLER_CLASSES, 'group', 'resource']);
+
+/** A class as the key of a map. Its name is a label value, next to those of the three built-in classes. */
+function className() {
+  return name()
+    .refine(word => !TAKEN.has(word), {
+      error: 'has a meaning of its own in limits.yaml and in metrics: choose another name',
+    })
+    .refine(word => !/^\d+$/.test(word), {
+      error: 'is a number, which has no place in the order of the file: add a letter',
+    });
+}
+
+/** When a token is accepted, and how it identifies the caller: under `access_tokens`, or at each of several providers. */
+export const tokenRules = {
+  audience: means('door', audience()).describe(
+    'The name of this API in the aud of tokens, or a list of names of which one has to be there. any: tokens for any audience are accepted.',
+  ),
+  audience_claim: means('door', claim())
+    .prefault('aud')
+    .describe('The claim with the audience: client_id for Amazon Cognito, whose access tokens have no aud.'),
+  principal: means('door', claims())
+    .prefault(['azp', 'sub'])
+    .describe('The claims that together identify a user. A token without them is invalid.'),
+  bots: z
+    .union([z.literal('none'), botRule], {
+      error: 'expected the word none, or a map such as { claim: client_id }',
+    })
+    .transform(rule => (rule === 'none' ? null : rule))
+    .prefault('none')
+    .describe('Which callers are bots. none: every caller is a user.'),
+  classes: z
+    .record(className(), classRule, mapExpected('{ partner: { claim: plan, value: partner } }'))
+    .refine(classes => Object.keys(classes).length <= MAX_CLASSES, {
+      error: `at most ${MAX_CLASSES} classes: each multiplies the series of metrics`,
+    })
+    .prefault({})
+    .describe(
+      'Classes of callers with numbers of their own in limits.yaml, by name. The first that fits counts, before bots; the caller stays the same without it.',
+    ),
+  not_before: means('door', momentOrNone())
+    .prefault('none')
+    .describe('Tokens issued before this moment are refused: 2026-01-31T12:00:00Z, or Unix seconds.'),
+};
+
+export const accessTokensSchema = z.strictObject({
+  ...tokenRules,
+  // Required with `identity_provider`, and an error with `identity_providers`: see check/identity-checks.ts.
+  audience: tokenRules.audience.optional(),
+  identity_headers: z
+    .record(
+      httpToken('is not a header field name: use letters, digits and "-", such as X-Auth-Subject'),
+      claim(),
+    )
+    .prefault({})
+    .describe(
+      'Header fields that tell upstreams who the caller is, each with its claim. Clients cannot send them.',
+    ),
+  roles: means('door', z.array(claim(), { error: 'expected a list of claims such as [groups]' }))
+    .refine(list => new Set(list).size === list.length, { error: 'a claim is listed twice' })
+    .prefault([])
+    .describe(
+      'Further claims that list roles, for "require" of routes: a text, a list of texts, or an object, whose keys are the roles. Those of Keycloak (realm_access, resource_access) are known.',
+    ),
+  certificate_field: means(
+    'door',
+    httpToken('is not a header field name: use letters, digits and "-", such as Client-Cert'),
+  )
+    .optional()
+    .describe(
+      "The header field in which trusted proxies send the client's certificate, for tokens that are bound to one (RFC 8705): as in RFC 9440, or as nginx, Envoy or HAProxy write it. Left out: only the certificate of the connection counts.",
+    ),
+  schemes: means(
+    'door',
+    z.array(httpToken('expected a scheme such as Bearer or Bot'), {
+      error: 'expected a list of schemes such as [Bearer, Bot]',
+    }),
+  )
+    .refine(list => list.some(word => word.toLowerCase() === 'bearer'), {
+      error: 'Bearer must be among them: it is the scheme of every standard client',
+    })
+    .refine(list => new Set(list.map(word => word.toLowerCase())).size === list.length, {
+      error: 'a scheme is listed twice (case does not matter)',
+    })
+    .prefault(['Bearer'])
+    .describe('Accepted authorization schemes. Upstreams always get Bearer.'),
+  max_length: size({ min: '1KiB', max: '1MiB' })
+    .prefault('16KiB')
+    .describe(
+      'Longest accepted token, at most caps.head. A longer one is invalid (too_long), and its client is told why.',
+    ),
+  leeway: duration({ min: '0s', max: '10m' })
+    .prefault('30s')
+    .describe("How far the provider's clock may differ from this one."),
+  max_lifetime: durationOrOff({ min: '1s', max: '8760h' })
+    .prefault('off')
+    .describe(
+      'Tokens that live longer, from iat to exp, are refused. If set, revocations are kept no longer than this.',
+    ),
+  key_set: z
+    .strictObject({
+      refresh: duration({ min: '1s' }).prefault('10m').describe('Time between two fetches of the keys.'),
+      cooldown: duration()
+        .prefault('5s')
+        .describe('Minimum time between two fetches caused by tokens with unknown keys.'),
+    })
+    .prefault({})
+    .describe("How the provider's keys are kept."),
+  cache: z
+    .strictObject({
+      tokens: countByMemory(
+        1_000_000,
+        50_000,
+        'Maximum number of valid tokens of one provider that are remembered, so that they are not checked again.',
+      ),
+    })
+    .prefault({})
+    .describe('The cache of tokens.'),
+});
+
+export type AccessTokensConfig = z.output<typeof accessTokensSchema>;

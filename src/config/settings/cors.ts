@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import type { CorsRules } from '../../wire/http/index.ts';
+import { doorAsWhole, duration, httpToken, means, yesOrNo } from '../values/index.ts';
+import { setting } from './setting.ts';
+
+/** An origin as browsers write it (RFC 6454, 6.2): a scheme, a host in lower case and a port that is not the default. */
+function origin() {
+  const error = 'expected an origin such as https://app.example.com, in lower case and without a path';
+  return z
+    .string({ error })
+    .regex(/^[a-z][a-z0-9+.-]*:\/\/(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/, { error, abort: true })
+    .refine(text => !/^(http:.*:80|https:.*:443)$/.test(text), {
+      error: 'browsers leave out the default port: write the origin without it',
+    });
+}
+
+const rules = z
+  .strictObject({
+    origins: means(
+      'door',
+      z.union(
+        [
+          z.literal('any'),
+          z.array(origin()).min(1, { error: 'an empty list allows no page: leave out "cors" instead' }),
+        ],
+        { error: 'expected any, or a list of origins such as [https://app.example.com]' },
+      ),
+    )
+      .transform(list => (list === 'any' ? null : list))
+      .describe('The origins whose pages may call: a list such as [https://app.example.com], or any.'),
+    allow_headers: z
+      .union(
+        [z.literal('any'), z.array(httpToken('expected the name of a header field such as Authorization'))],
+        {
+          error: 'expected any, or a list of header fields such as [Authorization, Content-Type]',
+        },
+      )
+      .transform(list => (list === 'any' ? null : list))
+      .prefault('any')
+      .describe('Header fields that pages may send, Authorization included; or any.'),
+    credentials: yesOrNo()
+      .prefault(false)
+      .describe(
+        'Whether browsers may send cookies. Not allowed with "origins: any"; bearer tokens do not need it.',
+      ),
+    max_age: duration({ min: '0s' })
+      .prefault('1h')
+      .describe('How long a browser may cache the response to a preflight.'),
+  })
+  .refine(({ origins, credentials }) => origins !== null || !credentials, {
+    path: ['credentials'],
+    error:
+      'list the origins when credentials is true: with "any", every web page could act on behalf of its visitors',
+  });
+
+/** `cors`: how preflights are answered; `null` if they are ordinary requests. */
+export const cors = setting({
+  keys: {
+    cors: doorAsWhole(
+      z
+        .union([z.literal('off'), rules], {
+          error: 'expected off, or a map such as { origins: [https://app.example.com] }',
+        })
+        .prefault('off'),
+    ).describe(
+      'Which web pages of other origins may call the gateway from a browser. off: preflights are ordinary requests.',
+    ),
+  },
+  compile({ cors }, { headers }): { readonly cors: CorsRules | null } {
+    if (cors === 'off') return { cors: null };
+    const { origins, allow_headers: allowHeaders, credentials, max_age: maxAgeMs } = cors;
+    const maxAgeS = Math.floor(maxAgeMs / 1_000);
+    const policies = headers.includes('ratelimit');
+    return { cors: { origins: origins && new Set(origins), allowHeaders, credentials, maxAgeS, policies } };
+  },
+});

@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import { ForwardingRules, foldName, isKeepable } from '../../wire/http/index.ts';
+import { asMap, type ConfigFile, textsIn } from '../file/index.ts';
+import { fieldNames } from '../values/index.ts';
+import { setting } from './setting.ts';
+
+const NAME =
+  'expected the name of a header field such as X-Real-IP, or the beginning of several such as X-Corp-*';
+
+/** Fields that cannot be listed, because the gateway needs them to interpret requests. */
+const READ_OF_EVERY_REQUEST = new Set([
+  'authorization',
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'x-request-id',
+]);
+
+/** The name of a field that only trusted proxies may send, or of several. */
+function removed() {
+  return fieldNames(NAME).refine(name => !READ_OF_EVERY_REQUEST.has(foldName(name)), {
+    error: 'the gateway reads this field in every request: remove it from the list',
+  });
+}
+
+/** The rules for header fields that apply in every configuration. */
+export const RULES_BY_DEFAULT = new ForwardingRules({ own: ['via'] }).table;
+
+/** The name of a field that anyone may send, or of several. */
+function kept() {
+  return fieldNames(NAME).refine(
+    name => [undefined, 'origin', 'forwarded', 'caller', 'internal'].includes(RULES_BY_DEFAULT.get(name)),
+    {
+      error: 'the gateway always writes or removes this field, so it cannot be kept: remove it from the list',
+    },
+  );
+}
+
+const both = z.strictObject({
+  remove: z
+    .array(removed())
+    .prefault([])
+    .describe(
+      'Additional header fields that only trusted proxies may send, in this spelling; from anyone else they are removed. X-Corp-* means all that begin with X-Corp-.',
+    ),
+  keep: z
+    .array(kept())
+    .prefault([])
+    .describe(
+      'Header fields that would otherwise be removed but that anyone may send, because your services use them with another meaning. X-Consumer-* means all that begin with X-Consumer-.',
+    ),
+});
+
+/** `forwarding_headers`: which fields only trusted proxies may send. */
+export const forwardingHeaders = setting({
+  keys: {
+    // A list says what to remove.
+    forwarding_headers: z
+      .union([z.array(removed()).transform(remove => ({ remove, keep: [] as string[] })), both], {
+        error: 'expected a list of header fields such as [X-Tenant], or a map such as { keep: [X-Host] }',
+      })
+      .prefault({})
+      .describe(
+        'Additional header fields that only trusted proxies may send, like X-Forwarded-* and X-Real-IP; from anyone else they are removed. As a map: fields to remove, and fields to keep that would otherwise be removed.',
+      ),
+  },
+  // Checks the two lists against each other, and against what is removed anyway.
+  check(_, file) {
+    const { remove, keep } = listedHeaders(file);
+    const known = new Set(remove.map(foldName));
+    for (const [index, name] of keep.entries()) {
+      const path = ['forwarding_headers', 'keep', index];
+      if (known.has(foldName(name)))
+        file.add(path, `${file.shown(path)} is also listed under "remove": keep one of the two`);
+      else if (RULES_BY_DEFAULT.get(name) === undefined && !isKeepable(name, remove))
+        file.add(path, 'nothing removes this field: leave it out', { severity: 'warning' });
+    }
+  },
+});
+
+/** The names under `forwarding_headers` as written, since validation may have failed elsewhere. */
+export function listedHeaders(file: ConfigFile) {
+  const value = asMap(file.value).forwarding_headers;
+  if (Array.isArray(value)) return { remove: textsIn(value), keep: [] };
+  const { remove, keep } = asMap(value);
+  return { remove: textsIn(remove), keep: textsIn(keep) };
+}

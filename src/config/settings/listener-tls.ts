@@ -1,0 +1,154 @@
+import { z } from 'zod';
+import type { Clock } from '../../core/index.ts';
+import { type CertificateOptions, readCertificate, type TlsOptions } from '../../edge/tls/index.ts';
+import { asList, type ConfigFile, isMap, type Path } from '../file/index.ts';
+import { choice, mapExpected, pathOfFile, unshown, yesOrNo } from '../values/index.ts';
+import { type FileText, type KeyPair, SecretFiles } from './secret-files.ts';
+
+// `tls` of a listener: its keys, and the files that they name.
+
+const CERTIFICATES_EXPECTED =
+  'expected a list such as [{ certificate_file: tls/tls.crt, key_file: tls/tls.key }]';
+
+const certificate = z.strictObject(
+  {
+    certificate_file: pathOfFile().describe(
+      'The certificate in PEM form, followed by the intermediate certificates.',
+    ),
+    key_file: pathOfFile().describe('Its key, unencrypted PEM.'),
+  },
+  mapExpected('{ certificate_file: tls/tls.crt, key_file: tls/tls.key }'),
+);
+
+const clientCertificates = z.strictObject(
+  {
+    ca_file: pathOfFile().describe('The authorities whose certificates are accepted.'),
+    required: yesOrNo()
+      .prefault(true)
+      .describe(
+        'Whether a client must have a certificate. A client with a certificate that cannot be verified is always rejected.',
+      ),
+  },
+  mapExpected('{ ca_file: clients-ca.crt }'),
+);
+
+const listenerKeys = {
+  certificates: unshown(
+    z
+      .array(certificate, { error: CERTIFICATES_EXPECTED })
+      .min(1, { error: 'TLS needs a certificate: name at least one' })
+      .describe(
+        'Each serves the names in it: a client is matched by the name it asks for (SNI). The first one serves all other clients.',
+      ),
+  ),
+  min_version: choice(['TLSv1.2', 'TLSv1.3'])
+    .prefault('TLSv1.2')
+    .describe('The lowest TLS version. The highest is TLSv1.3.'),
+};
+const SUCH_AS = mapExpected('{ certificates: [{ certificate_file: tls/tls.crt, key_file: tls/tls.key }] }');
+const LISTENER_TLS = 'Speaks TLS there. Files are PEM, relative to this file, and followed when they change.';
+
+/** `tls` of a listener for clients. */
+export const listenerTlsSchema = z
+  .strictObject(
+    {
+      ...listenerKeys,
+      http2: yesOrNo()
+        .prefault(true)
+        .describe('Whether clients may choose HTTP/2 in the handshake (ALPN). All may speak HTTP/1.1.'),
+      client_certificates: clientCertificates
+        .optional()
+        .describe(
+          'Asks clients for a certificate. Upstreams get a verified one in Client-Cert (RFC 9440); this field is removed from what clients send.',
+        ),
+    },
+    SUCH_AS,
+  )
+  .describe(LISTENER_TLS);
+
+/** `tls` of the admin listener. */
+export const adminTlsSchema = z
+  .strictObject(
+    {
+      ...listenerKeys,
+      client_certificates: clientCertificates.optional().describe('Asks clients for a certificate.'),
+    },
+    SUCH_AS,
+  )
+  .describe(LISTENER_TLS);
+
+/** The TLS options of each listener; `null` for cleartext, or if there is no such listener. */
+export interface ListenerTls {
+  readonly http: TlsOptions | null;
+  readonly grpc: TlsOptions | null;
+  readonly admin: TlsOptions | null;
+}
+
+/**
+ * Reads `tls` of each listener, and the files that it names. If that fails, adds diagnostics to the file and leaves `null` for
+ * the listener.
+ */
+export async function readListenerTls(file: ConfigFile, clock: Clock): Promise<ListenerTls> {
+  const admin = await readTls(file, 'admin', clock);
+  return {
+    http: await readTls(file, 'http', clock),
+    grpc: await readTls(file, 'grpc', clock),
+    admin: admin && { ...admin, protocols: ['http/1.1'] },
+  };
+}
+
+async function readTls(file: ConfigFile, listener: string, clock: Clock): Promise<TlsOptions | null> {
+  const section = ['listen', listener, 'tls'];
+  const raw = file.valueAt(section);
+  if (!isMap(raw)) return null;
+  const files = new SecretFiles(file, section, clock);
+  const pairs = await readPairs(files, raw.certificates);
+  const ca = await files.authorities('client_certificates', 'ca_file');
+  const { data: config } = listenerTlsSchema.safeParse(raw);
+  if (config === undefined) return null;
+  const certificates = config.certificates.flatMap(({ certificate_file }, index) =>
+    certificateOptions(certificate_file, pairs[index]),
+  );
+  if (certificates.length === pairs.length) warnOfUnused(file, [...section, 'certificates'], certificates);
+  return {
+    certificates,
+    minVersion: config.min_version,
+    protocols: listener === 'grpc' ? ['h2'] : config.http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
+    clientCertificates: requestFor(ca, config.client_certificates?.required),
+  };
+}
+
+async function readPairs(files: SecretFiles, certificates: unknown): Promise<readonly KeyPair[]> {
+  const pairs: KeyPair[] = [];
+  // Reads one after the other, so that problems are found in a fixed order.
+  for (const index of asList(certificates).keys()) pairs.push(await files.keyPair('certificates', index));
+  return pairs;
+}
+
+/** Returns none if a file is unusable, which was reported. */
+function certificateOptions(name: string, pair: KeyPair | undefined): readonly CertificateOptions[] {
+  if (typeof pair?.certificate !== 'string' || typeof pair.key !== 'string') return [];
+  const { serverNames, notAfterMs } = readCertificate(pair.certificate);
+  return [{ name, certificate: pair.certificate, key: pair.key, serverNames, notAfterMs }];
+}
+
+function requestFor(ca: FileText, required = true): TlsOptions['clientCertificates'] {
+  return typeof ca === 'string' ? { ca, required } : null;
+}
+
+/** Warns about certificates that are never used: clients select all but the first by name. */
+function warnOfUnused(file: ConfigFile, path: Path, certificates: readonly CertificateOptions[]): void {
+  const taken = new Set<string>();
+  for (const [index, { serverNames }] of certificates.entries()) {
+    if (index > 0 && serverNames.every(name => taken.has(name))) {
+      const why =
+        serverNames.length === 0
+          ? 'it contains no DNS name'
+          : 'an earlier certificate already has all its names';
+      file.add([...path, index, 'certificate_file'], `no client is served this certificate: ${why}`, {
+        severity: 'warning',
+      });
+    }
+    for (const name of serverNames) taken.add(name);
+  }
+}

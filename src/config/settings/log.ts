@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { HostNames, PathWords, type RoutePattern } from '../../gateway/routing/index.ts';
+import type { PathNaming } from '../../observe/index.ts';
+import { mainValue } from '../../wire/http/index.ts';
+import type { ConfigFile } from '../file/index.ts';
+import { choice, pathOfFile, yesOrNo } from '../values/index.ts';
+import { readKeyFile } from './secret-files.ts';
+import { setting } from './setting.ts';
+
+/** `log`: what is written, and how callers and paths are named there. */
+export const log = setting({
+  keys: {
+    log: z
+      .strictObject({
+        level: choice(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
+          .prefault('info')
+          .describe('The lowest level that is written.'),
+        access: yesOrNo().prefault(true).describe('Whether to write one line per request.'),
+        fields: z
+          .array(z.literal('user_agent', { error: 'expected user_agent' }), {
+            error: 'expected a list such as [user_agent]',
+          })
+          .prefault([])
+          .describe('What access lines have beyond the usual: user_agent, what clients say that they are.'),
+        pseudonym_key_file: pathOfFile()
+          .optional()
+          .describe(
+            'A file with the key for the pseudonyms of callers in the log, at least 32 characters. Relative to this file. Left out: a random key per process, so that pseudonyms change at each start.',
+          ),
+      })
+      .prefault({})
+      .describe('The log on standard output, one JSON object per line.'),
+  },
+  read: async file => ({ pseudonymKey: await readPseudonymKey(file) }),
+  withoutSecrets: () => ({ pseudonymKey: null }),
+  compile: ({ log: { level, access, fields } }, { routes, ownRoutes }, { pseudonymKey }) => ({
+    log: Object.freeze({
+      level,
+      access,
+      /** Key of the pseudonyms of callers and main values; `null` if this process makes a random one. */
+      pseudonymKey,
+      userAgent: fields.includes('user_agent'),
+      paths: pathNaming([...routes, ...ownRoutes]),
+      /** The hosts named by routes and limits; `null` if there are none. */
+      hosts: HostNames.in(routes),
+    }),
+  }),
+});
+
+/** The path of the file with the key for pseudonyms. */
+export const PSEUDONYM_KEY = ['log', 'pseudonym_key_file'];
+
+/** `log` for those who need no other key of it. */
+export const pseudonymKeySchema = z
+  .object(log.keys.log.unwrap().pick({ pseudonym_key_file: true }).shape)
+  .prefault({});
+
+/**
+ * Reads the key from the file that `log.pseudonym_key_file` names; a guessed key would reveal the callers behind the pseudonyms.
+ * Returns `null` if none is named, or if it is unusable, which was reported.
+ */
+export async function readPseudonymKey(file: ConfigFile): Promise<Buffer | null> {
+  const text = await readKeyFile(file, PSEUDONYM_KEY, 'key');
+  return text === null ? null : Buffer.from(text);
+}
+
+/**
+ * Names paths in the log by the literals of all routes, including those of limits.yaml. A segment is named by the value that a
+ * main parameter would have there, so that a replay can count by another parameter.
+ */
+function pathNaming(routes: readonly { readonly pattern: RoutePattern }[]): PathNaming {
+  const words = new PathWords(routes.map(({ pattern }) => pattern));
+  return {
+    rewrite: (path, isCall, name) =>
+      words.rewrite(path, isCall, segment => name(mainValue(segment) ?? segment)),
+  };
+}

@@ -1,0 +1,317 @@
+import type { Clock, NoticeKind } from '../../core/index.ts';
+import type {
+  ClientAuthentication,
+  ClientOptions,
+  OptionError,
+  ProviderOptions,
+  ProviderTls,
+  SignInOptions,
+} from '../../identity/signin/index.ts';
+import { NO_TLS, optionErrors, PROVIDER_LIMITS } from '../../identity/signin/index.ts';
+import { asList, asMap, type ConfigFile, type Path, type RawMap } from '../file/index.ts';
+import { type IdentityProviderConfig, identityProviderSchema, providerEntrySchema } from './provider-keys.ts';
+import { chooseSecret, type FileText, SecretFiles, type TlsFiles } from './secret-files.ts';
+
+/** The sign-in part of a provider's section. */
+type SignInSection = Omit<SignInOptions, 'signOutEnds'>;
+
+/** A provider and the gateway's settings as its client, with secrets and keys read. */
+export interface ProviderConfigOptions {
+  readonly provider: ProviderOptions;
+  /** The gateway's client settings; `null` if it is not a client. */
+  readonly client: ClientOptions | null;
+  /** Maximum requests in flight to it. */
+  readonly maxInFlight: number;
+  /** How users sign in; `null` if they do not. */
+  readonly signIn: SignInSection | null;
+  readonly notices: NoticePlaces;
+}
+
+/** Where a provider's notices are received, by kind: on the admin listener, or at a public path. `null` if they are not. */
+export type NoticePlaces = Readonly<Record<NoticeKind, string | null>>;
+
+/** A provider as written. */
+export interface WrittenProvider {
+  readonly path: Path;
+  readonly raw: RawMap;
+}
+
+/** Returns the provider of `identity_provider`, or those of `identity_providers`. */
+export function writtenProviders(file: ConfigFile): readonly WrittenProvider[] {
+  const { identity_provider: one, identity_providers: several } = asMap(file.value);
+  return [
+    ...(one === undefined ? [] : [{ path: ['identity_provider'], raw: asMap(one) }]),
+    ...asList(several).map((raw, index) => ({ path: ['identity_providers', index], raw: asMap(raw) })),
+  ];
+}
+
+/**
+ * Reads `identity_provider` or `identity_providers` of gateway.yaml and the files they name. Leaves out a provider that cannot
+ * be used, after adding diagnostics to the file.
+ */
+export async function readProviders(
+  file: ConfigFile,
+  clock: Clock,
+): Promise<readonly ProviderConfigOptions[]> {
+  const read: ProviderConfigOptions[] = [];
+  for (const written of writtenProviders(file)) {
+    const provider = await readProvider(file, written, clock);
+    if (provider !== null) read.push(provider);
+  }
+  return read;
+}
+
+async function readProvider(
+  file: ConfigFile,
+  { path, raw }: WrittenProvider,
+  clock: Clock,
+): Promise<ProviderConfigOptions | null> {
+  const schema = path[0] === 'identity_provider' ? identityProviderSchema : providerEntrySchema;
+  const files = new SecretFiles(file, path, clock);
+  const clientSecret = await files.secret('client_secret_file');
+  const privateKey = await files.privateKey('private_key_file');
+  const tlsFiles = await files.tls();
+  const { success, data, error } = schema.safeParse(raw);
+  if (!success) {
+    checkSoundPart(file, path, raw, schema, new Set(error.issues.map(issue => issue.path[0])));
+    return null;
+  }
+  const config: IdentityProviderConfig = data;
+  checkRoles(file, path, config);
+  warnOfScope(file, path, config);
+  const tls = tlsOf(tlsFiles);
+  const authentication =
+    config.client_id === undefined
+      ? ({ kind: 'none' } as const)
+      : clientAuthentication(file, path, config, { clientSecret, privateKey });
+  const provider = providerOptions(config, tls);
+  // A missing part was already reported; checks the rest as if that part were not configured.
+  const stand = tls === null || authentication === null ? ({ kind: 'none' } as const) : authentication;
+  const client =
+    config.client_id === undefined ? null : { clientId: config.client_id, clientAuthentication: stand };
+  addOptionErrors(file, path, config, provider, client);
+  if (tls === null || authentication === null) return null;
+  return partsOf(config, provider, client);
+}
+
+function partsOf(
+  config: IdentityProviderConfig,
+  provider: ProviderOptions,
+  client: ClientOptions | null,
+): ProviderConfigOptions {
+  const { not_before_push = null, back_channel_logout = null } = config.notices;
+  return {
+    provider,
+    client,
+    maxInFlight: config.max_in_flight,
+    signIn: client && signInOptions(config, client),
+    notices: { not_before_push, back_channel_logout },
+  };
+}
+
+/** Reads a provider without its secrets and certificates, for commands that send it no requests. */
+export function providerWithoutSecrets(config: IdentityProviderConfig): ProviderConfigOptions {
+  const { client_id: clientId } = config;
+  // An empty secret or key, which no provider accepts.
+  const clientAuthentication = authenticationOf(config, '', '');
+  const client = clientId === undefined ? null : { clientId, clientAuthentication };
+  return partsOf(config, providerOptions(config, null), client);
+}
+
+/** Checks the valid addresses, so that another error does not hide their problems. */
+function checkSoundPart(
+  file: ConfigFile,
+  path: Path,
+  raw: RawMap,
+  schema: typeof identityProviderSchema | typeof providerEntrySchema,
+  wrong: ReadonlySet<PropertyKey | undefined>,
+): void {
+  const known = Object.entries(raw).filter(([key]) => !wrong.has(key) && Object.hasOwn(schema.shape, key));
+  // An unknown key, or an invalid value, may have been meant to allow http.
+  const mayAllowHttp = wrong.has(undefined) || wrong.has('allow_http');
+  const standIns = schema === identityProviderSchema ? STAND_INS : { ...STAND_INS, ...STAND_INS_OF_ENTRY };
+  const part = { ...standIns, ...Object.fromEntries(known), ...(mayAllowHttp ? { allow_http: true } : {}) };
+  const { data: config } = schema.safeParse(part);
+  if (config === undefined) return;
+  addOptionErrors(file, path, config, providerOptions(config, null), null);
+}
+
+/** Valid values that stand in for missing required keys. */
+const STAND_INS = { issuer: 'https://id.invalid' };
+const STAND_INS_OF_ENTRY = { name: 'main', audience: 'any' };
+
+function signInOptions(config: IdentityProviderConfig, client: ClientOptions): SignInSection | null {
+  if (config.redirect_uri === undefined) return null;
+  return {
+    ...client,
+    redirectUri: config.redirect_uri,
+    scope: config.scope,
+    redirectAllowList: config.redirect_uris,
+    maxInFlight: config.max_in_flight,
+  };
+}
+
+function providerOptions(config: IdentityProviderConfig, tls: ProviderTls | null): ProviderOptions {
+  return {
+    ...PROVIDER_LIMITS,
+    issuer: config.issuer,
+    discoveryUrl: config.discovery_url ?? null,
+    endpoints: {
+      authorization: config.endpoints.authorization ?? null,
+      token: config.endpoints.token ?? null,
+      keySet: config.endpoints.key_set ?? null,
+      revocation: config.endpoints.revocation ?? null,
+      endSession: config.endpoints.end_session ?? null,
+      introspection: config.endpoints.introspection ?? null,
+    },
+    signsIn: config.redirect_uri !== undefined,
+    allowHttp: config.allow_http,
+    tls: tls ?? NO_TLS,
+    timeoutMs: config.timeout,
+  };
+}
+
+/** Returns null if a file is unusable, which was reported. */
+function tlsOf({ ca, certificate, key }: TlsFiles): ProviderTls | null {
+  if (ca === null || certificate === null || key === null) return null;
+  return { ca: ca ?? null, certificate: certificate ?? null, key: key ?? null };
+}
+
+/** Adds the problems with a provider's options to the file, at the keys that they come from. */
+function addOptionErrors(
+  file: ConfigFile,
+  section: Path,
+  { redirect_uri: redirectUri }: IdentityProviderConfig,
+  provider: ProviderOptions,
+  client: ClientOptions | null,
+): void {
+  for (const { option, message } of optionErrors(provider, client, redirectUri ?? null)) {
+    const keyFile = [...section, 'private_key_file'];
+    const path =
+      option === 'clientAuthentication' && file.has(keyFile) ? keyFile : [...section, ...keysOf(option)];
+    file.add(path, message);
+  }
+}
+
+/** The keys of the file for an option of signin/: `endpoints`, `key_set` for `endpoints.keySet`. */
+function keysOf(option: OptionError['option']): string[] {
+  return option.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`).split('.');
+}
+
+/** The keys that need a client: sign-in and notices refer to it, the others set how the gateway authenticates as it. */
+const NEED_CLIENT = [
+  'redirect_uri',
+  'client_authentication',
+  'client_secret',
+  'client_secret_file',
+  'private_key_file',
+  'private_key_id',
+  'notices',
+] as const;
+
+/** Keys for a client's requests. */
+const OF_CLIENT: readonly Path[] = [['max_in_flight'], ['endpoints', 'introspection']];
+
+/** The keys that set how users sign in. */
+const OF_SIGN_IN: readonly Path[] = [
+  ['redirect_uris'],
+  ['scope'],
+  ['endpoints', 'authorization'],
+  ['endpoints', 'token'],
+  ['endpoints', 'revocation'],
+  ['endpoints', 'end_session'],
+];
+
+/** Checks that a provider whose tokens are only verified does not look as if users could sign in there. */
+function checkRoles(file: ConfigFile, section: Path, config: IdentityProviderConfig): void {
+  const addWithout = (keys: readonly Path[], lacking: string) => {
+    for (const path of keys.map(key => [...section, ...key]))
+      if (file.has(path)) file.addUseless(path, `without "${lacking}"`);
+  };
+  if (config.redirect_uri === undefined) addWithout(OF_SIGN_IN, 'redirect_uri');
+  if (config.client_id !== undefined) return;
+  const needing = NEED_CLIENT.filter(key => file.has([...section, key]));
+  if (needing.length === 0) addWithout(OF_CLIENT, 'client_id');
+  else
+    file.add(
+      section,
+      `missing key "client_id", the id of the gateway at the provider: ${allOf(needing)} ${needing.length > 1 ? 'need' : 'needs'} it`,
+    );
+}
+
+function allOf(keys: readonly string[]): string {
+  const quoted = keys.map(key => `"${key}"`);
+  return [quoted.slice(0, -1).join(', '), ...quoted.slice(-1)].filter(part => part !== '').join(' and ');
+}
+
+/** Warns if `openid` is missing: the request is then not an OpenID request (OpenID Connect Core 1.0, 3.1.2.1). */
+function warnOfScope(file: ConfigFile, section: Path, { scope }: IdentityProviderConfig): void {
+  const message = 'without "openid" the provider issues no ID token';
+  if (!scope.split(' ').includes('openid')) file.add([...section, 'scope'], message, { severity: 'warning' });
+}
+
+const AUTHENTICATION_KEYS = [
+  'client_secret',
+  'client_secret_file',
+  'private_key_file',
+  'private_key_id',
+] as const;
+
+/** The keys that each kind of client authentication uses. */
+const USES: Readonly<Record<ClientAuthentication['kind'], readonly string[]>> = {
+  client_secret_basic: ['client_secret', 'client_secret_file'],
+  client_secret_post: ['client_secret', 'client_secret_file'],
+  private_key_jwt: ['private_key_file', 'private_key_id'],
+  tls_client_auth: [],
+  none: [],
+};
+
+/**
+ * Builds the client authentication. Returns null, and adds an error to the file, if something is missing.
+ *
+ * @param section the provider's path in the file
+ */
+function clientAuthentication(
+  file: ConfigFile,
+  section: Path,
+  config: IdentityProviderConfig,
+  files: { readonly clientSecret: FileText; readonly privateKey: FileText },
+): ClientAuthentication | null {
+  const { client_authentication: kind } = config;
+  for (const key of AUTHENTICATION_KEYS)
+    if (config[key] !== undefined && !USES[kind].includes(key))
+      file.addUseless([...section, key], `with client_authentication: ${kind}`);
+  const needsSecret = kind === 'client_secret_basic' || kind === 'client_secret_post';
+  const secret = needsSecret ? clientSecret(file, section, config, files.clientSecret) : '';
+  const key = kind === 'private_key_jwt' ? files.privateKey : '';
+  if (key === undefined) file.add(section, 'missing key "private_key_file": private_key_jwt needs it');
+  return secret === null || typeof key !== 'string' ? null : authenticationOf(config, secret, key);
+}
+
+function authenticationOf(
+  { client_authentication: kind, private_key_id: keyId }: IdentityProviderConfig,
+  secret: string,
+  key: string,
+): ClientAuthentication {
+  switch (kind) {
+    case 'client_secret_basic':
+    case 'client_secret_post':
+      return { kind, secret };
+    case 'private_key_jwt':
+      return { kind, key, keyId: keyId ?? null, algorithm: null };
+    default:
+      return { kind };
+  }
+}
+
+function clientSecret(
+  file: ConfigFile,
+  section: Path,
+  { client_authentication: kind, client_secret: variable }: IdentityProviderConfig,
+  fromFile: FileText,
+): string | null {
+  const secret = chooseSecret(file, [...section, 'client_secret'], { variable, fromFile });
+  if (secret !== undefined) return secret;
+  file.add(section, `missing key "client_secret_file": ${kind} needs it, or client_secret: "\${NAME}"`);
+  return null;
+}

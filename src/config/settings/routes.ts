@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { ROUTABLE_METHODS } from '../../gateway/routing/index.ts';
+import {
+  fillAnsweredRoutes,
+  policyKeys,
+  redirectSchema,
+  respondSchema,
+  routeUpstreamSchema,
+  SERVED_BY,
+} from '../policies/index.ts';
+import { grpcRoute, mapExpected, routeHosts, routePath } from '../values/index.ts';
+import { setting } from './setting.ts';
+
+/** The keys of one route. The cross-checks use them one by one, so that an error in one does not hide those in the others. */
+export const routeKeys = {
+  path: routePath()
+    .optional()
+    .describe(
+      'Which paths: {id} in /v1/things/{id} is one whole segment, /v1/** matches everything below. The most specific route wins; order does not matter.',
+    ),
+  grpc: grpcRoute()
+    .optional()
+    .describe(
+      'Which gRPC calls, in place of a path: package.Service/Method, or package.Service/* for every method that no other route names. Names are case-sensitive.',
+    ),
+  hosts: routeHosts()
+    .optional()
+    .describe(
+      'Which hosts, before the path: api.example.com, or "*.example.com" for each name of one more label. Left out: the requests that no route with their host takes. Case and port do not matter.',
+    ),
+  methods: z
+    .array(method(), { error: 'expected a list of methods such as [GET, POST]' })
+    .min(1, { error: 'an empty list matches no request: leave out "methods" to match every method' })
+    .refine(list => new Set(list).size === list.length, { error: 'a method is listed twice' })
+    .optional()
+    .describe('Which methods; left out: all. GET includes HEAD.'),
+  upstream: routeUpstreamSchema
+    .optional()
+    .describe(
+      'The name of the upstream that serves it; or several upstreams with the percentages of callers that each serves, such as { api: 95, api-next: 5 }.',
+    ),
+  redirect: redirectSchema,
+  respond: respondSchema,
+  ...policyKeys,
+};
+const route = z
+  .strictObject(routeKeys, mapExpected('{ path: /v1/**, upstream: api }'))
+  .meta({ allOf: [oneOf('path', 'grpc'), oneOf(...SERVED_BY)] });
+
+/** `routes`: which requests go where. check/route-checks.ts checks them, compile/compile-routes.ts compiles them. */
+export const routes = setting({
+  keys: {
+    routes: z
+      .array(route, { error: 'expected a list of routes, each of which begins with "- path:"' })
+      .describe('Which requests go where. A request that no route matches gets 404.'),
+  },
+  fill: ({ routes }) => fillAnsweredRoutes(routes),
+});
+
+export type RouteConfig = z.output<typeof route>;
+
+/** The JSON Schema of a map with exactly one of these keys. */
+function oneOf(...keys: readonly (keyof typeof routeKeys)[]) {
+  return { oneOf: keys.map(holding) };
+}
+
+/** The JSON Schema of a map with this key. */
+function holding(key: keyof typeof routeKeys) {
+  return { type: 'object', properties: { [key]: {} }, required: [key] };
+}
+
+function method() {
+  return z.enum(ROUTABLE_METHODS, {
+    error: ({ input }) =>
+      input === 'CONNECT' || input === 'TRACE'
+        ? `the gateway does not serve ${input}`
+        : 'expected a method such as GET or POST, in upper case',
+  });
+}

@@ -1,0 +1,198 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import type { Clock } from '../../core/index.ts';
+import { type CertificateFacts, pairError, readCertificate } from '../../edge/tls/index.ts';
+import { type ConfigFile, type Path, readNamedText } from '../file/index.ts';
+import { pathOfFile } from '../values/index.ts';
+
+/** The content of a file; `undefined` if none is named, `null` if it is unusable, which was reported. */
+export type FileText = string | null | undefined;
+
+/** Returns what is wrong with a text, or `undefined`. */
+type Check = (text: string) => string | undefined;
+
+/** The texts of one of the gateway's certificates and its key; `null` if missing or unusable, which was reported. */
+export interface KeyPair {
+  readonly certificate: FileText;
+  readonly key: FileText;
+}
+
+/** The files that a section names under `tls`. */
+export interface TlsFiles extends KeyPair {
+  readonly ca: FileText;
+}
+
+/** The TLS files for connections to a server. `what` names it: `a service`. */
+export function clientTlsKeys(what: string) {
+  return {
+    ca_file: pathOfFile().optional().describe('Certificates to trust instead of the usual authorities.'),
+    certificate_file: pathOfFile()
+      .optional()
+      .describe(`The gateway's own certificate, for ${what} that asks for one.`),
+    key_file: pathOfFile().optional().describe('The key of that certificate, unencrypted.'),
+  };
+}
+
+/** How long before its expiry a certificate is reported: time enough to renew it by hand. */
+const WARN_BEFORE_MS = 14 * 86_400_000;
+
+/**
+ * Reads the secrets, keys and certificates that a section of gateway.yaml names. Reads the raw value and each file separately,
+ * so that one error does not hide others.
+ */
+export class SecretFiles {
+  readonly #file: ConfigFile;
+  readonly #section: Path;
+  readonly #clock: Clock;
+
+  constructor(file: ConfigFile, section: Path, clock: Clock) {
+    this.#file = file;
+    this.#section = section;
+    this.#clock = clock;
+  }
+
+  secret(key: string): Promise<FileText> {
+    return this.#read([key], secretError);
+  }
+
+  privateKey(key: string): Promise<FileText> {
+    return this.#read([key], keyError);
+  }
+
+  /** The certificate authorities to trust. */
+  authorities(...keys: Path): Promise<FileText> {
+    return this.#read(keys, certificateError);
+  }
+
+  /** The files named under `tls`; each may be absent. */
+  async tls(): Promise<TlsFiles> {
+    return { ca: await this.authorities('tls', 'ca_file'), ...(await this.keyPair('tls')) };
+  }
+
+  /** Reads a certificate with its key. Reports one without the other, an unusable pair, and an expiry that is near. */
+  async keyPair(...keys: Path): Promise<KeyPair> {
+    const [certificateAt, keyAt] = [
+      [...keys, 'certificate_file'],
+      [...keys, 'key_file'],
+    ];
+    const certificate = await this.#read(certificateAt, certificateError);
+    const key = await this.#read(keyAt, keyError);
+    if ((certificate === undefined) !== (key === undefined)) {
+      this.#reportAlone(certificate === undefined ? keyAt : certificateAt, certificate === undefined);
+      return { certificate: null, key: null };
+    }
+    if (typeof certificate !== 'string' || typeof key !== 'string') return { certificate, key };
+    const error = pairError(certificate, key);
+    if (error !== null) this.#file.add([...this.#section, ...keyAt], error, { isContent: true });
+    this.#warnOfDates([...this.#section, ...certificateAt], readCertificate(certificate));
+    return error === null ? { certificate, key } : { certificate: null, key: null };
+  }
+
+  #reportAlone(keys: Path, isKey: boolean): void {
+    const other = isKey ? 'certificate_file' : 'key_file';
+    this.#file.add([...this.#section, ...keys], `also needs "${other}"`);
+  }
+
+  /**
+   * Warns about a certificate that has expired, will soon, or is not valid yet. None of these is an error: the gateway must still
+   * start, and follow its files.
+   */
+  #warnOfDates(path: Path, { notBeforeMs, notAfterMs }: CertificateFacts): void {
+    const nowMs = this.#clock.epochMs();
+    const warning =
+      notAfterMs <= nowMs
+        ? `the certificate expired on ${day(notAfterMs)}`
+        : notAfterMs - nowMs <= WARN_BEFORE_MS
+          ? `the certificate expires on ${day(notAfterMs)}`
+          : notBeforeMs > nowMs
+            ? `the certificate is not valid before ${new Date(notBeforeMs).toISOString()}`
+            : null;
+    if (warning !== null) this.#file.add(path, warning, { severity: 'warning' });
+  }
+
+  async #read(keys: Path, check: Check): Promise<FileText> {
+    const path = [...this.#section, ...keys];
+    const name = this.#file.valueAt(path);
+    if (name === undefined) return undefined;
+    // Validation reports any other type.
+    if (typeof name !== 'string' || name === '') return null;
+    const text = await readNamedText(this.#file, path, name);
+    const error = text === null ? undefined : check(text);
+    if (error !== undefined) this.#file.add(path, error, { isContent: true });
+    return error === undefined ? text : null;
+  }
+}
+
+function day(epochMs: number): string {
+  return new Date(epochMs).toISOString().slice(0, 10);
+}
+
+/**
+ * Chooses between a secret from a variable and one from a file. Reports if both are given, or if the variable's value cannot be a
+ * secret.
+ */
+export function chooseSecret(
+  file: ConfigFile,
+  path: Path,
+  { variable, fromFile }: { readonly variable: string | undefined; readonly fromFile: FileText },
+): FileText {
+  if (variable === undefined) return fromFile;
+  const key = String(path.at(-1));
+  const named = path.with(-1, `${key}_file`);
+  if (file.has(named)) file.add(named, `"${key}" is given as well: remove one of the two`, { about: 'key' });
+  const secret = variable.replace(/[\r\n]+$/, '');
+  const error = secretError(secret);
+  // Other problems were already reported.
+  if (error !== undefined && file.isVariable(path)) file.add(path, error);
+  return error === undefined ? secret : null;
+}
+
+/** Detects a wrong file before the provider or Redis rejects its secret. */
+function secretError(text: string): string | undefined {
+  if (text === '') return 'the secret is empty';
+  return /[\x00-\x1f\x7f]/.test(text) ? 'a secret must be one line without control characters' : undefined;
+}
+
+/** Checks every certificate: Node silently skips unreadable ones, and may then trust none. */
+function certificateError(text: string): string | undefined {
+  const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
+  if (blocks.length === 0) return 'the file contains no PEM certificate';
+  const unreadable = blocks.findIndex(block => !succeeds(() => new X509Certificate(block)));
+  return unreadable === -1 ? undefined : `certificate ${unreadable + 1} of the file cannot be read`;
+}
+
+function keyError(text: string): string | undefined {
+  if (succeeds(() => createPrivateKey(text))) return undefined;
+  return 'the file contains no PEM private key, or an encrypted one';
+}
+
+function succeeds(read: () => unknown): boolean {
+  try {
+    read();
+    return true;
+  } catch {
+    // Drops the cause, which may contain a part of the key.
+    return false;
+  }
+}
+
+const MIN_CHARACTERS = 32;
+
+/**
+ * Reads an unguessable secret from the file that a key of gateway.yaml names. Returns null if none is named or, after adding an
+ * error to the file, if it is unusable.
+ *
+ * @param what for messages: `key`, `token`
+ */
+export async function readKeyFile(file: ConfigFile, path: Path, what: string): Promise<string | null> {
+  const name = file.valueAt(path);
+  // Validation reports any other type.
+  if (typeof name !== 'string' || name === '') return null;
+  const text = await readNamedText(file, path, name);
+  if (text === null || text.length >= MIN_CHARACTERS) return text;
+  file.add(
+    path,
+    `the ${what} has fewer than ${MIN_CHARACTERS} characters: generate one with "openssl rand -base64 32"`,
+    { isContent: true },
+  );
+  return null;
+}

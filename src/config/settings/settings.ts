@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import type { Clock, Machine } from '../../core/index.ts';
+import { asMap, type ConfigFile, isMap } from '../file/index.ts';
+import { type Intersection, keysOf } from '../policies/index.ts';
+import { secrecyOf } from '../values/index.ts';
+import { caps } from './caps.ts';
+import { cors } from './cors.ts';
+import { forwardingHeaders } from './forwarding-headers.ts';
+import { http2 } from './http2.ts';
+import { identity } from './identity.ts';
+import { limits } from './limits.ts';
+import { listen } from './listen.ts';
+import { log } from './log.ts';
+import { memoryDefaults } from './memory.ts';
+import { metrics } from './metrics.ts';
+import { minReadRate } from './min-read-rate.ts';
+import { protectedResource } from './protected-resource.ts';
+import { routes } from './routes.ts';
+import type { FixedKey, ModelOf, SettingContext } from './setting.ts';
+import { shutdown } from './shutdown.ts';
+import { signIn } from './sign-in.ts';
+import { state } from './state.ts';
+import { store } from './store.ts';
+import { timeouts } from './timeouts.ts';
+import { tracing } from './tracing.ts';
+import { trustedProxies } from './trusted-proxies.ts';
+import { upstreams } from './upstreams.ts';
+import { workers } from './workers.ts';
+
+// Everything about the top-level keys of gateway.yaml derives from this list: their schema, what `weir diff` says about a change,
+// the defaults that depend on the memory, their checks, the secrets that are read, their part of the snapshot, and which changes
+// need a restart.
+
+/** Every setting, in the order of the keys in the JSON Schema and in the effective configuration. */
+const SETTINGS = [
+  listen,
+  workers,
+  trustedProxies,
+  forwardingHeaders,
+  identity,
+  signIn,
+  protectedResource,
+  upstreams,
+  routes,
+  cors,
+  store,
+  state,
+  limits,
+  timeouts,
+  minReadRate,
+  caps,
+  http2,
+  shutdown,
+  log,
+  tracing,
+  metrics,
+] as const;
+
+/** The order in which keys that need a restart are named. */
+const RESTARTED = [listen, workers, caps, tracing, state, store] as const;
+
+type Declared = (typeof SETTINGS)[number];
+
+/** The shape of gateway.yaml. The checks say how its parts fit together. */
+export const gatewaySchema = z.strictObject(keysOf(SETTINGS));
+
+export const gatewaySecrecy = secrecyOf(gatewaySchema);
+
+/** gateway.yaml with all defaults: times in milliseconds, sizes in bytes. */
+export type GatewayConfig = z.output<typeof gatewaySchema>;
+
+/** What all settings become in a snapshot. */
+export type SettingModels = Intersection<ModelOf<Declared>>;
+
+/** The secrets, keys and certificates that gateway.yaml names. */
+export type Secrets = Intersection<Awaited<ReturnType<NonNullable<Declared['read']>>>>;
+
+/** Fills in what no schema can: defaults that depend on the memory of the machine, or on other keys. */
+export function fillDefaults({ value }: ConfigFile, machine: Machine): void {
+  if (!isMap(value)) return;
+  const defaults = memoryDefaults(value, machine);
+  for (const setting of SETTINGS) setting.fill?.(value, defaults);
+}
+
+/** Reports what is wrong with each setting that its schema cannot tell. */
+export function checkSettings(file: ConfigFile): void {
+  for (const setting of SETTINGS) setting.check?.(asMap(file.value), file);
+}
+
+/** Reads secrets, keys and certificates, and reports what is wrong with each. */
+export async function readSecrets(file: ConfigFile, clock: Clock): Promise<Secrets> {
+  const parts: object[] = [];
+  // One after the other, so that problems are found in a fixed order.
+  for (const setting of SETTINGS) parts.push((await setting.read?.(file, clock)) ?? {});
+  return Object.assign({}, ...parts);
+}
+
+/** What stands in for the secrets where a command only inspects the configuration. */
+export function withoutSecrets(config: GatewayConfig): Secrets {
+  return Object.assign({}, ...SETTINGS.map((setting: Declared) => setting.withoutSecrets?.(config) ?? {}));
+}
+
+/** Compiles all settings that depend on nothing else. */
+export function compileSettings(
+  config: GatewayConfig,
+  context: SettingContext,
+  secrets: Secrets,
+): SettingModels {
+  const parts = SETTINGS.map((setting: Declared) => setting.compile?.(config, context, secrets) ?? {});
+  return Object.assign({}, ...parts);
+}
+
+/** The parts of a snapshot with keys that a running gateway cannot change. */
+export type FixedModels = Intersection<ModelOf<(typeof RESTARTED)[number]>>;
+
+/** The keys that a running gateway cannot change. */
+export const FIXED_KEYS: readonly FixedKey<FixedModels>[] = RESTARTED.flatMap(
+  ({ needsRestart = [] }): readonly FixedKey<FixedModels>[] => needsRestart,
+);

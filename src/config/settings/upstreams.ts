@@ -1,0 +1,320 @@
+import { z } from 'zod';
+import { type Clock, digestOf } from '../../core/index.ts';
+import { serviceHost, type UpstreamTls } from '../../upstream/index.ts';
+import { asList, asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
+import {
+  compileUpstreamSettings,
+  type UpstreamModel,
+  upstreamSettingKeys,
+  upstreamsNamed,
+} from '../policies/index.ts';
+import {
+  choice,
+  count,
+  formatHostPort,
+  mapExpected,
+  name,
+  parseHostPort,
+  protocolKeysIn,
+  shown,
+  upstreamUrl,
+  yesOrNo,
+} from '../values/index.ts';
+import { CAP_COSTS, fillIn } from './memory.ts';
+import { clientTlsKeys, SecretFiles, type TlsFiles } from './secret-files.ts';
+import { setting } from './setting.ts';
+
+const URL_EXPECTED =
+  'expected a URL such as http://api.internal:3000, or a map such as { url: "http://api.internal:3000", weight: 2 }';
+const URLS_EXPECTED =
+  'expected a list of addresses such as ["http://10.0.0.1:3000", { url: "http://10.0.0.2:3000", weight: 2 }]';
+
+/** An address with its weight: 1 if none is written. */
+function weightedUrl() {
+  const map = z.strictObject({
+    url: upstreamUrl().describe('The address, as in url of the upstream.'),
+    weight: count(1_000)
+      .prefault(1)
+      .describe('Its share of the requests, relative to the weights of the others.'),
+  });
+  return z.union([upstreamUrl().transform(url => ({ url, weight: 1 })), map], { error: URL_EXPECTED });
+}
+
+const SERVER_NAME_EXPECTED = 'expected the name of a host such as api.internal';
+
+/** `tls` of an upstream. */
+const upstreamTlsSchema = z
+  .strictObject({
+    ...clientTlsKeys('a service'),
+    server_name: z
+      .string({ error: SERVER_NAME_EXPECTED })
+      .regex(/^(?![\d.]+$)[A-Za-z0-9._-]{1,253}$/, { error: SERVER_NAME_EXPECTED, abort: true })
+      .refine(name => parseHostPort(name, 443) !== undefined, { error: SERVER_NAME_EXPECTED })
+      .optional()
+      .describe(
+        "The server name: sent as SNI, and required in the service's certificate. Left out: the host of the url.",
+      ),
+    verify: yesOrNo()
+      .prefault(true)
+      .describe(
+        'false: any certificate is accepted, so anyone on the network path can read and change everything.',
+      ),
+  })
+  .describe(
+    'TLS settings for https://. Files are PEM, relative to this file, and read again when they change.',
+  );
+
+/** The keys of an upstream. The checks use some of them one by one. */
+export const upstreamKeys = {
+  url: upstreamUrl()
+    .optional()
+    .describe(
+      'The address of the service: http://host:port, or https://host:port for TLS. Each address of a name gets requests. srv+http://name and srv+https://name: hosts and ports from the SRV records of the name. A path after the port, as in http://host:port/base, goes before every path that is sent there.',
+    ),
+  urls: z
+    .array(weightedUrl(), { error: URLS_EXPECTED })
+    .min(1, { error: URLS_EXPECTED })
+    .max(256, { error: 'expected at most 256 addresses' })
+    .optional()
+    .describe(
+      'Several addresses of the service in place of url, all with the same scheme and path. Requests are spread over them; one that fails is left out for a while.',
+    ),
+  tls: upstreamTlsSchema.prefault({}),
+  protocol: choice(['http1', 'h2', 'grpc'])
+    .prefault('http1')
+    .describe(
+      'What it speaks: HTTP/1.1, HTTP/2 (over https:// agreed by ALPN, else by prior knowledge), or gRPC, which HTTP/2 carries.',
+    ),
+  ...upstreamSettingKeys,
+};
+const upstream = shown(
+  z
+    .strictObject(upstreamKeys, mapExpected('{ url: "http://api.internal:3000" }'))
+    .meta({ oneOf: [holding('url'), holding('urls')] }),
+);
+
+function holding(key: keyof typeof upstreamKeys) {
+  return { type: 'object', properties: { [key]: {} }, required: [key] };
+}
+
+/** `upstreams`: the services behind the gateway. */
+export const upstreams = setting({
+  keys: {
+    upstreams: z
+      .record(name(), upstream, mapExpected('{ api: { url: "http://api.internal:3000" } }'))
+      .describe('The services behind the gateway, by name.'),
+  },
+  fill(written, { part }) {
+    const toUpstream = Math.min(MAX_TO_UPSTREAM, Math.ceil(part(CAP_COSTS.requests.most) / 2));
+    const ofWebSockets = part(CAP_COSTS.webSockets.most, Math.max(1, countWithWebSockets(written)));
+    for (const upstream of Object.values(asMap(written.upstreams))) {
+      const { protocol = 'http1' } = asMap(upstream);
+      if (protocol === 'grpc') fillIn(upstream, { max_grpc_calls: toUpstream });
+      else fillIn(upstream, { max_requests: toUpstream });
+      if (protocol === 'http1') fillIn(upstream, { max_websockets: ofWebSockets });
+    }
+  },
+  check({ upstreams }, file) {
+    for (const [name, value] of Object.entries(asMap(upstreams))) {
+      const [path, upstream] = [['upstreams', name], asMap(value)];
+      checkUrls(file, path, upstream);
+      checkHealth(file, [...path, 'health'], upstream);
+      checkProtocol(file, path, upstream);
+    }
+  },
+  /** The files that upstreams name under `tls`, by their names. */
+  read: async (file, clock) => ({ upstreamTls: await readTls(file, clock) }),
+  withoutSecrets: () => ({ upstreamTls: new Map() }),
+});
+
+/** Compiles the upstreams, by their names. Not a part of `upstreams`, since routes are compiled with them. */
+export function compileUpstreams(
+  configs: Readonly<Record<string, UpstreamConfig>>,
+  tlsFiles: ReadonlyMap<string, TlsFiles>,
+): ReadonlyMap<string, UpstreamModel> {
+  const compiled = Object.entries(configs).map(
+    ([name, config]) => [name, compileUpstream(name, config, tlsFiles.get(name))] as const,
+  );
+  return new Map(compiled);
+}
+
+type UpstreamConfig = z.output<typeof upstream>;
+
+/** Default maximum of requests or calls in flight to an upstream. */
+const MAX_TO_UPSTREAM = 1_024;
+
+/** How many upstreams have routes that serve WebSockets. */
+function countWithWebSockets({ routes }: RawMap): number {
+  const serving = asList(routes)
+    .map(asMap)
+    .filter(({ websocket }) => String(websocket) === 'true');
+  return new Set(serving.flatMap(route => upstreamsNamed(route, []).map(({ name }) => name))).size;
+}
+
+/** The URL written first, valid or not: its scheme and path apply to all. */
+export function firstWrittenUrl({ url, urls }: RawMap): unknown {
+  const first: unknown = Array.isArray(urls) ? urls[0] : url;
+  return isMap(first) ? first.url : first;
+}
+
+/** Reports an upstream without an address, or with addresses that cannot be combined. */
+function checkUrls(file: ConfigFile, path: Path, { url, urls }: RawMap): void {
+  if (url !== undefined && urls !== undefined) {
+    const message = 'an upstream has "url" or "urls", not both: move the address into "urls"';
+    file.add([...path, 'url'], message, { about: 'key' });
+  } else if (urls === undefined) checkPresence(file, path);
+  else if (Array.isArray(urls)) checkList(file, [...path, 'urls'], urls);
+}
+
+/** Returns the address; `undefined` if it is invalid: validation reports that. */
+function readUrl(entry: unknown) {
+  return upstreamKeys.url.safeParse(isMap(entry) ? entry.url : entry).data;
+}
+
+/** Reports a missing address, unless a misspelt key, which validation reports, may be it. */
+function checkPresence(file: ConfigFile, path: Path): void {
+  const upstream = file.valueAt(path);
+  if (!isMap(upstream) || upstream.url !== undefined) return;
+  if (Object.keys(upstream).every(key => Object.hasOwn(upstreamKeys, key)))
+    file.add(path, 'missing key "url": expected a URL such as http://api.internal:3000');
+}
+
+/** Checks that all addresses have the same scheme and path, since any of them may get any request. */
+function checkList(file: ConfigFile, path: Path, urls: readonly unknown[]): void {
+  const listed = urls.map(entry => {
+    const url = readUrl(entry);
+    return url === undefined
+      ? null
+      : { ...url, place: `${url.lookup} ${url.host.toLowerCase()} ${url.port}` };
+  });
+  const lineOf = (index: number) => file.place([...path, index]).line;
+  const baseAt = (index: number) => {
+    const hidden = [[index], [index, 'url']].some(at => file.holdsVariable([...path, ...at]));
+    return hidden ? 'another' : listed[index]?.base || 'none';
+  };
+  const first = listed.findIndex(url => url !== null);
+  const scheme = schemeOf(listed[first]?.tls);
+  for (const [index, url] of listed.entries()) {
+    if (url === null) continue;
+    const twin = listed.findIndex(other => other?.place === url.place);
+    if (schemeOf(url.tls) !== scheme) {
+      const message = `all addresses of an upstream have one scheme: this one has ${schemeOf(url.tls)}, the one in line ${lineOf(first)} has ${scheme}`;
+      file.add([...path, index], message);
+    } else if (url.base !== listed[first]?.base) {
+      const message = `all addresses of an upstream have one path: this one has ${baseAt(index)}, the one in line ${lineOf(first)} has ${baseAt(first)}`;
+      file.add([...path, index], message);
+    } else if (twin < index) {
+      const message = `this address is already in line ${lineOf(twin)}: give it a "weight" there instead`;
+      file.add([...path, index], message);
+    }
+  }
+}
+
+function schemeOf(isTls: boolean | undefined): string {
+  return isTls === true ? 'https' : 'http';
+}
+
+/** Reports health checks without a path, and those that would overlap. */
+function checkHealth(file: ConfigFile, path: Path, { health, protocol }: RawMap): void {
+  if (!isMap(health)) return;
+  // A gRPC check needs no name: without one it asks about the whole server.
+  if (health.path === undefined && protocol !== 'grpc')
+    file.add(path, 'missing key "path": expected a path such as /healthz');
+  // Validation reports invalid values.
+  const { data } = upstreamKeys.health.safeParse(health);
+  if (data === undefined || data.timeout < data.every) return;
+  const message = `a check has to end before the next begins: "timeout" (${data.timeout / 1_000}s) must be less than "every" (${data.every / 1_000}s)`;
+  file.add([...path, 'timeout' in health ? 'timeout' : 'every'], message);
+}
+
+/** The keys that apply only to some protocols. */
+const PROTOCOL_KEYS = protocolKeysIn(upstreamKeys);
+
+/** Reports keys that do not apply to the protocol. */
+function checkProtocol(file: ConfigFile, at: Path, upstream: RawMap): void {
+  const { protocol = 'http1' } = upstream;
+  // Validation reports other values.
+  if (protocol !== 'http1' && protocol !== 'h2' && protocol !== 'grpc') return;
+  for (const { path, protocols } of PROTOCOL_KEYS) {
+    if (protocols.includes(protocol) || !isSet(upstream, path)) continue;
+    const message = `"${path.at(-1)}" is for upstreams with protocol ${protocols.join(' or ')}: this one speaks ${protocol}`;
+    file.add([...at, ...path], message, { about: 'key' });
+  }
+}
+
+/** Whether an upstream has a value at this path. An empty map counts as none. */
+function isSet(upstream: unknown, path: readonly string[]): boolean {
+  let value: unknown = upstream;
+  for (const key of path) value = asMap(value)[key];
+  return isMap(value) ? Object.keys(value).length > 0 : value !== undefined;
+}
+
+/**
+ * Reads the files that upstreams name under `tls`, and checks them against the scheme of the URL. Adds diagnostics to the file.
+ */
+async function readTls(file: ConfigFile, clock: Clock): Promise<ReadonlyMap<string, TlsFiles>> {
+  const upstreams = new Map<string, TlsFiles>();
+  for (const [name, upstream] of Object.entries(asMap(asMap(file.value).upstreams))) {
+    const written = asMap(upstream);
+    const { tls } = written;
+    if (tls === undefined) continue;
+    upstreams.set(name, await new SecretFiles(file, ['upstreams', name], clock).tls());
+    checkTlsUse(file, name, firstWrittenUrl(written), asMap(tls));
+  }
+  return upstreams;
+}
+
+function checkTlsUse(file: ConfigFile, name: string, url: unknown, tls: RawMap): void {
+  const section = ['upstreams', name, 'tls'];
+  if (typeof url === 'string' && url.startsWith('http:') && Object.keys(tls).length > 0) {
+    file.addUseless(section, 'without TLS: write https://');
+  } else if (tls.verify === false) {
+    const message = 'anyone between the gateway and this service can read and change everything';
+    file.add([...section, 'verify'], message, { severity: 'warning' });
+  }
+}
+
+/**
+ * Compiles an upstream.
+ *
+ * @param files the files named under `tls`
+ */
+function compileUpstream(name: string, config: UpstreamConfig, files: TlsFiles | undefined): UpstreamModel {
+  // The checks ensure that exactly one of the keys is present.
+  const listed = config.urls ?? (config.url === undefined ? [] : [{ url: config.url, weight: 1 }]);
+  const [authority = '', ...others] = listed.map(({ url }) => authorityOf(url));
+  const hasOthers = others.some(other => other !== authority);
+  const isTls = listed.some(({ url }) => url.tls);
+  const { protocol } = config;
+  const settings = compileUpstreamSettings(config, { name, authority, hasOthers, protocol });
+  const live = {
+    endpoints: listed.map(({ url: { host, port, lookup }, weight }) => ({ host, port, weight, lookup })),
+    options: { ...settings.options, protocol, tls: isTls ? compileUpstreamTls(config.tls, files) : null },
+    balance: settings.balance,
+    health: settings.health && { ...settings.health, host: settings.hostHeader ?? authority },
+  };
+  const revision = digestOf(JSON.stringify(live));
+  return { ...settings, ...live, name, protocol, base: listed[0]?.url.base ?? '', revision };
+}
+
+/**
+ * Omits the default port, as a client with this URL would (RFC 9110, 4.2.1 and 7.2). For an SRV name, it is the host after the
+ * service and protocol labels.
+ */
+function authorityOf(url: NonNullable<UpstreamConfig['url']>): string {
+  if (url.lookup === 'srv') return serviceHost(url.host);
+  return formatHostPort(url).replace(url.tls ? /:443$/ : /:80$/, '');
+}
+
+function compileUpstreamTls(
+  { server_name, verify }: UpstreamConfig['tls'],
+  files: TlsFiles | undefined,
+): UpstreamTls {
+  return {
+    serverName: server_name ?? null,
+    ca: files?.ca ?? null,
+    certificate: files?.certificate ?? null,
+    key: files?.key ?? null,
+    verify,
+  };
+}

@@ -1,0 +1,54 @@
+import type { TableMemory } from './collections.ts';
+import type { Fact, Facts, Holder } from './facts.ts';
+import type { NewPermits } from './permits.ts';
+import type { NewRate } from './rates.ts';
+
+/** What threads tell each other about one thing. Each learns what any of them posts, in no particular order. */
+export interface Topic<Item> {
+  /** Passes to `holder` what others post, and in a worker what the main thread knows already. Each thread calls it once. */
+  join(holder: Holder<Item>): void;
+  /** Tells all others. Copied as by `structuredClone`. */
+  post(item: Item): void;
+}
+
+/** A topic of all gateways of the service. */
+export interface ServiceTopic extends Topic<Fact> {
+  /** As `Facts.withdraw`. */
+  withdraw(name: string, value: number): void;
+}
+
+/**
+ * What one thread shares with the others of its process. All threads make the same parts, with the same names: the main thread
+ * first. A process without threads has `alone`.
+ */
+export interface ProcessPart {
+  /** Identifies the process in logs and in Redis, where its threads count as one gateway. */
+  readonly id: string;
+  /** Whether this is the main thread. Only that one reports what all threads know, and informs other processes. */
+  readonly isMain: boolean;
+  /** Tables of numbers. */
+  readonly memory: TableMemory;
+  /** Counts what is in flight, up to caps. */
+  readonly permits: NewPermits;
+  /** Counts what happened recently. */
+  readonly rates: NewRate;
+  /** Returns what the threads of this process tell each other under this name. The caller knows the type of its items. */
+  topic<Item>(name: string): Topic<Item>;
+  /** The same for all gateways of the service, as far as `carry` reaches. */
+  serviceTopic(name: string): ServiceTopic;
+  /** Has topics of the service carried further, such as by Redis. For the main thread, before they are joined. */
+  carry(facts: Facts): void;
+  /**
+   * Returns a function that asks the main thread: there it is `answer` itself. In a worker `answer` is not used, and the function
+   * rejects if `answer` does.
+   */
+  question<Asked, Answer>(
+    name: string,
+    answer: (asked: Asked) => Promise<Answer>,
+  ): (asked: Asked) => Promise<Answer>;
+  /**
+   * Resolves once all threads know what this one has posted so far. If one hangs, resolves after a second nonetheless: a response
+   * must not wait for that thread.
+   */
+  allKnow(): Promise<void>;
+}

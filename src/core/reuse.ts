@@ -1,0 +1,28 @@
+import { isDeepStrictEqual } from 'node:util';
+
+/** A live part, with what it was made from. */
+export interface Kept<Key, Part> {
+  readonly key: Key;
+  readonly part: Part;
+}
+
+/**
+ * The one way in which a reload keeps what it did not change: returns `before` if it was made from an equal key, otherwise a new
+ * part. Parts are kept by name (one upstream, one issuer, one listener), so that a change costs that part alone.
+ *
+ * @param key all that the part depends on and that a reload can change, and nothing else: a revision, a text, or options. The
+ *   same object is equal at once; other keys are compared by their content
+ */
+export function reuse<Key, Part>(
+  before: Kept<Key, Part> | null | undefined,
+  key: Key,
+  make: (key: Key) => Part,
+): Kept<Key, Part> {
+  const isKept = before !== null && before !== undefined && isSame(before.key, key);
+  return isKept ? before : { key, part: make(key) };
+}
+
+/** Whether two keys are equal: for parts that take over something of a previous one, although they are new. */
+export function isSame(one: unknown, other: unknown): boolean {
+  return one === other || isDeepStrictEqual(one, other);
+}

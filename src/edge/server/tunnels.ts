@@ -1,0 +1,60 @@
+import type { Timer, TimerClock } from '../../core/index.ts';
+import type { Successor } from '../../gateway/index.ts';
+
+/** How often some tunnels are ended while the gateway shuts down. */
+const STEP_MS = 50;
+/** The most that are ended in one step while time is left. */
+const MOST = 50;
+
+/**
+ * The open WebSockets of this thread. They never end by themselves, so a shutdown ends them, one after the other: clients reconnect
+ * at once, and those of a whole replica together would be a storm for the others.
+ */
+export class Tunnels {
+  readonly #clock: TimerClock;
+  readonly #random: () => number;
+  /** The oldest first. */
+  readonly #open = new Set<Successor>();
+  #endMs = Number.POSITIVE_INFINITY;
+  /** How many are due, with the fraction of the next. */
+  #due = 0;
+  #timer: Timer | null = null;
+
+  constructor(clock: TimerClock, random: () => number) {
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  add(tunnel: Successor): void {
+    this.#open.add(tunnel);
+  }
+
+  delete(tunnel: Successor): void {
+    this.#open.delete(tunnel);
+  }
+
+  /** Ends all of them, and those still to come, evenly until this time on the monotonic clock; after it, all at once. */
+  endBy(endMs: number): void {
+    this.#endMs = endMs;
+    this.#due = this.#random();
+    this.#timer ??= this.#clock.every(STEP_MS, () => this.#step());
+    if (endMs <= this.#clock.monotonicMs()) this.#step();
+  }
+
+  stop(): void {
+    this.#clock.cancel(this.#timer);
+    this.#timer = null;
+  }
+
+  #step(): void {
+    const leftMs = this.#endMs - this.#clock.monotonicMs();
+    const share = (this.#open.size * STEP_MS) / leftMs;
+    this.#due += leftMs <= 0 ? this.#open.size : Math.min(MOST, share);
+    for (const tunnel of this.#open) {
+      if (this.#due < 1) return;
+      this.#due--;
+      this.#open.delete(tunnel);
+      tunnel.drain();
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import type { LimitsModel } from '../../config/index.ts';
+import type { Fields } from '../../core/index.ts';
+import { ownString } from '../../core/index.ts';
+import type { Caller, TokenVerifier } from '../../identity/auth/index.ts';
+import type { KnownClient } from '../../limits/index.ts';
+import type { AddressSet, ForwardingRules, RequestHead } from '../../wire/http/index.ts';
+import { thumbprintIn } from '../../wire/http/index.ts';
+import { ClientAddress } from './client-address.ts';
+
+/** What a request's header fields say, and the address of its client. */
+export interface Arrival {
+  readonly head: RequestHead;
+  /** The host of `Host`, normalised for the route lookup; `null` if it is missing or not a plain host. */
+  readonly host: string | null;
+  /** The host with its port, as passed to upstreams; '' if there is none. */
+  readonly hostAndPort: string;
+  readonly client: ClientAddress;
+  /**
+   * The forwarding rules it was read under. They belong to one snapshot, as does the decision whether the peer is a trusted
+   * proxy.
+   */
+  readonly rules: ForwardingRules;
+  /** The array it was read from: a listener returns the same array for the same bytes. */
+  readonly fields: Fields;
+}
+
+/** What the gateway remembers from one request of a connection to the next. */
+export class ConnectionMemory {
+  /** The last valid token: clients send the same one with every request. */
+  token: ValidToken | null = null;
+  /** The last arrival with a valid head: clients repeat their other fields as well. */
+  arrival: Arrival | null = null;
+  /** The last client, and the set of addresses never restricted at that time. */
+  #client: ClientAddress | null = null;
+  #spared: AddressSet | null = null;
+  /** The last certificate that a token was compared with, and its thumbprint. */
+  #certificate = '';
+  #thumbprint: string | null = null;
+  #proxies: AddressSet | null = null;
+  #trusted = false;
+  readonly #peerMayForward: boolean;
+
+  /** @param peerMayForward false: the peer's forwarding headers are ignored, even if it is a trusted proxy */
+  constructor(peerMayForward: boolean) {
+    this.#peerMayForward = peerMayForward;
+  }
+
+  /** The client at an address. Kept while the requests of a connection have the same one. */
+  clientAt(address: string, { keying, neverRestrict }: LimitsModel): ClientAddress {
+    const spared = neverRestrict.addresses;
+    if (this.#client === null || this.#client.address !== address || this.#spared !== spared) {
+      this.#client = new ClientAddress(address, keying, spared);
+      this.#spared = spared;
+    }
+    return this.#client;
+  }
+
+  /**
+   * The thumbprint of a certificate; `null` if the text is not one. Kept while the requests of a connection present the same one.
+   */
+  thumbprintOf(certificate: string): string | null {
+    if (this.#certificate !== certificate) {
+      this.#thumbprint = thumbprintIn(certificate);
+      this.#certificate = ownString(certificate);
+    }
+    return this.#thumbprint;
+  }
+
+  /** Whether the connection's peer is one of these proxies. Looked up once per set: a lookup costs a hundredth of a request. */
+  trusts(peer: string, proxies: AddressSet): boolean {
+    if (this.#proxies !== proxies) {
+      this.#proxies = proxies;
+      this.#trusted = this.#peerMayForward && proxies.has(peer);
+    }
+    return this.#trusted;
+  }
+}
+
+/** A valid token with everything its validity depended on, except the certificate that it may be bound to. */
+export interface ValidToken {
+  readonly caller: Caller;
+  /** The caller in the form that restrictions look up. */
+  readonly client: KnownClient;
+  readonly token: string;
+  /** The value of `Authorization` as received: comparing it costs less than hashing the token. */
+  readonly authorization: string;
+  readonly verifier: TokenVerifier;
+  readonly schemes: readonly string[];
+}
