@@ -9,6 +9,7 @@ import { head } from './requests.ts';
 import { scripts } from './scripted-provider.ts';
 import { redeem } from './sign-in-client.ts';
 import { tempFolder } from './temp.ts';
+import { clockOfTests, inTime } from './test-clock.ts';
 import { startIssuer } from './test-issuer.ts';
 import { waitFor } from './wait.ts';
 import { startUpstream } from './wire/index.ts';
@@ -38,8 +39,11 @@ async function startWithEverything(): Promise<LocalGateway> {
   const settings = await identityConfig({ issuer: issuer.url, limits, provider }, upstream);
   const { identity_provider, access_tokens: _, ...config } = settings.config ?? {};
   const main = { name: 'main', audience: 'api', ...Object(identity_provider) };
-  return startGateway({
+  // It looks a moment after it has taken the folder of its state whether another one has as well.
+  const clock = clockOfTests();
+  const starting = startGateway({
     ...settings,
+    clock,
     config: {
       ...config,
       identity_providers: [
@@ -77,6 +81,7 @@ async function startWithEverything(): Promise<LocalGateway> {
       metrics: { route_durations: true },
     },
   });
+  return inTime(clock, starting);
 }
 
 async function writeCertificate() {
