@@ -113,6 +113,9 @@ export class UpstreamPermit {
   }
 }
 
+/** A place that can be given back, once. */
+export type UpstreamPlace = Pick<UpstreamPermit, 'giveBack'>;
+
 /** Counts what is in flight to each upstream, by kind of exchange: for all callers together, and for each. */
 export class UpstreamPermits {
   readonly #newPermits: NewPermits;

@@ -147,6 +147,8 @@ const MAX_ROUNDS = 16;
 
 let tasks: TurnTask[] = [];
 let isAsked = false;
+/** How many turns have ended in which there were tasks. */
+let turns = 0;
 let isDoing = false;
 
 /**
@@ -164,6 +166,11 @@ export function atTurnEnd(task: TurnTask): void {
   setImmediate(endTurn);
 }
 
+/** Numbers turns of the event loop. Between two numbers the loop has looked at every socket. */
+export function turnNumber(): number {
+  return turns;
+}
+
 /** Calls back in the next turn of the event loop. Between a timer and this call, the loop reads every socket. */
 export function inNextTurn(run: () => void): void {
   setImmediate(run);
@@ -173,6 +180,7 @@ function endTurn(): void {
   for (let round = 0; round < MAX_ROUNDS && tasks.length > 0; round++) doTasks();
   isAsked = tasks.length > 0;
   if (isAsked) setImmediate(endTurn);
+  turns++;
 }
 
 function doTasks(): void {

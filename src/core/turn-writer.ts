@@ -19,7 +19,7 @@ export type Written = (error?: Error | null) => void;
  * Whether a `TurnWriter` writes.
  *
  * - `held` to `open`: `open` was called
- * - `held` or `open` to `finished`: `finish` was called
+ * - `held` or `open` to `finished`: `finish` or `stop` was called
  */
 type WriterPhase =
   /** Not yet: bytes are collected. */
@@ -41,6 +41,8 @@ export class TurnWriter implements TurnTask {
   #phase: WriterPhase = 'held';
   /** True while the system does not take everything written. */
   #isFull = false;
+  /** How often something was written. */
+  writes = 0;
   #willFlush = false;
 
   /**
@@ -92,6 +94,11 @@ export class TurnWriter implements TurnTask {
     if (isOpen) this.#write(this.#source.take());
   }
 
+  /** Writes nothing any more: nobody would take it. */
+  stop(): void {
+    this.#phase = 'finished';
+  }
+
   #onDrain(): void {
     this.#isFull = false;
     this.#source.giveBack();
@@ -107,6 +114,7 @@ export class TurnWriter implements TurnTask {
   #write(bytes: Buffer): void {
     if (bytes.length === 0) return;
     this.#isFull = !this.#socket.write(bytes, this.#written());
+    if (this.#socket.errored === null) this.writes++;
     const isLeft = this.#socket.writableLength > 0;
     if (isLeft) this.#source.lend();
     this.#source.writable = !this.#isFull;

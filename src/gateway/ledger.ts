@@ -39,6 +39,17 @@ function noteOffence(exchange: Exchange, { limiting }: GatewayState, count: () =
   if (!isSpared(exchange, limiting)) count();
 }
 
+/**
+ * The path to log as it is: parameters of webhooks are secrets. Paths that cannot be routed (400), or lead nowhere (404), are those
+ * of no webhook.
+ */
+function plainPathOf({ destination: { path, route }, response, downstream }: Exchange): string | null {
+  if (path.startsWith('/')) return route?.kind === 'forward' && route.webhook ? null : path;
+  if (response.status !== 400 && response.status !== 404) return null;
+  const [, written = ''] = /^(?:[a-z][a-z0-9+.-]*:\/\/[^/?#]*)?([^?#]*)/is.exec(downstream.target) ?? [];
+  return written;
+}
+
 /** The record of an exchange, at its end or so far. */
 export function recordOf(exchange: Exchange, nowMs: number): core.ExchangeRecord {
   const { response, destination, arrival, downstream, upstreamLeg: leg, noRoom, snapshot } = exchange;
@@ -53,6 +64,7 @@ export function recordOf(exchange: Exchange, nowMs: number): core.ExchangeRecord
     method: downstream.method,
     host: snapshot.log.hosts === null ? null : snapshot.log.hosts.nameOf(exchange.host),
     path: destination.path.startsWith('/') ? destination.path : null,
+    plainPath: snapshot.log.plainPaths ? plainPathOf(exchange) : null,
     route: destination.route === null ? null : destination.route.id,
     upstream: leg?.upstream ?? noRoom?.upstream ?? null,
     clientAddress: arrival.client.address,
@@ -167,6 +179,7 @@ export function refusalRecord(
     method: '',
     host: null,
     path: null,
+    plainPath: null,
     route: null,
     upstream: null,
     clientAddress: peer,

@@ -227,6 +227,7 @@ const EXCHANGE: MethodNames<core.ExchangeListener> = {
   lasting: true,
   finished: true,
   untrustedForwarding: true,
+  challengeRemoved: true,
 };
 
 const CONNECTIONS: MethodNames<core.ConnectionListener> = {

@@ -2,7 +2,7 @@ import { type ByteStream, inNextTurn, type TimerClock } from '../core/index.ts';
 import type { OutgoingRequest } from '../wire/http1/index.ts';
 import { type Connect, connectorFor } from './connect.ts';
 import { Pool, type PoolSystem } from './pool.ts';
-import type { CallSink, TransportCall, UpstreamOptions } from './transport.ts';
+import type { CallSink, ConnectionOwner, TransportCall, UpstreamOptions } from './transport.ts';
 import { type ConnectionShare, UpstreamConnection } from './upstream-connection.ts';
 
 /**
@@ -16,12 +16,20 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
   /** The most recently used connection comes last. */
   #idle: UpstreamConnection[] = [];
   readonly #resting: RestingConnections;
+  /** Idle connections that belong to a client's connection each. */
+  readonly #owned = new Map<ConnectionOwner, UpstreamConnection>();
+  /** True while the upstream closes each connection behind its response, without saying so. */
+  closesEach = false;
+  /** True once the upstream has answered on one connection while another one was open. */
+  #isParallel = false;
+  /** True while the upstream seems to serve one connection at a time: others are closed before one is opened. */
+  #isSerial = false;
   /** Connections that have switched to another protocol, and left the pool. */
   #switched = 0;
 
   constructor(options: UpstreamOptions, system: PoolSystem, connect?: Connect) {
     super(options, system, connect ?? connectorFor(options, 'http/1.1', system.network));
-    this.#resting = new RestingConnections(system.clock, connection => this.idle(connection));
+    this.#resting = new RestingConnections(system.clock, connection => this.#rested(connection));
   }
 
   override get inFlight(): number {
@@ -31,9 +39,22 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
   }
 
   override send(request: OutgoingRequest, sink: CallSink): TransportCall {
+    const owned = this.#owned.size === 0 ? undefined : this.#takeOwned(sink);
+    if (owned !== undefined) return owned.carry(request, sink);
     // A connection to be switched to another protocol never comes back: those in use stay for others.
     const connection = request.upgrade === 'none' ? (this.#idle.pop() ?? this.#open()) : this.#open();
     return connection.carry(request, sink);
+  }
+
+  override holdsFor(owner: ConnectionOwner): boolean {
+    return this.#owned.has(owner);
+  }
+
+  #takeOwned({ owner }: CallSink): UpstreamConnection | undefined {
+    if (owner === null || owner === undefined) return undefined;
+    const connection = this.#owned.get(owner);
+    this.#owned.delete(owner);
+    return connection;
   }
 
   protected override retire(connection: UpstreamConnection): void {
@@ -41,11 +62,63 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
   }
 
   idle(connection: UpstreamConnection): void {
-    this.#idle.push(connection);
+    this.#answered(connection);
+    if (this.#isSerial) this.#free(connection);
+    else this.#idle.push(connection);
+  }
+
+  idleFor(owner: ConnectionOwner, connection: UpstreamConnection): void {
+    // An owner has one request in flight at a time, so it can only have a second connection if the first one broke.
+    this.#owned.get(owner)?.close();
+    this.#owned.set(owner, connection);
   }
 
   rest(connection: UpstreamConnection): void {
+    this.#answered(connection);
     this.#resting.add(connection);
+  }
+
+  /** The upstream has left a connection open for as long as it rested. */
+  #rested(connection: UpstreamConnection): void {
+    this.closesEach = false;
+    this.#free(connection);
+  }
+
+  /** Takes a connection that may carry another request, unless others wait for the upstream to be rid of it. */
+  #free(connection: UpstreamConnection): void {
+    this.#idle.push(connection);
+    if (!this.#isParallel) this.#makeWay();
+  }
+
+  /** Learns whether the upstream answers while other connections are open. */
+  #answered(connection: UpstreamConnection): void {
+    if (this.#isParallel) return;
+    for (const other of this.members) if (other !== connection && other.isFree) this.#isParallel = true;
+    if (this.#isParallel) this.#isSerial = false;
+  }
+
+  /**
+   * Closes connections that carry nothing while all others wait for a first byte: a server with one thread reads from one
+   * connection until it closes. If it is not one, an answer on another connection will soon show that.
+   */
+  #makeWay(): void {
+    let waiting = 0;
+    for (const member of this.members) {
+      if (member.isUnanswered) waiting++;
+      else if (!member.isFree) return;
+    }
+    if (waiting === 0) return;
+    this.#isSerial = true;
+    this.#closeFree();
+  }
+
+  #closeFree(): void {
+    for (const connection of [...this.members])
+      if (connection.isFree && connection.owner === null) connection.reset();
+  }
+
+  closedBehind(responses: number): void {
+    if (responses === 1) this.closesEach = true;
   }
 
   switched(stream: ByteStream): void {
@@ -57,6 +130,8 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
     this.members.delete(connection);
     const at = this.#idle.lastIndexOf(connection);
     if (at >= 0) this.#idle.splice(at, 1);
+    const { owner } = connection;
+    if (owner !== null && this.#owned.get(owner) === connection) this.#owned.delete(owner);
     this.closeIfEmpty();
   }
 
@@ -69,6 +144,7 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
   }
 
   #open(): UpstreamConnection {
+    if (this.#isSerial) this.#closeFree();
     // Resting connections count towards the upstream's limit: some servers have a process per connection.
     if (this.members.size >= this.options.maxConnections) this.#resting.takeYoungest()?.reset();
     const connection = new UpstreamConnection(this, this.random());
@@ -79,6 +155,7 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
 
   protected override sweep(nowMs: number): boolean {
     for (const connection of this.members) connection.sweep(nowMs);
+    if (!this.#isParallel && this.members.size > 1) this.#makeWay();
     return false;
   }
 }

@@ -1,7 +1,7 @@
 import type { Clock, LendingBytes, Random, Release, System, Timer, TimerClock } from '../core/index.ts';
 import type { OutgoingRequest } from '../wire/http1/index.ts';
 import type { Connect } from './connect.ts';
-import type { CallSink, EndpointPool, TransportCall, UpstreamOptions } from './transport.ts';
+import type { CallSink, ConnectionOwner, EndpointPool, TransportCall, UpstreamOptions } from './transport.ts';
 
 /** How often the connections of a pool are swept, and so the precision of timeouts. */
 export const SWEEP_MS = 250;
@@ -55,6 +55,8 @@ export abstract class Pool<Connection extends PooledConnection> implements Endpo
 
   abstract readonly inFlight: number;
 
+  abstract holdsFor(owner: ConnectionOwner): boolean;
+
   abstract send(request: OutgoingRequest, sink: CallSink): TransportCall;
 
   close(): Promise<void> {
@@ -92,7 +94,7 @@ export abstract class Pool<Connection extends PooledConnection> implements Endpo
 /** How long a connection may live, and how long it may be idle. */
 export class Lifetime {
   readonly #options: UpstreamOptions;
-  readonly #maxAgeMs: number;
+  #maxAgeMs: number;
   #idleMs: number;
   #bornAtMs: number;
   #isTooOld = false;
@@ -125,8 +127,14 @@ export class Lifetime {
 
   /** Records how long the server keeps an idle connection, in milliseconds; `null` if it did not say. */
   serverKeeps(keepAliveMs: number | null): void {
-    if (keepAliveMs !== null)
+    if (keepAliveMs !== null && this.#options.keepAliveMs > 0)
       this.#idleMs = Math.min(keepAliveMs - KEEP_ALIVE_MARGIN_MS, this.#options.maxAgeMs);
+  }
+
+  /** Lets it grow as old as its client's connection, which would have to authenticate again on another. */
+  lastWithOwner(): void {
+    this.#maxAgeMs = Number.POSITIVE_INFINITY;
+    this.#isTooOld = false;
   }
 
   /** Updates the connection's age. Call it at every sweep. */

@@ -35,6 +35,11 @@ export class SessionPool extends Pool<UpstreamSession> implements SessionShare, 
     return call;
   }
 
+  /** HTTP/2 authenticates no connections. */
+  override holdsFor(): boolean {
+    return false;
+  }
+
   protected override retire(session: UpstreamSession): void {
     if (session.open && session.calls === 0) session.retire();
   }

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { type FieldNames, TurnWriter } from '../core/index.ts';
 import type { ClientSessionOwner, ClientStream, SessionOptions, StreamHandler } from '../wire/http2/index.ts';
 import { ClientSession, ErrorCode, Http2Fault } from '../wire/http2/index.ts';
+import { outliveBrokenWrites } from './broken-writes.ts';
 import { readyEvent } from './connect.ts';
 import { type PoolTerms, SLAB_BYTES, type Slab, type SlabStore } from './pool.ts';
 import { OwnFault } from './stream-response.ts';
@@ -20,6 +21,8 @@ export interface SessionSocketOwner extends Pick<ClientSessionOwner, 'settingsRe
    * closes.
    */
   faulty(fault: Http2Fault | OwnFault): void;
+  /** Called when the upstream takes no more. What it said before may still arrive, and then `lost` is called. */
+  deaf(): void;
   /** Called when the upstream has closed or reset the connection, or it could not be established. */
   lost(error: Error): void;
   /** Called last, when the connection is gone. */
@@ -53,6 +56,10 @@ export class SessionSocket implements ClientSessionOwner {
     this.#socket = connect(options, { buffer: () => this.#buffer, callback });
     const writer = new TurnWriter(this.#socket, this.#session);
     this.#writer = writer;
+    outliveBrokenWrites(this.#socket, () => {
+      writer.stop();
+      owner.deaf();
+    });
     this.#socket.on(readyEvent(options), () => writer.open());
     this.#socket.on('error', error => owner.lost(error));
     this.#socket.on('end', () => owner.lost(new Error('the upstream closed the connection')));
@@ -69,6 +76,11 @@ export class SessionSocket implements ClientSessionOwner {
   /** Bytes waiting because the system takes no more. */
   get unwritten(): number {
     return this.#session.unwritten;
+  }
+
+  /** How often something was written. */
+  get writes(): number {
+    return this.#writer?.writes ?? 0;
   }
 
   /** Maximum concurrent streams that the upstream allows. */

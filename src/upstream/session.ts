@@ -94,6 +94,10 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
     return this.#calls.size;
   }
 
+  get writes(): number {
+    return this.#socket.writes;
+  }
+
   get maxStreams(): number {
     return this.#socket.maxStreams;
   }
@@ -189,6 +193,10 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
 
   faulty(fault: Http2Fault | OwnFault): void {
     this.#break(fault);
+  }
+
+  deaf(): void {
+    this.retire();
   }
 
   lost(error: Error): void {

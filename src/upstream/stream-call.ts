@@ -16,6 +16,8 @@ export interface CallHolder {
 
 /** The session of a call. */
 export interface CallSession extends CallHolder, SessionFate {
+  /** How often something was written. What a stream sends leaves with the next write. */
+  readonly writes: number;
   /** Called when a request got no response in time. */
   suspect(): void;
 }
@@ -49,6 +51,8 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
   #session: CallSession | null = null;
   #writer: StreamBodyWriter | null = null;
   #requestSent = false;
+  /** How often the session had written when the stream was opened. */
+  #writesBefore = 0;
   /** True while the sink is paused. */
   #paused = false;
   readonly #stall = new StallTimer();
@@ -72,6 +76,7 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
     this.#holder = session;
     this.#session = session;
     this.#stream = stream;
+    this.#writesBefore = session.writes;
     this.#phase = 'waiting';
     this.#stall.begin();
     if (body === null) {
@@ -187,7 +192,9 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
     const session = this.#session;
     if (session === null) return;
     const how = streamFailure(end, session);
-    this.#fail(this.#response.begun && how.kind === 'refused' ? { ...how, kind: 'reset' } : how);
+    const isUnsent = end.how === 'lost' && how.kind === 'reset' && session.writes === this.#writesBefore;
+    if (isUnsent) this.#fail({ ...how, kind: 'unsent' });
+    else this.#fail(this.#response.begun && how.kind === 'refused' ? { ...how, kind: 'reset' } : how);
   }
 
   #isOver(): boolean {

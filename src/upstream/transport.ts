@@ -5,6 +5,7 @@ import type { OutgoingRequest, ResponseSink } from '../wire/http1/index.ts';
 export interface UpstreamFailure {
   /**
    * - `connect`: no connection was made, so nothing of the request was sent
+   * - `unsent`: the connection broke before a byte of the request left
    * - `refused`: the upstream said that it has not acted on the request
    * - `oversized`: the upstream does not accept a header section of this size, so nothing was sent
    * - `reset`: the connection broke before the response's head was complete
@@ -15,6 +16,7 @@ export interface UpstreamFailure {
    */
   readonly kind:
     | 'connect'
+    | 'unsent'
     | 'refused'
     | 'oversized'
     | 'reset'
@@ -59,8 +61,29 @@ export class BrokenRequest extends Error {
   }
 }
 
+/** A connection of HTTP/1.1 that belongs to a client's connection: nobody else's requests may follow on it. */
+export interface OwnedConnection {
+  /** Closes at once if nothing is in flight, else after the response. */
+  closeWhenIdle(): void;
+}
+
+/** A client's connection, to which connections to upstreams may belong. */
+export interface ConnectionOwner {
+  /** Takes a connection. Returns false if it must close instead. */
+  keep(connection: OwnedConnection): boolean;
+  /** Called when a connection that was taken has closed. */
+  lost(connection: OwnedConnection): void;
+}
+
 /** Receives a response, or the failure that ends it: then `fail` is the last call. */
 export interface CallSink extends ResponseSink {
+  /** Whose request it is; `null` or absent if its client's connection owns no connection. */
+  readonly owner?: ConnectionOwner | null;
+  /**
+   * True if the upstream may have authenticated the connection, or has begun to: after the response it belongs to `owner`, or
+   * closes. May become true up to the end of the response. Default: false, it then serves anyone.
+   */
+  readonly isPrivate?: boolean;
   /** Names fields that the upstream marked as never indexed (RFC 7541, 6.2.3). Called before the part that contains them. */
   neverIndex(names: FieldNames): void;
   /**
@@ -104,6 +127,8 @@ export interface Transport {
 export interface EndpointPool extends Transport {
   /** Requests in flight, including health checks and open WebSockets. Computed on each call. */
   readonly inFlight: number;
+  /** Whether it has an idle connection that belongs to this owner. */
+  holdsFor(owner: ConnectionOwner): boolean;
 }
 
 /** The protocol of an upstream. gRPC is carried over HTTP/2. */

@@ -11,6 +11,7 @@ import { SessionPool } from './session-pool.ts';
 import type {
   CallSink,
   ConnectionOptions,
+  ConnectionOwner,
   EndpointOptions,
   EndpointPool,
   Transport,
@@ -189,6 +190,10 @@ class OwnHost implements EndpointPool {
 
   get inFlight(): number {
     return this.#pool.inFlight;
+  }
+
+  holdsFor(owner: ConnectionOwner): boolean {
+    return this.#pool.holdsFor(owner);
   }
 
   send(request: OutgoingRequest, sink: CallSink, caller: string): TransportCall {

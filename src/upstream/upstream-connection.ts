@@ -1,14 +1,25 @@
 import type { OnReadOpts, Socket } from 'node:net';
-import { type ByteSink, type ByteStream, SocketStream, StallTimer, type TimerClock } from '../core/index.ts';
+import type { ByteSink, ByteStream, TimerClock } from '../core/index.ts';
+import { atTurnEnd, inNextTurn, SocketStream, StallTimer, turnNumber } from '../core/index.ts';
 import type { LastResponse, OutgoingRequest, RequestWriterOwner, Switched } from '../wire/http1/index.ts';
 import { MalformedMessage, mayAnswerTwice, RequestSender, ResponseReader } from '../wire/http1/index.ts';
+import { outliveBrokenWrites } from './broken-writes.ts';
 import { readyEvent, reset } from './connect.ts';
 import { Lifetime, type PoolTerms, type Slab, type SlabStore } from './pool.ts';
-import type { CallSink, TransportCall, UpstreamFailure, UpstreamOptions } from './transport.ts';
+import type {
+  CallSink,
+  ConnectionOwner,
+  OwnedConnection,
+  TransportCall,
+  UpstreamFailure,
+  UpstreamOptions,
+} from './transport.ts';
 import { BrokenRequest, SilentResponse } from './transport.ts';
 
 /** A connection to an upstream: carries one request at a time, and times every wait. */
-export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Reader {
+export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Reader, OwnedConnection {
+  /** The client's connection that it belongs to; `null` while it serves anyone. */
+  owner: ConnectionOwner | null = null;
   readonly #share: ConnectionShare;
   readonly #socket: Socket;
   readonly #reads = new Reads(this);
@@ -29,9 +40,13 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
   #paused = false;
   /** Requests carried so far. */
   #carried = 0;
+  /** The turn in which the last response ended. */
+  #answeredIn = -1;
   readonly #lifetime: Lifetime;
   readonly #stall = new StallTimer();
   #closeWhenIdle = false;
+  /** True once the upstream takes no more: it may still have answered. */
+  #writesBroken = false;
 
   /** @param chance from 0 to 1, shortens the connection's life; see `Lifetime` */
   constructor(share: ConnectionShare, chance: number) {
@@ -41,7 +56,8 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     this.#slab = slabs.take();
     this.#lifetime = new Lifetime(options, chance, clock.monotonicMs());
     this.#socket = connect(options, this.#reads);
-    this.#sending = new RequestSender(this.#socket, this);
+    this.#sending = new RequestSender(this.#socket, this, options.keepAliveMs === 0);
+    outliveBrokenWrites(this.#socket, () => this.#onWritesBroken());
     this.#socket.on(readyEvent(options), () => this.#onConnect());
     for (const [event, handler] of this.#handlers) this.#socket.on(event, handler);
   }
@@ -56,12 +72,41 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     return this.#call !== null;
   }
 
+  /** Whether it is established and carries nothing. */
+  get isFree(): boolean {
+    return this.#phase === 'idle';
+  }
+
+  /** Whether it carries a request of whose response no byte has come. */
+  get isUnanswered(): boolean {
+    return (
+      this.#call !== null &&
+      (this.#phase !== 'waiting' || !this.#response.last.begun) &&
+      this.#phase !== 'answering'
+    );
+  }
+
   /** Sends the request as soon as the connection is established. Call it on a new or idle connection only. */
   carry(request: OutgoingRequest, sink: CallSink): TransportCall {
     const call = new Http1Call(this, request, sink);
     this.#call = call;
-    if (this.#phase === 'idle') this.#send(call);
+    if (this.#phase === 'idle') {
+      if (this.#answeredIn === turnNumber()) this.#sendLater(call);
+      else this.#send(call);
+    }
     return call;
+  }
+
+  /**
+   * Sends once the socket has been read another time: the end of the connection may have come with the response, and no read
+   * has found it yet.
+   */
+  #sendLater(call: Http1Call): void {
+    this.#phase = 'proving';
+    const sendIfOpen = () => {
+      if (this.#call === call && this.#phase === 'proving') this.#send(call);
+    };
+    atTurnEnd({ turnEnded: () => inNextTurn(sendIfOpen) });
   }
 
   /** Resumes the response to this call. */
@@ -92,7 +137,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     this.#response.giveUp();
     this.#socket.destroy();
     this.#slab.detach();
-    this.#share.gone(this);
+    this.#gone();
   }
 
   /**
@@ -104,9 +149,15 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     this.close();
   }
 
+  #gone(): void {
+    this.#share.gone(this);
+    this.owner?.lost(this);
+  }
+
   /** Checks for timeouts. */
   sweep(nowMs: number): void {
-    const moved = this.#phase === 'waiting' && !this.#sending.waitsForUpstream(this.#response.last.interim);
+    const isSending = !this.#writesBroken && !this.#sending.waitsForUpstream(this.#response.last.interim);
+    const moved = this.#phase === 'waiting' && isSending;
     const waitedMs = this.#stall.waitedMs(nowMs, moved);
     this.#lifetime.age(nowMs);
     if (this.#phase === 'idle') {
@@ -150,8 +201,8 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
 
   take(count: number): boolean {
     // Unsolicited bytes could be taken for the response to the next request.
-    if (this.#call === null) {
-      this.close();
+    if (this.#call === null || this.#phase === 'proving') {
+      this.#onBroken(new Error('the upstream sent what nobody asked for'));
       return false;
     }
     try {
@@ -184,7 +235,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     this.#call = null;
     for (const [event, handler] of this.#handlers) socket.off(event, handler);
     this.#slab.detach();
-    this.#share.gone(this);
+    this.#gone();
     const stream = new SwitchedStream(socket, this.#reads, this.#share.slabs, behind, this.#share.clock);
     this.#share.switched(stream);
     sink?.switched(fields, stream);
@@ -193,19 +244,36 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
 
   #onAnswered(): void {
     const { last } = this.#response;
-    const rests = lateBytesAreLikely(last, this.#call?.request ?? null);
+    const call = this.#call;
+    const rests = this.#share.closesEach || lateBytesAreLikely(last, call?.request ?? null);
     const { hasLeft } = this.#sending;
     this.#endCall();
     this.#lifetime.serverKeeps(last.keepAliveMs);
     // After an early response the upstream is still inside the request, so nothing can follow on this connection.
-    if (!hasLeft || last.close || this.#closeWhenIdle || !this.#lifetime.hasTimeLeft) {
+    if (!hasLeft || this.#writesBroken || last.close || this.#closeWhenIdle || !this.#lifetime.hasTimeLeft) {
       this.close();
       return;
     }
+    if (call?.sink.isPrivate === true && !this.#isOwnedBy(call.sink.owner ?? null)) {
+      this.reset();
+      return;
+    }
     this.#phase = 'idle';
+    this.#answeredIn = turnNumber();
     this.#stall.begin();
-    if (rests) this.#share.rest(this);
+    // Late bytes could only reach the client that caused them, whose next step must not wait.
+    if (this.owner !== null) this.#share.idleFor(this.owner, this);
+    else if (rests) this.#share.rest(this);
     else this.#share.idle(this);
+  }
+
+  /** Gives the connection to this owner, unless it has it. Returns false if it must close. */
+  #isOwnedBy(owner: ConnectionOwner | null): boolean {
+    if (this.owner !== null) return true;
+    if (owner === null || !owner.keep(this)) return false;
+    this.owner = owner;
+    this.#lifetime.lastWithOwner();
+    return true;
   }
 
   #endCall(): void {
@@ -220,8 +288,19 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
 
   #onBroken(error: Error): void {
     if (this.#phase === 'closed') return;
+    if (this.#call !== null) {
+      this.#fail(this.#connected ? this.#kindNow('reset') : 'connect', error);
+      return;
+    }
+    if (this.#phase === 'idle') this.#share.closedBehind(this.#carried);
+    this.close();
+  }
+
+  /** Sends nothing more, but reads what the upstream said before it closed. */
+  #onWritesBroken(): void {
+    this.#writesBroken = true;
+    this.#sending.stop();
     if (this.#call === null) this.close();
-    else this.#fail(this.#connected ? this.#kindNow('reset') : 'connect', error);
   }
 
   /** The kind of a failure: `truncated` once the sink has the head of a response, else the given one. */
@@ -229,12 +308,21 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     return this.#response.inBody ? 'truncated' : kind;
   }
 
+  /** Whether no byte of the request has left. The upstream is then not told of a body that its client broke off. */
+  #isUnsent(cause: unknown): boolean {
+    return !(cause instanceof BrokenRequest) && (this.#phase === 'proving' || this.#sending.isUnsent);
+  }
+
   #fail(kind: UpstreamFailure['kind'], cause: unknown): void {
     const call = this.#call;
-    const onReusedConnection = this.#carried > 1;
-    const responseBegun = this.#carried > 0 && this.#response.last.begun;
+    const isProving = this.#phase === 'proving';
+    const onReusedConnection = isProving || this.#carried > 1;
+    const responseBegun = !isProving && this.#carried > 0 && this.#response.last.begun;
+    if (kind === 'reset' && !responseBegun && this.#isUnsent(cause)) kind = 'unsent';
+    const isStale = (kind === 'reset' || kind === 'unsent') && onReusedConnection && !responseBegun;
+    if (isStale) this.#share.closedBehind(isProving ? this.#carried : this.#carried - 1);
     this.close();
-    if (kind === 'reset' && onReusedConnection && !responseBegun) this.#share.stale();
+    if (isStale) this.#share.stale();
     call?.sink.fail({ kind, onReusedConnection, responseBegun, resetCode: null, cause });
   }
 }
@@ -278,14 +366,20 @@ function lateBytesAreLikely({ bodiless, status }: LastResponse, request: Outgoin
 /** The state shared by a pool's connections, and how they notify the pool. */
 export interface ConnectionShare extends PoolTerms {
   readonly clock: TimerClock;
+  /** True while connections rest after each response, since the upstream closes them behind it. */
+  readonly closesEach: boolean;
   /** Called when the connection may carry another request. */
   idle(connection: UpstreamConnection): void;
+  /** Called when the connection may carry another request of the connection that owns it. */
+  idleFor(owner: ConnectionOwner, connection: UpstreamConnection): void;
   /** Called when the connection may carry another request after a rest, in which late bytes of its last response would arrive. */
   rest(connection: UpstreamConnection): void;
   /** Called with the stream of a connection whose protocol was switched: it has left the pool. */
   switched(stream: ByteStream): void;
   /** Called when the connection is closed. */
   gone(connection: UpstreamConnection): void;
+  /** Called when the upstream closed the connection without saying so, behind this many responses. */
+  closedBehind(responses: number): void;
   /** Called when the connection broke on its next use: the upstream had closed it unnoticed. */
   stale(): void;
 }
@@ -295,6 +389,7 @@ export interface ConnectionShare extends PoolTerms {
  *
  * - `connecting` to `waiting`: the connection is established, and the request that opened it is sent
  * - `idle` to `waiting`: the pool gives it another request
+ * - `idle` to `proving` to `waiting`: the same within the turn of its last response, and the next read found it open
  * - `waiting` to `answering`: the head of the final response has come, and the body is not complete
  * - `waiting` or `answering` to `idle`: the response is complete, and the connection can carry another request
  * - any to `closed`: the response was the last, something took too long or broke, the sink gave up, or the pool needs the
@@ -305,6 +400,8 @@ type UpstreamPhase =
   | 'connecting'
   /** Nothing is in flight. Any byte from the upstream closes the connection. */
   | 'idle'
+  /** It has a request, which is sent once the socket has been read another time. Any byte from the upstream closes it. */
+  | 'proving'
   /** A request is being sent or was sent; the head of its response is not complete. */
   | 'waiting'
   /** The body of a response is arriving. */
@@ -336,6 +433,7 @@ function upstreamLateness(
     case 'answering':
       return waitedMs > (request?.idleTimeoutMs ?? Number.POSITIVE_INFINITY) ? IDLE_BODY : null;
     case 'idle':
+    case 'proving':
     case 'closed':
       return null;
   }

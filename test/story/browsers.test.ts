@@ -272,6 +272,30 @@ describe('a response to a script of the origin', () => {
     expect(fieldOf(response, 'access-control-allow-origin')).toBe('https://app.example');
   });
 
+  test('exposes what the service does, and what the configuration names besides', async () => {
+    const front = await startLimited(limits, {
+      config: { cors: { ...cors, expose_headers: ['X-Total'] } },
+      upstream: exchange =>
+        exchange.answer(201, [
+          'Access-Control-Expose-Headers',
+          'Location, X-Request-Id',
+          'Location',
+          '/files/1',
+        ]),
+    });
+    const response = await askOnce(front, 'GET /things/1', ORIGIN, front.issuer.bearer());
+    expect(fieldOf(response, 'access-control-expose-headers')).toMatch(
+      /, WWW-Authenticate, Location, X-Total$/,
+    );
+    const foreign = await askOnce(
+      front,
+      'GET /things/1',
+      'Origin: https://evil.example',
+      front.issuer.bearer(),
+    );
+    expect(fieldOf(foreign, 'access-control-expose-headers')).toBeUndefined();
+  });
+
   test('is left to the upstream on a route that says so', async () => {
     const front = await startLimited(limits, {
       config: { cors },

@@ -138,7 +138,12 @@ export class BareGateway {
         transports: new Map(parts),
       },
       listener: {
-        ...{ switched: () => {}, lasting: () => {}, untrustedForwarding: () => {} },
+        ...{
+          switched: () => {},
+          lasting: () => {},
+          untrustedForwarding: () => {},
+          challengeRemoved: () => {},
+        },
         finished: record => void this.records.push(record),
       },
       overload: new Overload(null, clock, silent()),

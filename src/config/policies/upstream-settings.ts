@@ -7,11 +7,13 @@ import {
   count,
   countByMemory,
   duration,
+  durationOrOff,
   hostChoice,
   means,
   onlyFor,
   percentage,
   size,
+  sizeOrOff,
 } from '../values/index.ts';
 import { keysOf, type ModelsOf, type PolicyConfig, type PolicyKeys } from './keys.ts';
 
@@ -164,10 +166,10 @@ const timeouts = upstreamSetting({
 
 const connections = upstreamSetting({
   keys: {
-    keep_alive: duration()
+    keep_alive: durationOrOff()
       .prefault('4s')
       .describe(
-        "An idle connection is closed after this time, or 1s before the timeout in the upstream's own Keep-Alive. Set it below the upstream's idle timeout.",
+        "An idle connection is closed after this time, or 1s before the timeout in the upstream's own Keep-Alive. Set it below the upstream's idle timeout. off: over HTTP/1.1 each connection carries one request.",
       ),
     max_connection_age: duration()
       .prefault('5m')
@@ -176,7 +178,7 @@ const connections = upstreamSetting({
       ),
   },
   compile: ({ keep_alive, max_connection_age }) => ({
-    options: { keepAliveMs: keep_alive, maxAgeMs: max_connection_age },
+    options: { keepAliveMs: keep_alive ?? 0, maxAgeMs: max_connection_age },
   }),
 });
 
@@ -251,6 +253,22 @@ const responseHeads = upstreamSetting({
   },
   meaning: 'maximum',
   compile: ({ max_head }) => ({ options: { maxHeadBytes: max_head } }),
+});
+
+interface ReplayModel {
+  /** The longest body that is kept to be sent again; 0 if none is. */
+  readonly replayBytes: number;
+}
+
+const replay = upstreamSetting({
+  keys: {
+    replay: sizeOrOff({ min: '1B', max: '64KiB' })
+      .prefault('16KiB')
+      .describe(
+        'Request bodies up to this size are kept until the response begins (counted in caps.buffered), so that a request that its service has certainly not processed can be sent again, whatever its method. off: none is.',
+      ),
+  },
+  compile: ({ replay }): ReplayModel => ({ replayBytes: replay }),
 });
 
 const PATH_EXPECTED = 'expected a path such as /healthz';
@@ -329,7 +347,7 @@ function describeHealth({ target, everyMs }: upstream.HealthOptions): string {
 /** Every setting, in the order of the keys in the JSON Schema and in the effective configuration. */
 const SETTINGS = [
   ...([balance, health, host, authorization, http2] as const),
-  ...([timeouts, connections, pools, responseHeads] as const),
+  ...([timeouts, connections, replay, pools, responseHeads] as const),
 ] as const;
 
 type Setting = (typeof SETTINGS)[number];

@@ -38,6 +38,14 @@ const rules = z
       .transform(list => (list === 'any' ? null : list))
       .prefault('any')
       .describe('Header fields that pages may send, Authorization included; or any.'),
+    expose_headers: z
+      .array(httpToken('expected the name of a header field such as Location'), {
+        error: 'expected a list of header fields such as [Location, Upload-Offset]',
+      })
+      .prefault([])
+      .describe(
+        "Header fields of responses that pages may read, besides the gateway's own and those that the service names in Access-Control-Expose-Headers.",
+      ),
     credentials: yesOrNo()
       .prefault(false)
       .describe(
@@ -68,9 +76,11 @@ export const cors = setting({
   },
   compile({ cors }, { headers }): { readonly cors: CorsRules | null } {
     if (cors === 'off') return { cors: null };
-    const { origins, allow_headers: allowHeaders, credentials, max_age: maxAgeMs } = cors;
+    const { origins, allow_headers: allowHeaders, expose_headers: exposeHeaders } = cors;
+    const { credentials, max_age: maxAgeMs } = cors;
     const maxAgeS = Math.floor(maxAgeMs / 1_000);
     const policies = headers.includes('ratelimit');
-    return { cors: { origins: origins && new Set(origins), allowHeaders, credentials, maxAgeS, policies } };
+    const rules = { allowHeaders, exposeHeaders, credentials, maxAgeS, policies };
+    return { cors: { origins: origins && new Set(origins), ...rules } };
   },
 });

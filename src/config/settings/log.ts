@@ -22,6 +22,11 @@ export const log = setting({
           })
           .prefault([])
           .describe('What access lines have beyond the usual: user_agent, what clients say that they are.'),
+        paths: choice(['masked', 'plain'])
+          .prefault('masked')
+          .describe(
+            'How access lines write paths. masked: a pseudonym for each segment that a client chose; plain: as they are, without the query, but for those of webhooks, and also those that were refused with 400.',
+          ),
         pseudonym_key_file: pathOfFile()
           .optional()
           .describe(
@@ -33,12 +38,13 @@ export const log = setting({
   },
   read: async file => ({ pseudonymKey: await readPseudonymKey(file) }),
   withoutSecrets: () => ({ pseudonymKey: null }),
-  compile: ({ log: { level, access, fields } }, { routes, ownRoutes }, { pseudonymKey }) => ({
+  compile: ({ log: { level, access, fields, paths } }, { routes, ownRoutes }, { pseudonymKey }) => ({
     log: Object.freeze({
       level,
       access,
       /** Key of the pseudonyms of callers and main values; `null` if this process makes a random one. */
       pseudonymKey,
+      plainPaths: paths === 'plain',
       userAgent: fields.includes('user_agent'),
       paths: pathNaming([...routes, ...ownRoutes]),
       /** The hosts named by routes and limits; `null` if there are none. */

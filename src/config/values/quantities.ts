@@ -36,6 +36,16 @@ export function size({ min, max }: { readonly min: string; readonly max: string 
   );
 }
 
+/** `off`, read as 0, or a size such as `16KiB`, read as bytes. */
+export function sizeOrOff({ min, max }: { readonly min: string; readonly max: string }) {
+  const error = `expected off or ${SIZE_EXPECTED.replace('expected ', '')}`;
+  return textOfForm(error, /^(off|\d{1,9}(B|KiB|MiB|GiB))$/, (text, context) => {
+    if (text === 'off') return 0;
+    const bytes = within(parseSizeBytes, text, min, max);
+    return bytes ?? refuse(context, `expected off, or a size from ${min} to ${max}`);
+  });
+}
+
 /** Parses a value and checks its range; `undefined` if it is invalid or out of range. */
 function within(
   parse: (text: string) => number | undefined,

@@ -103,6 +103,8 @@ export interface ExchangeRecord {
   readonly host: string | null;
   /** The canonical path; `null` if the request was refused before it was read. May contain secrets: never write it unchanged. */
   readonly path: string | null;
+  /** The path as the log writes it with `log.paths: plain`: without a query, unbounded and unescaped; `null` if it is masked. */
+  readonly plainPath: string | null;
   /** The route as configured; `null` if none matched. */
   readonly route: string | null;
   readonly upstream: string | null;
@@ -172,6 +174,17 @@ export interface ExchangeRecord {
   } | null;
 }
 
+/** A service authenticates connections (NTLM, Negotiate), and a client's connection cannot own one. */
+export interface RemovedChallenge {
+  readonly upstream: string;
+  /**
+   * - `client_h2`: the client speaks HTTP/2, whose requests share a connection
+   * - `upstream_h2`: the gateway speaks HTTP/2 with the service
+   * - `proxy`: a trusted proxy, whose connections serve many clients
+   */
+  readonly because: 'client_h2' | 'upstream_h2' | 'proxy';
+}
+
 /** Is notified of a gateway's exchanges. Called on the request's path: must be quick and must not throw. */
 export interface ExchangeListener {
   /** A request to this upstream was answered 101, and became a WebSocket. `finished` is called at its end. */
@@ -181,6 +194,8 @@ export interface ExchangeListener {
   finished(record: ExchangeRecord): void;
   /** A peer that is not a trusted proxy sent forwarding headers; they were ignored. */
   untrustedForwarding(): void;
+  /** A challenge was removed from a response. Called at most once an hour for each upstream. */
+  challengeRemoved(challenge: RemovedChallenge): void;
 }
 
 /** Why a listener with the PROXY protocol closed a connection. */

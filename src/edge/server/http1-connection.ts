@@ -126,6 +126,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     const minReadRate = this.#phase.name === 'exchange' ? this.#phase.exchange.minReadRate : null;
     this.#phase = CLOSED;
     this.#holding.set(0);
+    this.memory.owned?.close();
     const { peer } = this.client;
     const early = this.#reader.takeUnread();
     const switching = { accepted: this.#accepted, bytes: socket, peer, minReadRate, early, successor };
@@ -203,6 +204,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     this.#endExchange(false);
     this.#phase = CLOSED;
     this.#holding.set(0);
+    this.memory.owned?.close();
   }
 
   /** Reads as many of the buffered bytes as the reader wants. */

@@ -6,6 +6,7 @@ import type { KnownClient } from '../../limits/index.ts';
 import type { AddressSet, ForwardingRules, RequestHead } from '../../wire/http/index.ts';
 import { thumbprintIn } from '../../wire/http/index.ts';
 import { ClientAddress } from './client-address.ts';
+import type { OwnedConnections } from './owned-connections.ts';
 
 /** What a request's header fields say, and the address of its client. */
 export interface Arrival {
@@ -30,6 +31,8 @@ export class ConnectionMemory {
   token: ValidToken | null = null;
   /** The last arrival with a valid head: clients repeat their other fields as well. */
   arrival: Arrival | null = null;
+  /** The connections to upstreams that belong to it; `null` until an upstream first authenticates connections. */
+  owned: OwnedConnections | null = null;
   /** The last client, and the set of addresses never restricted at that time. */
   #client: ClientAddress | null = null;
   #spared: AddressSet | null = null;

@@ -89,7 +89,7 @@ export class Exchange {
   /** Set by `judge`: what the token lacks for the route; `null` if nothing. */
   shortfall: Shortfall | null = null;
   /** Set by `upstreamCapacity`: the place among the requests to the upstream. */
-  upstreamPermit: core.UpstreamPermit | null = null;
+  upstreamPermit: core.UpstreamPlace | null = null;
   /** Set by `upstreamCapacity` if the upstream is full, so that limits are checked but not consumed. */
   noRoom: NoRoom | null = null;
   /** Set by `limit`; null if limits were only checked. */

@@ -2,4 +2,5 @@ export { ConnectionMemory, type ValidToken } from './connection-memory.ts';
 export * from './destination.ts';
 export type { Downstream, Successor } from './downstream.ts';
 export * from './exchange.ts';
+export { OwnedConnections } from './owned-connections.ts';
 export type { EndedBy, Standing } from './standing.ts';

@@ -25,7 +25,8 @@ export function upstreamCapacity(exchange: Exchange, state: GatewayState): GateR
   // Missing or insufficient tokens are refused in any case.
   const isRefused = (authentication === 'required' && token === null) || shortfall !== null;
   if (pool === null || isRefused) return null;
-  const permit = state.upstreamPermits.take(pool, exchange.callerKey, exchange.callerOwners);
+  const lent = exchange.downstream.memory.owned?.lend(exchange, pool) ?? null;
+  const permit = lent ?? state.upstreamPermits.take(pool, exchange.callerKey, exchange.callerOwners);
   if (typeof permit === 'object') {
     exchange.upstreamPermit = permit;
   } else {

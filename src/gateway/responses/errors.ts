@@ -248,7 +248,7 @@ export function poolFull(pool: PoolName): GatewayError {
 export function shareTaken(pool: PoolName): GatewayError {
   return new GatewayError({
     status: 503,
-    message: `Too many of your ${IN_FLIGHT[pool]} to this service. Try again shortly.`,
+    message: `Too many of your ${IN_FLIGHT[pool]} to this service (max_${pool}_per_caller). Try again shortly.`,
     fields: RETRY_SOON,
     cap: `max_${pool}_per_caller`,
   });

@@ -42,7 +42,18 @@ function addCorsFields(fields: string[], { snapshot, destination, head }: Answer
   if (snapshot.cors === null || (isOfFile(route) && !route.cors)) return;
   const isOfCalls = isOfFile(route) && route.grpcWeb;
   const origin = firstValue(head.kept, 'origin');
-  for (const part of corsFields(snapshot.cors, origin, isOfCalls)) fields.push(part);
+  for (const part of corsFields(snapshot.cors, origin, isOfCalls, takeExposed(fields))) fields.push(part);
+}
+
+/** Takes the service's `Access-Control-Expose-Headers` out of a response. */
+function takeExposed(fields: string[]): string[] {
+  const exposed: string[] = [];
+  for (let i = fields.length - 2; i >= 0; i -= 2) {
+    if ((fields[i] as string).toLowerCase() !== 'access-control-expose-headers') continue;
+    exposed.unshift(fields[i + 1] as string);
+    fields.splice(i, 2);
+  }
+  return exposed;
 }
 
 /** A response may leave after its window has closed, and a client library that divides by `Reset-After` hangs on 0. */

@@ -1,7 +1,22 @@
 import { type ForwardRoute, MIN_BODY_RATE } from '../../config/index.ts';
-import type { BodySource, ByteStream, FieldNames, Fields, GatewayError, Release } from '../../core/index.ts';
+import {
+  type BodySource,
+  type ByteStream,
+  type FieldNames,
+  type Fields,
+  firstValue,
+  type GatewayError,
+  type Release,
+} from '../../core/index.ts';
 import type { RequestGeneration } from '../../process/runtime/index.ts';
-import type { CallSink, Resender, Transport, TransportCall, UpstreamFailure } from '../../upstream/index.ts';
+import type {
+  CallSink,
+  ConnectionOwner,
+  Resender,
+  Transport,
+  TransportCall,
+  UpstreamFailure,
+} from '../../upstream/index.ts';
 import type { WebCall } from '../../wire/grpc-web/index.ts';
 import {
   clientAddress,
@@ -13,10 +28,23 @@ import {
   traceContextFields,
   upstreamFields,
 } from '../../wire/http/index.ts';
-import type { OutgoingRequest } from '../../wire/http1/index.ts';
-import { type Exchange, type Forwarded, SERVED, type Served, type UpstreamLeg } from '../exchange/index.ts';
+import {
+  authenticatesConnection,
+  challengesConnection,
+  type OutgoingRequest,
+  withoutConnectionChallenges,
+} from '../../wire/http1/index.ts';
+import {
+  type Exchange,
+  type Forwarded,
+  OwnedConnections,
+  SERVED,
+  type Served,
+  type UpstreamLeg,
+} from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { addOwnFields, answeredWithoutGrpc, badCall, errors } from '../responses/index.ts';
+import { KeptBody } from './kept-body.ts';
 import { fieldsOf429, UpstreamRefusal } from './upstream-refusal.ts';
 import { openWebSocket } from './web-socket.ts';
 
@@ -31,24 +59,36 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
     return exchange.answerError(errors.bodyTooLarge());
   // Preflights need no token, so only their fields are forwarded, without a body.
   const forwardedLength = isPreflight ? 0 : bodyLength;
+  const body = forwardedLength === 0 ? null : bodyFor(exchange, route);
+  const authorization = route.upstream.passAuthorization ? authorizationFor(exchange, destination) : null;
   const forwarding = new Forwarding(exchange, destination, state, {
     method: downstream.method,
     target: servicePath(destination.path, route, route.upstream.base) + destination.query,
-    fields: fieldsFor(exchange, destination),
+    fields: fieldsFor(exchange, destination, authorization),
     neverIndexed: downstream.neverIndexed,
     takesTrailers: exchange.head.takesTrailers || translation !== null,
     upgrade: downstream.framing.upgrade,
     bodyLength: translation === null ? forwardedLength : translation.requestLength(forwardedLength),
-    body: forwardedLength === 0 ? null : bodyFor(exchange, route),
+    body,
     firstByteTimeoutMs: route.firstByteTimeoutMs,
     idleTimeoutMs: route.idleTimeoutMs,
   });
+  if (body instanceof KeptBody) forwarding.kept = body;
+  forwarding.isPrivate = authenticatesConnection(authorization);
   exchange.upstreamLeg = forwarding;
   return forwarding.send();
 }
 
-/** Makes the body for the upstream. */
-function bodyFor(exchange: Exchange, { body: terms }: ForwardRoute): BodySource {
+/** Makes the body for the upstream: a short one can be sent again. */
+function bodyFor(exchange: Exchange, route: ForwardRoute): BodySource {
+  const { bodyLength } = exchange;
+  const { replayBytes } = route.upstream;
+  const body = translatedBody(exchange, route);
+  const isLong = replayBytes === 0 || (bodyLength !== 'chunked' && bodyLength > replayBytes);
+  return isLong ? body : new KeptBody(body, replayBytes);
+}
+
+function translatedBody(exchange: Exchange, { body: terms }: ForwardRoute): BodySource {
   const { downstream, translation } = exchange;
   if (translation === null) return downstream.body(terms);
   const body = downstream.body({ ...terms, minBytesPerS: MIN_BODY_RATE });
@@ -56,7 +96,7 @@ function bodyFor(exchange: Exchange, { body: terms }: ForwardRoute): BodySource 
 }
 
 /** Makes the header fields for the upstream. */
-function fieldsFor(exchange: Exchange, destination: Forwarded): Fields {
+function fieldsFor(exchange: Exchange, destination: Forwarded, authorization: string | null): Fields {
   const { downstream, head, maxForwards, translation } = exchange;
   const { hostAndPort } = exchange.arrival;
   const { upstream, requestEdits } = destination.route;
@@ -68,7 +108,7 @@ function fieldsFor(exchange: Exchange, destination: Forwarded): Fields {
     version: downstream.version,
     requestId: exchange.requestId,
     trace: traceFor(exchange),
-    authorization: upstream.passAuthorization ? authorizationFor(exchange, destination) : null,
+    authorization,
     identity: identityFor(exchange),
     maxForwards: maxForwards === null ? null : maxForwards - 1,
   });
@@ -115,6 +155,15 @@ function transportTo({ transports }: RequestGeneration, upstream: string): Trans
 
 /** Methods that are safe to repeat (RFC 9110, 9.2.2) and are sent again when an old connection dies. */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
+/** Whether a response with this status may challenge the client (RFC 9110, 15.5.2 and 15.5.8). */
+function isChallenge(status: number): boolean {
+  return status === 401 || status === 407;
+}
+
+const MAX_STATUS = 599;
+const UPGRADE_REQUIRED = 426;
+/** How often a request is sent that the upstream has certainly not acted on. */
+const MAX_ATTEMPTS = 3;
 /** RFC 9110, 15.3.6: a 205 has no content. HTTP/1.1 would send one, HTTP/2 cannot. */
 const RESET_CONTENT = 205;
 
@@ -127,12 +176,16 @@ class Forwarding implements CallSink, UpstreamLeg {
   sentAtMs = 0;
   answeredAtMs: number | null = null;
   repeated = false;
+  isPrivate = false;
+  /** The request's body, if it can be sent again. */
+  kept: KeptBody | null = null;
   readonly #exchange: Exchange;
   readonly #route: ForwardRoute;
   readonly #request: OutgoingRequest;
   readonly #transport: Transport;
   readonly #state: GatewayState;
   #call: TransportCall | null = null;
+  #attempts = 0;
   #isAbandoned = false;
   /** True while the client cannot take more. */
   #blocked = false;
@@ -156,7 +209,11 @@ class Forwarding implements CallSink, UpstreamLeg {
   }
 
   get heldBytes(): number {
-    return this.#call?.heldBytes ?? 0;
+    return (this.#call?.heldBytes ?? 0) + (this.kept?.bytes ?? 0);
+  }
+
+  get owner(): ConnectionOwner | null {
+    return this.#exchange.downstream.memory.owned;
   }
 
   /**
@@ -165,6 +222,7 @@ class Forwarding implements CallSink, UpstreamLeg {
    */
   send(): Served {
     this.sentAtMs = this.#state.clock.monotonicMs();
+    this.#attempts++;
     this.#follow(this.#transport.send(this.#request, this, this.#exchange.callerKey));
     return SERVED;
   }
@@ -198,7 +256,8 @@ class Forwarding implements CallSink, UpstreamLeg {
 
   whole(status: number, reason: string, fields: Fields, body: string): void {
     try {
-      this.#whole(status, reason, fields, body);
+      const passed = this.#passable(status, fields);
+      if (passed !== null) this.#whole(status, reason, passed, body);
     } catch (fault) {
       this.#exchange.fault(fault);
     }
@@ -206,7 +265,8 @@ class Forwarding implements CallSink, UpstreamLeg {
 
   head(status: number, reason: string, fields: Fields, bodyLength: number | null): void {
     try {
-      this.#head(status, reason, fields, bodyLength);
+      const passed = this.#passable(status, fields);
+      if (passed !== null) this.#head(status, reason, passed, bodyLength);
     } catch (fault) {
       this.#exchange.fault(fault);
     }
@@ -263,6 +323,45 @@ class Forwarding implements CallSink, UpstreamLeg {
     this.#isAbandoned = true;
     this.#refusal?.stop();
     this.#call?.abort();
+  }
+
+  /** Returns the fields of a response that may pass; `null` if it may not, and was answered with an error. */
+  #passable(status: number, fields: Fields): Fields | null {
+    if (isChallenge(status)) return this.#challenged(fields);
+    // RFC 9110, 15: no status is above 599. Clients of HTTP/2 reset the stream, those of HTTP/1.1 know what some services mean.
+    if (status <= MAX_STATUS || this.#exchange.downstream.protocol === 'http1') return fields;
+    this.#refuse(`it answered with the status ${status}, which clients of HTTP/2 do not accept`);
+    return null;
+  }
+
+  /** Gives up the response and answers 502. */
+  #refuse(cause: string): void {
+    this.#call?.abort();
+    this.#exchange.answerError(errors.upstreamFailed(cause));
+  }
+
+  /**
+   * Decides about challenges that authenticate the connection to the upstream: it belongs to the client's connection from then
+   * on. Where that has no connection of its own, removes them; if none is left, answers and returns `null`.
+   */
+  #challenged(fields: Fields): Fields | null {
+    if (!challengesConnection(fields)) return fields;
+    const { downstream, snapshot } = this.#exchange;
+    const { memory, peer, protocol } = downstream;
+    const { upstream } = this.#route;
+    const isProxy = memory.trusts(peer, snapshot.trustedProxies);
+    if (upstream.protocol === 'http1' && protocol === 'http1' && !isProxy) {
+      memory.owned ??= new OwnedConnections(this.#state.upstreamPermits, this.#exchange);
+      this.isPrivate = true;
+      return fields;
+    }
+    const h2 = protocol === 'http1' ? 'upstream_h2' : 'client_h2';
+    const because = isProxy ? 'proxy' : h2;
+    this.#state.removedChallenges.removed({ upstream: upstream.name, because });
+    const left = withoutConnectionChallenges(fields);
+    if (left !== null) return left;
+    this.#refuse('it only offers NTLM or Negotiate');
+    return null;
   }
 
   #info(status: number, fields: Fields): void {
@@ -357,7 +456,8 @@ class Forwarding implements CallSink, UpstreamLeg {
   #repeat(failure: UpstreamFailure, resender: Resender | null): boolean {
     if (!this.#mayRepeat(failure, resender !== null)) return false;
     if (resender === null) {
-      if (this.repeated) return false;
+      const isCertain = failure.kind === 'refused' || failure.kind === 'unsent';
+      if (this.#attempts >= (isCertain ? MAX_ATTEMPTS : 2)) return false;
       this.repeated = true;
       this.send();
       return true;
@@ -378,6 +478,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   /** The fields for the client with the upstream's response. */
   #fieldsBack(status: number, fields: Fields, chunked: boolean): string[] {
     this.answeredAtMs = this.#state.clock.monotonicMs();
+    this.kept?.forget();
     const { dialect, response, rate } = this.#exchange;
     if (status === 429)
       return fieldsOf429(this.#exchange, this.#via, rateLimits =>
@@ -399,7 +500,15 @@ class Forwarding implements CallSink, UpstreamLeg {
     const kept = keepResponseFields(fields, policy);
     const { responseEdits, rewritesLocation } = this.#route;
     if (rewritesLocation) this.#rewriteLocations(kept);
+    if (status === UPGRADE_REQUIRED) this.#keepUpgrade(kept, fields);
     return responseEdits === null ? kept : responseEdits.applyToService(kept);
+  }
+
+  /** RFC 9110, 15.5.22: a 426 names the protocols that the client needs. HTTP/2 has no upgrades. */
+  #keepUpgrade(kept: string[], fields: Fields): void {
+    const protocols = firstValue(fields, 'upgrade');
+    if (protocols !== undefined && this.#exchange.downstream.version === '1.1')
+      kept.push('Connection', 'Upgrade', 'Upgrade', protocols);
   }
 
   #rewriteLocations(fields: string[]): void {
@@ -436,14 +545,15 @@ class Forwarding implements CallSink, UpstreamLeg {
 
   /**
    * Whether the request may be sent again: only if the upstream cannot have acted on it, or if acting twice changes nothing. The
-   * former holds if no connection was made, or if the upstream says so; the latter, for an idempotent request without a body.
+   * former holds if no byte has left, or if the upstream says so, and a body that was begun can be sent again while it is kept; the latter, for an idempotent request without a body.
    * Without another endpoint, the failure must be the reset of a reused connection: that may have been closed as idle, while a
    * service that resets a request at once would do so again.
    */
   #mayRepeat({ kind, responseBegun, onReusedConnection }: UpstreamFailure, hasOthers: boolean): boolean {
     if (responseBegun) return false;
     const { body, method } = this.#request;
-    if (kind === 'connect' || kind === 'refused') return body === null || !body.started;
+    if (kind === 'connect' || kind === 'refused' || kind === 'unsent')
+      return body === null || !body.started || this.kept?.mayRestart === true;
     return kind === 'reset' && (onReusedConnection || hasOthers) && body === null && IDEMPOTENT.has(method);
   }
 }

@@ -66,7 +66,7 @@ export class WebSocketSession implements Successor {
   readonly #options: SessionOptions;
   #tunnel: Tunnel | null = null;
   #record: core.ExchangeRecord | null = null;
-  #permit: core.UpstreamPermit | null = null;
+  #permit: core.UpstreamPlace | null = null;
   #place: Place | null = null;
   /** Why the gateway ended it. */
   #error: GatewayError | null = null;
@@ -96,7 +96,7 @@ export class WebSocketSession implements Successor {
    * @param permit the place at the upstream, kept to the end of the session
    * @param place the caller's place among its concurrent requests, kept likewise
    */
-  begun(record: core.ExchangeRecord, permit: core.UpstreamPermit | null, place: Place | null): void {
+  begun(record: core.ExchangeRecord, permit: core.UpstreamPlace | null, place: Place | null): void {
     this.#record = record;
     this.#permit = permit;
     this.#place = place;

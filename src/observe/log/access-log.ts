@@ -6,6 +6,7 @@ import type {
   Clock,
   ExchangeListener,
   ExchangeRecord,
+  RemovedChallenge,
   RestrictionRecord,
   TokenRefusal,
 } from '../../core/index.ts';
@@ -71,7 +72,21 @@ export class FaultLog implements Partial<ExchangeListener> {
     if (side === 'gateway') this.#log.error(line, error.message);
     else this.#log.warn(line, error.message);
   }
+
+  challengeRemoved({ upstream, because }: RemovedChallenge): void {
+    this.#log.warn(
+      { type: 'connection_authentication', upstream, because },
+      `${upstream} authenticates connections (NTLM, Negotiate), ${WHY_NOT[because]}: these schemes were removed from its answer`,
+    );
+  }
 }
+
+/** Why a client's connection could not own one to the upstream. */
+const WHY_NOT: Readonly<Record<RemovedChallenge['because'], string>> = {
+  client_h2: 'which a client of HTTP/2 cannot do',
+  upstream_h2: 'which HTTP/2 cannot do: reach it by http1',
+  proxy: 'which clients behind a trusted proxy cannot do unless it speaks the PROXY protocol',
+};
 
 /** The text before each value: the field names are declared in core/listeners/access-fields.ts. */
 const K = ACCESS_KEYS;
@@ -91,6 +106,8 @@ const CALLER = `${K.caller}"`;
 const MAIN = `${K.main}"`;
 /** Text that needs no escaping in a JSON string: printable ASCII except the quotation mark and the backslash. */
 const PLAIN = /^[ !#-[\]-~]*$/;
+/** Maximum characters of a path that is written as it is. */
+const MAX_PLAIN_PATH = 1_000;
 /** Maximum paths and maximum pseudonyms remembered. */
 const MAX_REMEMBERED = 20_000;
 /** Longer paths are rendered each time, because clients choose the length. */
@@ -210,7 +227,8 @@ export class AccessLine {
     return this.#time;
   }
 
-  #path({ path, protocol }: ExchangeRecord): string {
+  #path({ path, plainPath, protocol }: ExchangeRecord): string {
+    if (plainPath !== null) return `${K.path}${quoted(plainPath.slice(0, MAX_PLAIN_PATH))}`;
     if (path === null) return '';
     const isOfCall = CALL_PROTOCOLS.has(protocol);
     if (path.length > MAX_REMEMBERED_PATH) return this.#rewrite(path, isOfCall);

@@ -153,6 +153,9 @@ export class ExchangeMetrics implements core.ExchangeListener {
     if (cap !== null) this.#caps.of(cap).of(upstream).count++;
   }
 
+  /** Only the log has these. */
+  challengeRemoved(): void {}
+
   untrustedForwarding(): void {
     this.#untrusted.count++;
   }

@@ -1,7 +1,7 @@
 import { type ByteStream, type FieldNames, type Fields, firstValue, type Release } from '../../core/index.ts';
 import type { OutgoingRequest } from '../../wire/http1/index.ts';
 import { ErrorCode } from '../../wire/http2/index.ts';
-import type { CallSink, Resender, TransportCall, UpstreamFailure } from '../transport.ts';
+import type { CallSink, ConnectionOwner, Resender, TransportCall, UpstreamFailure } from '../transport.ts';
 import { BrokenRequest, isOwnLack, SilentResponse } from '../transport.ts';
 import type { Endpoint } from './endpoint.ts';
 
@@ -78,6 +78,14 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
     return this.#call?.heldBytes ?? 0;
   }
 
+  get owner(): ConnectionOwner | null {
+    return this.#sink.owner ?? null;
+  }
+
+  get isPrivate(): boolean {
+    return this.#sink.isPrivate === true;
+  }
+
   /** Sends the request to this endpoint. If there is none, waits for one. */
   start(endpoint: Endpoint | null): this {
     if (endpoint !== null) this.#sendTo(endpoint);
@@ -99,21 +107,31 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
   resend(failure: UpstreamFailure): TransportCall | null {
     const failed = this.#endpoint;
     const { tried, mayHaveArrived } = this.#before;
-    const isUnsent = failure.kind === 'connect';
-    if (failed === null || tried.length + 1 >= MAX_ATTEMPTS || (mayHaveArrived && !isUnsent)) return null;
-    const attempts = { tried: [...tried, failed], mayHaveArrived: mayHaveArrived || !isUnsent };
+    const { kind } = failure;
+    const isConnect = kind === 'connect';
+    const isUnsent = isConnect || kind === 'unsent';
+    if (
+      failed === null ||
+      tried.length + 1 >= MAX_ATTEMPTS ||
+      (mayHaveArrived && !isUnsent && kind !== 'refused')
+    )
+      return null;
+    const attempts = {
+      tried: [...tried, failed],
+      mayHaveArrived: mayHaveArrived || !(isUnsent || kind === 'refused'),
+    };
     const next = new EndpointCall(this.#share, this.#request, this.#sink, this.#caller, attempts);
     const other = next.#choose();
     // Without another endpoint, the same one may get it again: it closed an idle connection, or was just restarted.
     const same = tried.length === 0 ? failed : null;
     if (other !== null) {
-      if (isUnsent && !isOwnLack(failure.cause)) this.#share.suspect(failed);
-      else if (!this.#share.takeRetry()) return null;
+      if (isConnect && !isOwnLack(failure.cause)) this.#share.suspect(failed);
+      else if (kind !== 'unsent' && !this.#share.takeRetry()) return null;
       next.#sendTo(other);
-    } else if (isUnsent) {
+    } else if (isConnect) {
       const suspect = isOwnLack(failure.cause) ? null : failed;
       next.#wait(suspect, () => next.#sendOrFail(next.#choose() ?? same, failure.cause));
-    } else if (same !== null && (failure.kind === 'refused' || failure.onReusedConnection)) {
+    } else if (same !== null && (kind === 'refused' || kind === 'unsent' || failure.onReusedConnection)) {
       next.#sendTo(same);
     } else return null;
     return next;
@@ -222,7 +240,8 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
     const endpoint = this.#endpoint;
     if (endpoint === null || this.#isBad) return;
     const { kind, cause } = failure;
-    if (kind === 'oversized' || kind === 'fault' || cause instanceof BrokenRequest) return;
+    if (kind === 'oversized' || kind === 'fault' || kind === 'unsent' || cause instanceof BrokenRequest)
+      return;
     if (kind === 'connect' && isOwnLack(cause)) return;
     const nowMs = this.#share.nowMs();
     endpoint.failed(nowMs);

@@ -159,7 +159,9 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
 
   send(request: OutgoingRequest, sink: transport.CallSink, caller: string): transport.TransportCall {
     if (this.#only !== null) return this.#only.send(request, sink, caller);
-    return new EndpointCall(this, request, sink, caller).start(this.#firstFor(caller));
+    const { owner } = sink;
+    const owned = owner === null || owner === undefined ? null : this.#holderFor(owner);
+    return new EndpointCall(this, request, sink, caller).start(owned ?? this.#firstFor(caller));
   }
 
   /**
@@ -170,6 +172,12 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
     const nowMs = this.nowMs();
     this.#budget.sent(nowMs);
     return this.#balancer.choose(nowMs, caller, NONE);
+  }
+
+  /** The endpoint that has a connection of this owner. */
+  #holderFor(owner: transport.ConnectionOwner): Endpoint | null {
+    for (const endpoint of this.#serving.values()) if (endpoint.pool.holdsFor(owner)) return endpoint;
+    return null;
   }
 
   async close(): Promise<void> {

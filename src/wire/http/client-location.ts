@@ -14,9 +14,11 @@ export function clientAddress(
   host: string,
   scheme: ClientAddress['scheme'],
 ): ClientAddress {
-  const isKnown = forwardedProto === 'http' || forwardedProto === 'https';
+  // Proxies in a row write a list, the first one first; some write it in capitals.
+  const proto = forwardedProto?.split(',', 1)[0]?.trim().toLowerCase();
+  const isKnown = proto === 'http' || proto === 'https';
   const isHost = forwardedHost !== null && readHost(forwardedHost) !== null;
-  return { scheme: isKnown ? forwardedProto : scheme, host: isHost ? forwardedHost : host };
+  return { scheme: isKnown ? proto : scheme, host: isHost ? forwardedHost : host };
 }
 
 /** The addresses of a request, as sent by the client and as sent to the service. */

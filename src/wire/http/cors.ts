@@ -6,6 +6,8 @@ export interface CorsRules {
   readonly origins: ReadonlySet<string> | null;
   /** Request fields allowed in addition to the simple ones; `null` for those requested in the preflight. */
   readonly allowHeaders: readonly string[] | null;
+  /** Fields that scripts may read in addition to those that the gateway and the service expose. */
+  readonly exposeHeaders: readonly string[];
   readonly credentials: boolean;
   readonly maxAgeS: number;
   /** Whether responses carry `RateLimit` and `RateLimit-Policy` (docs/contract.md, 4.10). */
@@ -41,13 +43,34 @@ const FIELD_NAMES = /^[\w!#$%&'*+.^`|~, \t-]*$/;
  * Returns the fields that let a script of this origin read a response; only `Vary` if there is no origin or it is not allowed.
  *
  * @param isOfCalls whether the route serves gRPC-Web
+ * @param theirs the values of the service's `Access-Control-Expose-Headers`
  */
-export function corsFields(rules: CorsRules, origin: string | undefined, isOfCalls = false): Fields {
+export function corsFields(
+  rules: CorsRules,
+  origin: string | undefined,
+  isOfCalls = false,
+  theirs: readonly string[] = [],
+): Fields {
   const vary = rules.origins === null && !rules.credentials ? NOTHING : VARY;
   if (origin === undefined || !mayUse(rules, origin)) return vary;
   const exposed = rules.policies ? EXPOSED_WITH_POLICIES : EXPOSED;
   const all = isOfCalls ? exposed + EXPOSED_OF_CALLS : exposed;
-  return [...originFields(rules, origin), 'Access-Control-Expose-Headers', all, ...vary];
+  const exposedToo = namesBeside(all, [...theirs, ...rules.exposeHeaders]);
+  return [...originFields(rules, origin), 'Access-Control-Expose-Headers', all + exposedToo, ...vary];
+}
+
+/** Writes names behind a list, each once in any letter case: those in these lists of field names. Other texts are left out. */
+function namesBeside(list: string, more: readonly string[]): string {
+  if (more.length === 0) return '';
+  const known = new Set(list.toLowerCase().split(', '));
+  let added = '';
+  for (const name of more.filter(text => FIELD_NAMES.test(text)).flatMap(text => text.split(','))) {
+    const trimmed = name.trim();
+    if (trimmed === '' || known.has(trimmed.toLowerCase())) continue;
+    known.add(trimmed.toLowerCase());
+    added += `, ${trimmed}`;
+  }
+  return added;
 }
 
 /**

@@ -267,7 +267,9 @@ export function withRule<const Rule>(names: readonly string[], rule: Rule): (rea
 }
 
 /** How a field of an upstream's response is treated. */
-type ResponseRule = 'drop' | 'connection' | 'content-length' | 'trailer' | 'rate-limit' | 'policy' | 'cors';
+type ResponseRule =
+  | ('drop' | 'connection' | 'content-length' | 'trailer' | 'rate-limit')
+  | ('policy' | 'cors' | 'exposed');
 
 const RULES = new NameTable<ResponseRule>([
   // Hop-by-hop (RFC 9110, 7.6.1). The gateway frames the response to the client itself.
@@ -281,6 +283,7 @@ const RULES = new NameTable<ResponseRule>([
   ['ratelimit', 'policy'],
   ['ratelimit-*', 'policy'],
   ['access-control-*', 'cors'],
+  ['access-control-expose-headers', 'exposed'],
   ['connection', 'connection'],
   ['content-length', 'content-length'],
   ['trailer', 'trailer'],
@@ -325,6 +328,9 @@ export function keepResponseFields(
       if (policies) kept.push(name, value);
     } else if (rule === 'cors') {
       if (cors) kept.push(name, value);
+    } else if (rule === 'exposed') {
+      // The gateway joins it to its own list, which an interim response does not have.
+      if (cors || status >= 200) kept.push(name, value);
     } else if (rule === 'trailer') {
       if (chunked) kept.push(name, value);
     } else if (rule === 'connection') {

@@ -181,10 +181,10 @@ export function mainValue(segment: string): string | null {
 }
 
 // RFC 9110, 7.2 and RFC 3986, 3.2: a name or IPv4 address (reg-name without escapes), optionally with the dot of the root, or a
-// bracketed IPv6 address, then optionally a port up to 65535. No user, comma, empty label or path: proxies and backends disagree
+// bracketed IPv6 address, then optionally a port up to 65535, which may be empty. No user, comma, empty label or path: proxies and backends disagree
 // about those.
 const HOST =
-  /^(?:([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?|\[([0-9a-f:.]+)\])(?::(?:[0-5]?\d{1,4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5]))?$/i;
+  /^(?:([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)\.?|\[([0-9a-f:.]+)\])(?::(?:|[0-5]?\d{1,4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5]))?$/i;
 
 /**
  * Returns the host of a `Host` field in the single form used to choose routes: in lower case, without port and root dot, IPv6

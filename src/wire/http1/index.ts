@@ -1,4 +1,5 @@
 export { chunkSize, LAST_CHUNK } from './chunked-body.ts';
+export * from './connection-challenge.ts';
 export { type BodyTerms, connectionOptions, hopFieldNames, MalformedMessage, NO_TERMS } from './message.ts';
 export { RequestBody, type RequestBodyOwner } from './request-body.ts';
 export { type Rejection, type RequestFraming, requestFraming } from './request-framing.ts';

@@ -139,6 +139,7 @@ function upgradeOf({ upgrade, upgradeNamed }: FramingFields, httpMinor: number):
 }
 
 function expectationOf({ expect }: FramingFields): RequestFraming['expectation'] {
-  if (expect === null) return 'none';
+  // An empty list expects nothing (RFC 9110, 10.1.1).
+  if (expect === null || expect === '') return 'none';
   return expect.toLowerCase() === '100-continue' ? 'continue' : 'unknown';
 }

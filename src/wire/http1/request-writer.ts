@@ -48,12 +48,17 @@ export function mayAnswerTwice({ method, body }: OutgoingRequest): boolean {
   return body !== null && !EXPECT_BODY.has(method);
 }
 
-/** Writes the head of a request as text, in latin-1. RFC 9112, 3 and 6. */
-export function requestHead(request: OutgoingRequest): string {
+/**
+ * Writes the head of a request as text, in latin-1. RFC 9112, 3 and 6.
+ *
+ * @param closes whether no other request follows on the connection (RFC 9112, 9.6)
+ */
+export function requestHead(request: OutgoingRequest, closes = false): string {
   const { method, target, fields, upgrade, bodyLength } = request;
   let head = `${method} ${target} HTTP/1.1\r\n`;
   for (let i = 0; i + 1 < fields.length; i += 2) head += `${fields[i]}: ${fields[i + 1]}\r\n`;
   if (upgrade !== 'none') head += `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`;
+  else if (closes) head += 'Connection: close\r\n';
   if (bodyLength === 'chunked') return `${head}Transfer-Encoding: chunked\r\n\r\n`;
   return statesLength(request) ? `${head}Content-Length: ${bodyLength}\r\n\r\n` : `${head}\r\n`;
 }
@@ -154,6 +159,8 @@ interface Wire {
   /** Bytes waiting because the system takes no more. */
   readonly writableLength: number;
   readonly writableNeedDrain: boolean;
+  /** The error of a write; `null` if there was none. */
+  readonly errored: Error | null;
   /** Returns false to pause. */
   write(text: string, encoding: 'latin1'): boolean;
   write(bytes: Uint8Array): boolean;
@@ -171,10 +178,10 @@ class RequestWriter extends BodyWriter {
   /** The head until the first piece of the body is there, then ''. */
   #head: string;
 
-  constructor(wire: Wire, request: OutgoingRequest, source: BodySource, owner: RequestWriterOwner) {
+  constructor(wire: Wire, request: OutgoingRequest, source: BodySource, owner: RequestSender) {
     super(source, request.bodyLength, owner);
     this.#wire = wire;
-    this.#head = requestHead(request);
+    this.#head = requestHead(request, owner.closes);
   }
 
   /** Writes the head on its own, if it was not sent with a piece of the body. */
@@ -218,19 +225,24 @@ class RequestWriter extends BodyWriter {
 export class RequestSender implements RequestWriterOwner, TurnTask {
   readonly #wire: Wire;
   readonly #owner: RequestWriterOwner;
+  readonly closes: boolean;
   /** Writes the current request; `null` for one without a body. */
   #writer: RequestWriter | null = null;
   /** The head of a request without a body until it is sent, at the end of this turn; then ''. */
   #head = '';
   #isSent = false;
+  /** True once the system has been given a part of the request. */
+  #isOut = false;
   /** Bytes that the system had taken at the last sweep. */
   #bytesTaken = 0;
   /** Interim responses received at the last sweep. */
   #interim = 0;
 
-  constructor(wire: Wire, owner: RequestWriterOwner) {
+  /** @param closes whether the connection carries one request */
+  constructor(wire: Wire, owner: RequestWriterOwner, closes = false) {
     this.#wire = wire;
     this.#owner = owner;
+    this.closes = closes;
   }
 
   /** True if the system has taken the complete request. */
@@ -238,11 +250,17 @@ export class RequestSender implements RequestWriterOwner, TurnTask {
     return this.#isSent && this.#wire.writableLength === 0;
   }
 
+  /** True while no byte of the request has left. */
+  get isUnsent(): boolean {
+    return !this.#isOut;
+  }
+
   begin(request: OutgoingRequest): void {
     this.#isSent = false;
+    this.#isOut = false;
     atTurnEnd(this);
     if (request.body === null) {
-      this.#head = requestHead(request);
+      this.#head = requestHead(request, this.closes);
       return;
     }
     this.#wire.cork();
@@ -262,6 +280,8 @@ export class RequestSender implements RequestWriterOwner, TurnTask {
     }
     this.#writer?.writeHead();
     this.#wire.uncork();
+    // A write that fails at once has sent nothing.
+    this.#isOut ||= this.#wire.errored === null;
   }
 
   drained(): void {

@@ -20,7 +20,7 @@ export function readHttp2WithOurs(pieces: readonly Buffer[], requests: number): 
     goaway: (_last: number, code: number) => code !== 0 && session.lose(),
   };
   const session = new ClientSession(OPTIONS, owner);
-  const fate = { broken: null, closedWhileIdle: false, released: () => {}, suspect: () => {} };
+  const fate = { broken: null, closedWhileIdle: false, writes: 0, released: () => {}, suspect: () => {} };
   const sinks = Array.from({ length: requests }, (_, i) => {
     const sink = new CollectingSink();
     sink.takesAtOnce = i % 2 === 0;
@@ -28,6 +28,8 @@ export function readHttp2WithOurs(pieces: readonly Buffer[], requests: number): 
     call.begin(session.request([], call, true), fate);
     return sink;
   });
+  // What they sent has left.
+  fate.writes = 1;
   let slab = slabs.take();
   try {
     for (const piece of pieces.flatMap(inReads)) {

@@ -9,6 +9,7 @@ export function exchangeRecord(more: Partial<ExchangeRecord> = {}): ExchangeReco
     protocol: 'http1',
     method: 'GET',
     host: null,
+    plainPath: null,
     path: '/things/42',
     route: '/things/{id}',
     upstream: 'api',

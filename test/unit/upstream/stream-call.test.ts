@@ -17,12 +17,20 @@ function begin(changes: Partial<OutgoingRequest> = {}) {
   const sink = new CollectingSink();
   const told: string[] = [];
   const fate = { broken: null, closedWhileIdle: false };
-  const session = { ...fate, released: () => told.push('released'), suspect: () => told.push('suspect') };
+  const session = {
+    ...fate,
+    writes: 0,
+    released: () => told.push('released'),
+    suspect: () => told.push('suspect'),
+  };
   const request = { ...GET, firstByteTimeoutMs: 1_000, idleTimeoutMs: 500, ...changes };
   const queue = { released: () => told.push('left the queue') };
   const call = new StreamCall(request, sink, queue, upstreamAt(81, { protocol: 'h2' }));
   const scripted = ScriptedSession.begun();
-  const carry = () => call.begin(scripted.session.request([], call, request.body === null), session);
+  const carry = () => {
+    call.begin(scripted.session.request([], call, request.body === null), session);
+    session.writes++;
+  };
   const sweep = (...times: number[]) => {
     for (const now of times) call.sweep(now, 300, session);
   };

@@ -234,10 +234,8 @@ export class Http2Connection implements ClientConnection, DownstreamConnection, 
     const { unwritten, waiting, held } = this.#session;
     const { writableLength, destroyed } = this.socket;
     let bytes = destroyed ? 0 : writableLength + unwritten + waiting + held + this.#kept;
-    if (bytes > 0) {
-      bytes += KEEPING_BYTES + this.#streams.size * STREAM_BYTES;
-      for (const { exchange } of this.#streams) bytes += exchange.upstreamLeg?.heldBytes ?? 0;
-    }
+    if (!destroyed) for (const { exchange } of this.#streams) bytes += exchange.upstreamLeg?.heldBytes ?? 0;
+    if (bytes > 0) bytes += KEEPING_BYTES + this.#streams.size * STREAM_BYTES;
     this.#holding.set(bytes);
   }
 

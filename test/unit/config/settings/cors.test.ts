@@ -16,6 +16,7 @@ test('cors has every default in the reference', async () => {
   expect(await corsOf('{ origins: [https://app.example.com] }')).toEqual({
     origins: new Set(['https://app.example.com']),
     allowHeaders: null,
+    exposeHeaders: [],
     credentials: false,
     maxAgeS: 3_600,
     policies: false,
@@ -24,10 +25,11 @@ test('cors has every default in the reference', async () => {
 
 test('cors has what the file says in the place of a default', async () => {
   const text =
-    '{ origins: ["http://localhost:3000", "https://[::1]", "app://-"], allow_headers: [Authorization], credentials: true, max_age: 90500ms }';
+    '{ origins: ["http://localhost:3000", "https://[::1]", "app://-"], allow_headers: [Authorization], expose_headers: [Location], credentials: true, max_age: 90500ms }';
   expect(await corsOf(text)).toEqual({
     origins: new Set(['http://localhost:3000', 'https://[::1]', 'app://-']),
     allowHeaders: ['Authorization'],
+    exposeHeaders: ['Location'],
     credentials: true,
     maxAgeS: 90,
     policies: false,

@@ -119,6 +119,7 @@ const records = fc.record<ExchangeRecord>({
   protocol: fc.constantFrom(...PROTOCOLS),
   method: text,
   host: orNull(text),
+  plainPath: fc.constant(null),
   path: orNull(text),
   userAgent: orNull(text),
   lasted: fc.boolean(),

@@ -110,6 +110,7 @@ class Chaos {
     return {
       connections: 0,
       inFlight: 0,
+      holdsFor: () => false,
       close: () => Promise.resolve(),
       send: (_: OutgoingRequest, sink: CallSink): TransportCall => {
         const attempt: Attempt = { port, sink };

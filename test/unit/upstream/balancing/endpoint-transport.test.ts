@@ -10,11 +10,12 @@ import type { HealthOptions } from '../../../../src/upstream/health/index.ts';
 import {
   BrokenRequest,
   type CallSink,
+  type ConnectionOwner,
   type EndpointAddress,
   type EndpointOptions,
+  type EndpointPool,
   type Resender,
   SilentResponse,
-  type Transport,
   type TransportCall,
   type UpstreamFailure,
 } from '../../../../src/upstream/transport.ts';
@@ -30,12 +31,14 @@ interface Sent {
 }
 
 /** A pool without a network: the test answers, and says when it has closed. */
-class PoolStub implements Transport {
+class PoolStub implements EndpointPool {
   readonly sent: Sent[] = [];
   readonly gone = Promise.withResolvers<void>();
   connections = 1;
   inFlight = 0;
   isClosing = false;
+  /** The owner of a connection of this pool. */
+  owner: ConnectionOwner | null = null;
 
   send(_: OutgoingRequest, sink: CallSink): TransportCall {
     const sent: Sent = { sink, isAborted: false };
@@ -44,6 +47,10 @@ class PoolStub implements Transport {
       sent.isAborted = true;
     };
     return { resume() {}, abort };
+  }
+
+  holdsFor(owner: ConnectionOwner): boolean {
+    return this.owner === owner;
   }
 
   close(): Promise<void> {
@@ -60,6 +67,8 @@ class PoolStub implements Transport {
 
 /** The forwarder's side: sends again whatever may be. */
 class Sink implements CallSink {
+  owner: ConnectionOwner | null = null;
+  isPrivate = false;
   call: TransportCall | null = null;
   readonly failures: UpstreamFailure[] = [];
   status = 0;
@@ -217,6 +226,21 @@ describe('the endpoints of an upstream', () => {
     const sink = new Sink();
     transport.send(GET, sink, 'caller');
     expect(pool(1).last.sink).toBe(sink);
+  });
+
+  it('get the requests of a client who owns a connection there', () => {
+    useNow(1, 2);
+    const owner: ConnectionOwner = { keep: () => true, lost: () => {} };
+    pool(2).owner = owner;
+    for (let i = 0; i < 4; i++) {
+      const sink = new Sink();
+      sink.owner = owner;
+      sink.isPrivate = i === 3;
+      sink.call = transport.send(GET, sink, 'caller');
+      expect(portOf(sink)).toBe(2);
+      // The pool asks the attempt, not the request's sink.
+      expect([pool(2).last.sink.owner, pool(2).last.sink.isPrivate]).toEqual([owner, sink.isPrivate]);
+    }
   });
 
   it.each([

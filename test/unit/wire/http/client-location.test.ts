@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type AddressChange, clientLocation } from '../../../../src/wire/http/client-location.ts';
-import { servicePath } from '../../../../src/wire/http/index.ts';
+import {
+  type AddressChange,
+  clientAddress,
+  clientLocation,
+} from '../../../../src/wire/http/client-location.ts';
+import { type RequestHead, servicePath } from '../../../../src/wire/http/index.ts';
 import { played, runs } from '../../../support/runs.ts';
 
 function change(
@@ -24,6 +28,21 @@ function change(
     ...more,
   };
 }
+
+test.each([
+  ['https,http', 'https'],
+  ['HTTPS', 'https'],
+  [' http , https', 'http'],
+  ['wss', 'http'],
+  ['', 'http'],
+  [null, 'http'],
+])(
+  'the scheme of the client is what the first proxy says, in any letter case: %s',
+  (forwardedProto, scheme) => {
+    const head = { forwardedProto, forwardedHost: null } as RequestHead;
+    expect(clientAddress(head, 'a.test', 'http')).toEqual({ scheme, host: 'a.test' });
+  },
+);
 
 describe('a Location of the service, sent /x/y?z=/w without /api', () => {
   const at = change('/api', '', '/x/y?z=/w');

@@ -10,6 +10,7 @@ import {
 const rules = (change: Partial<CorsRules> = {}): CorsRules => ({
   origins: new Set(['https://app.example']),
   allowHeaders: null,
+  exposeHeaders: [],
   credentials: false,
   maxAgeS: 600,
   policies: false,
@@ -40,6 +41,20 @@ describe('a response', () => {
     const exposed = (policies: boolean) =>
       fieldOf(corsFields(rules({ policies }), 'https://app.example'), 'Access-Control-Expose-Headers');
     expect(exposed(true)).toBe(`${exposed(false)}, RateLimit, RateLimit-Policy`);
+  });
+
+  test('lets it read what the service and the configuration expose, each name once', () => {
+    const exposed = (theirs: string[], own: string[] = []) =>
+      fieldOf(
+        corsFields(rules({ exposeHeaders: own }), 'https://app.example', false, theirs),
+        'Access-Control-Expose-Headers',
+      );
+    const usual = exposed([]);
+    expect(exposed(['Location , Upload-Offset', 'retry-after,ETag'], ['etag', 'X-Own'])).toBe(
+      `${usual}, Location, Upload-Offset, ETag, X-Own`,
+    );
+    expect(exposed(['*'])).toBe(`${usual}, *`);
+    expect(exposed(['a b"c', ',,'])).toBe(usual);
   });
 
   test.each(['https://evil.example', 'https://app.example.evil', 'HTTPS://APP.EXAMPLE', 'null', undefined])(

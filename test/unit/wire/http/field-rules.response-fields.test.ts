@@ -105,6 +105,12 @@ describe('CORS fields of an upstream', () => {
   test('are dropped if it has', () => {
     expect(kept(theirs)).toEqual([]);
   });
+
+  test('but for the names that pages may read, which the gateway joins to its own', () => {
+    const exposed = ['access-control-expose-headers', 'Location'];
+    expect(kept(exposed)).toEqual(exposed);
+    expect(kept(exposed, { status: 103 })).toEqual([]);
+  });
 });
 
 test('trailers that describe the body pass, and fields that belong in a head do not', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readHost } from '../../../../src/wire/http/index.ts';
+import { canonicalHost, readHost } from '../../../../src/wire/http/index.ts';
 
 describe('a host', () => {
   test.each(['a', 'a-b_c.test', '192.0.2.7', '[::1]', '[2001:db8::7]', 'xn--bcher-kva.example.com'])(
@@ -28,9 +28,12 @@ describe('a host', () => {
       const isValid = port <= 65_535;
       if ((plain === 'a') !== isValid || (bracketed === '[::1]') !== isValid) expect.fail(`${port}`);
     }
-    for (const port of ['', '+80', '-1', '8a', '0x50', '080080', '100000', '99999999999999999999'])
+    for (const port of ['+80', '-1', '8a', '0x50', '080080', '100000', '99999999999999999999'])
       expect(readHost(`a:${port}`), port).toBeNull();
     expect(readHost('a:00080')).toBe('a');
+    // RFC 3986, 3.2.3: a port may be empty.
+    for (const host of ['a', '[::1]']) expect(readHost(`${host}:`)).toBe(host);
+    expect(canonicalHost('A.test:', 'a.test')).toBe('a.test');
   });
 
   test.each([

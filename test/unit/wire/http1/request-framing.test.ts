@@ -59,6 +59,7 @@ describe('a client waits for 100 before it sends the body (RFC 9110, 10.1.1)', (
     ['in any letter case', 1, ['EXPECT', '100-Continue'], 'continue'],
     ['not with another field', 1, ['Expecx', '100-continue', 'X', '100-continue'], 'none'],
     ['not in HTTP/1.0', 0, ['Expect', '100-continue'], 'none'],
+    ['where it expects nothing', 1, ['Expect', ''], 'none'],
     ['or expects something that is not known here', 1, ['Expect', '100-continue, x'], 'unknown'],
   ] as const)('%s', (_, httpMinor, fields, expectation) => {
     expect(framingOf(httpMinor, ...fields).expectation).toBe(expectation);

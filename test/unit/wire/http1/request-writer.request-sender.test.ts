@@ -207,3 +207,14 @@ describe('the time of the upstream', () => {
     expect([0, 0].map(interim => requests.waitsForUpstream(interim))).toEqual([false, false]);
   });
 });
+
+test('a request is unsent until the end of the turn, and if its first write fails', async () => {
+  const { requests } = sending(null);
+  expect(requests.isUnsent).toBe(true);
+  await turn();
+  expect(requests.isUnsent).toBe(false);
+  const broken = sending(null);
+  Object.defineProperty(broken.wire, 'errored', { value: new Error('EPIPE') });
+  await turn();
+  expect(broken.requests.isUnsent).toBe(true);
+});
