@@ -2,11 +2,10 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CLIENTS } from './soak/clients.ts';
 import { curveOf } from './soak/curve.ts';
 import { judge, tableOf } from './soak/judge.ts';
 import { HELP, readOptions, type SoakOptions } from './soak/options.ts';
-import { type Outcomes, soak } from './soak/run.ts';
+import type { Outcomes } from './soak/run.ts';
 import { readSamples, type Sample } from './soak/samples.ts';
 import { runScript } from './usage.ts';
 
@@ -23,6 +22,9 @@ async function main(args: readonly string[]): Promise<number> {
 
 async function runAndJudge(options: SoakOptions): Promise<number> {
   const { folder, seed } = options;
+  // What a run needs takes long to load: those who draw, or err, need not wait for it.
+  const { soak } = await import('./soak/run.ts');
+  const { CLIENTS } = await import('./soak/clients.ts');
   const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim();
   process.stdout.write(`seed ${seed}, commit ${commit}, ${folder}\n`);
   writeFileSync(join(folder, 'options.json'), JSON.stringify({ ...options, commit }));

@@ -75,7 +75,8 @@ async function weirCheck(key: IssuerKey): Promise<Check> {
   const rules = {
     issuer: ISSUER,
     isOneOfSeveral: false,
-    audience: AUDIENCE,
+    audience: [AUDIENCE],
+    audienceClaim: 'aud',
     clientId: 'gateway',
     principal: ['azp', 'sub'],
     bots: null,

@@ -32,10 +32,10 @@ export class Issuer {
     return signToken(this.#key(algorithm), this.#claims());
   }
 
-  /** Looks like a good token in all but its signature. */
+  /** Looks like a good token in all but its signature, and is older than the keys, so that no newer key can have signed it. */
   forgedToken(): string {
     const header = JSON.stringify({ alg: 'ES256', typ: 'JWT', kid: this.#key('ES256').kid });
-    const payload = JSON.stringify(this.#claims());
+    const payload = JSON.stringify({ ...this.#claims(), iat: Math.floor(Date.now() / 1_000) - 60 });
     return `${base64Url(header)}.${base64Url(payload)}.${base64Url(randomBytes(64))}`;
   }
 

@@ -37,6 +37,7 @@ export {
   areWorkersShown,
   CAP_COSTS,
   exceedsMemory,
+  fixedPartOfStore,
   fullBytes,
   memoryInWords,
   processBytes,

@@ -143,7 +143,7 @@ function describeTokens({
   const all = (claims: readonly string[]) => [...(label === null ? [] : ['iss']), ...claims].join(' and ');
   const of = label === null ? '' : `${label}: `;
   const rows: ExplainedRow[] = [
-    ['tokens', `${of}issued by ${issuer} for ${audience ?? 'anyone'}`],
+    ['tokens', `${of}issued by ${issuer} for ${audience?.join(' or ') ?? 'anyone'}`],
     ['callers', `${of}users, identified by ${all(principal)}`],
   ];
   if (bots !== null)

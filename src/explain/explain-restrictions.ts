@@ -148,6 +148,8 @@ export interface ActiveRestrictions {
   ofCaller(principal: string): readonly Restriction[];
   /** Returns the restrictions of this address on the webhook identified by the route and its parameters. */
   onWebhook(key: string, route: RouteModel, params: readonly string[]): readonly Restriction[];
+  /** The restricted address that last refused a caller, and when, in milliseconds since the epoch; `null` if none did lately. */
+  addressThatRefused(principal: string): { readonly address: string; readonly lastMs: number } | null;
 }
 
 /**
@@ -173,8 +175,15 @@ export function describeActive(
   const who = isKnown ? 'the caller' : 'the caller (not here: this route ignores tokens)';
   const ofCaller = principal === null ? [] : active.ofCaller(principal).map(each => inWords(who, each));
   const texts = [...ofAddress, ...onWebhook, ...ofCaller];
+  const refused = principal === null ? null : active.addressThatRefused(principal);
+  const rows = (texts.length === 0 ? ['no'] : texts).map((text): ExplainedRow => ['restricted now', text]);
+  if (refused !== null)
+    rows.push([
+      'address refused',
+      `${refused.address}, from which the caller came at ${moment(refused.lastMs)}`,
+    ]);
   return {
-    rows: (texts.length === 0 ? ['no'] : texts).map((text): ExplainedRow => ['restricted now', text]),
+    rows,
     isRestricted: ofAddress.length + onWebhook.length > 0 || (isKnown && ofCaller.length > 0),
   };
 }

@@ -117,7 +117,7 @@ export class Observation {
     const { callers, errors } = this.recent;
     const { accessLog, pseudonyms } = this.#logging;
     this.exchanges = join(EXCHANGE, [
-      ...[this.#exchangeMetrics, new FaultLog(log, clock), accessLog, errors],
+      ...[this.#exchangeMetrics, new FaultLog(log, clock), accessLog, callers, errors],
       ...(spans === null ? [] : [spans]),
     ]);
     this.connections = join(CONNECTIONS, [
@@ -256,6 +256,7 @@ const IDENTITY: MethodNames<core.AuthListener & core.SignInListener> = {
   keySetFailed: true,
   revocationEvicted: true,
   redeemed: true,
+  tokenHandedOut: true,
   signedOut: true,
   introspected: true,
   discovered: true,
@@ -282,6 +283,8 @@ const STORE: MethodNames<core.StoreListener> = {
   caughtUp: true,
   shareFailed: true,
   subscribed: true,
+  rightsMissing: true,
+  taskFailed: true,
   beat: true,
 };
 

@@ -1,5 +1,5 @@
 import type * as core from '../core/index.ts';
-import { errorText } from '../core/index.ts';
+import { errorText, ownString } from '../core/index.ts';
 import type { LimitTallies, TakenCallers, TopCaller } from './recent-decisions.ts';
 import { RecentDecisions, SlidingCount, TICK_MS, TopCallers } from './recent-decisions.ts';
 
@@ -9,6 +9,14 @@ export type RecentGrowth = CallerGrowth & ErrorGrowth;
 interface CallerGrowth {
   readonly refused: TakenCallers;
   readonly nearLimit: TakenCallers;
+  readonly behindAddress: readonly (readonly [principal: string, RefusedAddress])[];
+}
+
+/** A restricted address that refused a caller. */
+export interface RefusedAddress {
+  readonly address: string;
+  /** When it last did, in milliseconds since the epoch. */
+  readonly lastMs: number;
 }
 
 interface ErrorGrowth {
@@ -66,13 +74,18 @@ export class Recent {
 
 /** Callers kept in each list. */
 const CAPACITY = 128;
+/** Callers of whom is known which address refused them, and for how long. */
+const MAX_BEHIND = 1_024;
+const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 
 /** The callers that limits and restrictions refuse most, and those close to a limit. */
-class RecentCallers implements Partial<core.LimitListener> {
+class RecentCallers implements Partial<core.LimitListener & core.ExchangeListener> {
   readonly #clock: core.Clock;
   readonly #refused = new TopCallers(CAPACITY);
   readonly #nearLimit = new TopCallers(CAPACITY);
+  /** By principal, the one that was refused longest ago first. */
+  readonly #behindAddress = new Map<string, RefusedAddress>();
 
   constructor(clock: core.Clock) {
     this.#clock = clock;
@@ -90,17 +103,41 @@ class RecentCallers implements Partial<core.LimitListener> {
     entry.why = why;
   }
 
+  finished({ restriction, caller, clientAddress, arrivedAtMs }: core.ExchangeRecord): void {
+    const { principal } = caller;
+    if (principal === null || (restriction?.by !== 'address' && restriction?.by !== 'blocked_address'))
+      return;
+    this.#noteBehind(ownString(principal), { address: ownString(clientAddress), lastMs: arrivedAtMs });
+  }
+
+  #noteBehind(principal: string, refused: RefusedAddress): void {
+    this.#behindAddress.delete(principal);
+    this.#behindAddress.set(principal, refused);
+    const [oldest] = this.#behindAddress.keys();
+    if (this.#behindAddress.size > MAX_BEHIND && oldest !== undefined) this.#behindAddress.delete(oldest);
+  }
+
+  /** The restricted address that last refused this caller; `null` if none did within the last hour. */
+  addressThatRefused(principal: string): RefusedAddress | null {
+    return this.#behindAddress.get(principal) ?? null;
+  }
+
   advance(): void {
     const nowMs = this.#clock.epochMs();
+    for (const [principal, { lastMs }] of this.#behindAddress)
+      if (nowMs - lastMs > HOUR_MS) this.#behindAddress.delete(principal);
     this.#refused.sweep(nowMs);
     this.#nearLimit.sweep(nowMs);
   }
 
   take(): CallerGrowth {
-    return { refused: this.#refused.take(), nearLimit: this.#nearLimit.take() };
+    const behindAddress = [...this.#behindAddress];
+    this.#behindAddress.clear();
+    return { refused: this.#refused.take(), nearLimit: this.#nearLimit.take(), behindAddress };
   }
 
-  add({ refused, nearLimit }: CallerGrowth): void {
+  add({ refused, nearLimit, behindAddress }: CallerGrowth): void {
+    for (const [principal, each] of behindAddress) this.#noteBehind(principal, each);
     this.#refused.add(refused);
     this.#nearLimit.add(nearLimit);
   }
@@ -188,6 +225,11 @@ export class RecentErrors implements Partial<Heard> {
 
   redeemed(event: core.RedeemEvent): void {
     this.#noteAttempt(event.grant === 'code' ? 'sign-in' : 'refresh', event);
+  }
+
+  tokenHandedOut(refusal: Parameters<core.SignInListener['tokenHandedOut']>[0]): void {
+    if (refusal !== null)
+      this.#note(this.#kinds, `sign-in issues tokens that are refused: ${refusal.reason}`, refusal.claim);
   }
 
   introspected({ error, outcome }: core.IntrospectionEvent): void {

@@ -123,7 +123,7 @@ const REFUSED: readonly (readonly [values: object, words: string])[] = [
   ],
   [
     { alerts: { rules: { WeirNearLimit: { for: '1h' } } } },
-    'alerts.rules has WeirNearLimit, which is no alert of the chart: see docs/monitoring.md',
+    'alerts.rules has WeirNearLimit, which is no alert of the chart: see docs/alerts.md',
   ],
   [
     { checkResources: { limits: { memory: '64Mi' } } },
@@ -279,7 +279,7 @@ const REFUSED: readonly (readonly [values: object, words: string])[] = [
   ],
   [
     { alerts: { disabled: ['WeirNearLimit'] } },
-    'alerts.disabled has WeirNearLimit, which is no alert of the chart: see docs/monitoring.md',
+    'alerts.disabled has WeirNearLimit, which is no alert of the chart: see docs/alerts.md',
   ],
   [
     { alerts: { thresholds: { certificateDays: 3 } } },

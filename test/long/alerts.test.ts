@@ -69,7 +69,7 @@ describe('the alerts', () => {
   });
 
   it('each have a severity, a summary, a section in the runbook and a row in its table', () => {
-    const table = documentNamed('docs/monitoring.md').section('## Alerts');
+    const table = documentNamed('docs/alerts.md').text;
     for (const { alert, labels, annotations } of ALERTS) {
       const [file, anchor = ''] = annotations?.['runbook']?.split('#') ?? [];
       expect(file).toMatch(/^docs\/runbook(?:-parts)?\.md$/);

@@ -1,13 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { AllowanceReading, AllowanceStore, Limit, LimitStore } from '../../src/limits/index.ts';
 import { RedisError } from '../../src/limits/redis/connection/redis-connection.ts';
-import {
-  DECIDE,
-  DROP,
-  NOTE_OPENED,
-  READ_ALLOWANCES,
-  REFUND,
-} from '../../src/limits/redis/store/counter-scripts.ts';
+import { DECIDE, HOLD, REFUND } from '../../src/limits/redis/store/counter-scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 import { limit, limits, newStore } from '../unit/limits/stores.ts';
@@ -39,7 +33,7 @@ function memoryRoom(): Room {
 
 async function redisRoom(isCluster: boolean): Promise<Room> {
   const runner = new TimedRunner(server.client, `a${prefixes++}:`, isCluster);
-  await Promise.all([DECIDE, NOTE_OPENED, REFUND, READ_ALLOWANCES, DROP].map(script => runner.load(script)));
+  await Promise.all([DECIDE, HOLD, REFUND].map(script => runner.load(script)));
   runner.nowMs = 1_000_000_000;
   const clock = { epochMs: () => 0, monotonicMs: () => runner.nowMs };
   const store = storeOn(runner, { keysPerCaller: KEYS_PER_CALLER }, clock);
@@ -160,7 +154,7 @@ describe('while Redis is away', () => {
       throw new RedisError('disconnected', 'gone');
     },
   };
-  const health = { isShared: false, failed() {} };
+  const health = { isShared: false, failed() {}, mention() {} };
 
   test('the local counters are shown and reset, with the share of this gateway', async () => {
     const store = storeOn(away, { health, replicas: () => 3 });

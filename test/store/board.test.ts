@@ -41,7 +41,7 @@ async function startSharer(): Promise<Sharer> {
       servers: { kind: 'standalone', address: { host: '127.0.0.1', port: server.port }, database: 0 },
       credentials: { user: null, password: null },
       tls: null,
-      prefix: 'b:',
+      prefix: 'weir:b:',
       // Longer than it may take Redis while the clock advances.
       budgetMs: 3_600_000,
     },
@@ -93,7 +93,7 @@ function refused({ all }: Sharer, from: number, to: number, iat: number, issuer 
 
 const sent = ({ board }: Sharer) => clock.advanceUntil('all is sent', () => board.outgoing === 0);
 
-const posted = (): Promise<string[]> => server.client.zrange('b:1:{board}:news', '0', '-1');
+const posted = (): Promise<string[]> => server.client.zrange('weir:b:1:{board}:news', '0', '-1');
 
 describe('revocations in Redis', () => {
   test('are no more than a gateway remembers, and one that starts later refuses all that were ever made', async () => {
@@ -105,8 +105,8 @@ describe('revocations in Redis', () => {
     const names = await posted();
     expect(names.filter(name => name.includes(digestOf(ISSUER)))).toHaveLength(MAX + 1);
     expect(names.filter(name => name.includes(digestOf(OTHER)))).toHaveLength(20);
-    expect(await server.client.zcard('b:1:{board}:values')).toBe(names.length);
-    expect(await server.client.zcard('b:1:{board}:ends')).toBe(names.length);
+    expect(await server.client.zcard('weir:b:1:{board}:values')).toBe(names.length);
+    expect(await server.client.zcard('weir:b:1:{board}:ends')).toBe(names.length);
     const later = await startSharer();
     expect(refused(later, 0, 500, startS)).toBe(500);
     expect(refused(later, 0, 500, nowS() + 1)).toBe(0);
@@ -150,21 +150,21 @@ describe('revocations in Redis', () => {
       const first = await startSharer();
       endSessions(first, 0, 40);
       await sent(first);
-      await server.client.del(`b:1:{board}:${part}`);
+      await server.client.del(`weir:b:1:{board}:${part}`);
       const sizes = () =>
-        Promise.all(['values', 'ends', 'news'].map(each => server.client.zcard(`b:1:{board}:${each}`)));
+        Promise.all(['values', 'ends', 'news'].map(each => server.client.zcard(`weir:b:1:{board}:${each}`)));
       await clock.advanceUntil('all are there again', async () => (await sizes()).every(size => size === 40));
       expect(refused(await startSharer(), 0, 40, startS)).toBe(40);
     },
   );
 
   test('have their board again, when its state was evicted, though who posts knows nothing newer', async () => {
-    const keys = ['state', 'values', 'ends', 'news'].map(part => `b:1:{board}:${part}`);
+    const keys = ['state', 'values', 'ends', 'news'].map(part => `weir:b:1:{board}:${part}`);
     const post = (id: string, forMs: number) =>
       server.client.eval(POST.source, keys.length, ...keys, id, 'channel', 'mark:ada', 5, forMs);
     await post('one', 60_000);
-    await server.client.del('b:1:{board}:state');
+    await server.client.del('weir:b:1:{board}:state');
     await post('two', 1_000);
-    expect(await server.client.get('b:1:{board}:state')).toBe('two:1');
+    expect(await server.client.get('weir:b:1:{board}:state')).toBe('two:1');
   });
 });

@@ -10,6 +10,8 @@ let clock: FrozenClock;
 beforeEach(async () => {
   clock = new FrozenClock();
   server = await startRedis();
+  // Its commands are the test's own.
+  await server.client.call('acl', 'setuser', 'default', '~*', '&*', '+@all');
 });
 afterEach(() => server.close());
 
@@ -19,7 +21,7 @@ function connectTo({ port }: RedisServer, budgetMs: number): RedisConnection {
       servers: { kind: 'standalone', address: { host: '127.0.0.1', port }, database: 0 },
       credentials: { user: null, password: null },
       tls: null,
-      prefix: 'c:',
+      prefix: 'weir:c:',
       budgetMs,
     },
     { clock },
@@ -102,11 +104,11 @@ test('a command while there is no connection fails at once and is not kept for l
   const connection = await connected();
   await server.kill();
   await waitFor('the connection is gone', () => !connection.isReady);
-  expect(await failureOf(connection.command('set', 'c:key', 'value'))).toBe('disconnected');
+  expect(await failureOf(connection.command('set', 'weir:c:key', 'value'))).toBe('disconnected');
   await waitFor('it tells why', () => connection.lastError.includes('ECONNREFUSED'));
   await server.start();
   await waitFor('it is ready again', () => connection.isReady);
-  expect(await connection.command('get', 'c:key')).toBeNull();
+  expect(await connection.command('get', 'weir:c:key')).toBeNull();
 });
 
 test('a heartbeat fails while memory is full, as decisions do, so that no gateway takes Redis for usable', async () => {
@@ -120,7 +122,9 @@ test('a heartbeat fails while memory is full, as decisions do, so that no gatewa
 
 test('commands of one turn keep their order and their responses', async () => {
   const connection = await connected();
-  const responses = await Promise.all(Array.from({ length: 100 }, () => connection.command('incr', 'c:n')));
+  const responses = await Promise.all(
+    Array.from({ length: 100 }, () => connection.command('incr', 'weir:c:n')),
+  );
   expect(responses).toEqual(Array.from({ length: 100 }, (_, i) => i + 1));
 });
 

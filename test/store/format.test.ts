@@ -5,7 +5,7 @@ import { RedisConnection } from '../../src/limits/redis/connection/index.ts';
 import { FORMAT, formatPrefix } from '../../src/limits/redis/options.ts';
 import { Board } from '../../src/limits/redis/sharing/board.ts';
 import { POST, READ } from '../../src/limits/redis/sharing/board-scripts.ts';
-import { DECIDE, NOTE_OPENED, REFUND } from '../../src/limits/redis/store/counter-scripts.ts';
+import { DECIDE, HOLD, REFUND } from '../../src/limits/redis/store/counter-scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { limit, limits } from '../unit/limits/stores.ts';
 import { storeOn } from './parts.ts';
@@ -55,7 +55,7 @@ afterAll(() => server.close());
 beforeEach(async () => {
   await server.client.flushall();
   runner = new TimedRunner(server.client, formatPrefix('weir:'), false);
-  for (const script of [DECIDE, NOTE_OPENED, REFUND, POST, READ]) await runner.load(script);
+  for (const script of [DECIDE, HOLD, REFUND, POST, READ]) await runner.load(script);
   runner.nowMs = 1_000_000_000;
 });
 

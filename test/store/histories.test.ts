@@ -3,15 +3,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Clock } from '../../src/core/index.ts';
 import { type Decision, isSharedRole } from '../../src/limits/index.ts';
 import type { RedisStore } from '../../src/limits/redis/index.ts';
-import {
-  DECIDE,
-  END_LEASE,
-  NOTE_OPENED,
-  REFUND,
-  RENEW_LEASES,
-} from '../../src/limits/redis/store/counter-scripts.ts';
+import { DECIDE, HOLD, REFUND } from '../../src/limits/redis/store/counter-scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { runs, seedOfRun } from '../support/runs.ts';
+import { EarlierGateway } from './earlier-gateway.ts';
 import { ModelRunner } from './model-runner.ts';
 import { deafListener, storeOn } from './parts.ts';
 import { type Call, recordHistory } from './recorded-history.ts';
@@ -127,6 +122,26 @@ async function replayInTurn(
   }
 }
 
+/** Every other call is made by a gateway of the version before, during a rolling upgrade. */
+async function replayWithEarlier(calls: readonly Call[], runner: TimedRunner): Promise<void> {
+  const [newer, earlier] = [storeOn(runner, {}, leapingClock), new EarlierGateway(runner)];
+  const leaving: (() => unknown)[] = [];
+  for (const [at, call] of calls.entries()) {
+    runner.nowMs = call.atMs;
+    newer.renewLeases();
+    await earlier.renewLeases();
+    const gateway = at % 2 === 0 ? newer : earlier;
+    if (call.kind === 'refund') await gateway.refund(call.limit, call.part, call.window, call.cost);
+    else if (call.kind === 'end') await leaving[call.of]?.();
+    else if (call.kind === 'decide') {
+      const { set, caller, main, group, cost } = call;
+      const decision = await gateway.decide(set, caller, main, group, cost);
+      leaving[at] = 'leave' in decision ? decision.leave : () => decision.place?.leave();
+      expect(decision.admitted, `call ${at}: ${JSON.stringify(call)}`).toBe(call.decision.admitted);
+    }
+  }
+}
+
 function check(histories: number, run: (calls: Call[]) => Promise<void>): Promise<void> {
   return fc.assert(
     fc.asyncProperty(history, ({ configuration, steps }) => run(recordHistory(configuration, steps))),
@@ -136,9 +151,7 @@ function check(histories: number, run: (calls: Call[]) => Promise<void>): Promis
 
 async function newRunner(isCluster: boolean): Promise<TimedRunner> {
   const runner = new TimedRunner(server.client, `h${prefixes++}:`, isCluster);
-  await Promise.all(
-    [DECIDE, NOTE_OPENED, REFUND, RENEW_LEASES, END_LEASE].map(script => runner.load(script)),
-  );
+  await Promise.all([DECIDE, HOLD, REFUND].map(script => runner.load(script)));
   return runner;
 }
 
@@ -166,6 +179,20 @@ test(`in ${FEWER} histories with groups and resources on other nodes only the na
     });
   });
 });
+
+test.each([
+  ['one server', false],
+  ['a cluster', true],
+])(
+  `in ${FEWER} histories on %s gateways of this version and of the one before admit together what memory admits`,
+  async (_kind, isCluster) => {
+    await check(FEWER, async calls => {
+      const runner = await newRunner(isCluster);
+      await EarlierGateway.load(runner);
+      await replayWithEarlier(calls, runner);
+    });
+  },
+);
 
 test(`in ${FEWER} histories a refusal that is known already is told as Redis would tell it`, async () => {
   let known = 0;

@@ -1,14 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { defineConcurrency, type LimitSet, NO_LIMITS } from '../../src/limits/index.ts';
 import { RedisError } from '../../src/limits/redis/connection/index.ts';
-import {
-  COUNT_LEASES,
-  DECIDE,
-  END_LEASE,
-  NOTE_OPENED,
-  REFUND,
-  RENEW_LEASES,
-} from '../../src/limits/redis/store/counter-scripts.ts';
+import { DECIDE, HOLD, REFUND } from '../../src/limits/redis/store/counter-scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { storeOn } from './parts.ts';
 import { TimedRunner } from './timed-runner.ts';
@@ -26,9 +19,7 @@ afterAll(async () => {
 async function newRunner(): Promise<TimedRunner> {
   const runner = new TimedRunner(server.client, `l${prefixes++}:`, false);
   runner.nowMs = 1_700_000_000_000;
-  await Promise.all(
-    [DECIDE, NOTE_OPENED, REFUND, RENEW_LEASES, END_LEASE, COUNT_LEASES].map(script => runner.load(script)),
-  );
+  await Promise.all([DECIDE, HOLD, REFUND].map(script => runner.load(script)));
   return runner;
 }
 
@@ -82,7 +73,7 @@ test('every gateway sees how many requests of a caller are in flight at all of t
 
 test('while Redis is away, what is in flight at the gateway that is asked is seen', async () => {
   const runner = await newRunner();
-  const health = { isShared: true, failed() {} };
+  const health = { isShared: true, failed() {}, mention() {} };
   const store = storeOn(runner, { health }, clockOf(runner));
   await store.decide(alone, 'user:a', '');
   health.isShared = false;
@@ -104,7 +95,7 @@ test('nothing is left in Redis of requests that have ended', async () => {
 
 test('a place that was taken while Redis was away is told to it when it is back', async () => {
   const runner = await newRunner();
-  const health = { isShared: false, failed() {} };
+  const health = { isShared: false, failed() {}, mention() {} };
   const store = storeOn(runner, { health }, clockOf(runner));
   const other = storeOn(runner, {}, clockOf(runner));
   const first = await store.decide(alone, 'user:a', '');
@@ -120,7 +111,7 @@ test('a place that was taken while Redis was away is told to it when it is back'
 
 test('a place that is given back while Redis is away is free at all gateways when it is back', async () => {
   const runner = await newRunner();
-  const health = { isShared: true, failed() {} };
+  const health = { isShared: true, failed() {}, mention() {} };
   const store = storeOn(runner, { health }, clockOf(runner));
   const other = storeOn(runner, {}, clockOf(runner));
   const { place } = await store.decide(alone, 'user:a', '');
@@ -155,7 +146,11 @@ function losing(runner: TimedRunner) {
 test('the end of a lease that Redis did not hear of is told again', async () => {
   const runner = await newRunner();
   const connection = losing(runner);
-  const store = storeOn(connection, { health: { isShared: true, failed() {} } }, clockOf(runner));
+  const store = storeOn(
+    connection,
+    { health: { isShared: true, failed() {}, mention() {} } },
+    clockOf(runner),
+  );
   const other = storeOn(runner, {}, clockOf(runner));
   const { place } = await store.decide(alone, 'user:a', '');
   connection.loses = 'questions';
@@ -169,7 +164,7 @@ test('the end of a lease that Redis did not hear of is told again', async () => 
 test('a lease whose request was refused, since the reply that gave it was lost, is ended', async () => {
   const runner = await newRunner();
   const connection = losing(runner);
-  const health = { isShared: true, failed() {} };
+  const health = { isShared: true, failed() {}, mention() {} };
   const store = storeOn(connection, { health, policy: 'closed' }, clockOf(runner));
   const other = storeOn(runner, {}, clockOf(runner));
   connection.loses = 'replies';

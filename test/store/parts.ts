@@ -13,6 +13,8 @@ export const deafListener: StoreListener = {
   caughtUp() {},
   shareFailed() {},
   subscribed() {},
+  rightsMissing() {},
+  taskFailed() {},
   beat() {},
 };
 
@@ -27,6 +29,9 @@ export function storeOn(
     health: {
       isShared: true,
       failed(error) {
+        throw error;
+      },
+      mention(error) {
         throw error;
       },
     },

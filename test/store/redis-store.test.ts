@@ -4,7 +4,7 @@ import type { DecidedBy } from '../../src/core/index.ts';
 import { ClaimedLimits, groupCounterKey, MemoryStore } from '../../src/limits/index.ts';
 import { RedisError, type ReplyCallback } from '../../src/limits/redis/connection/redis-connection.ts';
 import type { RedisStore } from '../../src/limits/redis/index.ts';
-import { DECIDE, NOTE_OPENED, REFUND } from '../../src/limits/redis/store/counter-scripts.ts';
+import { DECIDE, HOLD, REFUND } from '../../src/limits/redis/store/counter-scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 import { limit, limits, newStore } from '../unit/limits/stores.ts';
@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 beforeEach(async () => {
   runner = new TimedRunner(server.client, `s${prefixes++}:`, false);
-  await Promise.all([DECIDE, NOTE_OPENED, REFUND].map(script => runner.load(script)));
+  await Promise.all([DECIDE, HOLD, REFUND].map(script => runner.load(script)));
   runner.nowMs = 1_000_000_000;
   decidedBy = [];
   const listener = { ...deafListener, decidedBy: (who: DecidedBy) => void decidedBy.push(who) };
@@ -117,7 +117,7 @@ describe.each([
 
   beforeEach(async () => {
     runner = new TimedRunner(server.client, `r${prefixes++}:`, isCluster);
-    for (const script of [DECIDE, NOTE_OPENED, REFUND]) await runner.load(script);
+    for (const script of [DECIDE, HOLD, REFUND]) await runner.load(script);
     runner.nowMs = 1_000_000_000;
     held = storeOn(runner, { local, keysPerCaller: 3 }, clock);
     for (const main of ['c1', 'c2', 'c3']) await held.decide(set, 'user:a', main);
@@ -193,7 +193,7 @@ describe('in a cluster, a request that a shared limit refuses after another gave
 
   beforeEach(async () => {
     runner = new TimedRunner(server.client, `u${prefixes++}:`, true);
-    for (const script of [DECIDE, NOTE_OPENED, REFUND]) await runner.load(script);
+    for (const script of [DECIDE, HOLD, REFUND]) await runner.load(script);
     runner.nowMs = 1_000_000_000;
     inCluster = storeOn(runner, { local }, clock);
     await inCluster.decide(limits({ group }), 'user:z', '', 'acme');
@@ -515,7 +515,11 @@ test('requests whose question fails are each decided by themselves', async () =>
       queueMicrotask(() => reply(new RedisError('timeout', 'late'), null)),
   };
   const failures: string[] = [];
-  const health = { isShared: true, failed: ({ failure }: RedisError) => failures.push(failure) };
+  const health = {
+    isShared: true,
+    failed: ({ failure }: RedisError) => failures.push(failure),
+    mention() {},
+  };
   store = storeOn(failing, { health, replicas: () => 2 });
   const set = limits({ caller: limit('6/10s') });
   const decisions = await Promise.all(Array.from({ length: 4 }, () => store.decide(set, 'user:a', '')));
@@ -529,7 +533,7 @@ test('requests whose question fails are each decided by themselves', async () =>
 });
 
 test('a unit of a resource that was drawn locally goes back there', async () => {
-  store = storeOn(runner, { health: { isShared: false, failed() {} } });
+  store = storeOn(runner, { health: { isShared: false, failed() {}, mention() {} } });
   const resource = limit('2/10s', { role: 'resource', main: 'm' });
   const set = limits({ resource });
   const { resourceWindow } = await store.decide(set, 'user:a', 'x');

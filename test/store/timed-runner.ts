@@ -17,11 +17,11 @@ export class TimedRunner implements Pick<RedisConnection, 'isCluster' | 'prefix'
   readonly isCluster: boolean;
   readonly prefix: string;
   nowMs = 0;
-  readonly #client: Redis;
+  readonly client: Redis;
   readonly #scripts = new Map<string, RedisScript>();
 
   constructor(client: Redis, prefix: string, isCluster: boolean) {
-    this.#client = client;
+    this.client = client;
     this.prefix = prefix;
     this.isCluster = isCluster;
   }
@@ -33,13 +33,13 @@ export class TimedRunner implements Pick<RedisConnection, 'isCluster' | 'prefix'
     const told = `local telling = ${now}\nARGV[#ARGV] = nil\n${script.source.replace(CLOCK, 'telling')}`;
     const timed = defineScript(told);
     this.#scripts.set(script.sha, timed);
-    await this.#client.script('LOAD', timed.source);
+    await this.client.script('LOAD', timed.source);
   }
 
   run({ sha }: RedisScript, keys: readonly string[], args: readonly string[], reply: ReplyCallback): void {
     const timed = this.#scripts.get(sha);
     if (timed === undefined) throw new Error('a script that was not loaded');
-    this.#client.evalsha(timed.sha, keys.length, ...keys, ...args, this.nowMs).then(
+    this.client.evalsha(timed.sha, keys.length, ...keys, ...args, this.nowMs).then(
       value => reply(null, value),
       (error: Error) => reply(new RedisError('error', error.message), null),
     );

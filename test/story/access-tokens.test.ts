@@ -5,7 +5,7 @@ import { accessLines, type IdentitySettings, startGatewayOf } from '../support/i
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { startScriptedProvider } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
-import { startIssuer, type TestIssuer, validFor } from '../support/test-issuer.ts';
+import { aMinuteAgo, startIssuer, type TestIssuer, validFor } from '../support/test-issuer.ts';
 import { base64Url, type IssuerKey, issuerKey, signParts, signToken } from '../support/token-issuer.ts';
 import { header } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
@@ -213,7 +213,6 @@ const shapes: readonly Row[] = [
     'malformed',
     issuer => signParts(issuer.key, '{"alg":"ES256","kid":"first","cty":"JWT"}', issuer.token()),
   ],
-  ['more than 16 KiB', 'length', issuer => issuer.token({ filler: 'x'.repeat(16_384) })],
 ];
 
 const claims: readonly Row[] = [
@@ -356,7 +355,7 @@ describe('a good token', () => {
 
   test('with an extra space in its payload is a different token, not the known one', async () => {
     const { issuer, gateway } = await front();
-    const token = issuer.token();
+    const token = issuer.token(aMinuteAgo());
     expect((await gateway.ask(get(bearer(token)))).status).toBe(200);
     const [protectedHeader, payload = '', signature] = token.split('.');
     const other = base64Url(`${Buffer.from(payload, 'base64url').toString()} `);

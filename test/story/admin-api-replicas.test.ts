@@ -59,7 +59,7 @@ test('a caller with a fresh allowance is served at all replicas at once, and no 
     ignored_refusals: { limit: '1/10m', addresses: true },
     invalid_requests: 'off',
   };
-  const store = { prefix: 'reset' };
+  const store = { prefix: 'weir:reset' };
   const clock = new FrozenClock();
   const [first, second] = [await newGateway(store, limits, clock), await newGateway(store, limits, clock)];
   const both = async () => [await statusOf(first.gateway), await statusOf(second.gateway)];

@@ -4,6 +4,7 @@ import type { asShape } from '../../src/explain/explanation.ts';
 import { ADMIN_TOKEN, ApiClient } from '../support/admin-api.ts';
 import { changeLimits, serves } from '../support/edit-config.ts';
 import { askTimes, startLimited } from '../support/limits.ts';
+import { head } from '../support/requests.ts';
 import { tempText } from '../support/temp.ts';
 
 const LIMITS = {
@@ -141,6 +142,25 @@ describe('a restriction in force', () => {
     expect(read.body).toMatchObject({ served: false });
     const other = await api.call('GET', '/api/explain?method=GET&path=/a&address=192.0.2.7');
     expect(other.body).toMatchObject({ served: true });
+  });
+
+  test('of an address is shown for a caller who came from it, by the address', async () => {
+    const { running, api, gateway, issuer } = await start();
+    const alice = issuer.bearer({ azp: WHO.client, sub: WHO.subject });
+    await gateway.ask(head('GET /a', alice));
+    await api.call('POST', '/api/restrictions', { body: { address: '127.0.0.1', for: '5m' } });
+    const asked = ['GET', '/a', '--client', WHO.client, '--subject', WHO.subject, ...running];
+    expect((await explain(...asked)).out).not.toContain('address refused');
+    expect((await gateway.ask(head('GET /a', alice))).status).toBe(429);
+    const { out } = await explain(...asked);
+    expect(out).toMatch(
+      new RegExp(
+        `restricted now +no\\n +address refused +127\\.0\\.0\\.1, from which the caller came at ${SINCE}\\n`,
+      ),
+    );
+    expect(
+      (await explain(...words.slice(0, 2), '--client', 'app', '--subject', 'bob', ...running)).out,
+    ).not.toContain('address refused');
   });
 
   test('on one webhook is shown for that webhook alone', async () => {

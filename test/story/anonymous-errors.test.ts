@@ -1,5 +1,5 @@
-import { expect, onTestFinished, test } from 'vitest';
-import { startProvider } from '../../src/cli/demo/provider/demo-provider.ts';
+import { expect, test } from 'vitest';
+import { startDemoProvider } from '../support/demo-provider.ts';
 import { freePort } from '../support/free-port.ts';
 import type { LocalGateway } from '../support/gateway.ts';
 import { type IdentitySettings, startIdentityGateway } from '../support/identity-gateway.ts';
@@ -21,8 +21,7 @@ const BOTH = Object.entries(ENDPOINTS);
 const SPELT = ENDPOINTS['authorize-url'].replace('/anonymous/authorize', '/Anonymous/%61uthorize');
 
 async function start(settings: Partial<IdentitySettings> = {}): Promise<LocalGateway> {
-  const provider = await startProvider();
-  onTestFinished(() => provider.close());
+  const provider = await startDemoProvider();
   const { gateway } = await startIdentityGateway({ issuer: provider.issuer, ...settings });
   await gateway.ready();
   return gateway;
@@ -52,8 +51,7 @@ function expectUnavailable(response: Response): void {
 }
 
 test('both endpoints serve, and report a wrong request as the error object', async () => {
-  const provider = await startProvider();
-  onTestFinished(() => provider.close());
+  const provider = await startDemoProvider();
   const redirectUri = provider.callbackUri;
   const { gateway } = await startIdentityGateway({ issuer: provider.issuer, redirectUri });
   await gateway.ready();
@@ -139,8 +137,7 @@ test('auth: an address that is restricted while the provider is asked is refused
 
 test.each(BOTH)('%s: a 503 for limits that cannot be asked is the error object', async (_, request) => {
   const store = { redis: `redis://127.0.0.1:${await freePort()}`, on_failure: 'closed' };
-  const provider = await startProvider();
-  onTestFinished(() => provider.close());
+  const provider = await startDemoProvider();
   const { gateway } = await startIdentityGateway({
     issuer: provider.issuer,
     limits: { global: { address: '5/1s' } },

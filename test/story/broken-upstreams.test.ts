@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { expectError } from '../support/error-object.ts';
 import { freePort } from '../support/free-port.ts';
 import { startGateway } from '../support/gateway.ts';
+import { shared } from '../support/lifetime.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { waitFor } from '../support/wait.ts';
 import { responseOk, type Script, startUpstream } from '../support/wire/index.ts';
@@ -17,9 +18,15 @@ function broken(bytes: string | Buffer, then: 'keep' | 'close' | 'reset' = 'keep
   };
 }
 
+const started = shared(async () => {
+  const upstream = await startUpstream();
+  return { upstream, gateway: await startGateway({ upstreamPort: upstream.port }) };
+});
+
+/** The gateway of most tests here, in front of an upstream that has seen nothing yet. */
 async function front(script: Script) {
-  const upstream = await startUpstream(script);
-  const gateway = await startGateway({ upstreamPort: upstream.port });
+  const { upstream, gateway } = await started();
+  await upstream.renew(script);
   return { upstream, gateway, client: await gateway.connect() };
 }
 

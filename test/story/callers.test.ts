@@ -3,7 +3,7 @@ import { expectUnauthenticated } from '../support/error-object.ts';
 import { type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
 import { head, inChunks } from '../support/requests.ts';
 import { secret } from '../support/secrets.ts';
-import { startIssuer } from '../support/test-issuer.ts';
+import { aMinuteAgo, startIssuer } from '../support/test-issuer.ts';
 import { type CapturedRequest, values } from '../support/wire/index.ts';
 
 const ROUTES = [
@@ -100,7 +100,7 @@ describe('an upstream learns who calls from the gateway alone', () => {
       ['zero', 0, ['0']],
       ['no', false, ['false']],
       ['null', null, []],
-      ['a list', ['alice'], []],
+      ['a list', ['alice', 'b,c', {}], ['alice,b%2Cc']],
       ['an object', { name: 'alice' }, []],
       ['half a character', 'a\ud800', []],
       ['no such claim', undefined, []],
@@ -143,7 +143,7 @@ describe('the token itself', () => {
         ['Authorization: Basic bWFya2Vy'],
         [issuer.bearer({ exp: 1 })],
       ],
-      ...[[issuer.bearer({ typ: 'Refresh' })], [`${issuer.bearer().slice(0, -8)}AAAAAAAA`]],
+      ...[[issuer.bearer({ typ: 'Refresh' })], [`${issuer.bearer(aMinuteAgo()).slice(0, -8)}AAAAAAAA`]],
     ];
     for (const lines of all) expect((await gateway.ask(head('GET /optional', ...lines))).status).toBe(200);
     expect(upstream.requests.map(told)).toEqual(all.map(() => NOBODY));

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { expect, it, onTestFinished } from 'vitest';
+import { format } from 'node:util';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { type Demo, startDemo } from '../../src/cli/demo/demo.ts';
 import { makeLogger } from '../../src/observe/index.ts';
 import { freePort } from '../support/free-port.ts';
@@ -13,18 +14,21 @@ import { type Ended, runWeir } from '../support/run-weir.ts';
 realTime('the demo takes the clock of this machine, as for whoever tries it');
 
 /** Walks the flow as `npm run demo:flow` does, as a process of its own. */
-function walkAlone(...parameters: string[]): Promise<Ended> {
+function walkAlone(): Promise<Ended> {
   return new Promise(resolve => {
-    const child = execFile(
-      process.execPath,
-      ['src/main.ts', 'demo', '--flow', ...parameters],
-      (_error, out, err) => resolve({ code: child.exitCode ?? -1, out, err }),
+    const child = execFile(process.execPath, ['src/main.ts', 'demo', '--flow'], (_error, out, err) =>
+      resolve({ code: child.exitCode ?? -1, out, err }),
     );
   });
 }
 
-/** Where the walk ends before it begins, in this process. */
-const walk = (...parameters: string[]) => runWeir(['demo', '--flow', ...parameters]);
+/** The same in this process. */
+async function walk(...parameters: string[]): Promise<Ended> {
+  const said = vi.spyOn(console, 'log').mockReturnValue();
+  onTestFinished(() => said.mockRestore());
+  const { code, out, err } = await runWeir(['demo', '--flow', ...parameters]);
+  return { code, out: out + said.mock.calls.map(line => `${format(...line)}\n`).join(''), err };
+}
 
 async function demo(): Promise<Demo> {
   const ports = { gateway: 0, admin: 0, provider: 0, backend: 0 };
@@ -35,7 +39,7 @@ async function demo(): Promise<Demo> {
 
 it('the walk shows every request with its response, no token and no code whole, and succeeds', async () => {
   const { ports } = await demo();
-  const { code, out, err } = await walkAlone('--port', `${ports.gateway}`);
+  const { code, out, err } = await walk('--port', `${ports.gateway}`);
   expect(err).toBe('');
   expect(code).toBe(0);
   const statuses = [...out.matchAll(/^ {2}<- (\d{3})/gm)].map(([, status]) => status);
@@ -66,7 +70,7 @@ it('the walk reports that no demo runs at the given port', async () => {
 it('the walk fails if a response is not as expected', async () => {
   const { ports } = await demo();
   const lax = await startLaxProxy(ports.gateway);
-  const { code, out } = await walkAlone('--port', `${lax}`);
+  const { code, out } = await walk('--port', `${lax}`);
   expect(code).toBe(1);
   expect(out.match(/^ {2}NO .*$/gm)).toEqual(['  NO 401', '  NO 401', '  NO 401']);
   expect(out).toContain('Some responses were not as expected');

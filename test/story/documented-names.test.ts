@@ -15,7 +15,8 @@ const FOR_USERS = TODAY.filter(({ name }) => /^(?:README|SECURITY|docs\/)/.test(
 const OF_PROTOCOLS = [
   'offline_access',
   ...['code_challenge', 'invalid_grant', 'invalid_request', 'invalid_client', 'unauthorized_client'],
-  ...['invalid_token', 'redirect_uri_mismatch', 'interaction_required', 'at_hash', 'retry_after'],
+  ...['invalid_token', 'redirect_uri_mismatch', 'login_required', 'access_denied', 'invalid_scope'],
+  ...['at_hash', 'retry_after', 'token_use', 'access_token_issuer', 'token_inactive'],
   ...['insufficient_scope', 'resource_metadata', 'realm_access', 'resource_access'],
   ...['authorization_servers', 'bearer_methods_supported', 'scopes_supported'],
   'tls_client_certificate_bound_access_tokens',
@@ -99,9 +100,11 @@ function schemasBeside({ name }: Document) {
 function wordsBeside(document: Document): string[] {
   if (
     [
+      'docs/alerts.md',
       'docs/log.md',
       'docs/monitoring.md',
       'docs/operations.md',
+      'docs/providers.md',
       'docs/runbook-parts.md',
       'docs/runbook.md',
       'docs/tls.md',

@@ -2,8 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { expectError, expectRejected } from '../support/error-object.ts';
 import { freePort } from '../support/free-port.ts';
 import { startGateway } from '../support/gateway.ts';
+import { shared } from '../support/lifetime.ts';
 import { head } from '../support/requests.ts';
 import { header, startUpstream, values } from '../support/wire/index.ts';
+
+const started = shared(async () =>
+  startGateway({ upstreamPort: await freePort(), route: { path: '/known' } }),
+);
 
 /** A word that a client sends, to be looked for in what it gets. */
 const WORD = 'Xyzzy';
@@ -23,7 +28,7 @@ describe('an error of the gateway is the error object, in one form for all', () 
     ['no route', 404, 5, undefined, head(`GET /${WORD}`)],
     ['an unreachable upstream', 502, 14, undefined, head('GET /known', `X: ${WORD}`)],
   ])('%s: %i, code %i', async (_, status, code, connection, bytes) => {
-    const gateway = await startGateway({ upstreamPort: await freePort(), route: { path: '/known' } });
+    const gateway = await started();
     const client = await gateway.connect();
     await client.send(bytes);
     if (connection === 'close') await expectRejected(client, status, code);
@@ -36,7 +41,7 @@ describe('an error of the gateway is the error object, in one form for all', () 
   });
 
   test('the response to HEAD is the same without its body', async () => {
-    const gateway = await startGateway({ upstreamPort: await freePort(), route: { path: '/known' } });
+    const gateway = await started();
     const client = await gateway.connect();
     const toGet = await client.ask(head('GET /nowhere'));
     const toHead = await client.ask(head('HEAD /nowhere'));

@@ -7,7 +7,7 @@ import { type IdentitySettings, identityConfig, startGatewayOf } from '../suppor
 import { head } from '../support/requests.ts';
 import { runs } from '../support/runs.ts';
 import type { TestGateway } from '../support/test-gateway.ts';
-import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
+import { aMinuteAgo, startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { base64Url } from '../support/token-issuer.ts';
 import { header, names, type Response, startUpstream, values } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
@@ -30,7 +30,7 @@ async function front(settings: Omit<IdentitySettings, 'issuer'> = {}) {
 /** Makes tokens in which nothing is wrong but the signature, and no two are the same. */
 function forger(issuer: TestIssuer, kid = 'first'): () => string {
   const protectedHeader = base64Url(JSON.stringify({ alg: 'ES256', kid }));
-  const payload = base64Url(JSON.stringify(issuer.claims()));
+  const payload = base64Url(JSON.stringify(issuer.claims(aMinuteAgo())));
   const signature = Buffer.alloc(64, 7);
   let made = 0;
   return () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
+import { shared } from '../support/lifetime.ts';
 import { head, inChunks } from '../support/requests.ts';
 import {
   type CapturedRequest,
@@ -24,16 +25,21 @@ const HOP_BY_HOP = [
   'HTTP2-Settings',
 ];
 
-async function requestWith(...lines: string[]): Promise<CapturedRequest> {
+const started = shared(async () => {
   const upstream = await startUpstream();
-  const gateway = await startGateway({ upstreamPort: upstream.port });
+  return { upstream, gateway: await startGateway({ upstreamPort: upstream.port }) };
+});
+
+async function requestWith(...lines: string[]): Promise<CapturedRequest> {
+  const { upstream, gateway } = await started();
+  await upstream.renew();
   expect((await gateway.ask(head('GET /a', ...lines))).status).toBe(200);
   return upstream.onlyRequest;
 }
 
 async function responseWith(fields: WireFields) {
-  const upstream = await startUpstream(exchange => exchange.answer(200, fields, 'ok'));
-  const gateway = await startGateway({ upstreamPort: upstream.port });
+  const { upstream, gateway } = await started();
+  await upstream.renew(exchange => exchange.answer(200, fields, 'ok'));
   return await gateway.ask(head('GET /a'));
 }
 

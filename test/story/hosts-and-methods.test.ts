@@ -3,14 +3,24 @@ import { connect } from 'node:http2';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { expectError, expectRejected } from '../support/error-object.ts';
 import { type GatewaySettings, startGateway } from '../support/gateway.ts';
+import { shared } from '../support/lifetime.ts';
 import { askOnce, startLimited } from '../support/limits.ts';
 import { handshake } from '../support/raw-web-sockets.ts';
 import { head } from '../support/requests.ts';
 import { startUpstream, values } from '../support/wire/index.ts';
 
-async function front(settings: Partial<GatewaySettings> = {}) {
+async function start(settings: Partial<GatewaySettings> = {}) {
   const upstream = await startUpstream();
   return { upstream, gateway: await startGateway({ upstreamPort: upstream.port, ...settings }) };
+}
+
+const started = shared(start);
+
+/** The gateway of most tests here, in front of an upstream that has seen nothing yet. */
+async function front() {
+  const { upstream, gateway } = await started();
+  await upstream.renew();
+  return { upstream, gateway };
 }
 
 describe('a Host that names one place', () => {
@@ -186,7 +196,7 @@ describe('a request that asks for something else than a resource', () => {
     ['of HTTP/1 alone', '127.0.0.1:0'],
     ['of HTTP/2 as well', { address: '127.0.0.1:0', h2c: true }],
   ])('on a listener %s is told what a request line may say, and nothing untrue', async (_, http) => {
-    const { gateway } = await front({ config: { listen: { http, admin: '127.0.0.1:0' } } });
+    const { gateway } = await start({ config: { listen: { http, admin: '127.0.0.1:0' } } });
     for (const version of ['HTTP/3.0', 'HTTP/2.0', 'HTTP/0.9', 'HTTP/1.2']) {
       const client = await gateway.connect();
       await client.send(`GET / ${version}\r\nHost: a\r\n\r\n`);

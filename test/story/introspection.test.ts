@@ -1,6 +1,6 @@
-import { describe, expect, it, onTestFinished, test } from 'vitest';
-import { startProvider } from '../../src/cli/demo/provider/demo-provider.ts';
+import { describe, expect, it, test } from 'vitest';
 import { runCommandLine } from '../../src/cli/index.ts';
+import { startDemoProvider } from '../support/demo-provider.ts';
 import { expectError, expectInvalidToken } from '../support/error-object.ts';
 import { withoutWorkers } from '../support/gateway.ts';
 import {
@@ -14,7 +14,7 @@ import { scripts } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
 import { codeFor, json, redeem } from '../support/sign-in-client.ts';
 import { inTime } from '../support/test-clock.ts';
-import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
+import { aMinuteAgo, startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { issuerKey, signToken } from '../support/token-issuer.ts';
 import { waitFor } from '../support/wait.ts';
 import { header, values } from '../support/wire/index.ts';
@@ -75,7 +75,7 @@ describe('a route with introspection', () => {
 
   it('never sends the provider a token that was not verified', async () => {
     const { gateway, issuer, questions } = await front();
-    const forged = secret(signToken({ ...issuerKey('ES256', 'first') }, issuer.claims()));
+    const forged = secret(signToken({ ...issuerKey('ES256', 'first') }, issuer.claims(aMinuteAgo())));
     for (const token of [forged, issuer.token({ exp: 1 }), issuer.token({ aud: 'other' }), 'nonsense'])
       expectInvalidToken(await gateway.ask(get('/asked/1', `Authorization: Bearer ${token}`)));
     expect(questions).toHaveLength(0);
@@ -201,8 +201,7 @@ describe('a provider that cannot say', () => {
 });
 
 test('a provider that nobody here wrote knows the gateway’s client but refuses JWTs, and the log says so', async () => {
-  const provider = await startProvider();
-  onTestFinished(() => provider.close());
+  const provider = await startDemoProvider();
   const redirectUri = provider.callbackUri;
   const routes = [{ path: '/asked/**', introspection: true }];
   const { gateway } = await startIdentityGateway({ issuer: provider.issuer, redirectUri, routes });

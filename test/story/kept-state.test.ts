@@ -76,7 +76,8 @@ describe('with a folder of state', () => {
     const second = await startKeeping(issuer, folder);
     expect([await statusOf(second, mine), await statusOf(second, other)]).toEqual([401, 200]);
     expect(stateLines(second)[0]).toMatchObject({
-      facts: 1,
+      // The session, and that tokens of the provider name theirs.
+      facts: 2,
       msg: 'continues with the state from before it was stopped',
     });
   });

@@ -7,7 +7,7 @@ import { head } from '../support/requests.ts';
 import { type Script, scripts, startScriptedProvider } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
 import type { TestGateway } from '../support/test-gateway.ts';
-import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
+import { aMinuteAgo, startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { base64Url, type IssuerKey, issuerKey, signToken } from '../support/token-issuer.ts';
 import { forgeForExponentOne, rocaKey } from '../support/weak-keys.ts';
 import { header, type Response } from '../support/wire/index.ts';
@@ -101,8 +101,8 @@ const useless: readonly (readonly [string, Script])[] = [
   ['silence', scripts.hang],
   ['silence from its middle on', scripts.hangInBody],
   ['64 MB', scripts.huge(64_000_000)],
-  ['300 kB around a good key', scripts.json(200, { keys: [jwk], filler: 'x'.repeat(300_000) })],
-  ['a hundred keys and one', keySet(...Array(101).fill(jwk))],
+  ['1.1 MB around a good key', scripts.json(200, { keys: [jwk], filler: 'x'.repeat(1_100_000) })],
+  ['five hundred keys and one', keySet(...Array(501).fill(jwk))],
   ['a list', scripts.json(200, [jwk])],
   ['null', scripts.json(200, null)],
   ['a key without its set', scripts.json(200, jwk)],
@@ -174,7 +174,7 @@ describe('an issuer that sends', () => {
     );
     const { gateway } = await startGatewayOf(issuer);
     expect((await gateway.ask(get(issuer.bearer()))).status).toBe(200);
-    expectInvalidToken(await gateway.ask(get(by(issuer, { ...NEXT, kid: 'first' }))));
+    expectInvalidToken(await gateway.ask(get(by(issuer, { ...NEXT, kid: 'first' }, aMinuteAgo()))));
   });
 });
 
@@ -338,7 +338,7 @@ describe('an issuer that goes away later', () => {
     for (const line of [before, issuer.bearer(), issuer.bearer({ sub: 'bob' })]) {
       expect((await gateway.ask(get(line))).status).toBe(200);
     }
-    expectInvalidToken(await gateway.ask(get(`${issuer.bearer().slice(0, -8)}AAAAAAAA`)));
+    expectUndecided(await gateway.ask(get(`${issuer.bearer().slice(0, -8)}AAAAAAAA`)));
     expect(await gateway.admin('/readyz')).toMatchObject({ status: 200 });
     expect(gateway.logLines.filter(line => line.includes("cannot fetch the issuer's keys"))).toHaveLength(1);
   });
@@ -391,22 +391,24 @@ describe('a key that is', () => {
     expect((await gateway.ask(get(known))).status).toBe(200);
     const namesake = { ...NEXT, kid: 'first', jwk: { ...jwk, kid: 'first' } };
     issuer.publish(namesake);
-    // Nothing but a name that is not known causes a fetch.
-    await expect
-      .poll(async () => {
-        await gateway.ask(get(by(issuer, { ...NEXT, kid: 'unknown' })));
-        return issuer.provider.keyFetches;
-      })
-      .toBeGreaterThanOrEqual(2);
-    await expect.poll(async () => (await gateway.ask(get(by(issuer, namesake)))).status).toBe(200);
-    expectInvalidToken(await gateway.ask(get(known)));
-    expectInvalidToken(await gateway.ask(get(issuer.bearer())));
+    const statuses = new Set<number>();
+    const statusOf = async (line: string) => {
+      const { status } = await gateway.ask(get(line));
+      statuses.add(status);
+      return status;
+    };
+    // Its first token causes the fetch, and is never refused: at most it is put off within the cooldown.
+    await expect.poll(() => statusOf(by(issuer, namesake))).toBe(200);
+    expect(statuses).not.toContain(401);
+    expect(issuer.provider.keyFetches).toBe(2);
+    // Of the old key only a fetch that begins after its token came can say that it is gone.
+    for (const line of [known, issuer.bearer(), issuer.bearer(aMinuteAgo())])
+      await expect.poll(() => statusOf(line)).toBe(401);
+    expect(await statusOf(by(issuer, namesake))).toBe(200);
   });
 });
 
 describe('a token of an unknown key', () => {
-  const aMinuteAgo = () => ({ iat: Math.floor(Date.now() / 1_000) - 60 });
-
   test('is refused after a good fetch that lacks it, whenever it says it was issued', async () => {
     const { issuer, gateway } = await front();
     for (const claims of [{}, aMinuteAgo()]) {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { expectError, expectRejected } from '../support/error-object.ts';
 import { startGateway } from '../support/gateway.ts';
+import { shared } from '../support/lifetime.ts';
 import { startLimited } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
 import { startUpstream, values } from '../support/wire/index.ts';
@@ -13,9 +14,15 @@ const KELVIN = '\u212a';
 /** U+017F, whose upper case is `S`. */
 const LONG_S = '\u017f';
 
-async function front() {
+const started = shared(async () => {
   const upstream = await startUpstream();
   return { upstream, gateway: await startGateway({ upstreamPort: upstream.port }) };
+});
+
+async function front() {
+  const { upstream, gateway } = await started();
+  await upstream.renew();
+  return { upstream, gateway };
 }
 
 describe('a path with a letter whose other case is an ASCII one', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { askOnce, askTimes, type LimitedGateway, startLimited, statusesOf } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
+import { aMinuteAgo } from '../support/test-issuer.ts';
 
 const ROUTES = { '/things/{id}': 'things' };
 const plenty = { user: '65535/60s', address: '65535/60s' };
@@ -40,7 +41,7 @@ describe('a flood', () => {
       routes: ROUTES,
       invalid_requests: 'off',
     });
-    const [header = '', payload = ''] = front.issuer.token().split('.');
+    const [header = '', payload = ''] = front.issuer.token(aMinuteAgo()).split('.');
     const statuses = await flood(front, 1_500, i => {
       const forged = Buffer.from(`forged ${i}`.padEnd(64)).toString('base64url');
       return head(`GET /things/${i}`, `Authorization: Bearer ${header}.${payload}.${forged}`);

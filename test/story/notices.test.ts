@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { walkLogin } from '../../src/cli/demo/login.ts';
-import { GATEWAY_CLIENT, startProvider } from '../../src/cli/demo/provider/demo-provider.ts';
+import { GATEWAY_CLIENT } from '../../src/cli/demo/provider/demo-provider.ts';
+import { startDemoProvider } from '../support/demo-provider.ts';
 import { expectInvalidToken } from '../support/error-object.ts';
 import { freePort } from '../support/free-port.ts';
 import { type IdentitySettings, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
@@ -185,7 +186,8 @@ test('what one gateway is told holds at all of them, at one that starts later, a
     401, 401, 200,
   ]);
   const status = JSON.parse((await last.admin('/status.json')).text);
-  expect(status.provider.revocations).toMatchObject({ sessions: 1, subjects: 1, outliveRestart: true });
+  // Of alice the session, and what she has without one.
+  expect(status.provider.revocations).toMatchObject({ sessions: 2, subjects: 1, outliveRestart: true });
 });
 
 /** Opens a page in this browser. */
@@ -214,8 +216,7 @@ test.each([
       backchannel_logout_uri: `http://127.0.0.1:${port}${LOGOUT_PATH}`,
       backchannel_logout_session_required: withSid,
     };
-    const provider = await startProvider({ clients: [client] });
-    onTestFinished(() => provider.close());
+    const provider = await startDemoProvider({ clients: [client] });
     const listen = { http: '127.0.0.1:0', admin: `127.0.0.1:${port}` };
     const settings = { issuer: provider.issuer, provider: { notices: ADMIN }, config: { listen } };
     const { gateway } = await startIdentityGateway(settings);

@@ -1,16 +1,26 @@
 import { describe, expect, test } from 'vitest';
 import { expectError, expectRejected } from '../support/error-object.ts';
 import { type GatewaySettings, startGateway } from '../support/gateway.ts';
+import { shared } from '../support/lifetime.ts';
 import { head } from '../support/requests.ts';
 import { startUpstream } from '../support/wire/index.ts';
 
-async function ask(target: string, settings: Partial<GatewaySettings> = {}) {
-  const upstream = await startUpstream();
-  const gateway = await startGateway({ upstreamPort: upstream.port, ...settings });
-  const client = await gateway.connect();
-  await client.send(head(`GET ${target}`));
-  return { client, upstream, targets: () => upstream.requests.map(request => request.target) };
+/** Asks a gateway with these settings, which other tests ask as well. */
+function asking(settings: Partial<GatewaySettings> = {}) {
+  const front = shared(async () => {
+    const upstream = await startUpstream();
+    return { upstream, gateway: await startGateway({ upstreamPort: upstream.port, ...settings }) };
+  });
+  return async (target: string) => {
+    const { upstream, gateway } = await front();
+    await upstream.renew();
+    const client = await gateway.connect();
+    await client.send(head(`GET ${target}`));
+    return { client, upstream, targets: () => upstream.requests.map(request => request.target) };
+  };
 }
+
+const ask = asking();
 
 describe('a path goes upstream in one canonical form', () => {
   test.each([
@@ -68,11 +78,13 @@ describe('a path that two readers could take for two places is refused', () => {
 });
 
 describe('a path with a semicolon', () => {
+  const askThere = asking({ route: { semicolons: 'pass' } });
+
   test.each([
     ['/a;x=1/b', '/a;x=1/b'],
     ['/a%3bx', '/a%3Bx'],
   ])('passes on a route that allows it: %s', async (target, canonical) => {
-    const { client, targets } = await ask(target, { route: { semicolons: 'pass' } });
+    const { client, targets } = await askThere(target);
     expect((await client.answer()).status).toBe(200);
     expect(targets()).toEqual([canonical]);
   });
@@ -80,7 +92,7 @@ describe('a path with a semicolon', () => {
   test.each(['/..;x/a', '/.;/a', '/%2e%2e;x', '/..%3bx', '/a/..;'])(
     'is refused even there when it hides a dot segment: %s',
     async target => {
-      const { client, upstream } = await ask(target, { route: { semicolons: 'pass' } });
+      const { client, upstream } = await askThere(target);
       await expectRejected(client);
       expect(upstream.connections).toEqual([]);
     },
@@ -94,6 +106,7 @@ describe('a route is chosen by the path that is sent on', () => {
       { path: '/Things/{id}', methods: ['GET'], upstream: 'api', authentication: 'none' },
     ],
   };
+  const askThere = asking({ config });
 
   test.each([
     ['/public', '/public'],
@@ -104,7 +117,7 @@ describe('a route is chosen by the path that is sent on', () => {
     ['/things/%31/', '/things/1/'],
     [`/things/${'a'.repeat(8_000)}`, `/things/${'a'.repeat(8_000)}`],
   ])('whatever spelling of it a client uses: %s', async (target, canonical) => {
-    const { client, targets } = await ask(target, { config });
+    const { client, targets } = await askThere(target);
     expect((await client.answer()).status).toBe(200);
     expect(targets()).toEqual([canonical]);
   });
@@ -112,7 +125,7 @@ describe('a route is chosen by the path that is sent on', () => {
   test.each(['/', '/private/a', '/publicity', '/public%2Fa', '/public/../private', '/things', '/things/1/2'])(
     'and nothing reaches the upstream by another: %s',
     async target => {
-      const { client, upstream } = await ask(target, { config });
+      const { client, upstream } = await askThere(target);
       const response = await client.answer();
       expect([400, 404]).toContain(response.status);
       expectError(response, response.status, response.status === 404 ? 5 : 3);

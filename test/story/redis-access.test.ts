@@ -1,18 +1,23 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { ADMIN_TOKEN, ApiClient } from '../support/admin-api.ts';
 import { makeCertificates } from '../support/certificates.ts';
-import { startGateway } from '../support/gateway.ts';
-import { startRedis } from '../support/redis.ts';
+import { serves } from '../support/edit-config.ts';
+import { type ConfigPart, startGateway } from '../support/gateway.ts';
+import {
+  GATEWAY_RIGHTS,
+  MORE_RIGHTS,
+  SENTINEL_RIGHTS,
+  startRedis,
+  startRedisCluster,
+} from '../support/redis.ts';
 import { decisionsBy, startRedisGateway } from '../support/redis-gateway.ts';
 import { head } from '../support/requests.ts';
 import { expectNoSecretIn, secret } from '../support/secrets.ts';
 import { tempFolder, tempText } from '../support/temp.ts';
 import { startUpstream } from '../support/wire/index.ts';
 
-/** What the reference of gateway.yaml says that the gateway needs, and no more. */
-const RIGHTS =
-  '~weir:* &weir:* -@all +@connection +eval +evalsha +get +set +del +incrby +@sortedset +pttl +pexpire +time +publish +subscribe';
 const limits = {
   global: { address: '9/1h' },
   buckets: { things: { main: 'id', address: '2/1h', resource: '9/1h', concurrent: 5 } },
@@ -41,7 +46,7 @@ test('a Redis with TLS, that asks for a certificate, a user and a password, lets
   onTestFinished(() => plain.close());
   const tlsPort = plain.port + 10_000;
   await plain.client.config('SET', 'tls-port', String(tlsPort));
-  await plain.client.call('acl', 'setuser', 'gate', 'on', `>${files.password}`, ...RIGHTS.split(' '));
+  await plain.client.call('acl', 'setuser', 'gate', 'on', `>${files.password}`, ...GATEWAY_RIGHTS);
   const gateway = await startRedisGateway({
     store: {
       redis: `rediss://gate@127.0.0.1:${tlsPort}`,
@@ -99,7 +104,7 @@ test('the log names the right that is missing, and says that messages do not arr
   const server = await startRedis();
   onTestFinished(() => server.close());
   const allow = (...rights: string[]) =>
-    server.client.call('acl', 'setuser', 'gate', 'on', 'nopass', ...RIGHTS.split(' '), ...rights);
+    server.client.call('acl', 'setuser', 'gate', 'on', 'nopass', ...GATEWAY_RIGHTS, ...rights);
   await allow('-subscribe', '-evalsha');
   const store = { redis: `redis://gate@127.0.0.1:${server.port}` };
   const { port } = await startUpstream();
@@ -114,4 +119,121 @@ test('the log names the right that is missing, and says that messages do not arr
   await server.client.call('client', 'kill', 'user', 'gate');
   await gateway.time.advanceUntil('messages arrive', async () => (await subscribed()).includes(1));
   expect(gateway.logLines.join('')).toContain('messages of the other gateways arrive through Redis again');
+});
+
+/** A gateway whose admin listener may reset counters. */
+async function startWith(store: ConfigPart, more: ConfigPart = {}) {
+  const token_file = await tempText('admin-token', ADMIN_TOKEN);
+  const gateway = await startRedisGateway({
+    store,
+    limits: { global: 'off', buckets: { a: { address: '3/1h' } }, routes: { '/a': 'a' }, ...more },
+    config: { listen: { http: '127.0.0.1:0', admin: { address: '127.0.0.1:0', token_file } } },
+  });
+  const api = await ApiClient.of(gateway);
+  const reset = async () => (await api.call('DELETE', '/api/buckets?address=127.0.0.1&bucket=a')).status;
+  return { gateway, reset };
+}
+
+test('a user with the listed rights may reset what a client has used; without one of them it is named, and nothing claims to be done', async () => {
+  const server = await startRedis();
+  onTestFinished(() => server.close());
+  const { gateway, reset } = await startWith({ redis: `redis://127.0.0.1:${server.port}`, timeout: '1s' });
+  const statusOf = async () => (await gateway.ask(head('GET /a'))).status;
+  for (let i = 0; i < 3; i++) await statusOf();
+  expect(await statusOf()).toBe(429);
+  expect(await reset()).toBe(200);
+  expect(await statusOf()).toBe(200);
+
+  await server.client.call('acl', 'setuser', 'default', '-del');
+  expect(await reset()).toBe(503);
+  expect(gateway.logLines.join('')).toContain('"task":"reset counters"');
+  const { gateway: other } = await startWith({ redis: `redis://127.0.0.1:${server.port}`, timeout: '1s' });
+  expect(other.logLines.join('')).toContain('"commands":["del"]');
+  expect((await other.admin('/status.json')).text).toContain('the Redis user may not del');
+});
+
+test('errors of what no request waits for do not count as an outage', async () => {
+  const server = await startRedis();
+  onTestFinished(() => server.close());
+  const store = { redis: `redis://127.0.0.1:${server.port}`, timeout: '1s' };
+  const { gateway } = await startWith(store, {
+    buckets: { a: { address: '9/1h', concurrent: 9 } },
+  });
+  await server.client.call('acl', 'setuser', 'default', '-zrem');
+  for (let i = 0; i < 5; i++) await gateway.ask(head('GET /a'));
+  await expect.poll(() => gateway.logLines.join('')).toContain('"task":"end leases"');
+  expect(await decisionsBy(gateway, 'redis')).toBe(5);
+  expect(gateway.logLines.join('')).not.toContain('Redis is unreachable');
+});
+
+test('a cluster needs no more than the listed rights', async () => {
+  const cluster = await startRedisCluster();
+  onTestFinished(() => cluster.close());
+  const nodes = cluster.servers.map(({ port }) => `127.0.0.1:${port}`);
+  const store = { redis: `redis://${nodes[0]}`, nodes: nodes.slice(1), mode: 'cluster', timeout: '1s' };
+  const gateway = await startRedisGateway({ store, limits });
+  const statuses = [];
+  for (let i = 0; i < 3; i++) statuses.push((await gateway.ask(head('GET /things/1'))).status);
+  expect(statuses).toEqual([200, 200, 429]);
+  const refused = await Promise.all(cluster.servers.map(({ client }) => client.call('acl', 'log')));
+  expect(refused).toEqual([[], [], []]);
+});
+
+test.each([
+  ['the user lacks the right to select it', '1', ['-select'], 'NOPERM'],
+  ['the server does not have it', '99', [], 'DB index is out of range'],
+])(
+  'a database that cannot be used counts as an outage, and nothing is written elsewhere: %s',
+  async (_why, database, rights, cause) => {
+    const server = await startRedis();
+    onTestFinished(() => server.close());
+    await server.client.call('acl', 'setuser', 'default', ...rights);
+    const gateway = await startGateway({
+      upstreamPort: (await startUpstream()).port,
+      config: {
+        store: { redis: `redis://127.0.0.1:${server.port}/${database}` },
+        log: { level: 'info', access: false },
+      },
+    });
+    await gateway.time.advanceUntil('the log tells it', () => gateway.logLines.join('').includes(cause));
+    expect((await gateway.ask(head('GET /'))).status).toBe(200);
+    expect((await gateway.admin('/status.json')).text).toContain(cause);
+    expect(await server.client.dbsize()).toBe(0);
+  },
+);
+
+test('a rotated password is used for the next connection, without a restart', async () => {
+  const server = await startRedis();
+  onTestFinished(() => server.close());
+  const [before, after] = [secret('password-before-1234'), secret('password-after-12345')];
+  const file = await tempText('password', before);
+  const allow = (password: string) =>
+    server.client.call('acl', 'setuser', 'gate', 'on', 'resetpass', `>${password}`, ...GATEWAY_RIGHTS);
+  await allow(before);
+  const gateway = await startRedisGateway({
+    store: { redis: `redis://gate@127.0.0.1:${server.port}`, password_file: file, timeout: '1s' },
+    limits,
+  });
+  await allow(after);
+  await writeFile(file, after);
+  await serves(gateway, 2);
+  await server.client.call('client', 'kill', 'user', 'gate');
+  await gateway.time.advanceUntil('it is connected again', async () =>
+    String(await server.client.call('client', 'list')).includes('user=gate'),
+  );
+  await gateway.time.advanceUntil('Redis decides', async () => {
+    await gateway.ask(head('GET /things/1'));
+    return (await decisionsBy(gateway, 'redis')) > 0;
+  });
+  expect((await gateway.admin('/status.json')).text).toContain(`"pendingRestart": []`);
+});
+
+test('the reference of gateway.yaml and the document about Redis list exactly the rights that the gateway needs', async () => {
+  const all = [...GATEWAY_RIGHTS.filter(word => word.startsWith('+')), ...Object.values(MORE_RIGHTS).flat()];
+  for (const file of ['config/gateway.yaml', 'docs/redis.md']) {
+    const text = await readFile(file, 'utf8');
+    expect(new Set(text.match(/(?<=[ `])\+[a-z|-]+(?=[ `\n])/g)), file).toEqual(
+      new Set([...all, ...SENTINEL_RIGHTS]),
+    );
+  }
 });

@@ -21,7 +21,7 @@ let prefixes = 0;
 /** On a busy machine a response may take its time: here nothing may fall back on the gateways' own counters. */
 const newStore = () => ({
   redis: `redis://127.0.0.1:${redis.port}`,
-  prefix: `t${prefixes++}:`,
+  prefix: `weir:t${prefixes++}:`,
   timeout: '1s',
 });
 

@@ -1,7 +1,7 @@
 import { decodeJwt } from 'jose';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { startProvider } from '../../src/cli/demo/provider/demo-provider.ts';
 import { GatewayError } from '../../src/core/index.ts';
+import { startDemoProvider } from '../support/demo-provider.ts';
 import { changeConfig, serves } from '../support/edit-config.ts';
 import { expectError, expectUnauthenticated } from '../support/error-object.ts';
 import { type IdentitySettings, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
@@ -36,8 +36,7 @@ function tokensIn(response: Response): Record<string, string> {
 }
 
 test('a user stays signed in: each refresh returns new tokens of the same session, which open the API', async () => {
-  const provider = await startProvider();
-  onTestFinished(() => provider.close());
+  const provider = await startDemoProvider();
   const redirectUri = provider.callbackUri;
   const { gateway } = await startIdentityGateway({ issuer: provider.issuer, redirectUri, config: SIGN_IN });
   await gateway.ready();

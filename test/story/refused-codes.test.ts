@@ -1,5 +1,5 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { startProvider } from '../../src/cli/demo/provider/demo-provider.ts';
+import { describe, expect, test } from 'vitest';
+import { startDemoProvider } from '../support/demo-provider.ts';
 import { expectError } from '../support/error-object.ts';
 import { type IdentityGateway, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
 import { scripts } from '../support/scripted-provider.ts';
@@ -48,8 +48,7 @@ async function expectNoFault(front: IdentityGateway, refusals: number): Promise<
 
 describe('a refused code is the client’s to mend, and no fault', () => {
   test('at a provider that has its say, whatever code and redirect URI were sent', async () => {
-    const provider = await startProvider();
-    onTestFinished(() => provider.close());
+    const provider = await startDemoProvider();
     const front = await startIdentityGateway({
       issuer: provider.issuer,
       redirectUri: provider.callbackUri,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { expectInvalidToken, expectUnauthenticated } from '../support/error-object.ts';
 import { accessLines, type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
 import { head } from '../support/requests.ts';
-import { startIssuer, validFor } from '../support/test-issuer.ts';
+import { aMinuteAgo, startIssuer, validFor } from '../support/test-issuer.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 const get = (path: string, ...lines: string[]) => head(`GET ${path}`, ...lines);
@@ -48,7 +48,7 @@ describe('why a token is refused', () => {
 
   test('is logged for every request with it, even if it was remembered as bad', async () => {
     const { issuer, gateway } = await front();
-    const forged = `${issuer.bearer().slice(0, -8)}AAAAAAAA`;
+    const forged = `${issuer.bearer(aMinuteAgo()).slice(0, -8)}AAAAAAAA`;
     const client = await gateway.connect();
     for (let i = 0; i < 3; i++) expectInvalidToken(await client.ask(get('/things', forged)));
     expect(accessLines(gateway).map(line => line['tokenRefused'])).toEqual(Array(3).fill('signature'));

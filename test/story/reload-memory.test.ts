@@ -16,8 +16,8 @@ import { startIssuer } from '../support/test-issuer.ts';
 import { waitFor } from '../support/wait.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
-const WARM_UP = runs(500, 100);
-const RELOADS = runs(1_000, 60);
+const WARM_UP = runs(500, 40);
+const RELOADS = runs(1_000, 40);
 /** What one reload may seem to leave behind: a whole generation is 900 objects, and connections to the upstream are 5. */
 const MAX_OBJECTS = 20;
 const MAX_FUNCTIONS = 5;

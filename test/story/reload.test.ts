@@ -23,7 +23,7 @@ import {
 import { head, withBody } from '../support/requests.ts';
 import { redeem } from '../support/sign-in-client.ts';
 import { inTime } from '../support/test-clock.ts';
-import { startIssuer } from '../support/test-issuer.ts';
+import { aMinuteAgo, startIssuer } from '../support/test-issuer.ts';
 import { issuerKey, signToken } from '../support/token-issuer.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { header, startUpstream, type UpstreamExchange, values } from '../support/wire/index.ts';
@@ -98,7 +98,7 @@ describe('a changed number', () => {
     const limits = (n: number) => ({ global: 'off', failed_verifications: `${n}/10m` });
     // Ten a second are verified all the same: no second passes.
     const front = await startLimited(limits(3), { clock: new FrozenClock(Date.now()) });
-    const forged = (n: number) => `${front.issuer.bearer({ jti: n }).slice(0, -6)}AAAAAA`;
+    const forged = (n: number) => `${front.issuer.bearer({ ...aMinuteAgo(), jti: n }).slice(0, -6)}AAAAAA`;
     const spent = async () =>
       (await front.gateway.metric('weir_tokens_total')).get('{outcome="put_off"}') ?? 0;
     for (let n = 0; n < 20; n++) await askOnce(front, 'GET /a', forged(n));

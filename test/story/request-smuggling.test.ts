@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { expectError, expectRejected } from '../support/error-object.ts';
 import { startGateway } from '../support/gateway.ts';
+import { shared } from '../support/lifetime.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { waitFor } from '../support/wait.ts';
-import { header, NoResponse, startUpstream, values } from '../support/wire/index.ts';
+import { header, NoResponse, type Script, startUpstream, values } from '../support/wire/index.ts';
 
 /** A body that is a request, for a parser that loses count. */
 const INNER = 'GET /smuggled HTTP/1.1\r\nHost: gateway.test\r\n\r\n';
@@ -21,10 +22,21 @@ const METHODS = [
   'QUERY',
 ];
 
+const started = shared(async () => {
+  const upstream = await startUpstream();
+  return { upstream, gateway: await startGateway({ upstreamPort: upstream.port }) };
+});
+
+/** The gateway of most tests here, in front of an upstream that has seen nothing yet. */
+async function front(script?: Script) {
+  const { upstream, gateway } = await started();
+  await upstream.renew(script);
+  return { upstream, gateway };
+}
+
 describe('a body that looks like a request', () => {
   test.each(METHODS)('stays the body of a chunked %s, and the connection goes on', async method => {
-    const upstream = await startUpstream();
-    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const { upstream, gateway } = await front();
     const client = await gateway.connect();
     expect((await client.ask(inChunks(`${method} /outer`, [INNER, INNER]), { to: method })).status).toBe(200);
     expect(upstream.onlyRequest).toMatchObject({
@@ -39,8 +51,7 @@ describe('a body that looks like a request', () => {
   });
 
   test.each(METHODS)('stays the body of a %s with a length, and the connection goes on', async method => {
-    const upstream = await startUpstream();
-    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const { upstream, gateway } = await front();
     const client = await gateway.connect();
     expect((await client.ask(withBody(`${method} /outer`, INNER), { to: method })).status).toBe(200);
     expect(upstream.onlyRequest).toMatchObject({ method, framing: INNER.length, complete: true });
@@ -50,8 +61,7 @@ describe('a body that looks like a request', () => {
   });
 
   test('stays a body when it arrives byte by byte', async () => {
-    const upstream = await startUpstream();
-    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const { upstream, gateway } = await front();
     const client = await gateway.connect();
     void client.sendSlowly(inChunks('DELETE /outer', [INNER]), 0);
     expect((await client.answer()).status).toBe(200);
@@ -108,8 +118,7 @@ describe('a request whose end two readers could see at different places', () => 
     ['a NUL in a name', ['Content-Length\0: 5'], 'hello'],
     ['a NUL in a value', ['X: \0'], ''],
   ])('is refused: %s', async (_, lines, body) => {
-    const upstream = await startUpstream();
-    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const { upstream, gateway } = await front();
     const client = await gateway.connect();
     await client.send(head('POST /a', ...lines) + body);
     await expectRejected(client);
@@ -128,8 +137,7 @@ describe('a request whose end two readers could see at different places', () => 
     ['a LF in a chunk extension', '5;a\nb\r\nhello\r\n0\r\n\r\n'],
     ['a trailer section that ends in LF', '5\r\nhello\r\n0\r\n\n'],
   ])('is refused at the chunk that is doubtful: %s', async (_, body) => {
-    const upstream = await startUpstream();
-    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const { upstream, gateway } = await front();
     const client = await gateway.connect();
     await client.send(head('POST /a', CHUNKED) + body + INNER);
     await expectRejected(client);
@@ -141,8 +149,7 @@ describe('a request whose end two readers could see at different places', () => 
   test.each(['Content-Length:  5', 'Content-Length: 5 ', 'Content-Length:\t5\t', 'Content-Length:5'])(
     'is no doubt about the blanks around a value: %j becomes canonical',
     async line => {
-      const upstream = await startUpstream();
-      const gateway = await startGateway({ upstreamPort: upstream.port });
+      const { upstream, gateway } = await front();
       expect((await gateway.ask(`${head('POST /a', line)}hello`)).status).toBe(200);
       expect(values(upstream.onlyRequest.fields, 'content-length')).toEqual(['5']);
       expect(upstream.onlyRequest.body.toString()).toBe('hello');
@@ -157,8 +164,7 @@ describe('a header that the gateway could lose', () => {
     ['Transfer-Encoding', inChunks('POST /a', [INNER], ...JUNK)],
     ['Authorization', head('GET /a', ...JUNK, 'Authorization: Bearer token')],
   ])('behind 2,100 others, %s, has the whole request refused', async (_, bytes) => {
-    const upstream = await startUpstream();
-    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const { upstream, gateway } = await front();
     const client = await gateway.connect();
     await client.send(bytes);
     await expectRejected(client, 431);
@@ -179,8 +185,7 @@ describe('a header that the gateway could lose', () => {
 
 describe('framing that breaks after part of the body went upstream', () => {
   test('never becomes the end of a request: the upstream connection is destroyed and the next one is new', async () => {
-    const upstream = await startUpstream();
-    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const { upstream, gateway } = await front();
     const client = await gateway.connect();
     await client.send(`${head('POST /broken', 'Transfer-Encoding: chunked')}5\r\nhello\r\n`);
     await waitFor('the first chunk is upstream', () => upstream.requests[0]?.bodyBytes === 5);
@@ -196,8 +201,7 @@ describe('framing that breaks after part of the body went upstream', () => {
     ['length', head('POST /cut', 'Content-Length: 10')],
     ['chunks', `${head('POST /cut', 'Transfer-Encoding: chunked')}a\r\n`],
   ])('nor does a body by %s whose client closes half-way', async (_, start) => {
-    const upstream = await startUpstream();
-    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const { upstream, gateway } = await front();
     const client = await gateway.connect();
     await client.send(`${start}hello`);
     await waitFor('the first bytes are upstream', () => upstream.requests[0]?.bodyBytes === 5);
@@ -210,8 +214,7 @@ describe('framing that breaks after part of the body went upstream', () => {
 
 describe('an upstream that answers before it has read the body', () => {
   test.each(['length', 'chunks'])('leaves the rest of a body by %s a body', async framing => {
-    const upstream = await startUpstream(exchange => exchange.answer(413, [], 'too much'));
-    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const { upstream, gateway } = await front(exchange => exchange.answer(413, [], 'too much'));
     const client = await gateway.connect();
     const size = 1_000_000;
     const [start, first, rest] =
@@ -231,8 +234,7 @@ describe('an upstream that answers before it has read the body', () => {
   });
 
   test('does not cost a client its response that sends all of a megabyte before it reads', async () => {
-    const upstream = await startUpstream(exchange => exchange.answer(413, [], 'too much'));
-    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const { upstream, gateway } = await front(exchange => exchange.answer(413, [], 'too much'));
     const client = await gateway.connect();
     client.pause();
     const piece = Buffer.alloc(64 * 1024, 'x');
@@ -245,8 +247,7 @@ describe('an upstream that answers before it has read the body', () => {
   });
 
   test('is not asked again on the connection whose request body never ended', async () => {
-    const upstream = await startUpstream(exchange => exchange.answer(413, [], 'too much'));
-    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const { upstream, gateway } = await front(exchange => exchange.answer(413, [], 'too much'));
     const client = await gateway.connect();
     expect((await client.ask(`${head('POST /a', 'Content-Length: 100')}hello`)).status).toBe(413);
     client.destroy();
@@ -256,8 +257,7 @@ describe('an upstream that answers before it has read the body', () => {
   });
 
   test('is not asked for more when the rest of the body turns out to be broken', async () => {
-    const upstream = await startUpstream(exchange => exchange.answer(413, [], 'too much'));
-    const gateway = await startGateway({ upstreamPort: upstream.port });
+    const { upstream, gateway } = await front(exchange => exchange.answer(413, [], 'too much'));
     const client = await gateway.connect();
     expect((await client.ask(`${head('POST /a', 'Transfer-Encoding: chunked')}1\r\nx\r\n`)).status).toBe(413);
     await client.send(`zz\r\n${INNER}`);

@@ -1,7 +1,7 @@
 import type { ServerDuplexStream } from '@grpc/grpc-js';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { startProvider } from '../../src/cli/demo/provider/demo-provider.ts';
+import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/cli/index.ts';
+import { startDemoProvider } from '../support/demo-provider.ts';
 import { changeConfig, serves } from '../support/edit-config.ts';
 import { expectError, expectInvalidToken, expectUnauthenticated } from '../support/error-object.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -202,8 +202,7 @@ it('tokens of several providers are judged alike', async () => {
 });
 
 it('a user who signs in at a real provider has the scopes that the gateway asked for', async () => {
-  const provider = await startProvider();
-  onTestFinished(() => provider.close());
+  const provider = await startDemoProvider();
   const redirectUri = provider.callbackUri;
   const { gateway } = await startIdentityGateway({
     issuer: provider.issuer,
@@ -244,8 +243,7 @@ routes:
 `;
 
   it('hints at a scope that the provider does not announce', async () => {
-    const provider = await startProvider();
-    onTestFinished(() => provider.close());
+    const provider = await startDemoProvider();
     const file = await tempText('gateway.yaml', configOf(provider.issuer, 'emial'));
     const hint = `${file}:6:1: hint: no provider announces the scope "emial" that this route requires, did you mean "email"?: callers may not be able to get it\n`;
     const { code, said } = await check(file, '--strict');

@@ -15,6 +15,7 @@ import { head, inChunks, withBody } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { redeeming } from '../support/sign-in-client.ts';
 import { inTime } from '../support/test-clock.ts';
+import { aMinuteAgo } from '../support/test-issuer.ts';
 import { waitFor } from '../support/wait.ts';
 import { type Response, type Script, values } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
@@ -153,7 +154,7 @@ describe('a 429', () => {
     const [, refused] = await askTimes(front, 2, 'GET /a', front.issuer.bearer());
     if (refused !== undefined) expectForm(refused, GLOBAL_FIELDS);
     let made = 0;
-    const forged = () => `${front.issuer.bearer({ jti: `${++made}` }).slice(0, -4)}AAAA`;
+    const forged = () => `${front.issuer.bearer({ ...aMinuteAgo(), jti: `${++made}` }).slice(0, -4)}AAAA`;
     let response = await askOnce(front, 'GET /a', forged());
     for (let i = 0; response.status === 401 && i < 50; i++)
       response = await askOnce(front, 'GET /a', forged());

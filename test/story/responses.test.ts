@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
+import { shared } from '../support/lifetime.ts';
 import { Random } from '../support/random.ts';
 import { head } from '../support/requests.ts';
 import { header, type Script, startUpstream, values } from '../support/wire/index.ts';
@@ -13,9 +14,15 @@ function bytes(text: string, then: 'keep' | 'close' = 'keep'): Script {
   };
 }
 
+const started = shared(async () => {
+  const upstream = await startUpstream();
+  return { upstream, gateway: await startGateway({ upstreamPort: upstream.port }) };
+});
+
+/** A client of the gateway of all tests here, in front of an upstream that has seen nothing yet. */
 async function front(script: Script) {
-  const upstream = await startUpstream(script);
-  const gateway = await startGateway({ upstreamPort: upstream.port });
+  const { upstream, gateway } = await started();
+  await upstream.renew(script);
   return { upstream, client: await gateway.connect() };
 }
 
@@ -131,13 +138,12 @@ describe('a body', () => {
   });
 
   test('in chunks of which each is signed in an extension arrives whole, however many there are', async () => {
-    const upstream = await startUpstream(exchange =>
+    const { client } = await front(exchange =>
       exchange.send(
         `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${`1;s="${'a'.repeat(200)}"\r\nx\r\n`.repeat(300)}0\r\n\r\n`,
       ),
     );
-    const gateway = await startGateway({ upstreamPort: upstream.port });
-    const response = await gateway.ask(head('GET /a'));
+    const response = await client.ask(head('GET /a'));
     expect(response).toMatchObject({ status: 200, complete: true });
     expect(response.body.toString()).toBe('x'.repeat(300));
   });

@@ -2,12 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { type ConfigPart, startGateway } from '../support/gateway.ts';
 import { startH2Upstream } from '../support/h2-upstream.ts';
 import { accessLines } from '../support/identity-gateway.ts';
+import { shared } from '../support/lifetime.ts';
 import { handshake } from '../support/raw-web-sockets.ts';
 import { head } from '../support/requests.ts';
 import { startUpstream, values } from '../support/wire/index.ts';
 
 /** A gateway with one service under `/api`, and the same one with a path in its URL under `/old`. */
-async function front(route: ConfigPart = {}, config: ConfigPart = {}) {
+async function start(route: ConfigPart = {}, config: ConfigPart = {}) {
   const upstream = await startUpstream();
   const url = `http://127.0.0.1:${upstream.port}`;
   const gateway = await startGateway({
@@ -23,6 +24,16 @@ async function front(route: ConfigPart = {}, config: ConfigPart = {}) {
     },
   });
   return { upstream, gateway, targets: () => upstream.requests.map(({ target }) => target) };
+}
+
+const started = shared(start);
+
+/** The same, unless a test needs other settings, for all tests. */
+async function front(...settings: Parameters<typeof start>) {
+  if (settings.length > 0) return await start(...settings);
+  const { upstream } = await started();
+  await upstream.renew();
+  return await started();
 }
 
 describe('a service gets', () => {

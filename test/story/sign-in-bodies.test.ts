@@ -1,8 +1,10 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { GATEWAY_CLIENT } from '../../src/cli/demo/provider/demo-provider.ts';
 import { expectError } from '../support/error-object.ts';
 import { type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
+import { shared } from '../support/lifetime.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
-import { expectNoSecretIn, secret } from '../support/secrets.ts';
+import { expectNoSecretIn, expectSecretsKept, secret } from '../support/secrets.ts';
 import { json, redeeming } from '../support/sign-in-client.ts';
 import { inTime } from '../support/test-clock.ts';
 import { startIssuer } from '../support/test-issuer.ts';
@@ -13,11 +15,20 @@ const MIB = 1_048_576;
 const CODE = 'marker-code-of-the-body';
 const REDIRECT = 'https://app.example/marker-redirect';
 
-async function front(settings: Partial<IdentitySettings> = {}) {
+async function start(settings: Partial<IdentitySettings> = {}) {
   const issuer = await startIssuer();
-  secret(CODE);
-  secret(REDIRECT);
   return { issuer, ...(await startGatewayOf(issuer, settings)) };
+}
+
+const started = shared(start);
+
+/** The gateway of most tests here, whose provider was asked for no token yet. At the end of each test it has told no secret. */
+async function front() {
+  for (const each of [CODE, REDIRECT, GATEWAY_CLIENT.secret]) secret(each);
+  const { issuer, gateway } = await started();
+  issuer.provider.tokenRequests.length = 0;
+  onTestFinished(() => expectSecretsKept(gateway));
+  return { issuer, gateway };
 }
 
 /** What the provider was sent. */
@@ -262,7 +273,7 @@ describe('a body that is too much', () => {
   );
 
   test('(slow) gets 408 when it stalls, and the provider is not asked', async () => {
-    const { issuer, gateway } = await front({ config: { timeouts: { client_body: '300ms' } } });
+    const { issuer, gateway } = await start({ config: { timeouts: { client_body: '300ms' } } });
     const client = await gateway.connect();
     await client.send(redeeming(raw(`{${good}}`)).slice(0, -1));
     expectError(await inTime(gateway.time, client.answer()), 408, 4);
@@ -272,13 +283,15 @@ describe('a body that is too much', () => {
 
   test('(abandoned halfway by its client) does not ask the provider, and is logged', async () => {
     const { issuer, gateway } = await front();
+    const before = gateway.logLines.length;
     const client = await gateway.connect();
     // What has come would do, but it is not all that was announced.
     await client.send(redeeming(raw(`{${good}} `)).slice(0, -1));
     // Bytes that the gateway has not read yet would go with the connection.
     await expect.poll(() => gateway.metric('weir_requests_in_flight')).toEqual(new Map([['', 1]]));
     client.reset();
-    await expect.poll(() => gateway.logLines.some(line => line.includes('"abandoned"'))).toBe(true);
+    const lines = () => gateway.logLines.slice(before);
+    await expect.poll(() => lines().some(line => line.includes('"abandoned"'))).toBe(true);
     expect((await gateway.ask(redeeming(raw(`{${good}}`)))).status).toBe(200);
     expect(issuer.provider.tokenRequests).toHaveLength(1);
   });

@@ -2,10 +2,10 @@ import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypt
 import { decodeProtectedHeader } from 'jose';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { walkLogin } from '../../src/cli/demo/login.ts';
-import { startProvider } from '../../src/cli/demo/provider/demo-provider.ts';
 import { GatewayError } from '../../src/core/index.ts';
 import type { ClientAuthentication, ProviderOptions } from '../../src/identity/signin/index.ts';
 import { type Certificates, makeCertificates } from '../support/certificates.ts';
+import { startDemoProvider } from '../support/demo-provider.ts';
 import { type ScriptedOptions, startScriptedProvider } from '../support/scripted-provider.ts';
 import { openSignInRoom, type SignInRoom } from '../support/sign-in-room.ts';
 
@@ -30,9 +30,9 @@ async function signInWith(
     redirect_uris: [redirectUri],
     ...metadata,
   };
-  const provider = await startProvider({ clients: [client] });
+  const provider = await startDemoProvider({ clients: [client] });
   const room = openSignInRoom({ issuer: provider.issuer }, { redirectUri, clientAuthentication });
-  cleanups.push(room.close, provider.close);
+  cleanups.push(room.close);
   await room.ready();
   const url = room.signIn.authorizeUrl();
   if (url instanceof GatewayError) throw url;

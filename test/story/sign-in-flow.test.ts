@@ -1,6 +1,7 @@
 import { decodeJwt } from 'jose';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type DemoProviderOptions, startProvider } from '../../src/cli/demo/provider/demo-provider.ts';
+import type { DemoProviderOptions } from '../../src/cli/demo/provider/demo-provider.ts';
+import { startDemoProvider } from '../support/demo-provider.ts';
 import { expectError } from '../support/error-object.ts';
 import { type IdentitySettings, startIdentityGateway } from '../support/identity-gateway.ts';
 import { startPlainProvider } from '../support/plain-provider.ts';
@@ -12,8 +13,7 @@ import { moveWorldClock } from '../support/world-clock.ts';
 
 /** A gateway of a provider that looks like a Keycloak realm. */
 async function keycloakLike(options: DemoProviderOptions = {}, settings: Partial<IdentitySettings> = {}) {
-  const provider = await startProvider(options);
-  onTestFinished(() => provider.close());
+  const provider = await startDemoProvider(options);
   const redirectUri = settings.redirectUri ?? provider.callbackUri;
   const started = await startIdentityGateway({ issuer: provider.issuer, redirectUri, ...settings });
   await started.gateway.ready();

@@ -1,13 +1,10 @@
 import { createRemoteJWKSet, decodeJwt, jwtVerify } from 'jose';
 import { afterEach, expect, test } from 'vitest';
 import { walkLogin } from '../../src/cli/demo/login.ts';
-import {
-  type DemoProviderOptions,
-  GATEWAY_CLIENT,
-  startProvider,
-} from '../../src/cli/demo/provider/demo-provider.ts';
+import { type DemoProviderOptions, GATEWAY_CLIENT } from '../../src/cli/demo/provider/demo-provider.ts';
 import { GatewayError, RpcCode } from '../../src/core/index.ts';
 import type { SignInOptions } from '../../src/identity/signin/index.ts';
+import { startDemoProvider } from '../support/demo-provider.ts';
 import { startPlainProvider } from '../support/plain-provider.ts';
 import { openSignInRoom, type SignInRoom } from '../support/sign-in-room.ts';
 import { moveWorldClock } from '../support/world-clock.ts';
@@ -18,7 +15,7 @@ afterEach(async () => {
 });
 
 async function demo(options: DemoProviderOptions = {}, signIn: Partial<SignInOptions> = {}) {
-  const provider = await startProvider(options);
+  const provider = await startDemoProvider(options);
   const room = openSignInRoom(
     { issuer: provider.issuer },
     {
@@ -28,7 +25,7 @@ async function demo(options: DemoProviderOptions = {}, signIn: Partial<SignInOpt
       ...signIn,
     },
   );
-  cleanups.push(room.close, provider.close);
+  cleanups.push(room.close);
   await room.ready();
   return { provider, room, redirectUri: signIn.redirectUri ?? provider.callbackUri };
 }
@@ -239,7 +236,7 @@ test('a provider that is not Keycloak signs users in, and what it does not issue
       scope: 'openid',
     },
   );
-  cleanups.push(room.close, provider.close);
+  cleanups.push(room.close);
   await room.ready();
   const { code } = await walkLogin(urlOf(room), provider.callbackUri, 'anyone', 'anything');
   const response = await room.redeem({ code, redirectUri: provider.callbackUri });

@@ -1,9 +1,9 @@
 import { decodeJwt } from 'jose';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { walkLogin } from '../../src/cli/demo/login.ts';
-import { startProvider } from '../../src/cli/demo/provider/demo-provider.ts';
 import { GatewayError } from '../../src/core/index.ts';
 import type { SignOutEnds } from '../../src/identity/signin/index.ts';
+import { startDemoProvider } from '../support/demo-provider.ts';
 import { expectError, expectInvalidToken, expectUnauthenticated } from '../support/error-object.ts';
 import { type IdentitySettings, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
 import { startRedis } from '../support/redis.ts';
@@ -58,8 +58,7 @@ describe('a user who signs out', () => {
   }
 
   test('is out at once, with every token of the session, and can sign in again in the same browser', async () => {
-    const provider = await startProvider();
-    onTestFinished(() => provider.close());
+    const provider = await startDemoProvider();
     const redirectUri = provider.callbackUri;
     const config = { sign_in: SIGN_IN };
     const { gateway } = await startIdentityGateway({ issuer: provider.issuer, redirectUri, config });

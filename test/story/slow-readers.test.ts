@@ -374,9 +374,7 @@ async function readAt(bytesPerS: number, reader: Reader, front: Endless, sweeps?
   await keepReading(bytesPerS, reader, front, sweeps);
   reader.leave();
   await waitFor('nothing waits', async () => (await waiting(front.gateway)) === 0);
-  return [...(await ended(front.gateway))]
-    .map(([why, count]) => [why, count - (before.get(why) ?? 0)] as const)
-    .filter(([, count]) => count !== 0);
+  return [...(await front.gateway.countedSince(before, 'weir_readers_ended_total'))];
 }
 
 /** Enough for buffers to become as large as they become: what fills them is not what the client wants. */

@@ -44,13 +44,13 @@ async function configOf(tokens: string, log = '{ pseudonym_key_file: key }'): Pr
 }
 
 /**
- * Runs a piece of shell beside that gateway.yaml, where the one call of `weir` in the runbook prints what it prints here, without
- * starting a Node for it.
+ * Runs a piece of shell next to that gateway.yaml, where `weir who` of the runbook prints what it prints here, without starting a Node for
+ * it. No gateway runs that `weir explain` could ask.
  */
 async function shell(file: string, script: string): Promise<string> {
   const words = ['who', '--client', 'web', '--subject', 'alice'];
   const { out } = await weir(...words, '--config', file);
-  const weirIs = `weir() { [ "$*" = "${words.join(' ')}" ] && printf %s '${out}'; }\n`;
+  const weirIs = `weir() { if [ "$*" = "${words.join(' ')}" ]; then printf %s '${out}'; else [ "$1" = explain ]; fi; }\n`;
   const options = { cwd: dirname(file) };
   return (await run('bash', ['-euo', 'pipefail', '-c', weirIs + script], options)).stdout;
 }
@@ -95,9 +95,12 @@ describe('the runbook', () => {
     const alice = String(accessLines(gateway)[0]?.['caller']);
     await writeFile(join(at, 'weir.log'), `${log}\n${otherLines(accessLines(gateway)[0])}`);
 
-    const [lines, busiest] = examplesBelow('One caller gets 429').map(script =>
+    const [byRequest, lines, busiest] = examplesBelow('One caller gets 429').map(script =>
       script.includes('alice=') ? script : `alice=${alice}\n${script}`,
     );
+    const [id, client] = [accessLines(gateway)[3]?.['requestId'], '127.0.0.1'];
+    const found = await shell(gateway.configFile, (byRequest ?? '').replace('PASTE-IT-HERE', String(id)));
+    expect(JSON.parse(found)).toMatchObject({ client, caller: alice, restricted: null });
     const refused = (await shell(gateway.configFile, lines ?? '')).trim().split('\n');
     expect(refused.map(line => JSON.parse(line))).toMatchObject(
       Array.from({ length: 2 }, () => ({ route: '/**', bucket: 'reads', decision: 'caller' })),

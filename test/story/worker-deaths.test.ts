@@ -32,7 +32,7 @@ function startClients(gateway: LocalGateway, count: number) {
         () => 'closed',
       );
       outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-      await sleep(5);
+      await sleep(20);
     }
   };
   const clients = Array.from({ length: count }, client);

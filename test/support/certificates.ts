@@ -1,7 +1,11 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+} from 'node:crypto';
 
 export interface Identity {
   /** PEM. */
@@ -19,7 +23,7 @@ export interface Certificates {
   readonly client: Identity;
 }
 
-/** Makes an authority and two certificates with the `openssl` command, good for a day. */
+/** Makes an authority and two certificates. */
 export function makeCertificates(): Certificates {
   const authority = new TestAuthority();
   return {
@@ -29,20 +33,19 @@ export function makeCertificates(): Certificates {
   };
 }
 
-const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+const DAYS = 30;
+const DAY_MS = 86_400_000;
 
-/** An authority that issues certificates with the `openssl` command. */
+/** An authority that issues certificates for keys on the curve P-256. */
 export class TestAuthority {
   /** PEM. */
   readonly certificate: string;
-  readonly #key: string;
+  readonly #name: string;
+  readonly #key = newKey();
 
   constructor(name = 'weir test authority') {
-    [this.certificate, this.#key] = inFolder({}, run => {
-      const out = ['-keyout', 'key', '-out', 'crt'];
-      run('req', '-x509', ...NEW_KEY, ...out, '-days', '30', '-subj', `/CN=${name}`);
-      return ['crt', 'key'];
-    });
+    this.#name = name;
+    this.certificate = this.#certify(this.#key, name, DAYS, [IS_AUTHORITY]);
   }
 
   /** For https on these hosts: names, wildcards or addresses. */
@@ -51,49 +54,92 @@ export class TestAuthority {
   }
 
   /** `days` until it expires; in the past where below 0. */
-  forHostsWith({ days = 30 }: { readonly days?: number }, ...hosts: readonly string[]): Identity {
-    const names = hosts.map(host => `${/^[\d.]+$/.test(host) ? 'IP' : 'DNS'}:${host}`).join(',');
-    const subject = hosts.length === 0 ? '' : `subjectAltName=${names}\n`;
-    return this.#issue('/CN=localhost', `${subject}extendedKeyUsage=serverAuth\n`, days);
+  forHostsWith({ days = DAYS }: { readonly days?: number }, ...hosts: readonly string[]): Identity {
+    return this.#issue('localhost', days, [...(hosts.length === 0 ? [] : [namesOf(hosts)]), SERVES]);
   }
 
   forClient(name: string): Identity {
-    return this.#issue(`/CN=${name}`, 'extendedKeyUsage=clientAuth\n', 30);
+    return this.#issue(name, DAYS, [CALLS]);
   }
 
   /** The certificate of a key that exists, for https on this host. PEM. */
   forKey(key: string, host: string): string {
-    const extensions = `subjectAltName=DNS:${host}\n`;
-    return this.#issue('/CN=localhost', extensions, 30, key).certificate;
+    return this.#certify(createPrivateKey(key), 'localhost', DAYS, [namesOf([host])]);
   }
 
-  #issue(subject: string, extensions: string, days: number, known?: string): Identity {
-    const files = {
-      ...{ 'ca.crt': this.certificate, 'ca.key': this.#key, extensions },
-      ...(known !== undefined && { key: known }),
-    };
-    const [certificate, key] = inFolder(files, run => {
-      const made = known === undefined ? [...NEW_KEY, '-keyout', 'key'] : ['-new', '-key', 'key'];
-      run('req', ...made, '-out', 'csr', '-subj', subject);
-      const signed = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial', '-extfile', 'extensions'];
-      run('x509', '-req', '-in', 'csr', ...signed, '-days', String(days), '-out', 'crt');
-      return ['crt', 'key'];
-    });
-    return { certificate, key };
+  #issue(name: string, days: number, extensions: readonly Buffer[]): Identity {
+    const key = newKey();
+    const pem = String(key.export({ type: 'pkcs8', format: 'pem' }));
+    return { certificate: this.#certify(key, name, days, extensions), key: pem };
+  }
+
+  /** RFC 5280, section 4.1: what is certified, how it is signed, and the signature. */
+  #certify(key: KeyObject, name: string, days: number, extensions: readonly Buffer[]): string {
+    const now = Date.now();
+    const ends = now + days * DAY_MS;
+    const certified = sequence(
+      der(0xa0, der(INTEGER, Buffer.of(2))),
+      der(INTEGER, Buffer.of(1), randomBytes(15)),
+      ECDSA_WITH_SHA256,
+      distinguished(this.#name),
+      sequence(time(Math.min(now, ends - DAY_MS)), time(ends)),
+      distinguished(name),
+      createPublicKey(key).export({ type: 'spki', format: 'der' }),
+      der(0xa3, sequence(...extensions)),
+    );
+    const signature = sign('sha256', certified, this.#key);
+    const whole = sequence(certified, ECDSA_WITH_SHA256, der(BIT_STRING, Buffer.of(0), signature));
+    const lines = whole.toString('base64').replaceAll(/.{1,64}/g, '$&\n');
+    return `-----BEGIN CERTIFICATE-----\n${lines}-----END CERTIFICATE-----\n`;
   }
 }
 
-/** Runs commands of openssl in a folder with these files, and reads two files that they left. */
-function inFolder(
-  files: Readonly<Record<string, string>>,
-  use: (run: (...args: string[]) => void) => readonly [string, string],
-): readonly [string, string] {
-  const folder = mkdtempSync(join(tmpdir(), 'weir-certificates-'));
-  try {
-    for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-    const [one, other] = use((...args) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' }));
-    return [readFileSync(join(folder, one), 'utf8'), readFileSync(join(folder, other), 'utf8')];
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+function newKey(): KeyObject {
+  return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+}
+
+// Tags of ASN.1.
+const INTEGER = 2;
+const BIT_STRING = 3;
+const OCTET_STRING = 4;
+const OBJECT_IDENTIFIER = 6;
+const UTF8_STRING = 12;
+const UTC_TIME = 23;
+
+/** A value of ASN.1 in the encoding of certificates: its tag, how long it is, and its parts. */
+function der(tag: number, ...parts: readonly Buffer[]): Buffer {
+  const content = Buffer.concat(parts);
+  const { length } = content;
+  const head = length < 0x80 ? [tag, length] : [tag, 0x82, length >> 8, length & 0xff];
+  return Buffer.concat([Buffer.from(head), content]);
+}
+
+const sequence = (...parts: readonly Buffer[]): Buffer => der(0x30, ...parts);
+const identifier = (hex: string): Buffer => der(OBJECT_IDENTIFIER, Buffer.from(hex, 'hex'));
+const extension = (id: string, value: Buffer): Buffer => sequence(identifier(id), der(OCTET_STRING, value));
+
+const ECDSA_WITH_SHA256 = sequence(identifier('2a8648ce3d040302'));
+const IS_AUTHORITY = extension('551d13', sequence(der(1, Buffer.of(0xff))));
+const SERVES = extension('551d25', sequence(identifier('2b06010505070301')));
+const CALLS = extension('551d25', sequence(identifier('2b06010505070302')));
+
+/** A name that consists of a common name only. */
+function distinguished(name: string): Buffer {
+  return sequence(der(0x31, sequence(identifier('550403'), der(UTF8_STRING, Buffer.from(name)))));
+}
+
+/** The hosts that a certificate is for. */
+function namesOf(hosts: readonly string[]): Buffer {
+  const names = hosts.map(host =>
+    /^[\d.]+$/.test(host)
+      ? der(0x87, Buffer.from(host.split('.').map(Number)))
+      : der(0x82, Buffer.from(host)),
+  );
+  return extension('551d11', sequence(...names));
+}
+
+/** `YYMMDDhhmmssZ`. */
+function time(ms: number): Buffer {
+  const digits = new Date(ms).toISOString().replaceAll(/\D/g, '').slice(2, 14);
+  return der(UTC_TIME, Buffer.from(`${digits}Z`));
 }

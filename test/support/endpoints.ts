@@ -163,7 +163,7 @@ export async function startCountingBalancer(
     ...settings,
     config: {
       limits: await tempText('limits.yaml', stringify(limits)),
-      ...(redis && { store: { redis: url, prefix: `e${prefixes++}:`, timeout: '1s' } }),
+      ...(redis && { store: { redis: url, prefix: `weir:e${prefixes++}:`, timeout: '1s' } }),
       ...config,
     },
   });

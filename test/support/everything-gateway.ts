@@ -9,6 +9,7 @@ import { head } from './requests.ts';
 import { scripts } from './scripted-provider.ts';
 import { redeem } from './sign-in-client.ts';
 import { tempFolder } from './temp.ts';
+import { clockOfTests, inTime } from './test-clock.ts';
 import { startIssuer } from './test-issuer.ts';
 import { waitFor } from './wait.ts';
 import { startUpstream } from './wire/index.ts';
@@ -38,8 +39,11 @@ async function startWithEverything(): Promise<LocalGateway> {
   const settings = await identityConfig({ issuer: issuer.url, limits, provider }, upstream);
   const { identity_provider, access_tokens: _, ...config } = settings.config ?? {};
   const main = { name: 'main', audience: 'api', ...Object(identity_provider) };
-  return startGateway({
+  // It looks a moment after it has taken the folder of its state whether another one has as well.
+  const clock = clockOfTests();
+  const starting = startGateway({
     ...settings,
+    clock,
     config: {
       ...config,
       identity_providers: [
@@ -70,12 +74,14 @@ async function startWithEverything(): Promise<LocalGateway> {
         { grpc: 'a.B/*', upstream: 'calls' },
       ],
       store: { redis: `redis://127.0.0.1:${await freePort()}`, on_failure: 'closed' },
+      state: await tempFolder(),
       sign_in: { refresh: '/refresh', sign_out: '/sign-out' },
       caps: { requests: 1, event_loop_delay: '1s' },
       workers: 2,
       metrics: { route_durations: true },
     },
   });
+  return inTime(clock, starting);
 }
 
 async function writeCertificate() {

@@ -6,7 +6,8 @@ const hoard: unknown[] = [];
 
 const FAULTS: Readonly<Record<string, () => void>> = {
   'runs out of memory': () => {
-    for (;;) hoard.push(Array.from({ length: 10_000 }, (_, index) => ({ index })));
+    // Numbers, which nobody has to look through in search of others.
+    for (;;) hoard.push(new Array(100_000).fill(0.5));
   },
   'throws what nobody catches': () => {
     throw new Error('a fault of a test');

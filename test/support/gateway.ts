@@ -16,6 +16,7 @@ import { type App, startApp } from '../../src/process/app/index.ts';
 import { inThreadHost, type PlaneHost, startWithWorkers } from '../../src/process/workers/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 import { ROOMY } from './config-text.ts';
+import { atEnd } from './lifetime.ts';
 import { tempFolder } from './temp.ts';
 import { clockOfTests, forSockets, inTime } from './test-clock.ts';
 import { TestGateway } from './test-gateway.ts';
@@ -124,7 +125,7 @@ export async function startGatewayFrom(
   const app = await (isAlone
     ? startApp(loaded.snapshot, options)
     : startWithWorkers(options, settings.host ?? inThreadHost(takingTurns(system), log)));
-  onTestFinished(async () => void (await inTime(clock, app.drain())));
+  atEnd(() => inTime(clock, app.drain()));
   return new LocalGateway(app, path, lines, clock);
 }
 

@@ -1,10 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import { GATEWAY_CLIENT } from '../../src/cli/demo/provider/demo-provider.ts';
 import type { TimerClock } from '../../src/core/index.ts';
 import { type ConfigPart, type GatewaySettings, type LocalGateway, startGateway } from './gateway.ts';
+import { atEnd } from './lifetime.ts';
 import { expectSecretsKept, secret } from './secrets.ts';
 import { tempFolder } from './temp.ts';
 import type { TestIssuer } from './test-issuer.ts';
@@ -48,7 +48,7 @@ export interface IdentityGateway {
 export async function startIdentityGateway(settings: IdentitySettings): Promise<IdentityGateway> {
   const upstream = await startUpstream(settings.upstream);
   const gateway = await startGateway(await identityConfig(settings, upstream));
-  onTestFinished(() => expectSecretsKept(gateway));
+  atEnd(() => expectSecretsKept(gateway));
   return { gateway, upstream };
 }
 

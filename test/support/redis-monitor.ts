@@ -17,13 +17,13 @@ export async function monitorRedis(port: number): Promise<{ commands: () => stri
     text += chunk;
   });
   await once(socket, 'connect');
-  socket.write('MONITOR\r\n');
-  await waitFor('Redis confirms MONITOR', () => text.startsWith('+OK\r\n'));
+  socket.write('AUTH tests tests\r\nMONITOR\r\n');
+  await waitFor('Redis confirms MONITOR', () => text.startsWith('+OK\r\n+OK\r\n'));
   return {
     commands: () =>
       text
         .split('\r\n')
-        .slice(1, -1)
+        .slice(2, -1)
         .map(line => line.replace(/^\+[\d.]+ \[[^\]]*\] /, '')),
     end: () => void socket.destroy(),
   };

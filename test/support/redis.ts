@@ -4,10 +4,30 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { RIGHTS } from '../../src/limits/redis/connection/rights.ts';
 import { freePort } from './free-port.ts';
 import { sleep, waitFor } from './wait.ts';
 
-/** A redis-server of a test's own, without persistence, on 127.0.0.1. */
+/** What the reference of gateway.yaml says that the gateway may do in Redis, and no more. */
+export const GATEWAY_RIGHTS = [
+  'resetchannels',
+  '~weir:*',
+  '&weir:*',
+  '-@all',
+  ...RIGHTS.map(name => `+${name}`),
+];
+/** The additional rights of some modes, by what needs them. */
+export const MORE_RIGHTS = { database: ['+select'], cluster: ['+cluster|slots', '+asking', '+info'] };
+
+/** Tests themselves may do everything. */
+const TESTER = 'tests';
+const USERS = [
+  ...['--user', 'default', 'on', 'nopass', ...GATEWAY_RIGHTS, ...MORE_RIGHTS.database],
+  ...['--user', TESTER, 'on', `>${TESTER}`, '~*', '&*', '+@all'],
+  ...['--masteruser', TESTER, '--masterauth', TESTER],
+];
+
+/** A redis-server of a test's own, without persistence, on 127.0.0.1. Whoever says no name has the rights of a gateway. */
 export class RedisServer {
   readonly port: number;
   readonly folder: string;
@@ -92,7 +112,7 @@ export async function startRedisWith(
     '--appendonly',
     'no',
   ];
-  const server = new RedisServer(port, folder, [...own, ...options], env);
+  const server = new RedisServer(port, folder, [...own, ...USERS, ...options], env);
   await server.start();
   return server;
 }
@@ -110,6 +130,7 @@ export class RedisCluster {
   async addReplica(): Promise<RedisServer> {
     const [first] = this.servers;
     const replica = await startRedis(...CLUSTER_OPTIONS);
+    await replica.client.call('acl', 'setuser', 'default', ...MORE_RIGHTS.cluster);
     this.replicas.push(replica);
     await replica.client.call('cluster', 'meet', '127.0.0.1', first?.port ?? 0);
     const id = String(await first?.client.call('cluster', 'myid'));
@@ -132,11 +153,14 @@ export class RedisCluster {
 }
 
 const CLUSTER_OPTIONS = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '1000'];
+/** What the gateway may do at a sentinel. */
+export const SENTINEL_RIGHTS = ['+sentinel|get-master-addr-by-name', '+sentinel|sentinels'];
 const SLOTS = 16_384;
 
 export async function startRedisCluster(nodes = 3): Promise<RedisCluster> {
   const servers: RedisServer[] = [];
   for (let i = 0; i < nodes; i++) servers.push(await startRedis(...CLUSTER_OPTIONS));
+  for (const { client } of servers) await client.call('acl', 'setuser', 'default', ...MORE_RIGHTS.cluster);
   const [first] = servers;
   for (const [i, { client }] of servers.entries()) {
     const [from, to] = [Math.ceil((i * SLOTS) / nodes), Math.ceil(((i + 1) * SLOTS) / nodes) - 1];
@@ -213,6 +237,12 @@ async function startSentinel(masterPort: number): Promise<RedisServer> {
     `sentinel monitor ${SENTINEL_NAME} 127.0.0.1 ${masterPort} 2`,
     `sentinel down-after-milliseconds ${SENTINEL_NAME} 500`,
     `sentinel failover-timeout ${SENTINEL_NAME} 3000`,
+    `sentinel auth-user ${SENTINEL_NAME} ${TESTER}`,
+    `sentinel auth-pass ${SENTINEL_NAME} ${TESTER}`,
+    `user default on nopass -@all +client|setname ${SENTINEL_RIGHTS.join(' ')}`,
+    `user ${TESTER} on >${TESTER} ~* &* +@all`,
+    `sentinel sentinel-user ${TESTER}`,
+    `sentinel sentinel-pass ${TESTER}`,
   ];
   await writeFile(file, `${lines.join('\n')}\n`);
   const sentinel = new RedisServer(port, folder, [file, '--sentinel']);
@@ -221,13 +251,18 @@ async function startSentinel(masterPort: number): Promise<RedisServer> {
 }
 
 function makePatientClient(port: number): Redis {
-  const client = new Redis({ port, host: '127.0.0.1', maxRetriesPerRequest: null });
+  const as = { username: TESTER, password: TESTER };
+  const client = new Redis({ port, host: '127.0.0.1', ...as, maxRetriesPerRequest: null });
   client.on('error', () => {});
   return client;
 }
 
 async function responsesPing(port: number): Promise<boolean> {
-  const client = new Redis({ port, host: '127.0.0.1', lazyConnect: true, retryStrategy: () => null });
+  const client = new Redis({
+    ...{ port, host: '127.0.0.1', username: TESTER, password: TESTER },
+    lazyConnect: true,
+    retryStrategy: () => null,
+  });
   client.on('error', () => {});
   try {
     await client.connect();

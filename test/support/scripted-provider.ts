@@ -24,7 +24,8 @@ export interface TokenRequest {
 export interface ScriptedProvider {
   readonly issuer: string;
   readonly port: number;
-  readonly tokenRequests: readonly TokenRequest[];
+  /** A test that shares it with others may empty it. */
+  readonly tokenRequests: TokenRequest[];
   /** Requests to revoke a refresh token (/revoke) or to end a session (/logout). */
   readonly endRequests: readonly (TokenRequest & { readonly path: string })[];
   /** How many times the discovery document was asked for. */

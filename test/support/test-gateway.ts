@@ -60,6 +60,14 @@ export class TestGateway {
 
   /** Those samples that are not 0: series whose labels are known are there from the start. */
   async counted(name: string): Promise<Map<string, number>> {
-    return new Map([...(await this.metric(name))].filter(([, value]) => value !== 0));
+    return this.countedSince(new Map(), name);
+  }
+
+  /** By how much they have grown since they were `before`, where they have. */
+  async countedSince(before: ReadonlyMap<string, number>, name: string): Promise<Map<string, number>> {
+    const grown = [...(await this.metric(name))].map(
+      ([labels, value]) => [labels, value - (before.get(labels) ?? 0)] as const,
+    );
+    return new Map(grown.filter(([, more]) => more !== 0));
   }
 }

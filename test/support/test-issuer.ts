@@ -1,5 +1,5 @@
-import { onTestFinished } from 'vitest';
 import type { Clock } from '../../src/core/index.ts';
+import { atEnd } from './lifetime.ts';
 import {
   type ScriptedOptions,
   type ScriptedProvider,
@@ -60,8 +60,16 @@ export class TestIssuer {
 
 export async function startIssuer(options: ScriptedOptions = {}): Promise<TestIssuer> {
   const provider = await startScriptedProvider(options);
-  onTestFinished(() => provider.close());
+  atEnd(() => provider.close());
   return new TestIssuer(provider);
+}
+
+/**
+ * Claims of a token that is older than the gateway's keys, so that no newer key can have signed it: with a wrong signature it is
+ * 401. A younger one is 503 until the keys were fetched again.
+ */
+export function aMinuteAgo(): { readonly iat: number } {
+  return { iat: Math.floor(Date.now() / 1_000) - 60 };
 }
 
 /** Claims of a token that is issued now by this clock and lives for so many seconds. */

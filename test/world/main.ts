@@ -4,9 +4,7 @@ import { stdout } from 'node:process';
 import { parseArgs } from 'node:util';
 import { UsageError } from '../../scripts/load/options.ts';
 import { positive, runScript, whole } from '../../scripts/usage.ts';
-import { type Played, playMany } from './many.ts';
-import { play } from './play.ts';
-import { playOnly, shrink } from './shrink.ts';
+import type { Played } from './many.ts';
 
 const HELP = `npm run world -- [options]: plays worlds of whole gateways, each fixed by a seed, and judges them
 
@@ -42,6 +40,8 @@ async function playOne(
   isShown: boolean,
   isShrunk: boolean,
 ): Promise<boolean> {
+  const { play } = await import('./play.ts');
+  const { playOnly, shrink } = await import('./shrink.ts');
   const show = isShown ? say : null;
   if (!isShrunk) {
     const numbers = only?.split(',').map(Number);
@@ -76,6 +76,7 @@ await runScript('world', async () => {
   const [mode, others] = seed === undefined ? ['--minutes', OF_ONE] : ['--seed', OF_MANY];
   const lost = others.find(name => values[name] !== undefined);
   if (lost !== undefined) throw new UsageError(`--${lost} has no meaning with ${mode}`);
+  const { playMany } = await import('./many.ts');
   const isGood =
     seed === undefined
       ? await playMany({

@@ -147,12 +147,12 @@
 {{- end -}}
 {{- range $alerts.disabled -}}
 {{- if not (has . $names) -}}
-{{- $errors = append $errors (printf "alerts.disabled has %s, which is no alert of the chart: see docs/monitoring.md" .) -}}
+{{- $errors = append $errors (printf "alerts.disabled has %s, which is no alert of the chart: see docs/alerts.md" .) -}}
 {{- end -}}
 {{- end -}}
 {{- range $name, $_ := $alerts.rules -}}
 {{- if not (has $name $names) -}}
-{{- $errors = append $errors (printf "alerts.rules has %s, which is no alert of the chart: see docs/monitoring.md" $name) -}}
+{{- $errors = append $errors (printf "alerts.rules has %s, which is no alert of the chart: see docs/alerts.md" $name) -}}
 {{- end -}}
 {{- end -}}
 {{- if ge (float64 ($alerts.thresholds.certificateDaysSoon | default 3)) (float64 ($alerts.thresholds.certificateDays | default 14)) -}}

@@ -10,7 +10,7 @@ import {
   type WrittenProvider,
   writtenProviders,
 } from '../settings/index.ts';
-import { EACH, secretInFile, secretPaths } from '../values/index.ts';
+import { EACH, formatSize, parseSizeBytes, secretInFile, secretPaths } from '../values/index.ts';
 
 /** Checks the sections about tokens against the routes. Reads the raw value, as all cross-checks do. */
 export function checkIdentity(file: ConfigFile): void {
@@ -26,6 +26,7 @@ export function checkIdentity(file: ConfigFile): void {
     file.addUseless(['access_tokens'], 'without "identity_provider", which issues the tokens');
   checkIdentityHeaders(file, root);
   checkCertificateField(file, root);
+  checkTokenLength(file, root);
 }
 
 const SECTIONS = ['identity_provider', 'identity_providers'] as const;
@@ -54,8 +55,8 @@ function checkSole(file: ConfigFile, root: RawMap, hasTokens: boolean): void {
     file.add(['identity_provider'], message, { about: 'key' });
   }
   const tokens = root.access_tokens;
-  if (!isMap(tokens) || Object.keys(tokens).some(word => nearestWord(word, ['audience']) !== undefined))
-    return;
+  const meant = (word: string) => nearestWord(word, ['audience', 'audience_claim']);
+  if (!isMap(tokens) || Object.keys(tokens).some(word => meant(word) === 'audience')) return;
   file.add(['access_tokens'], `missing key "audience": ${AUDIENCE}`);
 }
 
@@ -101,6 +102,21 @@ function checkIdentityHeaders(file: ConfigFile, root: RawMap): void {
     else if (twin !== undefined) add(`"${name}" is the same header field as "${twin}"`);
   }
 }
+
+/** Checks that the longest token fits into the head of a request, which would be refused first. */
+function checkTokenLength(file: ConfigFile, root: RawMap): void {
+  const maxLength = sizeIn(asMap(root.access_tokens).max_length);
+  const head = sizeIn(asMap(root.caps).head ?? DEFAULT_HEAD);
+  if (maxLength === undefined || head === undefined || maxLength <= head) return;
+  const message = `is more than the head of a request may have: raise "head" under "caps" (${formatSize(head)}) above it as well`;
+  file.add(['access_tokens', 'max_length'], message);
+}
+
+function sizeIn(written: unknown): number | undefined {
+  return typeof written === 'string' ? parseSizeBytes(written) : undefined;
+}
+
+const DEFAULT_HEAD = '16KiB';
 
 /** Checks that certificates are only taken from proxies, in a field that has no other use. */
 function checkCertificateField(file: ConfigFile, root: RawMap): void {

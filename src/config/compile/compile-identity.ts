@@ -33,6 +33,7 @@ export function compileIdentity(
         : [compileProvider(options, { ...each, keptClaims, requirements }, config)];
     }),
     schemes: shared.schemes.map(word => word.toLowerCase()),
+    maxTokenLength: shared.max_length,
     certificateField: shared.certificate_field ?? null,
     failedVerifications:
       failures === null ? null : { ...BUDGET_LIMITS, limit: failures.units, periodMs: failures.periodMs },
@@ -100,7 +101,10 @@ function accessTokenOptions(
 
 /** The rules for the tokens of a provider, and how they identify callers. */
 interface TokenRules
-  extends Pick<AccessTokenOptions, 'issuer' | 'isOneOfSeveral' | 'audience' | 'principal' | 'classes'> {
+  extends Pick<
+    AccessTokenOptions,
+    'issuer' | 'isOneOfSeveral' | 'audience' | 'audienceClaim' | 'principal' | 'classes'
+  > {
   /** The provider's name; `null` for `identity_provider`, which has none. */
   readonly name: string | null;
   readonly bots: AccessTokensConfig['bots'];
@@ -121,10 +125,13 @@ function tokenRulesIn(config: GatewayConfig): readonly TokenRules[] {
   return [rulesOf(tokens, { name: null, issuer: one.issuer, isOneOfSeveral: false })];
 }
 
-type Rules = Pick<AccessTokensConfig, 'audience' | 'principal' | 'bots' | 'classes' | 'not_before'>;
+type Rules = Pick<
+  AccessTokensConfig,
+  'audience' | 'audience_claim' | 'principal' | 'bots' | 'classes' | 'not_before'
+>;
 
 function rulesOf(rules: Rules, provider: Pick<TokenRules, 'name' | 'issuer' | 'isOneOfSeveral'>): TokenRules {
-  const { audience, principal, bots, not_before: notBeforeS } = rules;
+  const { audience, audience_claim: audienceClaim, principal, bots, not_before: notBeforeS } = rules;
   if (audience === undefined) throw new Error('audience was not checked');
   const issuer = provider.isOneOfSeveral ? provider.issuer : null;
   const claims = claimsByKind(rules, { provider: provider.name, issuer });
@@ -135,7 +142,7 @@ function rulesOf(rules: Rules, provider: Pick<TokenRules, 'name' | 'issuer' | 'i
       callers: new Set(callers.flatMap(caller => principalsOf(caller, claims))),
     }),
   );
-  return { ...provider, audience, principal, bots, classes, notBeforeS };
+  return { ...provider, audience, audienceClaim, principal, bots, classes, notBeforeS };
 }
 
 /** The claims that identify a kind of callers, in the order of the configuration. */

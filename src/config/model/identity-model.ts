@@ -19,6 +19,8 @@ export interface IdentityModel {
   readonly providers: readonly ProviderModel[];
   /** Scheme names accepted for a bearer token, in lower case; the upstream always gets `Bearer`. */
   readonly schemes: readonly string[];
+  /** The longest accepted token, in characters. */
+  readonly maxTokenLength: number;
   /** The field in which trusted proxies report the certificates that tokens may be bound to; `null` if they do not. */
   readonly certificateField: string | null;
   /** The budget of failed verifications per address, for tokens of any issuer; `null` if off. */

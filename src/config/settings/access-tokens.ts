@@ -10,18 +10,22 @@ import {
   means,
   momentOrNone,
   name,
+  size,
   text,
 } from '../values/index.ts';
 
 // `access_tokens` of gateway.yaml, and the same keys of each of several providers.
 
-const claim = () => text('expected the name of a claim such as sub');
+const claim = () =>
+  text('expected the name of a claim such as sub').refine(name => !/^\/.*~(?![01])/s.test(name), {
+    error: 'is no JSON Pointer: "~" is written ~0 and "/" inside a name ~1 (RFC 6901)',
+  });
 const claims = () =>
   z
     .array(claim(), { error: 'expected a list of claims such as [azp, sub]' })
     .min(1, { error: 'an empty list cannot distinguish callers: name at least one claim' })
     .refine(list => new Set(list).size === list.length, { error: 'a claim is listed twice' })
-    .refine(list => !list.some(name => OF_ONE_TOKEN.has(name)), {
+    .refine(list => !list.some(name => OF_ONE_TOKEN.has(name.replace(/^\//, ''))), {
       error: `${[...OF_ONE_TOKEN].join(', ')} change with every token: use claims that stay the same for a caller`,
     });
 
@@ -31,6 +35,21 @@ const OF_ONE_TOKEN = new Set(['exp', 'nbf', 'iat', 'jti']);
 /** The message about `audience`. */
 export const AUDIENCE =
   'expected the name of this API in the aud of its tokens, in quotes if it is a number, or any';
+
+/** `any`, read as null, or one name or several. */
+const audience = () =>
+  z
+    .union([text(AUDIENCE), z.array(text(AUDIENCE))], { error: AUDIENCE })
+    .transform(written => (written === 'any' ? null : [written].flat()))
+    .refine(names => names === null || names.length > 0, {
+      error: 'an empty list lets nobody in: name at least one audience',
+    })
+    .refine(names => names === null || !names.includes('any'), {
+      error: 'any stands alone: audience: any',
+    })
+    .refine(names => names === null || new Set(names).size === names.length, {
+      error: 'an audience is listed twice',
+    });
 
 const claimValue = () =>
   z
@@ -86,9 +105,12 @@ function className() {
 
 /** When a token is accepted, and how it identifies the caller: under `access_tokens`, or at each of several providers. */
 export const tokenRules = {
-  audience: means('door', text(AUDIENCE))
-    .transform(name => (name === 'any' ? null : name))
-    .describe('The name of this API in the aud of tokens. any: tokens for any audience are accepted.'),
+  audience: means('door', audience()).describe(
+    'The name of this API in the aud of tokens, or a list of names of which one has to be there. any: tokens for any audience are accepted.',
+  ),
+  audience_claim: means('door', claim())
+    .prefault('aud')
+    .describe('The claim with the audience: client_id for Amazon Cognito, whose access tokens have no aud.'),
   principal: means('door', claims())
     .prefault(['azp', 'sub'])
     .describe('The claims that together identify a user. A token without them is invalid.'),
@@ -130,7 +152,7 @@ export const accessTokensSchema = z.strictObject({
     .refine(list => new Set(list).size === list.length, { error: 'a claim is listed twice' })
     .prefault([])
     .describe(
-      'Further claims that list roles, for "require" of routes: a text, or a list of texts. Those of Keycloak (realm_access, resource_access) are known.',
+      'Further claims that list roles, for "require" of routes: a text, a list of texts, or an object, whose keys are the roles. Those of Keycloak (realm_access, resource_access) are known.',
     ),
   certificate_field: means(
     'door',
@@ -154,6 +176,11 @@ export const accessTokensSchema = z.strictObject({
     })
     .prefault(['Bearer'])
     .describe('Accepted authorization schemes. Upstreams always get Bearer.'),
+  max_length: size({ min: '1KiB', max: '1MiB' })
+    .prefault('16KiB')
+    .describe(
+      'Longest accepted token, at most caps.head. A longer one is invalid (too_long), and its client is told why.',
+    ),
   leeway: duration({ min: '0s', max: '10m' })
     .prefault('30s')
     .describe("How far the provider's clock may differ from this one."),

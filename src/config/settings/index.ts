@@ -13,7 +13,7 @@ export type { FixedKey } from './setting.ts';
 export * from './settings.ts';
 export { signInPaths } from './sign-in.ts';
 export type { StateModel } from './state.ts';
-export type { StoreModel } from './store.ts';
+export { fixedPartOfStore, type StoreModel } from './store.ts';
 export type { TimeoutsModel } from './timeouts.ts';
 export { compileUpstreams, firstWrittenUrl, upstreamKeys } from './upstreams.ts';
 export { areWorkersShown, type WorkersModel, workersInWords } from './workers.ts';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { hasAnyPort } from '../../identity/signin/index.ts';
 import {
   choice,
   count,
@@ -64,6 +65,20 @@ const redirectUri = () => {
   return text(error)
     .refine(uri => URL.canParse(uri), { error, abort: true })
     .refine(uri => !uri.includes('#'), { error: 'must not have a fragment (RFC 6749, 3.1.2)' });
+};
+
+/** An entry of `redirect_uris`, which may leave the port of loopback open. */
+const listedUri = () => {
+  const loopback = 'a port of * is for http://127.0.0.1 and http://[::1] alone (RFC 8252, 7.3)';
+  return text('expected an absolute URI such as https://app.example.com/callback')
+    .refine(uri => hasAnyPort(uri) || !/^[a-z][a-z0-9+.-]*:\/\/[^/?]*:\*/i.test(uri), {
+      error: loopback,
+      abort: true,
+    })
+    .superRefine((uri, context) => {
+      const { error } = redirectUri().safeParse(hasAnyPort(uri) ? uri.replace('*', '1') : uri);
+      for (const { message } of error?.issues ?? []) context.addIssue({ code: 'custom', message });
+    });
 };
 
 /** Scopes (RFC 6749, 3.3). */
@@ -148,14 +163,14 @@ export const identityProviderSchema = z.strictObject({
     ),
   redirect_uris: means(
     'door',
-    z.union([z.literal('any'), z.array(redirectUri())], {
+    z.union([z.literal('any'), z.array(listedUri())], {
       error: 'expected any, or a list of redirect URIs',
     }),
   )
     .transform(uris => (uris === 'any' ? null : uris))
     .prefault('any')
     .describe(
-      'The redirect URIs whose codes are redeemed, in addition to redirect_uri. any: only the provider decides.',
+      'The redirect URIs whose codes are redeemed, in addition to redirect_uri; http://127.0.0.1:*/callback and http://[::1]:*/callback for native apps, which listen on any port. any: only the provider decides.',
     ),
   scope: scopes().prefault('openid').describe('The requested scopes, separated by spaces.'),
   notices: noticesSchema,

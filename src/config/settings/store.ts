@@ -145,7 +145,13 @@ export const store = setting({
     if (store === null) throw new Error('the store was not checked');
     return { store };
   },
-  needsRestart: [{ key: 'store', value: ({ store }) => store, written: ({ store }) => storeInWords(store) }],
+  needsRestart: [
+    {
+      key: 'store',
+      value: ({ store }) => fixedPartOfStore(store),
+      written: ({ store }) => storeInWords(store),
+    },
+  ],
 });
 
 /** Where limits are counted: in each gateway, or in a Redis for all of them. */
@@ -159,6 +165,15 @@ export type StoreModel =
       /** The assumed number of gateways until they have counted each other. */
       readonly replicas: number;
     };
+
+/** What of `store` a running gateway cannot change: all but credentials and certificates. */
+export function fixedPartOfStore(store: StoreModel): unknown {
+  if (store.kind === 'memory') return store;
+  const { servers, credentials: _, tls, ...options } = store.options;
+  const { credentials: _ofSentinels, ...places } =
+    servers.kind === 'sentinel' ? servers : { ...servers, credentials: null };
+  return { ...store, options: { ...options, servers: places, hasTls: tls !== null } };
+}
 
 function storeInWords(store: StoreModel): string {
   if (store.kind === 'memory') return 'memory';

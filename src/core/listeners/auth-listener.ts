@@ -27,8 +27,8 @@ export const INVALID_REASONS = [
   'scheme',
   /** Nothing follows the scheme. */
   'credentials',
-  /** Longer than any token may be. */
-  'length',
+  /** Longer than `access_tokens.max_length`. The client is told as well: the same token will not be shorter next time. */
+  'too_long',
   /** Not a compact JWS of JSON objects (RFC 7515, 7.1). */
   'malformed',
   /** `alg` is not asymmetric, or does not match the key that `kid` names. */
@@ -196,6 +196,8 @@ export interface DiscoveryEvent {
 /** Is notified of events in `signin/`. No event contains a code, a token, a secret or a redirect URI. */
 export interface SignInListener {
   redeemed(event: RedeemEvent): void;
+  /** A client got an access token, which this gateway will refuse for this reason; `null` if it will not. */
+  tokenHandedOut(refusal: { readonly reason: InvalidReason; readonly claim: string | null } | null): void;
   signedOut(event: SignOutEvent): void;
   /** The provider was asked, or could not be; not called for remembered answers. */
   introspected(event: IntrospectionEvent): void;
@@ -212,6 +214,8 @@ export const NOTICE_OUTCOMES = [
   'accepted',
   /** It is genuine, but a newer one is known. */
   'outdated',
+  /** A genuine logout that names a session (`sid`) alone, while the provider's access tokens have no `sid`: none of them ended. */
+  'reached_none',
   /** It was not sent by the provider for this gateway now. */
   'refused',
   /** Its key could not be fetched; the provider may send it again. */
@@ -225,7 +229,8 @@ export type NoticeOutcome = (typeof NOTICE_OUTCOMES)[number];
 export type NoticeFlaw =
   | Exclude<
       InvalidReason,
-      'scheme' | 'credentials' | 'not_before' | 'signed_out' | 'inactive' | 'confirmation' | 'certificate'
+      | ('scheme' | 'credentials' | 'too_long' | 'not_before' | 'signed_out')
+      | ('inactive' | 'confirmation' | 'certificate')
     >
   /** The body does not match the kind of notice. */
   | 'body'

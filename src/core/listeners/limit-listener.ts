@@ -155,6 +155,10 @@ export interface StoreListener {
   shareFailed(skippedFacts: number, error: unknown): void;
   /** @param refusal why Redis refuses the other gateways' messages, so that only polling finds them; `null` if they arrive */
   subscribed(refusal: string | null): void;
+  /** The commands that the store refuses this gateway's user; empty when it may do everything again. */
+  rightsMissing(commands: readonly string[]): void;
+  /** The store refused something that no decision depends on, so it was not done. `task`: what, such as `return units`. */
+  taskFailed(task: string, cause: string): void;
   /** A round trip, and how far the store's clock is ahead of this gateway's. About once a second. */
   beat(roundTripMs: number, clockAheadMs: number, replicas: number): void;
 }

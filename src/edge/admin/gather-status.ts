@@ -129,7 +129,9 @@ function storeStatus({ counts, shared, restrictions }: Limiting): GatewayStatus[
 
 /** `ok`, or why Redis is unreachable and which configured policy decides instead. */
 function sharedState({ health, policy }: SharedStore): string {
-  return health.isShared ? 'ok' : `unavailable (${health.lastCause}); decided by on_failure: ${policy}`;
+  if (!health.isShared) return `unavailable (${health.lastCause}); decided by on_failure: ${policy}`;
+  const missing = health.missingRights;
+  return missing.length === 0 ? 'ok' : `ok, but the Redis user may not ${missing.join(', ')}`;
 }
 
 /** Returns the upstreams of the snapshot, and removed ones whose connections are still draining. */

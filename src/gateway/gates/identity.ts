@@ -25,7 +25,7 @@ export function identify(exchange: Exchange): GateResult | Promise<GateResult> {
   const submitted = submittedIn(exchange);
   if (submitted === null || recallLast(exchange, submitted)) return null;
   const { verifier } = submitted;
-  const token = readBearer(submitted.authorization, submitted.schemes);
+  const token = tokenIn(exchange, submitted);
   if (typeof token !== 'string') {
     exchange.refusedToken = verifier.refuse(token);
     return null;
@@ -40,7 +40,7 @@ export function identify(exchange: Exchange): GateResult | Promise<GateResult> {
 export function recallToken(exchange: Exchange): void {
   const submitted = submittedIn(exchange);
   if (submitted === null || recallLast(exchange, submitted)) return;
-  const remembered = rememberedToken(submitted);
+  const remembered = rememberedToken(exchange, submitted);
   if (remembered !== null && exchange.holdsCertificate(remembered.caller)) exchange.token = remembered;
 }
 
@@ -53,13 +53,13 @@ export function rememberedCaller(exchange: Exchange): Caller | null {
   if (token !== null) return token.caller;
   const submitted = destination.authentication === 'none' ? null : submittedIn(exchange);
   if (submitted === null) return null;
-  const remembered = lastToken(exchange, submitted) ?? rememberedToken(submitted);
+  const remembered = lastToken(exchange, submitted) ?? rememberedToken(exchange, submitted);
   return remembered !== null && exchange.holdsCertificate(remembered.caller) ? remembered.caller : null;
 }
 
 /** The token among those that the verifier knows to be valid; `null` if it is not. */
-function rememberedToken(submitted: Submitted): ValidToken | null {
-  const token = readBearer(submitted.authorization, submitted.schemes);
+function rememberedToken(exchange: Exchange, submitted: Submitted): ValidToken | null {
+  const token = tokenIn(exchange, submitted);
   const caller = typeof token === 'string' ? submitted.verifier.remembered(token) : null;
   if (typeof token !== 'string' || caller === null) return null;
   return { ...submitted, caller, client: clientOf(caller), token };
@@ -88,6 +88,10 @@ function submittedIn({ head, generation, snapshot }: Exchange): Submitted | null
   const { identity } = generation;
   if (authorization === null || identity === null || snapshot.identity === null) return null;
   return { authorization, verifier: identity.verifier, schemes: snapshot.identity.schemes };
+}
+
+function tokenIn({ snapshot }: Exchange, { authorization, schemes }: Submitted): string | Invalid {
+  return readBearer(authorization, schemes, snapshot.identity?.maxTokenLength ?? 0);
 }
 
 /** Takes the caller of the connection's last request if the token is the same and still valid. Returns whether it did. */

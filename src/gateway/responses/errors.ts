@@ -29,11 +29,23 @@ export function wrongMethod(allow: string): GatewayError {
   return new GatewayError({ status: 405, message: `Use ${allow} here.`, fields: ['Allow', allow] });
 }
 
+const TOKEN_TOO_LONG: Fields = [
+  'WWW-Authenticate',
+  'Bearer error="invalid_token", error_description="the token is too long"',
+];
+
 /**
  * For a request without a valid token. A client that sent one is told that it is invalid; one that sent none, or used another
- * scheme, gets no error code (RFC 6750, 3.1). The reason is only logged.
+ * scheme, gets no error code (RFC 6750, 3.1). The reason is only logged,
+ * except for the length: that is a limit of the gateway, and a new token would be as long.
  */
 export function unauthenticated(refused: Invalid | null): GatewayError {
+  if (refused?.reason === 'too_long')
+    return new GatewayError({
+      status: 401,
+      message: 'The access token is longer than this service accepts.',
+      fields: TOKEN_TOO_LONG,
+    });
   const sentNone = refused === null || refused.reason === 'scheme' || refused.reason === 'credentials';
   return new GatewayError({
     status: 401,

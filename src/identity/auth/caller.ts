@@ -4,7 +4,15 @@ import type { AccessTokenOptions, BotRule, ClassRule, IdentityHeader, Requiremen
 import { holdsOne, isScalar, judgeRequirements, type Shortfall, shortfallIn } from './requirement.ts';
 import type { Revocable } from './revocation-rules.ts';
 import type { Invalid, JsonObject, VerificationKey } from './token/index.ts';
-import { boundCertificate, dateClaim, lacking, member, percentEncode, textClaim } from './token/index.ts';
+import {
+  boundCertificate,
+  claimAt,
+  dateClaim,
+  lacking,
+  member,
+  percentEncode,
+  textClaim,
+} from './token/index.ts';
 
 export type CallerKind = 'bot' | 'user';
 
@@ -56,10 +64,9 @@ export function callerOf(
 ): Caller | Invalid {
   const expiresAtS = dateClaim(claims, 'exp');
   if (expiresAtS === null) return lacking('exp');
-  const bot = options.bots !== null && isMarked(claims, options.bots) ? options.bots : null;
-  const kind = bot === null ? 'user' : 'bot';
+  const { kind, names } = identifyingClaims(claims, options);
   const parts: string[] = [];
-  for (const name of bot === null ? options.principal : bot.principal) {
+  for (const name of names) {
     const part = textClaim(claims, name);
     if (part === null) return lacking(name);
     parts.push(part);
@@ -81,6 +88,21 @@ export function callerOf(
   };
 }
 
+/** The refusal of a token that lacks a claim which identifies its caller; `null` if it lacks none. */
+export function refuseNameless(claims: JsonObject, options: AccessTokenOptions): Invalid | null {
+  const missing = identifyingClaims(claims, options).names.find(name => textClaim(claims, name) === null);
+  return missing === undefined ? null : lacking(missing);
+}
+
+function identifyingClaims(
+  claims: JsonObject,
+  { bots, principal }: Pick<AccessTokenOptions, 'bots' | 'principal'>,
+): { readonly kind: CallerKind; readonly names: readonly string[] } {
+  return bots !== null && isMarked(claims, bots)
+    ? { kind: 'bot', names: bots.principal }
+    : { kind: 'user', names: principal };
+}
+
 /** What the caller's token lacks for a requirement of its configuration; `null` if nothing. */
 export function shortfallOf({ rulings }: Caller, requirement: Requirement): Shortfall | null {
   return shortfallIn(rulings, requirement);
@@ -92,9 +114,11 @@ export function claimOf({ claims }: Pick<Caller, 'claims'>, name: string): unkno
 }
 
 function keptOf(claims: JsonObject, names: readonly string[]): JsonObject {
-  const kept = names.filter(name => Object.hasOwn(claims, name));
+  const kept = names
+    .map(name => [name, claimAt(claims, name)] as const)
+    .filter(([, value]) => value !== undefined);
   // `fromEntries` defines members, so that a claim named `__proto__` becomes one as well.
-  return kept.length === 0 ? NO_CLAIMS : Object.fromEntries(kept.map(name => [name, claims[name]]));
+  return kept.length === 0 ? NO_CLAIMS : Object.fromEntries(kept);
 }
 
 function planClassOf(claims: JsonObject, principal: string, classes: readonly ClassRule[]): string | null {
@@ -106,7 +130,7 @@ function planClassOf(claims: JsonObject, principal: string, classes: readonly Cl
 
 /** Whether the token has the claim, or has it with the value. */
 function isMarked(claims: JsonObject, rule: Pick<BotRule, 'claim' | 'value'>): boolean {
-  const found = member(claims, rule.claim);
+  const found = claimAt(claims, rule.claim);
   if (rule.value === null) return found !== undefined && found !== null && found !== false && found !== '';
   return holdsOne(found, [rule.value]);
 }
@@ -133,14 +157,21 @@ export function isPrincipal(key: string): boolean {
   return /^(?:bot|user)[:#]/.test(key);
 }
 
-/** Sends strings, numbers and booleans; omits everything else, which has more than one spelling. */
+/** Sends strings, numbers and booleans, and lists of them; omits objects, which have more than one spelling. */
 function identityFields(claims: JsonObject, headers: readonly IdentityHeader[]): string[] {
   const fields: string[] = [];
   for (const { name, claim } of headers) {
-    const value = fieldValueOf(member(claims, claim));
+    const value = identityValueOf(claimAt(claims, claim));
     if (value !== null) fields.push(name, value);
   }
   return fields;
+}
+
+/** As `fieldValueOf`, but a list becomes one line: elements between commas, those inside one encoded. */
+function identityValueOf(claim: unknown): string | null {
+  if (!Array.isArray(claim)) return fieldValueOf(claim);
+  const elements = claim.map(fieldValueOf).filter(value => value !== null);
+  return elements.length === 0 ? null : elements.map(value => value.replaceAll(',', '%2C')).join(',');
 }
 
 /** The value of a claim in a header field; `null` if it has none. */

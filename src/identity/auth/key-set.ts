@@ -28,8 +28,8 @@ export interface KeySetDependencies {
 /** After a failed fetch the next follows after the cooldown, then after twice and four times the cooldown. */
 const MAX_RETRY_DOUBLINGS = 2;
 
-/** How many keys are tried for a token without `kid`. */
-const MAX_CANDIDATES = 4;
+/** How many keys are tried for one token: more than any provider publishes without `kid`. Each one draws on the budget. */
+const MAX_CANDIDATES = 16;
 
 /**
  * The issuer's keys, fetched in the background. When a fetch fails, the last good set stays in use without limit: an

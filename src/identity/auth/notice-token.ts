@@ -64,16 +64,19 @@ function secondsClaim(claims: JsonObject, name: string): number | null {
 /** The result of a signature check. `undecided` means that the key could not be fetched now; it may exist. */
 type SignatureVerdict = 'good' | 'signature' | 'algorithm' | 'unknown_key' | 'undecided';
 
-/** Checks a signature with the issuer's keys. An unknown key causes a fetch, within the bounds of the key set. */
+/**
+ * Checks a signature with the issuer's keys. An unknown key causes a fetch, within the bounds of the key set, and so does a wrong
+ * signature: the issuer may have replaced a key under its id.
+ */
 export async function checkSignature(jwt: Jwt, keys: KeySet): Promise<SignatureVerdict> {
   const known = checkWithKnown(jwt, keys);
-  if (known !== 'unknown_key') return known;
+  if (known === 'good' || known === 'algorithm') return known;
   const joined = keys.fetching;
   if (!joined && keys.cooldownMs() > 0) return 'undecided';
   if (!(await keys.refresh())) return 'undecided';
   const fetched = checkWithKnown(jwt, keys);
   // A fetch that began before the notice arrived may lack a newer key.
-  return fetched === 'unknown_key' && joined ? 'undecided' : fetched;
+  return fetched !== 'good' && fetched !== 'algorithm' && joined ? 'undecided' : fetched;
 }
 
 function checkWithKnown(jwt: Jwt, keys: KeySet): Exclude<SignatureVerdict, 'undecided'> {

@@ -41,7 +41,7 @@ export interface NoticesDependencies {
 
 type Verdict =
   | { readonly kind: 'accepted'; readonly notBeforeS: number | null }
-  | { readonly kind: 'outdated' }
+  | { readonly kind: 'outdated' | 'reached_none' }
   | { readonly kind: 'undecided' }
   | (Flawed & { readonly description?: string });
 
@@ -148,11 +148,16 @@ function mayBeOfAnother(verdict: Verdict): boolean {
   return verdict.kind === 'undecided';
 }
 
-/** Ends the session named by `sid`; without `sid`, refuses all tokens issued to the subject until then. */
+/**
+ * Ends the session named by `sid`, and the subject's tokens without `sid`, since they may belong to it; without `sid`, refuses all
+ * tokens issued to the subject until then.
+ */
 function signOut({ revocations }: NoticeIssuer, { sid, subject, issuedAtS }: Logout): Verdict {
   if (sid !== null)
     revocations.endSession(sessionDigest(sid), issuedAtS, subject === null ? null : digestOf(subject));
-  else if (subject !== null) revocations.revokeSubject(subject, Math.floor(issuedAtS) + 1);
+  if (sid !== null && subject !== null) revocations.endUnnamedSessions(subject, issuedAtS);
+  if (sid === null && subject !== null) revocations.revokeSubject(subject, Math.floor(issuedAtS) + 1);
+  if (subject === null && revocations.namesNoSessions) return { kind: 'reached_none' };
   return { kind: 'accepted', notBeforeS: null };
 }
 
@@ -271,7 +276,6 @@ function errorOf(
 /** Descriptions of flaws for the sender's log. `body` and `claim` get more precise ones. */
 const DESCRIPTIONS: Readonly<Record<NoticeFlaw, string>> = {
   body: 'the body is wrong',
-  length: 'it is too long',
   malformed: 'it is not a signed token',
   algorithm: 'alg is not accepted, or does not fit the key',
   critical: 'it has critical extensions',

@@ -4,8 +4,10 @@ export interface AccessTokenOptions {
   readonly issuer: string;
   /** Whether tokens of other issuers are accepted as well. Principals then begin with the issuer. */
   readonly isOneOfSeveral: boolean;
-  /** The name that `aud` must contain; `null` if the operator allows any audience. */
-  readonly audience: string | null;
+  /** The names of which a token must have one as its audience; `null` if the operator allows any. */
+  readonly audience: readonly string[] | null;
+  /** The claim that names the audience of a token, usually `aud`. */
+  readonly audienceClaim: string;
   /** The gateway's own client id at the provider, or `null`. ID tokens made for the gateway carry it as `aud`. */
   readonly clientId: string | null;
   /** The claims that together form a user's principal. */
@@ -124,7 +126,7 @@ export interface RevocationOptions {
 }
 
 /** The key set options that are not configurable. */
-export const KEY_SET_LIMITS = { maxBytes: 262_144, maxKeys: 100 } as const;
+export const KEY_SET_LIMITS = { maxBytes: 1_048_576, maxKeys: 500 } as const;
 
 /** The cache options that are not configurable. */
 export const CACHE_LIMITS = { maxRefused: 10_000, refusedForMs: 10_000 } as const;

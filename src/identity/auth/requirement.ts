@@ -1,5 +1,5 @@
 import type { Requirement, Role } from './options.ts';
-import { isJsonObject, type JsonObject, member } from './token/index.ts';
+import { claimAt, isJsonObject, type JsonObject, member } from './token/index.ts';
 
 /** What a token lacks; the first of these if it lacks several. */
 export type Shortfall = 'scopes' | 'roles' | 'claims';
@@ -46,14 +46,14 @@ class Granted {
   constructor(claims: JsonObject, roleClaims: readonly string[]) {
     this.#claims = claims;
     this.#scopes = scopesIn(claims);
-    const ofClaims = roleClaims.flatMap(name => textsIn(member(claims, name)));
+    const ofClaims = roleClaims.flatMap(name => namesIn(claimAt(claims, name)));
     this.#realmRoles = new Set([...rolesIn(member(claims, 'realm_access')), ...ofClaims]);
   }
 
   shortfallOf({ scopes, roles, claims }: Requirement): Shortfall | null {
     if (!scopes.every(scope => this.#scopes.has(scope))) return 'scopes';
     if (!roles.every(role => this.#hasRole(role))) return 'roles';
-    return claims.every(({ claim, values }) => holdsOne(member(this.#claims, claim), values))
+    return claims.every(({ claim, values }) => holdsOne(claimAt(this.#claims, claim), values))
       ? null
       : 'claims';
   }
@@ -65,15 +65,15 @@ class Granted {
   }
 }
 
-/** `scope` is words separated by spaces (RFC 9068, 2.2.3); other providers write `scp`, as words or as a list of them. */
+/** `scope` is words separated by spaces (RFC 9068, 2.2.3). Other providers write `scp`, or a list under either name. */
 function scopesIn(claims: JsonObject): ReadonlySet<string> {
-  const [scope, scp] = [member(claims, 'scope'), member(claims, 'scp')];
-  const listed = Array.isArray(scp) ? textsIn(scp) : wordsIn(scp);
-  return new Set([...wordsIn(scope), ...listed]);
+  return new Set(['scope', 'scp'].flatMap(name => wordsIn(member(claims, name))));
 }
 
+/** The words of a text, or the texts of a list. */
 function wordsIn(value: unknown): readonly string[] {
-  return typeof value === 'string' ? value.split(' ') : [];
+  if (typeof value === 'string') return value.split(' ');
+  return Array.isArray(value) ? textsIn(value) : [];
 }
 
 /** Returns the `roles` of an object: Keycloak has one for the realm and one per client. */
@@ -81,6 +81,11 @@ function rolesIn(access: unknown): readonly string[] {
   if (!isJsonObject(access)) return [];
   const roles = member(access, 'roles');
   return Array.isArray(roles) ? textsIn(roles) : [];
+}
+
+/** A text, the texts of a list, or the names of an object's members, as ZITADEL lists roles. */
+function namesIn(value: unknown): readonly string[] {
+  return isJsonObject(value) ? Object.keys(value) : textsIn(value);
 }
 
 /** A text, or the texts of a list. */

@@ -40,6 +40,11 @@ export interface Revocable {
   readonly subject: string | null;
   /** The digest of `sid`. A token without one counts as its own session, identified by its `jti` or its signed text. */
   readonly session: string;
+  /**
+   * The digest by which all tokens of its subject without `sid` are revoked together; `null` if this one has a `sid`, or no `sub`.
+   * A logout names a session, and any token without `sid` may belong to it.
+   */
+  readonly unnamedSessions: string | null;
 }
 
 /** Represents the subject of tokens that have none. */
@@ -53,7 +58,13 @@ export function revocableOf({ claims, signingInput }: Pick<Jwt, 'claims' | 'sign
     issuedAtS: dateClaim(claims, 'iat') ?? 0,
     subject: subject === null ? null : digestOf(subject),
     session: sid === null ? tokenDigest(textClaim(claims, 'jti'), signingInput) : sessionDigest(sid),
+    unnamedSessions: sid === null && subject !== null ? unnamedSessionsDigest(subject) : null,
   };
+}
+
+/** The digest by which the tokens of a subject without `sid` are revoked. */
+export function unnamedSessionsDigest(subject: string): string {
+  return digestOf(`sub ${subject}`);
 }
 
 /** The digest by which the tokens of a session are revoked. */
@@ -113,7 +124,7 @@ export interface AnonymousRevocation {
   readonly kind: RevocationKind;
   /** The digest of the issuer. */
   readonly issuer: string;
-  /** The digest of the subject or session; for a push, its mark in decimal; else empty. */
+  /** The digest of the subject or session; for a push, its mark in decimal; for `seen`, a word; else empty. */
   readonly whom: string;
   /** A whole number: seconds since the epoch, the order of a push, or the seconds of a lifetime. The larger one wins. */
   readonly value: number;
@@ -134,6 +145,8 @@ export const REVOCATION_KINDS = [
   'everyone',
   /** Announces that tokens live up to `value` seconds. */
   'lifetime',
+  /** Announces that tokens with a `sid` (`whom` is `sid`), or without one (`none`), were in use at `value`. */
+  'seen',
 ] as const;
 
 type RevocationKind = (typeof REVOCATION_KINDS)[number];

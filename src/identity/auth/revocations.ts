@@ -9,7 +9,13 @@ import type {
   RevocationRules,
   RevocationSharing,
 } from './revocation-rules.ts';
-import { MarkTable, NO_SUBJECT, PushedMark, SessionCounts } from './revocation-rules.ts';
+import {
+  MarkTable,
+  NO_SUBJECT,
+  PushedMark,
+  SessionCounts,
+  unnamedSessionsDigest,
+} from './revocation-rules.ts';
 
 const HOUR_S = 3_600;
 
@@ -34,6 +40,8 @@ export class IssuerRevocations {
   /** The mark for everyone: the highest of the configured, pushed and evicted ones. */
   #everyoneS = 0;
   #longestS = 0;
+  /** When tokens with a `sid`, and without one, were last in use: seconds since the epoch, rounded down to hours; 0 for never. */
+  readonly #seenS = { sid: 0, none: 0 };
   #version: number;
 
   /** @param issuer its digest */
@@ -68,10 +76,12 @@ export class IssuerRevocations {
   }
 
   /** Why this token is refused; `null` if it is not revoked. */
-  refusal({ issuedAtS, subject, session }: Revocable): RevocationReason | null {
+  refusal({ issuedAtS, subject, session, unnamedSessions }: Revocable): RevocationReason | null {
     if (issuedAtS < this.#everyoneS) return 'not_before';
     if (issuedAtS < this.#markOf(subject ?? NO_SUBJECT)) return 'not_before';
-    return issuedAtS < this.#tables.session.markOf(session) ? 'signed_out' : null;
+    const ended = this.#tables.session;
+    if (issuedAtS < ended.markOf(session)) return 'signed_out';
+    return unnamedSessions !== null && issuedAtS < ended.markOf(unnamedSessions) ? 'signed_out' : null;
   }
 
   use(rules: RevocationRules): void {
@@ -88,6 +98,21 @@ export class IssuerRevocations {
   observeLife(lifeS: number): void {
     if (lifeS > this.#longestS && lifeS > this.#options.keepS)
       this.#lengthen(Math.ceil(lifeS / HOUR_S) * HOUR_S);
+  }
+
+  /** Records that a verified token has a `sid` or none, once an hour, so that all gateways know which logouts can end tokens. */
+  observeSession({ unnamedSessions }: Pick<Revocable, 'unnamedSessions'>): void {
+    const kind = unnamedSessions === null ? 'sid' : 'none';
+    const nowS = this.#nowS - (this.#nowS % HOUR_S);
+    if (nowS <= this.#seenS[kind]) return;
+    this.#seenS[kind] = nowS;
+    this.#announceAll(this.#seen());
+  }
+
+  /** Whether tokens without `sid` are in use, and none with one: then the end of a session by its `sid` alone ends no token. */
+  get namesNoSessions(): boolean {
+    const sinceS = this.#nowS - this.#keepS - HOUR_S;
+    return this.#seenS.none > sinceS && this.#seenS.sid <= sinceS;
   }
 
   /**
@@ -115,6 +140,11 @@ export class IssuerRevocations {
     if (counts && !this.#sessionCounts.take(subject, this.#nowS, this.#keepS))
       this.#learn('subject', subject, endedS);
     else this.#learn('session', session, endedS);
+  }
+
+  /** Refuses the subject's tokens without `sid` that were issued until now, as `endSession` does with those of a session. */
+  endUnnamedSessions(subject: string, untilS: number): void {
+    this.endSession(unnamedSessionsDigest(subject), untilS);
   }
 
   /**
@@ -148,6 +178,9 @@ export class IssuerRevocations {
         return;
       case 'lifetime':
         if (value > this.#longestS) this.#longestS = value;
+        return;
+      case 'seen':
+        if (whom === 'sid' || whom === 'none') this.#seenS[whom] = Math.max(this.#seenS[whom], value);
     }
   }
 
@@ -156,6 +189,7 @@ export class IssuerRevocations {
     if (this.#longestS > 0) yield this.#anonymous('lifetime', '', this.#longestS, 2_000 * this.#longestS);
     if (this.#floorS > 0) yield this.#mark('everyone', '', this.#floorS);
     yield* this.#push();
+    yield* this.#seen();
     for (const kind of MARK_KINDS)
       for (const [digest, markS] of this.#tables[kind].entries()) yield this.#mark(kind, digest, markS);
   }
@@ -242,6 +276,14 @@ export class IssuerRevocations {
     if (newest === null) return;
     const forMs = untilMs - this.#dependencies.clock.epochMs();
     yield this.#anonymous('push', String(newest.markS), newest.order, forMs);
+  }
+
+  *#seen(): Generator<AnonymousRevocation> {
+    for (const whom of ['sid', 'none'] as const) {
+      const seenS = this.#seenS[whom];
+      const forMs = (seenS + HOUR_S + this.#keepS - this.#nowS) * 1_000;
+      if (forMs > 0) yield this.#anonymous('seen', whom, seenS, forMs);
+    }
   }
 
   #anonymous(

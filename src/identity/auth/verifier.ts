@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { AuthListener, Clock, RevocationReason } from '../../core/index.ts';
 import { NAMES_CALLER, RecentMap } from '../../core/index.ts';
 import type { OwnerChecks, TokenBudget } from './budget.ts';
-import { type Caller, callerOf, type Unavailable, type Verdict } from './caller.ts';
+import { type Caller, callerOf, refuseNameless, type Unavailable, type Verdict } from './caller.ts';
 import type { KeySet } from './key-set.ts';
 import type { AccessTokenOptions, CacheOptions } from './options.ts';
 import { Refusals } from './refusals.ts';
@@ -32,13 +32,15 @@ type Fetched =
   | 'joined'
   | 'failed';
 
-/** A token that only needs its signature checked. */
+/** A token whose claims are good. */
 interface Candidate {
   readonly jwt: Jwt;
   readonly revocable: Revocable;
   readonly tokenHash: string;
   /** The key of the client's address, whose budget is charged for a failure. */
   readonly address: string;
+  /** The number of keys that its signature was checked with. */
+  readonly keysTried: number;
 }
 
 /**
@@ -109,6 +111,19 @@ export class Verifier implements TokenVerifier {
     return this.#judge(jwt, tokenHash, address, 'no');
   }
 
+  /**
+   * Why a request with this token will be refused, whoever signed it; `null` if nothing but its signature can be wrong. Counts and
+   * remembers nothing. For tokens that come straight from the provider.
+   */
+  preview(token: string): Invalid | null {
+    const jwt = parseJwt(token);
+    if (jwt.kind === 'invalid') return jwt;
+    const refusal = refuseClaims(jwt, this.#options, this.#clock.epochMs());
+    if (refusal !== null) return refusal;
+    const revoked = this.#revocations.refusal(revocableOf(jwt));
+    return revoked === null ? refuseNameless(jwt.claims, this.#options) : invalid(revoked);
+  }
+
   refuse(refusal: Invalid): Invalid {
     this.#listener.tokenRefused(refusal.reason, refusal.claim);
     return refusal;
@@ -152,50 +167,63 @@ export class Verifier implements TokenVerifier {
       return { kind: 'spent', retryAfterMs: waitMs };
     }
 
-    // 4. Check the signature, or fetch its key.
-    if (keys.length > 0) return this.#check({ jwt, revocable, tokenHash, address }, keys);
-    if (fetched !== 'no' || (!this.#keys.fetching && this.#keys.cooldownMs() > 0)) {
-      return this.#answerUnknownKey({ jwt, tokenHash, address }, fetched);
-    }
+    // 4. Check the signature. A key that the set lacks may have made it, also a new one under a known id.
+    const key = keys.length === 0 ? undefined : this.#signerOf(jwt, keys);
+    if (key !== undefined)
+      return this.#accept({ jwt, revocable, tokenHash, address, keysTried: keys.length }, key);
+
+    // 5. Fetch the keys once, and check again.
+    const token = { jwt, tokenHash, address, keysTried: keys.length };
+    if (fetched !== 'no' || (!this.#keys.fetching && this.#keys.cooldownMs() > 0))
+      return this.#answerWithoutKey(token, fetched);
     const joined = this.#keys.fetching;
     return this.#keys
       .refresh()
       .then(good => this.#judge(jwt, tokenHash, address, good ? (joined ? 'joined' : 'good') : 'failed'));
   }
 
-  #check({ jwt, revocable, tokenHash, address }: Candidate, keys: readonly VerificationKey[]): Verdict {
+  #signerOf(jwt: Jwt, keys: readonly VerificationKey[]): VerificationKey | undefined {
     const signingInput = Buffer.from(jwt.signingInput, 'latin1');
     const key = keys.find(candidate => isSignedBy(jwt, candidate, signingInput));
     this.#listener.signatureChecked(jwt.algorithm, key !== undefined);
-    const verdict =
-      key === undefined ? invalid('signature') : callerOf(jwt.claims, revocable, this.#options, key);
+    return key;
+  }
+
+  /** Makes a caller of a token whose signature is good. */
+  #accept({ jwt, revocable, tokenHash, address, keysTried }: Candidate, key: VerificationKey): Verdict {
+    const verdict = callerOf(jwt.claims, revocable, this.#options, key);
     if (verdict.kind === 'invalid') {
       this.#refusals.keep(tokenHash, verdict, this.#clock.epochMs(), this.#keys.version);
-      this.#budget?.failed(address, keys.length);
+      this.#budget?.failed(address, keysTried);
       return this.refuse(verdict);
     }
     this.#callers.set(tokenHash, verdict);
     this.#budget?.passed(tokenHash);
     this.#revocations.observeLife(verdict.expiresAtMs / 1_000 - verdict.issuedAtS);
+    this.#revocations.observeSession(verdict);
     return verdict;
   }
 
   /**
-   * Answers if no key is found. A 401 makes clients discard their token, so it is only given if the key cannot be a new one.
-   * Neither response is remembered, and both consume the budget, so forging `iat` or `kid` gains nothing.
+   * Answers if no known key made the signature. A 401 makes clients discard their token, so it is only given if the key cannot be
+   * a new one. Both responses consume the budget, so forging `iat` or `kid` gains nothing. Only a wrong signature is remembered.
    */
-  #answerUnknownKey(
-    { jwt, tokenHash, address }: Omit<Candidate, 'revocable'>,
+  #answerWithoutKey(
+    { jwt, tokenHash, address, keysTried }: Omit<Candidate, 'revocable'>,
     fetched: Fetched,
   ): Invalid | Unavailable {
     // Before the first key set all honest callers fail here, so nothing is charged.
-    if (this.#keys.loaded) this.#budget?.failed(address, 1);
+    if (this.#keys.loaded) this.#budget?.failed(address, Math.max(1, keysTried));
     const issuedAtMs = (dateClaim(jwt.claims, 'iat') ?? 0) * 1_000;
     const mayBeNew = issuedAtMs + this.#options.leewayMs > this.#keys.asOfMs;
-    if (fetched === 'good' || (fetched !== 'failed' && !mayBeNew))
-      return this.#refuseAs(invalid('unknown_key'), jwt, tokenHash);
-    this.#listener.tokenUndecided();
-    return { kind: 'unavailable', retryAfterMs: this.#keys.cooldownMs() };
+    if (fetched !== 'good' && (fetched === 'failed' || mayBeNew)) {
+      this.#listener.tokenUndecided();
+      return { kind: 'unavailable', retryAfterMs: this.#keys.cooldownMs() };
+    }
+    if (keysTried === 0) return this.#refuseAs(invalid('unknown_key'), jwt, tokenHash);
+    const refusal = invalid('signature');
+    this.#refusals.keep(tokenHash, refusal, this.#clock.epochMs(), this.#keys.version);
+    return this.refuse(refusal);
   }
 
   /** Refuses a token, and adds its principal for the log if that is known or can be determined. */

@@ -216,9 +216,9 @@ export function secureContextOf(tls: ProviderTls): SecureContext {
 type FaultKind = 'unreachable' | 'timed_out' | 'reset' | 'too_large' | 'malformed' | 'refused' | 'nonsense';
 
 /**
- * The provider's errors that the gateway distinguishes: those of RFC 6749, 5.2, those intended for other endpoints (RFC 6749,
- * 4.1.2.1; RFC 6750, 3.1; RFC 7009, 2.2.1; RFC 8628; OpenID Connect Core 1.0, 3.1.2.6), and Google's own for a wrong redirect
- * URI.
+ * The provider's errors that the gateway knows: those of RFC 6749, 5.2, those intended for other endpoints (RFC 6749, 4.1.2.1;
+ * RFC 6750, 3.1; RFC 7009, 2.2.1; RFC 8628; RFC 9470; OpenID Connect Core 1.0, 3.1.2.6), Google's own for a wrong redirect URI,
+ * and that of Ory Hydra for a refresh token which was used before.
  */
 const OAUTH_ERRORS = [
   'invalid_request',
@@ -231,16 +231,24 @@ const OAUTH_ERRORS = [
   'temporarily_unavailable',
   'slow_down',
   'interaction_required',
+  'login_required',
+  'consent_required',
+  'account_selection_required',
+  'unmet_authentication_requirements',
+  'access_denied',
+  'expired_token',
+  'token_inactive',
   'redirect_uri_mismatch',
   'invalid_token',
   'unsupported_token_type',
 ] as const;
 
-export type OAuthError = (typeof OAUTH_ERRORS)[number] | 'another';
+export type OAuthError = (typeof OAUTH_ERRORS)[number] | 'unsupported' | 'another';
 
-/** The provider's error if it is a known word, else `another`. */
+/** The provider's error if it is a known word; `unsupported` for others of that name (`unsupported_response_type`); else `another`. */
 export function oauthError(word: string): OAuthError {
-  return OAUTH_ERRORS.find(known => known === word) ?? 'another';
+  const known = OAUTH_ERRORS.find(each => each === word);
+  return known ?? (word.startsWith('unsupported_') ? 'unsupported' : 'another');
 }
 
 /**

@@ -49,6 +49,15 @@ export function judgeFailure<Refused extends string>(
   return { outcome: judgement === 'grant_refused' ? grantRefused : judgement, cause: error };
 }
 
+/**
+ * The side to blame for a refused code or token: the provider if its error is an unknown word. Then operators are told, since it
+ * may mean the gateway itself.
+ */
+export function sideOfRefusal(cause: Error | undefined): Pick<ErrorKind, 'side'> {
+  const isUnknown = cause instanceof ProviderFault && cause.error === 'another';
+  return isUnknown && judgeFault(cause) === 'grant_refused' ? { side: 'provider' } : {};
+}
+
 function judgeFault(fault: ProviderFault): ProviderFailure | 'grant_refused' {
   switch (fault.kind) {
     case 'unreachable':
@@ -73,8 +82,16 @@ function judgeResponse(status: number, error: OAuthError | null): ProviderFailur
     case 'invalid_request':
     case 'redirect_uri_mismatch':
     case 'invalid_token':
-    // The user must sign in again: Entra ID says this about codes issued before its rules changed.
+    case 'expired_token':
+    case 'token_inactive':
+    // The user must sign in again: Entra ID says the first about codes issued before its rules changed.
     case 'interaction_required':
+    case 'login_required':
+    case 'consent_required':
+    case 'account_selection_required':
+    case 'unmet_authentication_requirements':
+    // A rule of the provider refuses this user (Auth0 Actions).
+    case 'access_denied':
       return 'grant_refused';
     // Temporary (RFC 6749, 4.1.2.1 defines the first two for the authorization endpoint).
     case 'temporarily_unavailable':
@@ -88,9 +105,12 @@ function judgeResponse(status: number, error: OAuthError | null): ProviderFailur
     case 'unauthorized_client':
     case 'unsupported_grant_type':
     case 'unsupported_token_type':
+    case 'unsupported':
     case 'invalid_scope':
-    case 'another':
       return 'gateway_refused';
+    // Standards say how the gateway itself is refused, so a provider's own words are about the user.
+    case 'another':
+      return status === 400 || status === 401 || status === 403 ? 'grant_refused' : 'gateway_refused';
   }
 }
 
@@ -117,7 +137,8 @@ export function refusedBy(
   if (typeof said !== 'string' || said === '')
     return new ProviderFault('refused', `the ${endpoint} answered ${status}`, { status });
   const error = oauthError(said);
-  const word = error === 'another' ? redact(said, secrets) : error;
+  const isKnown = error !== 'another' && error !== 'unsupported';
+  const word = isKnown ? error : redact(said, secrets);
   const why = members?.get('error_description');
   const description = typeof why === 'string' ? redact(why, secrets) : '';
   const message = `the ${endpoint} answered ${status} ${word}${description === '' ? '' : ` (${description})`}`;
@@ -135,6 +156,9 @@ const CUT = '*';
  */
 const PLAIN_WORD = /^(?=.{1,24}$)[("']*[A-Za-z](?:[a-z_'-]*|[A-Z_]*)[.,:;)"']*$/;
 
+/** The number of an error of Microsoft Entra ID, without which its explanations say little. */
+const ENTRA_ERROR = /^[("']*AADSTS\d{4,8}[.,:;)"']*$/;
+
 /**
  * Makes the provider's explanation safe to log: removes the known secrets and every word that could be a code or a token. "Code
  * not valid" stays unchanged, so an operator can distinguish one `invalid_grant` from another.
@@ -147,7 +171,7 @@ export function redact(text: string, secrets: readonly string[]): string {
   }
   const words = quiet.split(/[^\x21-\x7e]+/, 40).filter(word => word !== '');
   return words
-    .map(word => (PLAIN_WORD.test(word) ? word : REMOVED))
+    .map(word => (PLAIN_WORD.test(word) || ENTRA_ERROR.test(word) ? word : REMOVED))
     .join(' ')
     .slice(0, MAX_LENGTH);
 }
@@ -204,7 +228,12 @@ export function noLoginPageYet(): GatewayError {
 export function failure(grant: GrantKind, outcome: FailedOutcome, cause?: Error): Failure<FailedOutcome> {
   return {
     outcome,
-    error: new GatewayError({ ...KINDS[outcome], message: MESSAGES[grant][outcome], cause }),
+    error: new GatewayError({
+      ...KINDS[outcome],
+      ...sideOfRefusal(cause),
+      message: MESSAGES[grant][outcome],
+      cause,
+    }),
   };
 }
 

@@ -74,8 +74,8 @@ export interface SignInOptions extends ClientOptions {
   /** The requested scopes, separated by a space. */
   readonly scope: string;
   /**
-   * The redirect URIs accepted with a code, compared as strings; the default one is always included. `null` accepts any: the
-   * provider checks them as well.
+   * The redirect URIs accepted with a code, compared as strings but for a port of `*` on loopback; the default one is always
+   * included. `null` accepts any: the provider checks them as well.
    */
   readonly redirectAllowList: readonly string[] | null;
   /**

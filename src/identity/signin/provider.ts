@@ -260,7 +260,8 @@ export async function announcedScopes(
 
 function parse(body: Buffer): unknown {
   try {
-    return JSON.parse(body.toString('utf8'));
+    // A byte-order mark is no JSON, but some servers put it before their files (RFC 8259, 8.1).
+    return JSON.parse(body.toString('utf8').replace(/^\ufeff/, ''));
   } catch {
     throw new ProviderFault('nonsense', 'the discovery document is not JSON');
   }

@@ -2,7 +2,7 @@ import { type ClientAuth, type Configuration, customFetch, tokenRevocation } fro
 import { type Clock, GatewayError, type SignInListener, type SignOutOutcome } from '../../core/index.ts';
 import { ProviderFault } from './ask-provider.ts';
 import type { ProviderClient, ProviderRequests } from './client-request.ts';
-import { ERROR_KINDS, type ErrorKind, type Failure, judgeFailure } from './failures.ts';
+import { ERROR_KINDS, type ErrorKind, type Failure, judgeFailure, sideOfRefusal } from './failures.ts';
 import type { SignOutEnds } from './options.ts';
 import type { ProviderMetadata } from './provider.ts';
 import { readRefreshToken } from './read-request.ts';
@@ -177,5 +177,5 @@ const MESSAGES: Readonly<Record<FailedSignOut, string>> = {
 /** The failure with this outcome. `cause` is logged and must be safe for that. */
 function signOutFailure(outcome: FailedSignOut, cause?: Error): Failure<FailedSignOut> {
   const message = `${DONE} ${MESSAGES[outcome]}`;
-  return { outcome, error: new GatewayError({ ...KINDS[outcome], message, cause }) };
+  return { outcome, error: new GatewayError({ ...KINDS[outcome], ...sideOfRefusal(cause), message, cause }) };
 }

@@ -12,6 +12,7 @@ import type { SignInOptions } from './options.ts';
 import type { Provider, ProviderMetadata } from './provider.ts';
 import type { Grant } from './read-request.ts';
 import { codeGrant, readRefreshToken, readRequest, redirectRefusal, refreshGrant } from './read-request.ts';
+import { RedirectUris } from './redirect-uris.ts';
 import { SignOut } from './sign-out.ts';
 import { readTokenResponse, requestTokens } from './token-request.ts';
 
@@ -33,6 +34,8 @@ interface SignInDependencies {
   readonly permits: Permits;
   /** Called when tokens arrive with a not-before mark above 0, before the client gets them. */
   readonly learnedMark: (subject: string, notBefore: number) => void;
+  /** Called with each access token that a client gets. Default: nobody asks. */
+  readonly handedOut?: (accessToken: string) => void;
 }
 
 const SIGNED_OUT: SignInResponse = { status: 204, fields: [], body: Buffer.alloc(0) };
@@ -54,7 +57,7 @@ export class SignIn {
   readonly #options: SignInOptions;
   readonly #parts: SignInDependencies;
   readonly #client: ProviderClient;
-  readonly #redirects: ReadonlySet<string> | undefined;
+  readonly #redirects: RedirectUris | undefined;
   #url: { readonly metadata: ProviderMetadata; readonly response: SignInResponse } | undefined;
   readonly #inFlight: ProviderRequests;
   readonly #signOut: SignOut;
@@ -71,7 +74,7 @@ export class SignIn {
     this.#redirects =
       options.redirectAllowList === null
         ? undefined
-        : new Set([...options.redirectAllowList, options.redirectUri]);
+        : new RedirectUris([...options.redirectAllowList, options.redirectUri]);
   }
 
   /** The provider that users sign in at. */
@@ -130,7 +133,7 @@ export class SignIn {
   #codeGrantIn(body: Buffer): Grant | GatewayError {
     const request = readRequest(body);
     if (request instanceof GatewayError) return request;
-    return this.#redirects?.has(request.redirectUri) === false ? redirectRefusal() : codeGrant(request);
+    return this.#redirects?.allows(request.redirectUri) === false ? redirectRefusal() : codeGrant(request);
   }
 
   async #redeem(grant: Grant | GatewayError, address: string): Promise<Ended> {
@@ -152,6 +155,7 @@ export class SignIn {
     const nowSeconds = this.#parts.clock.epochMs() / 1_000;
     const { response, mark } = readTokenResponse(members, this.#options.scope, nowSeconds);
     if (mark !== undefined) this.#parts.learnedMark(mark.subject, mark.notBefore);
+    this.#parts.handedOut?.(response.accessToken);
     return { outcome: 'success', response: { status: 200, fields: TOKEN_FIELDS, body: json(response) } };
   }
 }

@@ -124,7 +124,7 @@ export function readTokenResponse(
       ...(idToken === undefined ? undefined : { idToken }),
       notBeforePolicy,
       ...(sessionState === undefined ? undefined : { sessionState }),
-      scope: text(members, 'scope') ?? requestedScope,
+      scope: grantedScopes(members.get('scope')) ?? requestedScope,
     },
     mark: subject !== undefined && notBeforePolicy > 0 ? { subject, notBefore: notBeforePolicy } : undefined,
   };
@@ -139,6 +139,13 @@ function isBearer(tokenType: unknown): boolean {
 function text(members: ReadonlyMap<string, unknown>, name: string): string | undefined {
   const value = members.get(name);
   return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** The granted scopes, separated by spaces (RFC 6749, 5.1). Some providers send a list. */
+function grantedScopes(value: unknown): string | undefined {
+  const scopes: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const isGood = scopes.every(scope => typeof scope === 'string' && scope !== '');
+  return isGood && scopes.length > 0 ? scopes.join(' ') : undefined;
 }
 
 /** A whole number from 0. Some providers send digits in quotes, or fractions. */

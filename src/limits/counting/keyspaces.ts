@@ -1,7 +1,7 @@
 import type { TableMemory, Words } from '../../core/index.ts';
 import { BoundLimit, KEYSPACE_WORDS } from './bound-limit.ts';
 import { type CounterTable, keyspaceNumber, limitCountOf } from './counter-table.ts';
-import { isSharedRole, type Limit, type LimitSet, limitsIn } from './limit-definition.ts';
+import { type Limit, type LimitSet, limitsIn } from './limit-definition.ts';
 import { NamedTable } from './record-table.ts';
 
 /** The limits of a request with their counters. Made once per configuration. */
@@ -10,8 +10,6 @@ export interface BoundSet {
   readonly enforced: readonly BoundLimit[];
   /** The same in the order in which to look: a group's last, since it alone counts under another text, which is hashed. */
   readonly toLook: readonly BoundLimit[];
-  /** Those of them that callers share: their units can be returned. */
-  readonly shared: readonly BoundLimit[];
   /** The limits that decide each on its own, in the same order. */
   readonly shadow: readonly BoundLimit[];
   /** The limit that header fields describe on admission: the caller's, or the resource's if the bucket has no other. */
@@ -88,9 +86,8 @@ export class Keyspaces {
       const shadow = limits.shadow === null ? [] : limitsIn(limits.shadow).map(limit => this.bind(limit));
       if (this.#epochs.ints[EPOCH] !== epoch) continue;
       const described = limits.caller ?? limits.resource;
-      const shared = enforced.filter(({ limit }) => isSharedRole(limit.role));
       const toLook = enforced.toSorted(groupLast);
-      const bound = { enforced, toLook, shared, shadow, described: described && this.bind(described) };
+      const bound = { enforced, toLook, shadow, described: described && this.bind(described) };
       this.#sets.set(limits, bound);
       return bound;
     }

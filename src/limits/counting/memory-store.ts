@@ -186,7 +186,7 @@ export class MemoryStore implements LimitStore {
     for (const each of enforced) each.commit(counters.moment);
     counters.noteChange();
     const decision = this.#describe(set.described, true);
-    for (const each of set.shared) noteWindow(each, decision);
+    for (const each of enforced) noteWindow(each, decision);
     if (concurrent !== null) decision.place = this.inFlight.enter(concurrent, caller, main);
     // 5. Shadow limits decide only about requests that continue.
     if (limits.shadow !== null) {
@@ -283,7 +283,7 @@ export class MemoryStore implements LimitStore {
 function refusingOf(limits: readonly BoundLimit[]): BoundLimit | null {
   let longest: BoundLimit | null = null;
   for (const each of limits) {
-    if (each.waitMs === 0 || (longest !== null && each.waitMs <= longest.waitMs)) continue;
+    if (each.waitMs <= (longest === null ? 0 : longest.waitMs)) continue;
     if (each.limit.role === 'global') return each;
     longest = each;
   }

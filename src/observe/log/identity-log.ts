@@ -7,6 +7,20 @@ import { Outbreak } from './outbreak.ts';
 /** Maximum flawed keys logged when they first appear in a key set, which may have hundreds; the rest are counted. */
 const MAX_LOGGED = 10;
 
+/** What to change where tokens are refused for a reason, as far as one key decides. */
+const KEYS_TO_CHANGE: Partial<Readonly<Record<core.InvalidReason, string>>> = {
+  malformed: 'the provider issues no JWT: ask it for tokens for an API, with its audience',
+  too_long: 'access_tokens.max_length',
+  issuer: 'identity_provider.issuer',
+  audience: 'access_tokens.audience',
+  claim: 'access_tokens.principal',
+  lifetime: 'access_tokens.max_lifetime',
+  token_kind: 'access_tokens.audience',
+  not_before: 'access_tokens.not_before',
+  not_yet_valid: 'access_tokens.leeway',
+  algorithm: 'the algorithm that the provider signs access tokens with',
+};
+
 /**
  * Logs what operators need to know about the provider: changes of its state rather than every attempt, and mistakes on our
  * side. Refused tokens and codes are everyday events: metrics count them and the access log gives the reason.
@@ -21,6 +35,8 @@ export class IdentityLog implements Partial<core.AuthListener & core.SignInListe
   #keySetFails = false;
   #discoveryFails = false;
   #introspectionFails = false;
+  /** Why the last access token that a client got will be refused; `null` if it will not. */
+  #refusedNew: core.InvalidReason | null = null;
   #keys = -1;
   #flawed: ReadonlySet<string> = new Set();
 
@@ -75,6 +91,23 @@ export class IdentityLog implements Partial<core.AuthListener & core.SignInListe
   redeemed(event: core.RedeemEvent): void {
     if (event.grant === 'code') this.#attempted('sign-in', 'a sign-in', event);
     else this.#attempted('refresh', 'a refresh of tokens', event);
+  }
+
+  /** Warns once, until a token is good again: without this, clients sign in, get 401, and sign in again, and nobody knows why. */
+  tokenHandedOut(refusal: Parameters<core.SignInListener['tokenHandedOut']>[0]): void {
+    const reason = refusal?.reason ?? null;
+    if (reason !== null && this.#refusedNew !== reason)
+      this.#log.warn(
+        {
+          type: 'sign-in',
+          ...this.#of,
+          reason,
+          claim: refusal?.claim ?? undefined,
+          change: KEYS_TO_CHANGE[reason],
+        },
+        'clients get access tokens from the provider that this gateway refuses',
+      );
+    this.#refusedNew = reason;
   }
 
   signedOut(event: core.SignOutEvent): void {
@@ -148,11 +181,20 @@ export function noticeLog(log: Logger, clock: core.Clock): core.NoticeListener {
     const line = { type: 'notice', notice: kind, outcome, ...why, notices };
     log.warn(line, 'a request that claims to be a notification of the provider was ignored');
   };
+  const logIdle = (line: object) => {
+    const notices = counts.count('reached_none');
+    if (notices > 0)
+      log.warn(
+        { ...line, outcome: 'reached_none', notices },
+        'a logout ended no token: it names a session (sid) alone, and access tokens of the provider have no sid. Have it send sub as well, or add sid to access tokens',
+      );
+  };
   return {
     noticeReceived(event) {
       const { kind, outcome, notBeforeS } = event;
       const line = { type: 'notice', notice: kind };
-      if (outcome !== 'accepted') logBad(event);
+      if (outcome === 'reached_none') logIdle(line);
+      else if (outcome !== 'accepted') logBad(event);
       else if (notBeforeS === 0)
         log.warn(line, 'the provider withdrew its not-before mark: it no longer refuses older tokens');
       else if (notBeforeS !== null) {

@@ -12,11 +12,14 @@ import type { Logger } from './logging.ts';
 
 /** Clocks further apart than this are logged, milliseconds. */
 const FAR_APART_MS = 500;
+const MAX_FAILURES = 20;
 
 /** Logs each change of the shared store's state once. Single failures are only counted. */
 export function storeLog(log: Logger): Partial<StoreListener> {
   let areFarApart = false;
   let isSubscribed = true;
+  /** Failures of tasks that were logged since Redis was found. */
+  const failures = new Set<string>();
   return {
     lost(policy, cause) {
       const line = { type: 'store', policy, cause };
@@ -26,6 +29,7 @@ export function storeLog(log: Logger): Partial<StoreListener> {
       else log.error(line, 'Redis is unreachable: requests that have a limit get 503');
     },
     found(lostForMs) {
+      failures.clear();
       const line = { type: 'store', lostForMs: Math.round(lostForMs) };
       if (lostForMs === 0) log.info({ type: 'store' }, 'Redis counts the limits');
       else log.info(line, 'Redis is reachable again and counts the limits');
@@ -54,6 +58,24 @@ export function storeLog(log: Logger): Partial<StoreListener> {
           { type: 'store', cause: refusal },
           'Redis refuses messages of the other gateways: this one polls for what they have revoked and restricted, once a second',
         );
+    },
+    rightsMissing(commands) {
+      if (commands.length === 0)
+        log.info({ type: 'store' }, 'Redis permits all that this gateway needs again');
+      else
+        log.error(
+          { type: 'store', commands },
+          'the Redis user of this gateway lacks rights that it needs: docs/redis.md lists all',
+        );
+    },
+    taskFailed(task, cause) {
+      const failure = `${task}: ${cause}`;
+      if (failures.has(failure) || failures.size >= MAX_FAILURES) return;
+      failures.add(failure);
+      log.error(
+        { type: 'store', task, cause },
+        'Redis refused what no request waits for, so it was not done',
+      );
     },
     beat(_roundTripMs, clockAheadMs) {
       if (areFarApart === Math.abs(clockAheadMs) > FAR_APART_MS) return;

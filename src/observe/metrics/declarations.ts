@@ -294,6 +294,14 @@ export const METRICS = {
       series: ({ providers }) => (providers === null ? [] : exceptFor(core.REDEEM_OUTCOMES, 'token_refused')),
     },
   ),
+  weir_sign_in_tokens_refused_total: counter(
+    'Access tokens that clients got for a code or a refresh token, and that this gateway refuses, by reason.',
+    { reason: core.INVALID_REASONS },
+    {
+      series: ({ providers }) => (providers === null ? [] : core.INVALID_REASONS.map(reason => [reason])),
+      more: 'More than 0 means that clients sign in again and again: see [other providers](providers.md#tokens-that-the-gateway-refuses).',
+    },
+  ),
   weir_sign_in_duration_seconds: ofProvider('Time from the complete sign-in request to its response.'),
   weir_refreshes_total: counter(
     'Attempts to exchange a refresh token for new tokens, by outcome.',

@@ -208,6 +208,9 @@ export function storeMetrics(set: MetricSet): core.StoreListener {
       skipped.count += skippedFacts;
     },
     subscribed: refusal => subscribed.set(refusal === null ? 1 : 0),
+    // The log says which.
+    rightsMissing() {},
+    taskFailed() {},
     beat: (roundTripMs, clockAheadMs, replicas) => {
       roundTrip.observe(roundTripMs / 1_000);
       clockAhead.set(clockAheadMs / 1_000);

@@ -301,6 +301,7 @@ function identityMetrics(set: MetricSet) {
     refreshDuration: set.histogram('weir_refresh_duration_seconds'),
     signedOut: set.counter('weir_sign_outs_total'),
     discoveries: set.counter('weir_provider_discoveries_total'),
+    refusedNew: set.counter('weir_sign_in_tokens_refused_total'),
     introspections: set.counter('weir_introspections_total'),
     introspectionDuration: set.histogram('weir_introspection_duration_seconds'),
   };
@@ -337,6 +338,7 @@ export class IdentityMetrics {
     const fetches = this.#metrics.keySetFetches.of(label);
     const discoveries = this.#metrics.discoveries.of(label);
     const introspections = this.#metrics.introspections.of(label);
+    const { refusedNew } = this.#metrics;
     return {
       tokenKnown: counting(tokens, 'known'),
       signatureChecked: (algorithm: core.SignatureAlgorithm, good: boolean) => {
@@ -362,6 +364,9 @@ export class IdentityMetrics {
             : [this.#metrics.refreshed, this.#metrics.refreshDuration];
         attempts.of(outcome).count++;
         duration.observe(durationMs / 1_000);
+      },
+      tokenHandedOut: refusal => {
+        if (refusal !== null) refusedNew.of(refusal.reason).count++;
       },
       signedOut: ({ outcome }) => this.#metrics.signedOut.of(outcome).count++,
       introspected: ({ outcome, durationMs }: core.IntrospectionEvent) => {

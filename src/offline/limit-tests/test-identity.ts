@@ -85,7 +85,9 @@ export class TestIssuer {
     const keys = new KeySet(model.keySet, { fetch, clock, random: () => 0, listener: silent() });
     await keys.refresh();
     keys.close();
-    const verifier = new Verifier(model.accessTokens, model.cache, {
+    // Callers of a test are known by the claims that it names, one of which may be that of the audience.
+    const options = { ...model.accessTokens, audience: null };
+    const verifier = new Verifier(options, model.cache, {
       clock,
       listener: silent(),
       keys,
@@ -111,7 +113,7 @@ export class TestIssuer {
   }
 
   #sign(kind: 'user' | 'bot', values: readonly string[], further: Claims): string {
-    const { issuer, audience, bots } = this.#options;
+    const { issuer, bots } = this.#options;
     const issuedAtS = Math.floor(this.#clock.epochMs() / 1_000);
     const mark = kind === 'bot' && bots !== null ? { [bots.claim]: bots.value ?? 'test' } : {};
     const names = this.claimsOf(kind) ?? [];
@@ -119,7 +121,6 @@ export class TestIssuer {
       ...further,
       ...{
         iss: issuer,
-        aud: audience ?? 'test',
         iat: issuedAtS,
         exp: issuedAtS + TOKEN_LIFE_S,
         typ: 'Bearer',

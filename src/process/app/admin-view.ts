@@ -78,6 +78,7 @@ export function adminView(parts: ShownParts): AdminView {
         await reports.refresh('state');
         return sources.endpoints();
       },
+      addressThatRefused: principal => observation.recent.callers.addressThatRefused(principal),
       async refused() {
         await reports.refresh('state');
         return observation.recent.callers.refused;

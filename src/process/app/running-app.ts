@@ -318,7 +318,10 @@ class RunningApp implements PlaneApp {
       inFlightElsewhere: () => this.#reports.inFlight,
     });
     limiting.shareRevocations(this.#revocations);
-    return this.#follows(limiting, (part, { snapshot }) => part.use(snapshot.limits));
+    return this.#follows(limiting, (part, { snapshot }) => {
+      part.use(snapshot.limits);
+      part.shared?.useSecrets(snapshot.store);
+    });
   }
 
   /** Times the event loop, always in real time, whatever clock the gateway has. */

@@ -6,6 +6,7 @@ import {
   type Caller,
   type IssuerRevocations,
   IssuerVerifiers,
+  invalid,
   NO_SUBJECT,
   type NoticeIssuer,
   Notices,
@@ -62,7 +63,8 @@ export class Identity {
     this.#allKnow = dependencies.notices.allKnow;
     this.#providers = model.providers.map(each => {
       const old = known.find(({ issuer }) => issuer === each.provider.issuer) ?? null;
-      const own = { ...shared, budget, listener: listenerOf(each.label) };
+      const { maxTokenLength } = model;
+      const own = { ...shared, budget, maxTokenLength, listener: listenerOf(each.label) };
       return new ProviderIdentity(each, own, old);
     });
     this.verifier = this.#verifierAfter(before, dependencies);
@@ -174,6 +176,7 @@ interface ProviderIdentityDependencies extends IssuerDependencies {
   /** Bounds failed verifications; `null` if they are not limited. */
   readonly budget: TokenBudget | null;
   readonly ownerChecks: OwnerChecks;
+  readonly maxTokenLength: number;
   readonly permits: NewPermits;
 }
 
@@ -185,6 +188,8 @@ class ProviderIdentity {
   readonly #model: ProviderModel;
   readonly #issuer: KeptIssuer;
   readonly #isIssuerNew: boolean;
+  readonly #listener: SignInListener;
+  readonly #maxTokenLength: number;
   readonly #parts: {
     readonly verifier: Kept<unknown, Verifier>;
     readonly introspection: Kept<unknown, Introspection | null>;
@@ -201,6 +206,8 @@ class ProviderIdentity {
     const { accessTokens, cache, introspection, signIn } = model;
     const issuer = before === null ? null : before.#issuer;
     this.#model = model;
+    this.#listener = dependencies.listener;
+    this.#maxTokenLength = dependencies.maxTokenLength;
     this.#issuer = Issuer.of(model, dependencies, issuer);
     this.#isIssuerNew = this.#issuer !== issuer;
     // What was verified and learnt with another issuer is not valid for this one.
@@ -286,6 +293,14 @@ class ProviderIdentity {
       leewayS: accessTokens.leewayMs / 1_000,
       maxLifetimeS: lifeOf(accessTokens),
     });
+    this.#issuer.part.judgeNew = token => this.#judgeNew(token);
+  }
+
+  /** A token that this gateway will refuse helps nobody: clients would sign in again and again. */
+  #judgeNew(accessToken: string): void {
+    const refusal =
+      accessToken.length > this.#maxTokenLength ? invalid('too_long') : this.verifier.preview(accessToken);
+    this.#listener.tokenHandedOut(refusal === null ? null : { reason: refusal.reason, claim: refusal.claim });
   }
 
   /** Stops everything that none of `next` has taken over, except for exchanges in progress. */
@@ -319,10 +334,12 @@ class ProviderIdentity {
 
   #newSignIn({ clock, listener, permits }: ProviderIdentityDependencies): SignIn | null {
     if (this.#model.signIn === null) return null;
-    const { provider, revocations } = this.#issuer.part;
+    const issuer = this.#issuer.part;
+    const { provider, revocations } = issuer;
+    const handedOut = (accessToken: string) => issuer.judgeNew(accessToken);
     const learnedMark = (subject: string, notBefore: number) => revocations.learnPolicy(subject, notBefore);
     return new SignIn(this.#model.signIn, {
-      ...{ provider, clock, listener, learnedMark },
+      ...{ provider, clock, listener, learnedMark, handedOut },
       permits: permits(`sign-in at ${this.issuer}`),
     });
   }

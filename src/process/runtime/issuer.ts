@@ -21,6 +21,8 @@ export class Issuer {
   readonly provider: Provider;
   readonly keys: KeySet;
   readonly revocations: IssuerRevocations;
+  /** Judges the access tokens that sign-ins hand out, by the rules in use. */
+  judgeNew: (accessToken: string) => void = () => {};
   #hasFailed = false;
   #onAnswer: () => void = () => {};
   /** Identifies it for other threads. */

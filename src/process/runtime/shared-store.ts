@@ -1,6 +1,6 @@
-import type { StoreModel } from '../../config/index.ts';
+import { fixedPartOfStore, type StoreModel } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
-import { randomName } from '../../core/index.ts';
+import { isSame, randomName } from '../../core/index.ts';
 import type { LocalStore, OffenceFeed, OffencesExceeded } from '../../limits/index.ts';
 import {
   Board,
@@ -42,6 +42,7 @@ export class SharedStore {
   readonly #isVoice: boolean;
   readonly #replicas: Replicas;
   readonly #isStrict: boolean;
+  readonly #fixedPart: unknown;
   readonly #clock: core.TimerClock;
   readonly #listener: core.StoreListener;
   #waited = false;
@@ -56,6 +57,7 @@ export class SharedStore {
       ? dependencies.listener
       : ofWorker(dependencies.listener, () => lost.post(null));
     const { options, policy, replicas: hint } = model;
+    this.#fixedPart = fixedPartOfStore(model);
     this.#isStrict = policy === 'closed';
     this.#isVoice = part.isMain;
     this.#clock = clock;
@@ -116,6 +118,12 @@ export class SharedStore {
     return this.#isVoice && this.#waited && !this.#isStrict && !this.#board.isLoaded;
   }
 
+  /** Credentials and certificates may change while the gateway runs; all else of `store` after a restart. */
+  useSecrets(model: StoreModel): void {
+    const isUnchanged = model.kind === 'redis' && isSame(fixedPartOfStore(model), this.#fixedPart);
+    if (isUnchanged) this.#connection.useSecrets(model.options);
+  }
+
   /** Facts and withdrawals not yet sent to the other gateways. */
   get untold(): number {
     return this.#board.outgoing;
@@ -164,6 +172,8 @@ function ofWorker(listener: core.StoreListener, lost: () => void): core.StoreLis
     behind() {},
     caughtUp() {},
     subscribed() {},
+    rightsMissing() {},
+    taskFailed: (task, cause) => listener.taskFailed(task, cause),
     beat() {},
   };
 }

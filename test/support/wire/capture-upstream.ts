@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
+import { atEnd } from '../lifetime.ts';
 import type { CapturedRequest } from './captured-request.ts';
 import { UpstreamConnection } from './upstream-connection.ts';
 import type { Script } from './upstream-exchange.ts';
@@ -27,7 +28,7 @@ export const responseOk: Script = async exchange => {
 export async function startUpstream(settings: UpstreamSettings | Script = {}): Promise<CaptureUpstream> {
   const upstream = new CaptureUpstream(typeof settings === 'function' ? { script: settings } : settings);
   await upstream.listen();
-  onTestFinished(() => {
+  atEnd(() => {
     upstream.close();
     expect(upstream.takeViolations(), 'what a strict reader refused').toEqual([]);
     expect(upstream.scriptErrors, 'errors of the script').toEqual([]);
@@ -98,6 +99,15 @@ export class CaptureUpstream {
     this.connections.length = 0;
     this.connections.push(...open);
     for (const connection of open) connection.requests.length = 0;
+  }
+
+  /** Begins again with this script and without connections, for a test that shares it with others. Default: the first script. */
+  async renew(script = this.#settings.script ?? responseOk): Promise<void> {
+    const open = this.openConnections;
+    for (const connection of open) connection.end();
+    await Promise.all(open.map(({ gone }) => gone));
+    this.forget();
+    this.script = script;
   }
 
   /** Stops listening and destroys every connection. */

@@ -1,11 +1,6 @@
 import type { RedisScript } from '../../../src/limits/redis/connection/index.ts';
-import {
-  DECIDE,
-  DROP,
-  END_LEASE,
-  REFUND,
-  RENEW_LEASES,
-} from '../../../src/limits/redis/store/counter-scripts.ts';
+import { DECIDE, HOLD, REFUND } from '../../../src/limits/redis/store/counter-scripts.ts';
+import { MODE, REPLY } from '../../../src/limits/redis/store/script-words.ts';
 import { WORDS } from '../inhabitants/grpc-service.ts';
 import type { WorldRedis } from '../inhabitants/redis.ts';
 import type { Sent } from '../redis/redis-model.ts';
@@ -26,10 +21,6 @@ interface LimitText {
 
 /** Beyond that it is a script. */
 const LONGEST = 1_000;
-/** Of the code of a decision: only requests in flight refused. */
-const AT_ONCE = 1_024;
-/** It has taken a lease. */
-const TAKEN = 2_048;
 /** Redis counts whole milliseconds. */
 const ROUNDING_MS = 2;
 
@@ -80,25 +71,28 @@ export class SharedCounts {
     const nowMs = Math.floor(this.#redis.model.nowUs() / 1_000);
     const sender = this.#redis.senderOf(client);
     if (sender !== undefined) this.replicas.hear(sender, sent, reply);
-    for (const script of [END_LEASE, RENEW_LEASES])
-      if (isRun(script)) this.#leases.ran(script, keys[0] ?? '', rest.slice(keys.length), nowMs);
-    if (isRun(DROP)) for (const key of keys) this.#counters.get(key)?.reset();
-    if (!isRun(DECIDE) || !Array.isArray(reply)) return;
+    if (isRun(HOLD)) {
+      const [mode, ...held] = rest.slice(keys.length);
+      this.#leases.ran(mode ?? '', keys[0] ?? '', held, nowMs);
+      if (mode === MODE.drop) for (const key of keys) this.#counters.get(key)?.reset();
+    }
+    const isRead = rest[keys.length + 1] === MODE.read;
+    if (!isRun(DECIDE) || isRead || !Array.isArray(reply)) return;
     this.#decided.set(`${sender?.host} ${Number(reply[1])}`, this.#world.nowMs);
     this.#judge(keys, rest.slice(keys.length), reply.map(Number));
   }
 
   #judge(keys: readonly string[], args: readonly string[], reply: readonly number[]): void {
-    const [plan = '[]', , mode, , , most, lease = ''] = args;
+    const [plan = '[]', mode, , , , most, lease = ''] = args;
     const limits = JSON.parse(plan) as readonly LimitText[];
     const [code = 0, nowMs = 0, described = 0] = reply;
-    const isFull = (code & AT_ONCE) !== 0;
-    if (most !== undefined && ((code & TAKEN) !== 0 || isFull))
+    const isFull = (code & REPLY.refusedAtOnce) !== 0;
+    if (most !== undefined && ((code & REPLY.leased) !== 0 || isFull))
       this.#leases.decided(keys.at(-1) ?? '', Number(most), lease, nowMs, !isFull);
-    if ((code & 1) === 0) {
+    if ((code & REPLY.admitted) === 0) {
       const limit = limits[described - 1];
       if (limit !== undefined && !isFull) this.#refuse(keys[described - 1] ?? '', limit, nowMs);
-    } else if (mode !== '0')
+    } else if (mode === MODE.take)
       for (const [at, limit] of limits.entries()) this.#consume(keys[at] ?? '', limit, nowMs);
   }
 

@@ -1,4 +1,4 @@
-import { END_LEASE, RENEW_LEASES } from '../../../src/limits/redis/store/counter-scripts.ts';
+import { MODE } from '../../../src/limits/redis/store/script-words.ts';
 import type { World } from '../world.ts';
 
 /** How long a lease holds that nobody renews. */
@@ -36,11 +36,11 @@ export class SharedLeases {
       );
   }
 
-  ran(script: typeof END_LEASE, key: string, leases: readonly string[], nowMs: number): void {
+  ran(mode: string, key: string, leases: readonly string[], nowMs: number): void {
     const held = this.#heldAt(key, nowMs);
     for (const lease of leases) {
-      if (script === END_LEASE) held.delete(lease);
-      if (script === RENEW_LEASES) held.set(lease, nowMs + LEASE_MS);
+      if (mode === MODE.end) held.delete(lease);
+      if (mode === MODE.renew) held.set(lease, nowMs + LEASE_MS);
     }
   }
 

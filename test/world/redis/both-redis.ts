@@ -132,6 +132,7 @@ export async function startBoth(nowUs: number): Promise<BothRedis> {
   writeFileSync(clock, bytesOf(nowUs));
   const env = { ...process.env, LD_PRELOAD: library, TOLD_CLOCK: clock };
   const server = await startRedisWith(env, '--enable-debug-command', 'yes');
+  await server.client.call('acl', 'setuser', 'default', '~*', '&*', '+@all');
   // Keys end when they are looked at, and not a little later.
   await server.client.call('debug', 'set-active-expire', '0');
   return new BothRedis(server, folder, openSync(clock, 'r+'), nowUs);

@@ -1,4 +1,5 @@
 import type { RedisScript } from '../../../src/limits/redis/connection/index.ts';
+import { MODE, STEP } from '../../../src/limits/redis/store/script-words.ts';
 import type { Random } from '../../support/random.ts';
 import { WEIR_SCRIPTS } from './weir-scripts.ts';
 
@@ -96,18 +97,17 @@ export class GeneratedCommands {
       case 'refund': {
         const windows = plan.map(() => this.#window());
         const toRestore = plan.map(({ smooth }) => (smooth === true ? this.#window() : random.below(5) - 1));
-        const last = [random.pick(['refund', 'undo']), random.pick([1, 1, 2, 5]), ...toRestore];
+        const mode = random.pick([MODE.refund, MODE.undo]);
+        const rest = [mode, random.pick([1, 1, 2, 5]), ...windows, ...toRestore];
         const keys = [...this.#limitKeys(plan, false), ...(random.chance(0.5) ? [this.#index(plan)] : [])];
-        return [WEIR_SCRIPTS.refund, keys, [JSON.stringify(plan), ...windows, ...last]];
+        return [WEIR_SCRIPTS.refund, keys, [JSON.stringify(plan), ...rest]];
       }
-      case 'noteOpened':
-        return [WEIR_SCRIPTS.noteOpened, [this.#index(plan)], [this.#counter(plan, 0), this.#window()]];
-      case 'renewLeases':
-        return [WEIR_SCRIPTS.renewLeases, [this.#leaseKey(plan)], few()];
-      case 'endLease':
-        return [WEIR_SCRIPTS.endLease, [this.#leaseKey(plan)], few()];
-      case 'countLeases':
-        return [WEIR_SCRIPTS.countLeases, this.#plans.map(each => this.#leaseKey(each)), []];
+      case 'note':
+        return [WEIR_SCRIPTS.hold, [this.#index(plan)], [MODE.note, this.#counter(plan, 0), this.#window()]];
+      case 'hold':
+        return [WEIR_SCRIPTS.hold, [this.#leaseKey(plan)], [random.pick([MODE.renew, MODE.end]), ...few()]];
+      case 'count':
+        return [WEIR_SCRIPTS.hold, this.#plans.map(each => this.#leaseKey(each)), [MODE.count]];
       case 'readAllowances': {
         const own = plan.filter(({ role }) => role === 'global' || role === 'caller');
         const most = random.pick([0, 2, 100]);
@@ -116,12 +116,12 @@ export class GeneratedCommands {
           .filter(({ role }) => role === 'caller')
           .map((_, at) => `${this.#index(plan)}${at}:*`);
         const all = most > 0 ? [...keys, this.#index(plan), ...others] : keys;
-        return [WEIR_SCRIPTS.readAllowances, all, [JSON.stringify(own), most]];
+        return [WEIR_SCRIPTS.decide, all, [JSON.stringify(own), MODE.read, STEP.whole, most, 1]];
       }
       case 'drop': {
         const starts = random.chance(0.5) ? [`{${this.#plans.indexOf(plan)}}${random.below(2)}`] : [];
         const keys = [this.#counter(plan, 0), ...(starts.length > 0 ? [this.#index(plan)] : [])];
-        return [WEIR_SCRIPTS.drop, keys, starts];
+        return [WEIR_SCRIPTS.hold, keys, [MODE.drop, ...starts]];
       }
       case 'post':
         return [WEIR_SCRIPTS.post, board, [`board-${random.below(3)}`, 'board', ...this.#facts()]];
@@ -131,6 +131,8 @@ export class GeneratedCommands {
       }
       case 'claim':
         return [WEIR_SCRIPTS.claim, [`notice:${random.below(4)}`], [random.pick(SPANS)]];
+      case 'tryRights':
+        return [WEIR_SCRIPTS.tryRights, ['{0}probe', '{0}probe:set'], ['board']];
       case 'beat':
         return [WEIR_SCRIPTS.beat, ['replicas'], [`gateway-${random.below(5)}`, 10_000]];
       case 'addOffences':
@@ -146,18 +148,15 @@ export class GeneratedCommands {
 
   #decision(plan: LimitText[]): [string[], Words] {
     const random = this.#random;
-    const trip = random.pick(['0', '0', '0', '1', '2']);
-    const asked = trip === '2' ? plan.slice(0, 1) : plan;
-    const most = trip === '2' ? random.pick([0, -1]) : random.pick([0, -2, 1, 2, 100]);
+    const { whole, own: ofCaller, shared, sharedIfOpen, others } = STEP;
+    const step = random.pick([whole, whole, whole, ofCaller, shared, sharedIfOpen, others]);
+    const isShared = step === shared || step === sharedIfOpen;
+    const asked = isShared ? plan.slice(0, 1) : plan;
+    const most = isShared ? 0 : random.pick([0, 0, 1, 2, 100]);
     const keys = this.#limitKeys(plan, most > 0);
-    const own = trip === '2' ? keys.slice(0, 1) : keys;
-    const args = [
-      JSON.stringify(asked),
-      most,
-      random.pick(['0', '1', '2']),
-      trip,
-      random.pick([1, 1, 1, 2, 5]),
-    ];
+    const own = isShared ? keys.slice(0, 1) : keys;
+    const mode = random.pick([MODE.look, MODE.take, MODE.take]);
+    const args = [JSON.stringify(asked), mode, step, most, random.pick([1, 1, 1, 2, 5])];
     if (random.chance(0.7)) return [own, args];
     const lease = [random.pick([1, 2, 3, 100]), this.#lease(), random.pick(['0', '1'])];
     return [
@@ -211,6 +210,7 @@ export class GeneratedCommands {
 
 const KINDS = [
   ...(['decide', 'decide', 'decide', 'decide', 'decide', 'decide', 'decide', 'decide'] as const),
+  ...(['note', 'count', 'readAllowances', 'drop'] as const),
   ...(Object.keys(WEIR_SCRIPTS) as (keyof typeof WEIR_SCRIPTS)[]),
 ];
 

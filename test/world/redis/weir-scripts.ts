@@ -4,6 +4,7 @@ import {
   type RedisScript,
   Replicas,
 } from '../../../src/limits/redis/connection/index.ts';
+import { missingRightsAt } from '../../../src/limits/redis/connection/rights.ts';
 import { POST, READ } from '../../../src/limits/redis/sharing/board-scripts.ts';
 import { RedisClaims, RedisOffenceFeed } from '../../../src/limits/redis/sharing/index.ts';
 import * as counters from '../../../src/limits/redis/store/counter-scripts.ts';
@@ -41,16 +42,12 @@ function feedOn(connection: RunsScripts): RedisOffenceFeed {
 /** Every script that Weir runs. */
 export const WEIR_SCRIPTS = {
   decide: counters.DECIDE,
-  noteOpened: counters.NOTE_OPENED,
   refund: counters.REFUND,
-  renewLeases: counters.RENEW_LEASES,
-  countLeases: counters.COUNT_LEASES,
-  endLease: counters.END_LEASE,
-  readAllowances: counters.READ_ALLOWANCES,
-  drop: counters.DROP,
+  hold: counters.HOLD,
   post: POST,
   read: READ,
   claim: scriptOf(connection => new RedisClaims({ connection, health }).claim('name', 1)),
+  tryRights: scriptOf(connection => missingRightsAt(connection, '0')),
   beat: scriptOf(connection =>
     new Replicas(connection as RedisConnection, { clock: systemClock, id: 'id', hint: 1 }).beat(),
   ),

@@ -20,14 +20,16 @@ export interface DemoProviderOptions {
   readonly codeSeconds?: number;
   /** How long access and ID tokens are valid. Default 300 s. */
   readonly accessTokenSeconds?: number;
+  /** Makes the keys that sign. Default: `newKey`. */
+  readonly makeKey?: () => SigningKey;
 }
 
 export interface DemoProvider {
   readonly issuer: string;
   /** A redirect URI of the client `gateway`. Nothing is served there. */
   readonly callbackUri: string;
-  /** Signs with a new key from now on. The old keys stay in the key set unless `forgetOld` is set. */
-  rotateKeys(options?: { readonly forgetOld?: boolean }): void;
+  /** Signs with a new key from now on. The old keys stay in the key set. */
+  rotateKeys(): void;
   /** Sets `not-before-policy` of the token responses, in seconds since the epoch; initially 0. */
   setNotBefore(seconds: number): void;
   close(): Promise<void>;
@@ -53,7 +55,7 @@ export async function startProvider(options: DemoProviderOptions = {}): Promise<
   return {
     issuer: realm.issuer,
     callbackUri: realm.callbackUri,
-    rotateKeys: ({ forgetOld = false } = {}) => realm.rotateKeys(forgetOld),
+    rotateKeys: () => realm.rotateKeys(),
     setNotBefore(seconds) {
       realm.notBefore = seconds;
     },
@@ -73,13 +75,16 @@ class Realm {
   readonly #options: DemoProviderOptions;
   readonly #cookieKey = randomBytes(32).toString('hex');
   readonly #store = memoryStore(systemClock);
-  #keys = [newKey()];
+  readonly #makeKey: () => SigningKey;
+  #keys: readonly SigningKey[];
   #serve: Serve;
 
   constructor(origin: string, options: DemoProviderOptions) {
     this.issuer = `${origin}${REALM_PATH}`;
     this.callbackUri = `${origin}/callback`;
     this.#options = options;
+    this.#makeKey = options.makeKey ?? newKey;
+    this.#keys = [this.#makeKey()];
     this.#serve = this.#open();
   }
 
@@ -87,8 +92,8 @@ class Realm {
     this.#serve(request, response);
   }
 
-  rotateKeys(forgetOld: boolean): void {
-    this.#keys = forgetOld ? [newKey()] : [newKey(), ...this.#keys];
+  rotateKeys(): void {
+    this.#keys = [this.#makeKey(), ...this.#keys];
     this.#serve = this.#open();
   }
 
@@ -142,7 +147,8 @@ function clientsOf(options: DemoProviderOptions, callbackUri: string): Readonly<
   return [...own.filter(client => !others.has(client.client_id)), ...more];
 }
 
-function newKey(): SigningKey {
+/** A key of RSA with 2,048 bits: made in a tenth of a second. */
+export function newKey(): SigningKey {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   return { ...privateKey.export({ format: 'jwk' }), kid: randomUUID(), use: 'sig', alg: 'RS256' };
 }

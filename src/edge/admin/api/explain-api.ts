@@ -12,6 +12,8 @@ export interface ExplainSources {
   /** The current configuration. */
   snapshot(): Snapshot;
   readonly restrictions: Restrictions;
+  /** The restricted address that last refused a caller. */
+  readonly addressThatRefused: ActiveRestrictions['addressThatRefused'];
 }
 
 /** Returns what the gateway would do with a request. */
@@ -26,8 +28,9 @@ export function answerExplain({ query }: ApiCall, sources: ExplainSources): ApiR
   return { status: 200, body: asShape(request, explain(request, snapshot, activeOf(sources))), change: null };
 }
 
-function activeOf({ restrictions: { listed } }: ExplainSources): ActiveRestrictions {
+function activeOf({ restrictions: { listed }, addressThatRefused }: ExplainSources): ActiveRestrictions {
   return {
+    addressThatRefused,
     ofAddress: key => listed.ofClient({ kind: 'address', key }),
     ofCaller: key => listed.ofClient({ kind: 'principal', key }),
     onWebhook(key, route, params) {

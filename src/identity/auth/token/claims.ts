@@ -1,5 +1,14 @@
 import type { AccessTokenOptions } from '../options.ts';
-import { type Invalid, invalid, isJsonObject, type JsonObject, type Jwt, lacking, member } from './jwt.ts';
+import {
+  claimAt,
+  type Invalid,
+  invalid,
+  isJsonObject,
+  type JsonObject,
+  type Jwt,
+  lacking,
+  member,
+} from './jwt.ts';
 
 /**
  * Returns why this is not a valid access token now, or null if only the signature remains to be checked. Runs before the
@@ -10,7 +19,7 @@ export function refuseClaims(jwt: Jwt, options: AccessTokenOptions, nowMs: numbe
     refuseIssuer(jwt.claims, options.issuer) ??
     refuseTimes(jwt.claims, options.leewayMs, nowMs) ??
     refuseLifetime(jwt.claims, options.maxLifetimeMs) ??
-    refuseAudience(jwt.claims, options.audience) ??
+    refuseAudience(jwt.claims, options) ??
     refuseConfirmation(jwt.claims) ??
     refuseKind(jwt, options)
   );
@@ -24,7 +33,7 @@ export function dateClaim(claims: JsonObject, name: string): number | null {
 
 /** A claim that is non-empty text, or `null`. Text with a lone surrogate does not count: it has no UTF-8 form. */
 export function textClaim(claims: JsonObject, name: string): string | null {
-  const value = member(claims, name);
+  const value = claimAt(claims, name);
   return typeof value === 'string' && value !== '' && value.isWellFormed() ? value : null;
 }
 
@@ -55,12 +64,19 @@ function refuseLifetime(claims: JsonObject, maxLifetimeMs: number | null): Inval
   return lifetimeS * 1_000 > maxLifetimeMs ? invalid('lifetime') : null;
 }
 
-function refuseAudience(claims: JsonObject, audience: string | null): Invalid | null {
-  const value = member(claims, 'aud');
-  if (value === undefined) return audience === null ? null : invalid('audience');
-  const named: readonly unknown[] = Array.isArray(value) ? value : [value];
-  if (!named.every(name => typeof name === 'string')) return lacking('aud');
-  return audience === null || named.includes(audience) ? null : invalid('audience');
+function refuseAudience(
+  claims: JsonObject,
+  { audience, audienceClaim }: Pick<AccessTokenOptions, 'audience' | 'audienceClaim'>,
+): Invalid | null {
+  const named = audiencesIn(claims, audienceClaim);
+  if (named === undefined) return audience === null ? null : invalid('audience');
+  if (!named.every(name => typeof name === 'string')) return lacking(audienceClaim);
+  return audience === null || audience.some(name => named.includes(name)) ? null : invalid('audience');
+}
+
+function audiencesIn(claims: JsonObject, claim: string): readonly unknown[] | undefined {
+  const value = claimAt(claims, claim);
+  return value === undefined || Array.isArray(value) ? value : [value];
 }
 
 /**
@@ -85,8 +101,8 @@ export function boundCertificate(claims: JsonObject): string | null {
 
 /**
  * Rejects ID, refresh and logout tokens, which the issuer signs with the same keys. They are recognised by the payload's
- * `typ` (Keycloak), the header's `typ` (RFC 9068, 4; OpenID Connect Back-Channel Logout, 2.4), and members that only they
- * have.
+ * `typ` (Keycloak), the header's `typ` (RFC 9068, 4; OpenID Connect Back-Channel Logout, 2.4), `token_use` (Amazon Cognito), and
+ * members that only they have.
  */
 function refuseKind(jwt: Jwt, options: AccessTokenOptions): Invalid | null {
   const { claims } = jwt;
@@ -95,10 +111,21 @@ function refuseKind(jwt: Jwt, options: AccessTokenOptions): Invalid | null {
   if (payloadType !== undefined && payloadType !== 'Bearer') return invalid('token_kind');
   if (headerType !== undefined && headerType !== 'at+jwt' && headerType !== 'jwt')
     return invalid('token_kind');
+  const use = member(claims, 'token_use');
+  if (use !== undefined && use !== 'access') return invalid('token_kind');
   if (member(claims, 'at_hash') !== undefined || member(claims, 'events') !== undefined)
     return invalid('token_kind');
-  if (payloadType === 'Bearer' || headerType === 'at+jwt') return null;
+  if (payloadType === 'Bearer' || headerType === 'at+jwt' || use === 'access') return null;
   // Nothing marks it as an access token, and without `typ` an ID token looks the same. The audience of an ID token is the client
   // that signed in, so only an audience other than that client distinguishes them.
-  return options.audience !== null && options.audience !== options.clientId ? null : invalid('token_kind');
+  return namesAnotherAudience(claims, options) ? null : invalid('token_kind');
+}
+
+/** Whether the token is for one of the audiences that is not the gateway's own client. */
+function namesAnotherAudience(
+  claims: JsonObject,
+  { audience, audienceClaim, clientId }: AccessTokenOptions,
+): boolean {
+  const named = audiencesIn(claims, audienceClaim) ?? [];
+  return audience?.some(name => name !== clientId && named.includes(name)) === true;
 }

@@ -47,7 +47,7 @@ export function readKeySet(
   maxKeys: number,
   known: readonly VerificationKey[],
 ): ReadKeySet {
-  const set = parseJsonObject(bytes);
+  const set = parseJsonObject(withoutMark(bytes));
   const entries = set === null ? undefined : member(set, 'keys');
   if (!Array.isArray(entries)) throw new KeySetError('the response is not a JSON Web Key Set');
   if (entries.length > maxKeys) throw new KeySetError(`the key set has more than ${maxKeys} keys`);
@@ -63,6 +63,11 @@ export function readKeySet(
   if (keys.length === 0)
     throw new KeySetError(`the key set has no key that can verify tokens${shown(flawed)}`);
   return { keys, unusable: entries.length - keys.length, flawed };
+}
+
+/** Drops the byte-order mark of UTF-8, which some servers put before their files; a parser may ignore it (RFC 8259, 8.1). */
+function withoutMark(bytes: Uint8Array): Uint8Array {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
 }
 
 /** The first flaw, formatted for a message. */

@@ -123,6 +123,21 @@ export function member(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
+/**
+ * The claim that the configuration names: a member of the token, or a JSON Pointer into it if the name begins with "/" (RFC 6901).
+ * Any other name is that of a member, whatever it contains.
+ */
+export function claimAt(claims: JsonObject, name: string): unknown {
+  if (!name.startsWith('/')) return member(claims, name);
+  let value: unknown = claims;
+  for (const part of name.slice(1).split('/')) {
+    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (Array.isArray(value)) value = /^(?:0|[1-9]\d{0,8})$/.test(key) ? value[Number(key)] : undefined;
+    else value = isJsonObject(value) ? member(value, key) : undefined;
+  }
+  return value;
+}
+
 /** Printable ASCII without the percent sign. */
 const PLAIN = /^[\x21-\x24\x26-\x7e]*$/;
 
@@ -140,9 +155,6 @@ export function percentEncode(text: string): string {
   return out;
 }
 
-/** The longest accepted token: about the maximum length of the header section that carries it. */
-const MAX_TOKEN_LENGTH = 16_384;
-
 /**
  * Reads the value of an Authorization field (a scheme, blanks and one token: RFC 9110, 11.4) and returns the token.
  *
@@ -150,8 +162,9 @@ const MAX_TOKEN_LENGTH = 16_384;
  * stricter than `b64token` of RFC 6750.
  *
  * @param schemes the accepted scheme names, in lower case; clients may use any case
+ * @param maxLength the longest accepted token, in characters
  */
-export function readBearer(value: string, schemes: readonly string[]): string | Invalid {
+export function readBearer(value: string, schemes: readonly string[], maxLength: number): string | Invalid {
   const blank = value.indexOf(' ');
   const scheme = blank === -1 ? value : value.slice(0, blank);
   if (!schemes.includes(scheme.toLowerCase())) return invalid('scheme');
@@ -159,5 +172,5 @@ export function readBearer(value: string, schemes: readonly string[]): string | 
   let start = blank + 1;
   while (value.charCodeAt(start) === 0x20) start += 1;
   if (start === value.length) return invalid('credentials');
-  return value.length - start > MAX_TOKEN_LENGTH ? invalid('length') : value.slice(start);
+  return value.length - start > maxLength ? invalid('too_long') : value.slice(start);
 }

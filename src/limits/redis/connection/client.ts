@@ -1,6 +1,8 @@
 import { Cluster, Redis } from 'ioredis';
 import { inNextTurn, type Timer, type TimerClock } from '../../../core/index.ts';
 import type { RedisOptions } from '../options.ts';
+import { hasCode, WRONG_SERVER } from './error-codes.ts';
+import { isWithoutHost, useAskedHosts } from './unknown-endpoints.ts';
 
 /** How many reads make V8 remember what a function reads. Fewer would suffice. */
 const READS = 1_000;
@@ -35,45 +37,90 @@ const SLOTS_REFRESH_MS = 1_000;
 export function makeClient(options: RedisOptions): Redis | Cluster {
   const { servers } = options;
   if (servers.kind === 'cluster') {
-    return new Cluster([...servers.nodes], {
+    const [first] = servers.nodes;
+    const cluster = new Cluster([...servers.nodes], {
       redisOptions: { ...common(options), socketTimeout: SILENCE_MS },
       enableOfflineQueue: false,
       lazyConnect: true,
       retryDelayOnFailover: 0,
       retryDelayOnClusterDown: 0,
+      // Try again at once: the budget of a decision is short.
+      retryDelayOnTryAgain: 1,
+      // The probes find out whether the cluster is usable, and need no permission for CLUSTER INFO.
+      enableReadyCheck: false,
       maxRedirections: 4,
       slotsRefreshInterval: SLOTS_REFRESH_MS,
       slotsRefreshTimeout: CONNECT_MS,
       clusterRetryStrategy: () => RETRY_MS,
       // Leave name resolution to the socket: certificates are checked against names.
       dnsLookup: (host, found) => found(null, host),
+      natMap: node =>
+        first !== undefined && isWithoutHost(node)
+          ? { host: first.host, port: Number(node.slice(node.indexOf(':') + 1)) }
+          : null,
     });
+    useAskedHosts(cluster);
+    return cluster;
   }
-  return new Redis({ ...common(options), ...placeOf(options), lazyConnect: true });
+  const client = new Redis({ ...common(options), ...placeOf(options), lazyConnect: true });
+  // ioredis would go on in database 0, which is somebody else's.
+  client.on('error', error => {
+    if (wasSelecting(error)) client.stream.destroy();
+  });
+  return client;
 }
 
-function placeOf({ servers, tls }: RedisOptions) {
+function wasSelecting(error: Error & { readonly command?: { readonly name: string } }): boolean {
+  return error.command?.name === 'select';
+}
+
+/** Gives a client other credentials and certificates: connections that it makes from now on use them. */
+export function useSecrets(client: Redis | Cluster, options: RedisOptions): void {
+  const secrets = secretsOf(options);
+  if (client instanceof Cluster) {
+    Object.assign(client.options.redisOptions ?? {}, secrets);
+    for (const node of client.nodes()) Object.assign(node.options, secrets);
+  } else Object.assign(client.options, secrets, sentinelSecretsOf(options));
+}
+
+function secretsOf({ credentials: { user, password }, tls }: RedisOptions) {
+  return {
+    ...{ username: user ?? undefined, password: password ?? undefined },
+    ...(tls !== null && { tls }),
+  };
+}
+
+function sentinelSecretsOf({ servers, tls }: RedisOptions) {
+  if (servers.kind !== 'sentinel') return {};
+  const { user, password } = servers.credentials;
+  return {
+    sentinelUsername: user,
+    sentinelPassword: password,
+    ...(tls !== null && { sentinelTLS: tls }),
+  };
+}
+
+function placeOf(options: RedisOptions) {
+  const { servers, tls } = options;
   if (servers.kind === 'standalone') return { ...servers.address, db: servers.database };
   if (servers.kind === 'cluster') return {};
-  const { user, password } = servers.credentials;
   return {
     sentinels: [...servers.sentinels],
     name: servers.master,
     role: 'master' as const,
     db: servers.database,
-    ...(user !== null && { sentinelUsername: user }),
-    ...(password !== null && { sentinelPassword: password }),
-    ...(tls !== null && { enableTLSForSentinelMode: true, sentinelTLS: tls }),
+    ...sentinelSecretsOf(options),
+    enableTLSForSentinelMode: tls !== null,
     sentinelRetryStrategy: () => RETRY_MS,
   };
 }
 
-function common({ credentials, tls }: RedisOptions) {
+function common(options: RedisOptions) {
   return {
-    ...(credentials.user !== null && { username: credentials.user }),
-    ...(credentials.password !== null && { password: credentials.password }),
-    ...(tls !== null && { tls }),
+    ...secretsOf(options),
     connectionName: 'weir',
+    // Needs no permission for CLIENT SETINFO.
+    disableClientInfo: true,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     // `RedisConnection` resubscribes, and handles a refusal: ioredis leaves that rejection unhandled, which ends the process.
@@ -83,8 +130,7 @@ function common({ credentials, tls }: RedisOptions) {
     enableReadyCheck: false,
     connectTimeout: CONNECT_MS,
     retryStrategy: () => RETRY_MS,
-    // The master has become a replica: reconnecting finds the new one.
-    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+    reconnectOnError: (error: Error) => hasCode(error, WRONG_SERVER),
   };
 }
 

@@ -1,5 +1,7 @@
 import type { Clock, FailurePolicy, StoreListener, Timer, TimerClock } from '../../../core/index.ts';
+import { hasCode, SOME_SLOTS } from './error-codes.ts';
 import { defineScript, PROBED_TAGS, type RedisConnection, RedisError } from './redis-connection.ts';
+import { missingRightsAt } from './rights.ts';
 
 /**
  * After this many failures within this time, the policy takes over and Redis is no longer asked. A late reply is not a failure:
@@ -15,7 +17,7 @@ const BEAT_MS = 1_000;
 export interface HealthDependencies {
   readonly connection: Pick<
     RedisConnection,
-    'prefix' | 'isCluster' | 'isReady' | 'isSilent' | 'lastError' | 'hurry' | 'onState' | 'command'
+    'prefix' | 'isCluster' | 'isReady' | 'isSilent' | 'lastError' | 'hurry' | 'onState' | 'script'
   >;
   readonly replicas: Pick<Replicas, 'beat' | 'count'>;
   readonly policy: FailurePolicy;
@@ -36,6 +38,7 @@ export class Health {
   #everFound = false;
   #isShared = false;
   #lastCause = 'not reached yet';
+  #missingRights: readonly string[] = [];
   #timer: Timer | null = null;
   #stopped = false;
 
@@ -55,6 +58,11 @@ export class Health {
   /** Why Redis was last found unavailable, so that `on_failure` decided. */
   get lastCause(): string {
     return this.#lastCause;
+  }
+
+  /** The commands that Redis refuses this gateway's user, as far as a probe can tell. */
+  get missingRights(): readonly string[] {
+    return this.#missingRights;
   }
 
   /** Registers a callback for whenever Redis takes over again. */
@@ -84,7 +92,9 @@ export class Health {
     const { clock, listener } = this.#dependencies;
     this.#lastCause = error.message;
     listener.failed(error.failure, error.message);
-    if (!this.#isShared) return;
+    // A slot that is being moved concerns few callers. The others stay with Redis.
+    const isOfSomeSlots = hasCode(error, SOME_SLOTS) || error.message.includes('Hash slot not served');
+    if (!this.#isShared || isOfSomeSlots) return;
     const nowMs = clock.monotonicMs();
     if (error.failure === 'timeout') {
       if (this.#dependencies.connection.isSilent) this.#lose(nowMs);
@@ -101,9 +111,15 @@ export class Health {
     if (this.#isShared) this.#lose(this.#dependencies.clock.monotonicMs());
   }
 
-  /** Reports a failure that no decision depends on. Only heartbeats and decisions affect the health of Redis. */
-  mention(error: RedisError): void {
-    this.#dependencies.listener.failed(error.failure, error.message);
+  /**
+   * Reports a failure that no decision depends on. Only heartbeats and decisions affect the health of Redis.
+   *
+   * @param task what Redis was to do, such as `return units`
+   */
+  mention(error: RedisError, task: string): void {
+    const { listener } = this.#dependencies;
+    listener.failed(error.failure, error.message);
+    if (error.failure === 'error') listener.taskFailed(task, error.message);
   }
 
   #lose(nowMs: number): void {
@@ -143,16 +159,23 @@ export class Health {
     this.#next(good && this.#isShared ? BEAT_MS : PROBE_MS);
   }
 
-  /** Sends a heartbeat; after an outage also writes to every cluster node, since one missing node would fail some requests. */
+  #noteRights(missing: readonly string[]): void {
+    if (missing.join() === this.#missingRights.join()) return;
+    this.#missingRights = missing;
+    this.#dependencies.listener.rightsMissing(missing);
+  }
+
+  /**
+   * Sends a heartbeat. After an outage also tries all commands, at every node of a cluster: one missing node would fail some requests.
+   */
   async #probe(): Promise<void> {
     const { connection, replicas, listener } = this.#dependencies;
     connection.hurry();
     if (!connection.isReady) throw new RedisError('disconnected', connection.lastError);
-    if (connection.isCluster && !this.#isShared) {
-      const writes = PROBED_TAGS.map(tag =>
-        connection.command('set', `${connection.prefix}{${tag}}probe`, 1, 'PX', 1_000),
-      );
-      await Promise.all(writes);
+    if (!this.#isShared) {
+      const tags = connection.isCluster ? PROBED_TAGS : PROBED_TAGS.slice(0, 1);
+      const missing = await Promise.all(tags.map(tag => missingRightsAt(connection, tag)));
+      this.#noteRights([...new Set(missing.flat())].map(name => name.toLowerCase()));
     }
     const { roundTripMs, clockAheadMs } = await replicas.beat();
     listener.beat(roundTripMs, clockAheadMs, replicas.count);

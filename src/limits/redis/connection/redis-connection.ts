@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { Cluster, Command, type Redis } from 'ioredis';
 import { inNextTurn, type StoreFailure, type TimerClock } from '../../../core/index.ts';
 import { formatPrefix, type RedisOptions } from '../options.ts';
-import { Deadlines, makeClient, type Waiting } from './client.ts';
+import { Deadlines, makeClient, useSecrets, type Waiting } from './client.ts';
+import { hasCode, UNKNOWN_SCRIPT } from './error-codes.ts';
 
 /** A command that failed, or got no reply in time: then Redis may still run it. */
 export class RedisError extends Error {
@@ -33,7 +34,7 @@ export function replyTo(send: (reply: ReplyCallback) => void): Promise<unknown> 
 }
 
 /** An argument of a command: only text and numbers are sent to Redis. */
-type Argument = string | number;
+export type Argument = string | number;
 
 /** Time from accepting a connection to the end of authentication. */
 const HANDSHAKE_MS = 1_000;
@@ -68,7 +69,7 @@ export class RedisConnection {
   readonly isCluster: boolean;
   /** The beginning of every key and channel. */
   readonly prefix: string;
-  readonly #options: RedisOptions;
+  #options: RedisOptions;
   readonly #client: Redis | Cluster;
   readonly #deadlines: Deadlines<Outstanding>;
   readonly #listeners: ((ready: boolean, cause: string) => void)[] = [];
@@ -91,11 +92,13 @@ export class RedisConnection {
     this.#client = makeClient(options);
     this.#deadlines = new Deadlines(clock, options.budgetMs, late => this.#timedOut(late));
     // Reports each failed attempt to connect; the reason is not available anywhere else.
-    this.#client.on('error', (error: Error) => this.#note(error));
+    for (const event of ['error', 'node error', 'sentinelError'])
+      this.#client.on(event, (error: Error) => this.#note(error));
     this.#client.on('connect', () => {
       this.#acceptedAtMs = clock.monotonicMs();
     });
     this.#client.on('ready', () => {
+      if (!isSetUp(this.#client)) return;
       this.#lastError = 'the connection was lost';
       this.#announce(true, '');
     });
@@ -141,6 +144,12 @@ export class RedisConnection {
     this.#subscriber?.disconnect();
   }
 
+  /** Uses other credentials and certificates for connections from now on. `options`: as at the start, but for these. */
+  useSecrets(options: RedisOptions): void {
+    this.#options = options;
+    for (const client of [this.#client, this.#subscriber]) if (client !== null) useSecrets(client, options);
+  }
+
   /** Sends one command and calls back exactly once, never before it returns. */
   send(name: string, args: readonly Argument[], reply: ReplyCallback): void {
     if (!this.isReady) {
@@ -164,7 +173,7 @@ export class RedisConnection {
   run(script: RedisScript, keys: readonly string[], args: readonly Argument[], reply: ReplyCallback): void {
     const rest = [keys.length, ...keys, ...args];
     this.send('evalsha', [script.sha, ...rest], (error, value) => {
-      if (error === null || !error.message.startsWith('NOSCRIPT')) reply(error, value);
+      if (error === null || !hasCode(error, UNKNOWN_SCRIPT)) reply(error, value);
       else this.send('eval', [script.source, ...rest], reply);
     });
   }
@@ -253,6 +262,7 @@ export class RedisConnection {
       this.#subscribers.get(channel)?.message(text),
     );
     subscriber.on('ready', () => {
+      if (!isSetUp(subscriber)) return;
       for (const channel of this.#subscribers.keys()) this.#enlist(subscriber, channel);
     });
     subscriber.connect().catch(() => {});
@@ -272,6 +282,11 @@ export class RedisConnection {
       },
     );
   }
+}
+
+/** False if a step of the set-up was refused: the connection is then being closed. */
+function isSetUp(client: Redis | Cluster): boolean {
+  return client instanceof Cluster || !client.stream.destroyed;
 }
 
 function owesResponse(node: Redis): boolean {

@@ -127,7 +127,7 @@ export class Board implements Facts {
         await this.#send();
       }
     } catch (error) {
-      if (error instanceof RedisError) health.mention(error);
+      if (error instanceof RedisError) health.mention(error, 'share restrictions and revocations');
       else onFault(0, error);
     }
     this.#syncing = false;

@@ -27,7 +27,7 @@ export class RedisClaims implements Claims {
       );
       return reply !== null;
     } catch (error) {
-      health.mention(RedisError.of(error));
+      health.mention(RedisError.of(error), 'claim a notice');
       return true;
     }
   }

@@ -65,7 +65,7 @@ export class RedisOffenceFeed implements OffenceFeed {
     if (!this.#dependencies.health.isShared) return;
     this.#limiterOf(offence, rule)
       .delete(digestOfWhom(offence))
-      .catch((error: unknown) => this.#dependencies.health.mention(RedisError.of(error)));
+      .catch((error: unknown) => this.#dependencies.health.mention(RedisError.of(error), 'forget offences'));
   }
 
   start(): void {
@@ -118,7 +118,7 @@ export class RedisOffenceFeed implements OffenceFeed {
       if (consumedPoints > rule.quota.units) exceeded(offence, rule);
     } catch (error) {
       const failure = RedisError.of(error);
-      health.mention(failure);
+      health.mention(failure, 'count offences');
       // Not after a timeout, when Redis may have counted it.
       if (failure.failure === 'disconnected') this.#putBack(pending);
     }

@@ -1,20 +1,23 @@
 import { defineScript } from '../connection/index.ts';
+import { withWords } from './script-words.ts';
+
+/** Redis' own clock, in whole milliseconds, is used both to measure and to announce. */
+const CLOCK = `
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+`;
 
 /**
- * Shared by the scripts: the arithmetic of `limits/counting/counter.ts`, line for line. Redis' own clock, in whole milliseconds,
- * is used both to measure and to announce.
+ * The arithmetic of `limits/counting/counter.ts`, line for line.
  *
  * Limits come as JSON, made once per configuration: { smooth, units, period, slack, cost }, with the largest cost of a request.
- * `cost` is what this request consumes, which a script declares and sets; one of the global limit. A counter is a string: "reset
- * consumed" for a window, "mark parts reset" for a smooth limit. The value holds the Reset; a key's expiry only collects garbage.
+ * `cost` is what this request consumes, which a script sets; one of the global limit. A counter is a string: "reset consumed" for
+ * a window, "mark parts reset" for a smooth limit. The value holds the Reset; a key's expiry only collects garbage.
  *
  * Redis' clock may step back at a failover to a machine whose clock is behind. A counter then seems to come from the future. To
  * lock nobody out until then, it ends one period from now at the latest.
  */
-const COUNTERS = `
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-
+const COUNTERS = `${CLOCK}
 local cost = 1
 
 local function unitsOf(l, units)
@@ -35,29 +38,91 @@ local function save(l)
   local value
   if l.smooth then value = string.format('%.0f %.0f %.0f', l.mark, l.parts, l.reset)
   else value = string.format('%.0f %.0f', l.reset, l.consumed) end
-  redis.call('SET', l.key, value, 'PX', string.format('%.0f', l.reset - now + 1000))
+  redis.call('SET', l.key, value, 'PX', l.reset - now + 1000)
 end
 
 local function read(l, key)
   l.key = key
   local value = redis.call('GET', key) or ''
-  local furthest = now + l.period + l.slack + 1
+  local furthest, ahead = now + l.period + l.slack + 1, false
   if l.smooth then
     local mark, parts, reset = string.match(value, '^(%d+) (%d+) (%d+)$')
     l.mark, l.parts, l.reset = tonumber(mark), tonumber(parts), tonumber(reset)
-    l.ahead = l.mark and l.mark > furthest
-    if l.ahead then l.mark, l.parts, l.reset = now + l.period, 0, now + l.period end
+    ahead = l.mark and l.mark > furthest
+    if ahead then l.mark, l.parts, l.reset = now + l.period, 0, now + l.period end
   else
     local reset, consumed = string.match(value, '^(%d+) (%d+)$')
     l.reset, l.consumed = tonumber(reset), tonumber(consumed)
-    l.ahead = l.reset and l.reset > furthest
-    if l.ahead then l.reset = now + l.period end
+    ahead = l.reset and l.reset > furthest
+    if ahead then l.reset = now + l.period end
   end
   -- Save it now, or each read would move the end further.
-  if l.ahead then save(l) end
+  if ahead then save(l) end
   l.known = l.reset and now < l.reset
   if not l.known then l.mark, l.parts, l.reset, l.consumed = 0, 0, 0, 0 end
 end
+
+local function stepsOf(l)
+  local steps = costOf(l) * l.period
+  local whole = math.floor(steps / l.units)
+  return whole, steps - whole * l.units
+end
+`;
+
+/**
+ * What a caller holds, as sorted sets. Once it holds the maximum of main values, further ones share one counter per limit: a set,
+ * ordered by Reset, lists the counters held: the caller's own, and those of groups and resources that it opened.
+ */
+const HELD = `
+local function held(index)
+  return redis.call('ZCOUNT', index, string.format('(%.0f', now), '+inf')
+end
+
+local function noteHeld(index, reset, key)
+  redis.call('ZREMRANGEBYSCORE', index, '-inf', now)
+  redis.call('ZADD', index, reset, key)
+  redis.call('PEXPIRE', index, math.max(redis.call('PTTL', index), reset - now + 1000))
+end
+`;
+
+/** How long a lease is valid unless it is renewed, in milliseconds. */
+export const LEASE_MS = 30_000;
+
+/**
+ * The requests in flight of one caller in one bucket, for one main value: a sorted set of their leases, by the time at which each
+ * ends. A gateway renews the leases of its requests while they run, so those of a gateway that died expire. One that seems to
+ * come from the future is from before a step of Redis' clock: it is dropped, and reappears when it is renewed.
+ */
+const LEASES = `
+local function holdLease(key, lease)
+  redis.call('ZADD', key, now + ${LEASE_MS}, lease)
+  redis.call('PEXPIRE', key, ${LEASE_MS + 1_000})
+end
+`;
+
+/**
+ * Decides about a request, or reads what is left.
+ *
+ * KEYS: one for each limit, in the order global, caller, group, resource, then those in shadow in the same order; then, if requests
+ * have a main value, the set of the counters that the caller holds and, for each limit but a global one, the counter that further
+ * values share; then, if a lease is asked for, the set of leases (see LEASES).
+ * ARGV: the limits, each with its role; the mode; the step; how many counters for main values a caller may hold, 0 where KEYS do not
+ * list them; the cost; and, if the requests in flight of the caller are limited, how many there may be, the lease of this one, and
+ * "1" if that is in shadow.
+ *
+ * Each limit in shadow decides by itself once the others have admitted the request, and consumes a unit if it admits. It is never
+ * described.
+ *
+ * Returns { bits of REPLY; now; place of the limit described, or 0; remaining; announced reset; wait; windows of the units consumed,
+ * 0 for none ... }: of shared limits, or of all in a step that may have to be undone. Such a step adds for each limit what an undo
+ * restores, and then for each whether it drew on the counter that further values share: 1 or 0.
+ * To read returns for each limit: remaining, announced reset, wait.
+ */
+export const DECIDE = defineScript(
+  withWords(`${COUNTERS}${HELD}${LEASES}
+local limits, mode, step = cjson.decode(ARGV[1]), ARGV[2], ARGV[3]
+local most = tonumber(ARGV[4])
+cost = tonumber(ARGV[5])
 
 local function wait(l)
   if not l.smooth then
@@ -85,10 +150,9 @@ local function remaining(l)
   return math.max(0, math.floor((l.period * l.units - consumed) / l.period))
 end
 
-local function stepsOf(l)
-  local steps = costOf(l) * l.period
-  local whole = math.floor(steps / l.units)
-  return whole, steps - whole * l.units
+local function announced(l)
+  if describesEnding(l) then return l.reset - l.period end
+  return math.max(l.reset, now)
 end
 
 -- Notes in l.restore what an undo could not tell from the counter. Of a smooth limit: the Reset if units were returned before, else 0. Of a
@@ -115,201 +179,128 @@ local function consume(l)
   save(l)
 end
 
-local function announced(l)
-  if describesEnding(l) then return l.reset - l.period end
-  return math.max(l.reset, now)
-end
-
 local function isShared(l)
   return l.role == 'group' or l.role == 'resource'
 end
 
-local function windowOf(l)
-  if l.smooth then return l.mark end
-  return l.reset
-end
-`;
-
-/**
- * Once a caller holds the maximum of main values, further ones share one counter per limit. A sorted set, ordered by Reset, lists
- * the counters held: the caller's own, and those of groups and resources that it opened. KEYS: [n] that set, [n + 1] the shared
- * counter.
- */
-const PARTS = `
-local function held(index)
-  return redis.call('ZCOUNT', index, string.format('(%.0f', now), '+inf')
-end
-
-local function readPart(l, key, index, others, most)
-  read(l, key)
-  if l.known then return end
-  if held(index) < most then
-    l.opens = true
-    return
-  end
-  read(l, others)
-  l.others = true
-end
-
-local function noteHeld(index, reset, key)
-  redis.call('ZREMRANGEBYSCORE', index, '-inf', string.format('%.0f', now))
-  redis.call('ZADD', index, string.format('%.0f', reset), key)
-  local ttl = math.max(redis.call('PTTL', index), reset - now + 1000)
-  redis.call('PEXPIRE', index, string.format('%.0f', ttl))
-end
-
-local function notePart(l, index)
-  if not l.moved then return end
-  -- A shared counter that was there already belongs to the caller that opened it.
-  if isShared(l) and not l.opens and not l.others then
-    redis.call('ZADD', index, 'XX', string.format('%.0f', l.reset), l.key)
-  else noteHeld(index, l.reset, l.key) end
-end
-`;
-
-/** How long a lease is valid unless it is renewed, in milliseconds. */
-export const LEASE_MS = 30_000;
-
-/**
- * The requests in flight of one caller in one bucket, for one main value: a sorted set of their leases, by the time at which each
- * ends. A gateway renews the leases of its requests while they run, so those of a gateway that died expire. One that seems to
- * come from the future is from before a step of Redis' clock: it is dropped, and reappears when it is renewed.
- */
-const LEASES = `
-local function countLeases(key)
-  redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format('%.0f', now))
-  redis.call('ZREMRANGEBYSCORE', key, string.format('(%.0f', now + ${LEASE_MS}), '+inf')
-  return redis.call('ZCARD', key)
-end
-
-local function holdLease(key, lease)
-  redis.call('ZADD', key, string.format('%.0f', now + ${LEASE_MS}), lease)
-  redis.call('PEXPIRE', key, ${LEASE_MS + 1_000})
-end
-`;
-
-/**
- * KEYS: one for each limit, in the order global, caller, group, resource, then those in shadow in the same order; then, if requests have a
- * main value, the set of the counters that the caller holds and, for each limit but a global one, the counter that further values
- * share.
- * ARGV: the limits, each with its role; how many counters for main values a caller may hold; the mode: "0" to look, "1" to
- * consume and return the windows of shared counters, "2" to consume and return all windows; the trip: "0" where this is the whole question; the
- * cost; and, if the requests in flight of the caller are limited, how many there may be, the lease of this one, and "1" if that is in shadow. Then the last of
- * KEYS is the set of leases (see LEASES).
- *
- * In a cluster the set and a shared counter may be on different nodes. Trip "1" asks about the caller's limits, and tells
- * whether the caller holds all that it may. Trip "2" asks about one shared limit, whose KEYS are counters alone. There, and without a
- * main value, the number is 0; it is -1 if the caller may open no counter, and -2 if KEYS are those that further values share.
- *
- * Each limit in shadow decides by itself once the others have admitted the request, and consumes a unit if it admits. It is never described.
- *
- * Returns { code; now; place of the limit described, or 0; remaining; announced reset; wait; windows of the units consumed, 0 for none ... };
- * in mode "2", after the windows, for each limit what an undo restores, and then for each whether it drew on the counter that further values
- * share: 1 or 0.
- * The code is 1 if admitted, else 0; plus 2 if a shared counter of main values had a part in it; plus 4, 8, 16, 32 if the first,
- * second, third, fourth limit in shadow would have refused; plus 64 if there is no counter and none may be opened, so that nothing was
- * decided; plus 128 if the caller holds all that it may; plus 256 if the shared counter was opened; plus 512 if the limit that
- * refused did so by a shared counter of main values; plus 1024 if only the leases refused, the wait being that of the program; plus 2048 if the lease was
- * taken; plus 4096 if the leases would have refused in shadow.
- */
-export const DECIDE = defineScript(`${COUNTERS}${PARTS}${LEASES}
-local limits, most, mode, trip = cjson.decode(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
-cost = tonumber(ARGV[5])
 local index, others, opening = KEYS[#limits + 1], #limits + 1, 0
-local described, refusing, longest, partial = 0, 0, 0, 0
 local function look(l, i)
+  read(l, KEYS[i])
+  if step == STEP.others then l.others = true end
   l.part = most > 0 and l.role ~= 'global'
   if l.part then
     others = others + 1
-    readPart(l, KEYS[i], index, KEYS[others], most - opening)
-    if l.opens then opening = opening + 1 end
-  else
-    read(l, KEYS[i])
-    l.others = most == -2
+    if not l.known and held(index) < most - opening then
+      l.opens = true
+      if mode ~= MODE.read then opening = opening + 1 end
+    elseif not l.known then
+      read(l, KEYS[others])
+      l.others = true
+    end
   end
   l.wait = wait(l)
 end
+
+local described, refusing, longest, code = 0, 0, 0, REPLY.format
 for i, l in ipairs(limits) do
   if l.shadow then break end
   look(l, i)
-  if l.others then partial = 2 end
+  if l.others then code = REPLY.format + REPLY.usedOthers end
   if l.wait > 0 and (refusing == 0 or (l.wait > longest and limits[refusing].role ~= 'global')) then
     refusing, longest = i, l.wait
   end
   if l.role ~= 'global' and l.role ~= 'group' and described == 0 then described = i end
 end
-local isFull = ARGV[6] and countLeases(KEYS[#KEYS]) >= tonumber(ARGV[6])
+
+if mode == MODE.read then
+  local reply = {}
+  for _, l in ipairs(limits) do
+    for _, number in ipairs({ remaining(l), announced(l), l.wait }) do reply[#reply + 1] = number end
+  end
+  return reply
+end
+
 local isNew = false
-if trip == '2' then
+if step == STEP.shared or step == STEP.sharedIfOpen then
   if limits[1].shadow then read(limits[1], KEYS[1]) end
   isNew = not limits[1].known
 end
-if isNew and most == -1 then return { 64, now, 0, 0, 0, 0 } end
+if isNew and step == STEP.sharedIfOpen then return { code + REPLY.undecided, now, 0, 0, 0, 0 } end
 if refusing > 0 then
   local l = limits[refusing]
-  if l.others then partial = partial + 512 end
-  return { partial, now, refusing, 0, announced(l), l.wait }
+  if l.others then code = code + REPLY.refusedByOthers end
+  return { code, now, refusing, 0, announced(l), l.wait }
+end
+
+local isFull = false
+if ARGV[6] then
+  local leases = KEYS[#KEYS]
+  redis.call('ZREMRANGEBYSCORE', leases, '-inf', now)
+  redis.call('ZREMRANGEBYSCORE', leases, string.format('(%.0f', now + ${LEASE_MS}), '+inf')
+  isFull = redis.call('ZCARD', leases) >= tonumber(ARGV[6])
 end
 if isFull and ARGV[8] ~= '1' then
+  code = code + REPLY.refusedAtOnce
   local l = limits[described]
-  if not l then return { 1024 + partial, now, 0, 0, 0, 0 } end
-  return { 1024 + partial, now, described, (l.cost or 1) > 1 and 0 or remaining(l), announced(l), 0 }
+  if not l then return { code, now, 0, 0, 0, 0 } end
+  return { code, now, described, (l.cost or 1) > 1 and 0 or remaining(l), announced(l), 0 }
 end
-local reply, bit = { 1 + partial, now, described, 0, 0, 0 }, 4
-if isFull and mode ~= '0' then reply[1] = reply[1] + 4096
-elseif ARGV[6] and mode ~= '0' then
-  holdLease(KEYS[#KEYS], ARGV[7])
-  reply[1] = reply[1] + 2048
-end
-if isNew and mode ~= '0' then reply[1] = reply[1] + 256 end
-for i, l in ipairs(limits) do
-  if mode == '0' then break end
-  -- What was opened before is noted by now.
-  opening = 0
-  if l.shadow then look(l, i) end
-  if l.wait == 0 then
-    consume(l)
-    if l.part then notePart(l, index) end
-  else reply[1] = reply[1] + bit end
-  if l.shadow then bit = bit * 2 end
-  if mode == '2' or isShared(l) then
-    local isOfOneValue = mode == '2' or not l.others
-    reply[#reply + 1] = l.wait == 0 and isOfOneValue and windowOf(l) or 0
+
+code = code + REPLY.admitted
+local reply = { code, now, described, 0, 0, 0 }
+if mode == MODE.take then
+  if isFull then code = code + REPLY.fullInShadow
+  elseif ARGV[6] then
+    holdLease(KEYS[#KEYS], ARGV[7])
+    code = code + REPLY.leased
+  end
+  if isNew then code = code + REPLY.opened end
+  local isUndoable, bit = step ~= STEP.whole, REPLY.refusedInShadow
+  for i, l in ipairs(limits) do
+    -- What was opened before is noted by now.
+    opening = 0
+    if l.shadow then look(l, i) end
+    if l.wait == 0 then
+      consume(l)
+      -- A shared counter that was there already belongs to the caller that opened it.
+      local isOfAnother = isShared(l) and not l.opens and not l.others
+      if l.part and l.moved and isOfAnother then redis.call('ZADD', index, 'XX', l.reset, l.key)
+      elseif l.part and l.moved then noteHeld(index, l.reset, l.key) end
+    else code = code + bit end
+    if l.shadow then bit = bit * 2 end
+    if isUndoable or isShared(l) then
+      local isReturnable = l.wait == 0 and (isUndoable or not l.others)
+      reply[#reply + 1] = isReturnable and (l.smooth and l.mark or l.reset) or 0
+    end
+  end
+  if isUndoable then
+    for _, l in ipairs(limits) do reply[#reply + 1] = l.restore or 0 end
+    for _, l in ipairs(limits) do reply[#reply + 1] = l.others and 1 or 0 end
   end
 end
-if mode == '2' then
-  for _, l in ipairs(limits) do reply[#reply + 1] = l.restore or 0 end
-  for _, l in ipairs(limits) do reply[#reply + 1] = l.others and 1 or 0 end
-end
-if trip == '1' and most > 0 and held(index) >= most then reply[1] = reply[1] + 128 end
+if step == STEP.own and most > 0 and held(index) >= most then code = code + REPLY.full end
+reply[1] = code
 if described > 0 then
   reply[4] = remaining(limits[described])
   reply[5] = announced(limits[described])
 end
 return reply
-`);
-
-/** Records that a caller has opened a shared counter. KEYS: the set of those that it holds. ARGV: the counter, and its Reset. */
-export const NOTE_OPENED = defineScript(`
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-${PARTS}
-noteHeld(KEYS[1], tonumber(ARGV[2]), ARGV[1])
-return 0
-`);
+`),
+);
 
 /**
- * Returns what a request cost. KEYS: counters. ARGV: their limits, for each the window that its units came from, "refund" or "undo", and the cost. To
- * undo is for a request that was refused after all: it also closes the windows that the request opened, and takes for each limit
- * one ARGV more: what DECIDE said to restore. If requests have a main value, the last of KEYS is then the set of the counters that the caller holds.
+ * Returns what a request cost. KEYS: counters, and to undo, if requests have a main value, the set of the counters that the caller
+ * holds. ARGV: their limits, the mode, the cost, and for each limit the window that its units came from; to undo, then for each what
+ * DECIDE said to restore.
  */
-export const REFUND = defineScript(`${COUNTERS}
-local limits = cjson.decode(ARGV[1])
-local undoing, index = ARGV[#limits + 2] == 'undo', KEYS[#limits + 1]
-cost = tonumber(ARGV[#limits + 3])
+export const REFUND = defineScript(
+  withWords(`${COUNTERS}
+local limits, undoing = cjson.decode(ARGV[1]), ARGV[2] == MODE.undo
+local index = KEYS[#limits + 1]
+cost = tonumber(ARGV[3])
 for i, l in ipairs(limits) do
-  local window = tonumber(ARGV[i + 1])
-  local restore = undoing and tonumber(ARGV[#limits + 3 + i])
+  local window = tonumber(ARGV[i + 3])
+  local restore = undoing and tonumber(ARGV[i + 3 + #limits])
   read(l, KEYS[i])
   if l.known and l.smooth and now < window and now < l.mark then
     local whole, parts = stepsOf(l)
@@ -329,76 +320,47 @@ for i, l in ipairs(limits) do
   if l.empty then redis.call('DEL', l.key) elseif l.empty == false then save(l) end
   if index and l.role ~= 'global' then
     if l.empty then redis.call('ZREM', index, l.key)
-    elseif l.empty == false then redis.call('ZADD', index, 'XX', string.format('%.0f', l.reset), l.key) end
+    elseif l.empty == false then redis.call('ZADD', index, 'XX', l.reset, l.key) end
   end
 end
 return 0
-`);
+`),
+);
 
 /**
- * Renews leases of one set, including those that have expired meanwhile: their requests still run. KEYS: the set. ARGV: the
- * leases.
+ * Changes or counts what callers hold. ARGV begin with the mode, and go on by it:
+ * - renew: the leases of KEYS[1], also those that have expired meanwhile, because their requests still run
+ * - end: the leases of KEYS[1]
+ * - count: nothing; returns the number of valid leases for each of KEYS
+ * - note: a shared counter that the caller has opened, and its Reset, for the set of counters KEYS[1]
+ * - drop: beginnings of names in the set of counters that is then the last of KEYS: deletes the other KEYS, and counters with these names
  */
-export const RENEW_LEASES = defineScript(`
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-${LEASES}
-for _, lease in ipairs(ARGV) do holdLease(KEYS[1], lease) end
-return 0
-`);
-
-/** Counts the valid leases. KEYS: sets of them. Returns a number for each. */
-export const COUNT_LEASES = defineScript(`
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-local counts = {}
-for i, key in ipairs(KEYS) do
-  counts[i] = redis.call('ZCOUNT', key, string.format('(%.0f', now), string.format('%.0f', now + ${LEASE_MS}))
-end
-return counts
-`);
-
-/** Ends leases of one set. KEYS: the set. ARGV: the leases. */
-export const END_LEASE = defineScript(`
-for _, lease in ipairs(ARGV) do redis.call('ZREM', KEYS[1], lease) end
-return 0
-`);
-
-/**
- * Reads what is left. KEYS and the first two ARGV: as for DECIDE, with limits of one caller, or one shared limit. Returns for
- * each limit: remaining, announced reset, wait.
- */
-export const READ_ALLOWANCES = defineScript(`${COUNTERS}${PARTS}
-local limits, most = cjson.decode(ARGV[1]), tonumber(ARGV[2])
-local index, others, reply = KEYS[#limits + 1], #limits + 1, {}
-for i, l in ipairs(limits) do
-  if l.role == 'caller' and most > 0 then
-    others = others + 1
-    readPart(l, KEYS[i], index, KEYS[others], most)
-  else read(l, KEYS[i]) end
-  for _, number in ipairs({ remaining(l), announced(l), wait(l) }) do reply[#reply + 1] = number end
-end
-return reply
-`);
-
-/**
- * Deletes counters. KEYS: counters; with ARGV, the last one is the set of main values that the caller holds. ARGV: beginnings of
- * names in that set; counters with these names are deleted as well.
- */
-export const DROP = defineScript(`
-local last = #KEYS
-if #ARGV > 0 then last = last - 1 end
-for i = 1, last do redis.call('DEL', KEYS[i]) end
-if #ARGV == 0 then return 0 end
-local index = KEYS[#KEYS]
-for _, key in ipairs(redis.call('ZRANGEBYSCORE', index, '-inf', '+inf')) do
-  for _, start in ipairs(ARGV) do
-    if string.sub(key, 1, #start) == start then
-      redis.call('DEL', key)
-      redis.call('ZREM', index, key)
-      break
+export const HOLD = defineScript(
+  withWords(`${CLOCK}${HELD}${LEASES}
+local mode, counts = ARGV[1], {}
+if mode == MODE.renew then
+  for i = 2, #ARGV do holdLease(KEYS[1], ARGV[i]) end
+elseif mode == MODE.end then
+  for i = 2, #ARGV do redis.call('ZREM', KEYS[1], ARGV[i]) end
+elseif mode == MODE.count then
+  for i, key in ipairs(KEYS) do counts[i] = redis.call('ZCOUNT', key, string.format('(%.0f', now), now + ${LEASE_MS}) end
+elseif mode == MODE.note then
+  noteHeld(KEYS[1], tonumber(ARGV[3]), ARGV[2])
+elseif mode == MODE.drop then
+  local index = #ARGV > 1 and KEYS[#KEYS] or nil
+  for _, key in ipairs(KEYS) do
+    if key ~= index then redis.call('DEL', key) end
+  end
+  for _, key in ipairs(index and redis.call('ZRANGEBYSCORE', index, '-inf', '+inf') or {}) do
+    for i = 2, #ARGV do
+      if string.sub(key, 1, #ARGV[i]) == ARGV[i] then
+        redis.call('DEL', key)
+        redis.call('ZREM', index, key)
+        break
+      end
     end
   end
 end
-return 0
-`);
+return counts
+`),
+);

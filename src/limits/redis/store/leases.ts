@@ -1,7 +1,8 @@
 import type { Clock } from '../../../core/index.ts';
 import type { Place } from '../../index.ts';
 import type { Health, RedisConnection } from '../connection/index.ts';
-import { END_LEASE, LEASE_MS, RENEW_LEASES } from './counter-scripts.ts';
+import { HOLD, LEASE_MS } from './counter-scripts.ts';
+import { MODE } from './script-words.ts';
 
 /** A third of a lease's validity, so that one renewal may be lost. */
 const RENEW_MS = 10_000;
@@ -10,7 +11,7 @@ const MAX_UNTOLD = 10_000;
 
 export interface LeasesDependencies {
   readonly connection: Pick<RedisConnection, 'run'>;
-  readonly health: Pick<Health, 'isShared' | 'failed'>;
+  readonly health: Pick<Health, 'isShared' | 'mention'>;
   readonly clock: Clock;
 }
 
@@ -81,8 +82,8 @@ export class Leases {
     }
     for (const [key, leases] of Map.groupBy(due, ({ key }) => key)) {
       const ids = leases.map(({ id }) => id);
-      connection.run(RENEW_LEASES, [key], ids, error => {
-        if (error !== null) health.failed(error);
+      connection.run(HOLD, [key], [MODE.renew, ...ids], error => {
+        if (error !== null) health.mention(error, 'renew leases');
       });
     }
   }
@@ -98,10 +99,10 @@ export class Leases {
   #notifyEnds(key: string, ends: readonly Untold[]): void {
     const { connection, health } = this.#dependencies;
     const ids = ends.map(({ id }) => id);
-    connection.run(END_LEASE, [key], ids, error => {
+    connection.run(HOLD, [key], [MODE.end, ...ids], error => {
       if (error === null) return;
       for (const each of ends) this.#remember(each);
-      health.failed(error);
+      health.mention(error, 'end leases');
     });
   }
 

@@ -8,9 +8,11 @@ import type {
   ShadowRole,
 } from '../../index.ts';
 import { isSharedRole, LIMIT_ROLES, NO_LIMITS, NO_SHADOW } from '../../index.ts';
+import { isOfThisFormat, REPLY, STEP, type StepKind } from './script-words.ts';
 
-/** The part of a call to the script that is the same for every request with these limits. */
-export interface Plan {
+/** One step of a decision: what is the same in the call to the script for every request with these limits. */
+export interface Step {
+  readonly kind: StepKind;
   /** The limits in the order in which the script checks them: those in shadow are last. */
   readonly limits: readonly Limit[];
   /** The limits as JSON for the script. */
@@ -21,47 +23,51 @@ export interface Plan {
   readonly shadow: readonly LimitRole[];
 }
 
-/**
- * The plans of a set: one for all limits, or one each for the caller's and every shared limit, which may be on different nodes of
- * a cluster.
- */
-interface Plans {
-  readonly whole: Plan;
-  readonly ofCaller: Plan;
-  /** The plans of the enforced limits, then those of the shadow limits. */
-  readonly ofShared: readonly Plan[];
+/** The steps for a set: one for all limits, or one for the caller's and one for every shared limit, enforced ones first. */
+interface Plan {
+  readonly whole: Step;
+  readonly own: Step;
+  readonly shared: readonly Step[];
 }
 
 export class PlanTable {
   /** Weak, so that entries disappear with their configuration. */
-  readonly #plans = new WeakMap<LimitSet, Plans>();
+  readonly #plans = new WeakMap<LimitSet, Plan>();
 
-  of(set: LimitSet): Plans {
-    let plans = this.#plans.get(set);
-    if (plans === undefined) {
-      plans = {
-        whole: planOf(set),
-        ofCaller: planOf({ ...set, ...NOT_SHARED, shadow: set.shadow && { ...set.shadow, ...NOT_SHARED } }),
-        ofShared: [
-          planOf({ ...NO_LIMITS, group: set.group }),
-          planOf({ ...NO_LIMITS, resource: set.resource }),
-          planOf({ ...NO_LIMITS, shadow: set.shadow && { ...NO_LIMITS, group: set.shadow.group } }),
-          planOf({ ...NO_LIMITS, shadow: set.shadow && { ...NO_LIMITS, resource: set.shadow.resource } }),
-        ].filter(({ limits }) => limits.length > 0),
-      };
-      this.#plans.set(set, plans);
+  of(set: LimitSet): Plan {
+    let plan = this.#plans.get(set);
+    if (plan === undefined) {
+      plan = planOf(set);
+      this.#plans.set(set, plan);
     }
-    return plans;
+    return plan;
   }
+}
+
+function planOf(set: LimitSet): Plan {
+  const { shadow } = set;
+  const onlyShared = (limits: LimitsByRole) => [
+    { ...NO_LIMITS, group: limits.group },
+    { ...NO_LIMITS, resource: limits.resource },
+  ];
+  const inShadow = shadow === null ? [] : onlyShared(shadow).map(each => ({ ...NO_LIMITS, shadow: each }));
+  return {
+    whole: stepOf(STEP.whole, set),
+    own: stepOf(STEP.own, { ...set, ...NOT_SHARED, shadow: shadow && { ...shadow, ...NOT_SHARED } }),
+    shared: [...onlyShared(set), ...inShadow]
+      .map(each => stepOf(STEP.shared, each))
+      .filter(({ limits }) => limits.length > 0),
+  };
 }
 
 const NOT_SHARED = { group: null, resource: null };
 
-function planOf(set: LimitSet): Plan {
+function stepOf(kind: StepKind, set: LimitSet): Step {
   const held = limitsIn(set);
   const inShadow = set.shadow === null ? [] : limitsIn(set.shadow);
   const limits = [...held, ...inShadow];
   return {
+    kind,
     limits,
     text: textOf(limits, held.length),
     shared: held.map(({ role }) => role).filter(isSharedRole),
@@ -112,53 +118,33 @@ export interface LeaseAsked {
   readonly inShadow: boolean;
 }
 
-/** The script's reply to a plan. */
+/** The script's reply to one step. */
 export interface ScriptResponse {
   readonly decision: Decision;
-  /** The index of the refusing limit in the plan; -1 if admitted. */
+  /** The index of the refusing limit in the step; -1 if admitted. */
   readonly refusedBy: number;
-  /** Whether the decision used the counter that a caller's further main values share. */
-  readonly byOtherParts: boolean;
-  /** Whether that counter refused. */
-  readonly refusedByOtherParts: boolean;
-  /** Whether nothing was decided, because there is no counter and the caller may open none. */
-  readonly isUndecided: boolean;
-  /** Whether the caller holds the maximum of counters for main values. */
-  readonly isFull: boolean;
-  /** Whether the shared counter was opened. */
-  readonly hasOpened: boolean;
-  /** Whether the lease was taken. */
-  readonly hasLease: boolean;
-  /** The windows of the consumed units: of all limits, in order, or only of shared ones, as requested. */
+  /** The bits of REPLY; see `has`. */
+  readonly code: number;
+  /** The windows of the consumed units: of all limits, in order, or in a whole decision only of shared ones. */
   readonly windows: readonly number[];
-  /** For each limit, what an undo restores, if the windows of all limits were requested; otherwise empty. */
+  /** For each limit, what an undo restores; empty in a whole decision. */
   readonly toRestore: readonly number[];
-  /**
-   * For each limit, whether it used the counter that further main values share, if the windows of all limits were requested;
-   * otherwise empty.
-   */
-  readonly drewOnOthers: readonly boolean[];
+  /** For each limit, whether it used the counter that further main values share; empty in a whole decision. */
+  readonly usedOthers: readonly boolean[];
 }
 
-/**
- * Reads the script's reply. Returns `null` if it is malformed.
- *
- * @param isUndoable whether the windows of all limits were requested, with what an undo restores
- */
-export function readScriptResponse(reply: unknown, plan: Plan, isUndoable: boolean): ScriptResponse | null {
+/** Reads the script's reply to a step. Returns `null` if it is malformed, or has another format. */
+export function readScriptResponse(reply: unknown, step: Step): ScriptResponse | null {
   if (!Array.isArray(reply) || reply.length < 6) return null;
-  const [code, nowMs, place, remaining, resetAtMs, waitMs] = reply as readonly number[];
-  if (code === undefined || nowMs === undefined || place === undefined) return null;
-  if (remaining === undefined || resetAtMs === undefined || waitMs === undefined) return null;
   if (!reply.every(number => Number.isSafeInteger(number))) return null;
-  const admitted = code % 2 === 1;
-  const refusedByOtherParts = (code & 512) !== 0;
-  const atOnce = (code & 1_024) !== 0;
-  const limit = place === 0 ? null : plan.limits[place - 1];
-  if (limit === undefined) return null;
-  const size = isUndoable ? plan.limits.length : reply.length;
-  const end = 6 + size;
-  const windows: readonly number[] = reply.slice(6, end);
+  const [code, nowMs, place, remaining, resetAtMs, waitMs] = reply as SixNumbers;
+  const limit = place === 0 ? null : step.limits[place - 1];
+  if (limit === undefined || !isOfThisFormat(code)) return null;
+  const admitted = (code & REPLY.admitted) !== 0;
+  const atOnce = (code & REPLY.refusedAtOnce) !== 0;
+  const otherParts = (code & REPLY.refusedByOthers) !== 0;
+  const size = step.kind === STEP.whole ? reply.length : step.limits.length;
+  const windows: readonly number[] = reply.slice(6, 6 + size);
   return {
     decision: {
       admitted,
@@ -171,30 +157,30 @@ export function readScriptResponse(reply: unknown, plan: Plan, isUndoable: boole
       // The store holds the lease, and makes a place from it.
       place: null,
       retryAfterMs: waitMs,
-      sharedKey: !admitted && !atOnce && isSharedRole(limit?.role ?? 'global') && !refusedByOtherParts,
-      otherParts: refusedByOtherParts,
-      ...windowsOf(plan.shared, admitted ? windows : []),
-      shadow: admitted ? shadowOf(code, windows, plan) : NO_SHADOW,
+      sharedKey: !admitted && !atOnce && isSharedRole(limit?.role ?? 'global') && !otherParts,
+      otherParts,
+      ...windowsOf(step.shared, admitted ? windows : []),
+      shadow: admitted ? shadowOf(code, windows, step) : NO_SHADOW,
       decidedAtMs: nowMs,
     },
     refusedBy: admitted || atOnce ? -1 : place - 1,
-    byOtherParts: (code & 2) !== 0,
-    refusedByOtherParts,
-    isUndecided: (code & 64) !== 0,
-    isFull: (code & 128) !== 0,
-    hasOpened: (code & 256) !== 0,
-    hasLease: (code & 2_048) !== 0,
+    code,
     windows,
-    toRestore: reply.slice(end, end + size),
-    drewOnOthers: reply.slice(end + size).map(each => each === 1),
+    toRestore: reply.slice(6 + size, 6 + 2 * size),
+    usedOthers: reply.slice(6 + 2 * size).map(each => each === 1),
   };
 }
 
-/** Reads the bits from the third on: one for each shadow limit, which tells whether it would have refused. */
-function shadowOf(code: number, windows: readonly number[], { shadow, shared }: Plan): ShadowDecision {
-  const atOnce = (code & 4_096) !== 0;
+export function has({ code }: Pick<ScriptResponse, 'code'>, bit: number): boolean {
+  return (code & bit) !== 0;
+}
+
+type SixNumbers = [number, number, number, number, number, number];
+
+function shadowOf(code: number, windows: readonly number[], { shadow, shared }: Step): ShadowDecision {
+  const atOnce = has({ code }, REPLY.fullInShadow);
   if (shadow.length === 0 && !atOnce) return NO_SHADOW;
-  const quotas: readonly ShadowRole[] = shadow.filter((_, at) => ((code >> (at + 2)) & 1) === 1);
+  const quotas: readonly ShadowRole[] = shadow.filter((_, at) => has({ code }, REPLY.refusedInShadow << at));
   const refused = atOnce ? [...quotas, 'concurrent' as const] : quotas;
   return { refused, ...windowsOf(shadow.filter(isSharedRole), windows.slice(shared.length)) };
 }

@@ -1,20 +1,22 @@
 import type { Allowance, AllowanceReading, AllowanceStore, CountedIn, Limit } from '../../index.ts';
 import { isSharedRole } from '../../index.ts';
 import {
+  type Argument,
   type Health,
   type RedisConnection,
   RedisError,
   type RedisScript,
   replyTo,
 } from '../connection/index.ts';
-import { COUNT_LEASES, DROP, READ_ALLOWANCES } from './counter-scripts.ts';
+import { DECIDE, HOLD } from './counter-scripts.ts';
 import type { Fallback } from './fallback.ts';
 import type { Keys } from './keys.ts';
 import { textOf } from './plan.ts';
+import { MODE, STEP } from './script-words.ts';
 
 export interface RedisAllowancesDependencies {
   readonly connection: Pick<RedisConnection, 'run'>;
-  readonly health: Pick<Health, 'isShared' | 'failed'>;
+  readonly health: Pick<Health, 'isShared' | 'failed' | 'mention'>;
   readonly keys: Keys;
   readonly fallback: Fallback;
   readonly keysPerCaller: () => number;
@@ -48,7 +50,8 @@ export class RedisAllowances implements AllowanceStore {
           inFlight: (await Promise.all(inFlight)).flat(),
         };
       } catch (error) {
-        health.failed(RedisError.of(error));
+        // What Redis refuses is not counted elsewhere.
+        if (this.#isRefused(error, 'read what is left')) return null;
       }
     }
     return fallback.allowances?.read(limits, caller, main, concurrent) ?? null;
@@ -62,9 +65,18 @@ export class RedisAllowances implements AllowanceStore {
       await Promise.all(portionsOf(limits).map(portion => this.#resetPortion(portion, caller, main)));
       return 'redis';
     } catch (error) {
-      health.failed(RedisError.of(error));
-      return local;
+      this.#isRefused(error, 'reset counters');
+      return null;
     }
+  }
+
+  /** Reports a failure, and returns whether Redis itself refused. */
+  #isRefused(error: unknown, task: string): boolean {
+    const { health } = this.#dependencies;
+    const failure = RedisError.of(error);
+    if (failure.failure === 'error') health.mention(failure, task);
+    else health.failed(failure);
+    return failure.failure === 'error';
   }
 
   async #readPortion(limits: readonly Limit[], caller: string, main: string): Promise<Allowance[]> {
@@ -73,7 +85,7 @@ export class RedisAllowances implements AllowanceStore {
     const isShared = first !== undefined && isSharedRole(first.role);
     const most = main === '' || isShared ? 0 : keysPerCaller();
     const names = isShared ? [keys.shared(first, main)] : this.#ownKeys(limits, caller, main);
-    const reply = await this.#run(READ_ALLOWANCES, names, [textOf(limits), String(most)]);
+    const reply = await this.#run(DECIDE, names, [textOf(limits), MODE.read, STEP.whole, most, 1]);
     return readReply(reply, limits);
   }
 
@@ -81,9 +93,9 @@ export class RedisAllowances implements AllowanceStore {
     const { keys } = this.#dependencies;
     const own = keys.caller(caller);
     const counts = await this.#run(
-      COUNT_LEASES,
+      HOLD,
       limits.map(limit => keys.leases(own, limit, main)),
-      [],
+      [MODE.count],
     );
     if (Array.isArray(counts) && counts.length === limits.length && counts.every(Number.isSafeInteger))
       return counts;
@@ -106,7 +118,7 @@ export class RedisAllowances implements AllowanceStore {
     const { keys } = this.#dependencies;
     const [first] = limits;
     if (first !== undefined && isSharedRole(first.role)) {
-      await this.#run(DROP, [keys.shared(first, main ?? '')], []);
+      await this.#run(HOLD, [keys.shared(first, main ?? '')], [MODE.drop]);
       return;
     }
     const own = keys.caller(caller);
@@ -116,10 +128,10 @@ export class RedisAllowances implements AllowanceStore {
     const global = limits.filter(({ role }) => role === 'global').map(limit => keys.global(own, limit));
     const starts = main === '' ? [] : counted.map(limit => keys.own(own, limit, main ?? ''));
     const names = [...global, ...counters, ...(starts.length > 0 ? [keys.parts(own)] : [])];
-    await this.#run(DROP, names, starts);
+    await this.#run(HOLD, names, [MODE.drop, ...starts]);
   }
 
-  #run(script: RedisScript, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+  #run(script: RedisScript, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
     return replyTo(reply => this.#dependencies.connection.run(script, keys, args, reply));
   }
 }

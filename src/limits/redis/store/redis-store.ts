@@ -1,65 +1,41 @@
-import type { Clock, DecidedBy } from '../../../core/index.ts';
+import type { Clock } from '../../../core/index.ts';
 import type { Decision, Limit, LimitSet, LimitStore, Place, ShadowRole } from '../../index.ts';
 import { AT_ONCE_WAIT_MS, groupCounterKey, isSharedRole, LIMIT_ROLES, UNLIMITED } from '../../index.ts';
-import { type Health, type RedisConnection, RedisError, type RedisScript } from '../connection/index.ts';
-import { DECIDE, NOTE_OPENED, REFUND } from './counter-scripts.ts';
+import {
+  type Argument,
+  type Health,
+  type RedisConnection,
+  RedisError,
+  type RedisScript,
+} from '../connection/index.ts';
+import { DECIDE, HOLD, REFUND } from './counter-scripts.ts';
 import { Fallback, type FallbackDependencies } from './fallback.ts';
 import { Keys } from './keys.ts';
 import { KnownRefusals } from './known-refusals.ts';
 import { Leases } from './leases.ts';
-import type { LeaseAsked, Plan, Question, ScriptResponse } from './plan.ts';
-import { PlanTable, readScriptResponse, textOf } from './plan.ts';
+import type { LeaseAsked, Question, ScriptResponse, Step } from './plan.ts';
+import { has, PlanTable, readScriptResponse, textOf } from './plan.ts';
 import { RedisAllowances } from './redis-allowances.ts';
+import { MODE, REPLY, STEP } from './script-words.ts';
 
 export interface RedisStoreDependencies extends FallbackDependencies {
   readonly connection: Pick<RedisConnection, 'isCluster' | 'prefix' | 'run'>;
-  readonly health: Pick<Health, 'isShared' | 'failed'>;
+  readonly health: Pick<Health, 'isShared' | 'failed' | 'mention'>;
   readonly keysPerCaller: number;
   readonly clock: Clock;
   /** Used in the names of this gateway's leases, so that no other gateway uses the same names. */
   readonly id: string;
 }
 
-/** What the script does: only look, or consume and return the windows of units, of shared limits or of all. */
-const LOOK = '0';
-const CONSUME = '1';
-const CONSUME_AND_RETURN_ALL = '2';
-
-/** Whether a question is asked as a whole or, in a cluster, for the caller's limits first and then for each shared one. */
-type Trip = '0' | '1' | '2';
-
-/** Used instead of the number of counters for main values that a caller may hold. */
-const NO_VALUES = '0';
-const NO_FURTHER_VALUE = '-1';
-const SHARED_BY_VALUES = '-2';
-
-/** One call to the script. */
-interface ScriptCall {
-  readonly plan: Plan;
-  readonly keys: readonly string[];
-  readonly most: string;
-  readonly mode: string;
-  readonly trip: Trip;
-  readonly cost: number;
-  readonly lease: LeaseAsked | null;
-}
-
-/** The questions about shared limits, in turn. */
-interface SharedAsk {
-  readonly question: Question;
-  /** The caller holds the maximum of counters for main values. */
-  readonly isFull: boolean;
-  readonly plans: readonly Plan[];
-}
-
-/** Redis' reply about one shared limit. */
-interface SharedReply {
-  readonly plan: Plan;
+/** A step that Redis has taken, and what it replied. */
+interface Taken {
+  readonly step: Step;
+  /** The keys of its limits, in order, and further ones of the caller. */
   readonly keys: readonly string[];
   readonly response: ScriptResponse;
 }
 
-type OnResponse = (response: ScriptResponse | null, error: RedisError) => void;
+type OnTaken = (taken: Taken | null, error: RedisError) => void;
 
 /**
  * Counts in Redis, for all gateways together. A decision is one round trip: one script checks all limits of the request and
@@ -119,8 +95,9 @@ export class RedisStore implements LimitStore {
     const question = this.#questionOf(limits, caller, main, group, cost, true);
     if (!this.#dependencies.health.isShared) return this.#decideAlone(question);
     const known = this.#refusals.isEmpty ? null : this.#knownRefusal(question);
-    if (known !== null) return this.#by('known_refusal', known);
-    return this.#ask(question);
+    if (known === null) return this.#ask(question);
+    this.#dependencies.listener.decidedBy('known_refusal');
+    return known;
   }
 
   peek(limits: LimitSet, caller: string, main: string, group = '', cost = 1): Decision | Promise<Decision> {
@@ -173,8 +150,12 @@ export class RedisStore implements LimitStore {
 
   refund(limit: Limit, part: string, window: number, cost = 1): void {
     if (this.#fallback.refund(limit, part, window, cost) || !this.#dependencies.health.isShared) return;
-    const windows = [textOf([limit]), String(window)];
-    this.#tell(REFUND, [this.#keys.shared(limit, part)], [...windows, 'refund', String(cost)]);
+    this.#tell(
+      'return units',
+      REFUND,
+      [this.#keys.shared(limit, part)],
+      [textOf([limit]), MODE.refund, cost, window],
+    );
   }
 
   #knownRefusal({ limits, callerKeys, main, cost }: Question): Decision | null {
@@ -186,186 +167,135 @@ export class RedisStore implements LimitStore {
   }
 
   #ask(question: Question): Promise<Decision> {
-    const plans = this.#plans.of(question.limits);
+    const { own, shared, whole } = this.#plans.of(question.limits);
+    const isOfCaller = own.limits.length > 0 || question.main !== '' || question.lease !== null;
+    const places = shared.length + (isOfCaller ? 1 : 0);
     const { promise, resolve } = Promise.withResolvers<Decision>();
-    const { ofCaller, ofShared, whole } = plans;
-    const isOfCaller = ofCaller.limits.length > 0 || question.main !== '' || question.lease !== null;
-    const places = ofShared.length + (isOfCaller ? 1 : 0);
-    if (this.#dependencies.connection.isCluster && ofShared.length > 0 && places > 1)
-      this.#askInTurn(question, isOfCaller, resolve);
+    if (this.#dependencies.connection.isCluster && shared.length > 0 && places > 1)
+      this.#askInSteps(question, isOfCaller ? [own, ...shared] : shared).then(resolve, error =>
+        resolve(this.#failed(RedisError.of(error), question)),
+      );
     else
-      this.#call(this.#callOf(question, whole, '0'), (response, error) => {
-        resolve(
-          response === null
-            ? this.#failed(error, question)
-            : this.#by('redis', this.#withPlace(response.decision, question, response.hasLease)),
-        );
+      this.#take(question, whole, (taken, error) => {
+        if (taken === null) resolve(this.#failed(error, question));
+        else resolve(this.#decided(question, taken.response.decision, [taken]));
       });
     return promise;
   }
 
-  /** Asks about the caller's limits first: a flood from one caller must not consume what others share. */
-  #askInTurn(question: Question, isOfCaller: boolean, resolve: (decision: Decision) => void): void {
-    const { ofCaller, ofShared } = this.#plans.of(question.limits);
-    const askOfShared = (own: ScriptResponse | null) => {
-      const asked: SharedAsk = { question, isFull: own?.isFull === true, plans: ofShared };
-      this.#askOfShared(asked, [], (replies, error) => {
-        if (replies === null) {
-          resolve(this.#failed(error, question));
-          return;
-        }
-        const isAdmitted = replies.every(({ response }) => response.decision.admitted);
-        if (question.consuming && isAdmitted) this.#noteOpened(question, replies);
-        else if (question.consuming) {
-          if (own !== null) this.#undo(question, ofCaller, own);
-          if (question.lease !== null && own?.hasLease === true)
-            this.#leases.end(question.lease.key, question.lease.id);
-          this.#undoShared(question, replies);
-        }
-        const hasLease = isAdmitted && own?.hasLease === true;
-        resolve(this.#by('redis', this.#withPlace(joinedDecision(own, replies), question, hasLease)));
-      });
-    };
-    if (!isOfCaller) {
-      askOfShared(null);
-      return;
+  /**
+   * Takes the steps until one refuses, which undoes those before it. The caller's limits come first: a flood from one caller must
+   * not consume what others share. Rejects with a RedisError.
+   */
+  async #askInSteps(question: Question, steps: readonly Step[]): Promise<Decision> {
+    const taken: Taken[] = [];
+    for (const step of steps) {
+      const isFull = taken[0] !== undefined && has(taken[0].response, REPLY.full);
+      const last = await this.#takeOne(question, step, isFull);
+      if (!last.response.decision.admitted) {
+        if (question.consuming) this.#undo(question, taken);
+        return this.#decided(question, last.response.decision, []);
+      }
+      taken.push(last);
     }
-    this.#call(this.#callOf(question, ofCaller, '1'), (own, error) => {
-      if (own === null) resolve(this.#failed(error, question));
-      else if (!own.decision.admitted)
-        resolve(this.#by('redis', this.#withPlace(own.decision, question, false)));
-      else askOfShared(own);
-    });
+    if (question.consuming && question.main !== '') this.#noteOpened(question, taken);
+    return this.#decided(question, joinedDecision(taken), taken);
   }
 
-  #withPlace(decision: Decision, question: Question, hasLease: boolean): Decision {
+  async #takeOne(question: Question, step: Step, isFull: boolean): Promise<Taken> {
+    const take = (asked: Step) =>
+      new Promise<Taken>((resolve, reject) => {
+        this.#take(question, asked, (taken, error) => (taken === null ? reject(error) : resolve(taken)));
+      });
+    if (step.kind === STEP.own || !isFull) return take(step);
+    const taken = await take({ ...step, kind: STEP.sharedIfOpen });
+    return has(taken.response, REPLY.undecided) ? take({ ...step, kind: STEP.others }) : taken;
+  }
+
+  #decided(question: Question, decision: Decision, taken: readonly Taken[]): Decision {
+    this.#dependencies.listener.decidedBy('redis');
     const timed = decision.atOnce ? { ...decision, retryAfterMs: AT_ONCE_WAIT_MS } : decision;
+    const hasLease = taken[0] !== undefined && has(taken[0].response, REPLY.leased);
     const place = this.#placeOf(question, hasLease);
     return place === null ? timed : { ...timed, place };
   }
 
-  /** Asks about the shared limits one after the other, enforced ones first, until one refuses. */
-  #askOfShared(
-    asked: SharedAsk,
-    replies: readonly SharedReply[],
-    respond: (replies: readonly SharedReply[] | null, error: RedisError) => void,
-  ): void {
-    const [plan, ...plans] = asked.plans;
-    if (plan === undefined) {
-      respond(replies, UNEXPECTED);
-      return;
-    }
-    this.#askOfOne(asked, plan, (reply, error) => {
-      if (reply === null) respond(null, error);
-      else if (!reply.response.decision.admitted) respond([...replies, reply], error);
-      else this.#askOfShared({ ...asked, plans }, [...replies, reply], respond);
-    });
-  }
-
-  #askOfOne(
-    { question, isFull }: SharedAsk,
-    plan: Plan,
-    respond: (reply: SharedReply | null, error: RedisError) => void,
-  ): void {
-    const keys = plan.limits.map(limit => this.#keys.shared(limit, partOf(limit, question)));
-    const mode = question.consuming ? CONSUME_AND_RETURN_ALL : LOOK;
-    const call = { plan, keys, mode, cost: question.cost, lease: null };
-    this.#call({ ...call, most: isFull ? NO_FURTHER_VALUE : NO_VALUES, trip: '2' }, (response, error) => {
-      if (response?.isUndecided !== true) {
-        respond(response && { plan, keys, response }, error);
-        return;
-      }
-      const others = plan.limits.map(limit => this.#keys.others(question.callerKeys, limit));
-      this.#call({ ...call, keys: others, most: SHARED_BY_VALUES, trip: '0' }, (response, error) =>
-        respond(response && { plan, keys: others, response }, error),
-      );
-    });
-  }
-
   /** Records in Redis which shared counters the caller has opened: it holds them until their Reset. Nothing waits for this. */
-  #noteOpened({ main, callerKeys }: Question, replies: readonly SharedReply[]): void {
-    if (main === '') return;
-    const index = this.#keys.parts(callerKeys);
-    for (const { keys, response } of replies) {
-      if (!response.hasOpened) continue;
-      const args = [keys[0] ?? '', String(response.windows[0] ?? 0)];
-      this.#tell(NOTE_OPENED, [index], args);
+  #noteOpened({ callerKeys }: Question, taken: readonly Taken[]): void {
+    for (const { keys, response } of taken) {
+      if (!has(response, REPLY.opened)) continue;
+      const note = [MODE.note, keys[0] ?? '', response.windows[0] ?? 0];
+      this.#tell('note an opened counter', HOLD, [this.#keys.parts(callerKeys)], note);
     }
   }
 
-  /** Returns the units of shared limits that admitted the request before one refused. */
-  #undoShared({ cost }: Question, replies: readonly SharedReply[]): void {
-    for (const { plan, keys, response } of replies.slice(0, -1))
-      this.#tell(REFUND, keys, [plan.text, ...undoArgs(response, cost)]);
+  /** Returns what the steps before a refusal have consumed. */
+  #undo({ callerKeys, main, cost, lease }: Question, taken: readonly Taken[]): void {
+    for (const { step, keys, response } of taken) {
+      const consumed = step.limits.map((limit, at) =>
+        response.usedOthers[at] === true ? this.#keys.others(callerKeys, limit) : (keys[at] ?? ''),
+      );
+      if (step.kind === STEP.own && main !== '') consumed.push(this.#keys.parts(callerKeys));
+      const { windows, toRestore } = response;
+      this.#tell('return the units of a refused request', REFUND, consumed, [
+        step.text,
+        MODE.undo,
+        cost,
+        ...windows,
+        ...toRestore,
+      ]);
+      if (lease !== null && has(response, REPLY.leased)) this.#leases.end(lease.key, lease.id);
+    }
   }
 
-  #call({ plan, keys, most, mode, trip, cost, lease }: ScriptCall, respond: OnResponse): void {
+  #take(question: Question, step: Step, respond: OnTaken): void {
     const { connection, clock } = this.#dependencies;
+    const { cost, consuming } = question;
     const askedAtMs = clock.monotonicMs();
     const { version } = this.#refusals;
-    const args = [plan.text, most, mode, trip, String(cost)];
-    if (lease !== null) args.push(String(lease.limit.units), lease.id, lease.inShadow ? '1' : '0');
-    const all = lease === null ? keys : [...keys, lease.key];
-    connection.run(DECIDE, all, args, (error, value) => {
-      const isUndoable = mode === CONSUME_AND_RETURN_ALL;
-      const response = error === null ? readScriptResponse(value, plan, isUndoable) : null;
-      if (response !== null) this.#note(response, { plan, keys, cost }, askedAtMs, version);
-      respond(response, error ?? UNEXPECTED);
+    const keys = this.#keysOf(question, step);
+    const most = keys.length > step.limits.length ? this.#keysPerCaller : 0;
+    const args = [step.text, consuming ? MODE.take : MODE.look, step.kind, most, cost];
+    const lease = step.kind === STEP.whole || step.kind === STEP.own ? question.lease : null;
+    if (lease !== null) args.push(lease.limit.units, lease.id, lease.inShadow ? 1 : 0);
+    connection.run(DECIDE, lease === null ? keys : [...keys, lease.key], args, (error, value) => {
+      const response = error === null ? readScriptResponse(value, step) : null;
+      const taken = response && { step, keys, response };
+      if (taken !== null) this.#note(taken, cost, askedAtMs, version);
+      respond(taken, error ?? UNEXPECTED);
     });
   }
 
-  #callOf(question: Question, plan: Plan, trip: Trip): ScriptCall {
-    const { cost, lease } = question;
-    const consume = trip === '1' ? CONSUME_AND_RETURN_ALL : CONSUME;
-    const keys = this.#keysOf(question, plan, trip);
-    const most = keys.length > plan.limits.length ? String(this.#keysPerCaller) : NO_VALUES;
-    return { plan, keys, most, mode: question.consuming ? consume : LOOK, trip, cost, lease };
-  }
-
-  #keysOf(question: Question, { limits }: Plan, trip: Trip): string[] {
+  #keysOf(question: Question, { kind, limits }: Step): string[] {
     const { main, callerKeys } = question;
     const keys: string[] = [];
     const others: string[] = [];
     for (const limit of limits) {
+      if (limit.role !== 'global' && main !== '') others.push(this.#keys.others(callerKeys, limit));
       if (limit.role === 'global') keys.push(this.#keys.global(callerKeys, limit));
       else if (isSharedRole(limit.role)) keys.push(this.#keys.shared(limit, partOf(limit, question)));
       else keys.push(this.#keys.own(callerKeys, limit, main));
-      if (limit.role !== 'global' && main !== '') others.push(this.#keys.others(callerKeys, limit));
     }
-    if (others.length > 0 || (trip === '1' && main !== ''))
-      keys.push(this.#keys.parts(callerKeys), ...others);
-    return keys;
+    if (kind === STEP.others) return others;
+    const hasMain = main !== '' && (kind === STEP.whole || kind === STEP.own);
+    return hasMain ? [...keys, this.#keys.parts(callerKeys), ...others] : keys;
   }
 
-  #note(
-    response: ScriptResponse,
-    { plan, keys, cost }: Pick<ScriptCall, 'plan' | 'keys' | 'cost'>,
-    askedAtMs: number,
-    version: number,
-  ): void {
-    if (response.byOtherParts) this.#dependencies.local.countCallerOverflow();
-    const limit = plan.limits[response.refusedBy];
+  #note({ step, keys, response }: Taken, cost: number, askedAtMs: number, version: number): void {
+    if (has(response, REPLY.usedOthers)) this.#dependencies.local.countCallerOverflow();
+    const limit = step.limits[response.refusedBy];
     const key = keys[response.refusedBy];
     if (limit === undefined || key === undefined || isSharedRole(limit.role)) return;
     // The refusing key is shared with other main values, so it may change at any time.
-    if (response.refusedByOtherParts) return;
+    if (response.decision.otherParts) return;
     const units = limit.role === 'global' ? 1 : cost;
     this.#refusals.note(key, limit, units, response.decision, askedAtMs, version);
   }
 
-  #undo(question: Question, plan: Plan, own: ScriptResponse): void {
-    const keys = this.#keysOf(question, plan, '1');
-    const consumed = plan.limits.map((limit, at) =>
-      own.drewOnOthers[at] === true ? this.#keys.others(question.callerKeys, limit) : (keys[at] ?? ''),
-    );
-    if (question.main !== '') consumed.push(this.#keys.parts(question.callerKeys));
-    this.#tell(REFUND, consumed, [plan.text, ...undoArgs(own, question.cost)]);
-  }
-
   /** Runs a script that nothing waits for. A unit that cannot be returned is lost until its window is over. */
-  #tell(script: RedisScript, keys: readonly string[], args: readonly string[]): void {
+  #tell(task: string, script: RedisScript, keys: readonly string[], args: readonly Argument[]): void {
     this.#dependencies.connection.run(script, keys, args, error => {
-      if (error !== null) this.#dependencies.health.failed(error);
+      if (error !== null) this.#dependencies.health.mention(error, task);
     });
   }
 
@@ -378,16 +308,6 @@ export class RedisStore implements LimitStore {
     if (consuming && lease !== null && decision.place === null) this.#leases.end(lease.key, lease.id);
     return decision;
   }
-
-  #by(who: DecidedBy, decision: Decision): Decision {
-    this.#dependencies.listener.decidedBy(who);
-    return decision;
-  }
-}
-
-/** The arguments for REFUND, after the limits, to undo a decision. */
-function undoArgs({ windows, toRestore }: ScriptResponse, cost: number): string[] {
-  return [...windows.map(String), 'undo', String(cost), ...toRestore.map(String)];
 }
 
 /** How many requests of a caller may be in flight: the enforced limit, or the one in shadow. */
@@ -400,11 +320,9 @@ function partOf({ role }: Limit, { main, group }: Question): string {
   return role === 'group' ? groupCounterKey(group, main) : main;
 }
 
-/** Joins the decisions. On admission the header fields describe the caller's limit, or the resource's if the bucket has no other. */
-function joinedDecision(own: ScriptResponse | null, replies: readonly SharedReply[]): Decision {
-  const last = replies.at(-1);
-  if (last !== undefined && !last.response.decision.admitted) return last.response.decision;
-  const decisions = [...(own === null ? [] : [own.decision]), ...replies.map(decisionOf)];
+/** Joins the decisions of steps that all admit. The header fields describe the caller's limit, or the resource's if there is none. */
+function joinedDecision(taken: readonly Taken[]): Decision {
+  const decisions = taken.map(decisionOf);
   const described = decisions.find(({ role }) => role !== null) ?? decisions[0] ?? UNLIMITED;
   const sumOf = (numberOf: (decision: Decision) => number) =>
     decisions.reduce((sum, decision) => sum + numberOf(decision), 0);
@@ -423,8 +341,8 @@ function joinedDecision(own: ScriptResponse | null, replies: readonly SharedRepl
 }
 
 /** A counter shared by several values does not show whose unit it was. Such a unit cannot be returned. */
-function decisionOf({ response: { decision, byOtherParts } }: SharedReply): Decision {
-  return byOtherParts
+function decisionOf({ step, response: { decision, code } }: Taken): Decision {
+  return step.kind !== STEP.own && has({ code }, REPLY.usedOthers)
     ? { ...decision, ...NO_WINDOWS, shadow: { ...decision.shadow, ...NO_WINDOWS } }
     : decision;
 }

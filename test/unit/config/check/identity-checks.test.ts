@@ -41,6 +41,13 @@ describe('the two sections about tokens', () => {
     ]);
   });
 
+  it('need an audience, which audience_claim does not stand for', async () => {
+    const tokens = 'access_tokens: { audience_claim: client_id }\n';
+    expect(await diagnosticsIn(tokens + PROVIDER + routeWith())).toEqual([
+      '1:16: access_tokens: missing key "audience": expected the name of this API in the aud of its tokens, in quotes if it is a number, or any',
+    ]);
+  });
+
   it('are of use to some route, else there is a warning', async () => {
     expect(await diagnosticsIn(PROVIDER + TOKENS + routeWith(', authentication: none'))).toEqual([
       '1:1: warning: "identity_provider" has no effect: every route says "authentication: none"',
@@ -186,5 +193,33 @@ describe('an identity header', () => {
     expect(await diagnosticsOfHeaders('X-Caller: sub, X.Caller: azp')).toEqual([
       '1:68: access_tokens.identity_headers: "X.Caller" is the same header field as "X-Caller"',
     ]);
+  });
+});
+
+describe('the longest token', () => {
+  const withLength = (length: string, caps = '') =>
+    diagnosticsIn(
+      `access_tokens: { audience: api, max_length: ${length} }\n${PROVIDER}${caps}${routeWith()}`,
+    );
+
+  it.each([
+    ['16KiB', ''],
+    ['1KiB', ''],
+    ['64KiB', 'caps: { head: 64KiB }\n'],
+  ])('may be %s where the head has room: %j', async (length, caps) => {
+    expect(await withLength(length, caps)).toEqual([]);
+  });
+
+  it.each([
+    ['17KiB', '', '16KiB'],
+    ['64KiB', 'caps: { head: 32KiB }\n', '32KiB'],
+  ])('is not %s where the head of a request ends before: %j', async (length, caps, head) => {
+    expect(await withLength(length, caps)).toEqual([
+      `1:45: access_tokens.max_length: is more than the head of a request may have: raise "head" under "caps" (${head}) above it as well`,
+    ]);
+  });
+
+  it('is only compared where it is written: a small head refuses long tokens by itself', async () => {
+    expect(await diagnosticsIn(`${TOKENS}${PROVIDER}caps: { head: 8KiB }\n${routeWith()}`)).toEqual([]);
   });
 });

@@ -44,7 +44,8 @@ describe('the identity part of a snapshot', () => {
       },
       accessTokens: {
         issuer: 'https://id',
-        audience: 'api',
+        audience: ['api'],
+        audienceClaim: 'aud',
         clientId: 'gateway',
         principal: ['azp', 'sub'],
         bots: null,
@@ -60,6 +61,7 @@ describe('the identity part of a snapshot', () => {
       notBeforeS: 0,
     });
     expect(await identityOf('', 'audience: api')).toMatchObject({
+      maxTokenLength: 16_384,
       certificateField: null,
       schemes: ['bearer'],
       failedVerifications: { limit: 1_000, periodMs: 60_000, checksPerSecond: 10 },

@@ -105,6 +105,17 @@ describe('a value of identity_provider', () => {
     ['redirect_uri: "https://app/#a"', '36: redirect_uri: must not have a fragment (RFC 6749, 3.1.2)'],
     ['redirect_uris: none', '37: redirect_uris: expected any, or a list of redirect URIs, found "none"'],
     ['redirect_uris: [app, any]', `38: redirect_uris[0]: ${URI}, found "app"`],
+    ...['https://app:*/cb', 'http://localhost:*/cb', 'https://127.0.0.1:*/cb', 'http://127.0.0.1:*0/cb'].map(
+      (uri): [string, string] => [
+        `redirect_uris: ["${uri}"]`,
+        '38: redirect_uris[0]: a port of * is for http://127.0.0.1 and http://[::1] alone (RFC 8252, 7.3)',
+      ],
+    ),
+    ['redirect_uri: "http://127.0.0.1:*/cb"', `36: redirect_uri: ${URI}, found "http://127.0.0.1:*/cb"`],
+    [
+      'redirect_uris: ["http://[::1]:*/cb#a"]',
+      '38: redirect_uris[0]: must not have a fragment (RFC 6749, 3.1.2)',
+    ],
     [
       'scope: "openid  profile"',
       '29: scope: expected scopes separated by single spaces, such as "openid profile", found "openid  profile"',
@@ -124,6 +135,8 @@ describe('a value of identity_provider', () => {
     'allow_http: true, discovery_url: "http://id.svc/.well-known/openid-configuration"',
     'redirect_uris: []',
     'redirect_uris: ["com.example.app:/callback"]',
+    'redirect_uris: ["http://127.0.0.1:*/cb", "http://[::1]:*/cb", "http://127.0.0.1:*"]',
+    'redirect_uris: ["http://app/*/cb", "http://app/a:*"]',
     'scope: openid profile email',
     'client_authentication: client_secret_post',
   ])('is accepted: %s', async written => {
@@ -150,6 +163,13 @@ describe('a value of access_tokens', () => {
     [
       'audience: 7',
       '28: audience: expected the name of this API in the aud of its tokens, in quotes if it is a number, or any, found 7',
+    ],
+    ['audience: []', '28: audience: an empty list lets nobody in: name at least one audience'],
+    ['audience: [api, any]', '28: audience: any stands alone: audience: any'],
+    ['audience: [api, api]', '28: audience: an audience is listed twice'],
+    [
+      'audience: api, audience_claim: ""',
+      '33: audience_claim: expected the name of a claim such as sub, found nothing',
     ],
     [
       'principal: sub',
@@ -200,6 +220,8 @@ describe('a value of access_tokens', () => {
 
   it.each([
     'audience: any',
+    'audience: [api, "https://api.example.com"]',
+    'audience: api, audience_claim: client_id',
     'bots: none',
     'bots: { claim: roles, value: bot, principal: [azp, sub] }',
     'schemes: [Bot, bearer]',

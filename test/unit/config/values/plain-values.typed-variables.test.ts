@@ -75,7 +75,7 @@ access_tokens: { audience: "\${ID}", bots: { claim: c, value: "\${FLAG}" } }
     const { identity } = await snapshotOf(text, { ID: '1234', FLAG: 'true' });
     const [provider] = identity?.providers ?? [];
     expect(provider?.signIn?.clientId).toBe('1234');
-    expect(provider?.accessTokens).toMatchObject({ audience: '1234', bots: { value: 'true' } });
+    expect(provider?.accessTokens).toMatchObject({ audience: ['1234'], bots: { value: 'true' } });
   });
 
   it('is a number only as a whole number is written, and of the range that is told', async () => {

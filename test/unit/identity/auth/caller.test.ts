@@ -207,12 +207,30 @@ describe('the identity fields', () => {
         claim,
       }),
     );
-    const changed = { number: -1.5, yes: true, list: ['a'], object: {}, nothing: null, broken: '\udc00' };
+    const changed = {
+      number: -1.5,
+      yes: true,
+      list: [[], {}, null],
+      object: {},
+      nothing: null,
+      broken: '\udc00',
+    };
     expect(caller(changed, { identityHeaders }).identityFields).toEqual([
       'X-number',
       '-1.5',
       'X-yes',
       'true',
+    ]);
+  });
+
+  it('hold the elements of a list, with a comma between them and none that is not encoded inside', () => {
+    const identityHeaders = ['groups', '/org/teams'].map(claim => ({ name: `X${claim}`, claim }));
+    const changed = { groups: ['a,b', 'é d', 7, {}, '%2C'], org: { teams: ['x'] } };
+    expect(caller(changed, { identityHeaders }).identityFields).toEqual([
+      'Xgroups',
+      'a%2Cb,%C3%A9%20d,7,%252C',
+      'X/org/teams',
+      'x',
     ]);
   });
 

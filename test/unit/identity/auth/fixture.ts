@@ -38,7 +38,8 @@ export const ecdsa = issuerKey('ES256', 'ec-1');
 export const options: AccessTokenOptions = {
   issuer: 'https://id.example.com/realms/main',
   isOneOfSeveral: false,
-  audience: 'api',
+  audience: ['api'],
+  audienceClaim: 'aud',
   clientId: 'gateway',
   principal: ['azp', 'sub'],
   bots: { claim: 'client_id', value: null, principal: ['azp'] },

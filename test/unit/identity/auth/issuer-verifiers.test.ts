@@ -25,7 +25,7 @@ async function openRooms(changed: RoomOptions = {}, otherIssuer = new ScriptedIs
   const access = {
     issuer: OTHER,
     isOneOfSeveral: true,
-    audience: 'partners',
+    audience: ['partners'],
     principal: ['sub'],
     bots: null,
   };
@@ -89,7 +89,7 @@ describe('the token of an issuer', () => {
 
   it('is remembered as refused, too', async () => {
     const { other, judge } = await openRooms();
-    const forged = `${ofOther().slice(0, -8)}AAAAAAAA`;
+    const forged = `${ofOther({ iat: claims.iat - 100 }).slice(0, -8)}AAAAAAAA`;
     expect(await judge(forged)).toBe('invalid signature');
     expect(await judge(forged)).toBe('invalid signature');
     expect(other.recorder.count('signatureChecked')).toBe(1);

@@ -126,8 +126,8 @@ describe('the key set', () => {
     ['an empty set', '{"keys":[]}'],
     ['an error page', '<html>'],
     ['nothing', ''],
-    ['too many bytes', keySetJson([rsaNext]).padEnd(262_145)],
-    ['too many keys', keySetJson(new Array(101).fill(rsaNext))],
+    ['too many bytes', keySetJson([rsaNext]).padEnd(1_048_577)],
+    ['too many keys', keySetJson(new Array(501).fill(rsaNext))],
   ])('keeps its last good keys when the issuer answers with %s', async (_, response) => {
     let text = keySetJson([rsa]);
     await open(async () => text).refresh();
@@ -143,16 +143,22 @@ describe('the key set', () => {
     expect(ids()).toEqual(['rsa-1']);
   });
 
-  it('offers the keys with the id that fit the algorithm, or without an id at most four that fit', async () => {
+  it('takes a set of five hundred keys, as large tenants publish', async () => {
+    const keys = Array.from({ length: 500 }, (_, i) => ({ ...rsa, jwk: { ...rsa.jwk, kid: `rsa-${i}` } }));
+    expect(await open(async () => keySetJson(keys)).refresh()).toBe(true);
+    expect(keySet.candidates('RS256', 'rsa-499')).toHaveLength(1);
+  });
+
+  it('offers the keys with the id that fit the algorithm, or without an id at most sixteen that fit', async () => {
     const shared = { ...ecdsa, jwk: { ...ecdsa.jwk, kid: 'rsa-1' } };
-    const many = Array.from({ length: 6 }, (_, index) => issuerKey('ES256', `ec-${index}`));
+    const many = Array.from({ length: 20 }, (_, index) => issuerKey('ES256', `ec-${index}`));
     await open(new ScriptedIssuer(rsa, shared, ...many).fetch).refresh();
     expect(keySet.candidates('RS256', 'rsa-1')).toHaveLength(1);
     expect(keySet.candidates('ES256', 'rsa-1')).toHaveLength(1);
     expect(keySet.candidates('ES384', 'rsa-1')).toHaveLength(0);
     expect(keySet.candidates('RS256', 'ec-1')).toHaveLength(0);
     expect(keySet.candidates('ES256', '__proto__')).toHaveLength(0);
-    expect(keySet.candidates('ES256', null)).toHaveLength(4);
+    expect(keySet.candidates('ES256', null)).toHaveLength(16);
   });
 });
 

@@ -132,11 +132,37 @@ describe('a logout token', () => {
   it('with sid ends that session alone', async () => {
     const room = await openNotices();
     expect(await room.logout()).toBe(200);
-    expect([refusal(room, { sid: 's1' }), refusal(room, { sid: 's2' }), refusal(room)]).toEqual([
-      'signed_out',
-      null,
-      null,
-    ]);
+    expect([refusal(room, { sid: 's1' }), refusal(room, { sid: 's2' })]).toEqual(['signed_out', null]);
+    expect(flaws(room)).toEqual(['accepted']);
+  });
+
+  it('with sid and sub also ends what this subject has without a session and was issued until then', async () => {
+    const room = await openNotices();
+    expect(refusal(room)).toBeNull();
+    expect(await room.logout()).toBe(200);
+    expect([refusal(room), refusal(room, { jti: 'j1' }), refusal(room, OLD)]).toEqual(
+      Array(3).fill('signed_out'),
+    );
+    expect(refusal(room, { iat: START_S + 1 })).toBeNull();
+    expect([refusal(room, { sub: 'bob' }), refusal(room, { sub: undefined })]).toEqual([null, null]);
+  });
+
+  it('with sid alone leaves tokens without a session alone, and is said to reach none where all are so', async () => {
+    const room = await openNotices();
+    const { revocations } = room.issuer;
+    const { sub: _, ...bySession } = LOGOUT;
+    const seen = (token: Readonly<Record<string, unknown>>) =>
+      revocations.observeSession(revocableOf({ claims: token, signingInput: '' }));
+    const logout = (jti: string, more = {}) => room.logout({ ...bySession, jti, ...more });
+    expect(await logout('1')).toBe(200);
+    expect(refusal(room)).toBeNull();
+    seen({ sub: 'ada' });
+    expect(await logout('2')).toBe(200);
+    expect(await logout('3', { sub: 'ada' })).toBe(200);
+    seen({ sub: 'ada', sid: 's9' });
+    expect(await logout('4')).toBe(200);
+    expect(flaws(room)).toEqual(['accepted', 'reached_none', 'accepted', 'accepted']);
+    expect(refusal(room, { sid: 's1' })).toBe('signed_out');
   });
 
   it('with sid alone does, and each such end is taken, however many there are', async () => {
@@ -158,7 +184,8 @@ describe('a logout token', () => {
     const room = await openNotices(undefined, { others: [small] });
     for (const sid of ['s1', 's2'])
       expect(await room.logout({ ...LOGOUT, iss: small.issuer, jti: sid, sid })).toBe(200);
-    expect(small.revocations.facts).toMatchObject({ sessions: 1, subjects: 1 });
+    // The first session, and what the subject has without one.
+    expect(small.revocations.facts).toMatchObject({ sessions: 2, subjects: 1 });
     expect(refusal({ ...room, issuer: small }, { sid: 's3' })).toBe('not_before');
   });
 
@@ -173,10 +200,23 @@ describe('a logout token', () => {
 
   it('works once, and not with the signature of another', async () => {
     const room = await openNotices();
+    // The key may have been replaced under its id, which the next fetch will tell.
+    expect(await room.logout(LOGOUT, { ...rsaNext, kid: rsa.kid })).toBe(503);
+    await vi.advanceTimersByTimeAsync(5_000);
     expect(await room.logout(LOGOUT, { ...rsaNext, kid: rsa.kid })).toBe(400);
     expect(refusal(room, { sid: 's1' })).toBeNull();
     expect([await room.logout(), await room.logout()]).toEqual([200, 400]);
-    expect(flaws(room)).toEqual(['signature', 'accepted', 'replayed']);
+    expect(flaws(room)).toEqual(['undecided', 'signature', 'accepted', 'replayed']);
+  });
+
+  it('of a new key under the id of a known one is taken once the keys were fetched', async () => {
+    const room = await openNotices();
+    const replaced = { ...rsaNext, kid: rsa.kid, jwk: { ...rsaNext.jwk, kid: rsa.kid } };
+    room.provider.keys = [replaced];
+    expect(await room.logout(LOGOUT, replaced)).toBe(503);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect([await room.logout(LOGOUT, replaced), room.provider.fetches]).toEqual([200, 2]);
+    expect(flaws(room)).toEqual(['undecided', 'accepted']);
   });
 
   it('is no push, access or ID token', async () => {

@@ -23,7 +23,10 @@ describe('a scope', () => {
     [{ scope: 'openid orders.read profile' }],
     [{ scp: 'openid orders.read' }],
     [{ scp: ['openid', 'orders.read'] }],
+    [{ scope: ['openid', 'orders.read'] }],
+    [{ scope: ['openid', 7, null, 'orders.read'] }],
     [{ scope: 'openid', scp: ['orders.read'] }],
+    [{ scope: ['openid'], scp: 'orders.read' }],
     [{ scope: '  orders.read  ' }],
   ])('is granted by %j', claims => {
     expect(lacking(claims, read)).toBeNull();
@@ -39,7 +42,8 @@ describe('a scope', () => {
     [{ scope: 'orders.read,openid' }],
     [{ scope: 'openid\torders.read' }],
     [{ scope: 'openid\u00a0orders.read' }],
-    [{ scope: ['orders.read'] }],
+    [{ scope: ['openid orders.read'] }],
+    [{ scope: [['orders.read']] }],
     [{ scope: { 'orders.read': true } }],
     [{ scope: null }],
     [{ scp: ['openid orders.read'] }],
@@ -171,4 +175,45 @@ describe('several requirements', () => {
     expect(shortfallIn('', { ...NOTHING, index: 0 })).not.toBeNull();
     expect(shortfallIn('m', { ...NOTHING, index: 1 })).not.toBeNull();
   });
+});
+
+describe('a role of a claim that the configuration names', () => {
+  const admin = { roles: [{ client: null, name: 'admin' }] };
+
+  it('may be a key of an object, as ZITADEL writes them', () => {
+    const name = 'urn:zitadel:iam:org:project:roles';
+    expect(lacking({ [name]: { admin: { '17': 'example.org' } } }, admin, [name])).toBeNull();
+    expect(lacking({ [name]: { user: { admin: 'x' } } }, admin, [name])).toBe('roles');
+    for (const role of ['constructor', '__proto__'])
+      expect(lacking({ [name]: {} }, { roles: [{ client: null, name: role }] }, [name])).toBe('roles');
+  });
+
+  it('may stand anywhere in the token, by JSON Pointer', () => {
+    const token = {
+      resource_access: { api: { roles: ['admin'] }, 'a/b~c': { roles: 'admin' } },
+      list: [['admin']],
+    };
+    for (const pointer of ['/resource_access/api/roles', '/resource_access/a~1b~0c/roles', '/list/0'])
+      expect(lacking(token, admin, [pointer])).toBeNull();
+    for (const pointer of [
+      '/resource_access/other/roles',
+      '/list/00',
+      '/list/-',
+      '/list/length',
+      '/',
+      '/resource_access/api/roles/0/0',
+    ])
+      expect(lacking(token, admin, [pointer])).toBe('roles');
+    // Only a name that begins with a slash is a pointer.
+    expect(
+      lacking({ 'https://example.com/roles': ['admin'] }, admin, ['https://example.com/roles']),
+    ).toBeNull();
+    expect(lacking({ '/roles': ['admin'] }, admin, ['/roles'])).toBe('roles');
+  });
+});
+
+it('a claim that a route requires may be named by JSON Pointer', () => {
+  const gold = { claims: [{ claim: '/account/plan', values: ['gold'] }] };
+  expect(lacking({ account: { plan: 'gold' } }, gold)).toBeNull();
+  expect(lacking({ account: { plan: 'free' }, '/account/plan': 'gold' }, gold)).toBe('claims');
 });

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '../../../../src/core/index.ts';
-import { revocableOf, sessionDigest } from '../../../../src/identity/auth/revocation-rules.ts';
+import {
+  revocableOf,
+  sessionDigest,
+  unnamedSessionsDigest,
+} from '../../../../src/identity/auth/revocation-rules.ts';
 
 const of = (claims: Record<string, unknown>, signingInput = 'e30.e30') =>
   revocableOf({ claims, signingInput });
@@ -11,6 +15,7 @@ describe('what a token is revoked by', () => {
       issuedAtS: 7,
       subject: digestOf('ada'),
       session: sessionDigest('s1'),
+      unnamedSessions: null,
     });
   });
 
@@ -24,6 +29,18 @@ describe('what a token is revoked by', () => {
       expect(of({ sid, jti: 'j1' }).session).toBe(of({ sid, jti: 'j1' }, 'other').session);
       expect(of({ sid, jti: 'j1' }).session).not.toBe(of({ sid, jti: 'j2' }).session);
       expect(of({ sid }).session).not.toBe(of({ sid }, 'other').session);
+    },
+  );
+
+  it.each([undefined, '', 7, null])(
+    'is also what all tokens of its subject without a session have in common, where sid is %j',
+    sid => {
+      const { unnamedSessions } = of({ sub: 'ada', sid, jti: 'j1' });
+      expect(unnamedSessions).toBe(unnamedSessionsDigest('ada'));
+      expect(of({ sub: 'bob', sid }).unnamedSessions).not.toBe(unnamedSessions);
+      expect(of({ sid }).unnamedSessions).toBeNull();
+      // No session and no token can be named so that it ends with them.
+      expect([sessionDigest('ada'), digestOf('ada')]).not.toContain(unnamedSessions);
     },
   );
 

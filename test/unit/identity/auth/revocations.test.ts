@@ -5,7 +5,7 @@ import {
   REVOCATION_LIMITS,
   Revocations,
 } from '../../../../src/identity/auth/index.ts';
-import { NO_SUBJECT, sessionDigest } from '../../../../src/identity/auth/revocation-rules.ts';
+import { NO_SUBJECT, revocableOf, sessionDigest } from '../../../../src/identity/auth/revocation-rules.ts';
 import { hearing, START_S } from './fixture.ts';
 
 const ISSUER = 'https://id.example.com/realms/main';
@@ -27,7 +27,11 @@ const token = (issuedAtS: number, subject: string | null = 'ada', sid = 's1') =>
   issuedAtS,
   subject: subject === null ? null : digestOf(subject),
   session: sessionDigest(sid),
+  unnamedSessions: null,
 });
+/** A token without `sid`. */
+const unnamed = (issuedAtS: number, subject = 'ada') =>
+  revocableOf({ claims: { iat: issuedAtS, sub: subject }, signingInput: '' });
 const size = (all: Revocations) => [...all.running()].length;
 
 beforeEach(() => {
@@ -403,6 +407,54 @@ describe('a full table', () => {
     for (const all of [one, later])
       expect(all.of(ISSUER).refusal(token(START_S, null, 's3'))).toBe('not_before');
     expect([...one.running()].map(({ kind }) => kind)).toEqual(['everyone', 'session']);
+  });
+});
+
+describe('tokens without a session', () => {
+  it('of one subject end together, as those of a session, here and at other gateways', () => {
+    const [one, two] = [revocations(), revocations()];
+    one.shareBy(hearing(each => two.adopt(each)));
+    one.of(ISSUER).endUnnamedSessions('ada', START_S + 5);
+    for (const all of [one, two].map(each => each.of(ISSUER))) {
+      expect([all.refusal(unnamed(START_S + 5)), all.refusal(unnamed(START_S + 6))]).toEqual([
+        'signed_out',
+        null,
+      ]);
+      expect(all.refusal(unnamed(START_S, 'bob'))).toBeNull();
+      expect(all.refusal(token(START_S))).toBeNull();
+    }
+  });
+
+  it('are known to be all there is as long as such a token can live, to all gateways, told once an hour', () => {
+    const [one, two, later] = [revocations(), revocations(), revocations()];
+    const told: string[] = [];
+    one.shareBy(
+      hearing(each => {
+        told.push(`${each.kind} ${each.whom}`);
+        two.adopt(each);
+      }),
+    );
+    const saidBy = (all: Revocations) => all.of(ISSUER).namesNoSessions;
+    expect(saidBy(one)).toBe(false);
+    for (let i = 0; i < 3; i += 1) one.of(ISSUER).observeSession(unnamed(nowS));
+    expect([told, saidBy(one), saidBy(two)]).toEqual([['seen none'], true, true]);
+    for (const each of one.running()) later.adopt(each);
+    expect(saidBy(later)).toBe(true);
+    nowS += 3_600;
+    one.of(ISSUER).observeSession(token(nowS));
+    expect([saidBy(one), saidBy(two)]).toEqual([false, false]);
+    nowS += 2 * DAY_S;
+    one.of(ISSUER).observeSession(unnamed(nowS));
+    expect([saidBy(one), saidBy(two)]).toEqual([true, true]);
+    nowS += 2 * DAY_S;
+    expect([saidBy(one), size(one)]).toEqual([false, 0]);
+  });
+
+  it('are told in words that older gateways, and strange ones, do not break', () => {
+    const all = revocations();
+    const seen = { kind: 'seen', issuer: digestOf(ISSUER), forMs: 9, value: START_S } as const;
+    for (const whom of ['', '__proto__', 'constructor', 'sid ']) all.adopt({ ...seen, whom });
+    expect([all.of(ISSUER).namesNoSessions, size(all)]).toEqual([false, 0]);
   });
 });
 

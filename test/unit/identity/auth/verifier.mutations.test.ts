@@ -54,7 +54,7 @@ async function acceptedByJose(token: string, unnamed: IssuerKey): Promise<boolea
   };
   const rules = {
     issuer: options.issuer,
-    audience: 'api',
+    audience: ['api'],
     algorithms: keys.map(key => key.alg),
     clockTolerance: 30,
     currentDate: new Date(Date.now()),

@@ -147,6 +147,90 @@ describe('a token of a key that is not known', () => {
   });
 });
 
+describe('a token of a new key under the id of a known one', () => {
+  const replaced = { ...rsaNext, kid: rsa.kid, jwk: { ...rsaNext.jwk, kid: rsa.kid } };
+  const signed = (atS: number) => signToken(replaced, { ...claims, iat: START_S + atS });
+  const unnamed = (atS: number) => signToken({ ...rsaNext, kid: null }, { ...claims, iat: START_S + atS });
+
+  it.each([
+    ['with the id', signed],
+    ['that names no key', unnamed],
+  ])('%s is accepted after one fetch if the issuer publishes it', async (_, token) => {
+    const { judge, issuer, recorder } = await open();
+    issuer.keys = [replaced];
+    expect(await judge(token(60))).toBe('user web ada');
+    expect(await judge(token(-60))).toBe('user web ada');
+    expect(issuer.fetches).toBe(2);
+    expect(recorder.count('tokenRefused')).toBe(0);
+    expect(await judge(signToken(rsa, { ...claims, iat: START_S + 60 }))).toBe('unavailable 5');
+    expect(await judge(signToken(rsa, claims))).toBe('invalid signature');
+  });
+
+  it('is refused if the issuer still publishes the old one, and remembered as such', async () => {
+    const { judge, issuer, recorder } = await open();
+    const token = signed(60);
+    expect(await judge(token)).toBe('invalid signature');
+    const checks = recorder.count('signatureChecked');
+    expect(await judge(token)).toBe('invalid signature');
+    expect([issuer.fetches, recorder.count('signatureChecked') - checks]).toEqual([2, 0]);
+  });
+
+  it('cannot be judged when the fetch fails, whatever its iat', async () => {
+    const { judge, issuer } = await open();
+    issuer.state = 'failing';
+    expect(await judge(signed(60))).toBe('unavailable 5');
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(await judge(signed(-60))).toBe('unavailable 5');
+  });
+
+  it('is answered at once within the cooldown: undecided if younger than the keys, else refused', async () => {
+    const { verifier, judge, issuer } = await open();
+    await judge(signed(60));
+    await vi.advanceTimersByTimeAsync(1_500);
+    expect(verifier.verify(signed(61), ADDRESS)).toEqual({ kind: 'unavailable', retryAfterMs: 3_500 });
+    expect(verifier.verify(signed(-61), ADDRESS)).toMatchObject({ kind: 'invalid', reason: 'signature' });
+    expect(issuer.fetches).toBe(2);
+    issuer.keys = [replaced];
+    await vi.advanceTimersByTimeAsync(3_500);
+    expect(await judge(signed(61))).toBe('user web ada');
+  });
+
+  it('is not refused by a fetch that began before it came, since its key may be younger', async () => {
+    const { judge, keys } = await open();
+    const background = keys.refresh();
+    const verdict = judge(signed(60));
+    await background;
+    expect(await verdict).toBe('unavailable 5');
+  });
+
+  it('shares one fetch with all that come meanwhile, and a flood of wrong signatures causes no more', async () => {
+    const { judge, issuer } = await open(undefined, { budget: null });
+    const verdicts = await Promise.all(Array.from({ length: 100 }, (_, index) => judge(signed(index - 60))));
+    expect(issuer.fetches).toBe(2);
+    // Those that come before the fetch began are certain; the first had it begun.
+    expect(new Set(verdicts)).toEqual(new Set(['invalid signature', 'unavailable 5']));
+    for (let i = 0; i < 60; i += 1) {
+      await judge(forged(rsa.kid ?? '', START_S + i));
+      await vi.advanceTimersByTimeAsync(100);
+    }
+    expect(issuer.fetches).toBe(3);
+  });
+
+  it('draws on the budget of its address whatever the response, so that a forged iat gains nothing', async () => {
+    const { judge } = await open(undefined, { budget: { limit: 5, checksPerSecond: 0 } });
+    const verdicts: string[] = [];
+    for (const atS of [60, 61, -60, 62, -61, 63]) verdicts.push(await judge(signed(atS)));
+    expect(verdicts).toEqual([
+      'invalid signature',
+      'unavailable 5',
+      'invalid signature',
+      'unavailable 5',
+      'invalid signature',
+      'spent 60000',
+    ]);
+  });
+});
+
 describe('a key', () => {
   it('that is removed takes its tokens with it, known ones too', async () => {
     const { judge, issuer, keys } = await open(new ScriptedIssuer(rsa, rsaNext));

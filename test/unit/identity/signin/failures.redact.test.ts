@@ -6,6 +6,8 @@ test.each([
   'Incorrect redirect_uri',
   'Invalid client or Invalid client credentials',
   "it's (really) gone.",
+  'AADSTS50011: The redirect URI',
+  'see (AADSTS7000215)',
 ])('%j stays as it is', text => expect(redact(text, [])).toBe(text));
 
 test('secrets are cut out wherever they stand, with the word around them', () => {

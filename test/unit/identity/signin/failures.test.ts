@@ -21,11 +21,27 @@ describe('a response of', () => {
     [401, 'unauthorized_client', 'gateway_refused'],
     [400, 'unsupported_grant_type', 'gateway_refused'],
     [400, 'invalid_scope', 'gateway_refused'],
-    [403, 'something_new', 'gateway_refused'],
+    [400, 'unsupported_response_type', 'gateway_refused'],
+    [401, 'unsupported_', 'gateway_refused'],
+    [401, 'token_inactive', 'code_refused'],
+    [400, 'expired_token', 'code_refused'],
+    [400, 'login_required', 'code_refused'],
+    [400, 'consent_required', 'code_refused'],
+    [400, 'account_selection_required', 'code_refused'],
+    [400, 'unmet_authentication_requirements', 'code_refused'],
+    [403, 'access_denied', 'code_refused'],
+    [400, 'something_new', 'code_refused'],
+    [401, 'something_new', 'code_refused'],
+    [403, 'something_new', 'code_refused'],
+    [404, 'something_new', 'gateway_refused'],
+    [405, 'something_new', 'gateway_refused'],
+    [500, 'something_new', 'broken'],
+    [503, 'access_denied', 'broken'],
     // Not the word itself, whatever is left of it in a log.
-    [400, 'invalid_grant ', 'gateway_refused'],
-    [400, 'invalid_grant\u0000', 'gateway_refused'],
-    [400, 'constructor', 'gateway_refused'],
+    [401, 'invalid_client ', 'code_refused'],
+    [400, 'invalid_client\u0000', 'code_refused'],
+    [400, 'Unsupported_grant_type', 'code_refused'],
+    [400, 'constructor', 'code_refused'],
     [400, 'temporarily_unavailable', 'broken'],
     [400, 'server_error', 'broken'],
     [400, 'slow_down', 'broken'],
@@ -98,6 +114,28 @@ test('nothing from an unknown error or from a refusal’s secrets is kept', () =
   ];
   for (const error of errors)
     expect(inspect(failureOf('code', error), { depth: 20, showHidden: true })).not.toContain('marker');
+});
+
+test.each([
+  [400, 'invalid_grant', 'client'],
+  [403, 'access_denied', 'client'],
+  [401, 'token_inactive', 'client'],
+  [400, 'something_new', 'provider'],
+  [404, 'something_new', 'gateway'],
+  [401, 'invalid_client', 'gateway'],
+] as const)('%d %s is told to operators as an error of the %s', (status, word, side) => {
+  for (const grant of ['code', 'refresh_token'] as const)
+    expect(failureOf(grant, answered(status, word)).error.side).toBe(side);
+});
+
+test('an unknown error costs the user a sign-in, whatever the provider calls it, and its words are kept from clients', () => {
+  const unknown = answered(403, 'something_new');
+  expect(failureOf('refresh_token', unknown)).toMatchObject({
+    outcome: 'token_refused',
+    error: { status: 401, rpcCode: 16, fields: ['WWW-Authenticate', 'Bearer'] },
+  });
+  expect(failureOf('code', unknown).error).toMatchObject({ status: 400, rpcCode: 3 });
+  expect(failureOf('code', unknown).error.message).not.toContain('something_new');
 });
 
 test('a provider that refuses the grant has refused what the request was for', () => {

@@ -120,8 +120,19 @@ describe('a number of seconds', () => {
   });
 });
 
+test.each([
+  [['openid', 'orders.read'], 'openid orders.read'],
+  [['openid'], 'openid'],
+  [[], 'openid wanted'],
+  [['openid', 7], 'openid wanted'],
+  [['openid', ''], 'openid wanted'],
+])('the granted scopes %j become %j', (scope, granted) => {
+  expect(response({ scope })).toHaveProperty('scope', granted);
+});
+
 test.each([null, '', 7, true, {}, ['x']])('%j is not text, and counts as missing', value => {
-  const members = { refresh_token: value, id_token: value, session_state: value, scope: value };
+  const scope = Array.isArray(value) ? [value] : value;
+  const members = { refresh_token: value, id_token: value, session_state: value, scope };
   expect(response(members)).toEqual(response({}));
 });
 

@@ -70,7 +70,6 @@ describe('a keyspace', () => {
     ]);
     expect(bound.described?.limit).toBe(set.caller);
     expect(bound.toLook.map(({ limit }) => limit.role)).toEqual(['global', 'caller', 'resource', 'group']);
-    expect(bound.shared.map(({ limit }) => limit.role)).toEqual(['group', 'resource']);
     expect(new Set(numbersOf(bound)).size).toBe(4);
     expect(new Set(numbersOf(bound).map(partitionOf)).size).toBe(4);
     expect(bound.shadow).toEqual([]);

@@ -3,6 +3,19 @@ import { noticeLog } from '../../../../src/observe/log/identity-log.ts';
 import { makeLogger } from '../../../../src/observe/log/index.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 
+test('a logout that reached no token is said once a minute, with what to change', () => {
+  const lines: Record<string, unknown>[] = [];
+  const clock = new FrozenClock();
+  const log = noticeLog(makeLogger('info', { write: line => void lines.push(JSON.parse(line)) }), clock);
+  const idle = { kind: 'back_channel_logout', flaw: null, claim: null, notBeforeS: null } as const;
+  for (let i = 0; i < 3; i += 1) log.noticeReceived({ ...idle, outcome: 'reached_none' });
+  log.noticeReceived({ ...idle, outcome: 'accepted' });
+  expect(lines).toEqual([
+    expect.objectContaining({ type: 'notice', level: 'warn', outcome: 'reached_none', notices: 1 }),
+  ]);
+  expect(lines[0]?.msg).toContain('Have it send sub as well, or add sid to access tokens');
+});
+
 test('a not-before mark that is taken back is not logged as one from 1970', () => {
   const lines: Record<string, unknown>[] = [];
   const log = noticeLog(

@@ -13,7 +13,13 @@ function report(requests: number, more: Partial<WorkerReport> = {}): WorkerRepor
   return {
     growth: {
       metrics: { counters: [['weir_requests_total', series]], histograms: [] },
-      recent: { refused: NOTHING, nearLimit: NOTHING, kinds: [], upstreams: [] },
+      recent: {
+        behindAddress: [],
+        refused: NOTHING,
+        nearLimit: NOTHING,
+        kinds: [],
+        upstreams: [],
+      },
     },
     ...{ connections: 0, requestsInFlight: 0, loopDelayMs: null, state: null, levels: null },
     ...more,

@@ -22,7 +22,7 @@ export const quietListener = {
 };
 export const quietStoreListener = {
   ...{ decidedBy: quiet, failed: quiet, lost: quiet, found: quiet, behind: quiet, caughtUp: quiet },
-  ...{ shareFailed: quiet, subscribed: quiet, beat: quiet },
+  ...{ shareFailed: quiet, subscribed: quiet, rightsMissing: quiet, taskFailed: quiet, beat: quiet },
 };
 
 /** How a thread counts on its own, although others tell it what they know. */

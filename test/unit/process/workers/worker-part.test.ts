@@ -26,6 +26,8 @@ import { waitFor } from '../../../support/wait.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 import { mainPartOf, quietListener, quietStoreListener, snapshotOf, workerPartOf } from './thread-parts.ts';
 
+const SESSION = { subject: null, session: 'session', unnamedSessions: null };
+
 const ADDRESS = '192.0.2.1';
 const ISSUER = 'https://id.example.com/realms/main';
 const RULE = 'global: off\ninvalid_requests: { limit: 2/10m, restrict_for: 10m }\n';
@@ -93,7 +95,7 @@ class Plane {
 
   get refusesSession(): boolean {
     const issuedAtS = Math.floor(clock.epochMs() / 1_000) - 1;
-    return this.revocations.of(ISSUER).refusal({ issuedAtS, subject: null, session: 'session' }) !== null;
+    return this.revocations.of(ISSUER).refusal({ ...SESSION, issuedAtS }) !== null;
   }
 
   /** Whether it refuses each of these addresses. */
@@ -278,7 +280,7 @@ test('a revocation that one worker learns refuses the token at all, also at one 
   const nowS = Math.floor(clock.epochMs() / 1_000);
   planes[1]?.revocations.of(ISSUER).endSession('session', nowS);
   const refusals = [...planes, worker()].map(({ revocations }) =>
-    revocations.of(ISSUER).refusal({ issuedAtS: nowS - 1, subject: null, session: 'session' }),
+    revocations.of(ISSUER).refusal({ ...SESSION, issuedAtS: nowS - 1 }),
   );
   expect(refusals).toEqual(Array(4).fill('signed_out'));
 });

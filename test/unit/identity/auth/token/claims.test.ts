@@ -114,7 +114,59 @@ describe('the audience', () => {
   });
 });
 
+describe('an audience of several', () => {
+  const two = { audience: ['api', 'https://api.example.com'] };
+
+  it.each([['api'], ['https://api.example.com'], [['other', 'https://api.example.com']]])(
+    'may be %j',
+    aud => {
+      expect(outcome({ aud }, { options: two })).toBe('valid');
+    },
+  );
+
+  it.each([['api,https://api.example.com'], [['other']], [[]], [undefined]])('is not %j', aud => {
+    expect(outcome({ aud }, { options: two })).toBe('invalid audience');
+  });
+
+  it('is not enough for a token without a mark if it is the gateway’s own client: an ID token has the same', () => {
+    const own = { options: { ...two, clientId: 'api' } };
+    expect(outcome({ typ: undefined, aud: 'api' }, own)).toBe('invalid token_kind');
+    expect(outcome({ typ: undefined, aud: ['api', 'https://api.example.com'] }, own)).toBe('valid');
+    expect(outcome({ aud: 'api' }, own)).toBe('valid');
+  });
+});
+
+describe('an audience in another claim', () => {
+  const cognito = { options: { audience: ['app'], audienceClaim: 'client_id', clientId: 'app' } };
+  const ofCognito = { typ: undefined, aud: undefined, client_id: 'app', token_use: 'access' };
+
+  it('is compared as aud is', () => {
+    expect(outcome(ofCognito, cognito)).toBe('valid');
+    expect(outcome({ ...ofCognito, client_id: 'other' }, cognito)).toBe('invalid audience');
+    expect(outcome({ ...ofCognito, client_id: undefined, aud: 'app' }, cognito)).toBe('invalid audience');
+    expect(outcome({ ...ofCognito, client_id: 7 }, cognito)).toBe('invalid claim client_id');
+  });
+
+  it('says nothing of the kind of a token where it is the gateway’s own client', () => {
+    expect(outcome({ ...ofCognito, token_use: undefined }, cognito)).toBe('invalid token_kind');
+  });
+});
+
 describe('the kind of a token', () => {
+  it.each(['id', 'ACCESS', '', null, 7, ['access']])('is not access with %j as token_use', token_use => {
+    expect(outcome({ token_use })).toBe('invalid token_kind');
+    expect(outcome({ token_use }, { header: { typ: 'at+jwt' } })).toBe('invalid token_kind');
+  });
+
+  it('is access with token_use access, whatever the audience, unless something else speaks against it', () => {
+    const access = { typ: undefined, aud: undefined, token_use: 'access' };
+    const loose = { options: { audience: null } };
+    expect(outcome(access, loose)).toBe('valid');
+    expect(outcome({ ...access, typ: 'ID' }, loose)).toBe('invalid token_kind');
+    expect(outcome({ ...access, at_hash: 'x' }, loose)).toBe('invalid token_kind');
+    expect(outcome(access, { ...loose, header: { typ: 'logout+jwt' } })).toBe('invalid token_kind');
+  });
+
   it.each(['ID', 'Refresh', 'Offline', 'Logout', 'DPoP', 'bearer', '', null, 7, ['Bearer']])(
     'is not access with %j as typ in the payload',
     typ => {

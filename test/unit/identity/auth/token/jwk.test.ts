@@ -172,3 +172,8 @@ describe('a key set', () => {
     expect(() => readKeySet(Buffer.from(text), 100, [])).toThrow(message);
   });
 });
+
+it('reads a key set behind a byte-order mark', () => {
+  const bytes = Buffer.from(`\ufeff${JSON.stringify({ keys: [rsa.jwk] })}`);
+  expect(readKeySet(bytes, 100, []).keys).toHaveLength(1);
+});

@@ -12,6 +12,8 @@ let redis: {
   silent: boolean;
   onState: (ready: boolean, cause: string) => void;
   written: string[];
+  /** The commands that it refuses. */
+  refused: string[];
 };
 
 const listener: StoreListener = {
@@ -23,6 +25,8 @@ const listener: StoreListener = {
   caughtUp: () => {},
   shareFailed: () => {},
   subscribed: () => {},
+  rightsMissing: commands => said.push(`rights missing: ${commands}`),
+  taskFailed: (task, cause) => said.push(`did not ${task}: ${cause}`),
   beat: () => {},
 };
 
@@ -41,7 +45,10 @@ function makeHealth(isCluster = false): Health {
     onState: listen => {
       redis.onState = listen;
     },
-    command: async (_name, key) => void redis.written.push(String(key)),
+    script: async (_script, [key]) => {
+      redis.written.push(String(key));
+      return redis.refused;
+    },
   };
   const replicas = { count: 1, beat: async () => ({ roundTripMs: 1, clockAheadMs: 0 }) };
   const clock = { ...systemClock, epochMs: () => Date.now(), monotonicMs: () => performance.now() };
@@ -64,7 +71,7 @@ function fail(times: number): void {
 beforeEach(() => {
   vi.useFakeTimers();
   said = [];
-  redis = { up: false, silent: false, onState: () => {}, written: [] };
+  redis = { up: false, silent: false, onState: () => {}, written: [], refused: [] };
   health = makeHealth();
 });
 afterEach(() => {
@@ -132,8 +139,9 @@ describe('failures', () => {
   });
 
   test('that no decision depends on never do', () => {
-    for (let i = 0; i < 9; i++) health.mention(new RedisError('error', 'odd'));
-    expect([health.isShared, said.length]).toEqual([true, 9]);
+    for (let i = 0; i < 9; i++) health.mention(new RedisError('error', 'odd'), 'do something');
+    expect([health.isShared, said.length]).toEqual([true, 18]);
+    expect(said).toContain('did not do something: odd');
   });
 });
 

@@ -1,0 +1,189 @@
+import { expect, test } from 'vitest';
+import { expectError, expectInvalidToken } from '../support/error-object.ts';
+import { accessLines, startGatewayOf } from '../support/identity-gateway.ts';
+import { LOGOUT_PATH, logoutOf, toAdmin } from '../support/notices.ts';
+import { head, withBody } from '../support/requests.ts';
+import { scripts } from '../support/scripted-provider.ts';
+import { secret } from '../support/secrets.ts';
+import { startIssuer } from '../support/test-issuer.ts';
+import { header } from '../support/wire/index.ts';
+
+// Providers other than Keycloak, as their own documents and public reports describe them.
+
+const nowS = () => Math.floor(Date.now() / 1_000);
+
+test('scopes in a JSON array, as IdentityServer writes them, open a route that requires one', async () => {
+  const issuer = await startIssuer();
+  const { gateway } = await startGatewayOf(issuer, {
+    routes: [{ path: '/orders', require: { scopes: ['orders.read'] } }],
+  });
+  const statusOf = async (scope: unknown) =>
+    (await gateway.ask(head('GET /orders', issuer.bearer({ scope })))).status;
+  expect(await statusOf(['openid', 'orders.read'])).toBe(200);
+  expect(await statusOf('openid orders.read')).toBe(200);
+  expect(await statusOf(['openid'])).toBe(403);
+});
+
+test('a logout with sid and sub, as Auth0 sends it, ends access tokens that have no sid', async () => {
+  const issuer = await startIssuer();
+  const notices = { back_channel_logout: 'admin' };
+  const { gateway } = await startGatewayOf(issuer, { provider: { notices } });
+  const [ofAlice, ofBob] = ['alice', 'bob'].map(sub => issuer.bearer({ sub, iat: nowS() - 5 }));
+  const ask = (bearer = '') => gateway.ask(head('GET /a', bearer));
+  expect([(await ask(ofAlice)).status, (await ask(ofBob)).status]).toEqual([200, 200]);
+
+  expect((await toAdmin(gateway, LOGOUT_PATH, logoutOf(issuer, { sid: 's1' }))).status).toBe(200);
+  expect((await ask(ofAlice)).status).toBe(200);
+  expect((await toAdmin(gateway, LOGOUT_PATH, logoutOf(issuer, { sid: 's1', sub: 'alice' }))).status).toBe(
+    200,
+  );
+  expectInvalidToken(await ask(ofAlice));
+  expect((await ask(ofBob)).status).toBe(200);
+
+  expect(await gateway.counted('weir_notices_total')).toEqual(
+    new Map([
+      ['{notice="back_channel_logout",outcome="accepted"}', 1],
+      ['{notice="back_channel_logout",outcome="reached_none"}', 1],
+    ]),
+  );
+  expect(gateway.logLines.filter(line => line.includes('"notice"'))).toEqual([
+    expect.stringContaining('a logout ended no token'),
+  ]);
+  expect((await gateway.admin('/status')).text).toContain('back_channel_logout: reached_none');
+});
+
+test.each([
+  [401, 'token_inactive', 0],
+  [400, 'login_required', 0],
+  [400, 'consent_required', 0],
+  [403, 'access_denied', 0],
+  [403, 'rule_of_the_house', 1],
+])(
+  '%d %s from the token endpoint costs the user a sign-in and is no fault of the gateway',
+  async (status, error, lines) => {
+    const issuer = await startIssuer();
+    const refresh = '/v1/users/refresh';
+    const { gateway } = await startGatewayOf(issuer, { config: { sign_in: { refresh } } });
+    issuer.provider.token = scripts.json(status, { error });
+    const refreshToken = secret('marker-refresh-token');
+    const refreshed = await gateway.ask(withBody(`POST ${refresh}`, JSON.stringify({ refreshToken })));
+    expectError(refreshed, 401, 16);
+    const code = JSON.stringify({ code: secret('marker-code'), redirectUri: 'https://app.example/callback' });
+    expectError(await gateway.ask(withBody('POST /v1/anonymous/auth', code)), 400, 3);
+    // What nobody here knows may be about the gateway after all, so it is logged.
+    const logged = gateway.logLines
+      .map(line => JSON.parse(line))
+      .filter(({ level }) => level !== 'info' && level !== 'debug' && level !== 'trace');
+    expect(logged.filter(({ type }) => type === 'refresh' || type === 'sign-in')).toEqual(
+      Array(2 * lines).fill(
+        expect.objectContaining({ level: 'warn', cause: expect.stringContaining(error) }),
+      ),
+    );
+  },
+);
+
+test('a token of a user with many groups passes as long as max_length allows, and else its client learns why not', async () => {
+  const issuer = await startIssuer();
+  const groups = Array.from({ length: 400 }, (_, i) => `/company/department-${i}/team-${i}`);
+  const get = head('GET /a', issuer.bearer({ groups }));
+  const caps = { head: '64KiB' };
+  const { gateway: wide } = await startGatewayOf(issuer, {
+    tokens: { max_length: '32KiB' },
+    config: { caps },
+  });
+  expect((await wide.ask(get)).status).toBe(200);
+
+  const { gateway } = await startGatewayOf(issuer, { config: { caps } });
+  const refused = await gateway.ask(get);
+  expectError(refused, 401, 16);
+  expect(header(refused, 'www-authenticate')).toBe(
+    'Bearer error="invalid_token", error_description="the token is too long"',
+  );
+  expect(accessLines(gateway).at(-1)).toMatchObject({ tokenRefused: 'too_long' });
+  expect(await gateway.counted('weir_tokens_refused_total')).toEqual(new Map([['{reason="too_long"}', 1]]));
+});
+
+test('a native app signs in on whatever port of loopback the system gave it, byte for byte', async () => {
+  const issuer = await startIssuer();
+  const redirect_uris = ['http://127.0.0.1:*/callback', 'http://[::1]:*/callback'];
+  const { gateway } = await startGatewayOf(issuer, { provider: { redirect_uris } });
+  const statusOf = async (redirectUri: string) => {
+    const body = JSON.stringify({ code: secret('marker-code-of-app'), redirectUri });
+    return (await gateway.ask(withBody('POST /v1/anonymous/auth', body))).status;
+  };
+  issuer.provider.token = scripts.tokens({ access_token: issuer.token() });
+  const good = ['http://127.0.0.1:51004/callback', 'http://[::1]:9/callback', 'https://app.example/callback'];
+  for (const uri of good) expect(await statusOf(uri)).toBe(200);
+  for (const uri of [
+    'http://127.0.0.1:51004/other',
+    'http://127.0.0.1:*/callback',
+    'http://localhost:9/callback',
+  ])
+    expect(await statusOf(uri)).toBe(400);
+  const sent = issuer.provider.tokenRequests.map(({ body }) => new URLSearchParams(body).get('redirect_uri'));
+  expect(sent).toEqual(good);
+});
+
+test('access tokens of Amazon Cognito pass by their client, and its ID tokens do not', async () => {
+  const issuer = await startIssuer();
+  const tokens = {
+    audience: ['gateway', 'web'],
+    audience_claim: 'client_id',
+    principal: ['client_id', 'sub'],
+    bots: 'none',
+  };
+  const { gateway } = await startGatewayOf(issuer, { tokens });
+  const access = { aud: undefined, azp: undefined, typ: undefined, token_use: 'access', client_id: 'web' };
+  const statusOf = async (claims: object) =>
+    (await gateway.ask(head('GET /a', issuer.bearer({ ...access, ...claims })))).status;
+  expect(await statusOf({})).toBe(200);
+  expect(await statusOf({ client_id: 'gateway' })).toBe(200);
+  expect(await statusOf({ client_id: 'other' })).toBe(401);
+  expect(await statusOf({ token_use: 'id', aud: 'web', client_id: undefined })).toBe(401);
+  expect(await statusOf({ token_use: 'id', aud: 'web' })).toBe(401);
+  expect(accessLines(gateway).map(line => line['tokenRefused'])).toEqual([
+    ...[undefined, undefined, 'audience', 'audience', 'token_kind'],
+  ]);
+});
+
+test('a sign-in that hands out tokens which the gateway refuses is said once, with the key to change', async () => {
+  const issuer = await startIssuer();
+  const { gateway } = await startGatewayOf(issuer);
+  const signIn = async (access_token: string) => {
+    issuer.provider.token = scripts.tokens({ access_token });
+    const body = JSON.stringify({
+      code: secret('marker-code-twice'),
+      redirectUri: 'https://app.example/callback',
+    });
+    expect((await gateway.ask(withBody('POST /v1/anonymous/auth', body))).status).toBe(200);
+  };
+  await signIn(issuer.token());
+  for (let i = 0; i < 3; i++) await signIn(secret('ory_at_marker-opaque.token'));
+  await signIn(issuer.token({ aud: undefined }));
+  await signIn(issuer.token({ iss: 'http://adfs.example/adfs/services/trust' }));
+  await signIn(issuer.token({ azp: undefined }));
+  await signIn(issuer.token({ filler: 'x'.repeat(17_000) }));
+  await signIn(issuer.token());
+  const said = gateway.logLines.map(line => JSON.parse(line)).filter(({ type }) => type === 'sign-in');
+  expect(said.map(({ level, reason, claim, change }) => [level, reason, claim, change])).toEqual([
+    ['warn', 'malformed', undefined, expect.stringContaining('the provider issues no JWT')],
+    ['warn', 'audience', undefined, 'access_tokens.audience'],
+    ['warn', 'issuer', undefined, 'identity_provider.issuer'],
+    ['warn', 'claim', 'azp', 'access_tokens.principal'],
+    ['warn', 'too_long', undefined, 'access_tokens.max_length'],
+  ]);
+  expect(await gateway.counted('weir_sign_in_tokens_refused_total')).toEqual(
+    new Map([
+      ['{reason="too_long"}', 1],
+      ['{reason="malformed"}', 3],
+      ['{reason="claim"}', 1],
+      ['{reason="issuer"}', 1],
+      ['{reason="audience"}', 1],
+    ]),
+  );
+  expect((await gateway.admin('/status')).text).toContain(
+    'sign-in issues tokens that are refused: malformed',
+  );
+  // Nothing of it counts as a token that a request came with.
+  expect(await gateway.counted('weir_tokens_refused_total')).toEqual(new Map());
+});
