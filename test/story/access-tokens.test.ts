@@ -398,6 +398,7 @@ test('no place that a token names is asked for its key', async () => {
     const place = `${trap.issuer}/keys`;
     for (const kid of ['first', place]) {
       const token = signedBy(issuer, STRANGER, { kid, jku: place, x5u: place, iss: trap.issuer });
+      gateway.time.advance(2);
       expectInvalidToken(await gateway.ask(get(bearer(token))));
     }
     expectInvalidToken(

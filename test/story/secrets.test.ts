@@ -17,7 +17,7 @@ import { json, redeeming } from '../support/sign-in-client.ts';
 import { tempFolder } from '../support/temp.ts';
 import { inTime } from '../support/test-clock.ts';
 import type { TestGateway } from '../support/test-gateway.ts';
-import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
+import { aMinuteAgo, startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { issuerKey, signToken } from '../support/token-issuer.ts';
 import { waitFor } from '../support/wait.ts';
 import { NoResponse, responseOk, startUpstream } from '../support/wire/index.ts';
@@ -162,7 +162,7 @@ test('a sign-in that has no answer in time never reveals its code', async () => 
 test('a request never reveals a token, key, query or path value, however it ends', async () => {
   const { issuer, upstream, gateway } = await front();
   const forged = () =>
-    `Authorization: Bearer ${secret(signToken(STRANGER, issuer.claims({ jti: marker('jti') })))}`;
+    `Authorization: Bearer ${secret(signToken(STRANGER, issuer.claims({ ...aMinuteAgo(), jti: marker('jti') })))}`;
   const unknown = () =>
     `Authorization: Bearer ${secret(signToken(STRANGER, issuer.claims(), { kid: marker('kid') }))}`;
   const target = () => `/things/${marker('path')}?q=${marker('query')}`;

@@ -6,7 +6,7 @@ import { accessLines } from '../support/identity-gateway.ts';
 import { head } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { json, redeem } from '../support/sign-in-client.ts';
-import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
+import { aMinuteAgo, startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { waitFor } from '../support/wait.ts';
 import { type CaptureUpstream, type Response, startUpstream, values } from '../support/wire/index.ts';
 
@@ -78,7 +78,7 @@ describe('a gateway with several providers', () => {
     const stranger = await startIssuer();
     expectInvalidToken(await ask(gateway, stranger.bearer()));
     // The issuer's name alone is of no use.
-    expectInvalidToken(await ask(gateway, stranger.bearer({ iss: main.url })));
+    expectInvalidToken(await ask(gateway, stranger.bearer({ ...aMinuteAgo(), iss: main.url })));
     await expect.poll(() => accessLines(gateway).length).toBe(6);
     const reasons = accessLines(gateway).flatMap(({ tokenRefused }) => tokenRefused ?? []);
     expect(reasons).toEqual(['audience', 'audience', 'issuer', 'signature']);
