@@ -71,7 +71,9 @@ export async function askHeld(network: WorldNetwork, gateway: WorldGateway): Pro
   const fields = { Authorization: `Bearer ${ADMIN_TOKEN}` };
   const to = { address: gateway.host.address, port: 81, method: 'GET', fields } as const;
   const status = await askOnce(network, { ...to, path: '/status.json' });
-  const metrics = await askOnce(network, { ...to, path: '/metrics' });
+  // Those of Node.js are of this machine, and so is the length of a page that has them.
+  const names = 'name[]=weir_requests_in_flight&name[]=weir_buffered_bytes';
+  const metrics = await askOnce(network, { ...to, path: `/metrics?${names}` });
   if (status?.status !== 200 || metrics?.status !== 200) return null;
   const { upstreams } = JSON.parse(status.body) as {
     readonly upstreams: readonly { readonly name: string; readonly requestsInFlight: number }[];

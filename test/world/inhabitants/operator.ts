@@ -1,3 +1,4 @@
+import { METRICS } from '../../../src/observe/metrics/declarations.ts';
 import type { Draws } from '../kernel/draws.ts';
 import type { WorldNetwork } from '../network/network.ts';
 import type { World } from '../world.ts';
@@ -20,6 +21,11 @@ const RELOAD_MS = 20_000;
 
 /** How long after the last client has left everything is over: an idle connection to a service is kept for a while. */
 const REST_MS = 12_000;
+
+/** All but those of Node.js, which are of this machine, and so is the length of a page that has them. */
+const METRICS_PATH = `/metrics?${Object.keys(METRICS)
+  .map(name => `name[]=${name}`)
+  .join('&')}`;
 
 /** Runs the gateways: changes their files, well and badly, and reads their metrics. */
 export class Operator implements Inhabitant {
@@ -122,7 +128,7 @@ export class Operator implements Inhabitant {
   /** Everyone else has left. */
   async leave(): Promise<void> {
     await this.#world.pause(REST_MS);
-    for (const gateway of this.#world.gateways) this.#judge(gateway, await this.ask(gateway, '/metrics'));
+    for (const gateway of this.#world.gateways) this.#judge(gateway, await this.ask(gateway, METRICS_PATH));
   }
 
   ask(gateway: WorldGateway, path: string, port = 81): Promise<Response | null> {
