@@ -98,7 +98,10 @@ describe('@discordjs/rest', () => {
 
   // It counts more a second than the gateway admits, as it does for a moment where its second and the gateway's do not meet.
   test('floods the global limit, and with patience meets none of the 429s that it meets without', async () => {
-    expect(await floodedWith({})).toBeGreaterThan(0);
+    // By chance they meet.
+    let without = 0;
+    for (let flood = 0; flood < 10 && without === 0; flood++) without = await floodedWith({});
+    expect(without).toBeGreaterThan(0);
     expect(await floodedWith({ patience: '1s' })).toBe(0);
   });
 });

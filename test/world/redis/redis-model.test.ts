@@ -78,6 +78,11 @@ function sortedKeys(reply: string): string {
   return reply.split('\r\n').sort().join(' ');
 }
 
+/** Versions of Lua name what is nil in other words. */
+function inOneLua(reply: string): string {
+  return reply.replace(/(user_script:\d+: attempt to )[^\r\n]*(?= script: )/, '$1');
+}
+
 async function play(seed: number): Promise<void> {
   const random = new Random(seed);
   await wellAgain(both);
@@ -89,7 +94,7 @@ async function play(seed: number): Promise<void> {
     if (random.chance(0.02)) await random.pick(OCCASIONS)(both, random);
     const words = commands.next();
     const { real, model } = await random.pick(connections).ask(words);
-    expect(model, `seed ${seed}, step ${at}: ${words.join(' ')}`).toBe(real);
+    expect(inOneLua(model), `seed ${seed}, step ${at}: ${words.join(' ')}`).toBe(inOneLua(real));
   }
   for (const { real, model } of await everything(random.pick(connections)))
     expect(model, `seed ${seed}, at the end`).toBe(real);
