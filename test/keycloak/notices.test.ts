@@ -82,7 +82,8 @@ test('a logout by the admin console refuses that session at both gateways, and n
   for (const gateway of [told, other]) await becomes(401, gateway, bobs.accessToken);
   expect(await received(told)).toEqual({ 'back_channel_logout,accepted': 2 });
   const status = JSON.parse((await other.admin('/status.json')).text);
-  expect(status.provider.revocations).toMatchObject({ sessions: 2, subjects: 0 });
+  // Each ends a session, and the tokens of its subject that name none.
+  expect(status.provider.revocations).toMatchObject({ sessions: 4, subjects: 0 });
 });
 
 test('a logout by the user refuses the session, and not without sid the tokens of a later sign-in', async () => {
