@@ -1,8 +1,8 @@
 import type { BodySink, BodySource } from '../../core/index.ts';
 
 /**
- * A request's body that can be sent again while it is short: its pieces are kept until the upstream answers. They are not copied,
- * since a piece belongs to whoever takes it.
+ * A request's body that can be sent again while it is short: its pieces are kept until the upstream answers. They are not copied:
+ * a piece is not written to again once it was handed over.
  */
 export class KeptBody implements BodySource, BodySink {
   started = false;

@@ -112,7 +112,7 @@ export class Verifier implements TokenVerifier {
   }
 
   /**
-   * Why a request with this token will be refused, whoever signed it; `null` if nothing but its signature can be wrong. Counts and
+   * Why a request with this token will be refused, whatever key signed it; `null` if nothing but its signature can be wrong. Counts and
    * remembers nothing. For tokens that come straight from the provider.
    */
   preview(token: string): Invalid | null {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { TopCaller } from '../../../observe/index.ts';
 import { ownersOf } from '../../../wire/http/index.ts';
 import type { ApiReply } from './operation.ts';
+import { moment } from './shapes.ts';
 
 export interface RefusedSources {
   /** Callers refused within the last hour, the most refused first, counted in all threads. */
@@ -16,8 +17,8 @@ const networkSchema = z.strictObject({
   count: z.int().describe('Requests of these that were refused, at least.'),
   maxCount: z.int().describe('At most.'),
   restricted: z.int().describe('How many of count were refused by a restriction, or as blocked.'),
-  since: z.iso.datetime().describe('Since when they are counted.'),
-  lastAt: z.iso.datetime().describe('When the last one was refused.'),
+  since: moment().describe('Since when they are counted.'),
+  lastAt: moment().describe('When the last one was refused.'),
 });
 
 export const refusedSchema = z.strictObject({

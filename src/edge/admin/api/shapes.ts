@@ -4,7 +4,7 @@ import { EXPLAINED_METHODS } from '../../../explain/index.ts';
 
 // The parameters and bodies of the admin API. openapi.ts makes the schemas of its document from them.
 
-const moment = () => z.string().meta({ format: 'date-time' });
+export const moment = () => z.string().meta({ format: 'date-time' });
 const text = (description: string) => z.string().describe(description);
 const optionalText = (description: string) => z.string().optional().describe(description);
 const textOrNull = (description: string) => z.string().nullable().describe(description);
