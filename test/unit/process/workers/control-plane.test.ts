@@ -65,7 +65,8 @@ async function playedWorkers(port: number, opened: Promise<null> = AT_ONCE, code
       return opened;
     });
     inside.answer('listen', async addresses => addresses);
-    inside.answer('prepare', ({ generation }) => {
+    inside.answer('piece', async () => null);
+    inside.answer('assemble', ({ generation }) => {
       const { promise, resolve, reject } = Promise.withResolvers<null>();
       if (worker === 1) resolve(null);
       else prepares.push({ generation, fail: reject });
