@@ -93,6 +93,7 @@ export async function fromData(
   const readings = Readings.from(loaded.readings, files);
   if (!loaded.ok) return { ...loaded, readings };
   const { data } = loaded;
+  turns.longestMs = 0;
   const snapshot = await turns.slice(compileData(data, generation, before));
   const { machine, files: names } = data.head.rest;
   return { ...loaded, snapshot, files: names, machine, readings, data: () => data };
@@ -107,6 +108,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   const { sources, readings } = read;
   const compiling = compile.compileGateway(sources, options.generation, options.before?.kept);
   const { turns } = options;
+  if (turns !== undefined) turns.longestMs = 0;
   const snapshot = turns === undefined ? atOnce(compiling) : await turns.slice(compiling);
   const tooMany = tooManyLimits(snapshot, options.limitKeys);
   if (tooMany !== null) return invalid([...read.diagnostics, tooMany], readings);

@@ -156,7 +156,6 @@ export class ConfigWatcher {
   /** @param seen the readings of two checks; `null` for a requested reload, whose sender knows that the files are finished */
   async #load(seen: Readings | null): Promise<void> {
     const { path, env, clock, files, sink, load = loadConfig, current, turns = new Turns() } = this.#options;
-    turns.longestMs = 0;
     try {
       const limitKeys = this.#limitKeys;
       const result = await load(path, {
