@@ -1,4 +1,3 @@
-import { constants, setPriority } from 'node:os';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { type DataPiece, fromData, type LoadedData, type loadConfig, loadData } from '../../config/index.ts';
 import { errorText, MAIN_SCRIPT } from '../../core/index.ts';
@@ -67,21 +66,10 @@ export async function runLoadingThread(): Promise<boolean> {
   const { load }: { readonly load?: LoadRequest } = workerData ?? {};
   const port = parentPort;
   if (isMainThread || load === undefined || port === null) return false;
-  yieldToOthers();
   const loaded = await loadData(load.path, load.options as Parameters<typeof loadConfig>[1]);
   const pieces = loaded.ok ? loaded.data.pieces : [];
   let sent = 0;
   port.on('message', () => port.postMessage(pieces[sent++] ?? null));
   port.postMessage(loaded.ok ? { ...loaded, data: { ...loaded.data, pieces: [] } } : loaded);
   return true;
-}
-
-/** On Linux, a priority is that of a thread: where processors are scarce, those that serve come first. */
-function yieldToOthers(): void {
-  if (process.platform !== 'linux') return;
-  try {
-    setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
-  } catch {
-    // It then competes with them.
-  }
 }
