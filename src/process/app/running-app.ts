@@ -165,7 +165,7 @@ class RunningApp implements PlaneApp {
       revocations: () => this.#revocations.counts,
       stateFiles: () => this.#limiting.stateFiles,
       certificates: () => certificateViews(this.#generations.current.snapshot.listen),
-      // Beside workers, this thread serves nobody.
+      // Where workers serve, this thread serves nobody.
       reloadTurnMs: () => (workers === undefined ? this.#turns.longestMs : 0),
       workers: workers && { count: snapshot.workers.count, views: () => this.#reports.views },
     });
