@@ -86,7 +86,8 @@ export async function pacedUntil(
       if (since === undefined) await new Promise<void>(done => wake.push(done));
       else {
         try {
-          connection ??= await Connection.open(port);
+          // A client opens another one in place of one that was closed while it rested.
+          if (connection?.isOpen !== true) connection = await Connection.open(port);
           if ((await connection.ask(requestOf(sent++))) !== 200) lost++;
         } catch {
           lost++;
@@ -102,7 +103,8 @@ export async function pacedUntil(
   let emitted = 0;
   const timer = setInterval(() => {
     const now = performance.now();
-    for (; emitted < ((now - start) / 1000) * perSecond; emitted++) due.push(now);
+    const target = isOver ? emitted : ((now - start) / 1000) * perSecond;
+    for (; emitted < target; emitted++) due.push(now);
     const waiting = wake;
     wake = [];
     for (const done of waiting) done();

@@ -185,7 +185,8 @@ function limitsConfig(job: Job) {
   const invalid_requests =
     restrictAfter === null ? 'off' : { limit: `${restrictAfter}/10m`, restrict_for: '10m' };
   if (job.limits === 'none') return { global: 'off', invalid_requests };
-  const quota = job.limits === 'spent' ? '1/1h' : `${NEVER_REACHED_PER_SECOND}/${job.forwardedAddresses ? '18h' : '1s'}`;
+  const quota =
+    job.limits === 'spent' ? '1/1h' : `${NEVER_REACHED_PER_SECOND}/${job.forwardedAddresses ? '18h' : '1s'}`;
   return {
     global: { user: quota, bot: quota, address: quota },
     invalid_requests,
