@@ -54,6 +54,7 @@ function compileProvider(
     introspection: client && introspectionOptions(client, maxInFlight, shared),
     signIn: signIn && { ...signIn, signOutEnds: config.sign_in?.sign_out_ends ?? 'refresh_token' },
     notices,
+    opaqueTokens: rules.opaqueTokens,
     accessTokens: accessTokenOptions(rules, shared, client?.clientId ?? null),
     keySet: {
       ...KEY_SET_LIMITS,
@@ -87,7 +88,7 @@ function accessTokenOptions(
   shared: AccessTokensConfig,
   clientId: string | null,
 ): AccessTokenOptions {
-  const { name: _, notBeforeS: __, bots, ...ofTokens } = rules;
+  const { name: _, notBeforeS: __, opaqueTokens: ___, bots, ...ofTokens } = rules;
   return {
     ...ofTokens,
     clientId,
@@ -108,6 +109,7 @@ interface TokenRules
   /** The provider's name; `null` for `identity_provider`, which has none. */
   readonly name: string | null;
   readonly bots: AccessTokensConfig['bots'];
+  readonly opaqueTokens: AccessTokensConfig['opaque_tokens'];
   readonly notBeforeS: number;
 }
 
@@ -127,11 +129,12 @@ function tokenRulesIn(config: GatewayConfig): readonly TokenRules[] {
 
 type Rules = Pick<
   AccessTokensConfig,
-  'audience' | 'audience_claim' | 'principal' | 'bots' | 'classes' | 'not_before'
+  'audience' | 'audience_claim' | 'principal' | 'bots' | 'classes' | 'opaque_tokens' | 'not_before'
 >;
 
 function rulesOf(rules: Rules, provider: Pick<TokenRules, 'name' | 'issuer' | 'isOneOfSeveral'>): TokenRules {
   const { audience, audience_claim: audienceClaim, principal, bots, not_before: notBeforeS } = rules;
+  const { opaque_tokens: opaqueTokens } = rules;
   if (audience === undefined) throw new Error('audience was not checked');
   const issuer = provider.isOneOfSeveral ? provider.issuer : null;
   const claims = claimsByKind(rules, { provider: provider.name, issuer });
@@ -142,7 +145,7 @@ function rulesOf(rules: Rules, provider: Pick<TokenRules, 'name' | 'issuer' | 'i
       callers: new Set(callers.flatMap(caller => principalsOf(caller, claims))),
     }),
   );
-  return { ...provider, audience, audienceClaim, principal, bots, classes, notBeforeS };
+  return { ...provider, audience, audienceClaim, principal, bots, classes, opaqueTokens, notBeforeS };
 }
 
 /** The claims that identify a kind of callers, in the order of the configuration. */

@@ -42,6 +42,8 @@ export interface ProviderModel {
   readonly signIn: SignInOptions | null;
   readonly notices: NoticePlaces;
   readonly accessTokens: AccessTokenOptions;
+  /** How opaque tokens are accepted; `null` if they are not. At most one provider has it. */
+  readonly opaqueTokens: { readonly cacheMs: number } | null;
   readonly keySet: KeySetOptions;
   readonly cache: CacheOptions;
   /** Tokens issued earlier are refused: seconds since the epoch, 0 for none. */

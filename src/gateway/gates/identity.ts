@@ -30,7 +30,7 @@ export function identify(exchange: Exchange): GateResult | Promise<GateResult> {
     exchange.refusedToken = verifier.refuse(token);
     return null;
   }
-  const verdict = verifier.verify(token, exchange.addressKey);
+  const verdict = verifier.verify(token, exchange.addressKey, maxAgeIn(exchange));
   if (verdict instanceof Promise)
     return verdict.then(awaited => conclude(exchange, submitted, token, awaited));
   return conclude(exchange, submitted, token, verdict);
@@ -102,14 +102,16 @@ function recallLast(exchange: Exchange, submitted: Submitted): boolean {
 }
 
 /** The token of the connection's last request, if it is the same and still valid. */
-function lastToken(
-  { downstream }: Exchange,
-  { authorization, verifier, schemes }: Submitted,
-): ValidToken | null {
-  const known = downstream.memory.token;
+function lastToken(exchange: Exchange, { authorization, verifier, schemes }: Submitted): ValidToken | null {
+  const known = exchange.downstream.memory.token;
   if (known === null || known.authorization !== authorization) return null;
   if (known.verifier !== verifier || known.schemes !== schemes) return null;
-  return verifier.accepts(known.caller) ? known : null;
+  return verifier.accepts(known.caller, maxAgeIn(exchange)) ? known : null;
+}
+
+/** How old the provider's answer about the token may be, as far as the route has a say. */
+function maxAgeIn({ destination: { route } }: Exchange): number {
+  return (isOfFile(route) ? route.introspectionMs : null) ?? Number.POSITIVE_INFINITY;
 }
 
 function conclude(
@@ -139,6 +141,8 @@ function conclude(
     case 'unavailable':
       // Never 401: clients discard a token once told that it is invalid, and this one may be valid.
       return errors.keysUnreachable(verdict.retryAfterMs);
+    case 'unanswered':
+      return verdict.error;
     case 'spent':
       return globallyRefused(verdict.retryAfterMs);
   }

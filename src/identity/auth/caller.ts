@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { ClassName, Fields } from '../../core/index.ts';
+import type { ClassName, Fields, GatewayError } from '../../core/index.ts';
 import type { AccessTokenOptions, BotRule, ClassRule, IdentityHeader, Requirement } from './options.ts';
 import { holdsOne, isScalar, judgeRequirements, type Shortfall, shortfallIn } from './requirement.ts';
 import type { Revocable } from './revocation-rules.ts';
@@ -33,8 +33,12 @@ export interface Caller extends Revocable {
   readonly issuer: string;
   /** The token is refused from this moment on: `exp` plus the leeway, since the epoch. */
   readonly expiresAtMs: number;
-  /** The key that signed the token. Once the key leaves the key set, the token is no longer accepted. */
-  readonly key: VerificationKey;
+  /**
+   * The key that signed the token. Once the key leaves the key set, the token is no longer accepted. `null` if it is not a JWT.
+   */
+  readonly key: VerificationKey | null;
+  /** When the provider was asked about the token, on the monotonic clock; `null` unless it is opaque. */
+  readonly askedAtMs: number | null;
   /** The thumbprint of the certificate that must accompany the token (RFC 8705); `null` if it is not bound to one. */
   readonly certificate: string | null;
   /** Fields for the upstream, ready to be sent: name, value, ... */
@@ -60,7 +64,8 @@ export function callerOf(
   claims: JsonObject,
   revocable: Revocable,
   options: AccessTokenOptions,
-  key: VerificationKey,
+  key: VerificationKey | null,
+  askedAtMs: number | null = null,
 ): Caller | Invalid {
   const expiresAtS = dateClaim(claims, 'exp');
   if (expiresAtS === null) return lacking('exp');
@@ -80,6 +85,7 @@ export function callerOf(
     issuer: options.issuer,
     expiresAtMs: expiresAtS * 1_000 + options.leewayMs,
     key,
+    askedAtMs,
     certificate: boundCertificate(claims),
     identityFields: identityFields(claims, options.identityHeaders),
     claims: keptOf(claims, options.keptClaims),
@@ -183,7 +189,13 @@ export function fieldValueOf(claim: unknown): string | null {
 }
 
 /** The outcome of verifying a token; `kind` says which. */
-export type Verdict = Caller | Invalid | Unavailable | Spent;
+export type Verdict = Caller | Invalid | Unavailable | Unanswered | Spent;
+
+/** The token cannot be judged: the provider did not say whether it is valid. */
+interface Unanswered {
+  readonly kind: 'unanswered';
+  readonly error: GatewayError;
+}
 
 /** The token cannot be judged: its key may be newer than the gateway's key set. The response is 503. */
 export interface Unavailable {
