@@ -107,6 +107,7 @@ function contents({ snapshot, files }: LoadedConfig): string[] {
     many(snapshot.upstreams.length, 'upstream'),
     ...(areWorkersShown(snapshot.workers) ? [`workers: ${workersInWords(snapshot.workers)}`] : []),
     ...(snapshot.identity?.providers ?? []).map(({ provider }) => `provider ${provider.issuer}`),
+    ...(snapshot.identity?.apiKeys ? [many(snapshot.identity.apiKeys.lines.length, 'API key')] : []),
     ...(isSignInOff(snapshot) ? [SIGN_IN_OFF] : []),
     ...(limitsFiles.length === 0
       ? []

@@ -57,7 +57,7 @@ const OF_OTHERS = [
 describe('the keys of the configuration', () => {
   it.each(FOR_USERS)('that $name names exist', async document => {
     const schemas = [
-      ...(await Promise.all(['gateway', 'limits', 'test'].map(schemaOf))),
+      ...(await Promise.all(['gateway', 'limits', 'keys', 'test'].map(schemaOf))),
       ...schemasBeside(document),
     ];
     const paths = schemas.flatMap(keyPaths).map(path => `.${path}.`);

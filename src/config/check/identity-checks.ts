@@ -63,7 +63,9 @@ function checkSole(file: ConfigFile, root: RawMap, hasTokens: boolean): void {
 function checkRoutes(file: ConfigFile, routes: readonly unknown[], section: Section | null): void {
   const kinds = routes.map(route => routeKeys.authentication.safeParse(asMap(route).authentication).data);
   for (const [index, kind] of kinds.entries()) {
-    if (section === null && kind !== undefined && kind !== 'none') addNeedsProvider(file, index);
+    const isForKeys = asList(asMap(routes[index]).accept).join() === 'api_key';
+    if (section === null && !isForKeys && kind !== undefined && kind !== 'none')
+      addNeedsProvider(file, index);
   }
   if (section === null || !file.has([section]) || kinds.length === 0) return;
   if (!kinds.every(kind => kind === 'none')) return;

@@ -39,7 +39,10 @@ export function compileLabels(sources: LabelSources): LabelModel {
     ],
     buckets: bucketLabels(sources),
     tlsListeners: (['http', 'grpc'] as const).filter(name => (listen[name]?.tls ?? null) !== null),
-    providers: identity === null ? null : identity.providers.map(({ label }) => label),
+    providers:
+      identity === null || identity.providers.length === 0
+        ? null
+        : identity.providers.map(({ label }) => label),
     introspects:
       routes.some(({ introspectionMs }) => introspectionMs !== null) ||
       identity?.providers.some(({ opaqueTokens }) => opaqueTokens !== null) === true,

@@ -56,6 +56,8 @@ export const INVALID_REASONS = [
   'certificate',
   /** Not valid, or no longer, according to the provider (`introspection` of a route, `opaque_tokens`). */
   'inactive',
+  /** An API key that no line of its file has. */
+  'unknown_api_key',
 ] as const;
 export type InvalidReason = (typeof INVALID_REASONS)[number];
 
@@ -231,7 +233,7 @@ export type NoticeFlaw =
   | Exclude<
       InvalidReason,
       | ('scheme' | 'credentials' | 'too_long' | 'not_before' | 'signed_out')
-      | ('inactive' | 'confirmation' | 'certificate')
+      | ('inactive' | 'confirmation' | 'certificate' | 'unknown_api_key')
     >
   /** The body does not match the kind of notice. */
   | 'body'

@@ -15,6 +15,8 @@ import {
 } from './token/index.ts';
 
 export type CallerKind = 'bot' | 'user';
+/** What a principal begins with: `key` is a line of the file of API keys. */
+export type PrincipalKind = CallerKind | 'key';
 
 /** The sender of a request, according to a verified token. */
 export interface Caller extends Revocable {
@@ -25,11 +27,11 @@ export interface Caller extends Revocable {
    */
   readonly class: ClassName;
   /**
-   * The stable key of this bot or user: `bot:...` or `user:...`, ASCII, at most 256 characters. Refreshed tokens keep it;
+   * The stable key of this bot or user: `bot:...`, `user:...` or `key:...`, ASCII, at most 256 characters. Refreshed tokens keep it;
    * two callers never share one.
    */
   readonly principal: string;
-  /** The issuer of the token. */
+  /** The issuer of the token; '' for an API key. */
   readonly issuer: string;
   /** The token is refused from this moment on: `exp` plus the leeway, since the epoch. */
   readonly expiresAtMs: number;
@@ -148,7 +150,7 @@ function isMarked(claims: JsonObject, rule: Pick<BotRule, 'claim' | 'value'>): b
  * @param issuer the caller's issuer if there are several, because two issuers may use the same names; else `null`
  */
 export function principalOf(
-  kind: CallerKind,
+  kind: PrincipalKind,
   parts: readonly string[],
   issuer: string | null = null,
 ): string {
@@ -160,11 +162,11 @@ export function principalOf(
 
 /** Whether a key is a principal rather than an address. */
 export function isPrincipal(key: string): boolean {
-  return /^(?:bot|user)[:#]/.test(key);
+  return /^(?:bot|user|key)[:#]/.test(key);
 }
 
 /** Sends strings, numbers and booleans, and lists of them; omits objects, which have more than one spelling. */
-function identityFields(claims: JsonObject, headers: readonly IdentityHeader[]): string[] {
+export function identityFields(claims: JsonObject, headers: readonly IdentityHeader[]): string[] {
   const fields: string[] = [];
   for (const { name, claim } of headers) {
     const value = identityValueOf(claimAt(claims, claim));
@@ -205,7 +207,7 @@ export interface Unavailable {
 }
 
 /** The address has spent its budget of failed verifications, and the token is not known: the response is a global 429. */
-interface Spent {
+export interface Spent {
   readonly kind: 'spent';
   /** The time until the budget's window closes; above 0. */
   readonly retryAfterMs: number;

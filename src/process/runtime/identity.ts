@@ -3,6 +3,7 @@ import type { AuthListener, NewPermits, NoticeKind, SignInListener, System } fro
 import { type Kept, NOTICE_KINDS, reuse } from '../../core/index.ts';
 import {
   type AccessTokenOptions,
+  ApiKeys,
   type Caller,
   EitherVerifier,
   type Invalid,
@@ -53,6 +54,7 @@ export class Identity {
   /** Receives notices that providers send. */
   readonly notices: Notices;
   readonly #model: IdentityModel;
+  readonly #apiKeys: Kept<unknown, ApiKeys | null>;
   readonly #jwts: TokenVerifier;
   readonly #opaque: OpaqueVerifier | null;
   readonly #providers: readonly ProviderIdentity[];
@@ -76,12 +78,26 @@ export class Identity {
     this.#jwts = this.#verifierAfter(before, dependencies);
     this.#opaque = this.#providers.find(({ opaque }) => opaque !== null)?.opaque ?? null;
     this.verifier = this.#either(before);
+    const { apiKeys } = model;
+    // Their metrics and log lines are those of tokens, with several providers those of no provider.
+    const listener = listenerOf(model.providers.length > 1 ? 'none' : null);
+    const { clock } = dependencies;
+    this.#apiKeys = reuse(
+      before === null ? null : before.#apiKeys,
+      [apiKeys, budget, model.providers.length > 1],
+      () => (apiKeys === null ? null : new ApiKeys(apiKeys, { budget, clock, listener })),
+    );
     this.signIn = this.#providers.find(({ signIn }) => signIn !== null)?.signIn ?? null;
     const issuers = this.#providers.map(({ noticeIssuer }) => noticeIssuer);
     this.notices = new Notices(
       issuers.filter(issuer => issuer !== null),
       dependencies.notices,
     );
+  }
+
+  /** Verifies API keys; `null` if there are none. */
+  get apiKeys(): ApiKeys | null {
+    return this.#apiKeys.part;
   }
 
   /** Refuses the tokens of the caller's session from now on. Resolves once all threads do: see `ProcessPart.allKnow`. */
@@ -112,8 +128,9 @@ export class Identity {
    */
   get ready(): boolean {
     return (
-      this.#providers.every(({ hasAnswered }) => hasAnswered) &&
-      this.#providers.some(({ hasKeys }) => hasKeys)
+      this.#providers.length === 0 ||
+      (this.#providers.every(({ hasAnswered }) => hasAnswered) &&
+        this.#providers.some(({ hasKeys }) => hasKeys))
     );
   }
 
@@ -143,6 +160,7 @@ export class Identity {
 
   /** Stops everything that `next` has not taken over, except for exchanges in progress. */
   retire(next: Identity | null): void {
+    this.apiKeys?.retire(next === null ? null : next.apiKeys);
     for (const provider of this.#providers) provider.retire(next === null ? [] : next.#providers);
   }
 
