@@ -170,7 +170,8 @@ export async function hintsAtScopes(
   system: Pick<System, 'clock' | 'network'>,
 ): Promise<readonly Diagnostic[]> {
   const requiring = outline.routes.filter(({ value }) => (value.requirement?.scopes.length ?? 0) > 0);
-  if (identity === null || requiring.length === 0) return [];
+  const hasProviders = identity !== null && identity.providers.length > 0;
+  if (!hasProviders || requiring.length === 0) return [];
   const all = await Promise.all(
     identity.providers.map(({ provider }) =>
       announcedScopes({ ...provider, timeoutMs: Math.min(provider.timeoutMs, MAX_WAIT_MS) }, system),

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { runCommandLine } from '../../src/cli/index.ts';
 import { expectError } from '../support/error-object.ts';
-import { type ConfigPart, withoutWorkers } from '../support/gateway.ts';
+import { type ConfigPart, type LocalGateway, withoutWorkers } from '../support/gateway.ts';
 import { accessLines, type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
 import { head } from '../support/requests.ts';
 import { secret } from '../support/secrets.ts';
@@ -57,7 +57,10 @@ const by = (key: string) => `X-API-Key: ${key}`;
 
 test('a key that weir key new prints opens the routes that accept keys, once its line is in the file', async () => {
   const { key, line } = await newKey('--name', 'partner-7');
-  const { gateway, upstream, get } = await front([line]);
+  const pseudonymKey = join(await tempFolder(), 'pseudonym-key');
+  await writeFile(pseudonymKey, Buffer.alloc(32, 7).toString('base64'));
+  const log = { level: 'trace', access: true, pseudonym_key_file: pseudonymKey };
+  const { gateway, upstream, get } = await front([line], { config: { log } });
   for (const path of ['/keys/a', '/either/a', '/perhaps/a'])
     expect((await get(path, by(key))).status, path).toBe(200);
   for (const { fields } of upstream.requests) {
@@ -69,8 +72,16 @@ test('a key that weir key new prints opens the routes that accept keys, once its
   // Where only tokens count, a key is nothing.
   expectInvalidOrMissing(await get('/a', by(key)));
   await expect.poll(() => accessLines(gateway).length).toBe(4);
-  expect(accessLines(gateway)[0]).toMatchObject({ class: 'user', caller: expect.any(String) });
+  expect(accessLines(gateway)[0]).toMatchObject({ class: 'user', caller: await who(gateway, 'partner-7') });
 });
+
+/** What `weir who` prints. */
+async function who({ configFile }: LocalGateway, name: string): Promise<string> {
+  const out: string[] = [];
+  const terminal = { env: process.env, out: (text: string) => void out.push(text), err: () => {} };
+  expect(await runCommandLine(['who', configFile, '--key', name], terminal)).toBe(0);
+  return out.join('').trim();
+}
 
 function expectInvalidOrMissing(response: Response): void {
   expectError(response, 401, 16);
@@ -270,6 +281,8 @@ test('the admin API finds a key by its name', async () => {
   const { gateway } = await front([line]);
   const { status } = await gateway.admin('/api/restrictions?key=partner-7');
   expect(status).toBe(200);
+  const explained = await gateway.admin('/api/explain?method=GET&path=/keys/a&key=partner-7');
+  expect([explained.status, explained.text]).toEqual([200, expect.stringContaining('as a bot')]);
   expect((await gateway.admin('/api/restrictions?key=other')).status).toBe(400);
   expect((await gateway.admin('/api/restrictions?key=partner-7&client=x')).status).toBe(400);
 });

@@ -1,9 +1,9 @@
-import { dirname, resolve } from 'node:path';
 import type { Clock } from '../../core/index.ts';
 import type { ApiKeyLine } from '../../identity/auth/index.ts';
 import { asMap, ConfigFile } from '../file/index.ts';
 import { apiKeysJsonSchema, validate } from '../schema/index.ts';
 import { apiKeyLines, apiKeysFileSchema, apiKeysSecrecy } from '../settings/index.ts';
+import { siblingOf } from './read-limits.ts';
 
 interface ReadApiKeys {
   /** `undefined` if the file is invalid or unreadable; empty without `api_keys`. */
@@ -19,8 +19,7 @@ export async function readApiKeys(gateway: ConfigFile, clock: Clock): Promise<Re
   if (keys === undefined) return { lines: [], file: null };
   // Validation reports anything else.
   if (typeof name !== 'string' || name === '') return { lines: undefined, file: null };
-  const path = resolve(dirname(gateway.name), name);
-  const file = await ConfigFile.read(path, {}, gateway.readings, apiKeysSecrecy);
+  const file = await ConfigFile.read(siblingOf(gateway.name, name), {}, gateway.readings, apiKeysSecrecy);
   if (file.unreadable !== null) {
     gateway.add(['api_keys', 'file'], file.unreadable.reason, { isContent: true });
     return { lines: undefined, file: null };

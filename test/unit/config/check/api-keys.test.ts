@@ -197,6 +197,8 @@ buckets: { all: { scope: user, user: 1/1s, bot: 2/1s, classes: { partner: 3/1s }
 routes: { /**: all }
 `;
     expect(await found({ keys, limits })).toEqual([]);
+    const { loaded } = await load({ keys, limits });
+    expect(loaded.ok && [...loaded.snapshot.limits.neverRestrict.callers]).toEqual(['key:a']);
     expect(await found({ keys, limits: limits.replace('key: a', 'name: a') })).toContainEqual(
       expect.stringContaining('{ key } for an API key'),
     );
