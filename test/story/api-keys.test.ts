@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { runCommandLine } from '../../src/cli/index.ts';
+import { ADMIN_TOKEN, ApiClient } from '../support/admin-api.ts';
 import { expectError } from '../support/error-object.ts';
 import { type ConfigPart, type LocalGateway, withoutWorkers } from '../support/gateway.ts';
 import { accessLines, type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
@@ -276,13 +277,21 @@ describe('weir key', () => {
   });
 });
 
-test('the admin API finds a key by its name', async () => {
-  const { line } = await newKey('--name', 'partner-7', '--bot');
-  const { gateway } = await front([line]);
-  const { status } = await gateway.admin('/api/restrictions?key=partner-7');
-  expect(status).toBe(200);
-  const explained = await gateway.admin('/api/explain?method=GET&path=/keys/a&key=partner-7');
-  expect([explained.status, explained.text]).toEqual([200, expect.stringContaining('as a bot')]);
-  expect((await gateway.admin('/api/restrictions?key=other')).status).toBe(400);
-  expect((await gateway.admin('/api/restrictions?key=partner-7&client=x')).status).toBe(400);
+test('the admin API finds a key by its name, explains its limits and restricts it', async () => {
+  const [partner, other] = [await newKey('--name', 'partner-7', '--bot'), await newKey('--name', 'other')];
+  const file = join(await tempFolder(), 'admin-token');
+  await writeFile(file, ADMIN_TOKEN);
+  const admin = { address: '127.0.0.1:0', token_file: file };
+  const { gateway, get } = await front([partner.line, other.line], {
+    config: { listen: { http: '127.0.0.1:0', admin } },
+  });
+  const api = await ApiClient.of(gateway);
+  expect((await api.call('GET', '/api/restrictions?key=unknown')).status).toBe(400);
+  expect((await api.call('GET', '/api/restrictions?key=partner-7&client=x')).status).toBe(400);
+  const explained = await api.call('GET', '/api/explain?method=GET&path=/keys/a&key=partner-7');
+  expect(JSON.stringify(explained.body)).toContain('as a bot');
+  const body = { key: 'partner-7', for: '10m' };
+  expect((await api.call('POST', '/api/restrictions', { body })).status).toBe(201);
+  expect((await get('/keys/a', by(partner.key))).status).toBe(429);
+  expect((await get('/keys/a', by(other.key))).status).toBe(200);
 });

@@ -164,6 +164,18 @@ test('a logout that the provider announces, or a token that it revokes, ends Web
   expect(await inTime(gateway.time, ended[1] ?? Promise.reject())).toEqual([1008, 'token revoked']);
 });
 
+test('signing out ends an opaque token, whatever its provider says of it afterwards', async () => {
+  const signOut = '/v1/users/sign-out';
+  const { gateway, issue, get } = await front({ config: { sign_in: { sign_out: signOut } } });
+  const [token, other] = [issue('alice'), issue('alice-elsewhere')];
+  for (const each of [token, other]) expect((await get('/a', each)).status).toBe(200);
+  const body = JSON.stringify({ refreshToken: secret('marker-refresh-token') });
+  const signedOut = await gateway.ask(withBody(`POST ${signOut}`, body, `Authorization: Bearer ${token}`));
+  expect(signedOut.status).toBe(204);
+  expectInvalidToken(await get('/a', token));
+  expect((await get('/a', other)).status).toBe(200);
+});
+
 test('a sign-in that hands out opaque tokens is silent where calls accept them, and says what is wrong where not', async () => {
   withoutWorkers();
   const { gateway, issuer, asked, issue } = await front();

@@ -385,6 +385,12 @@ describe('a revocation', () => {
     expect(await second.judge()).toBe('invalid not_before');
   });
 
+  it('names a token alike at every gateway, also after a restart', async () => {
+    const [here, there] = [await open().caller(), await open().caller()];
+    expect([there.session, there.subject]).toEqual([here.session, here.subject]);
+    expect((await open().caller('another')).session).not.toBe(here.session);
+  });
+
   it('of a token without iat or sid ends it for good at sign-out', async () => {
     const room = open();
     const { iat: __, ...timeless } = MEMBERS;
