@@ -83,7 +83,7 @@ export function compileGateway(sources: Sources, generation: number): model.Snap
         ...settings,
         upstreams: [...upstreams.values()],
         routes: routes.map(({ value }) => value),
-        maxTokens: (tokens?.cache.tokens ?? 0) * secrets.providers.length,
+        maxTokens: (tokens?.cache.tokens ?? 0) * tokenTablesIn(identity),
       },
       usableMemory(machine),
     ),
@@ -99,6 +99,12 @@ export function compileGateway(sources: Sources, generation: number): model.Snap
       routeDurations: config.metrics.route_durations,
     }),
   };
+}
+
+/** One for each provider, and one more for opaque tokens. */
+function tokenTablesIn(identity: model.IdentityModel | null): number {
+  const providers = identity?.providers ?? [];
+  return providers.length + providers.filter(({ opaqueTokens }) => opaqueTokens !== null).length;
 }
 
 function outlineOf(

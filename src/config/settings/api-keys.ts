@@ -84,7 +84,7 @@ const digest = () =>
 /** At most two digests: the key in use and the one that follows it. */
 const MAX_DIGESTS = 2;
 /** More lines than anyone keeps in a file; each is a caller in memory. */
-const MAX_LINES = 100_000;
+const MAX_LINES = 10_000;
 
 const MOMENT = 'expected a moment such as 2027-01-31T00:00:00Z';
 
