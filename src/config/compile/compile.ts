@@ -9,6 +9,7 @@ import {
   usableMemory,
 } from '../../core/index.ts';
 import { PathWords, type RouteEntry, RouteTable } from '../../gateway/routing/index.ts';
+import type { ApiKeyLine } from '../../identity/auth/index.ts';
 import { ForwardingRules } from '../../wire/http/index.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
 import type * as model from '../model/index.ts';
@@ -24,6 +25,8 @@ import { memoryOf } from './memory-use.ts';
 /** Everything that was read and is valid. */
 export interface Sources {
   readonly gateway: GatewayConfig;
+  /** The lines of the file of API keys. */
+  readonly apiKeys: readonly ApiKeyLine[];
   readonly limits: LimitsConfig;
   readonly secrets: Secrets;
   /** What the process may use. */
@@ -48,7 +51,7 @@ export function* compileGateway(
   generation: number,
   before: model.KeptParts | null = null,
 ): Steps<model.Snapshot> {
-  const { gateway: config, limits, secrets, machine, hash, files } = sources;
+  const { gateway: config, limits, apiKeys, secrets, machine, hash, files } = sources;
   const { access_tokens: tokens } = config;
   const requirements = new Requirements(config.routes);
   const { kept: keptRoutes, byRoute } = yield* compileRoutes(sources, requirements, before);
@@ -57,7 +60,7 @@ export function* compileGateway(
   const routes =
     before !== null && hasSameItems(before.tables.entries, entries) ? before.tables.entries : entries;
   const compiledLimits = yield* compileLimits(limits, claimsOf(config), before?.limits);
-  const identity = compileIdentity(config, limits, secrets.providers, requirements);
+  const identity = compileIdentity(config, limits, { providers: secrets.providers, apiKeys }, requirements);
   yield;
   const ofCertificates = certificateFields(secrets.listenerTls);
   const ownRoutes = ownRoutesOf(config, identity, requirements, ofCertificates.length > 0);
@@ -89,6 +92,7 @@ export function* compileGateway(
       ...config.forwarding_headers,
       traces: config.tracing !== null,
       certificate: tokens?.certificate_field ?? null,
+      apiKey: config.api_keys?.header ?? null,
       own: [
         ...Object.keys(tokens?.identity_headers ?? {}),
         ...config.routes.flatMap(({ request_headers: edits }) => claimFieldsIn(edits)),
@@ -105,7 +109,7 @@ export function* compileGateway(
         ...settings,
         upstreams: [...upstreams.values()],
         routes: routes.map(({ value }) => value),
-        maxTokens: (tokens?.cache.tokens ?? 0) * secrets.providers.length,
+        maxTokens: (tokens?.cache.tokens ?? 0) * tokenTablesIn(identity),
       },
       usableMemory(machine),
     ),
@@ -172,6 +176,12 @@ function* compileTables(
       ? before.words
       : yield* PathWords.inSteps([...patterns, ...ownRoutes.map(({ pattern }) => pattern)]);
   return { ...tables, entries, words, patterns };
+}
+
+/** One for each provider, and one more for opaque tokens. */
+function tokenTablesIn(identity: model.IdentityModel | null): number {
+  const providers = identity?.providers ?? [];
+  return providers.length + providers.filter(({ opaqueTokens }) => opaqueTokens !== null).length;
 }
 
 function outlineOf(
