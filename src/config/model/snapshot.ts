@@ -6,6 +6,7 @@ import type { UpstreamModel } from '../policies/index.ts';
 import type { EffectiveConfig, LimitsConfig } from '../schema/index.ts';
 import type { MemoryModel, SettingModels } from '../settings/index.ts';
 import type { IdentityModel } from './identity-model.ts';
+import type { KeptParts } from './kept-parts.ts';
 import type { LimitsModel } from './limits-model.ts';
 import type { OwnRoute, RouteModel, RouteOfFile } from './route-model.ts';
 
@@ -34,6 +35,8 @@ export interface Snapshot extends SettingModels {
   readonly labels: LabelModel;
   /** The part that a later configuration is compared with, to report changes. */
   readonly outline: Outline;
+  /** What the next configuration takes over. */
+  readonly kept: KeptParts;
 }
 
 /** A configuration as the operator wrote it, to explain it and to compare it with others. */
