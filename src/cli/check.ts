@@ -144,6 +144,7 @@ function contentsAsJson(result: LoadResult): object {
     upstreams: snapshot.upstreams.length,
     workers: snapshot.workers,
     memory: snapshot.memory,
+    descriptors: snapshot.descriptors,
     provider: providers[0] ?? null,
     signIn: signInProvider(snapshot.identity)?.provider.issuer ?? null,
     providers,

@@ -23,6 +23,7 @@ export type {
   AdminListenerModel,
   CapCost,
   CapsModel,
+  DescriptorsModel,
   Http2Model,
   ListenerModel,
   ListenModel,
@@ -36,6 +37,8 @@ export type {
 export {
   areWorkersShown,
   CAP_COSTS,
+  descriptorsInWords,
+  exceedsDescriptors,
   exceedsMemory,
   fixedPartOfStore,
   fullBytes,

@@ -10,7 +10,7 @@ import { claimsOf, compileIdentity } from './compile-identity.ts';
 import { compileLabels } from './compile-labels.ts';
 import { compileLimits } from './compile-limits.ts';
 import { compileRoute, ownRoutesOf, preflightRoutes, SIGN_IN_PREFIX } from './compile-routes.ts';
-import { memoryOf } from './memory-use.ts';
+import { descriptorsOf, memoryOf } from './memory-use.ts';
 
 /** Everything that was read and is valid. */
 export interface Sources {
@@ -41,7 +41,7 @@ export function compileGateway(sources: Sources, generation: number): model.Snap
   const identity = compileIdentity(config, limits, secrets.providers, requirements);
   const ofCertificates = certificateFields(secrets.listenerTls);
   const ownRoutes = ownRoutesOf(config, identity, requirements, ofCertificates.length > 0);
-  const settings = compileSettings(
+  const written = compileSettings(
     config,
     {
       gatewayFile: files[0] ?? '',
@@ -54,6 +54,11 @@ export function compileGateway(sources: Sources, generation: number): model.Snap
     },
     secrets,
   );
+  const parts = { upstreams: [...upstreams.values()], routes: routes.map(({ value }) => value) };
+  const descriptors = descriptorsOf({ ...written, ...parts }, machine.descriptorLimit);
+  const { connections, requests, refusedConnections } = descriptors;
+  const caps = Object.freeze({ ...written.caps, connections, requests, refusedConnections });
+  const settings = { ...written, caps };
   return {
     ...settings,
     generation,
@@ -77,12 +82,12 @@ export function compileGateway(sources: Sources, generation: number): model.Snap
     memory: memoryOf(
       {
         ...settings,
-        upstreams: [...upstreams.values()],
-        routes: routes.map(({ value }) => value),
+        ...parts,
         maxTokens: (tokens?.cache.tokens ?? 0) * secrets.providers.length,
       },
       usableMemory(machine),
     ),
+    descriptors,
     outline: outlineOf(sources, byRoute, ownRoutes),
     labels: compileLabels({
       listen: settings.listen,
