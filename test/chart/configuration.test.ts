@@ -44,19 +44,20 @@ describe('the configuration of the pods', () => {
     });
   });
 
-  it('says not ready for 5 s and listens for probes, unless the values say otherwise', async () => {
+  it('says not ready for 5 s, warms up and listens for probes, unless the values say otherwise', async () => {
     const byDefault = await loaded(await Rendered.of({}));
     expect(byDefault).toMatchObject({
       ok: true,
       snapshot: {
         listen: { admin: { address: { host: '::', port: 9090 } } },
         shutdown: { delayMs: 5000 },
+        warmUpMs: 500,
       },
     });
-    const config = { listen: { admin: '0.0.0.0:9000' }, shutdown: { delay: '0s' } };
+    const config = { listen: { admin: '0.0.0.0:9000' }, shutdown: { delay: '0s' }, warm_up: '1s' };
     expect(await loaded(await Rendered.of({ config }))).toMatchObject({
       ok: true,
-      snapshot: { listen: { admin: { address: { port: 9000 } } }, shutdown: { delayMs: 0 } },
+      snapshot: { listen: { admin: { address: { port: 9000 } } }, shutdown: { delayMs: 0 }, warmUpMs: 1_000 },
     });
   });
 });

@@ -267,6 +267,7 @@ limits: "\${A}"
       '.caps',
       '.http2',
       '.shutdown',
+      '.warm_up',
       '.log',
       '.tracing',
       '.metrics',
