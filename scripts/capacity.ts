@@ -23,6 +23,7 @@ import { startIssuer } from '../bench/world/issuer.ts';
 import { freePort, startNode } from '../bench/world/part.ts';
 import { startRedis } from '../bench/world/redis.ts';
 import type { CapacityFigures } from '../src/cli/capacity-figures.ts';
+import { CAP_COSTS } from '../src/config/index.ts';
 
 const BENCH = join(import.meta.dirname, '../bench');
 const FIGURES_FILE = join(import.meta.dirname, '../src/cli/capacity-figures.ts');
@@ -34,9 +35,7 @@ const WARM_UPS = 5;
 const LOOKS = 5;
 /** Idle connections of each kind, and callers who are counted. */
 const IDLE = 2_000;
-const CALLERS = 200_000;
-/** By then the heap has the size that it keeps, and the log knows as many names as it remembers. */
-const CALLERS_BEFORE = 100_000;
+const CALLERS = 50_000;
 const SETTLE_MS = 3_000;
 
 const directory = await mkdtemp(join(tmpdir(), 'weir-capacity-'));
@@ -89,7 +88,7 @@ const figures: CapacityFigures = {
       openWebSocket(port, planOf(bench)),
     ),
   },
-  counterBytes: await counterBytes(),
+  redisCounterBytes: await redisCounterBytes(),
 };
 issuer.close();
 await Promise.all([upstream.stop(), grpcUpstream.stop(), webSocketUpstream.stop(), redis.stop()]);
@@ -143,27 +142,18 @@ async function idleBytes(name: string, job: Job, open: (port: number) => Promise
   return bytes;
 }
 
-/** What the counter of a caller takes in the gateway, and the counters of one in Redis: of one limit, and of two. */
-async function counterBytes(): Promise<CapacityFigures['counterBytes']> {
-  const job = { ...FORWARDING, limits: 'wide', forwardedAddresses: true } as const;
-  bench.progress('counters in memory');
-  const { pid, port } = await bench.start(weir, withWeir(job, { sheds: false }));
-  await sendCallers(port, 0, CALLERS_BEFORE);
-  await sleep(SETTLE_MS);
-  const before = residentMebibytes(pid);
-  await sendCallers(port, CALLERS_BEFORE, CALLERS);
-  await sleep(SETTLE_MS);
-  const memory = ((residentMebibytes(pid) - before) * 2 ** 20) / CALLERS;
-  await bench.stopAll();
+/** What a caller under one limit takes of Redis. */
+async function redisCounterBytes(): Promise<number> {
   bench.progress('counters in Redis');
   redisCommand('flushall');
-  const inRedis = await bench.start(weir, withWeir(job, { redis: redis?.url ?? null }));
-  await sendCallers(inRedis.port, 0, 100);
+  const job = { ...FORWARDING, limits: 'wide', forwardedAddresses: true } as const;
+  const { port } = await bench.start(weir, withWeir(job, { redis: redis?.url ?? null, sheds: false }));
+  await sendCallers(port, 0, 100);
   const used = usedByRedis();
-  await sendCallers(inRedis.port, 100, CALLERS);
-  const redisBytes = (usedByRedis() - used) / CALLERS;
+  await sendCallers(port, 100, CALLERS);
+  const bytes = (usedByRedis() - used) / CALLERS;
   await bench.stopAll();
-  return { memory, redis: redisBytes };
+  return bytes;
 }
 
 async function sendCallers(port: number, from: number, count: number): Promise<void> {
@@ -194,7 +184,7 @@ function rounded(all: CapacityFigures): CapacityFigures {
   return {
     requestMicroseconds: of(all.requestMicroseconds),
     connectionBytes: of(all.connectionBytes),
-    counterBytes: of(all.counterBytes),
+    redisCounterBytes: Math.round(all.redisCounterBytes),
   };
 }
 
@@ -221,7 +211,7 @@ async function write(all: CapacityFigures): Promise<void> {
 function tableOf({
   requestMicroseconds: cost,
   connectionBytes: held,
-  counterBytes,
+  redisCounterBytes: inRedis,
 }: CapacityFigures): string {
   const { plain, tokenAndLimits, log, tls, http2, grpc, redis: toRedis, ofRedis } = cost;
   const usual = plain + tokenAndLimits;
@@ -247,8 +237,8 @@ function tableOf({
     `| idle connection | ${kib(held.plain)} | 1 |`,
     `| the same over TLS | ${kib(held.tls)} | 1 |`,
     `| idle WebSocket, with its connection to the service | ${kib(held.webSocket)} | 2 |`,
-    `| caller under one limit, in the memory of a gateway | ${Math.round(counterBytes.memory)} B | |`,
-    `| the same in Redis | ${Math.round(counterBytes.redis)} B | |`,
+    `| caller under one limit, in the memory of a gateway, at most | ${CAP_COSTS.limitKeys.bytes(1)} B | |`,
+    `| the same in Redis | ${Math.round(inRedis)} B | |`,
     '',
   ].join('\n');
 }

@@ -1,4 +1,4 @@
-import { processBytes, type Snapshot } from '../config/index.ts';
+import { CAP_COSTS, processBytes, type Snapshot } from '../config/index.ts';
 import { type CapacityFigures, FIGURES } from './capacity-figures.ts';
 import { UsageError } from './command.ts';
 
@@ -50,7 +50,7 @@ export interface Capacity {
 /** Does the sum of docs/capacity.md. @param figures default: those measured */
 export function capacityOf(snapshot: Snapshot, load: Load, figures: CapacityFigures = FIGURES): Capacity {
   const { workers, caps, memory, store, descriptors, upstreams, listen } = snapshot;
-  const { requestMicroseconds: cost, connectionBytes, counterBytes } = figures;
+  const { requestMicroseconds: cost, connectionBytes, redisCounterBytes } = figures;
   const requestMicroseconds = costOf(snapshot, cost);
   const cores = (load.requests * requestMicroseconds) / 1e6;
   const isShared = store.kind === 'redis';
@@ -58,7 +58,9 @@ export function capacityOf(snapshot: Snapshot, load: Load, figures: CapacityFigu
   const ofTls = listen.http.tls === null ? 0 : connectionBytes.tls - connectionBytes.plain;
   const sockets = load.websockets * (connectionBytes.webSocket + ofTls);
   const base =
-    processBytes(workers.count) + caps.bufferedBytes / 4 + (isShared ? 0 : counters * counterBytes.memory);
+    processBytes(workers.count) +
+    caps.bufferedBytes / 4 +
+    (isShared ? 0 : counters * CAP_COSTS.limitKeys.bytes(workers.count));
   const maxWebSockets = Math.min(caps.connections, sum(upstreams.map(({ pools }) => pools.websockets.max)));
   const forSockets = (descriptors.limit ?? Infinity) - descriptors.kept;
   const needed: readonly (readonly [Resource, number])[] = [
@@ -73,7 +75,7 @@ export function capacityOf(snapshot: Snapshot, load: Load, figures: CapacityFigu
   return {
     ...{ pods, by: most[0], requestMicroseconds, cores, memoryBytesOfPod: base + sockets / pods },
     redis: isShared
-      ? { cores: (load.requests * cost.ofRedis) / 1e6, bytes: counters * counterBytes.redis }
+      ? { cores: (load.requests * cost.ofRedis) / 1e6, bytes: counters * redisCounterBytes }
       : null,
   };
 }

@@ -14,7 +14,7 @@ const FIGURES: CapacityFigures = {
     ...{ http2: 1, grpc: 2, redis: 8, ofRedis: 14 },
   },
   connectionBytes: { plain: 10_000, tls: 60_000, webSocket: 20_000 },
-  counterBytes: { memory: 100, redis: 400 },
+  redisCounterBytes: 400,
 };
 const SOCKETS = NEEDED.replace('none }', 'none, websocket: true }');
 
@@ -62,7 +62,7 @@ describe('the pods that a load takes', () => {
     const inMemory = await capacity(NEEDED, 'callers=1000000');
     expect(inMemory).toMatchObject({ pods: 1, redis: null });
     const idle = await capacity(NEEDED, 'requests=0');
-    expect(inMemory.memoryBytesOfPod - idle.memoryBytesOfPod).toBe(1e8);
+    expect(inMemory.memoryBytesOfPod - idle.memoryBytesOfPod).toBe(300e6);
     const shared = await capacity(
       `${NEEDED}store: { redis: "redis://r:6379" }\n`,
       'requests=10000,callers=1000000',
