@@ -34,13 +34,16 @@ describe('the configuration of the pods', () => {
 
   it('keeps large numbers, texts that look like others, and variables', async () => {
     const rendered = await Rendered.of({
-      config: { caps: { limit_keys: 2_000_000, connections: 1_000_000 }, log: { level: `\${LEVEL}` } },
+      config: {
+        caps: { limit_keys: 2_000_000, connections_per_address: 1_000_000 },
+        log: { level: `\${LEVEL}` },
+      },
       limits: { never_restrict: ['1.2.3.4'], keys_per_caller: 100_000 },
     });
     const result = await loaded(rendered, { LEVEL: 'warn' });
     expect(result).toMatchObject({
       ok: true,
-      snapshot: { caps: { limitKeys: 2_000_000, connections: 1_000_000 } },
+      snapshot: { caps: { limitKeys: 2_000_000, connectionsPerAddress: 1_000_000 } },
     });
   });
 
