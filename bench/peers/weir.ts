@@ -142,6 +142,7 @@ function gatewayConfig(job: Job, surroundings: Surroundings) {
       ...(job.weir.sheds ? {} : { event_loop_delay: 'off' }),
     },
     ...tracing(job, surroundings),
+    ...(job.weir.warmUp === null ? {} : { warm_up: job.weir.warmUp }),
     log: { access: job.weir.accessLog },
   };
 }

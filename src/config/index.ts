@@ -37,6 +37,7 @@ export type {
   AdminListenerModel,
   CapCost,
   CapsModel,
+  DescriptorsModel,
   Http2Model,
   ListenerModel,
   ListenModel,
@@ -50,6 +51,8 @@ export type {
 export {
   areWorkersShown,
   CAP_COSTS,
+  descriptorsInWords,
+  exceedsDescriptors,
   exceedsMemory,
   fixedPartOfStore,
   fullBytes,

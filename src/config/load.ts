@@ -112,8 +112,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   const snapshot = turns === undefined ? atOnce(compiling) : await turns.slice(compiling);
   const tooMany = tooManyLimits(snapshot, options.limitKeys);
   if (tooMany !== null) return invalid([...read.diagnostics, tooMany], readings);
-  const tooMuch = compile.memoryFinding(snapshot, read.writtenCaps);
-  const diagnostics = tooMuch === null ? read.diagnostics : [...read.diagnostics, tooMuch];
+  const diagnostics = [...read.diagnostics, ...compile.capFindings(snapshot, read.writtenCaps)];
   return {
     ok: true,
     snapshot,

@@ -20,7 +20,7 @@ import { claimsOf, compileIdentity } from './compile-identity.ts';
 import { compileLabels } from './compile-labels.ts';
 import { compileLimits } from './compile-limits.ts';
 import { compileRoute, ownRoutesOf, preflightRoutes, SIGN_IN_PREFIX } from './compile-routes.ts';
-import { memoryOf } from './memory-use.ts';
+import { descriptorsOf, memoryOf } from './memory-use.ts';
 
 /** Everything that was read and is valid. */
 export interface Sources {
@@ -69,7 +69,7 @@ export function* compileGateway(
     { routes, ownRoutes, lines: compiledLimits.kept.entries, isCorsOff },
     before?.upstreams === keptRoutes.upstreams ? before.tables : null,
   );
-  const settings = compileSettings(
+  const written = compileSettings(
     config,
     {
       gatewayFile: files[0] ?? '',
@@ -83,6 +83,11 @@ export function* compileGateway(
     secrets,
   );
   yield;
+  const parts = { upstreams: [...upstreams.values()], routes: routes.map(({ value }) => value) };
+  const descriptors = descriptorsOf({ ...written, ...parts }, machine.descriptorLimit);
+  const { connections, requests, refusedConnections } = descriptors;
+  const caps = Object.freeze({ ...written.caps, connections, requests, refusedConnections });
+  const settings = { ...written, caps };
   return {
     ...settings,
     generation,
@@ -107,12 +112,12 @@ export function* compileGateway(
     memory: memoryOf(
       {
         ...settings,
-        upstreams: [...upstreams.values()],
-        routes: routes.map(({ value }) => value),
+        ...parts,
         maxTokens: (tokens?.cache.tokens ?? 0) * tokenTablesIn(identity),
       },
       usableMemory(machine),
     ),
+    descriptors,
     outline: outlineOf(sources, byRoute, ownRoutes),
     labels: yield* compileLabels({
       listen: settings.listen,

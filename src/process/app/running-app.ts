@@ -15,7 +15,15 @@ import type {
   System,
   TimerClock,
 } from '../../core/index.ts';
-import { alone, finishedWithin, readVersion, requestIdSource, systemClock, Turns } from '../../core/index.ts';
+import {
+  alone,
+  errorText,
+  finishedWithin,
+  readVersion,
+  requestIdSource,
+  systemClock,
+  Turns,
+} from '../../core/index.ts';
 import { AdminListener } from '../../edge/admin/index.ts';
 import { type BoundAddresses, Buffered, Listeners, TicketKeys } from '../../edge/server/index.ts';
 import { Gateway, UnlistedProxies } from '../../gateway/index.ts';
@@ -494,6 +502,8 @@ function worstFirst(diagnostics: readonly Diagnostic[]): Diagnostic[] {
 export async function startApp(snapshot: Snapshot, options: AppOptions): Promise<App> {
   const app = await openApp(snapshot, options);
   options.beforeServing?.();
+  // With workers, they serve.
+  if (options.workers === undefined) await warmUpFor(snapshot, options);
   await app.start();
   return app;
 }
@@ -501,9 +511,24 @@ export async function startApp(snapshot: Snapshot, options: AppOptions): Promise
 /** Assembles a gateway that is to join others of its process, and starts everything except its listeners. */
 export async function openPlane(snapshot: Snapshot, options: AppOptions): Promise<PlaneApp> {
   const app = await openApp(snapshot, options);
-  app.startParts();
   options.beforeServing?.();
+  await warmUpFor(snapshot, options);
+  app.startParts();
   return app;
+}
+
+/** Plays requests to the code of this thread, if the configuration says so. A warm-up that fails changes nothing. */
+async function warmUpFor(snapshot: Snapshot, { system, log }: AppOptions): Promise<void> {
+  const { warmUpMs } = snapshot;
+  if (warmUpMs === null) return;
+  const { warmUp } = await import('./warm-up/index.ts');
+  const start = (played: Snapshot, log: Logger) => startApp(played, { system, log });
+  try {
+    const played = await warmUp({ ...snapshot, warmUpMs }, system, start);
+    log.debug({ type: 'warm-up', ...played }, 'warmed up');
+  } catch (error) {
+    log.warn({ type: 'warm-up', cause: errorText(error) }, 'the gateway could not warm up');
+  }
 }
 
 async function openApp(snapshot: Snapshot, options: AppOptions): Promise<RunningApp> {
