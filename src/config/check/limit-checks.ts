@@ -16,6 +16,7 @@ import { bucketKeys } from '../schema/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
 import { callerClaimsOf, checkPlans, whatItTakes } from './caller-checks.ts';
 import { checkReach, type LimitLine, patternsOf } from './limit-reach.ts';
+import { checkQuotas } from './quota-checks.ts';
 
 /**
  * Checks how the parts of limits.yaml fit together, and how it fits gateway.yaml. Reads raw values, for the same reason as the
@@ -30,6 +31,7 @@ export function checkLimits(file: LimitsFiles, gateway: ConfigFile | null): void
   checkBlocked(file);
   if (gateway !== null) checkCallers(file, gateway);
   checkPlans(file, gateway);
+  checkQuotas(file, gateway);
   const byName = asMap(buckets);
   const lines = Object.entries(asMap(routes)).map(lineOf);
   for (const [name, bucket] of Object.entries(byName)) if (isMap(bucket)) checkBucket(file, name, bucket);

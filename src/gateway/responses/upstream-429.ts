@@ -1,5 +1,5 @@
 import type { Clock, Fields } from '../../core/index.ts';
-import { firstValue, MAX_RETRY_AFTER_MS, wholeSeconds, withoutFields } from '../../core/index.ts';
+import { firstValue, MAX_COMMON_WAIT_MS, wholeSeconds, withoutFields } from '../../core/index.ts';
 import { foldName } from '../../wire/http/index.ts';
 import type { RateReport } from './own-fields.ts';
 import { RateLimitError } from './rate-limit-error.ts';
@@ -131,7 +131,7 @@ export function contractHead(fields: Fields): ContractHead | null {
   const scope = SCOPES.find(known => known === family?.get('x-ratelimit-scope'));
   if (family === null || said === null || scope === undefined || !said.has('content-type')) return null;
   const retryAfterS = Number(said.get('retry-after') ?? Number.NaN);
-  return retryAfterS * 1_000 <= MAX_RETRY_AFTER_MS ? { scope, retryAfterS, family } : null;
+  return retryAfterS * 1_000 <= MAX_COMMON_WAIT_MS ? { scope, retryAfterS, family } : null;
 }
 
 /** Whether the head has all fields that clients of the family need. */
@@ -224,7 +224,7 @@ export function meantScope(fields: Fields): Scope {
 export function rewritten429(fields: Fields, nowMs: number): RateLimitError {
   return new RateLimitError({
     message: 'The service behind the gateway is limiting its rate.',
-    retryAfterMs: waitSeconds(fields, nowMs) * 1_000,
+    retryAfterMs: Math.min(MAX_COMMON_WAIT_MS, waitSeconds(fields, nowMs) * 1_000),
     global: false,
     scope: 'shared',
   });

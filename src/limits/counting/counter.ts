@@ -242,10 +242,10 @@ const smooth: CounterRule = {
 
   remaining(counter, limit, nowMs) {
     if (nowMs >= counter.markMs) return limit.units;
-    const { units, periodMs } = limit;
-    const consumed = (counter.markMs - nowMs) * units - partsOf(counter, limit);
+    const [whole, parts] = divided(counter.markMs - nowMs, limit.units, limit.periodMs);
+    const consumed = whole + Math.ceil((parts - partsOf(counter, limit)) / limit.periodMs);
     // Negative if a request was admitted within the slack.
-    return Math.max(0, Math.floor((periodMs * units - consumed) / periodMs));
+    return Math.max(0, limit.units - consumed);
   },
 
   resetInMs: (counter, _limit, nowMs) => Math.max(0, counter.resetMs - nowMs),
@@ -255,16 +255,34 @@ const smooth: CounterRule = {
 
 /** How long until the steps of this cost would end within a period from now; 0 or less if they already do. */
 function freeInMs(counter: Counter, limit: Limit, nowMs: number, cost: number): number {
+  const [wholeMs, parts] = stepsOf(cost, limit);
   const { periodMs, units } = limit;
-  const steps = unitsOf(cost, limit) * periodMs;
-  return counter.markMs - nowMs - periodMs + (steps - partsOf(counter, limit)) / units;
+  return counter.markMs - nowMs - periodMs + wholeMs + (parts - partsOf(counter, limit)) / units;
 }
 
 /** How far a request postpones the time of full refill: whole milliseconds, and fractions of 1 / units of one. */
 function stepsOf(cost: number, limit: Limit): readonly [wholeMs: number, parts: number] {
-  const steps = unitsOf(cost, limit) * limit.periodMs;
-  const wholeMs = Math.floor(steps / limit.units);
-  return [wholeMs, steps - wholeMs * limit.units];
+  return divided(limit.periodMs, unitsOf(cost, limit), limit.units);
+}
+
+const HALF = 2 ** 16;
+
+/**
+ * Divides `times * units` by `by`: the whole part, and the rest. Exact, although the product may need 62 bits: `units` has 30,
+ * and the others, milliseconds or units, 32.
+ */
+function divided(times: number, units: number, by: number): readonly [whole: number, rest: number] {
+  const product = times * units;
+  if (product <= Number.MAX_SAFE_INTEGER) {
+    const whole = Math.floor(product / by);
+    return [whole, product - whole * by];
+  }
+  const low = times % HALF;
+  const upper = ((times - low) / HALF) * units;
+  const wholeUpper = Math.floor(upper / by);
+  const lower = (upper - wholeUpper * by) * HALF + low * units;
+  const wholeLower = Math.floor(lower / by);
+  return [wholeUpper * HALF + wholeLower, lower - wholeLower * by];
 }
 
 /**

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { Memo } from '../../core/index.ts';
+import { type ClaimedQuota, isClaimed, type Quota } from './quota.ts';
 import { StringHash } from './record-table.ts';
 
 /**
@@ -152,93 +153,6 @@ export function defineLimit(options: LimitOptions): Limit {
     claim: isClaimed(quota) ? quota.claim : (claim ?? null),
     maxUnits: isClaimed(quota) ? quota.maxUnits : units,
   };
-}
-
-/** An allowed number per period. */
-export interface Quota {
-  /** Units in one period, 1 to 65535. */
-  readonly units: number;
-  /** Whole seconds, 1 s to 18 h, in milliseconds. */
-  readonly periodMs: number;
-}
-
-/** A quota whose number the caller's token may set. `units` is for tokens that do not. */
-export interface ClaimedQuota extends Quota {
-  readonly claim: string;
-  readonly maxUnits: number;
-}
-
-export function isClaimed(quota: Quota): quota is ClaimedQuota {
-  return 'claim' in quota;
-}
-
-/** Thrown if a text is not a quota; the message says what to write instead. */
-export class QuotaError extends Error {
-  override readonly name = 'QuotaError';
-}
-
-// Clients keep `Retry-After` and `X-RateLimit-Limit` in 16 bits: at most 65535. 18 h are 64,800 s.
-const MAX_UNITS = 65_535;
-const MAX_PERIOD_S = 64_800;
-const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
-const EXAMPLE = 'a quota is a number and a period, for example 5/5s, 100/10m or 1000/1h';
-
-/** Reads `N/P`: N from 1 to 65535, P from 1s to 18h in whole seconds, minutes or hours. Throws a QuotaError. */
-export function parseQuota(text: string): Quota {
-  const compact = text.replaceAll(/\s/g, '');
-  if (compact !== text && isQuota(compact)) fail(text, `write it without spaces: ${compact}`);
-  const parts = text.split('/');
-  const [number = '', period = ''] = parts;
-  if (parts.length !== 2 || number === '' || period === '') fail(text, EXAMPLE);
-  return { units: parseUnits(number, text), periodMs: parsePeriodSeconds(period, text) * 1_000 };
-}
-
-function isQuota(text: string): boolean {
-  try {
-    parseQuota(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function parseUnits(number: string, text: string): number {
-  if (!/^\d+$/.test(number))
-    fail(text, `"${number}" is not a whole number from 1 to ${MAX_UNITS}: ${EXAMPLE}`);
-  const units = Number(number);
-  if (units === 0) fail(text, 'write at least 1 (to switch a route off, take it out of gateway.yaml)');
-  if (units > MAX_UNITS) fail(text, `write at most ${MAX_UNITS}, over a shorter period if it has to be more`);
-  if (number !== String(units)) fail(text, `write ${units} without leading zeros`);
-  return units;
-}
-
-function parsePeriodSeconds(period: string, text: string): number {
-  const [, number = '', unit = ''] = /^([\d.]*)(.*)$/.exec(period) ?? [];
-  const unitSeconds = UNIT_SECONDS[unit];
-  if (unitSeconds === undefined) fail(text, suggestUnit(text, number, unit));
-  if (number === '') fail(text, `write ${text.replace('/', '/1')}`);
-  if (!/^\d+$/.test(number))
-    fail(text, 'periods are whole seconds, minutes or hours: 90s for one minute and a half');
-  const seconds = Number(number) * unitSeconds;
-  if (seconds === 0) fail(text, 'the shortest period is 1s');
-  if (seconds > MAX_PERIOD_S) fail(text, 'the longest period is 18h');
-  if (number !== String(Number(number)))
-    fail(text, `write the period without leading zeros: ${Number(number)}${unit}`);
-  return seconds;
-}
-
-function suggestUnit(text: string, number: string, unit: string): string {
-  if (unit === '') return `the period lacks its unit: write ${text}s, ${text}m or ${text}h`;
-  if (unit === 'ms') return 'the shortest period is 1s: write whole seconds';
-  const letter = unit.charAt(0).toLowerCase();
-  const known = /^(s|sec|secs|seconds?|m|mins?|minutes?|h|hrs?|hours?)$/i.test(unit);
-  if (known) return `write ${text.split('/')[0]}/${number === '' ? '1' : number}${letter}`;
-  return `a period ends in s, m or h, and the longest is 18h`;
-}
-
-function fail(text: string, advice: string): never {
-  const shown = text.length > 60 ? `${text.slice(0, 60)}...` : text;
-  throw new QuotaError(`"${shown}" is not a quota: ${advice}`);
 }
 
 const HASHES = 2 ** 32;

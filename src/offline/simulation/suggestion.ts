@@ -1,6 +1,7 @@
 import type { ClassName, LimitsModel } from '../../config/index.ts';
 import { formatDuration } from '../../core/index.ts';
 import type { RoutePattern } from '../../gateway/routing/index.ts';
+import { MAX_UNITS } from '../../limits/index.ts';
 import type { MeasuredOffences } from './demand.ts';
 import type { NeedPanel } from './draw-needs.ts';
 import type { ClaimedPart, Measured, MeasuredLogs } from './measure-logs.ts';
@@ -21,9 +22,6 @@ export const FEWEST_CALLERS: Readonly<Record<Percentile, number>> = {
 
 /** For each percentile, the number of requests in a period that its callers never exceed; null if there are too few callers. */
 export type Needs = Readonly<Record<Percentile, number | null>>;
-
-/** The highest quota that limits.yaml accepts. */
-const MAX_UNITS = 65_535;
 
 /** The needs of callers in the logs, and the quotas suggested for them. */
 export interface Suggestion {

@@ -62,10 +62,17 @@ local function read(l, key)
   if not l.known then l.mark, l.parts, l.reset, l.consumed = 0, 0, 0, 0 end
 end
 
+local function divided(times, units, by)
+  local low = times % 65536
+  local upper = (times - low) / 65536 * units
+  local wholeUpper = math.floor(upper / by)
+  local lower = (upper - wholeUpper * by) * 65536 + low * units
+  local wholeLower = math.floor(lower / by)
+  return wholeUpper * 65536 + wholeLower, lower - wholeLower * by
+end
+
 local function stepsOf(l)
-  local steps = costOf(l) * l.period
-  local whole = math.floor(steps / l.units)
-  return whole, steps - whole * l.units
+  return divided(l.period, costOf(l), l.units)
 end
 `;
 
@@ -130,7 +137,8 @@ local function wait(l)
     return l.reset - now
   end
   if now >= l.mark then return 0 end
-  local free = l.mark - now - l.period + (costOf(l) * l.period - partsOf(l)) / l.units
+  local whole, parts = stepsOf(l)
+  local free = l.mark - now - l.period + whole + (parts - partsOf(l)) / l.units
   if free <= l.slack then return 0 end
   return math.ceil(free + math.max(0, 2 - l.slack))
 end
@@ -146,8 +154,8 @@ local function remaining(l)
     return math.max(0, l.units - l.consumed)
   end
   if now >= l.mark then return l.units end
-  local consumed = (l.mark - now) * l.units - partsOf(l)
-  return math.max(0, math.floor((l.period * l.units - consumed) / l.period))
+  local whole, parts = divided(l.mark - now, l.units, l.period)
+  return math.max(0, l.units - whole - math.ceil((parts - partsOf(l)) / l.period))
 end
 
 local function announced(l)

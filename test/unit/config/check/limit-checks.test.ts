@@ -618,3 +618,34 @@ describe('a quota that a smaller limit hides', () => {
     expect(await result('user: 20/10s, resource: 15/5s, algorithm: smooth')).toEqual([]);
   });
 });
+
+describe('long quotas and large numbers', () => {
+  const LINES = ['/v1/**'];
+  const TO_KEEP = [
+    'X-RateLimit-Limit and X-RateLimit-Remaining: try yours with this number',
+    'the wait of a 429 may be longer than 65535 seconds',
+  ];
+
+  it.each([
+    ['65535/18h', []],
+    ['65536/1s', TO_KEEP.slice(0, 1)],
+    ['5/19h', TO_KEEP.slice(1)],
+  ])('%s: what clients may not be able to keep: %j', async (quota, messages) => {
+    const hints = await hintsOfBucket(`user: ${quota}`, LINES);
+    const expected = messages.map(message => expect.stringContaining(message));
+    expect(hints.filter(hint => hint.includes('65535'))).toEqual(expected);
+  });
+
+  it('are a warning where a restart would forget what is counted in a day or longer', async () => {
+    const forgets = '2:14: warning: buckets.b.user: a restart forgets what is counted in this window';
+    const warnings = async (quota: string, more = '') =>
+      (
+        await diagnosticsIn(textOfBucket(`user: ${quota}, scope: user`, LINES), EVERYWHERE, IDENTITY + more)
+      ).filter(line => line.includes('restart'));
+    expect(await warnings('5/24h')).toEqual([expect.stringContaining(forgets)]);
+    expect(await warnings('5/23h')).toEqual([]);
+    expect(await warnings('5/24h', 'store: { redis: "redis://127.0.0.1" }\n')).toEqual([]);
+    expect(await warnings('5/24h', 'state: { folder: /var/lib/weir, counters: 1h }\n')).toEqual([]);
+    expect(await warnings('5/24h', 'state: /var/lib/weir\n')).toEqual([expect.stringContaining(forgets)]);
+  });
+});

@@ -265,3 +265,15 @@ test.each(['window', 'smooth'] as const)(
     expect(ask().retryAfterMs).toBe(algorithm === 'smooth' ? 1_429 : 10_000);
   },
 );
+
+test('of 1,000,000,000 in 31 days every unit counts, and the wait is the whole one', () => {
+  const set = limits({ caller: limit('1000000000/31d', { largestCost: 999_999_999 }) });
+  expect(store.decide(set, 'user:a', '', '', 999_999_999)).toMatchObject({ admitted: true, remaining: 1 });
+  expect(store.decide(set, 'user:a', '', '', 1)).toMatchObject({ admitted: true, remaining: 0 });
+  clock.advance(1_000);
+  expect(store.decide(set, 'user:a', '', '', 1)).toMatchObject({
+    admitted: false,
+    limit: 1_000_000_000,
+    retryAfterMs: 31 * 86_400_000 - 1_000,
+  });
+});
