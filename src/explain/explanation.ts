@@ -1,6 +1,5 @@
 import type { ClassName, FilePlace, RouteModel } from '../config/index.ts';
-import { formatDuration } from '../core/index.ts';
-import type { Limit } from '../limits/index.ts';
+import { type Limit, quotaInWords } from '../limits/index.ts';
 
 /** The request to explain. */
 export interface AskedRequest {
@@ -45,11 +44,13 @@ export type ExplainedRow = readonly [label: string, text: string];
 
 export const IN_SHADOW = 'in shadow: it refuses nobody';
 
-export function formatQuota({ role, claim, units, maxUnits, periodMs }: Limit): string {
-  const quota = `${units} in ${formatDuration(periodMs)}`;
+export function formatQuota({ role, claim, units, maxUnits, periodMs, calendar }: Limit): string {
+  const ofCalendar = calendar === null ? {} : { calendar: calendar.unit };
+  const inWords = (units: number) => quotaInWords({ units, periodMs, ...ofCalendar });
+  const quota = `${inWords(units)}${calendar === null ? '' : ` (${calendar.timeZone})`}`;
   if (claim === null) return quota;
   if (role === 'group') return `${quota} for each value of the claim ${claim}`;
-  return `the number in the claim ${claim}, at most ${maxUnits} in ${formatDuration(periodMs)}; without it ${quota}`;
+  return `the number in the claim ${claim}, at most ${inWords(maxUnits)}; without it ${quota}`;
 }
 
 /** Formats where a limit is written: `config/limits.yaml:7`, or that it is the default. */

@@ -364,7 +364,7 @@ describe('an operator in a hurry who breaks limits.yaml', () => {
       'writes weeks',
       QUOTA,
       'user: 5/1w',
-      /"5\/1w" is not a quota: a period ends in s, m, h or d, and the longest is 31d$/,
+      /"5\/1w" is not a quota: a period ends in s, m, h or d, at most 31d, or is day, week or month$/,
     ],
     [
       'writes a map for a quota',

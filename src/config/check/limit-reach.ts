@@ -1,6 +1,6 @@
-import { CALLER_CLASSES, formatDuration } from '../../core/index.ts';
+import { CALLER_CLASSES } from '../../core/index.ts';
 import { Reach, type RoutePattern } from '../../gateway/routing/index.ts';
-import type { Quota } from '../../limits/index.ts';
+import { type Quota, quotaInWords } from '../../limits/index.ts';
 import { QUOTA_KEYS, quotaOf, quotaPaths } from '../compile/index.ts';
 import { asMap, type ConfigFile, type LimitsFiles } from '../file/index.ts';
 import { type CallerClass, callerClassesOf, type ForwardRoute } from '../model/index.ts';
@@ -213,12 +213,8 @@ function addWarning(
   smaller: Quota | null,
 ): void {
   if (smaller === null) return;
-  const message = `${inWords(quota)} is never reached: ${WORDS[bound]}, ${inWords(smaller)}, refuses before`;
+  const message = `${quotaInWords(quota)} is never reached: ${WORDS[bound]}, ${quotaInWords(smaller)}, refuses before`;
   file.add(path, message, { severity: 'warning' });
-}
-
-function inWords({ units, periodMs }: Quota): string {
-  return `${units} in ${formatDuration(periodMs)}`;
 }
 
 /** The global limit of each class, defaults included; `null` if it is off, in shadow or invalid. */

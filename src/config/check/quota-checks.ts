@@ -1,5 +1,5 @@
 import { MAX_COMMON_WAIT_MS } from '../../core/index.ts';
-import { MAX_COMMON_UNITS, type Quota } from '../../limits/index.ts';
+import { CALENDAR_MS, formatPeriod, MAX_COMMON_UNITS, type Quota } from '../../limits/index.ts';
 import { asMap, type ConfigFile, isMap, type LimitsFiles } from '../file/index.ts';
 import { bucketKeys } from '../schema/index.ts';
 
@@ -17,11 +17,22 @@ export function checkQuotas(file: LimitsFiles, gateway: ConfigFile | null): void
   const { global, buckets } = asMap(file.value);
   const quotas = [...quotasAt(['global'], global), ...quotasAt(['buckets'], buckets)];
   for (const [path, quota] of quotas) checkNumbers(file, path, quota);
+  for (const [name, bucket] of Object.entries(asMap(buckets))) checkSmooth(file, name, bucket);
   const long = quotas.find(([, { periodMs }]) => periodMs >= LONG_MS);
   if (long === undefined || gateway === null || keepsCounters(gateway)) return;
   const message =
     'a restart forgets what is counted in this window: count in Redis, or write "state: { folder: /var/lib/weir, counters: 1h }" in gateway.yaml';
   file.add(long[0], message, { severity: 'warning' });
+}
+
+/** Reports periods of the calendar in a smooth bucket: units return at any time, so nothing begins at midnight. */
+function checkSmooth(file: LimitsFiles, name: string, bucket: unknown): void {
+  if (asMap(bucket).algorithm !== 'smooth') return;
+  for (const [path, { calendar, units }] of quotasAt(['buckets', name], bucket)) {
+    if (calendar === undefined) continue;
+    const message = `a smooth bucket has no ${calendar}: write a period such as ${units}/${formatPeriod({ periodMs: CALENDAR_MS[calendar] })}, or leave out "algorithm: smooth"`;
+    file.add(path, message);
+  }
 }
 
 function keepsCounters(gateway: ConfigFile): boolean {

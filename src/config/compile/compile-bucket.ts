@@ -79,7 +79,14 @@ function setsOf(name: string, config: BucketConfig, context: BucketContext): Buc
   const { config: limits, global, lines, largestCost } = context;
   const { main = null, shadow } = config;
   const { algorithm } = compileBucketSettings(config, lines);
-  const shared = { bucket: name, main, algorithm, windowSlackMs: limits.window_slack, largestCost };
+  const shared = {
+    bucket: name,
+    main,
+    algorithm,
+    windowSlackMs: limits.window_slack,
+    largestCost,
+    timeZone: limits.time_zone,
+  };
   const define = (role: LimitRole, quota: Quota | undefined, isTrial: boolean, claim?: string) =>
     quota === undefined
       ? null
@@ -163,12 +170,17 @@ interface GlobalLimits {
 
 const OFF: GlobalLimits = { held: null, shadow: null };
 
-export function compileGlobal({ global, window_slack: windowSlackMs }: LimitsConfig): ByClass<GlobalLimits> {
+export function compileGlobal({
+  global,
+  window_slack: windowSlackMs,
+  time_zone: timeZone,
+}: LimitsConfig): ByClass<GlobalLimits> {
   if (global === 'off') return new ByClass([], () => OFF);
   const limitOf = (quota: Quota | null | undefined, isTrial: boolean): Limit | null => {
     if (quota === null || quota === undefined) return null;
     const algorithm = 'window';
-    return defineLimit({ role: 'global', bucket: '', main: null, algorithm, quota, windowSlackMs, isTrial });
+    const bucket = { role: 'global', bucket: '', main: null } as const;
+    return defineLimit({ ...bucket, algorithm, quota, windowSlackMs, timeZone, isTrial });
   };
   const { shadow } = global;
   const trials = typeof shadow === 'boolean' ? {} : shadow;

@@ -17,8 +17,11 @@ import {
   percentage,
   quota,
   quotaOrOff,
+  quotaRateOrOff,
+  rate,
   secrecyOf,
   text,
+  timeZone,
   translatorPrefix,
   wholeNumber,
   yesOrNo,
@@ -132,6 +135,11 @@ export const limitsSchema = z.strictObject({
     .describe(
       'IPv6 prefixes in which translators embed IPv4 addresses (RFC 6052), besides 64:ff9b::/96: these addresses count as the IPv4 address in them. Changes take effect after a restart.',
     ),
+  time_zone: timeZone()
+    .prefault('UTC')
+    .describe(
+      'Where the day, week or month of a quota begins at midnight. A window that is open ends as it was announced; the next one follows another zone.',
+    ),
   global: z
     .union([z.literal('off'), globalLimits], {
       error: `expected off, or a map such as { bot: ${DEFAULT_QUOTA}, user: ${DEFAULT_QUOTA}, address: ${DEFAULT_QUOTA} }`,
@@ -187,7 +195,7 @@ export const limitsSchema = z.strictObject({
     .describe(
       'Every request from these gets 429 for as long as they are listed, as if they were restricted.',
     ),
-  failed_verifications: quotaOrOff()
+  failed_verifications: quotaRateOrOff()
     .prefault('1000/1m')
     .describe(
       'How many tokens of one address may fail the signature check or name an unknown key: a quota such as 1000/1m, or off. Beyond it, most requests of the address with a token that the gateway has not seen get 429 until the period is over.',
@@ -291,7 +299,7 @@ function shadow<Quotas extends z.ZodRawShape>(quotas: Quotas, example: string) {
 /** @param limit its default */
 function offence<More extends z.ZodRawShape>(limit: string, more: More) {
   const rule = z.strictObject({
-    limit: quota()
+    limit: rate()
       .prefault(limit)
       .describe('How many are allowed per period; the next one triggers the restriction.'),
     restrict_for: duration({ min: '1s', max: MAX_WAIT })

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { formatDuration, parseDurationMs } from '../../core/index.ts';
-import { type ClaimedQuota, parseQuota, type Quota, QuotaError } from '../../limits/index.ts';
-import { QUOTA_OR_OFF_PATTERN, QUOTA_PATTERN } from './patterns.ts';
+import { parseDurationMs } from '../../core/index.ts';
+import { type ClaimedQuota, formatPeriod, parseQuota, type Quota, QuotaError } from '../../limits/index.ts';
+import { QUOTA_OR_OFF_PATTERN, QUOTA_PATTERN, RATE_OR_OFF_PATTERN, RATE_PATTERN } from './patterns.ts';
 import { text } from './plain-values.ts';
 import { refuse, refuseQuoting, textOfForm } from './refuse.ts';
 
@@ -137,6 +137,29 @@ export function quota() {
     .transform((text, context) => readQuota(text, context));
 }
 
+/** How often something may happen, such as `10000/10m`: a quota whose period is none of the calendar. */
+export function rate() {
+  return z
+    .string({ error: QUOTA })
+    .meta({ pattern: RATE_PATTERN })
+    .transform((text, context) => readRate(text, context));
+}
+
+/** `off`, read as null, or a quota whose period is none of the calendar. */
+export function quotaRateOrOff() {
+  return z
+    .string({ error: 'expected off, or a number and a period such as 1000/1m' })
+    .meta({ pattern: RATE_OR_OFF_PATTERN })
+    .transform((text, context) => (text === 'off' ? null : readRate(text, context)));
+}
+
+function readRate(text: string, context: z.RefinementCtx): Quota {
+  const read = readQuota(text, context);
+  if (read.calendar === undefined) return read;
+  const [units = ''] = text.split('/');
+  return refuse(context, `only limits count by the calendar: write a window such as ${units}/24h`);
+}
+
 /** `off`, read as null, or a quota such as `1000/1m`. */
 export function quotaOrOff() {
   return z
@@ -158,12 +181,12 @@ export function claimedQuota() {
       ),
     })
     .transform(({ claim, max, otherwise }, context): ClaimedQuota => {
-      const period = formatDuration(max.periodMs);
+      const period = formatPeriod(max);
       const message =
-        max.periodMs !== otherwise.periodMs
+        period !== formatPeriod(otherwise)
           ? `its period must be that of max: write ${otherwise.units}/${period}`
           : `a token without the claim would have more than max allows any other: write at most ${max.units}/${period}, or raise max`;
-      if (max.periodMs !== otherwise.periodMs || otherwise.units > max.units)
+      if (period !== formatPeriod(otherwise) || otherwise.units > max.units)
         context.addIssue({ code: 'custom', path: ['otherwise'], message });
       return { ...otherwise, claim, maxUnits: max.units };
     });

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import type { BucketModel, FixedParts, ReloadRecord, RestartKey, Snapshot } from '../../config/index.ts';
 import { formatHostPort } from '../../config/index.ts';
-import { formatDuration, readVersion } from '../../core/index.ts';
+import { readVersion } from '../../core/index.ts';
 import type { Gateway } from '../../gateway/index.ts';
 import { isPrincipal } from '../../identity/auth/index.ts';
 import type { ByClass, Limit, LimitSet, LimitsByRole } from '../../limits/index.ts';
@@ -280,6 +280,6 @@ function list({ caller, group, resource, global }: LimitsByRole): Limit[] {
   return [caller, group, resource, global].filter(limit => limit !== null);
 }
 
-function viewOf({ role, units, periodMs, algorithm }: Limit, enforcedPercent: number): LimitStatus {
-  return { limit: role, quota: `${units}/${formatDuration(periodMs)}`, algorithm, enforcedPercent };
+function viewOf({ role, units, period, algorithm }: Limit, enforcedPercent: number): LimitStatus {
+  return { limit: role, quota: `${units}/${period}`, algorithm, enforcedPercent };
 }

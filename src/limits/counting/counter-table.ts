@@ -147,6 +147,8 @@ export class CounterTable {
   readonly maxKeyspaces: number;
   /** Maximum counters for main values that one caller holds. A reload may change it; callers keep the counters they hold. */
   keysPerCaller = 4_096;
+  /** From its clock to that of the world (`Moment`), for windows that end by the latter. */
+  steadyOffsetMs = 0;
   readonly #memory: TableMemory;
   readonly #callers: CallerTable;
   readonly #shares: NetworkShares;

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { Memo } from '../../core/index.ts';
-import { type ClaimedQuota, isClaimed, type Quota } from './quota.ts';
+import { type Calendar, calendarOf } from './calendar.ts';
+import { type ClaimedQuota, formatPeriod, isClaimed, type Quota } from './quota.ts';
 import { StringHash } from './record-table.ts';
 
 /**
@@ -41,6 +42,8 @@ export interface LimitOptions {
   readonly claim?: string;
   readonly algorithm: LimitAlgorithm;
   readonly quota: Quota | ClaimedQuota;
+  /** Where the periods of the calendar begin at midnight. Default UTC. */
+  readonly timeZone?: string;
   /** How long before its Reset a window may count as closed, in milliseconds. Default 20. */
   readonly windowSlackMs?: number;
   /** Whether it only tests other numbers in parallel to the limit in force, with its own counters. Default false. */
@@ -53,7 +56,8 @@ export interface LimitOptions {
 export interface Limit {
   /**
    * Limits with the same identity share their counters, also across a reload. Changing the number of units or moving into or out
-   * of shadow keeps the identity; changing role, bucket, algorithm, period, main parameter or claim does not. A trial limit has
+   * of shadow keeps the identity, and so does another time zone, which open windows do not follow; changing role, bucket, algorithm,
+   * period, main parameter or claim does not. A trial limit has
    * its own.
    */
   readonly identity: string;
@@ -70,6 +74,10 @@ export interface Limit {
   /** Maximum units that a claim may set. */
   readonly maxUnits: number;
   readonly periodMs: number;
+  /** The period as written: `5s`, `30d` or `day`. */
+  readonly period: string;
+  /** When its windows end, if they are periods of the calendar; `periodMs` is then how long they are at most. Else `null`. */
+  readonly calendar: Calendar | null;
   /** The window's slack in milliseconds, capped for this period and algorithm. */
   readonly slackMs: number;
   /** Maximum units that one request consumes. */
@@ -146,10 +154,19 @@ export function defineLimit(options: LimitOptions): Limit {
   let slackMs = Math.min(options.windowSlackMs ?? DEFAULT_SLACK_MS, periodMs * MAX_SLACK);
   // With a whole step of slack, a smooth burst could exceed the limit by one request.
   if (algorithm === 'smooth') slackMs = Math.min(slackMs, periodMs / units / 2);
-  const parts = [role, bucket, algorithm, periodMs, main, ...(claim === undefined ? [] : [claim])];
+  const parts = [
+    role,
+    bucket,
+    algorithm,
+    quota.calendar ?? periodMs,
+    main,
+    ...(claim === undefined ? [] : [claim]),
+  ];
   const identity = JSON.stringify(isTrial ? [...parts, 'trial'] : parts);
   return {
     ...{ identity, role, bucket, isTrial, algorithm, units, periodMs, slackMs, largestCost },
+    period: formatPeriod(quota),
+    calendar: quota.calendar === undefined ? null : calendarOf(quota.calendar, options.timeZone ?? 'UTC'),
     claim: isClaimed(quota) ? quota.claim : (claim ?? null),
     maxUnits: isClaimed(quota) ? quota.maxUnits : units,
   };

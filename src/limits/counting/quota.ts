@@ -1,9 +1,14 @@
+import { formatDuration } from '../../core/index.ts';
+import { CALENDAR_MS, CALENDAR_UNITS, type CalendarUnit } from './calendar.ts';
+
 /** An allowed number per period. */
 export interface Quota {
   /** Units in one period, 1 to 1,000,000,000. */
   readonly units: number;
   /** Whole seconds, 1 s to 31 days, in milliseconds. */
   readonly periodMs: number;
+  /** The period is one of the calendar, and `periodMs` how long it is at most. Absent for a window that the first request opens. */
+  readonly calendar?: CalendarUnit | undefined;
 }
 
 /** A quota whose number the caller's token may set. `units` is for tokens that do not. */
@@ -29,14 +34,32 @@ const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, 
 const MAX_PERIOD_S = 31 * 86_400;
 const EXAMPLE = 'a quota is a number and a period, for example 5/5s, 100/10m or 1000/1h';
 
-/** Reads `N/P`: N from 1 to 1,000,000,000, P from 1s to 31d in whole seconds, minutes, hours or days. Throws a QuotaError. */
+/**
+ * Reads `N/P`: N from 1 to 1,000,000,000, P from 1s to 31d in whole seconds, minutes, hours or days, or one of the calendar: day,
+ * week or month. Throws a QuotaError.
+ */
 export function parseQuota(text: string): Quota {
   const compact = text.replaceAll(/\s/g, '');
   if (compact !== text && isQuota(compact)) fail(text, `write it without spaces: ${compact}`);
   const parts = text.split('/');
   const [number = '', period = ''] = parts;
   if (parts.length !== 2 || number === '' || period === '') fail(text, EXAMPLE);
-  return { units: parseUnits(number, text), periodMs: parsePeriodSeconds(period, text) * 1_000 };
+  const units = parseUnits(number, text);
+  const calendar = CALENDAR_UNITS.find(unit => unit === period);
+  if (calendar !== undefined) return { units, periodMs: CALENDAR_MS[calendar], calendar };
+  return { units, periodMs: parsePeriodSeconds(period, text) * 1_000 };
+}
+
+/** Writes a period as `parseQuota` reads it: `5s`, `30d` or `month`. */
+export function formatPeriod({ periodMs, calendar }: Pick<Quota, 'periodMs' | 'calendar'>): string {
+  if (calendar !== undefined) return calendar;
+  const days = periodMs / 86_400_000;
+  return Number.isInteger(days) && days > 1 ? `${days}d` : formatDuration(periodMs);
+}
+
+/** Says a quota in words: `5 in 5s`, or `1000 a day`. */
+export function quotaInWords(quota: Quota): string {
+  return `${quota.units} ${quota.calendar === undefined ? 'in' : 'a'} ${formatPeriod(quota)}`;
 }
 
 function isQuota(text: string): boolean {
@@ -77,9 +100,12 @@ function suggestUnit(text: string, number: string, unit: string): string {
   if (unit === '') return `the period lacks its unit: write ${text}s, ${text}m, ${text}h or ${text}d`;
   if (unit === 'ms') return 'the shortest period is 1s: write whole seconds';
   const letter = unit.charAt(0).toLowerCase();
+  const calendar = CALENDAR_UNITS.find(each => unit.replace(/s$|ly$/i, '').toLowerCase() === each);
+  if (calendar !== undefined && (number === '' || number === '1') && calendar !== 'day')
+    return `write ${text.split('/')[0]}/${calendar}`;
   const known = /^(s|sec|secs|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)$/i.test(unit);
   if (known) return `write ${text.split('/')[0]}/${number === '' ? '1' : number}${letter}`;
-  return `a period ends in s, m, h or d, and the longest is 31d`;
+  return 'a period ends in s, m, h or d, at most 31d, or is day, week or month';
 }
 
 function fail(text: string, advice: string): never {

@@ -1,6 +1,6 @@
 import type { BucketModel, ClassName, LimitsModel } from '../../../config/index.ts';
 import { classNames, groupName, limitsFor, listedClass } from '../../../config/index.ts';
-import { formatDuration, GatewayError } from '../../../core/index.ts';
+import { GatewayError } from '../../../core/index.ts';
 import type { Allowance, Limit, LimitSet, LimitsByRole } from '../../../limits/index.ts';
 import { groupCounterKey, isSharedRole } from '../../../limits/index.ts';
 import type { Allowances } from '../../../process/runtime/index.ts';
@@ -180,7 +180,7 @@ function shapeOf(asked: AskedLimit | undefined, allowance: Allowance): Allowance
     {
       bucket: bucket?.name ?? null,
       counts: limit.role,
-      quota: `${limit.units}/${formatDuration(limit.periodMs)}`,
+      quota: `${limit.units}/${limit.period}`,
       algorithm: limit.algorithm,
       shadow: isInShadow,
       limit: units,

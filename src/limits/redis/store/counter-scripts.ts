@@ -10,7 +10,9 @@ local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 /**
  * The arithmetic of `limits/counting/counter.ts`, line for line.
  *
- * Limits come as JSON, made once per configuration: { smooth, units, period, slack, cost }, with the largest cost of a request.
+ * Limits come as JSON, made once per configuration: { smooth, units, period, ends, slack, cost }, with the largest cost of a request.
+ * `ends`, of a limit whose windows are periods of the calendar, are when the last, the current and the next ones end: which is
+ * the current one, Redis' clock says, so all gateways agree.
  * `cost` is what this request consumes, which a script sets; one of the global limit. A counter is a string: "reset consumed" for
  * a window, "mark parts reset" for a smooth limit. The value holds the Reset; a key's expiry only collects garbage.
  *
@@ -34,6 +36,20 @@ local function partsOf(l)
   return l.parts
 end
 
+local function endAfter(l, at)
+  for _, stop in ipairs(l.ends or {}) do
+    if stop > at then return stop end
+  end
+  return at + l.period
+end
+
+local function startOf(l)
+  for i = l.ends and #l.ends or 0, 1, -1 do
+    if l.ends[i] < l.reset then return l.ends[i] end
+  end
+  return l.reset - l.period
+end
+
 local function save(l)
   local value
   if l.smooth then value = string.format('%.0f %.0f %.0f', l.mark, l.parts, l.reset)
@@ -44,7 +60,7 @@ end
 local function read(l, key)
   l.key = key
   local value = redis.call('GET', key) or ''
-  local furthest, ahead = now + l.period + l.slack + 1, false
+  local furthest, ahead = l.ends and l.ends[#l.ends] or now + l.period + l.slack + 1, false
   if l.smooth then
     local mark, parts, reset = string.match(value, '^(%d+) (%d+) (%d+)$')
     l.mark, l.parts, l.reset = tonumber(mark), tonumber(parts), tonumber(reset)
@@ -54,7 +70,7 @@ local function read(l, key)
     local reset, consumed = string.match(value, '^(%d+) (%d+)$')
     l.reset, l.consumed = tonumber(reset), tonumber(consumed)
     ahead = l.reset and l.reset > furthest
-    if ahead then l.reset = now + l.period end
+    if ahead then l.reset = endAfter(l, now) end
   end
   -- Save it now, or each read would move the end further.
   if ahead then save(l) end
@@ -144,7 +160,7 @@ local function wait(l)
 end
 
 local function describesEnding(l)
-  return not l.smooth and now < l.reset - l.period and l.consumed + unitsOf(l, l.cost or 1) <= l.units
+  return not l.smooth and now < startOf(l) and l.consumed + unitsOf(l, l.cost or 1) <= l.units
 end
 
 local function remaining(l)
@@ -159,7 +175,7 @@ local function remaining(l)
 end
 
 local function announced(l)
-  if describesEnding(l) then return l.reset - l.period end
+  if describesEnding(l) then return startOf(l) end
   return math.max(l.reset, now)
 end
 
@@ -176,10 +192,10 @@ local function consume(l)
     if l.parts < 0 then l.parts, l.mark = l.parts + l.units, l.mark + 1 end
     l.reset = math.max(l.reset, l.mark)
     l.moved = true
-  elseif now >= l.reset then l.reset, l.consumed, l.moved, l.restore = now + l.period, costOf(l), true, 0
+  elseif now >= l.reset then l.reset, l.consumed, l.moved, l.restore = endAfter(l, now), costOf(l), true, 0
   elseif l.consumed + costOf(l) > l.units then
     l.restore = l.consumed
-    l.reset, l.consumed, l.moved = l.reset + l.period, costOf(l), true
+    l.reset, l.consumed, l.moved = endAfter(l, l.reset), costOf(l), true
   else
     l.restore = l.consumed > 0 and l.units or -1
     l.consumed = l.consumed + costOf(l)
@@ -320,9 +336,9 @@ for i, l in ipairs(limits) do
   elseif l.known and not l.smooth and l.reset == window and now < window and l.consumed > 0 then
     l.consumed = math.max(0, l.consumed - costOf(l))
     l.empty = undoing and restore >= 0 and l.consumed == 0
-    if l.empty and l.reset - l.period > now then
+    if l.empty and startOf(l) > now then
       -- It was opened in the slack of the previous window, which is still open: restore that one. It may have had room for a lower cost.
-      l.reset, l.consumed, l.empty = l.reset - l.period, restore, false
+      l.reset, l.consumed, l.empty = startOf(l), restore, false
     end
   end
   if l.empty then redis.call('DEL', l.key) elseif l.empty == false then save(l) end

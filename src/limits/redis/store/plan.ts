@@ -15,8 +15,8 @@ export interface Step {
   readonly kind: StepKind;
   /** The limits in the order in which the script checks them: those in shadow are last. */
   readonly limits: readonly Limit[];
-  /** The limits as JSON for the script. */
-  readonly text: string;
+  /** The limits as JSON for the script, as of a moment since the epoch: it names the next ends of windows of the calendar. */
+  readonly text: (epochMs: number) => string;
   /** The roles of the enforced shared limits, in order. */
   readonly shared: readonly LimitRole[];
   /** The roles of the shadow limits, in order. */
@@ -69,7 +69,7 @@ function stepOf(kind: StepKind, set: LimitSet): Step {
   return {
     kind,
     limits,
-    text: textOf(limits, held.length),
+    text: textAt(limits, held.length),
     shared: held.map(({ role }) => role).filter(isSharedRole),
     shadow: inShadow.map(({ role }) => role),
   };
@@ -79,14 +79,33 @@ function limitsIn(limits: LimitsByRole): Limit[] {
   return LIMIT_ROLES.map(role => limits[role]).filter(limit => limit !== null);
 }
 
-/** Writes limits as JSON for the scripts. Limits from `held` on are in shadow. */
-export function textOf(limits: readonly Limit[], held = limits.length): string {
+/** Writes the text once, or once in each period of the calendar. */
+function textAt(limits: readonly Limit[], held: number): Step['text'] {
+  const calendars = limits.map(({ calendar }) => calendar).filter(calendar => calendar !== null);
+  let text = '';
+  let [fromMs, untilMs] = [0, 0];
+  return epochMs => {
+    const isKnown = text !== '' && (calendars.length === 0 || (epochMs >= fromMs && epochMs < untilMs));
+    if (isKnown) return text;
+    untilMs = Math.min(...calendars.map(calendar => calendar.endAfter(epochMs)));
+    fromMs = Math.max(...calendars.map(calendar => calendar.startOf(calendar.endAfter(epochMs))));
+    text = textOf(limits, epochMs, held);
+    return text;
+  };
+}
+
+/**
+ * Writes limits as JSON for the scripts, as of a moment since the epoch. Limits from `held` on are in shadow. The ends of a
+ * calendar are the same in every gateway, and enough for any clock that is less than one of its periods away.
+ */
+export function textOf(limits: readonly Limit[], epochMs: number, held = limits.length): string {
   return JSON.stringify(
-    limits.map(({ role, algorithm, units, periodMs, slackMs, largestCost }, at) => ({
+    limits.map(({ role, algorithm, units, periodMs, calendar, slackMs, largestCost }, at) => ({
       role,
       smooth: algorithm === 'smooth',
       units,
       period: periodMs,
+      ends: calendar?.endsAround(epochMs),
       slack: slackMs,
       cost: largestCost === 1 ? undefined : largestCost,
       shadow: at >= held ? true : undefined,

@@ -154,7 +154,7 @@ export class RedisStore implements LimitStore {
       'return units',
       REFUND,
       [this.#keys.shared(limit, part)],
-      [textOf([limit]), MODE.refund, cost, window],
+      [textOf([limit], this.#dependencies.clock.epochMs()), MODE.refund, cost, window],
     );
   }
 
@@ -238,7 +238,7 @@ export class RedisStore implements LimitStore {
       if (step.kind === STEP.own && main !== '') consumed.push(this.#keys.parts(callerKeys));
       const { windows, toRestore } = response;
       this.#tell('return the units of a refused request', REFUND, consumed, [
-        step.text,
+        step.text(this.#dependencies.clock.epochMs()),
         MODE.undo,
         cost,
         ...windows,
@@ -255,7 +255,7 @@ export class RedisStore implements LimitStore {
     const { version } = this.#refusals;
     const keys = this.#keysOf(question, step);
     const most = keys.length > step.limits.length ? this.#keysPerCaller : 0;
-    const args = [step.text, consuming ? MODE.take : MODE.look, step.kind, most, cost];
+    const args = [step.text(clock.epochMs()), consuming ? MODE.take : MODE.look, step.kind, most, cost];
     const lease = step.kind === STEP.whole || step.kind === STEP.own ? question.lease : null;
     if (lease !== null) args.push(lease.limit.units, lease.id, lease.inShadow ? 1 : 0);
     connection.run(DECIDE, lease === null ? keys : [...keys, lease.key], args, (error, value) => {

@@ -649,3 +649,54 @@ describe('long quotas and large numbers', () => {
     expect(await warnings('5/24h', 'state: /var/lib/weir\n')).toEqual([expect.stringContaining(forgets)]);
   });
 });
+
+describe('periods of the calendar', () => {
+  it.each([
+    ['user: 5/day', []],
+    [
+      'user: 5/day, algorithm: smooth',
+      ['a smooth bucket has no day: write a period such as 5/24h, or leave out'],
+    ],
+    [
+      'shadow: { user: 7/month }, algorithm: smooth',
+      ['a smooth bucket has no month: write a period such as 7/31d'],
+    ],
+    [
+      'group: { claim: org, limit: 5/week }, algorithm: smooth',
+      ['a smooth bucket has no week: write a period such as 5/7d'],
+    ],
+  ])('%s: %j', async (keys, errors) => {
+    const found = (await diagnosticsOfBucket(keys, ['/v1/**'])).filter(line =>
+      line.includes('smooth bucket'),
+    );
+    expect(found).toEqual(errors.map(error => expect.stringContaining(error)));
+  });
+
+  it('need a zone that exists', async () => {
+    expect(await diagnosticsIn('time_zone: Europe/Berlim')).toEqual([
+      '1:12: time_zone: "Europe/Berlim" is no time zone of the IANA database, did you mean "Europe/Berlin"?',
+    ]);
+    expect(await diagnosticsIn('time_zone: 1')).toEqual([
+      '1:12: time_zone: expected the name of a time zone such as Europe/Berlin, found 1',
+    ]);
+    expect(await diagnosticsIn('time_zone: America/Argentina/Buenos_Aires')).toEqual([]);
+  });
+
+  it.each([
+    'invalid_requests: { limit: 5/day }',
+    'failed_verifications: 5/day',
+    'webhook_not_found: { limit: 5/day }',
+  ])('are for limits alone: %s', async text => {
+    expect(await diagnosticsIn(text)).toEqual([
+      expect.stringContaining('only limits count by the calendar: write a window such as 5/24h'),
+    ]);
+  });
+
+  it('of max and otherwise are the same', async () => {
+    const claimed = (otherwise: string) => `user: { claim: rate, max: 9/day, otherwise: ${otherwise} }`;
+    const wrong = (keys: string) =>
+      diagnosticsOfBucket(keys, ['/v1/**']).then(all => all.filter(line => line.includes('its period')));
+    expect(await wrong(claimed('5/24h'))).toEqual([expect.stringContaining('write 5/day')]);
+    expect(await wrong(claimed('5/day'))).toEqual([]);
+  });
+});

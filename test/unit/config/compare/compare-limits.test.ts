@@ -308,6 +308,7 @@ describe('the comparison of two limits.yaml', () => {
       ipv6_prefix: { ipv6_prefix: 56 },
       nat64_prefixes: { nat64_prefixes: ['2001:db8:64::/96'] },
       window_slack: { window_slack: '0ms' },
+      time_zone: { time_zone: 'Asia/Tokyo' },
       patience: { patience: '50ms' },
       headers: { headers: ['x-ratelimit', 'ratelimit'] },
       bucket_hash: { bucket_hash: 'route' },
@@ -315,6 +316,19 @@ describe('the comparison of two limits.yaml', () => {
     for (const key of Object.keys(limitsSchema.shape))
       expect([key, changes({}, others[key] ?? {})]).not.toEqual([key, []]);
     expect(changes({ patience: '50ms' }, {})).toEqual(['stricter: patience: off, before 50ms']);
+  });
+
+  it('compares periods of the calendar', () => {
+    const of = (user: string, time_zone = 'UTC') => ({ ...oneBucket({ user }), time_zone });
+    expect(changes(of('5/day'), of('4/day'))).toEqual([
+      'stricter: bucket b: each caller 4 a day, before 5 a day',
+    ]);
+    expect(changes(of('5/24h'), of('5/day'))).toEqual([
+      'mixed: bucket b: each caller 5 a day, before 5 in 24h',
+    ]);
+    expect(changes(of('5/day'), of('5/day', 'Asia/Tokyo'))).toEqual([
+      'neutral: time_zone: days, weeks and months begin at midnight in Asia/Tokyo, before in UTC: from their next boundary on',
+    ]);
   });
 
   it('puts the strictest first', () => {

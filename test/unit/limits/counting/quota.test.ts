@@ -45,13 +45,18 @@ test.each([
   ['5/745h', 'the longest period is 31d'],
   ['5/2678401s', 'the longest period is 31d'],
   ['5/32d', 'the longest period is 31d'],
-  ['5/1w', 'a period ends in s, m, h or d, and the longest is 31d'],
+  ['5/1w', 'a period ends in s, m, h or d, at most 31d, or is day, week or month'],
   ['5/-5s', 'a period ends in s, m, h or d'],
   ['5/5S', 'write 5/5s'],
   ['5/2min', 'write 5/2m'],
   ['5/sec', 'write 5/1s'],
   ['5/3hours', 'write 5/3h'],
   ['5/3days', 'write 5/3d'],
+  ['5/days', 'write 5/1d'],
+  ['5/weeks', 'write 5/week'],
+  ['5/monthly', 'write 5/month'],
+  ['5/1month', 'write 5/month'],
+  ['5/2month', 'or is day, week or month'],
 ])('%j is refused, and the message says: %s', (text, advice) => {
   expect(() => parseQuota(text)).toThrow(QuotaError);
   expect(() => parseQuota(text)).toThrow(advice);
