@@ -1,5 +1,5 @@
 import { formatDuration } from '../core/index.ts';
-import { isClaimed, type Quota, quotaInWords } from '../limits/index.ts';
+import { formatPeriod, isClaimed, type Quota, quotaInWords, quotasOf } from '../limits/index.ts';
 
 /**
  * The effect of a change on callers:
@@ -134,6 +134,7 @@ export function compareQuotas(now: Quota | null, before: Quota | null): Differen
   if (now === null) return before === null ? null : differ('looser', text, Number.POSITIVE_INFINITY);
   if (before === null) return differ('stricter', text, 0);
   if (isClaimed(now) || isClaimed(before)) return compareClaimed(now, before, text);
+  if (now.more !== undefined || before.more !== undefined) return compareWindows(now, before, text);
   const atOnce = now.units / before.units;
   // Multiplied crosswise, so that equal rates with different periods compare as equal: both are whole numbers.
   const overTime = (now.units * before.periodMs) / (before.units * now.periodMs);
@@ -143,6 +144,17 @@ export function compareQuotas(now: Quota | null, before: Quota | null): Differen
   if (atOnce >= 1 && overTime >= 1) return differ('looser', text, left);
   const how = atOnce < 1 ? 'fewer at once, more over time' : 'more at once, fewer over time';
   return differ('mixed', `${text} (${how})`, left);
+}
+
+/** Compares lists of quotas, by their periods. */
+function compareWindows(now: Quota, before: Quota, text: string): Difference | null {
+  const byPeriod = (list: Quota): ReadonlyMap<string, Quota> =>
+    new Map(quotasOf(list).map(each => [formatPeriod(each), { ...each, more: undefined }]));
+  const [windows, windowsBefore] = [byPeriod(now), byPeriod(before)];
+  const parts = [...new Set([...windows.keys(), ...windowsBefore.keys()])]
+    .map(period => compareQuotas(windows.get(period) ?? null, windowsBefore.get(period) ?? null))
+    .filter(part => part !== null);
+  return parts.length === 0 ? null : { ...joined(parts), text };
 }
 
 /** Compares quotas of which one is set by a claim: by the maximum for a caller, and by the number without the claim. */

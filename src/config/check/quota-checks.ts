@@ -1,9 +1,16 @@
 import { MAX_COMMON_WAIT_MS } from '../../core/index.ts';
-import { CALENDAR_MS, formatPeriod, MAX_COMMON_UNITS, type Quota } from '../../limits/index.ts';
-import { asMap, type ConfigFile, isMap, type LimitsFiles } from '../file/index.ts';
+import {
+  CALENDAR_MS,
+  formatPeriod,
+  MAX_COMMON_UNITS,
+  type Quota,
+  quotaInWords,
+  quotasOf,
+} from '../../limits/index.ts';
+import { asList, asMap, type ConfigFile, isMap, type LimitsFiles } from '../file/index.ts';
 import { bucketKeys } from '../schema/index.ts';
 
-type Path = readonly string[];
+type Path = readonly (string | number)[];
 
 /** Windows from this length on, people expect to outlive a restart. */
 const LONG_MS = 86_400_000;
@@ -18,6 +25,8 @@ export function checkQuotas(file: LimitsFiles, gateway: ConfigFile | null): void
   const quotas = [...quotasAt(['global'], global), ...quotasAt(['buckets'], buckets)];
   for (const [path, quota] of quotas) checkNumbers(file, path, quota);
   for (const [name, bucket] of Object.entries(asMap(buckets))) checkSmooth(file, name, bucket);
+  for (const [path, list] of [...listsAt(['global'], global), ...listsAt(['buckets'], buckets)])
+    checkList(file, path, list);
   const long = quotas.find(([, { periodMs }]) => periodMs >= LONG_MS);
   if (long === undefined || gateway === null || keepsCounters(gateway)) return;
   const message =
@@ -51,10 +60,47 @@ function checkNumbers(file: LimitsFiles, path: Path, { units, periodMs }: Quota)
     file.add(path, message, { severity: 'hint' });
 }
 
-/** All valid quotas in a part of the file, with their places. */
-function* quotasAt(path: Path, written: unknown): Generator<readonly [Path, Quota]> {
+/** Warns about a quota of a list that is never reached, because another one refuses before. */
+function checkList(file: LimitsFiles, path: Path, list: Quota): void {
+  const quotas = quotasOf(list);
+  for (const [at, quota] of quotas.entries()) {
+    const smaller = quotas.find(other => other !== quota && neverReached(quota, other, false));
+    if (smaller === undefined) continue;
+    const message = `${quotaInWords(quota)} is never reached: ${quotaInWords(smaller)}, of the same list, refuses before`;
+    file.add([...path, at], message, { severity: 'warning' });
+  }
+}
+
+/**
+ * Whether a caller that sends everything the bound admits leaves some of its quota unused. In a period, a bound with windows
+ * admits its units as often as its window begins there. A smooth quota refills meanwhile: it is reached at once, or by a bound
+ * that admits more over time.
+ */
+export function neverReached(quota: Quota, bound: Quota, isSmooth: boolean): boolean {
+  if (isSmooth)
+    return quota.units > bound.units && quota.units * bound.periodMs >= bound.units * quota.periodMs;
+  return quota.units > bound.units * Math.ceil(quota.periodMs / bound.periodMs);
+}
+
+/** All valid lists in a part of the file. */
+function* listsAt(path: Path, written: unknown): Generator<readonly [Path, Quota]> {
+  if (isMap(written))
+    for (const [key, value] of Object.entries(written)) yield* listsAt([...path, key], value);
+  const list = Array.isArray(written) ? quotaIn(written) : null;
+  if (list !== null) yield [path, list];
+}
+
+/** All valid quotas in a part of the file, with their places: those of a list one by one. */
+export function* quotasAt(path: Path, written: unknown): Generator<readonly [Path, Quota]> {
   if (isMap(written))
     for (const [key, value] of Object.entries(written)) yield* quotasAt([...path, key], value);
+  for (const [at, value] of asList(written).entries()) yield* quotasAt([...path, at], value);
+  const quota = quotaIn(written);
+  if (quota !== null && !Array.isArray(written)) yield [path, quota];
+}
+
+/** Reads a quota or a list as written; `null` if there is none or it is invalid. */
+export function quotaIn(written: unknown): Quota | null {
   const read = bucketKeys.resource.safeParse(written);
-  if (read.success && read.data !== undefined) yield [path, read.data];
+  return read.success ? (read.data ?? null) : null;
 }

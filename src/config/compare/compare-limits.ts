@@ -93,7 +93,10 @@ function compareHashes(now: LimitsConfig, before: LimitsConfig): Difference | nu
 }
 
 /** The order of zones means nothing: some callers get their next day earlier, others later. */
-function compareZones({ time_zone: now }: LimitsConfig, { time_zone: before }: LimitsConfig): Difference | null {
+function compareZones(
+  { time_zone: now }: LimitsConfig,
+  { time_zone: before }: LimitsConfig,
+): Difference | null {
   if (now === before) return null;
   const text = `days, weeks and months begin at midnight in ${now}, before in ${before}: from their next boundary on`;
   return { effect: 'neutral', left: 1, text };

@@ -1,6 +1,6 @@
 import { type RouteEntry, type RoutePattern, RouteTable } from '../../gateway/routing/index.ts';
-import type { IgnoredRefusalsRule, LimitRole, LimitSet, OffenceRule } from '../../limits/index.ts';
-import { ByClass, NO_LIMITS, RecentDigests } from '../../limits/index.ts';
+import type { IgnoredRefusalsRule, Limit, LimitRole, LimitSet, OffenceRule } from '../../limits/index.ts';
+import { ByClass, limitsIn, NO_LIMITS, RecentDigests, windowsOf } from '../../limits/index.ts';
 import {
   type AddressKeying,
   AddressSet,
@@ -161,13 +161,15 @@ class SetPolicies implements model.LimitPolicies {
 
 /** Describes the limits that can refuse. Limits in shadow are not shown to clients. */
 function policyOf(set: LimitSet, bucket: string, isPartitioned: boolean): model.LimitPolicyModel {
-  const names = { caller: bucket, group: `${bucket}/group`, resource: `${bucket}/resource`, global: GLOBAL };
+  const ofRole = { caller: bucket, group: `${bucket}/group`, resource: `${bucket}/resource`, global: GLOBAL };
+  // One of several windows is named by its period as well.
+  const nameOf = ({ role, period }: Limit) =>
+    set[role]?.more.length === 0 ? ofRole[role] : `${ofRole[role]}/${period}`;
+  const names = new Map(limitsIn(set).map(limit => [limit.identity, nameOf(limit)]));
   const listOf = (roles: readonly LimitRole[]) =>
     roles
-      .flatMap(role => {
-        const limit = set[role];
-        return limit === null ? [] : [policyItem(names[role], limit.units, limit.periodMs)];
-      })
+      .flatMap(role => windowsOf(set[role]))
+      .map(limit => policyItem(nameOf(limit), limit.units, limit.periodMs))
       .join(', ');
   return { list: listOf(ROLES), listWithGroup: listOf(['group', ...ROLES]), names, isPartitioned };
 }

@@ -1,4 +1,4 @@
-import { LIMIT_ROLES, type Limit, type LimitSet } from '../../limits/index.ts';
+import { type Limit, type LimitSet, limitsIn } from '../../limits/index.ts';
 import type { BucketLimits, LimitsModel } from './limits-model.ts';
 
 /** Yields every limit that requests may consume, including those in shadow. Some are repeated. */
@@ -15,6 +15,6 @@ function* limitsOfBucket({ sets }: BucketLimits): Generator<Limit> {
 }
 
 function* limitsOfSet(set: LimitSet): Generator<Limit> {
-  for (const role of LIMIT_ROLES)
-    for (const limit of [set[role], set.shadow?.[role] ?? null]) if (limit !== null) yield limit;
+  yield* limitsIn(set);
+  if (set.shadow !== null) yield* limitsIn(set.shadow);
 }

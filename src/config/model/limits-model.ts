@@ -44,8 +44,8 @@ export interface LimitPolicyModel {
   readonly list: string;
   /** The value if the limit of the group refused. */
   readonly listWithGroup: string;
-  /** The name of each limit in `RateLimit`. */
-  readonly names: Readonly<Record<limits.LimitRole, string>>;
+  /** The name of each limit in `RateLimit`, by its identity. */
+  readonly names: ReadonlyMap<string, string>;
   /** Whether each main value of the bucket has its own quota. */
   readonly isPartitioned: boolean;
 }

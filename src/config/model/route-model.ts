@@ -246,35 +246,26 @@ export function isInvalid(status: number, limitedBy: LimitedBy | null, isPreflig
   return status === 429 && limitedBy !== 'shared' && limitedBy !== 'restriction';
 }
 
-/** What a request consumed of a group's or resource's limit. It can be returned. */
-export interface SharedUnit {
+/** Units that a request consumed of one limit of its bucket and that can be returned. */
+export interface ReturnableUnits {
   readonly limit: Limit;
-  /** The counter it came from, in the form that `refund` takes. */
+  /** The counter they came from, in the form that `refund` takes. */
   readonly part: string;
   readonly window: number;
-  /** How many units. */
+  /** How many. */
   readonly cost: number;
 }
 
-const NO_UNITS: readonly SharedUnit[] = [];
+const NO_UNITS: readonly ReturnableUnits[] = [];
 
-/** What a request consumed of shared limits, including those in shadow. */
-export function sharedUnitsOf(
-  { set, main, group, cost }: LimitRequest,
-  { groupWindow, resourceWindow, shadow }: Decision,
-): readonly SharedUnit[] {
-  const isNone = groupWindow === 0 && resourceWindow === 0 && shadow.groupWindow === 0;
-  if (isNone && shadow.resourceWindow === 0) return NO_UNITS;
-  const part = groupCounterKey(group, main);
-  return [
-    ...unitOf(set.group, part, groupWindow, cost),
-    ...unitOf(set.resource, main, resourceWindow, cost),
-    ...unitOf(set.shadow?.group, part, shadow.groupWindow, cost),
-    ...unitOf(set.shadow?.resource, main, shadow.resourceWindow, cost),
-  ];
-}
-
-/** @param window the window whose units were consumed; 0 if none were */
-function unitOf(limit: Limit | null | undefined, part: string, window: number, cost: number): SharedUnit[] {
-  return limit === null || limit === undefined || window === 0 ? [] : [{ limit, part, window, cost }];
+/** What a request consumed that can be returned, including units of limits in shadow. */
+export function returnableUnitsOf(
+  { main, group, cost }: LimitRequest,
+  { drawn, shadow }: Decision,
+): readonly ReturnableUnits[] {
+  if (drawn.length + shadow.drawn.length === 0) return NO_UNITS;
+  return [...drawn, ...shadow.drawn].map(({ limit, window }) => {
+    const part = limit.role === 'group' ? groupCounterKey(group, main) : main;
+    return { limit, part, window, cost };
+  });
 }

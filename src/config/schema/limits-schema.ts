@@ -15,9 +15,9 @@ import {
   network,
   networkOrCaller,
   percentage,
-  quota,
-  quotaOrOff,
   quotaRateOrOff,
+  quotas,
+  quotasOrOff,
   rate,
   secrecyOf,
   text,
@@ -36,28 +36,28 @@ const DEFAULT_QUOTA = '50/1s';
 const HEADERS = '[x-ratelimit] or [x-ratelimit, ratelimit]';
 
 const globalLimits = z.strictObject({
-  bot: quotaOrOff()
+  bot: quotasOrOff()
     .prefault(DEFAULT_QUOTA)
     .describe(`The quota of each bot, such as ${DEFAULT_QUOTA}, or off.`),
-  user: quotaOrOff()
+  user: quotasOrOff()
     .prefault(DEFAULT_QUOTA)
     .describe(`The quota of each user, such as ${DEFAULT_QUOTA}, or off.`),
-  address: quotaOrOff()
+  address: quotasOrOff()
     .prefault(DEFAULT_QUOTA)
     .describe(
       `The quota of each address, for all its callers without a valid token, such as ${DEFAULT_QUOTA}, or off.`,
     ),
   classes: z
-    .record(className(), quotaOrOff(), mapExpected('{ partner: 200/1s }'))
+    .record(className(), quotasOrOff(), mapExpected('{ partner: 200/1s }'))
     .optional()
     .describe('The quota of each caller of a class of gateway.yaml, or off. Left out: the same as user.'),
   shadow: shadow(
     {
-      bot: quota().optional().describe('The quota to try on each bot.'),
-      user: quota().optional().describe('The quota to try on each user.'),
-      address: quota().optional().describe('The quota to try on each address.'),
+      bot: quotas().optional().describe('The quota to try on each bot.'),
+      user: quotas().optional().describe('The quota to try on each user.'),
+      address: quotas().optional().describe('The quota to try on each address.'),
       classes: z
-        .record(className(), quota(), mapExpected('{ partner: 100/1s }'))
+        .record(className(), quotas(), mapExpected('{ partner: 100/1s }'))
         .optional()
         .describe('The quotas to try on each caller of a class.'),
     },
@@ -84,7 +84,7 @@ export const bucketKeys = {
       'The quota of each user: 20/5s, or one whose number the token says. Left out: users are not limited by this bucket.',
     ),
   bot: claimedQuota().optional().describe('The quota of each bot. Left out: the same as user.'),
-  address: quota()
+  address: quotas()
     .optional()
     .describe('The quota of each address, for callers without a valid token. Left out: the same as user.'),
   classes: z
@@ -94,7 +94,7 @@ export const bucketKeys = {
   group: group()
     .optional()
     .describe('The quota of all callers together whose tokens have the same value of a claim.'),
-  resource: quota()
+  resource: quotas()
     .optional()
     .describe('The quota of all callers together for each value of the main parameter.'),
   ...bucketSettingKeys,
@@ -102,13 +102,13 @@ export const bucketKeys = {
     {
       user: claimedQuota().optional().describe('The quota to try on each user.'),
       bot: claimedQuota().optional().describe('The quota to try on each bot.'),
-      address: quota().optional().describe('The quota to try on each address.'),
+      address: quotas().optional().describe('The quota to try on each address.'),
       classes: z
         .record(className(), claimedQuota(), mapExpected('{ partner: 100/1m }'))
         .optional()
         .describe('The quotas to try on each caller of a class.'),
       group: group().optional().describe('The quota to try on each group, by the same claim.'),
-      resource: quota().optional().describe('The quota to try on all callers together.'),
+      resource: quotas().optional().describe('The quota to try on all callers together.'),
     },
     '{ user: 10/5s }',
   ).describe(
@@ -281,7 +281,7 @@ function group() {
   return z.strictObject(
     {
       claim: text(claim).describe('The claim that distinguishes groups. A token without it belongs to none.'),
-      limit: quota().describe('The quota of each of its values: 500/1m.'),
+      limit: quotas().describe('The quota of each of its values: 500/1m.'),
     },
     mapExpected(example),
   );

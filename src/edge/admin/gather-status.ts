@@ -5,7 +5,7 @@ import { readVersion } from '../../core/index.ts';
 import type { Gateway } from '../../gateway/index.ts';
 import { isPrincipal } from '../../identity/auth/index.ts';
 import type { ByClass, Limit, LimitSet, LimitsByRole } from '../../limits/index.ts';
-import { callersInFlight, NO_LIMITS } from '../../limits/index.ts';
+import { callersInFlight, NO_LIMITS, windowsOf } from '../../limits/index.ts';
 import type { Observation, Recent, StateFileView, TopCaller, WorkerView } from '../../observe/index.ts';
 import type { Generation, Limiting, ProviderFacts, SharedStore } from '../../process/runtime/index.ts';
 import type { EndpointsState } from '../../upstream/index.ts';
@@ -277,7 +277,7 @@ function atOnce(limit: Limit | null, enforcedPercent: number): LimitStatus[] {
 }
 
 function list({ caller, group, resource, global }: LimitsByRole): Limit[] {
-  return [caller, group, resource, global].filter(limit => limit !== null);
+  return [caller, group, resource, global].flatMap(windowsOf);
 }
 
 function viewOf({ role, units, period, algorithm }: Limit, enforcedPercent: number): LimitStatus {

@@ -1,4 +1,4 @@
-import type { LimitedBy, RouteModel, SharedUnit, Snapshot } from '../../config/index.ts';
+import type { LimitedBy, ReturnableUnits, RouteModel, Snapshot } from '../../config/index.ts';
 import { isOfFile, limitsOf } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
 import { GatewayError, NO_OWNERS, ownString } from '../../core/index.ts';
@@ -365,7 +365,7 @@ interface Ruling extends core.DecisionRecord {
   /** The state of the bucket, for the client; `null` if no bucket applied. */
   readonly rate: RateReport | null;
   /** Consumed units of shared limits, to return if the upstream denies the caller access. */
-  readonly units: readonly SharedUnit[];
+  readonly units: readonly ReturnableUnits[];
 }
 
 /** Reads the header fields, unless they equal those of the connection's last request. */

@@ -143,9 +143,11 @@ export class BoundLimit {
     return this.#row === OVERFLOW;
   }
 
-  /** The window of the unit just consumed, for its return; 0 if the counter is one of many values. */
+  /** The window of the unit just consumed, for its return; 0 if it cannot be returned, or the counter is one of many values. */
   get windowToReturn(): number {
-    return this.isOverflow || this.isOtherParts ? 0 : this.#rule.windowOf(this.counter, this.limit);
+    return !this.limit.returnsUnits || this.isOverflow || this.isOtherParts
+      ? 0
+      : this.#rule.windowOf(this.counter, this.limit);
   }
 
   /** The Remaining to announce. */

@@ -50,6 +50,8 @@ export interface LimitOptions {
   readonly isTrial?: boolean;
   /** Maximum units that one request consumes. Default 1. */
   readonly largestCost?: number;
+  /** Whether units of callers may be returned, as those of groups and resources always may. Default false. */
+  readonly returnsUnits?: boolean;
 }
 
 /** One limit of a configuration, compiled and immutable. A store keeps its counters under its identity. */
@@ -82,14 +84,41 @@ export interface Limit {
   readonly slackMs: number;
   /** Maximum units that one request consumes. */
   readonly largestCost: number;
+  /** Whether decisions say which window they drew on (`Decision.drawn`), so that units can be returned to it. */
+  readonly returnsUnits: boolean;
+  /** The further windows of a list of quotas. They have none themselves. */
+  readonly more: readonly Limit[];
 }
 
-/** At most one limit of each role. */
+/** At most one limit of each role, with its further windows. */
 export type LimitsByRole = Readonly<Record<LimitRole, Limit | null>>;
 
-/** The limits in the order of their roles. */
+/** The limits in the order of their roles, each followed by its further windows. */
 export function limitsIn(limits: LimitsByRole): Limit[] {
-  return LIMIT_ROLES.flatMap(role => limits[role] ?? []);
+  return LIMIT_ROLES.flatMap(role => windowsOf(limits[role]));
+}
+
+/** A limit and its further windows; none for `null`. */
+export function windowsOf(limit: Limit | null): readonly Limit[] {
+  return limit === null ? [] : [limit, ...limit.more];
+}
+
+/**
+ * Returns what header fields describe of several windows: the one with the least left, the shortest of equals; where nothing is
+ * left, the one that resets last.
+ *
+ * @param windows in the order of their periods
+ */
+export function mostPressing<Window extends { readonly remaining: number; readonly resetInMs: number }>(
+  windows: readonly Window[],
+): Window | null {
+  let found = windows[0] ?? null;
+  for (const each of windows) {
+    if (found === null || each === found) continue;
+    const isLater = each.remaining === 0 && found.remaining === 0 && each.resetInMs > found.resetInMs;
+    if (each.remaining < found.remaining || isLater) found = each;
+  }
+  return found;
 }
 
 /** The limits of one request. Compiled once per limit route and caller class. */
@@ -169,6 +198,8 @@ export function defineLimit(options: LimitOptions): Limit {
     calendar: quota.calendar === undefined ? null : calendarOf(quota.calendar, options.timeZone ?? 'UTC'),
     claim: isClaimed(quota) ? quota.claim : (claim ?? null),
     maxUnits: isClaimed(quota) ? quota.maxUnits : units,
+    returnsUnits: options.returnsUnits === true || isSharedRole(role),
+    more: (quota.more ?? []).map(each => defineLimit({ ...options, quota: each })),
   };
 }
 

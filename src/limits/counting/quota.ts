@@ -9,6 +9,17 @@ export interface Quota {
   readonly periodMs: number;
   /** The period is one of the calendar, and `periodMs` how long it is at most. Absent for a window that the first request opens. */
   readonly calendar?: CalendarUnit | undefined;
+  /** The further quotas of a list, each of another period: a request takes of all or of none. */
+  readonly more?: readonly Quota[] | undefined;
+}
+
+/** The most quotas of a list. */
+export const MAX_LIST = 4;
+
+/** The quotas of a list, as written. */
+export function quotasOf(quota: Quota): readonly Quota[] {
+  const { more = [], ...first } = quota;
+  return [first, ...more];
 }
 
 /** A quota whose number the caller's token may set. `units` is for tokens that do not. */
@@ -57,9 +68,11 @@ export function formatPeriod({ periodMs, calendar }: Pick<Quota, 'periodMs' | 'c
   return Number.isInteger(days) && days > 1 ? `${days}d` : formatDuration(periodMs);
 }
 
-/** Says a quota in words: `5 in 5s`, or `1000 a day`. */
+/** Says a quota in words: `5 in 5s`, or `5 in 1s and 1000 a day`. */
 export function quotaInWords(quota: Quota): string {
-  return `${quota.units} ${quota.calendar === undefined ? 'in' : 'a'} ${formatPeriod(quota)}`;
+  return quotasOf(quota)
+    .map(each => `${each.units} ${each.calendar === undefined ? 'in' : 'a'} ${formatPeriod(each)}`)
+    .join(' and ');
 }
 
 function isQuota(text: string): boolean {

@@ -1,5 +1,5 @@
-import type { LimitRouteModel, LimitsModel, SharedUnit } from '../../config/index.ts';
-import { limitRequestFor, sharedUnitsOf } from '../../config/index.ts';
+import type { LimitRouteModel, LimitsModel, ReturnableUnits } from '../../config/index.ts';
+import { limitRequestFor, returnableUnitsOf } from '../../config/index.ts';
 import { RecentMap } from '../../core/index.ts';
 import type { Decision, Place } from '../../limits/index.ts';
 import { Blocked } from '../../process/runtime/index.ts';
@@ -43,7 +43,7 @@ const LEAD_MS = 1_000;
 /** The units of shared limits that a request consumed. */
 interface Units {
   readonly engine: LimitEngine;
-  readonly units: readonly SharedUnit[];
+  readonly units: readonly ReturnableUnits[];
 }
 
 /** Decides about every request of the logs again, with other limits, at the times in the logs. */
@@ -167,7 +167,7 @@ class Replay {
     if (decision.place !== null) this.#places.set(unitKey(request), decision.place);
     if (decision.admitted) this.#restrictions.admitted(request);
     else this.#restrictions.refusedByLimits(request, engine, limitRequest, decision);
-    const units = decision.admitted ? sharedUnitsOf(limitRequest, decision) : [];
+    const units = decision.admitted ? returnableUnitsOf(limitRequest, decision) : [];
     if (units.length > 0) this.#keepUnits(request, { engine, units });
     const { patienceMs } = this.#options.limits;
     if (!decision.admitted && !decision.atOnce && patienceMs !== null && decision.retryAfterMs <= patienceMs)

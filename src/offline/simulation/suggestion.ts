@@ -73,6 +73,8 @@ export interface SuggestedLimit extends SuggestedNumber {
   /** The highest number set by the claim in the logs; 0 if there is none. */
   readonly highestSaid: number;
   readonly callersOverNow: number;
+  /** The place of the quota in a list; `null` if it is written alone. */
+  readonly at: number | null;
 }
 
 /** A rule that restricts, for senders of one kind. */
@@ -139,7 +141,7 @@ function suggestionOf(row: Measured, percentile: Percentile, headroomPercent: nu
   const needs = needsOf(sorted);
   return {
     ...{ claim: row.part === null ? null : limit.claim, part: row.part, highestSaid: row.highestSaid },
-    ...{ bucket: row.bucket, class: row.callerClass, periodMs: limit.periodMs },
+    ...{ bucket: row.bucket, class: row.callerClass, at: row.at, periodMs: limit.periodMs },
     algorithm: limit.algorithm === 'smooth' ? 'smooth' : 'fixed',
     ...{ requests: row.requests, refused: row.refused, callers: sorted.length },
     needs,

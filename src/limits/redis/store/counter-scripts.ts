@@ -126,7 +126,8 @@ end
 /**
  * Decides about a request, or reads what is left.
  *
- * KEYS: one for each limit, in the order global, caller, group, resource, then those in shadow in the same order; then, if requests
+ * KEYS: one for each limit, in the order global, caller, group, resource, each with its further windows, then those in shadow in the
+ * same order; then, if requests
  * have a main value, the set of the counters that the caller holds and, for each limit but a global one, the counter that further
  * values share; then, if a lease is asked for, the set of leases (see LEASES).
  * ARGV: the limits, each with its role; the mode; the step; how many counters for main values a caller may hold, 0 where KEYS do not
@@ -137,7 +138,7 @@ end
  * described.
  *
  * Returns { bits of REPLY; now; place of the limit described, or 0; remaining; announced reset; wait; windows of the units consumed,
- * 0 for none ... }: of shared limits, or of all in a step that may have to be undone. Such a step adds for each limit what an undo
+ * 0 for none ... }: of limits whose units can be returned, or of all in a step that may have to be undone. Such a step adds for each limit what an undo
  * restores, and then for each whether it drew on the counter that further values share: 1 or 0.
  * To read returns for each limit: remaining, announced reset, wait.
  */
@@ -230,10 +231,26 @@ for i, l in ipairs(limits) do
   if l.shadow then break end
   look(l, i)
   if l.others then code = REPLY.format + REPLY.usedOthers end
-  if l.wait > 0 and (refusing == 0 or (l.wait > longest and limits[refusing].role ~= 'global')) then
-    refusing, longest = i, l.wait
-  end
+  local isBehindGlobal = refusing > 0 and limits[refusing].role == 'global' and l.role ~= 'global'
+  if l.wait > longest and not isBehindGlobal then refusing, longest = i, l.wait end
   if l.role ~= 'global' and l.role ~= 'group' and described == 0 then described = i end
+end
+
+-- Of the windows of that limit, the one with the least left, the shortest of equals; where nothing is left, the one that resets last.
+local function describe()
+  local first = limits[described]
+  if not first then return end
+  first.left = remaining(first)
+  local found = described
+  for i = described + 1, #limits do
+    local l, best = limits[i], limits[found]
+    if l.shadow or l.role ~= first.role then break end
+    l.left = remaining(l)
+    local isMore = l.left < best.left or (l.left == best.left and l.period < best.period)
+    if l.left == 0 and best.left == 0 and announced(l) ~= announced(best) then isMore = announced(l) > announced(best) end
+    if isMore then found = i end
+  end
+  described = found
 end
 
 if mode == MODE.read then
@@ -265,13 +282,14 @@ if ARGV[6] then
 end
 if isFull and ARGV[8] ~= '1' then
   code = code + REPLY.refusedAtOnce
+  describe()
   local l = limits[described]
   if not l then return { code, now, 0, 0, 0, 0 } end
   return { code, now, described, (l.cost or 1) > 1 and 0 or remaining(l), announced(l), 0 }
 end
 
 code = code + REPLY.admitted
-local reply = { code, now, described, 0, 0, 0 }
+local reply = { code, now, 0, 0, 0, 0 }
 if mode == MODE.take then
   if isFull then code = code + REPLY.fullInShadow
   elseif ARGV[6] then
@@ -292,7 +310,7 @@ if mode == MODE.take then
       elseif l.part and l.moved then noteHeld(index, l.reset, l.key) end
     else code = code + bit end
     if l.shadow then bit = bit * 2 end
-    if isUndoable or isShared(l) then
+    if isUndoable or isShared(l) or l.back then
       local isReturnable = l.wait == 0 and (isUndoable or not l.others)
       reply[#reply + 1] = isReturnable and (l.smooth and l.mark or l.reset) or 0
     end
@@ -304,7 +322,9 @@ if mode == MODE.take then
 end
 if step == STEP.own and most > 0 and held(index) >= most then code = code + REPLY.full end
 reply[1] = code
+describe()
 if described > 0 then
+  reply[3] = described
   reply[4] = remaining(limits[described])
   reply[5] = announced(limits[described])
 end

@@ -700,3 +700,76 @@ describe('periods of the calendar', () => {
     expect(await wrong(claimed('5/day'))).toEqual([]);
   });
 });
+
+describe('a list of quotas', () => {
+  const found = async (keys: string) =>
+    (await diagnosticsOfBucket(`${keys}, scope: user`, ['/v1/**'])).filter(
+      line => !line.includes('a restart forgets'),
+    );
+
+  it.each([
+    'user: [5/1s]',
+    'user: [5/1s, 50/1m, 100/1h, 200/day]',
+    'user: 9/1s, bot: [5/1s, 100/day], address: [5/1s, 100/day]',
+    'group: { claim: org, limit: [5/1s, 100/day] }',
+    'main: id, resource: [5/1s, 100/day]',
+    'user: 9/1s, shadow: { user: [5/1s, 100/day] }',
+  ])('is accepted: %s', async keys => {
+    const lines = keys.includes('main') ? ['/v1/{id}'] : ['/v1/**'];
+    const errors = await diagnosticsOfBucket(`${keys}, scope: user`, lines);
+    expect(errors.filter(line => !line.includes('warning:'))).toEqual([]);
+  });
+
+  it('is accepted in global', async () => {
+    expect(
+      await diagnosticsIn('global: { user: [50/1s, 1000/1h], classes: { partner: [5/1s, 9/1h] } }'),
+    ).toEqual([]);
+  });
+
+  it.each([
+    ['user: []', 'expected a number and a period such as 20/5s'],
+    ['user: [1/1s, 2/2s, 3/3s, 4/4s, 5/5s]', 'a list has at most 4 quotas'],
+    ['user: [5/1s, 6/1000ms]', 'the shortest period is 1s'],
+    ['user: [5/60s, 6/1m]', 'another quota of this list has this period: 1m'],
+    ['user: [5/1s, off]', '"off" is not a quota'],
+    [
+      'user: { claim: rate, max: [5/1s, 9/1m], otherwise: 5/1s }',
+      'expected a number and a period such as 20/5s',
+    ],
+    ['user: 5/1s, concurrent: [4]', 'expected a whole number from 1 to 65535'],
+  ])('is refused: %s', async (keys, message) => {
+    expect(await found(keys)).toEqual([expect.stringContaining(message)]);
+  });
+
+  it('is none of a rule that restricts', async () => {
+    expect(await diagnosticsIn('invalid_requests: { limit: [5/1s, 9/1m] }')).toEqual([
+      expect.stringContaining('expected a number and a period such as 20/5s'),
+    ]);
+  });
+
+  it.each([
+    ['[5/1s, 3/1m]', '5 in 1s is never reached: 3 in 1m, of the same list, refuses before'],
+    ['[5/1s, 400/1m]', '400 in 1m is never reached: 5 in 1s, of the same list, refuses before'],
+    ['[5/1s, 100/1m, 90/1h]', '100 in 1m is never reached: 90 in 1h, of the same list, refuses before'],
+  ])('%s has a quota that is never reached', async (list, message) => {
+    expect(await found(`user: ${list}`)).toEqual([expect.stringContaining(message)]);
+  });
+
+  it('is compared with the lists of the global limit, quota by quota', async () => {
+    const text = `global: { user: [50/1s, 100/1h], bot: off }\n${textOfBucket('user: [5/1s, 200/1h], scope: user', ['/v1/**'])}`;
+    const hidden = (await diagnosticsIn(text)).filter(line => line.includes('the global limit'));
+    expect(hidden).toEqual([]);
+    const all = text.replace('bot: off', 'bot: [50/1s, 100/1h], address: [50/1s, 100/1h]');
+    expect(await diagnosticsIn(all)).toEqual([
+      expect.stringContaining('200 in 1h is never reached: the global limit, 100 in 1h, refuses before'),
+    ]);
+  });
+
+  it('bounds a cost by its smallest number', async () => {
+    const text =
+      'buckets: { b: { user: [5/1s, 3/1m], scope: user } }\nroutes: { /v1/**: { bucket: b, cost: 4 } }\n';
+    expect((await diagnosticsIn(text)).filter(line => line.includes('costs at most'))).toEqual([
+      expect.stringContaining('"b" has 3/1m: write at most 3'),
+    ]);
+  });
+});

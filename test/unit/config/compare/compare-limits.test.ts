@@ -331,6 +331,20 @@ describe('the comparison of two limits.yaml', () => {
     ]);
   });
 
+  it('compares lists of quotas by their periods', () => {
+    const of = (...user: string[]) => oneBucket({ user: user.length === 1 ? (user[0] ?? '') : user });
+    expect(changes(of('5/1s', '1000/day'), of('5/1s', '1000/day'))).toEqual([]);
+    expect(changes(of('5/1s'), of('5/1s', '1000/day'))).toEqual([
+      'stricter: bucket b: each caller 5 in 1s and 1000 a day, before 5 in 1s',
+    ]);
+    expect(changes(of('5/1s', '1000/day'), of('9/1s', '1000/day'))).toEqual([
+      'looser: bucket b: each caller 9 in 1s and 1000 a day, before 5 in 1s and 1000 a day',
+    ]);
+    expect(changes(of('5/1s', '1000/day'), of('9/1s', '900/day'))).toEqual([
+      'mixed: bucket b: each caller 9 in 1s and 900 a day, before 5 in 1s and 1000 a day',
+    ]);
+  });
+
   it('puts the strictest first', () => {
     const buckets = (a: string, b: string) => ({
       buckets: { a: { user: a }, b: { user: b } },

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { defineLimit, type MemoryStore, parseQuota } from '../../../../src/limits/index.ts';
 import { FrozenClock } from '../frozen-clock.ts';
-import { copyOf, limits, newStore } from '../stores.ts';
+import { copyOf, limits, newStore, windowIn } from '../stores.ts';
 
 const HOUR_MS = 3_600_000;
 const at = (moment: string) => Date.parse(moment);
@@ -105,13 +105,13 @@ test('units go back as long as the day is the same, also after a step of the wal
     ...{ role: 'resource', bucket: 'b', main: 'id', algorithm: 'window', quota: parseQuota('2/day') },
   });
   const set = limits({ resource });
-  const { resourceWindow } = store.decide(set, 'user:a', 'x');
+  const resourceWindow = windowIn(store.decide(set, 'user:a', 'x'), 'resource');
   clock.stepWorld(10_000);
   store.refund(resource, 'x', resourceWindow);
   expect(store.peek(set, 'user:a', 'x').remaining).toBe(2);
   const last = copyOf(store.decide(set, 'user:a', 'x'));
   clock.advance(2 * HOUR_MS);
   store.decide(set, 'user:a', 'x');
-  store.refund(resource, 'x', last.resourceWindow);
+  store.refund(resource, 'x', windowIn(last, 'resource'));
   expect(store.peek(set, 'user:a', 'x').remaining).toBe(1);
 });
