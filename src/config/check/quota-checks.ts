@@ -9,6 +9,7 @@ import {
 } from '../../limits/index.ts';
 import { asList, asMap, type ConfigFile, isMap, type LimitsFiles } from '../file/index.ts';
 import { bucketKeys } from '../schema/index.ts';
+import { Statuses } from '../values/index.ts';
 
 type Path = readonly (string | number)[];
 
@@ -27,11 +28,28 @@ export function checkQuotas(file: LimitsFiles, gateway: ConfigFile | null): void
   for (const [name, bucket] of Object.entries(asMap(buckets))) checkSmooth(file, name, bucket);
   for (const [path, list] of [...listsAt(['global'], global), ...listsAt(['buckets'], buckets)])
     checkList(file, path, list);
+  for (const [name, bucket] of Object.entries(asMap(buckets))) checkGiveBack(file, name, bucket, global);
   const long = quotas.find(([, { periodMs }]) => periodMs >= LONG_MS);
   if (long === undefined || gateway === null || keepsCounters(gateway)) return;
   const message =
     'a restart forgets what is counted in this window: count in Redis, or write "state: { folder: /var/lib/weir, counters: 1h }" in gateway.yaml';
   file.add(long[0], message, { severity: 'warning' });
+}
+
+/** Hints at whom `give_back` may leave without a limit. */
+function checkGiveBack(file: LimitsFiles, name: string, bucket: unknown, global: unknown): void {
+  const read = bucketKeys.give_back.safeParse(asMap(bucket).give_back);
+  if (!read.success || read.data === undefined) return;
+  const given = new Statuses(read.data);
+  const path = ['buckets', name, 'give_back'];
+  if (given.meets(5)) {
+    const message =
+      'whoever can provoke such an answer of the service is not limited by this bucket while it gives them: the global limit still counts';
+    file.add(path, message, { severity: 'hint' });
+  }
+  if (!given.meets(2) || (global !== 'off' && asMap(global).shadow !== true)) return;
+  const message = 'without a global limit nothing limits the requests that succeed';
+  file.add(path, message, { severity: 'hint' });
 }
 
 /** Reports periods of the calendar in a smooth bucket: units return at any time, so nothing begins at midnight. */

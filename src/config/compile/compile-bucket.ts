@@ -86,6 +86,7 @@ function setsOf(name: string, config: BucketConfig, context: BucketContext): Buc
     windowSlackMs: limits.window_slack,
     largestCost,
     timeZone: limits.time_zone,
+    returnsUnits: config.give_back !== undefined,
   };
   const define = (role: LimitRole, quota: Quota | undefined, isTrial: boolean, claim?: string) =>
     quota === undefined

@@ -1,6 +1,6 @@
 import type * as core from '../../core/index.ts';
 import type { CallerShare, Decision, Limit, LimitSet } from '../../limits/index.ts';
-import { groupCounterKey, NO_LIMITS } from '../../limits/index.ts';
+import { groupCounterKey, isSharedRole, NO_LIMITS } from '../../limits/index.ts';
 import { mainValue } from '../../wire/http/index.ts';
 import type { AnswerModel, PolicyModels, UpstreamModel } from '../policies/index.ts';
 import { classNames, hasBots, type IdentityModel } from './identity-model.ts';
@@ -254,18 +254,38 @@ export interface ReturnableUnits {
   readonly window: number;
   /** How many. */
   readonly cost: number;
+  /** Whose they are. */
+  readonly caller: string;
 }
 
 const NO_UNITS: readonly ReturnableUnits[] = [];
 
 /** What a request consumed that can be returned, including units of limits in shadow. */
 export function returnableUnitsOf(
-  { main, group, cost }: LimitRequest,
+  { main, group, cost, caller }: LimitRequest,
   { drawn, shadow }: Decision,
 ): readonly ReturnableUnits[] {
   if (drawn.length + shadow.drawn.length === 0) return NO_UNITS;
   return [...drawn, ...shadow.drawn].map(({ limit, window }) => {
     const part = limit.role === 'group' ? groupCounterKey(group, main) : main;
-    return { limit, part, window, cost };
+    return { limit, part, window, cost, caller };
   });
+}
+
+/**
+ * Which of these units a response returns: all if the bucket says so for its status, else those that callers share if the service
+ * denied the caller access.
+ *
+ * @param isOfService whether the service answered
+ */
+export function unitsReturnedBy(
+  status: number,
+  isOfService: boolean,
+  units: readonly ReturnableUnits[],
+  bucket: Pick<BucketModel, 'giveBack'> | null,
+): readonly ReturnableUnits[] {
+  if (units.length === 0 || bucket === null) return NO_UNITS;
+  if (bucket.giveBack?.has(status) === true) return units;
+  const isDenied = isOfService && (status === 401 || status === 403 || status === 404);
+  return isDenied ? units.filter(({ limit }) => isSharedRole(limit.role)) : NO_UNITS;
 }

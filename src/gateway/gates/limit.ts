@@ -115,7 +115,8 @@ function conclude(
     bucket === null || role === null || outcome === 'global'
       ? null
       : rateOf(limitRequest, bucket, decision, policies, nowMs);
-  exchange.ruling = { bucket: name, main, outcome, consumes, decidedAtMs, rate, units: consumed };
+  const returnsTo = consumed.length === 0 ? null : bucket;
+  exchange.ruling = { bucket: name, main, outcome, consumes, decidedAtMs, rate, units: consumed, returnsTo };
   if (admitted) return null;
   if (rate !== null) return bucketRefused(retryAfterMs, rate.scope);
   if (atOnce) return refusedAtOnce(retryAfterMs);

@@ -98,6 +98,13 @@ export function rateReport(
   };
 }
 
+/** The report once the units of a request were given back, if the window that it reports is still open. */
+export function withUnitsBack(report: RateReport, units: number, nowMs: number): RateReport {
+  if (nowMs >= report.resetsAtMs) return report;
+  const remaining = Math.min(report.limit, report.remaining + units);
+  return { ...report, remaining, policy: report.policy && { ...report.policy, remaining } };
+}
+
 /** Adds the six header fields of a bucket in the forms that clients expect (docs/contract.md, 4.5). */
 export function addRateFields(fields: string[], report: RateReport, nowMs: number): void {
   fields.push(

@@ -44,9 +44,9 @@ export class LimitEngine {
   }
 
   /** Returns the unit of a shared limit that an admitted request consumed. Called when its service denies the caller access. */
-  refund(atMs: number, { limit, part, window, cost }: ReturnableUnits): void {
+  refund(atMs: number, { limit, part, window, cost, caller }: ReturnableUnits): void {
     this.reach(atMs);
-    this.#store.refund(limit, part, window, cost);
+    this.#store.refund(limit, part, window, cost, caller);
   }
 
   /** Counters held now. */

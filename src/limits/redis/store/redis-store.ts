@@ -160,12 +160,12 @@ export class RedisStore implements LimitStore {
     if (this.#fallback.refund(limit, part, window, cost, caller) || !this.#dependencies.health.isShared)
       return;
     const isOwn = caller !== null && !isSharedRole(limit.role);
-    this.#tell(
-      'return units',
-      REFUND,
-      [isOwn ? this.#keys.own(this.#keys.caller(caller), limit, part) : this.#keys.shared(limit, part)],
-      [textOf([limit], this.#dependencies.clock.epochMs()), MODE.refund, cost, window],
-    );
+    const key = isOwn
+      ? this.#keys.own(this.#keys.caller(caller), limit, part)
+      : this.#keys.shared(limit, part);
+    this.#refusals.drop(key);
+    const text = textOf([limit], this.#dependencies.clock.epochMs());
+    this.#tell('return units', REFUND, [key], [text, MODE.refund, cost, window]);
   }
 
   #knownRefusal({ limits, callerKeys, main, cost }: Question): Decision | null {

@@ -773,3 +773,35 @@ describe('a list of quotas', () => {
     ]);
   });
 });
+
+describe('give_back', () => {
+  it.each(['[]', '[6xx]', '[199]', '[600]', '["2x"]', 'all'])('is no list of statuses: %s', async list => {
+    expect(await diagnosticsOfBucket(`user: 5/1s, scope: user, give_back: ${list}`, ['/v1/**'])).toEqual([
+      expect.stringContaining('expected a list of statuses such as [404, 5xx]'),
+    ]);
+  });
+
+  it('names each status once', async () => {
+    expect(await diagnosticsOfBucket('user: 5/1s, scope: user, give_back: [404, 404]', ['/v1/**'])).toEqual([
+      expect.stringContaining('a status is listed twice'),
+    ]);
+  });
+
+  it('hints at answers that somebody may provoke, and at success without a global limit', async () => {
+    const hints = async (list: string) =>
+      (await hintsOfBucket(`user: 5/1s, give_back: ${list}`, ['/v1/**'])).filter(hint =>
+        hint.includes('limit'),
+      );
+    expect(await hints('[404]')).toEqual([]);
+    expect(await hints('[2xx]')).toEqual([]);
+    for (const list of ['[5xx]', '[503]'])
+      expect(await hints(list)).toEqual([expect.stringContaining('whoever can provoke such an answer')]);
+    const text = `global: off\n${textOfBucket('user: 5/1s, scope: user, give_back: [2xx]', ['/v1/**'])}`;
+    const loaded = await loadFiles(filesOf(text, EVERYWHERE, IDENTITY));
+    expect(loaded.ok && loaded.hints.map(({ message }) => message)).toEqual(
+      expect.arrayContaining([
+        expect.stringContaining('without a global limit nothing limits the requests that succeed'),
+      ]),
+    );
+  });
+});

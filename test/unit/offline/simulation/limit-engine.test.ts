@@ -82,7 +82,7 @@ test('a unit that is returned can be drawn again', async () => {
   draw('carol');
   expect(draw('dave')?.decision.admitted).toBe(false);
   if (limit === null || limit === undefined) throw new Error('there is no resource limit');
-  engine.refund(START, { limit, part: '1', window, cost: 1 });
+  engine.refund(START, { limit, part: '1', window, cost: 1, caller: 'alice' });
   expect(draw('dave')?.decision.admitted).toBe(true);
 });
 
