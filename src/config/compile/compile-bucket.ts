@@ -171,17 +171,17 @@ interface GlobalLimits {
 
 const OFF: GlobalLimits = { held: null, shadow: null };
 
-export function compileGlobal({
-  global,
-  window_slack: windowSlackMs,
-  time_zone: timeZone,
-}: LimitsConfig): ByClass<GlobalLimits> {
+/** @param ofPreflights whether the limits are those of preflights, which have counters of their own. Default false */
+export function compileGlobal(
+  { global, window_slack: windowSlackMs, time_zone: timeZone }: LimitsConfig,
+  ofPreflights = false,
+): ByClass<GlobalLimits> {
   if (global === 'off') return new ByClass([], () => OFF);
   const limitOf = (quota: Quota | null | undefined, isTrial: boolean): Limit | null => {
     if (quota === null || quota === undefined) return null;
     const algorithm = 'window';
     const bucket = { role: 'global', bucket: '', main: null } as const;
-    return defineLimit({ ...bucket, algorithm, quota, windowSlackMs, timeZone, isTrial });
+    return defineLimit({ ...bucket, algorithm, quota, windowSlackMs, timeZone, isTrial, ofPreflights });
   };
   const { shadow } = global;
   const trials = typeof shadow === 'boolean' ? {} : shadow;

@@ -55,6 +55,7 @@ export function compileLimits(
     routes,
     model: {
       global: globalSets,
+      preflights: withGlobal(NO_LIMITS, compileGlobal(config, true).address),
       claims:
         named.groups.length + named.numbers.length === 0
           ? null

@@ -2,8 +2,12 @@ import { type Limit, type LimitSet, limitsIn } from '../../limits/index.ts';
 import type { BucketLimits, LimitsModel } from './limits-model.ts';
 
 /** Yields every limit that requests may consume, including those in shadow. Some are repeated. */
-export function* everyLimit({ global, buckets }: Pick<LimitsModel, 'global' | 'buckets'>): Generator<Limit> {
-  for (const set of global.all) yield* limitsOfSet(set);
+export function* everyLimit({
+  global,
+  preflights,
+  buckets,
+}: Pick<LimitsModel, 'global' | 'preflights' | 'buckets'>): Generator<Limit> {
+  for (const set of [...global.all, preflights]) yield* limitsOfSet(set);
   for (const bucket of buckets) {
     yield* limitsOfBucket(bucket);
     if (bucket.rollout !== null) yield* limitsOfBucket(bucket.rollout.others);

@@ -8,6 +8,8 @@ import type { LimitClaims } from './limit-claims.ts';
 export interface LimitsModel {
   /** For requests without a bucket: the global limit only. */
   readonly global: limits.ByClass<limits.LimitSet>;
+  /** For preflights that the gateway answers: the numbers of an address's global limit, counted on their own. */
+  readonly preflights: limits.LimitSet;
   /** Reads the limit claims in tokens; `null` if no limit depends on a claim. */
   readonly claims: LimitClaims | null;
   readonly routes: Routes<LimitRouteModel>;

@@ -216,6 +216,7 @@ function withoutBucket(
 /** The limits that a request consumes; `null` if the value of the main parameter is ambiguous. */
 export function limitRequestFor(limits: LimitsModel, request: LimitedRequest): LimitRequest | null {
   const { callerClass, caller, claimed, consumes } = request;
+  if (consumes === 'preflights') return withoutBucket(limits.preflights, callerClass, caller, consumes);
   const exempt = consumes === 'bucket' || consumes === 'none';
   const global = exempt ? NO_LIMITS : limits.global.of(callerClass);
   const match =

@@ -347,6 +347,8 @@ export function limitsConsumedBy(
 ): core.ConsumedLimits {
   // An OPTIONS request about the gateway itself costs next to nothing.
   if (kind === 'options' && route === null) return 'none';
+  // One that the gateway answers costs little, and a page sends many: they leave its other requests their limit.
+  if (kind === 'preflight') return 'preflights';
   // A preflight carries no token, so its route's policies do not apply to it.
   if (isPreflight || route === null) return 'global';
   const exempt = isOfFile(route) && route.globalLimitExempt;

@@ -50,6 +50,8 @@ export interface LimitOptions {
   readonly isTrial?: boolean;
   /** Maximum units that one request consumes. Default 1. */
   readonly largestCost?: number;
+  /** Whether it counts preflights, apart from other requests. Default false. */
+  readonly ofPreflights?: boolean;
   /** Whether units of callers may be returned, as those of groups and resources always may. Default false. */
   readonly returnsUnits?: boolean;
 }
@@ -191,6 +193,7 @@ export function defineLimit(options: LimitOptions): Limit {
     main,
     ...(claim === undefined ? [] : [claim]),
   ];
+  if (options.ofPreflights === true) parts.push('preflights');
   const identity = JSON.stringify(isTrial ? [...parts, 'trial'] : parts);
   return {
     ...{ identity, role, bucket, isTrial, algorithm, units, periodMs, slackMs, largestCost },

@@ -52,8 +52,16 @@ test.each([
 });
 
 test('the 502 and 504 that the gateway makes itself give back as well', async () => {
-  expect(await afterOne((_, sink) => sink.fail(failing('malformed')))).toEqual({ status: 502, told: 5, left: 3 });
-  expect(await afterOne((_, sink) => sink.fail(failing('timeout')))).toEqual({ status: 504, told: 5, left: 3 });
+  expect(await afterOne((_, sink) => sink.fail(failing('malformed')))).toEqual({
+    status: 502,
+    told: 5,
+    left: 3,
+  });
+  expect(await afterOne((_, sink) => sink.fail(failing('timeout')))).toEqual({
+    status: 504,
+    told: 5,
+    left: 3,
+  });
 });
 
 test('every limit of the bucket gets back what was drawn, the global one nothing', async () => {
