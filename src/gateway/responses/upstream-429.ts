@@ -231,9 +231,22 @@ export function rewritten429(fields: Fields, nowMs: number): RateLimitError {
 }
 
 function waitSeconds(fields: Fields, nowMs: number): number {
+  const waitMs = retryAfterIn(fields, nowMs);
+  return waitMs === null ? 1 : wholeSeconds(waitMs);
+}
+
+/** The wait that `Retry-After` says, in seconds or by a date; `null` if it says none. */
+export function retryAfterIn(fields: Fields, nowMs: number): number | null {
   const text = firstValue(fields, 'retry-after')?.trim() ?? '';
   const waitMs = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - nowMs;
-  return Number.isNaN(waitMs) ? 1 : wholeSeconds(waitMs);
+  return Number.isNaN(waitMs) ? null : waitMs;
+}
+
+/** The report of an admitted request in the service's own 429: `t` of `RateLimit` is the wait of its `Retry-After`. */
+export function untilRetry(rate: RateReport | null, waitMs: number, clock: Clock): RateReport | null {
+  const policy = rate?.policy ?? null;
+  if (rate === null || policy === null) return rate;
+  return { ...rate, policy: { ...policy, endsAtMs: clock.monotonicMs() + waitMs } };
 }
 
 /** Fields that describe the body (RFC 9110, 8), and fields that the rewritten response has itself. */
