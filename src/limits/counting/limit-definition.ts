@@ -115,10 +115,14 @@ export function mostPressing<Window extends { readonly remaining: number; readon
   windows: readonly Window[],
 ): Window | null {
   let found = windows[0] ?? null;
+  if (found === null || windows.length === 1) return found;
+  let left = found.remaining;
   for (const each of windows) {
-    if (found === null || each === found) continue;
-    const isLater = each.remaining === 0 && found.remaining === 0 && each.resetInMs > found.resetInMs;
-    if (each.remaining < found.remaining || isLater) found = each;
+    const { remaining } = each;
+    const isLater = remaining === 0 && left === 0 && each.resetInMs > found.resetInMs;
+    if (remaining >= left && !isLater) continue;
+    found = each;
+    left = remaining;
   }
   return found;
 }
