@@ -345,7 +345,7 @@ describe('an operator in a hurry who breaks limits.yaml', () => {
       'leaves out the unit',
       QUOTA,
       'user: 5/5',
-      /"5\/5" is not a quota: the period lacks its unit: write 5\/5s, 5\/5m or 5\/5h$/,
+      /"5\/5" is not a quota: the period lacks its unit: write 5\/5s, 5\/5m, 5\/5h or 5\/5d$/,
     ],
     ['leaves out the period', QUOTA, 'user: 5', /expected a number and a period such as 20\/5s, found 5$/],
     [
