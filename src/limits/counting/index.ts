@@ -1,6 +1,6 @@
 export { tableSizeFor } from './beside-counters.ts';
 export { OTHER_PARTS } from './bound-limit.ts';
-export { CALENDAR_MS, CALENDAR_UNITS, isTimeZone } from './calendar.ts';
+export { CALENDAR_MS, isTimeZone } from './calendar.ts';
 export { ClaimedLimits } from './claimed-limits.ts';
 export { newCounter } from './counter.ts';
 export { CounterTable, mostLimits } from './counter-table.ts';
