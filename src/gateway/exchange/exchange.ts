@@ -1,4 +1,4 @@
-import type { LimitedBy, RouteModel, SharedUnit, Snapshot } from '../../config/index.ts';
+import type { BucketModel, LimitedBy, ReturnableUnits, RouteModel, Snapshot } from '../../config/index.ts';
 import { isOfFile, limitsOf } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
 import { GatewayError, NO_OWNERS, ownString } from '../../core/index.ts';
@@ -13,11 +13,13 @@ import {
   addOwnFields,
   addSetFields,
   deadlineExceeded,
+  equivalentStatusOf,
   errors,
   httpStatusOf,
   nameResource,
   RateLimitError,
   reportsRate,
+  withUnitsBack,
 } from '../responses/index.ts';
 import type { Arrival, ValidToken } from './connection-memory.ts';
 import { type Destination, NOWHERE } from './destination.ts';
@@ -174,6 +176,23 @@ export class Exchange {
     return this.ruling === null ? null : this.ruling.rate;
   }
 
+  /** The same in a response with this status: what that gives back to the caller is left again. */
+  rateFor(status: number): RateReport | null {
+    const { ruling, rate } = this;
+    if (ruling === null || rate === null || ruling.returnsTo === null) return rate;
+    const told = this.dialect.protocol === null ? status : this.statusToReturn;
+    if (ruling.returnsTo.giveBack?.has(told) !== true) return rate;
+    return withUnitsBack(rate, ruling.units[0]?.cost ?? 0, this.clock.monotonicMs());
+  }
+
+  /** The status by which units are returned: that of a call is the equivalent of its own; 0 while it is not known. */
+  get statusToReturn(): number {
+    const { grpcStatus, error, status } = this.response;
+    if (error !== null) return error.status;
+    if (this.dialect.protocol === null) return status;
+    return grpcStatus === null ? 0 : equivalentStatusOf(grpcStatus);
+  }
+
   /** True if responses carry `RateLimit` and `RateLimit-Policy`, which an upstream's own would contradict. */
   get sendsPolicies(): boolean {
     return this.snapshot.limits.policies !== null;
@@ -302,7 +321,12 @@ export class Exchange {
     const { resourceMetadata } = this.snapshot;
     if (resourceMetadata !== null) nameResource(rendered.fields, resourceMetadata);
     addSetFields(rendered.fields, this.refusedOn === null ? destination : { route: this.refusedOn });
-    addOwnFields(rendered.fields, this, reportsRate(error) ? this.rate : null, via ? '1.1' : null);
+    addOwnFields(
+      rendered.fields,
+      this,
+      reportsRate(error) ? this.rateFor(error.status) : null,
+      via ? '1.1' : null,
+    );
     return response.refuse(error.status, rendered);
   }
 }
@@ -323,6 +347,8 @@ export function limitsConsumedBy(
 ): core.ConsumedLimits {
   // An OPTIONS request about the gateway itself costs next to nothing.
   if (kind === 'options' && route === null) return 'none';
+  // One that the gateway answers costs little, and a page sends many: they leave its other requests their limit.
+  if (kind === 'preflight') return 'preflights';
   // A preflight carries no token, so its route's policies do not apply to it.
   if (isPreflight || route === null) return 'global';
   const exempt = isOfFile(route) && route.globalLimitExempt;
@@ -364,8 +390,9 @@ export interface Settler {
 interface Ruling extends core.DecisionRecord {
   /** The state of the bucket, for the client; `null` if no bucket applied. */
   readonly rate: RateReport | null;
-  /** Consumed units of shared limits, to return if the upstream denies the caller access. */
-  readonly units: readonly SharedUnit[];
+  /** Consumed units that the status may return (`unitsReturnedBy`), and the bucket whose limits they are of; `null` if none. */
+  readonly units: readonly ReturnableUnits[];
+  readonly returnsTo: BucketModel | null;
 }
 
 /** Reads the header fields, unless they equal those of the connection's last request. */

@@ -489,7 +489,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   #fieldsBack(status: number, fields: Fields, chunked: boolean): string[] {
     this.answeredAtMs = this.#state.clock.monotonicMs();
     this.kept?.forget();
-    const { dialect, response, rate } = this.#exchange;
+    const { dialect, response } = this.#exchange;
     if (status === 429)
       return fieldsOf429(this.#exchange, this.#via, rateLimits =>
         this.#keep(429, fields, chunked, rateLimits),
@@ -498,6 +498,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     const out = this.#keep(status, fields, chunked, false);
     // The service refuses this call by a limit of its own, while ours may have units left: as in a rewritten 429, do not blame
     // the caller.
+    const rate = this.#exchange.rateFor(status);
     const report =
       rate === null || response.limitedBy === null ? rate : { ...rate, scope: 'shared' as const };
     addOwnFields(out, this.#exchange, report, this.#via);

@@ -96,7 +96,7 @@ export function serveNotice(exchange: Exchange, { route }: NoticeDestination): S
 function finishWith(exchange: Exchange, { status, reason, fields, body }: NoticeResponse): Served {
   // RFC 9110, 8.6: a 204 has no Content-Length.
   const all = status === 204 ? [...fields] : [...fields, 'Content-Length', String(body.length)];
-  addOwnFields(all, exchange, exchange.rate);
+  addOwnFields(all, exchange, exchange.rateFor(status));
   return exchange.response.finish('answered', status, reason, all, body);
 }
 
@@ -105,7 +105,7 @@ export function serveAnswer(exchange: Exchange, { route, query }: AnswerDestinat
   const { status, reason, body, location, fields: own } = route.answer;
   const fields = location === null ? [...own] : ['Location', locationFor(location, query), ...own];
   route.responseEdits?.addToAnswer(fields);
-  addOwnFields(fields, exchange, exchange.rate);
+  addOwnFields(fields, exchange, exchange.rateFor(status));
   return exchange.response.finish('answered', status, reason, fields, body);
 }
 
@@ -115,7 +115,7 @@ export function serveMetadata(exchange: Exchange, { route }: MetadataDestination
     return exchange.answerError(errors.wrongMethod(route.methods.join(', ')));
   const { document } = route;
   const fields = ['Content-Type', 'application/json', 'Content-Length', String(document.length)];
-  addOwnFields(fields, exchange, exchange.rate);
+  addOwnFields(fields, exchange, exchange.rateFor(200));
   return exchange.response.finish('answered', 200, 'OK', fields, document);
 }
 
@@ -177,7 +177,7 @@ export function serveOptions(exchange: Exchange, { route, path }: OptionsDestina
     route === null || method === 'OPTIONS' || routes.find(method, exchange.host, path) !== null;
   const fields = ['Allow', USUAL_METHODS.filter(isServed).join(', ')];
   addSetFields(fields, { route });
-  addOwnFields(fields, exchange, exchange.rate);
+  addOwnFields(fields, exchange, exchange.rateFor(204));
   return exchange.response.finish('answered', 204, 'No Content', fields, '');
 }
 

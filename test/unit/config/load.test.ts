@@ -464,7 +464,7 @@ describe('variables', () => {
 describe('more limits than the room for counters allows', () => {
   const gatewayWith = (limitKeys: number) =>
     `${NEEDED}limits: limits.yaml\ncaps: { limit_keys: ${limitKeys} }\n`;
-  /** With eight limits a bucket, beside the global one. */
+  /** With eight limits a bucket, beside the global one and that of preflights. */
   const limitsWith = (buckets: number) => {
     const quotas = (from: number) =>
       ['user', 'bot', 'address', 'resource'].map((key, i) => `${key}: 1/${from + i}s`).join(', ');
@@ -483,7 +483,7 @@ describe('more limits than the room for counters allows', () => {
   it('are an error, which says how many there may be', async () => {
     expect((await loaded(511, 1_000)).ok).toBe(true);
     expect(diagnosticsOf(await loaded(512, 1_000))).toEqual([
-      'limits.yaml: there are 4097 limits, and with room for 1000 counters there may be 4096: write fewer, or raise caps.limit_keys',
+      'limits.yaml: there are 4098 limits, and with room for 1000 counters there may be 4096: write fewer, or raise caps.limit_keys',
     ]);
     expect((await loaded(512, 1_000_000)).ok).toBe(true);
   });

@@ -309,6 +309,9 @@ describe('the JSON Schema of limits.yaml', () => {
       '65535',
       '65536',
       '70000',
+      '999999999',
+      '1000000000',
+      '1000000001',
       '1e3',
     ];
     const periods = [
@@ -323,8 +326,18 @@ describe('the JSON Schema of limits.yaml', () => {
       '64801s',
       '65000s',
       '99999s',
+      '999999s',
+      '1999999s',
+      '2599999s',
+      '2669999s',
+      '2678399s',
+      '2678400s',
+      '2678401s',
+      '3000000s',
       '1',
       '1d',
+      '31d',
+      '32d',
     ];
     const longer = [
       '1m',
@@ -335,11 +348,18 @@ describe('the JSON Schema of limits.yaml', () => {
       '1079m',
       '1080m',
       '1081m',
+      '39999m',
+      '44599m',
+      '44640m',
+      '44641m',
       '1h',
       '9h',
       '17h',
       '18h',
       '19h',
+      '699h',
+      '744h',
+      '745h',
       '1ms',
     ];
     const quotas = numbers.flatMap(number => [...periods, ...longer].map(period => `${number}/${period}`));
