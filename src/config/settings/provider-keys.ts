@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { hasAnyPort } from '../../identity/signin/index.ts';
+import { nearestWord } from '../file/index.ts';
 import {
   choice,
   count,
@@ -66,6 +67,12 @@ const redirectUri = () => {
     .refine(uri => URL.canParse(uri), { error, abort: true })
     .refine(uri => !uri.includes('#'), { error: 'must not have a fragment (RFC 6749, 3.1.2)' });
 };
+
+const ASSERTION_WORDS = ['issuer', 'token_endpoint'];
+
+function isAlmost(written: string, word: string): boolean {
+  return written !== word && nearestWord(written, [word]) !== undefined;
+}
 
 /** An entry of `redirect_uris`, which may leave the port of loopback open. */
 const listedUri = () => {
@@ -152,6 +159,25 @@ export const identityProviderSchema = z.strictObject({
   private_key_id: text('expected the id (kid) of the key')
     .optional()
     .describe('The id (kid) of the public key at the provider.'),
+  client_assertion: z
+    .strictObject({
+      audience: withoutBlanks('expected issuer, token_endpoint, or the audience itself')
+        .refine(written => !ASSERTION_WORDS.some(word => isAlmost(written, word)), {
+          error:
+            'is almost one of the words issuer and token_endpoint: write that word, or an audience of its own',
+        })
+        .prefault('issuer')
+        .describe(
+          'Its aud. issuer: the name of the provider. token_endpoint: the address of the endpoint that is asked, which Okta compares, and Entra ID. Or any other text.',
+        ),
+      certificate_file: pathOfFile()
+        .optional()
+        .describe(
+          'The certificate of the key, PEM: its thumbprints (x5t, x5t#S256) name the key to Entra ID. Relative to this file.',
+        ),
+    })
+    .optional()
+    .describe('What the assertions of private_key_jwt say.'),
   tls: z
     .strictObject(clientTlsKeys('a provider'))
     .prefault({})

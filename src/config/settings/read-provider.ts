@@ -70,6 +70,7 @@ async function readProvider(
   const files = new SecretFiles(file, path, clock);
   const clientSecret = await files.secret('client_secret_file');
   const privateKey = await files.privateKey('private_key_file');
+  const certificate = await files.certificateOf(privateKey, 'client_assertion', 'certificate_file');
   const tlsFiles = await files.tls();
   const { success, data, error } = schema.safeParse(raw);
   if (!success) {
@@ -83,7 +84,7 @@ async function readProvider(
   const authentication =
     config.client_id === undefined
       ? ({ kind: 'none' } as const)
-      : clientAuthentication(file, path, config, { clientSecret, privateKey });
+      : clientAuthentication(file, path, config, { clientSecret, privateKey, certificate });
   const provider = providerOptions(config, tls);
   // A missing part was already reported; checks the rest as if that part were not configured.
   const stand = tls === null || authentication === null ? ({ kind: 'none' } as const) : authentication;
@@ -113,7 +114,7 @@ function partsOf(
 export function providerWithoutSecrets(config: IdentityProviderConfig): ProviderConfigOptions {
   const { client_id: clientId } = config;
   // An empty secret or key, which no provider accepts.
-  const clientAuthentication = authenticationOf(config, '', '');
+  const clientAuthentication = authenticationOf(config, '', '', null);
   const client = clientId === undefined ? null : { clientId, clientAuthentication };
   return partsOf(config, providerOptions(config, null), client);
 }
@@ -206,6 +207,7 @@ const NEED_CLIENT = [
   'client_secret_file',
   'private_key_file',
   'private_key_id',
+  'client_assertion',
   'notices',
 ] as const;
 
@@ -255,13 +257,14 @@ const AUTHENTICATION_KEYS = [
   'client_secret_file',
   'private_key_file',
   'private_key_id',
+  'client_assertion',
 ] as const;
 
 /** The keys that each kind of client authentication uses. */
 const USES: Readonly<Record<ClientAuthentication['kind'], readonly string[]>> = {
   client_secret_basic: ['client_secret', 'client_secret_file'],
   client_secret_post: ['client_secret', 'client_secret_file'],
-  private_key_jwt: ['private_key_file', 'private_key_id'],
+  private_key_jwt: ['private_key_file', 'private_key_id', 'client_assertion'],
   tls_client_auth: [],
   none: [],
 };
@@ -275,7 +278,7 @@ function clientAuthentication(
   file: ConfigFile,
   section: Path,
   config: IdentityProviderConfig,
-  files: { readonly clientSecret: FileText; readonly privateKey: FileText },
+  files: Readonly<Record<'clientSecret' | 'privateKey' | 'certificate', FileText>>,
 ): ClientAuthentication | null {
   const { client_authentication: kind } = config;
   for (const key of AUTHENTICATION_KEYS)
@@ -285,20 +288,31 @@ function clientAuthentication(
   const secret = needsSecret ? clientSecret(file, section, config, files.clientSecret) : '';
   const key = kind === 'private_key_jwt' ? files.privateKey : '';
   if (key === undefined) file.add(section, 'missing key "private_key_file": private_key_jwt needs it');
-  return secret === null || typeof key !== 'string' ? null : authenticationOf(config, secret, key);
+  const { certificate = null } = files;
+  const isUnusable = certificate === null && config.client_assertion?.certificate_file !== undefined;
+  if (secret === null || typeof key !== 'string' || isUnusable) return null;
+  return authenticationOf(config, secret, key, certificate);
 }
 
 function authenticationOf(
-  { client_authentication: kind, private_key_id: keyId }: IdentityProviderConfig,
+  { client_authentication: kind, private_key_id: keyId, client_assertion: assertion }: IdentityProviderConfig,
   secret: string,
   key: string,
+  certificate: string | null,
 ): ClientAuthentication {
   switch (kind) {
     case 'client_secret_basic':
     case 'client_secret_post':
       return { kind, secret };
     case 'private_key_jwt':
-      return { kind, key, keyId: keyId ?? null, algorithm: null };
+      return {
+        kind,
+        key,
+        keyId: keyId ?? null,
+        algorithm: null,
+        audience: assertion?.audience ?? 'issuer',
+        certificate,
+      };
     default:
       return { kind };
   }

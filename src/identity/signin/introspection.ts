@@ -121,6 +121,7 @@ export class Introspection {
   #answerTo(token: string, metadata: ProviderMetadata): Promise<Activity> {
     const request = {
       endpoint: ENDPOINT,
+      url: metadata.introspectionEndpoint,
       successes: [200],
       secrets: [token],
       async send(configuration: Configuration): Promise<Activity> {

@@ -101,6 +101,10 @@ export type ClientAuthentication =
       readonly keyId: string | null;
       /** The algorithm to sign with; `null` for RS256, or the one determined by the curve of an EC key. */
       readonly algorithm: AssertionAlgorithm | null;
+      /** The `aud` of the assertion: `issuer`, `token_endpoint` for the address of the endpoint that is asked, or a text. */
+      readonly audience: string;
+      /** The certificate of the key, PEM, by which the provider finds the key (`x5t`, `x5t#S256`); `null` for none. */
+      readonly certificate: string | null;
     }
   /** Presents the certificate of `ProviderTls` (RFC 8705). */
   | { readonly kind: 'tls_client_auth' }

@@ -20,6 +20,7 @@ export function requestTokens(
   let members: TokenMembers = new Map();
   const request = {
     endpoint: 'token endpoint',
+    url: metadata.tokenEndpoint,
     successes: [200],
     secrets: Object.values(parameters),
     async send(configuration: Configuration) {

@@ -127,6 +127,10 @@ describe('a way to authenticate', () => {
       'client_authentication: tls_client_auth',
       '45: client_authentication: needs a certificate and its key under tls',
     ],
+    [
+      'client_secret: "$' + '{SECRET}", client_assertion: {}',
+      '50: "client_assertion" has no effect with client_authentication: client_secret_basic',
+    ],
   ])('is refused with what does not belong to it: %s', async (keys, diagnostic) => {
     expect(await diagnosticsWith(keys)).toEqual([diagnostic]);
   });
@@ -140,6 +144,42 @@ describe('a way to authenticate', () => {
       key: rsa.trim(),
       keyId: 'gateway-2026',
     });
+  });
+
+  it('may say in its assertion for whom it is, and which certificate its key has', async () => {
+    const { key, certificate } = certificates.client;
+    const keys =
+      'client_authentication: private_key_jwt, private_key_file: key.pem, client_assertion: { audience: token_endpoint, certificate_file: tls.crt }';
+    const provider = await providerWith(keys, { 'key.pem': key, 'tls.crt': certificate });
+    const { clientAuthentication } = provider?.signIn ?? {};
+    expect(clientAuthentication).toMatchObject({
+      audience: 'token_endpoint',
+      certificate: certificate.trim(),
+    });
+    expect(provider?.client?.clientAuthentication).toEqual(clientAuthentication);
+  });
+
+  it.each([
+    [
+      'audience: token-endpoint',
+      'audience: is almost one of the words issuer and token_endpoint: write that word, or an audience of its own',
+    ],
+    ['audience: "a b"', 'audience: must not contain spaces or line breaks'],
+    [
+      'certificate_file: other.crt',
+      'certificate_file: the key does not belong to the certificate',
+    ],
+    ['certificate_file: key.pem', 'certificate_file: the file contains no PEM certificate'],
+    ['certificate_file: none.crt', 'certificate_file: no such file'],
+  ])('is refused with an assertion that cannot be: %s', async (assertion, why) => {
+    const { client, server } = certificates;
+    const keys = `client_authentication: private_key_jwt, private_key_file: key.pem, client_assertion: { ${assertion} }`;
+    const [found = '', ...others] = await diagnosticsWith(keys, {
+      'key.pem': client.key,
+      'other.crt': server.certificate,
+    });
+    expect(others).toEqual([]);
+    expect(found).toContain(`client_assertion.${why}`);
   });
 
   it.each([
