@@ -71,6 +71,7 @@ export function openSignInRoom(
   const options: SignInOptions = {
     scope: 'openid',
     redirectAllowList: null,
+    authorizationParameters: { fixed: {}, allow: [] },
     maxInFlight: 100,
     signOutEnds: 'refresh_token',
     clientId: 'gateway',

@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { hasAnyPort } from '../../identity/signin/index.ts';
+import { hasAnyPort, RESERVED_PARAMETERS } from '../../identity/signin/index.ts';
 import { nearestWord } from '../file/index.ts';
 import {
   choice,
   count,
   duration,
+  mapExpected,
   means,
   ownPath,
   pathOfFile,
@@ -87,6 +88,48 @@ const listedUri = () => {
       for (const { message } of error?.issues ?? []) context.addIssue({ code: 'custom', message });
     });
 };
+
+/** The name of a parameter of the authorization request. */
+const parameterName = () => {
+  const error = 'expected the name of a parameter such as login_hint';
+  return z
+    .string({ error })
+    .regex(/^[A-Za-z0-9._~-]+$/, { error, abort: true })
+    .refine(name => !RESERVED_PARAMETERS.includes(name.toLowerCase()), {
+      error:
+        'is neither fixed nor for clients to choose: the gateway writes it, or clients add it to the URL themselves',
+    });
+};
+
+const authorizationParameters = z
+  .strictObject({
+    fixed: z
+      .record(
+        parameterName(),
+        text(`expected the value of the parameter, ${QUOTES}`),
+        mapExpected('{ audience: "https://api.example.com" }'),
+      )
+      .prefault({})
+      .describe('Parameters that every URL has, by their names: audience for Auth0.'),
+    allow: z
+      .array(parameterName(), { error: 'expected a list of names such as [login_hint, ui_locales]' })
+      .refine(names => new Set(names).size === names.length, { error: 'a name is listed twice' })
+      .prefault([])
+      .describe(
+        'Parameters that clients may choose, as query parameters of /v1/anonymous/authorize-url: login_hint, ui_locales, prompt.',
+      ),
+  })
+  .superRefine(({ fixed, allow }, context) => {
+    for (const [index, name] of allow.entries())
+      if (Object.hasOwn(fixed, name))
+        context.addIssue({
+          code: 'custom',
+          path: ['allow', index],
+          message: 'is fixed, so no client can choose it: remove it from one of the two',
+        });
+  })
+  .prefault({})
+  .describe('Further parameters of the authorization URL.');
 
 /** Scopes (RFC 6749, 3.3). */
 const scopes = () => {
@@ -199,6 +242,7 @@ export const identityProviderSchema = z.strictObject({
       'The redirect URIs whose codes are redeemed, in addition to redirect_uri; http://127.0.0.1:*/callback and http://[::1]:*/callback for native apps, which listen on any port. any: only the provider decides.',
     ),
   scope: scopes().prefault('openid').describe('The requested scopes, separated by spaces.'),
+  authorization_parameters: authorizationParameters,
   notices: noticesSchema,
   max_in_flight: count(1_000_000)
     .prefault(100)

@@ -147,6 +147,7 @@ function signInOptions(config: IdentityProviderConfig, client: ClientOptions): S
     ...client,
     redirectUri: config.redirect_uri,
     scope: config.scope,
+    authorizationParameters: config.authorization_parameters,
     redirectAllowList: config.redirect_uris,
     maxInFlight: config.max_in_flight,
   };
@@ -218,6 +219,7 @@ const OF_CLIENT: readonly Path[] = [['max_in_flight'], ['endpoints', 'introspect
 const OF_SIGN_IN: readonly Path[] = [
   ['redirect_uris'],
   ['scope'],
+  ['authorization_parameters'],
   ['endpoints', 'authorization'],
   ['endpoints', 'token'],
   ['endpoints', 'revocation'],

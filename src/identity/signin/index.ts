@@ -1,3 +1,4 @@
+export { RESERVED_PARAMETERS } from './authorization-url.ts';
 export { type Activity, Introspection } from './introspection.ts';
 export { type OptionError, optionErrors } from './option-errors.ts';
 export * from './options.ts';

@@ -73,6 +73,7 @@ export interface SignInOptions extends ClientOptions {
   readonly redirectUri: string;
   /** The requested scopes, separated by a space. */
   readonly scope: string;
+  readonly authorizationParameters: AuthorizationParameters;
   /**
    * The redirect URIs accepted with a code, compared as strings but for a port of `*` on loopback; the default one is always
    * included. `null` accepts any: the provider checks them as well.
@@ -84,6 +85,14 @@ export interface SignInOptions extends ClientOptions {
    */
   readonly maxInFlight: number;
   readonly signOutEnds: SignOutEnds;
+}
+
+/** Further parameters of the authorization URL (RFC 6749, 4.1.1). */
+export interface AuthorizationParameters {
+  /** In every URL, by their names. */
+  readonly fixed: Readonly<Record<string, string>>;
+  /** The names of those that clients may choose. */
+  readonly allow: readonly string[];
 }
 
 /** How the gateway authenticates to the token endpoint, by the names in the OpenID Connect registry. */

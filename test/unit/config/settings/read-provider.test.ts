@@ -165,10 +165,7 @@ describe('a way to authenticate', () => {
       'audience: is almost one of the words issuer and token_endpoint: write that word, or an audience of its own',
     ],
     ['audience: "a b"', 'audience: must not contain spaces or line breaks'],
-    [
-      'certificate_file: other.crt',
-      'certificate_file: the key does not belong to the certificate',
-    ],
+    ['certificate_file: other.crt', 'certificate_file: the key does not belong to the certificate'],
     ['certificate_file: key.pem', 'certificate_file: the file contains no PEM certificate'],
     ['certificate_file: none.crt', 'certificate_file: no such file'],
   ])('is refused with an assertion that cannot be: %s', async (assertion, why) => {
