@@ -80,9 +80,8 @@ export async function checkSignature(jwt: Jwt, keys: KeySet): Promise<SignatureV
 }
 
 function checkWithKnown(jwt: Jwt, keys: KeySet): Exclude<SignatureVerdict, 'undecided'> {
-  const candidates = keys.candidates(jwt.algorithm, jwt.keyId);
-  if (candidates.length === 0)
-    return jwt.keyId !== null && keys.knows(jwt.keyId) ? 'algorithm' : 'unknown_key';
+  const candidates = keys.candidates(jwt);
+  if (candidates.length === 0) return keys.knows(jwt) ? 'algorithm' : 'unknown_key';
   const signed = Buffer.from(jwt.signingInput, 'latin1');
   const isGood = candidates.some(({ keyObject }) =>
     isSignature(jwt.algorithm, keyObject, signed, jwt.signature),

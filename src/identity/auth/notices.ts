@@ -124,13 +124,13 @@ export class Notices {
    * and several providers may know the gateway by the same name. The provider that has the key is the sender; a new key may
    * belong to any of them.
    */
-  #issuersOf(kind: NoticeKind, { claims, keyId }: Jwt): readonly NoticeIssuer[] {
+  #issuersOf(kind: NoticeKind, jwt: Jwt): readonly NoticeIssuer[] {
     const takers = this.#issuers.filter(({ kinds }) => kinds.has(kind));
     if (takers.length === 1) return takers;
     if (kind === 'back_channel_logout')
-      return takers.filter(({ issuer }) => issuer === member(claims, 'iss'));
-    const named = takers.filter(({ clientId }) => clientId === member(claims, 'resource'));
-    const owner = named.find(({ keys }) => keyId !== null && keys.knows(keyId));
+      return takers.filter(({ issuer }) => issuer === member(jwt.claims, 'iss'));
+    const named = takers.filter(({ clientId }) => clientId === member(jwt.claims, 'resource'));
+    const owner = named.find(({ keys }) => keys.knows(jwt));
     return owner === undefined ? named : [owner];
   }
 

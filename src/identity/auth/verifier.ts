@@ -155,8 +155,8 @@ export class Verifier implements TokenVerifier {
     if (revoked !== null) return this.#refuseAs(invalid(revoked), jwt, tokenHash);
 
     // 2. Find the key. A known key id with another algorithm is a forgery, not a new key.
-    const keys = this.#keys.candidates(jwt.algorithm, jwt.keyId);
-    if (keys.length === 0 && jwt.keyId !== null && this.#keys.knows(jwt.keyId))
+    const keys = this.#keys.candidates(jwt);
+    if (keys.length === 0 && this.#keys.knows(jwt))
       return this.#refuseAs(invalid('algorithm'), jwt, tokenHash);
 
     // 3. Ask the budget, once per token: a token that waited for a fetch was admitted before.
@@ -239,7 +239,7 @@ export class Verifier implements TokenVerifier {
   /** The principal of a token with a valid signature; '' if it is invalid, `null` if it was not checked. */
   #trace(jwt: Jwt): string | null {
     const signingInput = Buffer.from(jwt.signingInput, 'latin1');
-    const keys = this.#keys.candidates(jwt.algorithm, jwt.keyId);
+    const keys = this.#keys.candidates(jwt);
     for (const key of keys) {
       if (!this.#ownerChecks.take()) return null;
       if (!isSignedBy(jwt, key, signingInput)) continue;
