@@ -14,5 +14,6 @@ export { isSame, type Kept, reuse } from './reuse.ts';
 export * from './shared-memory.ts';
 export { States } from './states.ts';
 export * from './system.ts';
+export * from './tenants.ts';
 export * from './text.ts';
 export { type GatheredBytes, TurnWriter, type Written } from './turn-writer.ts';

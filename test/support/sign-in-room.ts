@@ -86,7 +86,7 @@ export function openSignInRoom(
       signedOut: event => void signedOut.push(event),
     },
     permits: new ProcessPermits(),
-    learnedMark: (subject, notBefore) => void marks.push([subject, notBefore]),
+    learnedMark: ({ subject, notBefore }) => void marks.push([subject, notBefore]),
   });
   theProvider.start();
   return {

@@ -295,10 +295,11 @@ function entriesIn(list: unknown, path: readonly string[]): Entry[] {
 
 /** Returns the claims that identify callers; `null` if they are invalid, which validation reports. */
 function classesIn(gateway: ConfigFile): readonly CallerClaims[] | null {
-  const { access_tokens: tokens, identity_providers: several } = asMap(gateway.value);
-  if (several === undefined) return tokens === undefined ? [] : callerClaimsOf(tokens, null);
+  const { identity_provider: one, access_tokens: tokens, identity_providers: several } = asMap(gateway.value);
+  if (several === undefined)
+    return tokens === undefined ? [] : callerClaimsOf(tokens, null, asMap(one).issuer);
   if (!Array.isArray(several)) return null;
-  const classes = several.map(entry => callerClaimsOf(entry, asMap(entry).name));
+  const classes = several.map(entry => callerClaimsOf(entry, asMap(entry).name, asMap(entry).issuer));
   return classes.some(each => each === null) ? null : classes.flatMap(each => each ?? []);
 }
 

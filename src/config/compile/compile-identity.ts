@@ -1,3 +1,4 @@
+import type { Tenants } from '../../core/index.ts';
 import type { AccessTokenOptions, CallerKind, ClassRule } from '../../identity/auth/index.ts';
 import { BUDGET_LIMITS, CACHE_LIMITS, KEY_SET_LIMITS, principalOf } from '../../identity/auth/index.ts';
 import type { ClientOptions, IntrospectionOptions } from '../../identity/signin/index.ts';
@@ -9,6 +10,7 @@ import {
   accessTokensSchema,
   type GatewayConfig,
   type ProviderConfigOptions,
+  withTenant,
 } from '../settings/index.ts';
 import { namedClaims } from './named-claims.ts';
 
@@ -54,7 +56,7 @@ function compileProvider(
     introspection: client && introspectionOptions(client, maxInFlight, shared),
     signIn: signIn && { ...signIn, signOutEnds: config.sign_in?.sign_out_ends ?? 'refresh_token' },
     notices,
-    accessTokens: accessTokenOptions(rules, shared, client?.clientId ?? null),
+    accessTokens: accessTokenOptions(rules, shared, provider.tenants, client?.clientId ?? null),
     keySet: {
       ...KEY_SET_LIMITS,
       refreshMs: shared.key_set.refresh,
@@ -85,11 +87,13 @@ function sharedTokens(config: GatewayConfig): AccessTokensConfig {
 function accessTokenOptions(
   rules: ProviderRules,
   shared: AccessTokensConfig,
+  tenants: Tenants | null,
   clientId: string | null,
 ): AccessTokenOptions {
   const { name: _, notBeforeS: __, bots, ...ofTokens } = rules;
   return {
     ...ofTokens,
+    tenants,
     clientId,
     bots: bots && { claim: bots.claim, value: bots.value ?? null, principal: bots.principal },
     identityHeaders: Object.entries(shared.identity_headers).map(([name, claim]) => ({ name, claim })),
@@ -130,7 +134,11 @@ type Rules = Pick<
   'audience' | 'audience_claim' | 'principal' | 'bots' | 'classes' | 'not_before'
 >;
 
-function rulesOf(rules: Rules, provider: Pick<TokenRules, 'name' | 'issuer' | 'isOneOfSeveral'>): TokenRules {
+function rulesOf(
+  written: Rules,
+  provider: Pick<TokenRules, 'name' | 'issuer' | 'isOneOfSeveral'>,
+): TokenRules {
+  const rules = withTenants(written, provider.issuer);
   const { audience, audience_claim: audienceClaim, principal, bots, not_before: notBeforeS } = rules;
   if (audience === undefined) throw new Error('audience was not checked');
   const issuer = provider.isOneOfSeveral ? provider.issuer : null;
@@ -163,6 +171,7 @@ export const DEFAULT_CLAIMS: readonly CallerClaims[] = [
 
 /** The parts of a configuration that determine how callers are identified. */
 interface CallersConfig {
+  readonly identity_provider?: { readonly issuer: string } | undefined;
   readonly access_tokens?: ClaimRules | undefined;
   readonly identity_providers?:
     | readonly (ClaimRules & { readonly name: string; readonly issuer: string })[]
@@ -177,14 +186,29 @@ interface ClaimRules {
 
 /** Without a provider, all callers are addresses. */
 export function claimsOf({
+  identity_provider: one,
   access_tokens: tokens,
   identity_providers: several = [],
 }: CallersConfig): readonly CallerClaims[] {
   if (several.length > 0)
     return several.flatMap(entry =>
-      claimsByKind(entry, { provider: entry.name, issuer: several.length > 1 ? entry.issuer : null }),
+      claimsByKind(withTenants(entry, entry.issuer), {
+        provider: entry.name,
+        issuer: several.length > 1 ? entry.issuer : null,
+      }),
     );
-  return tokens === undefined ? [] : claimsByKind(tokens, { provider: null, issuer: null });
+  if (tokens === undefined) return [];
+  return claimsByKind(withTenants(tokens, one?.issuer), { provider: null, issuer: null });
+}
+
+/** The rules by which a caller belongs to a tenant, if the issuer has a placeholder. */
+export function withTenants<R extends ClaimRules>(rules: R, issuer: unknown): R {
+  const { principal, bots } = rules;
+  return {
+    ...rules,
+    principal: withTenant(principal, issuer),
+    bots: bots && { ...bots, principal: withTenant(bots.principal, issuer) },
+  };
 }
 
 /** The kinds of callers of one provider, with the claims that identify them. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isTenantValue } from '../../core/index.ts';
 import { hasAnyPort, RESERVED_PARAMETERS } from '../../identity/signin/index.ts';
 import { nearestWord } from '../file/index.ts';
 import {
@@ -89,6 +90,14 @@ const listedUri = () => {
     });
 };
 
+const tenantList = () => {
+  const error = 'expected a value of 1 to 64 letters, digits, ".", "_" or "-", in quotes if it is a number';
+  return z
+    .array(z.string({ error }).refine(isTenantValue, { error }))
+    .min(1, { error: 'an empty list accepts no token: list a tenant' })
+    .refine(values => new Set(values).size === values.length, { error: 'a value is listed twice' });
+};
+
 /** The name of a parameter of the authorization request. */
 const parameterName = () => {
   const error = 'expected the name of a parameter such as login_hint';
@@ -144,6 +153,14 @@ export const identityProviderSchema = z.strictObject({
   ).describe(
     'Its name exactly as in its tokens, with or without a trailing slash: tokens are compared with it.',
   ),
+  issuer_values: means(
+    'door',
+    z.union([z.literal('any'), tenantList()], { error: 'expected any, or a list of values' }),
+  )
+    .optional()
+    .describe(
+      'The tenants whose tokens are accepted, where the issuer has a claim of the token as a placeholder, {tid}: the values of that claim. any: all tenants, strangers as well. Needs discovery_url.',
+    ),
   discovery_url: address()
     .optional()
     .describe(

@@ -11,6 +11,7 @@ import { NO_TLS, optionErrors, PROVIDER_LIMITS } from '../../identity/signin/ind
 import { asList, asMap, type ConfigFile, type Path, type RawMap } from '../file/index.ts';
 import { type IdentityProviderConfig, identityProviderSchema, providerEntrySchema } from './provider-keys.ts';
 import { chooseSecret, type FileText, SecretFiles, type TlsFiles } from './secret-files.ts';
+import { tenantsOf } from './tenants.ts';
 
 /** The sign-in part of a provider's section. */
 type SignInSection = Omit<SignInOptions, 'signOutEnds'>;
@@ -157,6 +158,7 @@ function providerOptions(config: IdentityProviderConfig, tls: ProviderTls | null
   return {
     ...PROVIDER_LIMITS,
     issuer: config.issuer,
+    tenants: tenantsOf(config),
     discoveryUrl: config.discovery_url ?? null,
     endpoints: {
       authorization: config.endpoints.authorization ?? null,

@@ -11,6 +11,7 @@ import {
   lacking,
   member,
   percentEncode,
+  tenantOf,
   textClaim,
 } from './token/index.ts';
 
@@ -29,8 +30,10 @@ export interface Caller extends Revocable {
    * two callers never share one.
    */
   readonly principal: string;
-  /** The issuer of the token. */
+  /** The issuer of the token, as the configuration has it. */
   readonly issuer: string;
+  /** The token's own `iss`, if the provider has an issuer for each tenant; else `null`. */
+  readonly tenant: string | null;
   /** The token is refused from this moment on: `exp` plus the leeway, since the epoch. */
   readonly expiresAtMs: number;
   /** The key that signed the token. Once the key leaves the key set, the token is no longer accepted. */
@@ -78,6 +81,7 @@ export function callerOf(
     class: planClassOf(claims, principal, options.classes) ?? kind,
     principal,
     issuer: options.issuer,
+    tenant: tenantOf(claims, options.tenants),
     expiresAtMs: expiresAtS * 1_000 + options.leewayMs,
     key,
     certificate: boundCertificate(claims),

@@ -1,6 +1,12 @@
-import type { AuthListener, Timer, TimerClock } from '../../core/index.ts';
+import {
+  type AuthListener,
+  namesTenant,
+  type Tenants,
+  type Timer,
+  type TimerClock,
+} from '../../core/index.ts';
 import type { KeySetOptions } from './options.ts';
-import { type Jwt, KeySetError, readKeySet, type VerificationKey } from './token/index.ts';
+import { type Jwt, KeySetError, readKeySet, tenantOf, type VerificationKey } from './token/index.ts';
 
 /** Fetches the issuer's key set; rejects when it cannot. Should stop when the signal is aborted. */
 export type KeySetFetcher = (signal: AbortSignal) => Promise<Uint8Array | string>;
@@ -111,10 +117,19 @@ export class KeySet {
     return (this.#named(token)?.length ?? 0) > 0;
   }
 
-  /** The keys that may have made the signature: those that the token names, or all that fit if it names none. */
-  candidates({ algorithm, ...token }: KeyName & Pick<Jwt, 'algorithm'>): readonly VerificationKey[] {
+  /**
+   * The keys that may have made the signature: those that the token names, or all that fit if it names none. A key that names its
+   * issuer signs for no other tenant.
+   */
+  candidates(
+    { algorithm, claims, ...token }: KeyName & Pick<Jwt, 'algorithm' | 'claims'>,
+    tenants: Tenants | null,
+  ): readonly VerificationKey[] {
     const keys = this.#named(token) ?? this.#keys;
-    return keys.filter(key => key.algorithms.includes(algorithm)).slice(0, MAX_CANDIDATES);
+    const tenant = tenantOf(claims, tenants);
+    return keys
+      .filter(key => key.algorithms.includes(algorithm) && signsFor(key, tenant, tenants))
+      .slice(0, MAX_CANDIDATES);
   }
 
   /**
@@ -232,6 +247,11 @@ export class KeySet {
     const earlyMs = delayMs * (1 - 0.1 * this.#dependencies.random());
     this.#timer = this.#dependencies.clock.after(earlyMs, () => void this.refresh());
   }
+}
+
+function signsFor({ issuer }: VerificationKey, tenant: string | null, tenants: Tenants | null): boolean {
+  if (tenants === null || issuer === null) return true;
+  return tenant !== null && namesTenant(issuer, tenant, tenants);
 }
 
 function indexBy(

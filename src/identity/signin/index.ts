@@ -6,3 +6,4 @@ export { announcedScopes, Provider, type ProviderMetadata } from './provider.ts'
 export { MAX_REQUEST_BYTES, mediaTypeRefusal } from './read-request.ts';
 export { hasAnyPort } from './redirect-uris.ts';
 export { SignIn, type SignInResponse } from './signin.ts';
+export type { LearntMark } from './token-request.ts';

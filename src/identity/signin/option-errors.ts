@@ -42,7 +42,10 @@ function addressErrors(provider: ProviderOptions): [OptionError['option'], strin
     text === null ? undefined : (noScheme(text) ?? addressError(text, provider.allowHttp));
   return [
     // The issuer is a name. It is also an address only if none is configured for the discovery document.
-    ['issuer', provider.discoveryUrl === null ? issuerError(provider) : undefined],
+    [
+      'issuer',
+      provider.discoveryUrl === null && !/[{}]/.test(provider.issuer) ? issuerError(provider) : undefined,
+    ],
     ['discoveryUrl', check(provider.discoveryUrl)],
     ...ENDPOINTS.map(
       name =>

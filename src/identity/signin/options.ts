@@ -1,3 +1,5 @@
+import type { Tenants } from '../../core/index.ts';
+
 /**
  * How to find and reach an identity provider. Compiled from `identity_provider` in gateway.yaml, or from an entry of
  * `identity_providers`.
@@ -5,6 +7,8 @@
 export interface ProviderOptions {
   /** Exactly as the provider spells it, with or without a trailing slash. */
   readonly issuer: string;
+  /** Its tenants, if the issuer has a placeholder; else `null`. */
+  readonly tenants: Tenants | null;
   /**
    * The address of the discovery document if it is not `{issuer}/.well-known/openid-configuration`, for a provider with
    * different names inside and outside the cluster; `null` to derive it from the issuer.

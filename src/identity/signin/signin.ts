@@ -14,7 +14,7 @@ import type { Grant } from './read-request.ts';
 import { codeGrant, readRefreshToken, readRequest, redirectRefusal, refreshGrant } from './read-request.ts';
 import { RedirectUris } from './redirect-uris.ts';
 import { SignOut } from './sign-out.ts';
-import { readTokenResponse, requestTokens } from './token-request.ts';
+import { type LearntMark, readTokenResponse, requestTokens } from './token-request.ts';
 
 /** A successful response of a sign-in endpoint. */
 export interface SignInResponse {
@@ -33,7 +33,7 @@ interface SignInDependencies {
   /** The permits of requests to the provider, by client address. */
   readonly permits: Permits;
   /** Called when tokens arrive with a not-before mark above 0, before the client gets them. */
-  readonly learnedMark: (subject: string, notBefore: number) => void;
+  readonly learnedMark: (mark: LearntMark) => void;
   /** Called with each access token that a client gets. Default: nobody asks. */
   readonly handedOut?: (accessToken: string) => void;
 }
@@ -163,7 +163,7 @@ export class SignIn {
     const members = await requestTokens(grant, this.#client, metadata);
     const nowSeconds = this.#parts.clock.epochMs() / 1_000;
     const { response, mark } = readTokenResponse(members, this.#options.scope, nowSeconds);
-    if (mark !== undefined) this.#parts.learnedMark(mark.subject, mark.notBefore);
+    if (mark !== undefined) this.#parts.learnedMark(mark);
     this.#parts.handedOut?.(response.accessToken);
     return { outcome: 'success', response: { status: 200, fields: TOKEN_FIELDS, body: json(response) } };
   }

@@ -24,7 +24,7 @@ afterEach(() => {
 });
 
 const candidates = (algorithm: SigningAlgorithm, keyId: string | null, thumbprint: string | null = null) =>
-  keySet.candidates({ algorithm, keyId, thumbprint });
+  keySet.candidates({ algorithm, keyId, thumbprint, claims: {} }, null);
 const ids = () => candidates('RS256', null).map(key => key.id);
 
 describe('the key set', () => {
@@ -261,7 +261,7 @@ describe('a key set in the place of another', () => {
     const issuer = new ScriptedIssuer(rsa);
     await open(issuer.fetch).refresh();
     const before = keySet;
-    const [key] = before.candidates({ algorithm: 'RS256', keyId: null, thumbprint: null });
+    const [key] = before.candidates({ algorithm: 'RS256', keyId: null, thumbprint: null, claims: {} }, null);
     issuer.state = 'failing';
     keySet = new KeySet(
       KEY_SET_OPTIONS,
