@@ -35,6 +35,7 @@ export const PROVIDER_OPTIONS: Omit<ProviderOptions, 'issuer'> = {
   },
   signsIn: true,
   allowHttp: false,
+  proxy: null,
   tls: NO_TLS,
   timeoutMs: 5_000,
 };

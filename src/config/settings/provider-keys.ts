@@ -191,6 +191,11 @@ export const identityProviderSchema = z.strictObject({
   timeout: duration()
     .prefault('5s')
     .describe('Timeout of one whole request to the provider, including name resolution.'),
+  proxy: withoutBlanks('write the address of a proxy such as http://proxy.corp.example:3128, or environment')
+    .optional()
+    .describe(
+      'A forward proxy for all that is asked of the provider, http:// or https://, a password only by a variable. environment: as HTTPS_PROXY, HTTP_PROXY and NO_PROXY say. Left out: none.',
+    ),
   client_id: text(`expected the id of the gateway at the provider, ${QUOTES}`)
     .optional()
     .describe(

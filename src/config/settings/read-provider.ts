@@ -5,11 +5,13 @@ import type {
   OptionError,
   ProviderOptions,
   ProviderTls,
+  ProxyVariables,
   SignInOptions,
 } from '../../identity/signin/index.ts';
 import { NO_TLS, optionErrors, PROVIDER_LIMITS } from '../../identity/signin/index.ts';
 import { asList, asMap, type ConfigFile, type Path, type RawMap } from '../file/index.ts';
 import { type IdentityProviderConfig, identityProviderSchema, providerEntrySchema } from './provider-keys.ts';
+import { readProxy } from './provider-proxy.ts';
 import { chooseSecret, type FileText, SecretFiles, type TlsFiles } from './secret-files.ts';
 import { tenantsOf } from './tenants.ts';
 
@@ -86,7 +88,7 @@ async function readProvider(
     config.client_id === undefined
       ? ({ kind: 'none' } as const)
       : clientAuthentication(file, path, config, { clientSecret, privateKey, certificate });
-  const provider = providerOptions(config, tls);
+  const provider = providerOptions(config, tls, readProxy(file, path, config.proxy));
   // A missing part was already reported; checks the rest as if that part were not configured.
   const stand = tls === null || authentication === null ? ({ kind: 'none' } as const) : authentication;
   const client =
@@ -154,7 +156,11 @@ function signInOptions(config: IdentityProviderConfig, client: ClientOptions): S
   };
 }
 
-function providerOptions(config: IdentityProviderConfig, tls: ProviderTls | null): ProviderOptions {
+function providerOptions(
+  config: IdentityProviderConfig,
+  tls: ProviderTls | null,
+  proxy: ProxyVariables | null = null,
+): ProviderOptions {
   return {
     ...PROVIDER_LIMITS,
     issuer: config.issuer,
@@ -170,6 +176,7 @@ function providerOptions(config: IdentityProviderConfig, tls: ProviderTls | null
     },
     signsIn: config.redirect_uri !== undefined,
     allowHttp: config.allow_http,
+    proxy,
     tls: tls ?? NO_TLS,
     timeoutMs: config.timeout,
   };

@@ -20,6 +20,8 @@ export interface ProviderOptions {
   readonly signsIn: boolean;
   /** Whether plain http is allowed to hosts other than loopback. */
   readonly allowHttp: boolean;
+  /** Forward proxies for all that is asked of it; `null` for none. */
+  readonly proxy: ProxyVariables | null;
   readonly tls: ProviderTls;
   /** The timeout of one complete request, from the name lookup to the last byte. At least 1. */
   readonly timeoutMs: number;
@@ -28,6 +30,12 @@ export interface ProviderOptions {
   /** The time between two successful fetches of the discovery document. */
   readonly refreshMs: number;
 }
+
+/** The names of the variables that say which proxies to use, in either letter case. */
+export const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'] as const;
+
+/** Variables of an environment, as Node's agents read them (`proxyEnv`): proxies by scheme, and the hosts that need none. */
+export type ProxyVariables = Readonly<Record<string, string>>;
 
 /** What a sign-out ends at the provider: the refresh token, the whole session (with that of the browser), or nothing. */
 export type SignOutEnds = 'refresh_token' | 'session' | 'nothing';

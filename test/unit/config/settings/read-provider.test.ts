@@ -248,3 +248,70 @@ describe('the files for https', () => {
 function pem(key: { export(options: { type: 'pkcs8'; format: 'pem' }): string | Buffer }): string {
   return String(key.export({ type: 'pkcs8', format: 'pem' }));
 }
+
+describe('a proxy to the provider', () => {
+  const NO_PASSWORD =
+    'this file must not contain secrets: write "$' +
+    '{NAME}" to read the address with its password from an environment variable';
+
+  async function read(key: string, environment: Readonly<Record<string, string>> = {}) {
+    const keys = `issuer: "https://id"${key}`;
+    const text = `identity_provider: { ${keys} }\n${REST}`;
+    const result = await loadFiles({ 'gateway.yaml': text }, environment);
+    const hints = result.ok ? result.hints.map(({ message }) => `hint: ${message}`) : [];
+    const found = [...diagnosticsOf(result), ...hints];
+    const diagnostics = found.map(each => each.replace(/^gateway\.yaml:[\d:]+ /, ''));
+    expect(diagnostics.join('\n')).not.toContain('hunter2');
+    return {
+      diagnostics,
+      proxy: result.ok ? result.snapshot.identity?.providers[0]?.provider.proxy : undefined,
+    };
+  }
+
+  it('is none by default', async () => {
+    expect(await read('')).toEqual({ diagnostics: [], proxy: null });
+  });
+
+  it('is an address, with a password in a variable only', async () => {
+    const url = 'http://proxy.corp.example:3128';
+    expect(await read(`, proxy: "${url}"`)).toEqual({
+      ...{ diagnostics: [], proxy: { HTTPS_PROXY: url, HTTP_PROXY: url } },
+    });
+    const secret = 'https://weir:hunter2@proxy.corp.example';
+    expect(await read(', proxy: "$' + '{P}"', { P: secret })).toEqual({
+      ...{ diagnostics: [], proxy: { HTTPS_PROXY: secret, HTTP_PROXY: secret } },
+    });
+    expect((await read(`, proxy: "${secret}"`)).diagnostics).toEqual([
+      `identity_provider.proxy: ${NO_PASSWORD}`,
+    ]);
+  });
+
+  it.each([
+    ['proxy.corp.example:3128', 'is not the address of a proxy: it must begin with http:// or https://'],
+    ['socks5://proxy.corp.example', 'is not the address of a proxy: it must begin with http:// or https://'],
+    ['http://proxy.corp.example/path', 'must be the address of a proxy alone, without a path'],
+    ['http://a b', 'must not contain spaces or line breaks'],
+  ])('is refused as %s', async (proxy, why) => {
+    expect((await read(`, proxy: "${proxy}"`)).diagnostics).toEqual([`identity_provider.proxy: ${why}`]);
+  });
+
+  it('is read from the environment, where the file says so', async () => {
+    const environment = { HTTPS_PROXY: 'http://a:1', no_proxy: '.corp.example', HTTP_PROXY: '', OTHER: 'x' };
+    expect(await read(', proxy: environment', environment)).toEqual({
+      ...{ diagnostics: [], proxy: { HTTPS_PROXY: 'http://a:1', no_proxy: '.corp.example' } },
+    });
+    const wrong = await read(', proxy: environment', { https_proxy: 'weir:hunter2@a:1' });
+    expect(wrong.diagnostics).toEqual([
+      'identity_provider.proxy: the variable https_proxy of the environment is not the address of a proxy: it must begin with http:// or https://',
+    ]);
+  });
+
+  it('is hinted at where the environment has one that the file leaves out', async () => {
+    const { diagnostics, proxy } = await read('', { HTTPS_PROXY: 'http://weir:hunter2@a:1' });
+    expect(diagnostics).toEqual([
+      'hint: identity_provider: HTTPS_PROXY in the environment is not used: the provider is asked without a proxy unless "proxy: environment" says so',
+    ]);
+    expect(proxy).toBeNull();
+    expect((await read('', { NO_PROXY: '*' })).diagnostics).toEqual([]);
+  });
+});
