@@ -13,7 +13,7 @@ const FOR_USERS = TODAY.filter(({ name }) => /^(?:README|SECURITY|docs\/)/.test(
 
 /** Words of OAuth, of JWTs and of the contract's bodies that look like keys of the configuration. */
 const OF_PROTOCOLS = [
-  'offline_access',
+  ...['offline_access', 'strategies.access_token', 'id_tokens'],
   ...[
     'code_challenge',
     'code_challenge_method',
