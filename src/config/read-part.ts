@@ -109,6 +109,7 @@ const callersSchema = z.object({
   identity_provider: z.object({ issuer }).optional(),
   access_tokens: z.object({ principal, bots }).optional(),
   identity_providers: z.array(z.object({ name, issuer, principal, bots })).optional(),
+  api_keys: z.looseObject({}).optional(),
   log: settings.pseudonymKeySchema,
 });
 

@@ -16,4 +16,5 @@ export { States } from './states.ts';
 export * from './system.ts';
 export * from './tenants.ts';
 export * from './text.ts';
+export type * from './token-answer.ts';
 export { type GatheredBytes, TurnWriter, type Written } from './turn-writer.ts';

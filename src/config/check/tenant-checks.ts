@@ -7,6 +7,12 @@ import { sectionsIn } from './caller-checks.ts';
 export function checkTenants(file: ConfigFile): void {
   const providers = writtenProviders(file);
   const open = providers.map(provider => checkProvider(file, provider));
+  for (const { path, raw, issuer } of sectionsIn(file))
+    if (tenantsIn(issuer, 'any') !== null && (raw.opaque_tokens ?? 'off') !== 'off')
+      file.add(
+        [...path, 'opaque_tokens'],
+        'an answer about an opaque token names no tenant: not with a placeholder in "issuer"',
+      );
   checkOverlaps(file, providers);
   for (const [index, isOpen] of open.entries()) if (isOpen) warnOfStrangers(file, index);
 }

@@ -113,6 +113,15 @@ describe('an issuer with a placeholder', () => {
     );
   });
 
+  it('allows no opaque tokens, whose answers name no tenant', async () => {
+    const client = 'client_id: gateway, client_secret: "$' + '{SECRET}"';
+    const text = of(`${LISTED}, ${client}`, 'audience: api, opaque_tokens: { cache: 30s }');
+    const [found = ''] = await diagnosticsIn(text, { SECRET: 'hunter2' });
+    expect(found).toContain(
+      'an answer about an opaque token names no tenant: not with a placeholder in "issuer"',
+    );
+  });
+
   it('warns of what a stranger could claim, where any tenant is accepted, and of nothing where they are listed', async () => {
     const tokens =
       'audience: api, bots: { claim: idtyp }, classes: { gold: { claim: plan }, known: { callers: [{ tid: 3f2a, client: web, subject: s }] } }';

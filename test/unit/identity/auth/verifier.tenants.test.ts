@@ -138,7 +138,7 @@ describe('several providers, one of which has tenants', () => {
     const caller = await both.verify(tokenOf('red'), ADDRESS);
     if (!('principal' in caller) || caller.kind === 'invalid') throw new Error(inWords(caller));
     expect(both.accepts(caller)).toBe(true);
-    expect(both.revocationOf(caller)).toBeNull();
+    expect(both.endOf(caller)).toBeNull();
   });
 });
 
