@@ -13,8 +13,17 @@ const FOR_USERS = TODAY.filter(({ name }) => /^(?:README|SECURITY|docs\/)/.test(
 
 /** Words of OAuth, of JWTs and of the contract's bodies that look like keys of the configuration. */
 const OF_PROTOCOLS = [
-  'offline_access',
-  ...['code_challenge', 'invalid_grant', 'invalid_request', 'invalid_client', 'unauthorized_client'],
+  ...['offline_access', 'strategies.access_token', 'id_tokens'],
+  ...[
+    'code_challenge',
+    'code_challenge_method',
+    'response_type',
+    'request_uri',
+    'login_hint',
+    'ui_locales',
+    'kc_idp_hint',
+  ],
+  ...['invalid_grant', 'invalid_request', 'invalid_client', 'unauthorized_client'],
   ...['invalid_token', 'redirect_uri_mismatch', 'login_required', 'access_denied', 'invalid_scope'],
   ...[
     'at_hash',

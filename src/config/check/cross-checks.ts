@@ -9,6 +9,7 @@ import { checkIdentity, checkIntrospection, checkOpaqueTokens, checkSecrets } fr
 import { checkRoutes, writtenPatternsOf } from './route-checks.ts';
 import { checkServicePaths } from './service-path-checks.ts';
 import * as signIn from './sign-in-checks.ts';
+import { checkTenants } from './tenant-checks.ts';
 
 /**
  * Checks how the parts of gateway.yaml fit together. Reads the raw value, so that an error in one part does not hide errors
@@ -25,6 +26,7 @@ export function crossCheck(file: ConfigFile): void {
   checkServicePaths(file);
   checkIdentity(file);
   checkClasses(file);
+  checkTenants(file);
   checkIntrospection(file);
   checkOpaqueTokens(file);
   signIn.checkSignIn(file);

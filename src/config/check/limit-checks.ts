@@ -297,11 +297,14 @@ function entriesIn(list: unknown, path: readonly string[]): Entry[] {
 
 /** Returns the claims that identify callers; `null` if they are invalid, which validation reports. */
 function classesIn(gateway: ConfigFile): readonly CallerClaims[] | null {
-  const { access_tokens: tokens, identity_providers: several, api_keys: keys } = asMap(gateway.value);
+  const root = asMap(gateway.value);
+  const { access_tokens: tokens, identity_providers: several, api_keys: keys } = root;
   const ofKeys = keys === undefined ? [] : [KEY_CALLERS];
   if (several !== undefined && !Array.isArray(several)) return null;
-  const ofTokens = tokens === undefined ? [] : [callerClaimsOf(tokens, null)];
-  const classes = several?.map(entry => callerClaimsOf(entry, asMap(entry).name)) ?? ofTokens;
+  const { issuer } = asMap(root.identity_provider);
+  const ofTokens = tokens === undefined ? [] : [callerClaimsOf(tokens, null, issuer)];
+  const classes =
+    several?.map(entry => callerClaimsOf(entry, asMap(entry).name, asMap(entry).issuer)) ?? ofTokens;
   return classes.some(each => each === null) ? null : [...classes.flatMap(each => each ?? []), ...ofKeys];
 }
 

@@ -27,6 +27,8 @@ export class ConfigFile {
   readonly #lines: SecretLines;
   readonly #secrecy: Secrecy;
   readonly #said = new Set<string>();
+  /** The variables that it may refer to. */
+  readonly environment: Environment;
 
   private constructor(
     name: string,
@@ -35,6 +37,7 @@ export class ConfigFile {
     diagnostics: Diagnostic[],
     lines: SecretLines,
     secrecy: Secrecy,
+    environment: Environment,
     unreadable: ConfigFile['unreadable'] = null,
   ) {
     this.name = name;
@@ -44,6 +47,7 @@ export class ConfigFile {
     this.#diagnostics = diagnostics;
     this.#lines = lines;
     this.#secrecy = secrecy;
+    this.environment = environment;
   }
 
   /** Never throws: if the file cannot be read, a diagnostic says why. */
@@ -58,7 +62,16 @@ export class ConfigFile {
     if (!read.ok) {
       const { diagnostic, reason } = read;
       const unreadable = diagnostic.line === null ? { message: diagnostic.message, reason } : null;
-      return new ConfigFile(name, readings, null, [diagnostic], new SecretLines('', []), secrecy, unreadable);
+      return new ConfigFile(
+        name,
+        readings,
+        null,
+        [diagnostic],
+        new SecretLines('', []),
+        secrecy,
+        environment,
+        unreadable,
+      );
     }
     const { document, errors, secrets, placeOf } = parseYamlText(read.text, secrecy.keys);
     const tree = document?.contents ? buildYamlTree(document, placeOf, environment) : null;
@@ -71,7 +84,7 @@ export class ConfigFile {
       const message = 'the file is empty, or all of it is commented out';
       diagnostics.push({ file: name, line: 1, column: 1, message, severity: 'error' });
     }
-    return new ConfigFile(name, readings, tree?.root ?? null, diagnostics, secrets, secrecy);
+    return new ConfigFile(name, readings, tree?.root ?? null, diagnostics, secrets, secrecy, environment);
   }
 
   /** The value of the whole file; `undefined` if it is unknown. */

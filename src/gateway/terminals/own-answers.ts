@@ -25,7 +25,7 @@ import { addOwnFields, addSetFields, errors, USUAL_METHODS } from '../responses/
 import { isRoutable } from '../routing/index.ts';
 
 /** Serves the sign-in endpoints (docs/contract.md, 1). */
-export function serveSignIn(exchange: Exchange, { route }: SignInHere): Served {
+export function serveSignIn(exchange: Exchange, { route, query }: SignInHere): Served {
   const signIn = exchange.generation.identity?.signIn ?? null;
   if (signIn === null) return exchange.answerError(errors.noRoute());
   if (!route.methods.includes(exchange.downstream.method))
@@ -33,7 +33,7 @@ export function serveSignIn(exchange: Exchange, { route }: SignInHere): Served {
   const { addressKey } = exchange;
   switch (route.endpoint) {
     case 'authorize-url':
-      return reply(exchange, signIn.authorizeUrl());
+      return reply(exchange, signIn.authorizeUrl(query));
     case 'auth':
       return serveBody(exchange, body => signIn.redeem(body, addressKey));
     case 'refresh':

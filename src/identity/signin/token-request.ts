@@ -20,6 +20,7 @@ export function requestTokens(
   let members: TokenMembers = new Map();
   const request = {
     endpoint: 'token endpoint',
+    url: metadata.tokenEndpoint,
     successes: [200],
     secrets: Object.values(parameters),
     async send(configuration: Configuration) {
@@ -69,7 +70,9 @@ interface AuthResponse {
 }
 
 /** A not-before mark received with a subject's tokens. */
-interface LearntMark {
+export interface LearntMark {
+  /** The issuer that the subject's access token names; `null` if it is no JWT. */
+  readonly issuer: string | null;
   readonly subject: string;
   /** Seconds since the epoch, above 0. */
   readonly notBefore: number;
@@ -126,7 +129,10 @@ export function readTokenResponse(
       ...(sessionState === undefined ? undefined : { sessionState }),
       scope: grantedScopes(members.get('scope')) ?? requestedScope,
     },
-    mark: subject !== undefined && notBeforePolicy > 0 ? { subject, notBefore: notBeforePolicy } : undefined,
+    mark:
+      subject !== undefined && notBeforePolicy > 0
+        ? { issuer: text(claims, 'iss') ?? null, subject, notBefore: notBeforePolicy }
+        : undefined,
   };
 }
 

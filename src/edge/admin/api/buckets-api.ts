@@ -1,6 +1,7 @@
 import type { BucketModel, ClassName, LimitsModel } from '../../../config/index.ts';
 import { classNames, groupName, limitsFor, listedClass } from '../../../config/index.ts';
 import { GatewayError } from '../../../core/index.ts';
+import type { AccessTokenOptions } from '../../../identity/auth/index.ts';
 import type { Allowance, Limit, LimitSet, LimitsByRole } from '../../../limits/index.ts';
 import { groupCounterKey, isSharedRole, windowsOf } from '../../../limits/index.ts';
 import type { Allowances } from '../../../process/runtime/index.ts';
@@ -124,8 +125,13 @@ function questionOfGroup(
   const identity = sources.identity();
   const found = identity === null || identity.providers.length === 0 ? null : providerOf(provider, identity);
   if (found instanceof GatewayError) return found;
-  const issuer = found?.accessTokens.isOneOfSeveral === true ? found.accessTokens.issuer : null;
+  const issuer = issuerOfGroups(found?.accessTokens);
   return { client: null, bucket, value, className: 'user', group: groupName(group, issuer) };
+}
+
+/** The issuer that names of groups begin with. Those of tenants are given as they are counted, with their tenant: `ISSUER GROUP`. */
+function issuerOfGroups(options: AccessTokenOptions | undefined): string | null {
+  return options?.isOneOfSeveral === true && options.tenants === null ? options.issuer : null;
 }
 
 /** The class whose numbers apply: the requested one, or the one that lists the caller. */
