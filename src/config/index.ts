@@ -1,5 +1,6 @@
 export { changesInWords, changesOf, changesOfLimits } from './compare/index.ts';
 export { type CallerClaims, claimsByKind, quotaPaths } from './compile/index.ts';
+export { defaultLimitOf, hintsAtDefaultLimits } from './default-limits.ts';
 export { type Change, isStricter } from './difference.ts';
 export { LimitsText, type QuotaChange } from './edit/index.ts';
 export type { ConfigBytes, Diagnostic, FilePlace, Severity } from './file/index.ts';
