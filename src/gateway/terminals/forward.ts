@@ -5,7 +5,7 @@ import {
   type FieldNames,
   type Fields,
   firstValue,
-  type GatewayError,
+  GatewayError,
   type Release,
 } from '../../core/index.ts';
 import type { RequestGeneration } from '../../process/runtime/index.ts';
@@ -45,6 +45,7 @@ import {
 import type { GatewayState } from '../gateway-state.ts';
 import { addOwnFields, answeredWithoutGrpc, badCall, errors } from '../responses/index.ts';
 import { KeptBody } from './kept-body.ts';
+import { translateDestination } from './moved-to.ts';
 import { fieldsOf429, UpstreamRefusal } from './upstream-refusal.ts';
 import { openWebSocket } from './web-socket.ts';
 
@@ -61,10 +62,12 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
   const forwardedLength = isPreflight ? 0 : bodyLength;
   const body = forwardedLength === 0 ? null : bodyFor(exchange, route);
   const authorization = route.upstream.passAuthorization ? authorizationFor(exchange, destination) : null;
+  const fields = translateDestination(exchange, destination, fieldsFor(exchange, destination, authorization));
+  if (fields instanceof GatewayError) return exchange.answerError(fields);
   const forwarding = new Forwarding(exchange, destination, state, {
     method: downstream.method,
     target: servicePath(destination.path, route, route.upstream.base) + destination.query,
-    fields: fieldsFor(exchange, destination, authorization),
+    fields,
     neverIndexed: downstream.neverIndexed,
     takesTrailers: exchange.head.takesTrailers || translation !== null,
     upgrade: downstream.framing.upgrade,
