@@ -138,14 +138,16 @@ function refused(
   return { rows: [...before, ['refused', why], ...after], taken: false };
 }
 
-function describePolicies(
-  { route, path, params, caller }: Matched,
-  { identity, limits }: Snapshot,
-): ExplainedRow[] {
+function describePolicies({ route, path, params, caller }: Matched, snapshot: Snapshot): ExplainedRow[] {
+  const { identity, limits } = snapshot;
   if (route.kind === 'answer') return describe.describeAnswered(route, params);
   if (route.kind === 'forward') {
     const chosen = chooseFor(route, caller, limits.keying);
-    return [...chosen.rows, ...describe.describeForwarding(chosen.route, path, params, identity)];
+    return [
+      ...chosen.rows,
+      ...describe.describeForwarding(chosen.route, path, params, identity),
+      ...describe.describeSentFields(snapshot),
+    ];
   }
   if (identity === null) return [];
   switch (route.kind) {
@@ -179,6 +181,7 @@ function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot): Expl
       describe.routeRow(route),
       ...chosen.rows,
       ...describe.describeCall(chosen.route, path, snapshot.identity),
+      ...describe.describeSentFields(snapshot),
       ...describeLimits({ method: GRPC_METHOD, host, path, route: value, caller }, snapshot),
       ...describeRestrictions(value, caller, snapshot),
       ...(value.grpcWeb ? describeCors(value, snapshot) : []),

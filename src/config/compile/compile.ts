@@ -65,6 +65,7 @@ export function compileGateway(sources: Sources, generation: number): model.Snap
       certificate: tokens?.certificate_field ?? null,
       own: [
         ...Object.keys(tokens?.identity_headers ?? {}),
+        ...(settings.sentFields ?? []).filter(name => name !== 'X-Forwarded-Port'),
         ...config.routes.flatMap(({ request_headers: edits }) => claimFieldsIn(edits)),
         ...ofCertificates,
       ],

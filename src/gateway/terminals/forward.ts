@@ -24,7 +24,9 @@ import {
   keepResponseFields,
   partTrailersOnly,
   rewriteLocations,
+  sentFields,
   servicePath,
+  strippedFrom,
   traceContextFields,
   upstreamFields,
 } from '../../wire/http/index.ts';
@@ -113,10 +115,23 @@ function fieldsFor(exchange: Exchange, destination: Forwarded, authorization: st
     trace: traceFor(exchange),
     authorization,
     identity: identityFor(exchange),
+    origin: originFor(exchange, destination),
     maxForwards: maxForwards === null ? null : maxForwards - 1,
   });
   const fields = translation === null ? sent : translation.requestFields(sent);
   return requestEdits === null ? fields : requestEdits.apply(fields, exchange);
+}
+
+/** The fields of `forwarding_headers.send`. */
+function originFor({ snapshot, arrival, head, downstream }: Exchange, { path, route }: Forwarded): Fields {
+  const { sentFields: names } = snapshot;
+  if (names === null) return NO_FIELDS;
+  const client = clientAddress(head, arrival.hostAndPort, downstream.scheme);
+  return sentFields(names, head, {
+    address: arrival.client.address,
+    client,
+    prefix: strippedFrom(path, route),
+  });
 }
 
 /** The trace context for the upstream, with a new span; empty if tracing is off. */

@@ -8,6 +8,7 @@ export * from './field-edits.ts';
 export {
   ForwardingRules,
   foldName,
+  includesName,
   isKeepable,
   keepCallTrailers,
   keepResponseFields,
@@ -18,4 +19,5 @@ export {
   serviceLimitItem,
 } from './field-rules.ts';
 export * from './request-head.ts';
+export * from './sent-fields.ts';
 export * from './target.ts';

@@ -287,7 +287,19 @@ export function clientPath(path: string, { strippedPrefix }: PathChange, base: s
 
 /** A path without remaining segments becomes the root. */
 function withoutSegments(path: string, count: number): string {
+  const at = endOfSegments(path, count);
+  return at === -1 ? '/' : path.slice(at);
+}
+
+/** Returns the first segments of a path, which a service does not get, as the client wrote them; '' for none. */
+export function strippedFrom(path: string, { strippedSegments }: PathChange): string {
+  const at = endOfSegments(path, strippedSegments);
+  return at === -1 ? path : path.slice(0, at);
+}
+
+/** The index of the slash behind so many segments; -1 if the path ends with them. */
+function endOfSegments(path: string, count: number): number {
   let at = 0;
   for (let left = count; left > 0 && at !== -1; left--) at = path.indexOf('/', at + 1);
-  return at === -1 ? '/' : path.slice(at);
+  return at;
 }
