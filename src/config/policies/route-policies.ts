@@ -10,6 +10,7 @@ import { requires } from './require.ts';
 import { rewriteLocation, stripPrefix } from './service-path.ts';
 import { globalLimit, semicolons, upstream429, webhook } from './switches.ts';
 import { timeouts } from './timeouts.ts';
+import { trailingSlash } from './trailing-slash.ts';
 import type { UpstreamModel } from './upstream-settings.ts';
 import { websocket } from './websocket.ts';
 
@@ -23,6 +24,7 @@ const POLICIES = [
   stripPrefix,
   rewriteLocation,
   semicolons,
+  trailingSlash,
   webhook,
   websocket,
   globalLimit,

@@ -13,6 +13,7 @@ export type Destination =
   | NoticeDestination
   | MetadataDestination
   | AnswerDestination
+  | OtherSlash
   | Forwarded;
 
 /** No route was found, or the request was refused before the lookup. */
@@ -36,6 +37,9 @@ export type MetadataDestination = DestinationOf<'metadata', config.MetadataRoute
 
 /** A fixed answer from the configuration. */
 export type AnswerDestination = DestinationOf<'answer', config.AnswerRoute>;
+
+/** A redirect to the path with the slash that its route wants at the end, or without the one that it lacks. */
+export type OtherSlash = DestinationOf<'slash', config.RouteOfFile>;
 
 export type Forwarded = DestinationOf<'forward', config.ForwardRoute, null, PoolModel>;
 

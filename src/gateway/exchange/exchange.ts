@@ -326,12 +326,14 @@ export function limitsConsumedBy(
   // A preflight carries no token, so its route's policies do not apply to it.
   if (isPreflight || route === null) return 'global';
   const exempt = isOfFile(route) && route.globalLimitExempt;
+  // No service is asked, so a redirect of the gateway draws on no bucket.
+  if (kind === 'slash') return exempt ? 'none' : 'global';
   return limitsOf(authentication, shortfall === null ? callerClass : 'address', exempt);
 }
 
 /** What the route requires of its callers; `null` if nothing. A preflight carries no token, so nothing is required of it. */
-export function requirementAt({ route, isPreflight }: Destination): Requirement | null {
-  return isPreflight || !isOfFile(route) ? null : route.requirement;
+export function requirementAt({ kind, route, isPreflight }: Destination): Requirement | null {
+  return isPreflight || kind === 'slash' || !isOfFile(route) ? null : route.requirement;
 }
 
 /** The part of an exchange between the gateway and its upstream. */

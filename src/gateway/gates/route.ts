@@ -1,4 +1,4 @@
-import type { ForwardRoute, RouteModel, Snapshot } from '../../config/index.ts';
+import type { ForwardRoute, RouteModel, RouteOfFile, Snapshot } from '../../config/index.ts';
 import { isOfFile, refusesSemicolons } from '../../config/index.ts';
 import { firstValue, type GatewayError, type PoolModel } from '../../core/index.ts';
 import { isGrpcWeb } from '../../wire/grpc-web/index.ts';
@@ -51,7 +51,7 @@ export function findDestination(exchange: Exchange): Destination {
   const { downstream, dialect, head, host, snapshot } = exchange;
   const target = parseTarget(downstream.target, head.host ?? '', downstream.method);
   if ('rejected' in target) return { ...NOWHERE, refusal: errors.badRequest(target.rejected) };
-  if (downstream.redirects) {
+  if (downstream.redirects && !isExcepted(snapshot, downstream.method, host, target.path)) {
     const { path, query } = target;
     return { ...NOWHERE, kind: 'redirect', path, query };
   }
@@ -66,6 +66,11 @@ export function findDestination(exchange: Exchange): Destination {
   const refusal =
     target.semicolon && refusesSemicolons(null) ? errors.badRequest(SEMICOLON) : noRouteFor(exchange, target);
   return { ...NOWHERE, isPreflight: asked !== null, refusal };
+}
+
+/** Whether the listener that redirects to https serves this path itself, by its route. */
+function isExcepted({ listen: { redirect } }: Snapshot, method: string, host: string, path: string): boolean {
+  return redirect !== null && redirect.except.find(method, host, path) !== null;
 }
 
 /** The refusal of a request that no route matches: a gRPC-Web call may have met a route for plain gRPC only. */
@@ -99,8 +104,16 @@ function destinationOf(
   if (route.kind === 'notice') return makeDestination('notice', place, route, null, null);
   if (route.kind === 'metadata') return makeDestination('metadata', place, route, null, null);
   if (maxForwards === 0) return makeDestination('options', place, route, null, null);
+  if (needsOtherSlash(route, downstream.method, path))
+    return makeDestination('slash', { ...place, authentication: 'none' }, route, null, null);
   if (route.kind === 'answer') return makeDestination('answer', place, route, null, null);
   return makeDestination('forward', place, route, null, poolOf(route, downstream.framing.upgrade));
+}
+
+/** Whether a request is redirected to its path with a slash at the end, or without one. */
+function needsOtherSlash({ endsWithSlash }: RouteOfFile, method: string, path: string): boolean {
+  if (endsWithSlash === null || (method !== 'GET' && method !== 'HEAD')) return false;
+  return path.endsWith('/') !== endsWithSlash;
 }
 
 /** WebSockets have their own pool because they last long. */

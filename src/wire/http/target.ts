@@ -265,7 +265,7 @@ export interface PathChange {
  * result is canonical as well: a path is cut only at a slash, and a base is canonical and does not end with one.
  */
 export function servicePath(path: string, { strippedSegments }: PathChange, base: string): string {
-  const rest = strippedSegments === 0 ? path : withoutSegments(path, strippedSegments);
+  const rest = strippedSegments === 0 ? path : pathBehind(path, strippedSegments);
   return base === '' ? rest : base + rest;
 }
 
@@ -285,8 +285,8 @@ export function clientPath(path: string, { strippedPrefix }: PathChange, base: s
   return written.startsWith('//') ? null : written || '/';
 }
 
-/** A path without remaining segments becomes the root. */
-function withoutSegments(path: string, count: number): string {
+/** Returns a path without its first segments. Without remaining ones it becomes the root. */
+export function pathBehind(path: string, count: number): string {
   const at = endOfSegments(path, count);
   return at === -1 ? '/' : path.slice(at);
 }

@@ -22,6 +22,7 @@ const KEYS: readonly string[] = [
   'strip_prefix: /a',
   'rewrite_location: true',
   'semicolons: pass',
+  'trailing_slash: redirect',
   'webhook: true',
   'websocket: true',
   'websocket: true, timeouts: { websocket_idle: 1h }',
