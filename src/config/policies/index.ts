@@ -6,6 +6,7 @@ export { type Intersection, keysOf, type PolicyConfig, type PolicyKeys } from '.
 export type { RouteTimeouts } from './policy.ts';
 export { locationFor } from './redirect-target.ts';
 export { Requirements } from './requirements.ts';
+export * from './route-defaults.ts';
 export * from './route-policies.ts';
 export * from './shares.ts';
 export * from './upstream-settings.ts';

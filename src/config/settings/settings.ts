@@ -76,10 +76,11 @@ export type SettingModels = Intersection<ModelOf<Declared>>;
 export type Secrets = Intersection<Awaited<ReturnType<NonNullable<Declared['read']>>>>;
 
 /** Fills in what no schema can: defaults that depend on the memory of the machine, or on other keys. */
-export function fillDefaults({ value }: ConfigFile, machine: Machine): void {
+export function fillDefaults(file: ConfigFile, machine: Machine): void {
+  const { value } = file;
   if (!isMap(value)) return;
   const defaults = memoryDefaults(value, machine);
-  for (const setting of SETTINGS) setting.fill?.(value, defaults);
+  for (const setting of SETTINGS) setting.fill?.(value, defaults, file);
 }
 
 /** Reports what is wrong with each setting that its schema cannot tell. */

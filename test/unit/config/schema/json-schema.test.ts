@@ -257,6 +257,7 @@ limits: "\${A}"
       '.sign_in',
       '.protected_resource',
       '.upstreams',
+      '.defaults',
       '.routes',
       '.cors',
       '.store',
