@@ -9,6 +9,7 @@ export { loadLimitTest } from './limit-test-files.ts';
 export { type LoadedConfig, type LoadResult, loadConfig } from './load.ts';
 export * from './model/index.ts';
 export {
+  admits,
   describeAnswer,
   describeBucketSettings,
   describePolicies,

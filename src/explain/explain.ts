@@ -1,6 +1,6 @@
 import { METHODS } from 'node:http';
 import type { ForwardRoute, RouteModel, Snapshot } from '../config/index.ts';
-import { isOfFile, refusesSemicolons, routeOfCaller } from '../config/index.ts';
+import { admits, isOfFile, refusesSemicolons, routeOfCaller } from '../config/index.ts';
 import { GRPC_METHOD, isRoutable } from '../gateway/routing/index.ts';
 import {
   type AddressKeying,
@@ -118,6 +118,8 @@ function explainMatched(matched: Matched, snapshot: Snapshot): Explanation {
   const { method, caller, host, path, route: value, found, rivals } = matched;
   const refusal = isOfFile(value) ? null : whyOwnRefuses(value, method, caller.as, snapshot.identity);
   const limited = { method, host, path, route: value, caller };
+  const outside = whyOutside(value, caller);
+  if (outside !== null) return refused(outside, [...found, ...rivals]);
   if (refusal !== null) return refused(refusal, found, [...rivals, ...describeLimits(limited, snapshot)]);
   const unread = whyBucketRefuses(limited, snapshot);
   if (unread !== null) return refused(unread.why, [...found, ...unread.rows]);
@@ -128,6 +130,12 @@ function explainMatched(matched: Matched, snapshot: Snapshot): Explanation {
     ...rivals,
   ];
   return { rows: [...found, ...policies, ...others], taken: true };
+}
+
+/** Why the address may not use the route; `null` if it may, or is not known. */
+function whyOutside(route: RouteModel, { address }: AskedCaller): string | null {
+  if (address === null || !isOfFile(route) || route.networks === null) return null;
+  return admits(route.networks, address) ? null : `403, ${address} may not use this route (networks)`;
 }
 
 function refused(
@@ -174,6 +182,8 @@ function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot): Expl
   if (match === null || match.value.kind !== 'forward' || route === undefined)
     return refused('UNIMPLEMENTED, no route takes it', before, describeUnserved(snapshot, caller.as));
   const { value } = match;
+  const outside = whyOutside(value, caller);
+  if (outside !== null) return refused(outside, [...before, describe.routeRow(route)]);
   const chosen = chooseFor(value, caller, snapshot.limits.keying);
   return {
     rows: [

@@ -150,7 +150,7 @@ function warnOfWaysAround(
   let lookups = 0;
   for (const [upstream, routes] of byUpstream) {
     const doors = new Map(routes.map(route => [`${route.pattern.host} ${route.prefix}`, route] as const));
-    for (const guarded of routes.filter(({ raw }) => demandOf(raw) > 0 || raw.require !== undefined))
+    for (const guarded of routes.filter(({ raw }) => isGuarded(raw)))
       for (const door of doors.values()) {
         if (door.prefix === guarded.prefix && door.pattern.host === guarded.pattern.host) continue;
         if (++lookups > MAX_LOOKUPS) return;
@@ -246,7 +246,9 @@ class WaysAround {
 
 /** Whether a route demands less of callers than another. Two different requirements count as equal. */
 function asksLess({ raw }: SentRoute, { raw: guarded }: SentRoute): boolean {
-  const lacks = guarded.require !== undefined && raw.require === undefined;
+  const lacks = (['require', 'networks'] as const).some(
+    key => guarded[key] !== undefined && raw[key] === undefined,
+  );
   return demandOf(raw) < demandOf(guarded) || lacks;
 }
 
@@ -259,13 +261,20 @@ function hostsHoldVariable(file: ConfigFile, { index, raw: { hosts } }: SentRout
 
 const LEVELS = ['none', 'optional', 'required'];
 
+/** Whether a route refuses some callers. */
+export function isGuarded(raw: RawMap): boolean {
+  return demandOf(raw) > 0 || raw.require !== undefined || raw.networks !== undefined;
+}
+
 function demandOf({ authentication = 'required' }: RawMap): number {
   return LEVELS.indexOf(String(authentication));
 }
 
 /** Does not compare two different requirements: each may refuse callers that the other admits. */
 function demandsLess({ raw }: SentRoute, { raw: guarded }: SentRoute): boolean {
-  const lacks = guarded.require !== undefined && !isSame(raw.require, guarded.require);
+  const lacks = (['require', 'networks'] as const).some(
+    key => guarded[key] !== undefined && !isSame(raw[key], guarded[key]),
+  );
   return demandOf(raw) < demandOf(guarded) || lacks;
 }
 

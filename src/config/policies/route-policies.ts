@@ -4,6 +4,7 @@ import { body } from './body.ts';
 import { cors } from './cors.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
 import { keysOf, type ModelsOf, type PolicyConfig } from './keys.ts';
+import { routeNetworks } from './networks.ts';
 import type { ExplainedSection, PolicyContext, RouteInFile } from './policy.ts';
 import { reading } from './reading.ts';
 import { requires } from './require.ts';
@@ -21,6 +22,7 @@ import { websocket } from './websocket.ts';
 const POLICIES = [
   authentication,
   requires,
+  routeNetworks,
   stripPrefix,
   rewriteLocation,
   semicolons,
@@ -41,6 +43,7 @@ const POLICIES = [
 const EXPLAINED = beginningWith([
   authentication,
   requires,
+  routeNetworks,
   stripPrefix,
   rewriteLocation,
   body,
@@ -52,6 +55,7 @@ const EXPLAINED = beginningWith([
 const COMPARED = beginningWith([
   authentication,
   requires,
+  routeNetworks,
   globalLimit,
   webhook,
   semicolons,

@@ -1,5 +1,5 @@
 import type { ForwardRoute, RouteModel, RouteOfFile, Snapshot } from '../../config/index.ts';
-import { isOfFile, refusesSemicolons } from '../../config/index.ts';
+import { admits, isOfFile, refusesSemicolons } from '../../config/index.ts';
 import { firstValue, type GatewayError, type PoolModel } from '../../core/index.ts';
 import { isGrpcWeb } from '../../wire/grpc-web/index.ts';
 import type { CorsRules, Target } from '../../wire/http/index.ts';
@@ -89,14 +89,16 @@ const GATEWAY_ITSELF: Destination = { ...NOWHERE, kind: 'options', path: '*' };
 
 /** @param cors the rules if this is a preflight, else null */
 function destinationOf(
-  { maxForwards, downstream }: Exchange,
+  exchange: Exchange,
   { path, query, semicolon }: Target,
   { value: route, params }: RouteMatch<RouteModel>,
   cors: CorsRules | null,
 ): Destination {
+  const { maxForwards, downstream } = exchange;
   const isPreflight = cors !== null;
   const authentication = isPreflight ? 'none' : route.authentication;
-  const refusal = semicolon && refusesSemicolons(route) ? errors.badRequest(SEMICOLON) : null;
+  const refusal =
+    semicolon && refusesSemicolons(route) ? errors.badRequest(SEMICOLON) : refusalOf(route, exchange);
   const place = { params, path, query, authentication, isPreflight, refusal };
   if (cors !== null && answersPreflights(route))
     return makeDestination('preflight', place, route, cors, null);
@@ -108,6 +110,12 @@ function destinationOf(
     return makeDestination('slash', { ...place, authentication: 'none' }, route, null, null);
   if (route.kind === 'answer') return makeDestination('answer', place, route, null, null);
   return makeDestination('forward', place, route, null, poolOf(route, downstream.framing.upgrade));
+}
+
+/** Why the client may not use the route, wherever it is; `null` if it may. */
+function refusalOf(route: RouteModel, { arrival }: Exchange): GatewayError | null {
+  if (!isOfFile(route) || route.networks === null) return null;
+  return admits(route.networks, arrival.client.address) ? null : errors.foreignNetwork();
 }
 
 /** Whether a request is redirected to its path with a slash at the end, or without one. */

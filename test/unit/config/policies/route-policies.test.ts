@@ -19,6 +19,8 @@ const KEYS: readonly string[] = [
   'introspection: { cache: 30s }',
   'require: { scopes: [b, a], roles: [clerk, "shop:admin"], claims: { plan: [gold, 7] } }',
   'authentication: optional, require: { scopes: [a] }',
+  'networks: { allow: [10.0.0.0/8] }',
+  'networks: { deny: [192.0.2.7, "2001:db8::/32"] }',
   'strip_prefix: /a',
   'rewrite_location: true',
   'semicolons: pass',
