@@ -5,6 +5,7 @@ import { type Intersection, keysOf } from '../policies/index.ts';
 import { secrecyOf } from '../values/index.ts';
 import { caps } from './caps.ts';
 import { cors } from './cors.ts';
+import { errorPages } from './error-pages.ts';
 import { forwardingHeaders } from './forwarding-headers.ts';
 import { http2 } from './http2.ts';
 import { identity } from './identity.ts';
@@ -43,6 +44,7 @@ const SETTINGS = [
   upstreams,
   routes,
   cors,
+  errorPages,
   store,
   state,
   limits,

@@ -6,12 +6,13 @@ import type { Caller, Invalid, Requirement, Shortfall } from '../../identity/aut
 import type { Place } from '../../limits/index.ts';
 import type { RequestGeneration } from '../../process/runtime/index.ts';
 import type { WebCall } from '../../wire/grpc-web/index.ts';
-import { canonicalHost, forwardedClient, RequestHead, readHost } from '../../wire/http/index.ts';
+import { canonicalHost, forwardedClient, parseTarget, RequestHead, readHost } from '../../wire/http/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import type { RateReport, RenderedResponse } from '../responses/index.ts';
 import {
   addOwnFields,
   addSetFields,
+  asErrorPage,
   deadlineExceeded,
   errors,
   httpStatusOf,
@@ -21,7 +22,7 @@ import {
 } from '../responses/index.ts';
 import type { Arrival, ValidToken } from './connection-memory.ts';
 import { type Destination, NOWHERE } from './destination.ts';
-import { type Dialect, dialectOf } from './dialect.ts';
+import { type Dialect, dialectOf, HTTP_DIALECT } from './dialect.ts';
 import type { Downstream, Successor } from './downstream.ts';
 import { Standing } from './standing.ts';
 import { beginTrace, type Trace } from './trace.ts';
@@ -298,12 +299,33 @@ export class Exchange {
     response.error = error;
     response.grpcStatus = dialect.codeOf(error);
     if (response.status !== 0) return response.cutShort(dialect.trailersFor(error));
-    const rendered = dialect.render(error, destination.route?.kind === 'sign-in');
-    const { resourceMetadata } = this.snapshot;
+    const object = dialect.render(error, destination.route?.kind === 'sign-in');
+    const { errorPages: pages, resourceMetadata } = this.snapshot;
+    const rendered =
+      pages !== null && this.#mayBePage(error)
+        ? asErrorPage(object, error, {
+            ...{ pages, requestId: this.requestId, fields: this.downstream.fields },
+          })
+        : object;
     if (resourceMetadata !== null) nameResource(rendered.fields, resourceMetadata);
     addSetFields(rendered.fields, this.refusedOn === null ? destination : { route: this.refusedOn });
     addOwnFields(rendered.fields, this, reportsRate(error) ? this.rate : null, via ? '1.1' : null);
     return response.refuse(error.status, rendered);
+  }
+
+  /** Whether browsers may get a page: never programs that call the gateway's own endpoints, nor in place of a 429. */
+  #mayBePage({ status }: GatewayError): boolean {
+    const { method, target } = this.downstream;
+    if (status === 429 || this.dialect !== HTTP_DIALECT || (method !== 'GET' && method !== 'HEAD'))
+      return false;
+    const { destination, snapshot } = this;
+    // An exchange that was refused early has no route yet.
+    const found = destination.route === null ? parseTarget(target, this.head.host ?? '') : null;
+    const route =
+      found === null || 'rejected' in found
+        ? destination.route
+        : (snapshot.routes.find(method, this.host, found.path)?.value ?? null);
+    return route === null || isOfFile(route);
   }
 }
 

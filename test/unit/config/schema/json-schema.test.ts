@@ -260,6 +260,7 @@ limits: "\${A}"
       '.defaults',
       '.routes',
       '.cors',
+      '.error_pages',
       '.store',
       '.state',
       '.limits',
