@@ -16,6 +16,7 @@ export {
   describeUpstreamSettings,
   locationFor,
   MIN_BODY_RATE,
+  whyOddPathRefused,
 } from './policies/index.ts';
 export { type PartName, type PartRead, readPart } from './read-part.ts';
 export * from './reload/index.ts';

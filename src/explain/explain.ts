@@ -1,12 +1,16 @@
 import { METHODS } from 'node:http';
 import type { ForwardRoute, RouteModel, Snapshot } from '../config/index.ts';
-import { admits, isOfFile, refusesSemicolons, routeOfCaller } from '../config/index.ts';
+import { admits, isOfFile, refusesSemicolons, routeOfCaller, whyOddPathRefused } from '../config/index.ts';
 import { GRPC_METHOD, isRoutable } from '../gateway/routing/index.ts';
 import {
   type AddressKeying,
   addressKey,
   authorityOf,
+  isLoose,
+  type LooseTarget,
+  parseLooseTarget,
   parseTarget,
+  pathToFind,
   readHost,
   type Target,
 } from '../wire/http/index.ts';
@@ -63,7 +67,11 @@ function explainRequest(request: AskedRequest, snapshot: Snapshot): Explanation 
   const unserved = describeUnserved(snapshot, request.caller.as);
   if (!isRoutable(method)) return refused(`405, the gateway does not serve ${method}`, [], unserved);
   // Assumes that `Host` agrees with an absolute form.
-  const target = parseTarget(sent, authorityOf(sent) ?? '', method);
+  const strict = parseTarget(sent, authorityOf(sent) ?? '', method);
+  const target =
+    'rejected' in strict && snapshot.takesOddPaths
+      ? parseLooseTarget(sent, authorityOf(sent) ?? '', method)
+      : strict;
   if ('rejected' in target) return refused(`400, ${target.rejected}`);
   const host = hostOf(sent);
   const explained: Explanation =
@@ -79,10 +87,11 @@ function explainRequest(request: AskedRequest, snapshot: Snapshot): Explanation 
 function explainRouted(
   { method, caller }: AskedRequest,
   host: string,
-  target: Target,
+  target: Target | LooseTarget,
   snapshot: Snapshot,
 ): Explanation {
-  const match = snapshot.routes.find(method, host, target.path);
+  const path = pathToFind(target);
+  const match = snapshot.routes.find(method, host, path);
   const routes = describe.routesOf(snapshot);
   const route = describe.entryOf(match?.value, host, routes);
   const found = route === undefined ? [] : [describe.routeRow(route)];
@@ -91,12 +100,16 @@ function explainRouted(
       '400, the path contains a semicolon, which only a route with "semicolons: pass" accepts',
       found,
     );
-  const rivals = describe.rivalsOf(route, method, host, target.path, routes);
+  const odd = isLoose(target) ? target : { path, escapedSlash: false, emptySegment: false };
+  const rules = match !== null && isOfFile(match.value) ? match.value : null;
+  const why = whyOddPathRefused(rules, odd);
+  if (why !== null) return refused(`400, ${why}`, found);
+  const rivals = describe.rivalsOf(route, method, host, path, routes);
   if (match === null || route === undefined)
     return refused('404, no route matches', [], [...rivals, ...describeUnserved(snapshot, caller.as)]);
   const { value, params } = match;
   const matched = explainMatched(
-    { method, caller, host, path: target.path, route: value, params, found, rivals },
+    { method, caller, host, path, route: value, params, found, rivals },
     snapshot,
   );
   return { ...matched, route: { route: value, params } };

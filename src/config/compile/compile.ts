@@ -72,6 +72,9 @@ export function compileGateway(sources: Sources, generation: number): model.Snap
     }),
     upstreams: [...upstreams.values()],
     routes: new RouteTable<model.RouteModel>([...routes, ...ownRoutes], [SIGN_IN_PREFIX]),
+    takesOddPaths: routes.some(
+      ({ value }) => value.encodedSlashes !== 'refuse' || value.emptySegments !== 'refuse',
+    ),
     preflightRoutes: new RouteTable(config.cors === 'off' ? [] : preflightRoutes(routes), [SIGN_IN_PREFIX]),
     limits: compiledLimits.model,
     identity,

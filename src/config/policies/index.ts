@@ -4,6 +4,7 @@ export * from './bucket-settings.ts';
 export { claimFieldsIn, claimsIn } from './header-fields.ts';
 export { type Intersection, keysOf, type PolicyConfig, type PolicyKeys } from './keys.ts';
 export { admits } from './networks.ts';
+export { whyOddPathRefused } from './odd-paths.ts';
 export type { RouteTimeouts } from './policy.ts';
 export { locationFor } from './redirect-target.ts';
 export { Requirements } from './requirements.ts';

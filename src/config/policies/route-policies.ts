@@ -5,6 +5,7 @@ import { cors } from './cors.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
 import { keysOf, type ModelsOf, type PolicyConfig } from './keys.ts';
 import { routeNetworks } from './networks.ts';
+import { oddPaths } from './odd-paths.ts';
 import type { ExplainedSection, PolicyContext, RouteInFile } from './policy.ts';
 import { reading } from './reading.ts';
 import { requires } from './require.ts';
@@ -26,6 +27,7 @@ const POLICIES = [
   stripPrefix,
   rewriteLocation,
   semicolons,
+  oddPaths,
   trailingSlash,
   webhook,
   websocket,
@@ -49,6 +51,7 @@ const EXPLAINED = beginningWith([
   body,
   reading,
   semicolons,
+  oddPaths,
   upstream429,
   timeouts,
 ]);
@@ -59,6 +62,7 @@ const COMPARED = beginningWith([
   globalLimit,
   webhook,
   semicolons,
+  oddPaths,
   websocket,
   body,
   reading,

@@ -49,6 +49,8 @@ export interface DestinationTarget {
   readonly params: readonly string[];
   /** The path in its canonical form. */
   readonly path: string;
+  /** What is sent to a service before `strip_prefix`: the path, or the same with the empty segments that came. */
+  readonly sent: string;
   /** The query including its `?`; empty if there is none. */
   readonly query: string;
   /** What the route requires of this request. Nothing for a preflight, which carries no token. */
@@ -79,6 +81,7 @@ export const NOWHERE: Nowhere = {
   route: null,
   params: [],
   path: '',
+  sent: '',
   query: '',
   authentication: 'none',
   isPreflight: false,

@@ -66,9 +66,13 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
   const authorization = route.upstream.passAuthorization ? authorizationFor(exchange, destination) : null;
   const fields = translateDestination(exchange, destination, fieldsFor(exchange, destination, authorization));
   if (fields instanceof GatewayError) return exchange.answerError(fields);
+  const path = servicePath(destination.sent, route, route.upstream.base);
+  // A service could take what follows for a host.
+  if (path.startsWith('//'))
+    return exchange.answerError(errors.badRequest('the path for the service begins with an empty segment'));
   const forwarding = new Forwarding(exchange, destination, state, {
     method: downstream.method,
-    target: servicePath(destination.path, route, route.upstream.base) + destination.query,
+    target: path + destination.query,
     fields,
     neverIndexed: downstream.neverIndexed,
     takesTrailers: exchange.head.takesTrailers || translation !== null,
