@@ -89,13 +89,18 @@ describe('directives of nginx and their counterparts', () => {
     const service = await startUpstream();
     const port = String(service.port);
     const gateway = await startFile(
-      placed(gatewayYaml('forwarding_headers'), { ...LOCAL, '127.0.0.1:3000': `127.0.0.1:${port}` }),
+      placed(gatewayYaml('forwarding_headers'), {
+        ...LOCAL,
+        '127.0.0.1:3000': `127.0.0.1:${port}`,
+        '127.0.0.1:3001': `127.0.0.1:${port}`,
+      }),
     );
     const [, block = ''] = /```nginx\n(# directives\n[\s\S]*?)```/.exec(document) ?? [];
     const nginx = await startNginx(own =>
       placed(block.replace('# directives\nevents {}\n', ''), {
         'listen 8080;': `listen 127.0.0.1:${own};`,
         '127.0.0.1:3000': `127.0.0.1:${port}`,
+        '127.0.0.1:3001': `127.0.0.1:${port}`,
       }),
     );
     const outcome = async (on: number, target: string, ...lines: string[]) => {

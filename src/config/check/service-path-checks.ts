@@ -301,7 +301,7 @@ function hostsHoldVariable(file: ConfigFile, { index, raw: { hosts } }: SentRout
 const LEVELS = ['none', 'optional', 'required'];
 
 /** Whether a route refuses some callers. */
-export function isGuarded(raw: RawMap): boolean {
+function isGuarded(raw: RawMap): boolean {
   return demandOf(raw) > 0 || raw.require !== undefined || raw.networks !== undefined;
 }
 
