@@ -7,7 +7,7 @@ export { admits } from './networks.ts';
 export { whyOddPathRefused } from './odd-paths.ts';
 export type { RouteTimeouts } from './policy.ts';
 export { locationFor } from './redirect-target.ts';
-export { Requirements } from './requirements.ts';
+export { Requirements, roleEntry, roleOf, scopeText } from './requirements.ts';
 export * from './route-defaults.ts';
 export * from './route-policies.ts';
 export * from './shares.ts';
