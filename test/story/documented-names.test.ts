@@ -58,7 +58,15 @@ const OF_PROMETHEUS = ['rule_files'];
 const OF_OTHERS = [
   ...['proxy_cache', 'set_real_ip_from', 'client_max_body_size', 'proxy_read_timeout', 'local_rate_limited'],
   ...['circuit_breakers', 'xff_num_trusted_hops', 'trusted_ips', 'timeout'],
-  ...['proxy_redirect', 'least_conn', 'max_fails', 'split_clients', 'sub_filter', 'prefix_rewrite'],
+  ...[
+    'proxy_redirect',
+    'least_conn',
+    'max_fails',
+    'split_clients',
+    'sub_filter',
+    'merge_slashes',
+    'prefix_rewrite',
+  ],
   ...['host_rewrite_literal', 'load_balancing_weight', 'outlier_detection', 'health_checks'],
   ...['weighted_clusters', 'request_headers_to_add', 'response_headers_to_remove', 'direct_response'],
 ];

@@ -4,7 +4,14 @@ import type { Position } from './place.ts';
 import { type Readings, readConfigFile, type Secrecy } from './readings.ts';
 import { SecretLines } from './secret-lines.ts';
 import { parseYamlText } from './yaml-text.ts';
-import { buildYamlTree, type Environment, fillScalar, nodeAt, type YamlNode } from './yaml-tree.ts';
+import {
+  buildYamlTree,
+  type Environment,
+  fillScalar,
+  nodeAt,
+  shareNode,
+  type YamlNode,
+} from './yaml-tree.ts';
 
 /** Maximum diagnostics per severity. More would only fill the log and the status page. */
 const MAX_DIAGNOSTICS = 200;
@@ -166,6 +173,11 @@ export class ConfigFile {
   /** Replaces the value at `path` by the parsed one. */
   fill(path: Path, value: string | number | boolean): void {
     if (this.#root !== null) fillScalar(this.#root, path, value);
+  }
+
+  /** Makes the value at `from` a member of a map as well, as an alias would. It keeps its place. */
+  share(from: Path, to: Path): void {
+    if (this.#root !== null) shareNode(this.#root, from, to);
   }
 
   place(path: Path, about: About = 'value'): Position {

@@ -79,6 +79,7 @@ export function gatherStatus(sources: StatusSources, showCallers: boolean): Gate
     },
     traffic: { connections: sources.clientConnections(), requestsInFlight: sources.requestsInFlight() },
     unlistedProxies: sources.unlistedProxies(snapshot.trustedProxies),
+    defaultRefusals: sources.limiting.defaults.reports(snapshot),
     provider: providers[0] ?? null,
     providers,
     store: storeStatus(sources.limiting),

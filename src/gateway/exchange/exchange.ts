@@ -6,12 +6,13 @@ import type { Caller, Invalid, Requirement, Shortfall } from '../../identity/aut
 import type { Place } from '../../limits/index.ts';
 import type { RequestGeneration } from '../../process/runtime/index.ts';
 import type { WebCall } from '../../wire/grpc-web/index.ts';
-import { canonicalHost, forwardedClient, RequestHead, readHost } from '../../wire/http/index.ts';
+import { canonicalHost, forwardedClient, parseTarget, RequestHead, readHost } from '../../wire/http/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import type { RateReport, RenderedResponse } from '../responses/index.ts';
 import {
   addOwnFields,
   addSetFields,
+  asErrorPage,
   deadlineExceeded,
   equivalentStatusOf,
   errors,
@@ -23,7 +24,7 @@ import {
 } from '../responses/index.ts';
 import type { Arrival, ValidToken } from './connection-memory.ts';
 import { type Destination, NOWHERE } from './destination.ts';
-import { type Dialect, dialectOf } from './dialect.ts';
+import { type Dialect, dialectOf, HTTP_DIALECT } from './dialect.ts';
 import type { Downstream, Successor } from './downstream.ts';
 import { Standing } from './standing.ts';
 import { beginTrace, type Trace } from './trace.ts';
@@ -317,8 +318,14 @@ export class Exchange {
     response.error = error;
     response.grpcStatus = dialect.codeOf(error);
     if (response.status !== 0) return response.cutShort(dialect.trailersFor(error));
-    const rendered = dialect.render(error, destination.route?.kind === 'sign-in');
-    const { resourceMetadata } = this.snapshot;
+    const object = dialect.render(error, destination.route?.kind === 'sign-in');
+    const { errorPages: pages, resourceMetadata } = this.snapshot;
+    const rendered =
+      pages !== null && this.#mayBePage(error)
+        ? asErrorPage(object, error, {
+            ...{ pages, requestId: this.requestId, fields: this.downstream.fields },
+          })
+        : object;
     if (resourceMetadata !== null) nameResource(rendered.fields, resourceMetadata);
     addSetFields(rendered.fields, this.refusedOn === null ? destination : { route: this.refusedOn });
     addOwnFields(
@@ -328,6 +335,21 @@ export class Exchange {
       via ? '1.1' : null,
     );
     return response.refuse(error.status, rendered);
+  }
+
+  /** Whether browsers may get a page: never programs that call the gateway's own endpoints, nor in place of a 429. */
+  #mayBePage({ status }: GatewayError): boolean {
+    const { method, target } = this.downstream;
+    if (status === 429 || this.dialect !== HTTP_DIALECT || (method !== 'GET' && method !== 'HEAD'))
+      return false;
+    const { destination, snapshot } = this;
+    // An exchange that was refused early has no route yet.
+    const found = destination.route === null ? parseTarget(target, this.head.host ?? '') : null;
+    const route =
+      found === null || 'rejected' in found
+        ? destination.route
+        : (snapshot.routes.find(method, this.host, found.path)?.value ?? null);
+    return route === null || isOfFile(route);
   }
 }
 
@@ -352,12 +374,14 @@ export function limitsConsumedBy(
   // A preflight carries no token, so its route's policies do not apply to it.
   if (isPreflight || route === null) return 'global';
   const exempt = isOfFile(route) && route.globalLimitExempt;
+  // No service is asked, so a redirect of the gateway draws on no bucket.
+  if (kind === 'slash') return exempt ? 'none' : 'global';
   return limitsOf(authentication, shortfall === null ? callerClass : 'address', exempt);
 }
 
 /** What the route requires of its callers; `null` if nothing. A preflight carries no token, so nothing is required of it. */
-export function requirementAt({ route, isPreflight }: Destination): Requirement | null {
-  return isPreflight || !isOfFile(route) ? null : route.requirement;
+export function requirementAt({ kind, route, isPreflight }: Destination): Requirement | null {
+  return isPreflight || kind === 'slash' || !isOfFile(route) ? null : route.requirement;
 }
 
 /** The part of an exchange between the gateway and its upstream. */

@@ -100,6 +100,7 @@ function conclude(
   const decidedAtMs = decision.decidedAtMs || exchange.arrivedAtMs;
   const nearLimit = units > 0 && remaining * 5 <= units;
   state.limiting.listener.decided({ bucket: name, callerClass, caller, outcome, nearLimit });
+  if (outcome === 'global') state.limiting.defaults.refused(callerClass, exchange.snapshot);
   if (!admitted)
     noteRefusal(state.limiting.ignoredRefusals, limitRequest, decision, {
       address: exchange.restrictedKey,

@@ -15,6 +15,7 @@ import {
   type MetadataDestination,
   type NoticeDestination,
   type OptionsDestination,
+  type OtherSlash,
   type PreflightDestination,
   type Redirected,
   SERVED,
@@ -101,12 +102,21 @@ function finishWith(exchange: Exchange, { status, reason, fields, body }: Notice
 }
 
 /** Serves the fixed answer or redirect of a route. The request's body is never read. */
-export function serveAnswer(exchange: Exchange, { route, query }: AnswerDestination): Served {
+export function serveAnswer(exchange: Exchange, { route, path, query }: AnswerDestination): Served {
   const { status, reason, body, location, fields: own } = route.answer;
-  const fields = location === null ? [...own] : ['Location', locationFor(location, query), ...own];
+  const fields = location === null ? [...own] : ['Location', locationFor(location, path, query), ...own];
   route.responseEdits?.addToAnswer(fields);
   addOwnFields(fields, exchange, exchange.rateFor(status));
   return exchange.response.finish('answered', status, reason, fields, body);
+}
+
+/** Redirects to the same path with or without a slash at its end (`trailing_slash`). */
+export function serveOtherSlash(exchange: Exchange, { route, path, query }: OtherSlash): Served {
+  const other = path.endsWith('/') ? path.slice(0, -1) : `${path}/`;
+  const fields = ['Location', other + query, 'Content-Length', '0'];
+  addSetFields(fields, { route });
+  addOwnFields(fields, exchange, exchange.rate);
+  return exchange.response.finish('answered', 308, 'Permanent Redirect', fields, '');
 }
 
 /** Serves the metadata that says whose tokens are accepted (RFC 9728). */

@@ -206,6 +206,22 @@ describe('values', () => {
       '1:56: forwarding_headers.keep[0]: "X.Host" is also listed under "remove": keep one of the two',
     ],
     [
+      'forwarding_headers: { send: [X-Real-IP, X-Real-IP] }',
+      '1:41: forwarding_headers.send[1]: this field is named twice: keep one',
+    ],
+    [
+      'forwarding_headers: { send: [X-Forwarded-For] }',
+      '1:30: forwarding_headers.send[0]: expected "X-Real-IP", "X-Forwarded-Port", "X-Forwarded-Prefix" or "X-Script-Name", found "X-Forwarded-For", did you mean "X-Forwarded-Port"?',
+    ],
+    [
+      'forwarding_headers: { remove: [X_Real.IP], send: [X-Real-IP] }',
+      '1:32: forwarding_headers.remove[0]: the gateway sends this field: remove it from this list',
+    ],
+    [
+      'forwarding_headers: { keep: [X-Forwarded-*], send: [X-Forwarded-Port] }',
+      '1:30: forwarding_headers.keep[0]: the gateway sends this field: remove it from this list',
+    ],
+    [
       'forwarding_headers: { keep: [X-Host, X-Mine] }',
       '1:38: warning: forwarding_headers.keep[1]: nothing removes this field: leave it out',
     ],
