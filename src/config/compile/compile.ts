@@ -9,7 +9,13 @@ import { compileSettings, compileUpstreams, type GatewayConfig, type Secrets } f
 import { claimsOf, compileIdentity } from './compile-identity.ts';
 import { compileLabels } from './compile-labels.ts';
 import { compileLimits } from './compile-limits.ts';
-import { compileRoute, ownRoutesOf, preflightRoutes, SIGN_IN_PREFIX } from './compile-routes.ts';
+import {
+  compileRoute,
+  ownRoutesOf,
+  preflightRoutes,
+  SIGN_IN_PREFIX,
+  tokensInUrls,
+} from './compile-routes.ts';
 import { memoryOf } from './memory-use.ts';
 
 /** Everything that was read and is valid. */
@@ -69,6 +75,7 @@ export function compileGateway(sources: Sources, generation: number): model.Snap
         ...ofCertificates,
       ],
     }),
+    tokensInUrls: tokensInUrls(routes),
     upstreams: [...upstreams.values()],
     routes: new RouteTable<model.RouteModel>([...routes, ...ownRoutes], [SIGN_IN_PREFIX]),
     preflightRoutes: new RouteTable(config.cors === 'off' ? [] : preflightRoutes(routes), [SIGN_IN_PREFIX]),

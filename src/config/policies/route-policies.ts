@@ -10,6 +10,7 @@ import { requires } from './require.ts';
 import { rewriteLocation, stripPrefix } from './service-path.ts';
 import { globalLimit, semicolons, upstream429, webhook } from './switches.ts';
 import { timeouts } from './timeouts.ts';
+import { tokenFrom } from './token-from.ts';
 import type { UpstreamModel } from './upstream-settings.ts';
 import { websocket } from './websocket.ts';
 
@@ -19,6 +20,7 @@ import { websocket } from './websocket.ts';
 /** Every policy, in the order of the keys in the JSON Schema and in the effective configuration. */
 const POLICIES = [
   authentication,
+  tokenFrom,
   requires,
   stripPrefix,
   rewriteLocation,
@@ -38,6 +40,7 @@ const POLICIES = [
 /** The order in `weir explain` and `weir diff`, where it matters to readers; policies not named here follow. */
 const EXPLAINED = beginningWith([
   authentication,
+  tokenFrom,
   requires,
   stripPrefix,
   rewriteLocation,
@@ -49,6 +52,7 @@ const EXPLAINED = beginningWith([
 ]);
 const COMPARED = beginningWith([
   authentication,
+  tokenFrom,
   requires,
   globalLimit,
   webhook,

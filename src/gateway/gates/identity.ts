@@ -83,8 +83,7 @@ function clientOf({ principal }: Caller): KnownClient {
 /**
  * The token as received; `null` if there is none, or no provider to check it. Then `authorise` refuses requests that need one.
  */
-function submittedIn({ head, generation, snapshot }: Exchange): Submitted | null {
-  const { authorization } = head;
+function submittedIn({ authorization, generation, snapshot }: Exchange): Submitted | null {
   const { identity } = generation;
   if (authorization === null || identity === null || snapshot.identity === null) return null;
   return { authorization, verifier: identity.verifier, schemes: snapshot.identity.schemes };

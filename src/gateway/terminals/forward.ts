@@ -112,8 +112,15 @@ function fieldsFor(exchange: Exchange, destination: Forwarded, authorization: st
     identity: identityFor(exchange),
     maxForwards: maxForwards === null ? null : maxForwards - 1,
   });
-  const fields = translation === null ? sent : translation.requestFields(sent);
+  const fields =
+    translation === null ? withoutTokens(sent, exchange, destination) : translation.requestFields(sent);
   return requestEdits === null ? fields : requestEdits.apply(fields, exchange);
+}
+
+/** A page whose URL has a token sends it as `Referer` to every route. */
+function withoutTokens(fields: Fields, { snapshot }: Exchange, { route: { tokenFrom } }: Forwarded): Fields {
+  const cut = tokenFrom === null ? fields : tokenFrom.cutFields(fields);
+  return snapshot.tokensInUrls === null ? cut : snapshot.tokensInUrls.cutFields(cut);
 }
 
 /** The trace context for the upstream, with a new span; empty if tracing is off. */

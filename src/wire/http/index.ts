@@ -18,3 +18,4 @@ export {
 } from './field-rules.ts';
 export * from './request-head.ts';
 export * from './target.ts';
+export * from './token-places.ts';
