@@ -16,3 +16,4 @@ export { States } from './states.ts';
 export * from './system.ts';
 export * from './text.ts';
 export { type GatheredBytes, TurnWriter, type Written } from './turn-writer.ts';
+export * from './unix-sockets.ts';

@@ -169,11 +169,15 @@ function describeUpstream({ name, protocol, base, options, endpoints, balance }:
     const url =
       endpoint.lookup === 'srv'
         ? `srv+${scheme}://${endpoint.host}`
-        : `${scheme}://${formatHostPort(endpoint)}`;
+        : urlOf(scheme, formatHostPort(endpoint));
     return `${url}${base}${weight}`;
   });
   const spread = endpoints.length === 1 ? [] : [`balance ${balance}`];
   return [name, ...addresses, ...spread, ...(protocol === 'http1' ? [] : [protocol])].join(', ');
+}
+
+function urlOf(scheme: string, place: string): string {
+  return place.startsWith('unix:') ? place : `${scheme}://${place}`;
 }
 
 /** Returns a route by its policies, with its most specific pattern for this host. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Clock, digestOf } from '../../core/index.ts';
+import { type Clock, digestOf, socketPath } from '../../core/index.ts';
 import { serviceHost, type UpstreamTls } from '../../upstream/index.ts';
 import { asList, asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
 import {
@@ -69,7 +69,7 @@ export const upstreamKeys = {
   url: upstreamUrl()
     .optional()
     .describe(
-      'The address of the service: http://host:port, or https://host:port for TLS. Each address of a name gets requests. srv+http://name and srv+https://name: hosts and ports from the SRV records of the name. A path after the port, as in http://host:port/base, goes before every path that is sent there.',
+      'The address of the service: http://host:port, or https://host:port for TLS. Each address of a name gets requests. srv+http://name and srv+https://name: hosts and ports from the SRV records of the name. unix:/run/app.sock: a Unix socket. A path after the port, as in http://host:port/base, goes before every path that is sent there.',
     ),
   urls: z
     .array(weightedUrl(), { error: URLS_EXPECTED })
@@ -185,7 +185,7 @@ function checkList(file: ConfigFile, path: Path, urls: readonly unknown[]): void
     const url = readUrl(entry);
     return url === undefined
       ? null
-      : { ...url, place: `${url.lookup} ${url.host.toLowerCase()} ${url.port}` };
+      : { ...url, place: `${url.lookup} ${canonicalPlace(url.host)} ${url.port}` };
   });
   const lineOf = (index: number) => file.place([...path, index]).line;
   const baseAt = (index: number) => {
@@ -208,6 +208,10 @@ function checkList(file: ConfigFile, path: Path, urls: readonly unknown[]): void
       file.add([...path, index], message);
     }
   }
+}
+
+function canonicalPlace(host: string): string {
+  return socketPath(host) === null ? host.toLowerCase() : host;
 }
 
 function schemeOf(isTls: boolean | undefined): string {
@@ -266,7 +270,7 @@ async function readTls(file: ConfigFile, clock: Clock): Promise<ReadonlyMap<stri
 
 function checkTlsUse(file: ConfigFile, name: string, url: unknown, tls: RawMap): void {
   const section = ['upstreams', name, 'tls'];
-  if (typeof url === 'string' && url.startsWith('http:') && Object.keys(tls).length > 0) {
+  if (typeof url === 'string' && /^(http|unix):/.test(url) && Object.keys(tls).length > 0) {
     file.addUseless(section, 'without TLS: write https://');
   } else if (tls.verify === false) {
     const message = 'anyone between the gateway and this service can read and change everything';
@@ -298,10 +302,11 @@ function compileUpstream(name: string, config: UpstreamConfig, files: TlsFiles |
 }
 
 /**
- * Omits the default port, as a client with this URL would (RFC 9110, 4.2.1 and 7.2). For an SRV name, it is the host after the
+ * Omits the default port, as a client with this URL would (RFC 9110, 4.2.1 and 7.2). For a Unix socket, it is localhost. For an SRV name, it is the host after the
  * service and protocol labels.
  */
 function authorityOf(url: NonNullable<UpstreamConfig['url']>): string {
+  if (socketPath(url.host) !== null) return 'localhost';
   if (url.lookup === 'srv') return serviceHost(url.host);
   return formatHostPort(url).replace(url.tls ? /:443$/ : /:80$/, '');
 }

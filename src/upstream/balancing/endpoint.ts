@@ -1,5 +1,5 @@
 import type { OutReason, Random } from '../../core/index.ts';
-import { RecentCount } from '../../core/index.ts';
+import { RecentCount, socketPath } from '../../core/index.ts';
 import type { EndpointAddress, EndpointPool } from '../transport.ts';
 import type { Candidate } from './balancer.ts';
 import { textHash } from './caller-rank.ts';
@@ -80,7 +80,8 @@ export class Endpoint implements Candidate {
   }
 }
 
-/** Names an endpoint. Where host and port are the same, it is the same endpoint. */
+/** Names an endpoint. Where host and port are the same, it is the same endpoint. A Unix socket has no port. */
 export function endpointName({ host, port }: EndpointAddress): string {
+  if (socketPath(host) !== null) return host;
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
