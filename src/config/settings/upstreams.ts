@@ -36,8 +36,13 @@ function weightedUrl() {
     weight: count(1_000)
       .prefault(1)
       .describe('Its share of the requests, relative to the weights of the others.'),
+    backup: yesOrNo()
+      .prefault(false)
+      .describe('Whether it gets requests only where no other address is healthy.'),
   });
-  return z.union([upstreamUrl().transform(url => ({ url, weight: 1 })), map], { error: URL_EXPECTED });
+  return z.union([upstreamUrl().transform(url => ({ url, weight: 1, backup: false })), map], {
+    error: URL_EXPECTED,
+  });
 }
 
 const SERVER_NAME_EXPECTED = 'expected the name of a host such as api.internal';
@@ -181,6 +186,8 @@ function checkPresence(file: ConfigFile, path: Path): void {
 
 /** Checks that all addresses have the same scheme and path, since any of them may get any request. */
 function checkList(file: ConfigFile, path: Path, urls: readonly unknown[]): void {
+  if (urls.length > 0 && urls.every(entry => asMap(entry).backup === true))
+    file.add(path, 'all addresses are backups: take "backup" from those that serve as a rule');
   const listed = urls.map(entry => {
     const url = readUrl(entry);
     return url === undefined
@@ -285,14 +292,18 @@ function checkTlsUse(file: ConfigFile, name: string, url: unknown, tls: RawMap):
  */
 function compileUpstream(name: string, config: UpstreamConfig, files: TlsFiles | undefined): UpstreamModel {
   // The checks ensure that exactly one of the keys is present.
-  const listed = config.urls ?? (config.url === undefined ? [] : [{ url: config.url, weight: 1 }]);
+  const listed =
+    config.urls ?? (config.url === undefined ? [] : [{ url: config.url, weight: 1, backup: false }]);
   const [authority = '', ...others] = listed.map(({ url }) => authorityOf(url));
   const hasOthers = others.some(other => other !== authority);
   const isTls = listed.some(({ url }) => url.tls);
   const { protocol } = config;
   const settings = compileUpstreamSettings(config, { name, authority, hasOthers, protocol });
   const live = {
-    endpoints: listed.map(({ url: { host, port, lookup }, weight }) => ({ host, port, weight, lookup })),
+    endpoints: listed.map(({ url: { host, port, lookup }, weight, backup }) => ({
+      ...{ host, port, weight, lookup },
+      ...(backup && { backup }),
+    })),
     options: { ...settings.options, protocol, tls: isTls ? compileUpstreamTls(config.tls, files) : null },
     balance: settings.balance,
     health: settings.health && { ...settings.health, host: settings.hostHeader ?? authority },

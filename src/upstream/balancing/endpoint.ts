@@ -11,8 +11,8 @@ const FAILURE_SLOT_MS = 250;
 
 /** Balances between endpoints, and is notified of their health. */
 export interface EndpointOwner {
-  /** Whether one more endpoint may be ejected. */
-  mayEject(): boolean;
+  /** Whether this endpoint may be ejected. */
+  mayEject(endpoint: Endpoint): boolean;
   /** Called when an endpoint is out, or back (`null`). */
   changed(endpoint: Endpoint, reason: OutReason | null): void;
 }
@@ -27,6 +27,8 @@ export class Endpoint implements Candidate {
   readonly health: EndpointHealth;
   /** Above 0. The transport sets it. */
   weight = 1;
+  /** The transport sets it. */
+  isBackup = false;
   /** Is notified of its health. Replaced by a reload. */
   owner: EndpointOwner;
   #inFlight = 0;
@@ -39,7 +41,7 @@ export class Endpoint implements Candidate {
     this.pool = pool;
     this.owner = owner;
     const changed = (reason: OutReason | null) => this.owner.changed(this, reason);
-    this.health = new EndpointHealth({ mayEject: () => this.owner.mayEject(), changed }, random);
+    this.health = new EndpointHealth({ mayEject: () => this.owner.mayEject(this), changed }, random);
   }
 
   get isOut(): boolean {
