@@ -5,6 +5,7 @@ import { cors } from './cors.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
 import { keysOf, type ModelsOf, type PolicyConfig } from './keys.ts';
 import type { ExplainedSection, PolicyContext, RouteInFile } from './policy.ts';
+import { rateLimitHeaders } from './rate-limit-headers.ts';
 import { reading } from './reading.ts';
 import { requires } from './require.ts';
 import { rewriteLocation, stripPrefix } from './service-path.ts';
@@ -29,6 +30,7 @@ const POLICIES = [
   websocket,
   globalLimit,
   upstream429,
+  rateLimitHeaders,
   cors,
   body,
   reading,

@@ -374,7 +374,9 @@ class Forwarding implements CallSink, UpstreamLeg {
   #info(status: number, fields: Fields): void {
     const { downstream, sendsPolicies } = this.#exchange;
     if (downstream.version === '1.0') return;
-    const policy = { status, chunked: false, rateLimits: false, policies: !sendsPolicies, cors: false };
+    const { passesRateLimits: rateLimits } = this.#route;
+    const policies = rateLimits || !sendsPolicies;
+    const policy = { status, chunked: false, rateLimits, policies, cors: false };
     const kept = keepResponseFields(fields, policy);
     const { responseEdits } = this.#route;
     downstream.info(status, responseEdits === null ? kept : responseEdits.removeFrom(kept));
@@ -487,6 +489,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     this.answeredAtMs = this.#state.clock.monotonicMs();
     this.kept?.forget();
     const { dialect, response, rate } = this.#exchange;
+    if (this.#route.passesRateLimits) return this.#fieldsOfService(status, fields, chunked);
     if (status === 429)
       return fieldsOf429(this.#exchange, this.#via, rateLimits =>
         this.#keep(429, fields, chunked, rateLimits),
@@ -498,6 +501,16 @@ class Forwarding implements CallSink, UpstreamLeg {
     const report =
       rate === null || response.limitedBy === null ? rate : { ...rate, scope: 'shared' as const };
     addOwnFields(out, this.#exchange, report, this.#via);
+    return out;
+  }
+
+  /** The fields of a response whose service tells its clients about limits of its own. */
+  #fieldsOfService(status: number, fields: Fields, chunked: boolean): string[] {
+    const { response } = this.#exchange;
+    const isShared = firstValue(fields, 'x-ratelimit-scope')?.toLowerCase() === 'shared';
+    if (status === 429) response.limitedBy = isShared ? 'shared' : 'user';
+    const out = this.#keep(status, fields, chunked, true);
+    addOwnFields(out, this.#exchange, null, this.#via);
     return out;
   }
 
@@ -534,7 +547,8 @@ class Forwarding implements CallSink, UpstreamLeg {
   }
 
   #refusalOf(status: number, reason: string, fields: Fields): UpstreamRefusal | null {
-    if (status !== 429 || this.#route.upstream429 !== 'rewrite') return null;
+    const { upstream429, passesRateLimits } = this.#route;
+    if (status !== 429 || upstream429 !== 'rewrite' || passesRateLimits) return null;
     const exchange = this.#exchange;
     this.answeredAtMs = this.#state.clock.monotonicMs();
     const abort = () => this.#call?.abort();
