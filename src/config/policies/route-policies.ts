@@ -9,7 +9,7 @@ import { rateLimitHeaders } from './rate-limit-headers.ts';
 import { reading } from './reading.ts';
 import { requires } from './require.ts';
 import { rewriteLocation, stripPrefix } from './service-path.ts';
-import { globalLimit, semicolons, upstream429, webhook } from './switches.ts';
+import { expect, globalLimit, semicolons, upstream429, webhook } from './switches.ts';
 import { timeouts } from './timeouts.ts';
 import { tokenFrom } from './token-from.ts';
 import type { UpstreamModel } from './upstream-settings.ts';
@@ -33,6 +33,7 @@ const POLICIES = [
   rateLimitHeaders,
   cors,
   body,
+  expect,
   reading,
   timeouts,
   requestHeaders,

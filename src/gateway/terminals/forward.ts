@@ -44,6 +44,7 @@ import {
 } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { addOwnFields, answeredWithoutGrpc, badCall, errors } from '../responses/index.ts';
+import { AwaitedBody } from './awaited-body.ts';
 import { KeptBody } from './kept-body.ts';
 import { fieldsOf429, UpstreamRefusal } from './upstream-refusal.ts';
 import { openWebSocket } from './web-socket.ts';
@@ -59,7 +60,9 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
     return exchange.answerError(errors.bodyTooLarge());
   // Preflights need no token, so only their fields are forwarded, without a body.
   const forwardedLength = isPreflight ? 0 : bodyLength;
-  const body = forwardedLength === 0 ? null : bodyFor(exchange, route);
+  const awaited = isAwaited(exchange, route) ? awaitedBody(exchange, route) : null;
+  const body =
+    forwardedLength === 0 ? null : keptBody(awaited ?? translatedBody(exchange, route), exchange, route);
   const authorization = route.upstream.passAuthorization ? authorizationFor(exchange, destination) : null;
   const forwarding = new Forwarding(exchange, destination, state, {
     method: downstream.method,
@@ -74,16 +77,24 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
     idleTimeoutMs: route.idleTimeoutMs,
   });
   if (body instanceof KeptBody) forwarding.kept = body;
+  forwarding.awaited = awaited;
   forwarding.isPrivate = authenticatesConnection(authorization);
   exchange.upstreamLeg = forwarding;
   return forwarding.send();
 }
 
+/** Whether the client waits for the service's word before it sends the body. */
+function isAwaited({ downstream, bodyLength }: Exchange, { passesExpect }: ForwardRoute): boolean {
+  return passesExpect && bodyLength !== 0 && downstream.framing.expectation === 'continue';
+}
+
+function awaitedBody(exchange: Exchange, route: ForwardRoute): AwaitedBody {
+  return new AwaitedBody(translatedBody(exchange, route), exchange.clock);
+}
+
 /** Makes the body for the upstream: a short one can be sent again. */
-function bodyFor(exchange: Exchange, route: ForwardRoute): BodySource {
-  const { bodyLength } = exchange;
+function keptBody(body: BodySource, { bodyLength }: Exchange, route: ForwardRoute): BodySource {
   const { replayBytes } = route.upstream;
-  const body = translatedBody(exchange, route);
   const isLong = replayBytes === 0 || (bodyLength !== 'chunked' && bodyLength > replayBytes);
   return isLong ? body : new KeptBody(body, replayBytes);
 }
@@ -112,8 +123,9 @@ function fieldsFor(exchange: Exchange, destination: Forwarded, authorization: st
     identity: identityFor(exchange),
     maxForwards: maxForwards === null ? null : maxForwards - 1,
   });
-  const fields =
+  const cut =
     translation === null ? withoutTokens(sent, exchange, destination) : translation.requestFields(sent);
+  const fields = isAwaited(exchange, destination.route) ? [...cut, 'Expect', '100-continue'] : cut;
   return requestEdits === null ? fields : requestEdits.apply(fields, exchange);
 }
 
@@ -186,6 +198,8 @@ class Forwarding implements CallSink, UpstreamLeg {
   isPrivate = false;
   /** The request's body, if it can be sent again. */
   kept: KeptBody | null = null;
+  /** The same, if its client waits for the service to want it. */
+  awaited: AwaitedBody | null = null;
   readonly #exchange: Exchange;
   readonly #route: ForwardRoute;
   readonly #request: OutgoingRequest;
@@ -261,6 +275,10 @@ class Forwarding implements CallSink, UpstreamLeg {
     }
   }
 
+  continues(): void {
+    this.#exchange.contain(() => this.awaited?.begin());
+  }
+
   whole(status: number, reason: string, fields: Fields, body: string): void {
     try {
       const passed = this.#passable(status, fields);
@@ -328,12 +346,14 @@ class Forwarding implements CallSink, UpstreamLeg {
 
   abandoned(): void {
     this.#isAbandoned = true;
+    this.awaited?.stop();
     this.#refusal?.stop();
     this.#call?.abort();
   }
 
   /** Returns the fields of a response that may pass; `null` if it may not, and was answered with an error. */
   #passable(status: number, fields: Fields): Fields | null {
+    this.awaited?.stop();
     if (isChallenge(status)) return this.#challenged(fields);
     // RFC 9110, 15: no status is above 599. Clients of HTTP/2 reset the stream, those of HTTP/1.1 know what some services mean.
     if (status <= MAX_STATUS || this.#exchange.downstream.protocol === 'http1') return fields;
@@ -457,6 +477,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     } else if (this.#refusal !== null) {
       this.#refusal.fail();
     } else if (!this.#repeat(failure, resender)) {
+      this.awaited?.stop();
       this.#exchange.answerError(this.#errorOf(failure));
     }
   }

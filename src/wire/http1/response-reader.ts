@@ -157,9 +157,8 @@ export class ResponseReader {
     this.#unfinishedHead.forget();
     const { close, fields } = responseFraming(this.#method, head);
     if (close) this.#last.close = true;
-    // Ignore a 100: the body that it requests is on its way, or follows as soon as the client sends it.
-    if (head.status === 100) return;
-    this.#sink?.info(head.status, fields);
+    if (head.status === 100) this.#sink?.continues?.();
+    else this.#sink?.info(head.status, fields);
   }
 
   /** Passes on the final response: as a whole if its body is there as well. */
@@ -248,6 +247,8 @@ export class ResponseReader {
 export interface ResponseSink {
   /** Takes an interim response, with a status of 102 to 199. */
   info(status: number, fields: Fields): void;
+  /** Called for a 100. Absent if the body that it requests is on its way, or follows as soon as the client sends it. */
+  continues?(): void;
   /** Takes a small response that arrived in one read; every character of the body is one byte. */
   whole(status: number, reason: string, fields: Fields, body: string): void;
   /** Takes the start of a response with a body; `bodyLength` is `null` if unknown until its end. */

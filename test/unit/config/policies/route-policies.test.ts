@@ -34,6 +34,7 @@ const KEYS: readonly string[] = [
   'websocket: true, timeouts: { websocket_idle: 1h }',
   'global_limit: exempt',
   'upstream_429: pass',
+  'expect: pass',
   'rate_limit_headers: service',
   'rate_limit_headers: service, upstream_429: rewrite',
   'cors: false',
