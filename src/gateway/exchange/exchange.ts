@@ -355,6 +355,8 @@ export interface UpstreamLeg {
   readonly heldBytes: number;
   /** Called when the client can take more. */
   drained(): void;
+  /** Called when a body that is read before the upstream is asked is there. */
+  bodyReady(): void;
   /** Stops all work for the client. Idempotent. */
   abandoned(): void;
 }

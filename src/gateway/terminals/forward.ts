@@ -7,6 +7,7 @@ import {
   firstValue,
   type GatewayError,
   type Release,
+  type Timer,
 } from '../../core/index.ts';
 import type { RequestGeneration } from '../../process/runtime/index.ts';
 import type {
@@ -42,9 +43,11 @@ import {
   type Served,
   type UpstreamLeg,
 } from '../exchange/index.ts';
+import { upstreamCapacity } from '../gates/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { addOwnFields, answeredWithoutGrpc, badCall, errors } from '../responses/index.ts';
 import { AwaitedBody } from './awaited-body.ts';
+import { BufferedBody } from './buffered-body.ts';
 import { KeptBody } from './kept-body.ts';
 import { fieldsOf429, UpstreamRefusal } from './upstream-refusal.ts';
 import { openWebSocket } from './web-socket.ts';
@@ -61,8 +64,11 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
   // Preflights need no token, so only their fields are forwarded, without a body.
   const forwardedLength = isPreflight ? 0 : bodyLength;
   const awaited = isAwaited(exchange, route) ? awaitedBody(exchange, route) : null;
+  const buffered = isBuffered(exchange, route) ? bufferedBody(exchange, route) : null;
   const body =
-    forwardedLength === 0 ? null : keptBody(awaited ?? translatedBody(exchange, route), exchange, route);
+    forwardedLength === 0
+      ? null
+      : keptBody(buffered ?? awaited ?? translatedBody(exchange, route), exchange, route);
   const authorization = route.upstream.passAuthorization ? authorizationFor(exchange, destination) : null;
   const forwarding = new Forwarding(exchange, destination, state, {
     method: downstream.method,
@@ -80,12 +86,33 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
   forwarding.awaited = awaited;
   forwarding.isPrivate = authenticatesConnection(authorization);
   exchange.upstreamLeg = forwarding;
-  return forwarding.send();
+  return buffered === null ? forwarding.send() : forwarding.sendBuffered(buffered);
 }
 
 /** Whether the client waits for the service's word before it sends the body. */
-function isAwaited({ downstream, bodyLength }: Exchange, { passesExpect }: ForwardRoute): boolean {
-  return passesExpect && bodyLength !== 0 && downstream.framing.expectation === 'continue';
+function isAwaited(exchange: Exchange, route: ForwardRoute): boolean {
+  const { downstream, bodyLength } = exchange;
+  const { passesExpect } = route;
+  if (!passesExpect || bodyLength === 0 || isBuffered(exchange, route)) return false;
+  return downstream.framing.expectation === 'continue';
+}
+
+/** Whether the body is read whole before the upstream is asked. */
+function isBuffered({ bodyLength, translation, destination }: Exchange, { upstream }: ForwardRoute): boolean {
+  const { bufferBytes } = upstream;
+  if (bufferBytes === 0 || bodyLength === 0 || translation !== null || destination.isPreflight) return false;
+  return bodyLength === 'chunked' || bodyLength <= bufferBytes;
+}
+
+/** The longest time that a body is waited for. */
+const BUFFERED_MS = 60_000;
+
+function bufferedBody(exchange: Exchange, route: ForwardRoute): BufferedBody {
+  const { downstream } = exchange;
+  return new BufferedBody(downstream.body(route.body), route.upstream.bufferBytes, {
+    keeps: bytes => downstream.keeps(bytes),
+    ready: () => exchange.contain(() => exchange.upstreamLeg?.bodyReady()),
+  });
 }
 
 function awaitedBody(exchange: Exchange, route: ForwardRoute): AwaitedBody {
@@ -200,6 +227,8 @@ class Forwarding implements CallSink, UpstreamLeg {
   kept: KeptBody | null = null;
   /** The same, if its client waits for the service to want it. */
   awaited: AwaitedBody | null = null;
+  #buffered: BufferedBody | null = null;
+  #late: Timer | null = null;
   readonly #exchange: Exchange;
   readonly #route: ForwardRoute;
   readonly #request: OutgoingRequest;
@@ -246,6 +275,28 @@ class Forwarding implements CallSink, UpstreamLeg {
     this.#attempts++;
     this.#follow(this.#transport.send(this.#request, this, this.#exchange.callerKey));
     return SERVED;
+  }
+
+  /** Step 10: reads the body first. The place at the upstream is others' meanwhile. */
+  sendBuffered(body: BufferedBody): Served {
+    const exchange = this.#exchange;
+    this.#buffered = body;
+    exchange.upstreamPermit?.giveBack();
+    exchange.upstreamPermit = null;
+    const tooLate = () => exchange.fault(errors.bodyTooSlow());
+    this.#late = exchange.clock.after(BUFFERED_MS, () => exchange.contain(tooLate));
+    body.read();
+    return SERVED;
+  }
+
+  /** Sends the request, whose body is there or will be streamed. */
+  bodyReady(): void {
+    const exchange = this.#exchange;
+    exchange.clock.cancel(this.#late);
+    if (this.#isAbandoned || !exchange.response.isAwaited) return;
+    upstreamCapacity(exchange, this.#state);
+    if (exchange.noRoom === null) this.send();
+    else exchange.answerError(exchange.noRoom.error);
   }
 
   /**
@@ -346,6 +397,8 @@ class Forwarding implements CallSink, UpstreamLeg {
 
   abandoned(): void {
     this.#isAbandoned = true;
+    this.#exchange.clock.cancel(this.#late);
+    this.#buffered?.stop();
     this.awaited?.stop();
     this.#refusal?.stop();
     this.#call?.abort();
