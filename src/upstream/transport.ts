@@ -197,6 +197,8 @@ export interface ConnectionOptions {
   readonly maxAgeMs: number;
   /** Maximum connections, and so maximum requests in flight. If a new connection would exceed this, a resting one is closed. */
   readonly maxConnections: number;
+  /** Whether responses that break rules of RFC 9112 in harmless ways are read. Default: false. */
+  readonly lenient?: boolean;
   /** Largest header section of a response, in bytes. */
   readonly maxHeadBytes: number;
 }

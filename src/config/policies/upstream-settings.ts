@@ -15,6 +15,7 @@ import {
   percentage,
   size,
   sizeOrOff,
+  yesOrNo,
 } from '../values/index.ts';
 import { keysOf, type ModelsOf, type PolicyConfig, type PolicyKeys } from './keys.ts';
 
@@ -290,6 +291,22 @@ const bufferBody = upstreamSetting({
       : [['request body', `read whole up to ${formatSize(bufferBytes)} before the service is asked`]],
 });
 
+const lenient = upstreamSetting({
+  keys: {
+    lenient: onlyFor(
+      ['http1'],
+      yesOrNo()
+        .prefault(false)
+        .describe(
+          'Whether its responses may have line ends without CR, blanks after chunk sizes, and a Content-Length that is said twice alike. false: 502.',
+        ),
+    ),
+  },
+  compile: ({ lenient }): { readonly options: Pick<upstream.ConnectionOptions, 'lenient'> } => ({
+    options: lenient ? { lenient } : {},
+  }),
+});
+
 const PATH_EXPECTED = 'expected a path such as /healthz';
 const SERVICE_EXPECTED = 'expected the full name of a service of gRPC such as orders.v1.Orders';
 
@@ -366,7 +383,7 @@ function describeHealth({ target, everyMs }: upstream.HealthOptions): string {
 /** Every setting, in the order of the keys in the JSON Schema and in the effective configuration. */
 const SETTINGS = [
   ...([balance, health, host, authorization, http2] as const),
-  ...([timeouts, connections, replay, bufferBody, pools, responseHeads] as const),
+  ...([timeouts, connections, replay, bufferBody, pools, responseHeads, lenient] as const),
 ] as const;
 
 type Setting = (typeof SETTINGS)[number];

@@ -1,6 +1,6 @@
 import type { BodySink, BodySource, Timer, TimerClock } from '../../core/index.ts';
 
-/** How long the service may take to say 100. RFC 9110, 10.1.1: a client does not wait for ever either. */
+/** How long the service may take to say 100. RFC 9110, 10.1.1: a client does not wait indefinitely either. */
 const MAX_WAIT_MS = 1_000;
 
 /**
