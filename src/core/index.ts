@@ -15,5 +15,6 @@ export * from './shared-memory.ts';
 export { States } from './states.ts';
 export * from './system.ts';
 export * from './text.ts';
+export type * from './token-answer.ts';
 export { type GatheredBytes, TurnWriter, type Written } from './turn-writer.ts';
 export * from './unix-sockets.ts';

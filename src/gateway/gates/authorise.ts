@@ -1,3 +1,5 @@
+import { isOfFile } from '../../config/index.ts';
+import type { GatewayError } from '../../core/index.ts';
 import { shortfallOf } from '../../identity/auth/index.ts';
 import { type Exchange, requirementAt } from '../exchange/index.ts';
 import { errors } from '../responses/index.ts';
@@ -17,9 +19,19 @@ export function judge(exchange: Exchange): GateResult {
 /**
  * Step 9: refuses requests without a valid token or with one that does not meet the route's requirements (docs/contract.md, 2.1).
  */
-export function authorise({ destination, token, refusedToken, shortfall }: Exchange): GateResult {
-  if (destination.authentication === 'required' && token === null)
-    return errors.unauthenticated(refusedToken);
+export function authorise(exchange: Exchange): GateResult {
+  const { destination, token, shortfall } = exchange;
+  if (destination.authentication === 'required' && token === null) return unauthenticated(exchange);
   const requirement = shortfall === null ? null : requirementAt(destination);
-  return shortfall === null || requirement === null ? null : errors.insufficient(requirement, shortfall);
+  if (shortfall === null || requirement === null) return null;
+  return token !== null && token.token === null
+    ? errors.insufficientKey()
+    : errors.insufficient(requirement, shortfall);
+}
+
+function unauthenticated({ destination: { route }, head, refusedToken, snapshot }: Exchange): GatewayError {
+  const keys = snapshot.identity?.apiKeys ?? null;
+  if (!isOfFile(route) || !route.acceptsApiKeys || keys === null) return errors.unauthenticated(refusedToken);
+  const isWrong = head.apiKey !== null && refusedToken !== null;
+  return errors.withoutKey(keys.header, isWrong, route.acceptsTokens ? refusedToken : undefined);
 }

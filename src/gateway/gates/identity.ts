@@ -1,12 +1,23 @@
 import { isOfFile } from '../../config/index.ts';
 import { GatewayError } from '../../core/index.ts';
-import type { Caller, Invalid, Verdict } from '../../identity/auth/index.ts';
+import type { ApiKeys, Caller, Invalid, Verdict } from '../../identity/auth/index.ts';
 import { invalid, readBearer } from '../../identity/auth/index.ts';
 import type { Activity } from '../../identity/signin/index.ts';
 import { KnownClient } from '../../limits/index.ts';
 import type { Exchange, ValidToken } from '../exchange/index.ts';
 import { errors, globallyRefused } from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
+
+/**
+ * Refuses a request with an access token and an API key where both are accepted: either could be meant, and each could have other
+ * limits and rights.
+ */
+export function refuseTwoCredentials({ head, authorization, destination }: Exchange): GateResult {
+  const { route, authentication } = destination;
+  const hasTwo = head.apiKey !== null && authorization !== null;
+  if (!hasTwo || authentication === 'none' || !isOfFile(route)) return null;
+  return route.acceptsTokens && route.acceptsApiKeys ? errors.twoCredentials() : null;
+}
 
 /** A token as received, and what it is checked with. */
 type Submitted = Omit<ValidToken, 'caller' | 'client' | 'token'>;
@@ -21,7 +32,13 @@ export function identify(exchange: Exchange): GateResult | Promise<GateResult> {
     recallToken(exchange);
     return null;
   }
-  if (exchange.destination.authentication === 'none') return null;
+  const { authentication, route } = exchange.destination;
+  if (authentication === 'none') return null;
+  if (isOfFile(route) && route.acceptsApiKeys) {
+    const { apiKey } = exchange.head;
+    if (apiKey !== null) return identifyByKey(exchange, apiKey);
+    if (!route.acceptsTokens) return null;
+  }
   const submitted = submittedIn(exchange);
   if (submitted === null || recallLast(exchange, submitted)) return null;
   const { verifier } = submitted;
@@ -30,14 +47,31 @@ export function identify(exchange: Exchange): GateResult | Promise<GateResult> {
     exchange.refusedToken = verifier.refuse(token);
     return null;
   }
-  const verdict = verifier.verify(token, exchange.addressKey);
+  const verdict = verifier.verify(token, exchange.addressKey, maxAgeIn(exchange));
   if (verdict instanceof Promise)
     return verdict.then(awaited => conclude(exchange, submitted, token, awaited));
   return conclude(exchange, submitted, token, verdict);
 }
 
+function identifyByKey(exchange: Exchange, key: string): GateResult {
+  const verifier = exchange.generation.identity?.apiKeys ?? null;
+  if (verifier === null) return null;
+  const verdict = verifier.verify(key, exchange.addressKey);
+  if (verdict.kind === 'invalid') exchange.refusedToken = verifier.refuse(verdict);
+  else if (verdict.kind === 'spent') return globallyRefused(verdict.retryAfterMs);
+  else exchange.token = tokenOfKey(verdict, key, verifier);
+  return null;
+}
+
+function tokenOfKey(caller: Caller, key: string, verifier: ApiKeys): ValidToken {
+  return { caller, client: clientOf(caller), token: null, authorization: key, verifier, schemes: [] };
+}
+
 /** Finds the caller of a remembered token, without verifying any. For requests that never reach a service. */
 export function recallToken(exchange: Exchange): void {
+  const ofKey = rememberedKey(exchange);
+  if (ofKey !== null) exchange.token = ofKey;
+  if (ofKey !== null || !takesTokens(exchange)) return;
   const submitted = submittedIn(exchange);
   if (submitted === null || recallLast(exchange, submitted)) return;
   const remembered = rememberedToken(exchange, submitted);
@@ -51,10 +85,28 @@ export function recallToken(exchange: Exchange): void {
 export function rememberedCaller(exchange: Exchange): Caller | null {
   const { token, destination } = exchange;
   if (token !== null) return token.caller;
-  const submitted = destination.authentication === 'none' ? null : submittedIn(exchange);
+  const ofKey = rememberedKey(exchange);
+  if (ofKey !== null) return ofKey.caller;
+  const isRead = destination.authentication !== 'none' && takesTokens(exchange);
+  const submitted = isRead ? submittedIn(exchange) : null;
   if (submitted === null) return null;
   const remembered = lastToken(exchange, submitted) ?? rememberedToken(exchange, submitted);
   return remembered !== null && exchange.holdsCertificate(remembered.caller) ? remembered.caller : null;
+}
+
+/** Whether a token counts there: not on a route for API keys alone. */
+function takesTokens({ destination: { route } }: Exchange): boolean {
+  return !isOfFile(route) || route.acceptsTokens;
+}
+
+/** The request's API key, if it is valid and the route accepts keys. */
+function rememberedKey({ head, destination, generation }: Exchange): ValidToken | null {
+  const { route, authentication } = destination;
+  const isRead = isOfFile(route) && route.acceptsApiKeys && authentication !== 'none';
+  const verifier = generation.identity?.apiKeys ?? null;
+  if (!isRead || head.apiKey === null || verifier === null) return null;
+  const caller = verifier.remembered(head.apiKey);
+  return caller === null ? null : tokenOfKey(caller, head.apiKey, verifier);
 }
 
 /** The token among those that the verifier knows to be valid; `null` if it is not. */
@@ -101,14 +153,16 @@ function recallLast(exchange: Exchange, submitted: Submitted): boolean {
 }
 
 /** The token of the connection's last request, if it is the same and still valid. */
-function lastToken(
-  { downstream }: Exchange,
-  { authorization, verifier, schemes }: Submitted,
-): ValidToken | null {
-  const known = downstream.memory.token;
+function lastToken(exchange: Exchange, { authorization, verifier, schemes }: Submitted): ValidToken | null {
+  const known = exchange.downstream.memory.token;
   if (known === null || known.authorization !== authorization) return null;
   if (known.verifier !== verifier || known.schemes !== schemes) return null;
-  return verifier.accepts(known.caller) ? known : null;
+  return verifier.accepts(known.caller, maxAgeIn(exchange)) ? known : null;
+}
+
+/** How old the provider's answer about the token may be, as far as the route has a say. */
+function maxAgeIn({ destination: { route } }: Exchange): number {
+  return (isOfFile(route) ? route.introspectionMs : null) ?? Number.POSITIVE_INFINITY;
 }
 
 function conclude(
@@ -138,6 +192,8 @@ function conclude(
     case 'unavailable':
       // Never 401: clients discard a token once told that it is invalid, and this one may be valid.
       return errors.keysUnreachable(verdict.retryAfterMs);
+    case 'unanswered':
+      return verdict.error;
     case 'spent':
       return globallyRefused(verdict.retryAfterMs);
   }
@@ -152,7 +208,7 @@ export function introspect(exchange: Exchange): GateResult | Promise<GateResult>
   const { route } = destination;
   if (token === null || !isOfFile(route) || route.introspectionMs === null) return null;
   const { identity } = generation;
-  if (identity === null) return null;
+  if (identity === null || token.token === null) return null;
   const answer = identity.introspect(token.caller, token.token, route.introspectionMs, addressKey);
   return answer instanceof Promise
     ? answer.then(said => concludeIntrospection(exchange, said))

@@ -10,9 +10,9 @@ import { errors } from '../responses/index.ts';
 export function takeToken(exchange: Exchange, destination: Destination): Destination {
   const { route, query } = destination;
   const places = isOfFile(route) ? route.tokenFrom : null;
-  if (places === null) return destination;
+  if (places === null || !isOfFile(route)) return destination;
   const cleared = { ...destination, query: places.cutQuery(query) };
-  const [token, second] = tokensOf(exchange, places, query);
+  const [token, second] = route.acceptsTokens ? tokensOf(exchange, places, query) : [];
   if (token === undefined) return cleared;
   if (second !== undefined || exchange.head.authorization !== null)
     return { ...cleared, refusal: destination.refusal ?? errors.badRequest('two tokens came') };

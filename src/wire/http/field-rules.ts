@@ -149,6 +149,8 @@ export type FieldRule =
   | 'tracestate'
   /** Contains a client's certificate. Read and forwarded only from a trusted proxy. */
   | 'certificate'
+  /** Contains an API key. Read from everyone; the gateway decides whether it is forwarded. */
+  | 'api-key'
   /** Never forwarded. */
   | 'drop'
   /** Claims where the request came from: forwarded only from a trusted proxy. */
@@ -226,6 +228,8 @@ interface ForwardingOptions {
   readonly traces?: boolean;
   /** The field in which trusted proxies report the certificates of their clients. */
   readonly certificate?: string | null;
+  /** The field in which clients send API keys. */
+  readonly apiKey?: string | null;
 }
 
 /** The rules for which request fields the gateway reads, drops or trusts. Compiled once per configuration. */
@@ -243,6 +247,7 @@ export class ForwardingRules {
     own = [],
     traces = false,
     certificate = null,
+    apiKey = null,
   }: ForwardingOptions = {}) {
     this.certificates = certificate !== null;
     // The last entry wins: a field that the gateway writes or drops can be neither kept nor trusted.
@@ -257,6 +262,7 @@ export class ForwardingRules {
       ...(traces ? TRACE : []),
       ...withRule(own, 'drop'),
       ...withRule(certificate === null ? [] : [certificate], 'certificate'),
+      ...withRule(apiKey === null ? [] : [apiKey], 'api-key'),
     ]);
   }
 }
