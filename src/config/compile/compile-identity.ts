@@ -9,6 +9,7 @@ import {
   accessTokensSchema,
   type GatewayConfig,
   type ProviderConfigOptions,
+  proofOptions,
 } from '../settings/index.ts';
 import { namedClaims } from './named-claims.ts';
 
@@ -32,9 +33,10 @@ export function compileIdentity(
         ? []
         : [compileProvider(options, { ...each, keptClaims, requirements }, config)];
     }),
-    schemes: shared.schemes.map(word => word.toLowerCase()),
+    schemes: [...shared.schemes, ...(shared.dpop === null ? [] : ['DPoP'])].map(word => word.toLowerCase()),
     maxTokenLength: shared.max_length,
     certificateField: shared.certificate_field ?? null,
+    dpop: proofOptions(shared),
     failedVerifications:
       failures === null ? null : { ...BUDGET_LIMITS, limit: failures.units, periodMs: failures.periodMs },
   };
@@ -94,6 +96,7 @@ function accessTokenOptions(
     bots: bots && { claim: bots.claim, value: bots.value ?? null, principal: bots.principal },
     identityHeaders: Object.entries(shared.identity_headers).map(([name, claim]) => ({ name, claim })),
     roleClaims: shared.roles,
+    dpop: shared.dpop !== null,
     leewayMs: shared.leeway,
     maxLifetimeMs: shared.max_lifetime,
   };

@@ -39,6 +39,7 @@ export function compileGateway(sources: Sources, generation: number): model.Snap
   const routes = byRoute.flat();
   const compiledLimits = compileLimits(limits, claimsOf(config));
   const identity = compileIdentity(config, limits, secrets.providers, requirements);
+  const proofs = identity !== null && identity.dpop !== null;
   const ofCertificates = certificateFields(secrets.listenerTls);
   const ownRoutes = ownRoutesOf(config, identity, requirements, ofCertificates.length > 0);
   const settings = compileSettings(
@@ -47,6 +48,7 @@ export function compileGateway(sources: Sources, generation: number): model.Snap
       gatewayFile: files[0] ?? '',
       machine,
       headers: limits.headers,
+      proofs,
       countsInMemory: config.store === 'memory',
       webSockets: routes.some(({ value }) => value.kind === 'forward' && value.websocket !== null),
       routes: [...routes, ...compiledLimits.routes],
@@ -63,6 +65,7 @@ export function compileGateway(sources: Sources, generation: number): model.Snap
       ...config.forwarding_headers,
       traces: config.tracing !== null,
       certificate: tokens?.certificate_field ?? null,
+      proofs,
       own: [
         ...Object.keys(tokens?.identity_headers ?? {}),
         ...config.routes.flatMap(({ request_headers: edits }) => claimFieldsIn(edits)),

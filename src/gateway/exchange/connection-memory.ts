@@ -29,6 +29,8 @@ export interface Arrival {
 export class ConnectionMemory {
   /** The last valid token: clients send the same one with every request. */
   token: ValidToken | null = null;
+  /** The key of the last proof, if it was good (RFC 9449); `null` if it was not, or there was none. */
+  provenKey: string | null = null;
   /** The last arrival with a valid head: clients repeat their other fields as well. */
   arrival: Arrival | null = null;
   /** The connections to upstreams that belong to it; `null` until an upstream first authenticates connections. */

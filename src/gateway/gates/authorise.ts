@@ -17,9 +17,11 @@ export function judge(exchange: Exchange): GateResult {
 /**
  * Step 9: refuses requests without a valid token or with one that does not meet the route's requirements (docs/contract.md, 2.1).
  */
-export function authorise({ destination, token, refusedToken, shortfall }: Exchange): GateResult {
+export function authorise(exchange: Exchange): GateResult {
+  const { destination, token, refusedToken, shortfall } = exchange;
   if (destination.authentication === 'required' && token === null)
-    return errors.unauthenticated(refusedToken);
+    return errors.unauthenticated(refusedToken, exchange);
   const requirement = shortfall === null ? null : requirementAt(destination);
-  return shortfall === null || requirement === null ? null : errors.insufficient(requirement, shortfall);
+  if (shortfall === null || requirement === null) return null;
+  return errors.insufficient(requirement, shortfall, exchange);
 }

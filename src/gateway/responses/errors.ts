@@ -1,14 +1,13 @@
 import { type Cap, type Fields, GatewayError, type PoolName, retryAfterField } from '../../core/index.ts';
 import type { Invalid, Requirement, Shortfall } from '../../identity/auth/index.ts';
 import { isOwnLack } from '../../upstream/index.ts';
+import { CHALLENGE, type Challenged, challenges, OF_BEARER, proofErrorOf } from './challenges.ts';
 
 // Every error that the gateway itself answers with, except the 429s. Messages are ASCII, never repeat what the client sent, and
 // say what to do if anything can be done.
 
 /** The methods that routes can serve. */
 export const USUAL_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
-const CHALLENGE: Fields = ['WWW-Authenticate', 'Bearer'];
-const INVALID_TOKEN: Fields = ['WWW-Authenticate', 'Bearer error="invalid_token"'];
 
 /** For an ambiguous request. Nothing after it on the connection can be trusted. */
 export function badRequest(why: string): GatewayError {
@@ -29,44 +28,44 @@ export function wrongMethod(allow: string): GatewayError {
   return new GatewayError({ status: 405, message: `Use ${allow} here.`, fields: ['Allow', allow] });
 }
 
-const TOKEN_TOO_LONG: Fields = [
-  'WWW-Authenticate',
-  'Bearer error="invalid_token", error_description="the token is too long"',
-];
-
 /**
  * For a request without a valid token. A client that sent one is told that it is invalid; one that sent none, or used another
  * scheme, gets no error code (RFC 6750, 3.1). The reason is only logged,
  * except for the length: that is a limit of the gateway, and a new token would be as long.
  */
-export function unauthenticated(refused: Invalid | null): GatewayError {
-  if (refused?.reason === 'too_long')
-    return new GatewayError({
-      status: 401,
-      message: 'The access token is longer than this service accepts.',
-      fields: TOKEN_TOO_LONG,
-    });
-  const sentNone = refused === null || refused.reason === 'scheme' || refused.reason === 'credentials';
-  return new GatewayError({
-    status: 401,
-    message: 'A valid access token is required: Authorization: Bearer <token>.',
-    fields: sentNone ? CHALLENGE : INVALID_TOKEN,
-  });
+export function unauthenticated(refused: Invalid | null, sender = OF_BEARER): GatewayError {
+  const fields = challenges(refused, sender);
+  return new GatewayError({ status: 401, message: messageOf(refused, sender), fields });
+}
+
+function messageOf(refused: Invalid | null, { dpop }: Challenged): string {
+  const error = refused === null ? null : proofErrorOf(refused.reason);
+  if (error === 'use_dpop_nonce') return 'The DPoP proof has to contain the nonce in DPoP-Nonce.';
+  if (error !== null)
+    return 'The access token is bound to a key: send a valid DPoP proof for this request with it.';
+  if (refused?.reason === 'too_long') return 'The access token is longer than this service accepts.';
+  const scheme = dpop?.required === true ? 'DPoP' : 'Bearer';
+  return `A valid access token is required: Authorization: ${scheme} <token>.`;
 }
 
 /**
  * For a valid token that does not meet the route's requirements. Names missing scopes, which a client can request (RFC 6750,
  * 3.1); missing roles and claims are only logged.
  */
-export function insufficient(requirement: Requirement, shortfall: Shortfall): GatewayError {
+export function insufficient(
+  requirement: Requirement,
+  shortfall: Shortfall,
+  { usesDpop }: Challenged,
+): GatewayError {
   const scopes = requirement.scopes.join(' ');
   const lacksScopes = shortfall === 'scopes';
+  const scheme = usesDpop ? 'DPoP' : 'Bearer';
   return new GatewayError({
     status: 403,
     message: lacksScopes
       ? `The access token needs these scopes here: ${scopes}.`
       : 'This caller has no right to what is here.',
-    fields: lacksScopes ? ['WWW-Authenticate', `Bearer error="insufficient_scope", scope="${scopes}"`] : [],
+    fields: lacksScopes ? [CHALLENGE, `${scheme} error="insufficient_scope", scope="${scopes}"`] : [],
     cause: `the token lacks ${shortfall} that the route requires: ${demandedOf(requirement)[shortfall]}`,
   });
 }

@@ -126,11 +126,19 @@ function traceFor({ trace }: Exchange): Fields {
  * The fields that identify the sender: the caller from the token, and the connection's client certificate. A proxy that is
  * trusted to report its client's certificate does not have its own sent.
  */
-function identityFor({ downstream, head, token }: Exchange): Fields {
-  const caller = token === null ? [] : token.caller.identityFields;
+function identityFor({ downstream, head, token, destination }: Exchange): Fields {
+  const caller = token === null ? proofFor(head, destination) : token.caller.identityFields;
   const { clientCertificate } = downstream;
   if (clientCertificate === null || head.certificate !== null) return caller;
   return [...caller, 'Client-Cert', clientCertificate];
+}
+
+/** The proof of a token that the service has to check itself, since the route does not. */
+function proofFor(
+  { proof }: Exchange['head'],
+  { authentication, isPreflight }: Exchange['destination'],
+): Fields {
+  return authentication === 'none' && !isPreflight && proof ? ['DPoP', proof] : NO_FIELDS;
 }
 
 /**

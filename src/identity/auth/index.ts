@@ -5,6 +5,7 @@ export { type FetchedKeySet, KeySet, type KeySetFetcher } from './key-set.ts';
 export { MAX_NOTICE_BYTES } from './notice-token.ts';
 export * from './notices.ts';
 export * from './options.ts';
+export * from './proofs/index.ts';
 export type { Shortfall } from './requirement.ts';
 export {
   type AnonymousRevocation,
@@ -14,4 +15,4 @@ export {
 } from './revocation-rules.ts';
 export { type IssuerRevocations, Revocations } from './revocations.ts';
 export { type Invalid, invalid, percentEncode, readBearer } from './token/index.ts';
-export { type TokenVerifier, Verifier } from './verifier.ts';
+export { hashOf, type TokenVerifier, Verifier } from './verifier.ts';

@@ -87,7 +87,10 @@ export interface Generation {
 }
 
 /** The part of an identity that requests need. */
-export type RequestIdentity = Pick<Identity, 'verifier' | 'signIn' | 'notices' | 'endSession' | 'introspect'>;
+export type RequestIdentity = Pick<
+  Identity,
+  'verifier' | 'signIn' | 'notices' | 'endSession' | 'introspect' | 'proofs'
+>;
 
 /** The part of a generation that requests need. */
 export interface RequestGeneration extends Omit<Generation, 'identity' | 'transports'> {

@@ -12,6 +12,8 @@ import {
   Notices,
   type NoticesDependencies,
   type OwnerChecks,
+  Proofs,
+  type ProofsDependencies,
   type RevocationFacts,
   type Revocations,
   type TokenBudget,
@@ -39,6 +41,8 @@ export interface IdentityDependencies extends Pick<System, 'clock' | 'random' | 
   /** Creates the permits of requests to providers. */
   readonly permits: NewPermits;
   readonly issuers: SharedIssuers;
+  /** What proofs of possession are checked with. Outlives changes of the configuration. */
+  readonly proofs: Pick<ProofsDependencies, 'seen' | 'keys' | 'nonces' | 'claimElsewhere'>;
 }
 
 /** Identifies callers by their tokens and signs users in, at one or more providers. */
@@ -48,6 +52,8 @@ export class Identity {
   readonly signIn: SignIn | null;
   /** Receives notices that providers send. */
   readonly notices: Notices;
+  /** Checks the proofs of tokens that are bound to a key; `null` if there are no such tokens. */
+  readonly proofs: Proofs | null;
   readonly #model: IdentityModel;
   readonly #providers: readonly ProviderIdentity[];
   readonly #budget: VerificationBudget;
@@ -68,6 +74,9 @@ export class Identity {
       return new ProviderIdentity(each, own, old);
     });
     this.verifier = this.#verifierAfter(before, dependencies);
+    const { clock } = shared;
+    const proving = { ...dependencies.proofs, budget, clock, listener: listenerOf(labelOfAll(model)) };
+    this.proofs = model.dpop === null ? null : new Proofs(model.dpop, proving);
     this.signIn = this.#providers.find(({ signIn }) => signIn !== null)?.signIn ?? null;
     const issuers = this.#providers.map(({ noticeIssuer }) => noticeIssuer);
     this.notices = new Notices(
@@ -343,6 +352,11 @@ class ProviderIdentity {
       permits: permits(`sign-in at ${this.issuer}`),
     });
   }
+}
+
+/** Names what concerns no provider in particular: the only one, or none of several. */
+function labelOfAll({ providers }: IdentityModel): string | null {
+  return providers.length > 1 ? 'none' : (providers[0]?.label ?? null);
 }
 
 function lifeOf({ maxLifetimeMs }: AccessTokenOptions): number | null {

@@ -149,6 +149,8 @@ export type FieldRule =
   | 'tracestate'
   /** Contains a client's certificate. Read and forwarded only from a trusted proxy. */
   | 'certificate'
+  /** Proves that the sender has the key of its token (RFC 9449). */
+  | 'proof'
   /** Never forwarded. */
   | 'drop'
   /** Claims where the request came from: forwarded only from a trusted proxy. */
@@ -226,6 +228,8 @@ interface ForwardingOptions {
   readonly traces?: boolean;
   /** The field in which trusted proxies report the certificates of their clients. */
   readonly certificate?: string | null;
+  /** True if tokens may be bound to a key. Otherwise `DPoP` is like any other field. */
+  readonly proofs?: boolean;
 }
 
 /** The rules for which request fields the gateway reads, drops or trusts. Compiled once per configuration. */
@@ -243,6 +247,7 @@ export class ForwardingRules {
     own = [],
     traces = false,
     certificate = null,
+    proofs = false,
   }: ForwardingOptions = {}) {
     this.certificates = certificate !== null;
     // The last entry wins: a field that the gateway writes or drops can be neither kept nor trusted.
@@ -255,6 +260,7 @@ export class ForwardingRules {
       ...withRule(namesOf(OVERRIDES), 'drop'),
       ...READ,
       ...(traces ? TRACE : []),
+      ...(proofs ? withRule(['dpop'], 'proof') : []),
       ...withRule(own, 'drop'),
       ...withRule(certificate === null ? [] : [certificate], 'certificate'),
     ]);

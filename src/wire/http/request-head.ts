@@ -29,6 +29,8 @@ export class RequestHead {
    * not report one, so that the connection's certificate counts.
    */
   certificate: string | null = null;
+  /** The value of `DPoP` if tokens may be bound to a key; '' if there are several. */
+  proof: string | null = null;
   /** A repeated field that must be unique; `null` if there is none. */
   doubled: FieldRule | null = null;
   /** True if an untrusted peer sent fields that are reserved for trusted proxies. */
@@ -66,6 +68,9 @@ export class RequestHead {
         break;
       case 'authorization':
         this.authorization = this.#once(rule, this.authorization, value);
+        break;
+      case 'proof':
+        this.proof = this.proof === null ? value : '';
         break;
       case 'te':
         this.takesTrailers ||= takesTrailers(value);
