@@ -25,7 +25,7 @@ async function signingIn(dpop: unknown = 'accepted', settings: Omit<IdentitySett
     config: { sign_in: { refresh: REFRESH } },
     ...settings,
   });
-  const proof = proofOf(ADA, { htm: 'POST', htu: `${provider.issuer}/token` });
+  const proof = secret(proofOf(ADA, { htm: 'POST', htu: `${provider.issuer}/token` }));
   const redirectUri = 'https://app.example/callback';
   const redeem = (...lines: string[]) =>
     gateway.ask(redeeming({ code: secret('the-code'), redirectUri }, ...lines));
@@ -241,7 +241,7 @@ describe('a nonce of the gateway', () => {
     });
     const token = issuer.token({ cnf: ADA.cnf });
     const ask = (claims: Readonly<Record<string, unknown>> = {}) => {
-      const proof = proofOf(ADA, { htu: 'http://gateway.test/', ath: hashOfToken(token), ...claims });
+      const proof = secret(proofOf(ADA, { htu: 'http://gateway.test/', ath: hashOfToken(token), ...claims }));
       return gateway.ask(head('GET /', `Authorization: DPoP ${token}`, `DPoP: ${proof}`));
     };
     return { gateway, upstream, ask };

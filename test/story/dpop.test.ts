@@ -7,6 +7,7 @@ import { accessLines, type IdentitySettings, startGatewayOf } from '../support/i
 import { type ClientKey, clientKey, hashOfToken, proofOf } from '../support/proofs.ts';
 import { agreement, handshake, startRawUpstream } from '../support/raw-web-sockets.ts';
 import { head } from '../support/requests.ts';
+import { secret } from '../support/secrets.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { header, names, type Response, values } from '../support/wire/index.ts';
 
@@ -24,7 +25,7 @@ async function bindingGateway(
   const tokenOf = (key: ClientKey | null, claims: ConfigPart = {}) => {
     const token = issuer.token(key === null ? claims : { cnf: key.cnf, ...claims });
     const proof = (target = '/', more: ConfigPart = {}, by = key ?? ADA) =>
-      proofOf(by, { htu: `http://gateway.test${target}`, ath: hashOfToken(token), ...more });
+      secret(proofOf(by, { htu: `http://gateway.test${target}`, ath: hashOfToken(token), ...more }));
     const lines = (target = '/', more: ConfigPart = {}, by = key ?? ADA) => [
       `Authorization: DPoP ${token}`,
       `DPoP: ${proof(target, more, by)}`,

@@ -1,6 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { thumbprintOf } from '../../src/identity/auth/proofs/proof-keys.ts';
-import { secret } from './secrets.ts';
 import { type IssuerKey, issuerKey, type SigningAlgorithm, signToken } from './token-issuer.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -27,8 +26,8 @@ export function hashOfToken(token: string): string {
   return createHash('sha256').update(token).digest('base64url');
 }
 
-/** A proof by this key. `claims` and `header` have the last word; undefined removes a member. It is a `secret`. */
+/** A proof by this key. `claims` and `header` have the last word; undefined removes a member. */
 export function proofOf({ key, jwk }: ClientKey, claims: Members, header: Members = {}): string {
   const usual = { jti: randomUUID(), htm: 'GET', iat: Math.floor(Date.now() / 1_000) };
-  return secret(signToken(key, { ...usual, ...claims }, { typ: 'dpop+jwt', jwk, ...header }));
+  return signToken(key, { ...usual, ...claims }, { typ: 'dpop+jwt', jwk, ...header });
 }
