@@ -31,10 +31,15 @@ function check(key: string | null, proof: string | null): void {
     ...{ key, proof, underDpop: key !== null, tokenHash: () => hashOfToken(TOKEN) },
     ...{ address: '192.0.2.1', isKnown: true },
   });
-  if ('kind' in verdict && verdict.kind !== 'proved') throw new Error(`the proof was refused: ${verdict.kind}`);
+  if ('kind' in verdict && verdict.kind !== 'proved')
+    throw new Error(`the proof was refused: ${verdict.kind}`);
 }
 
-const clients = ALGORITHMS.map(algorithm => ({ algorithm, client: clientKey(algorithm), micros: [] as number[] }));
+const clients = ALGORITHMS.map(algorithm => ({
+  algorithm,
+  client: clientKey(algorithm),
+  micros: [] as number[],
+}));
 const without: number[] = [];
 for (let round = 0; round <= ROUNDS; round++) {
   for (const { client, micros } of clients) {

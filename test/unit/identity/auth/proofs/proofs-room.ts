@@ -15,7 +15,7 @@ import { BUDGET_OPTIONS } from '../../../../support/identity-options.ts';
 import { type ClientKey, clientKey, hashOfToken, proofOf } from '../../../../support/proofs.ts';
 
 export const NOW_S = 1_795_262_400;
-export const TOKEN = 'header.claims.signature';
+const TOKEN = 'header.claims.signature';
 export const HASH = hashOfToken(TOKEN);
 export const URL = 'https://api.example.com/orders/7';
 
@@ -23,7 +23,7 @@ export const ADA = clientKey();
 export const BOB = clientKey();
 
 /** What a client of these tests usually writes into a proof. */
-export const USUAL = { htu: URL, ath: HASH, iat: NOW_S };
+const USUAL = { htu: URL, ath: HASH, iat: NOW_S };
 
 /** Proofs at a time that the test moves, for a request of ADA's token. */
 export function proofsRoom(
