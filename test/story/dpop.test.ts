@@ -283,6 +283,22 @@ it('the document of a protected resource says that tokens may, or must, be bound
   expect(await document('required')).toMatchObject({ dpop_bound_access_tokens_required: true });
 });
 
+it('weir explain and the admin API say what tokens need', async () => {
+  const rowOf = async (dpop: unknown) => {
+    const { gateway } = await bindingGateway(dpop);
+    const { text } = await gateway.admin('/api/explain?method=GET&path=%2F');
+    const { facts } = JSON.parse(text) as { facts: { about: string; text: string }[] };
+    return facts.filter(({ about }) => about === 'proofs').map(each => each.text);
+  };
+  expect(await rowOf('off')).toEqual([]);
+  expect(await rowOf('accepted')).toEqual([
+    'a token that is bound to a key needs one (DPoP), made at most 30s ago',
+  ]);
+  expect(await rowOf({ mode: 'required', nonce: '5m' })).toEqual([
+    'every token needs one (DPoP), made at most 30s ago, with a nonce of the gateway that is valid for 5m',
+  ]);
+});
+
 describe('access_tokens.dpop', () => {
   const text = (tokens: string) => `identity_provider: { issuer: "https://id" }
 access_tokens: { audience: api, ${tokens} }

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { ownMemory, type TableMemory } from '../../../../../src/core/index.ts';
+import { ownMemory, SharedMemory, type TableMemory } from '../../../../../src/core/index.ts';
 import { SeenProofs } from '../../../../../src/identity/auth/index.ts';
 import { Random } from '../../../../support/random.ts';
 import { threadsOf } from '../../../../support/shared-memory.ts';
+import { MortalMemory } from '../../../limits/mortal-threads.ts';
 
 const HOLD_MS = 60_000;
 
@@ -87,4 +88,46 @@ describe('proofs that were seen', () => {
     expect(again).toBeGreaterThan(100);
     expect(refused).toBeGreaterThan(10);
   });
+});
+
+it('a thread that dies at any step leaves what was seen as if it had done all or nothing', () => {
+  const random = new Random(9);
+  const clock = { ms: 1_000, monotonicMs: () => clock.ms };
+  const neverWait = () => {
+    throw new Error('another thread is inside');
+  };
+  const main = SharedMemory.create(2, randomBytes, neverWait);
+  const ofMain = new SeenProofs(8, clock, main);
+  const begin = () => {
+    const memory = new MortalMemory(new SharedMemory(structuredClone(main.handover), 1, neverWait), 100_000);
+    return { memory, seen: new SeenProofs(8, clock, memory) };
+  };
+  let mortal = begin();
+  const used = new Map<string, number>();
+  let [undone, done] = [0, 0];
+  for (let step = 0; step < 3_000; step++) {
+    clock.ms += random.below(3_000);
+    const id = `${step}`;
+    const { memory, seen } = mortal;
+    memory.hasKept = false;
+    if (
+      memory.dieAfter(random.chance(0.5) ? random.below(60) : 1_000, () =>
+        seen.take('key', id, clock.ms, HOLD_MS),
+      )
+    ) {
+      main.recover(1);
+      mortal = begin();
+      if (memory.hasKept) done++;
+      else undone++;
+    }
+    const isUsed = memory.hasKept;
+    expect(ofMain.take('key', id, clock.ms, HOLD_MS), id).toBe(isUsed ? 'used' : 'new');
+    used.set(id, clock.ms);
+    const [earlier, madeAtMs] = random.pick([...used].slice(-20));
+    if (clock.ms - madeAtMs <= HOLD_MS)
+      expect(ofMain.take('key', earlier, madeAtMs, HOLD_MS)).not.toBe('new');
+    expect(ofMain.size).toBeLessThanOrEqual(8);
+  }
+  expect(undone).toBeGreaterThan(200);
+  expect(done).toBeGreaterThan(10);
 });
