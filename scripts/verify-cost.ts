@@ -86,7 +86,7 @@ async function weirCheck(key: IssuerKey): Promise<Check> {
     keptClaims: [],
     requirements: [],
     roleClaims: [],
-    dpop: false,
+    dpop: 'off' as const,
     leewayMs: 30_000,
     maxLifetimeMs: null,
   };

@@ -21,7 +21,7 @@ const OF_PROTOCOLS = [
   ...['authorization_servers', 'bearer_methods_supported', 'scopes_supported'],
   'tls_client_certificate_bound_access_tokens',
   ...['cnf.jkt', 'invalid_dpop_proof', 'use_dpop_nonce', 'dpop_signing_alg_values_supported'],
-  'dpop_bound_access_tokens_required',
+  ...['dpop_bound_access_tokens_required', 'dpop_jkt'],
 ];
 /** Names of OpenTelemetry's semantic conventions. */
 const OF_OPEN_TELEMETRY = [

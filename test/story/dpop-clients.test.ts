@@ -125,6 +125,16 @@ describe('a sign-in or refresh with a proof', () => {
     }
   });
 
+  it('is counted where it hands out a token that is not bound although all have to be', async () => {
+    const { provider, gateway, issuer, proof, redeem } = await signingIn('required');
+    provider.token = scripts.tokens({ access_token: issuer.token({ cnf: ADA.cnf }), token_type: 'DPoP' });
+    expect((await redeem(`DPoP: ${proof}`)).status).toBe(200);
+    provider.token = scripts.tokens({ access_token: issuer.token() });
+    expect((await redeem()).status).toBe(200);
+    const refused = await gateway.counted('weir_sign_in_tokens_refused_total');
+    expect([...refused].filter(([, count]) => count > 0)).toEqual([['{reason="unbound"}', 1]]);
+  });
+
   it('passes none on where dpop is off', async () => {
     const { provider, proof, redeem } = await signingIn('off');
     expect((await redeem(`DPoP: ${proof}`, 'DPoP: x')).status).toBe(200);

@@ -234,6 +234,8 @@ it('a route without authentication passes token and proof on as they came: its s
   expect((await gateway.ask(head('GET /open', dpop, `DPoP: ${sent}`))).status).toBe(200);
   expect(values(upstream.onlyRequest.fields, 'dpop')).toEqual([sent]);
   expect(values(upstream.onlyRequest.fields, 'authorization')).toEqual([`DPoP ${token}`]);
+  await gateway.ask(head('GET /open', dpop, `DPoP: ${sent}`, 'Connection: dpop'));
+  expect(names(upstream.requests.at(-1)?.fields ?? [])).not.toContain('dpop');
   // Where a token is optional, one that is not proved is none.
   expect((await gateway.ask(head('GET /maybe', dpop))).status).toBe(200);
   const { fields = [] } = upstream.requests.at(-1) ?? {};

@@ -96,7 +96,7 @@ function accessTokenOptions(
     bots: bots && { claim: bots.claim, value: bots.value ?? null, principal: bots.principal },
     identityHeaders: Object.entries(shared.identity_headers).map(([name, claim]) => ({ name, claim })),
     roleClaims: shared.roles,
-    dpop: shared.dpop !== null,
+    dpop: shared.dpop?.mode ?? 'off',
     leewayMs: shared.leeway,
     maxLifetimeMs: shared.max_lifetime,
   };

@@ -135,10 +135,11 @@ function identityFor({ downstream, head, token, destination }: Exchange): Fields
 
 /** The proof of a token that the service has to check itself, since the route does not. */
 function proofFor(
-  { proof }: Exchange['head'],
+  { proof, proofForHop }: Exchange['head'],
   { authentication, isPreflight }: Exchange['destination'],
 ): Fields {
-  return authentication === 'none' && !isPreflight && proof ? ['DPoP', proof] : NO_FIELDS;
+  const passes = authentication === 'none' && !isPreflight && !proofForHop;
+  return passes && proof !== null && proof !== '' ? ['DPoP', proof] : NO_FIELDS;
 }
 
 /**

@@ -31,6 +31,8 @@ export class RequestHead {
   certificate: string | null = null;
   /** The value of `DPoP` if tokens may be bound to a key; '' if there are several. */
   proof: string | null = null;
+  /** True if `Connection` names DPoP, as for Authorization. */
+  proofForHop = false;
   /** A repeated field that must be unique; `null` if there is none. */
   doubled: FieldRule | null = null;
   /** True if an untrusted peer sent fields that are reserved for trusted proxies. */
@@ -126,6 +128,7 @@ export class RequestHead {
   /** Drops the fields that end at this hop. */
   #dropNamed(named: ReadonlySet<string>): void {
     if (named.has('authorization')) this.authorizationForHop = true;
+    if (named.has('dpop')) this.proofForHop = true;
     const kept = this.#kept;
     this.#kept = [];
     for (let i = 0; i + 1 < kept.length; i += 2) {

@@ -82,7 +82,7 @@ function audiencesIn(claims: JsonObject, claim: string): readonly unknown[] | un
 /** Rejects tokens bound to something that the gateway does not check: otherwise a thief could use a stolen one. */
 function refuseConfirmation(claims: JsonObject, { dpop }: AccessTokenOptions): Invalid | null {
   if (member(claims, 'cnf') === undefined || boundCertificate(claims) !== null) return null;
-  return dpop && boundKey(claims) !== null ? null : invalid('confirmation');
+  return dpop !== 'off' && boundKey(claims) !== null ? null : invalid('confirmation');
 }
 
 /**
@@ -90,16 +90,19 @@ function refuseConfirmation(claims: JsonObject, { dpop }: AccessTokenOptions): I
  * something else.
  */
 export function boundCertificate(claims: JsonObject): string | null {
-  return onlyThumbprint(claims, 'x5t#S256');
+  return onlyThumbprint(member(claims, 'cnf'), 'x5t#S256');
 }
 
 /** The thumbprint of the key that a token is bound to (RFC 9449, 6.1); `null` as for a certificate. */
 export function boundKey(claims: JsonObject): string | null {
-  return onlyThumbprint(claims, 'jkt');
+  const bound = member(claims, 'cnf');
+  if (!isJsonObject(bound)) return null;
+  // Keycloak says what kind of key it is: it knows others than those of DPoP.
+  const { 'kc-jkt-type': kind = 'DPoP', ...rest } = bound;
+  return kind === 'DPoP' ? onlyThumbprint(rest, 'jkt') : null;
 }
 
-function onlyThumbprint(claims: JsonObject, name: string): string | null {
-  const bound = member(claims, 'cnf');
+function onlyThumbprint(bound: unknown, name: string): string | null {
   if (!isJsonObject(bound) || Object.keys(bound).length !== 1) return null;
   const thumbprint = member(bound, name);
   return typeof thumbprint === 'string' && /^[\w-]{43}$/.test(thumbprint) ? thumbprint : null;

@@ -51,7 +51,7 @@ export const options: AccessTokenOptions = {
   keptClaims: [],
   requirements: [],
   roleClaims: [],
-  dpop: false,
+  dpop: 'off',
   leewayMs: 30_000,
   maxLifetimeMs: null,
 };

@@ -34,7 +34,7 @@ describe('the confirmation of a token', () => {
 });
 
 describe('with dpop, the confirmation of a token', () => {
-  const bound = (cnf: unknown, more: object = {}) => outcome({ cnf, ...more }, { options: { dpop: true } });
+  const bound = (cnf: unknown, more: object = {}) => outcome({ cnf, ...more }, { options: { dpop: 'accepted' } });
 
   it('may be the thumbprint of one key, and nothing beside it', () => {
     expect(bound({ jkt: PRINT })).toBe('valid');
@@ -43,6 +43,9 @@ describe('with dpop, the confirmation of a token', () => {
       expect(bound({ jkt }), `${jkt}`).toBe('invalid confirmation');
     expect(bound({ jkt: PRINT, [THUMBPRINT]: PRINT })).toBe('invalid confirmation');
     expect(bound({ jkt: PRINT, more: 7 })).toBe('invalid confirmation');
+    expect(bound({ jkt: PRINT, 'kc-jkt-type': 'DPoP' })).toBe('valid');
+    expect(bound({ jkt: PRINT, 'kc-jkt-type': 'attestation' })).toBe('invalid confirmation');
+    expect(bound({ [THUMBPRINT]: PRINT, 'kc-jkt-type': 'DPoP' })).toBe('invalid confirmation');
     expect(bound(PRINT)).toBe('invalid confirmation');
   });
 
