@@ -3,7 +3,7 @@ import { RecentMap } from '../../../core/index.ts';
 import { importKey, type JsonObject, member } from '../token/index.ts';
 
 /** Keys of clients that are kept. One takes about 1.5 KiB. */
-const MAX_KEYS = 10_000;
+const MAX_KEYS = 5_000;
 
 /** A longer modulus, or a larger exponent, only makes signatures cost the gateway more: 0.6 ms with 16,384 bits. */
 const MAX_RSA_BITS = 4_096;

@@ -34,7 +34,8 @@ describe('the confirmation of a token', () => {
 });
 
 describe('with dpop, the confirmation of a token', () => {
-  const bound = (cnf: unknown, more: object = {}) => outcome({ cnf, ...more }, { options: { dpop: 'accepted' } });
+  const bound = (cnf: unknown, more: object = {}) =>
+    outcome({ cnf, ...more }, { options: { dpop: 'accepted' } });
 
   it('may be the thumbprint of one key, and nothing beside it', () => {
     expect(bound({ jkt: PRINT })).toBe('valid');
