@@ -196,7 +196,12 @@ it('a real client signs in, refreshes and calls, through a real provider that wa
     secret: 'plain-secret',
     redirectUri: provider.callbackUri,
     provider: { client_authentication: 'client_secret_post', scope: 'openid orders' },
-    tokens: { principal: ['client_id', 'sub'], bots: 'none', dpop: { mode: 'required', nonce: '5m' } },
+    tokens: {
+      principal: ['client_id', 'sub'],
+      bots: 'none',
+      dpop: { mode: 'required', nonce: '5m' },
+      leeway: '2m',
+    },
     config: { sign_in: { refresh: REFRESH } },
   });
   await gateway.ready();

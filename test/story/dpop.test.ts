@@ -20,7 +20,10 @@ async function bindingGateway(
   { tokens, ...settings }: Omit<IdentitySettings, 'issuer'> = {},
 ) {
   const issuer = await startIssuer();
-  const { gateway, upstream } = await startGatewayOf(issuer, { tokens: { dpop, ...tokens }, ...settings });
+  const { gateway, upstream } = await startGatewayOf(issuer, {
+    tokens: { dpop, leeway: '2m', ...tokens },
+    ...settings,
+  });
   /** A token that is bound to the key, and what makes the lines with a proof for a request. */
   const tokenOf = (key: ClientKey | null, claims: ConfigPart = {}) => {
     const token = issuer.token(key === null ? claims : { cnf: key.cnf, ...claims });
@@ -294,10 +297,10 @@ it('weir explain and the admin API say what tokens need', async () => {
   };
   expect(await rowOf('off')).toEqual([]);
   expect(await rowOf('accepted')).toEqual([
-    'a token that is bound to a key needs one (DPoP), made at most 30s ago',
+    'a token that is bound to a key needs one (DPoP), made at most 2m ago',
   ]);
   expect(await rowOf({ mode: 'required', nonce: '5m' })).toEqual([
-    'every token needs one (DPoP), made at most 30s ago, with a nonce of the gateway that is valid for 5m',
+    'every token needs one (DPoP), made at most 2m ago, with a nonce of the gateway that is valid for 5m',
   ]);
 });
 
