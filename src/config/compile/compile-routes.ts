@@ -188,6 +188,7 @@ export function ownRoutesOf(
           issuers: providers.map(({ provider }) => provider.issuer),
           scopes: requirements.scopes,
           certificates: tokens?.certificate_field !== undefined || asksForCertificates,
+          dpop: tokens?.dpop?.mode ?? 'off',
         });
   return [...signInRoutes(sign_in), ...noticeRoutes(providers.map(({ notices }) => notices)), ...metadata];
 }

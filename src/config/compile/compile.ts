@@ -42,6 +42,7 @@ export function compileGateway(sources: Sources, generation: number): model.Snap
   const routes = byRoute.flat();
   const compiledLimits = compileLimits(limits, claimsOf(config));
   const identity = compileIdentity(config, limits, { providers: secrets.providers, apiKeys }, requirements);
+  const proofs = identity !== null && identity.dpop !== null;
   const ofCertificates = certificateFields(secrets.listenerTls);
   const ownRoutes = ownRoutesOf(config, identity, requirements, ofCertificates.length > 0);
   const settings = compileSettings(
@@ -50,6 +51,7 @@ export function compileGateway(sources: Sources, generation: number): model.Snap
       gatewayFile: files[0] ?? '',
       machine,
       headers: limits.headers,
+      proofs,
       countsInMemory: config.store === 'memory',
       webSockets: routes.some(({ value }) => value.kind === 'forward' && value.websocket !== null),
       routes: [...routes, ...compiledLimits.routes],
@@ -67,6 +69,7 @@ export function compileGateway(sources: Sources, generation: number): model.Snap
       traces: config.tracing !== null,
       certificate: tokens?.certificate_field ?? null,
       apiKey: config.api_keys?.header ?? null,
+      proofs,
       own: [
         ...Object.keys(tokens?.identity_headers ?? {}),
         ...config.routes.flatMap(({ request_headers: edits }) => claimFieldsIn(edits)),

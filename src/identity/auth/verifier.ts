@@ -9,7 +9,7 @@ import { Refusals } from './refusals.ts';
 import { type Revocable, revocableOf } from './revocation-rules.ts';
 import type { IssuerRevocations } from './revocations.ts';
 import type { Invalid, Jwt, VerificationKey } from './token/index.ts';
-import { dateClaim, invalid, isSignature, parseJwt, refuseClaims } from './token/index.ts';
+import { boundKey, dateClaim, invalid, isSignature, parseJwt, refuseClaims } from './token/index.ts';
 
 interface VerifierDependencies {
   readonly keys: KeySet;
@@ -121,7 +121,9 @@ export class Verifier implements TokenVerifier {
     const refusal = refuseClaims(jwt, this.#options, this.#clock.epochMs());
     if (refusal !== null) return refusal;
     const revoked = this.#revocations.refusal(revocableOf(jwt));
-    return revoked === null ? refuseNameless(jwt.claims, this.#options) : invalid(revoked);
+    if (revoked !== null) return invalid(revoked);
+    if (this.#options.dpop === 'required' && boundKey(jwt.claims) === null) return invalid('unbound');
+    return refuseNameless(jwt.claims, this.#options);
   }
 
   refuse(refusal: Invalid): Invalid {

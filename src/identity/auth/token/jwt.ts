@@ -36,6 +36,7 @@ export interface Jwt {
   readonly keyId: string | null;
   /** The header's `typ`, or null. */
   readonly type: string | null;
+  readonly header: JsonObject;
   readonly claims: JsonObject;
   /** The signed text: header and payload as received. */
   readonly signingInput: string;
@@ -69,7 +70,8 @@ export function parseJwt(token: string): Jwt | Invalid {
   // A dot is not base64url, so a fourth segment fails here.
   const signature = decodeBase64Url(token.slice(second + 1));
   if (claims === null || signature === null) return invalid('malformed');
-  return { kind: 'jwt', algorithm, keyId, type, claims, signingInput: token.slice(0, second), signature };
+  const signingInput = token.slice(0, second);
+  return { kind: 'jwt', algorithm, keyId, type, header, claims, signingInput, signature };
 }
 
 /**
