@@ -1,6 +1,13 @@
 import { isIP } from 'node:net';
 import type { CallerClaims, IdentityModel, ProviderModel } from '../config/index.ts';
-import { claimsByKind, classNames, didYouMean, listedClass } from '../config/index.ts';
+import {
+  claimsByKind,
+  classNames,
+  classOfApiKey,
+  didYouMean,
+  KEY_CALLERS,
+  listedClass,
+} from '../config/index.ts';
 import { CALLER_CLASSES } from '../core/index.ts';
 import type { AskedCaller } from '../explain/index.ts';
 import { type CallerKind, principalOf } from '../identity/auth/index.ts';
@@ -12,11 +19,14 @@ interface ClaimOptions {
   readonly client?: string | undefined;
   readonly subject?: string | undefined;
   readonly claim?: readonly string[] | undefined;
+  /** The name of an API key. */
+  readonly key?: string | undefined;
 }
 
 /** Reads the claims on the command line, by name. Throws a UsageError for a claim that is given twice or that no token can have. */
-export function readClaims({ client, subject, claim = [] }: ClaimOptions): ReadonlyMap<string, string> {
+export function readClaims({ client, subject, claim = [], key }: ClaimOptions): ReadonlyMap<string, string> {
   const claims = new Map<string, string>();
+  if (key !== undefined) claims.set('key', nonEmpty('--key', key));
   if (client !== undefined) claims.set('azp', nonEmpty('--client', client));
   if (subject !== undefined) claims.set('sub', nonEmpty('--subject', subject));
   for (const pair of claim) {
@@ -85,6 +95,7 @@ export function principalBy(
 }
 
 function whatItTakes({ kind, claims }: CallerClaims): string {
+  if (kind === 'key') return 'an API key takes --key NAME';
   return `a ${kind} takes ${claims.map(optionFor).join(' ')}`;
 }
 
@@ -157,8 +168,14 @@ export function callerIn(
   if (identity === null)
     throw new UsageError('there is no identity_provider, so every caller is an address: use --address');
   const wanted: Wanted = { provider, kind: as === 'bot' || as === 'user' ? as : null };
-  const found = classOf(identity.providers.flatMap(claimsAt), claims, wanted);
+  const ofKeys = identity.apiKeys === null || wanted.kind !== null ? [] : [KEY_CALLERS];
+  const found = classOf([...identity.providers.flatMap(claimsAt), ...ofKeys], claims, wanted);
   const principal = principalBy(found, claims);
+  if (found.kind === 'key') {
+    const ofLine = classOfApiKey(claims.get('key') ?? '', identity);
+    if (ofLine === null) throw new UsageError('--key: no line of the file of API keys has this name');
+    return { as: as ?? ofLine, address, principal };
+  }
   const named = wanted.kind === null ? (as ?? listedClass(principal, identity)) : null;
   return { as: named ?? found.kind, address, principal };
 }

@@ -107,6 +107,7 @@ function contents({ snapshot, files }: LoadedConfig): string[] {
     many(snapshot.upstreams.length, 'upstream'),
     ...(areWorkersShown(snapshot.workers) ? [`workers: ${workersInWords(snapshot.workers)}`] : []),
     ...(snapshot.identity?.providers ?? []).map(({ provider }) => `provider ${provider.issuer}`),
+    ...(snapshot.identity?.apiKeys ? [many(snapshot.identity.apiKeys.lines.length, 'API key')] : []),
     ...(isSignInOff(snapshot) ? [SIGN_IN_OFF] : []),
     ...(limitsFiles.length === 0
       ? []
@@ -169,7 +170,8 @@ export async function hintsAtScopes(
   system: Pick<System, 'clock' | 'network'>,
 ): Promise<readonly Diagnostic[]> {
   const requiring = outline.routes.filter(({ value }) => (value.requirement?.scopes.length ?? 0) > 0);
-  if (identity === null || requiring.length === 0) return [];
+  const hasProviders = identity !== null && identity.providers.length > 0;
+  if (!hasProviders || requiring.length === 0) return [];
   const all = await Promise.all(
     identity.providers.map(({ provider }) =>
       announcedScopes({ ...provider, timeoutMs: Math.min(provider.timeoutMs, MAX_WAIT_MS) }, system),

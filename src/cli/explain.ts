@@ -25,6 +25,7 @@ weir explain METHOD PATH [FILE] [OPTIONS]
   --client AZP        show limits for one bot or user: the claim azp,
   --subject SUB       the claim sub,
   --claim NAME=VALUE  and any other claim of access_tokens.principal; once for each
+  --key NAME          or for an API key, by its name
   --provider NAME     the provider of these claims, if there are several identity_providers
   --running           ask the gateway that runs with this configuration, at the address of "listen.admin"
   --token-file FILE   with --running: the file of listen.admin.token_file; not needed if that address is on loopback
@@ -42,6 +43,7 @@ command line, 78 the configuration has errors.
       client: { type: 'string' },
       subject: { type: 'string' },
       claim: { type: 'string', multiple: true },
+      key: { type: 'string' },
       provider: { type: 'string' },
       running: { type: 'boolean', default: false },
       'token-file': { type: 'string' },

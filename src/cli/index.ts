@@ -26,6 +26,7 @@ const COMMANDS: readonly ListedCommand[] = [
   ['simulate', 'replay access logs under other limits', async () => (await import('./simulate.ts')).simulate],
   ['suggest', 'suggest limits from access logs', async () => (await import('./suggest.ts')).suggest],
   ['who', 'print the pseudonym of a caller in the log', async () => (await import('./who.ts')).who],
+  ['key', 'make an API key', async () => (await import('./key.ts')).key],
   [
     'schema',
     'print the JSON Schema of a configuration file',

@@ -34,5 +34,5 @@ export function formatRows(rows: readonly ExplainedRow[]): string {
 export const SIGN_IN_OFF = 'sign-in is off: no redirect_uri';
 
 export function isSignInOff({ identity }: Snapshot): boolean {
-  return identity !== null && signInProvider(identity) === null;
+  return identity !== null && identity.providers.length > 0 && signInProvider(identity) === null;
 }

@@ -1,4 +1,10 @@
-import { didYouMean, gatewayJsonSchema, limitsJsonSchema, testJsonSchema } from '../config/index.ts';
+import {
+  apiKeysJsonSchema,
+  didYouMean,
+  gatewayJsonSchema,
+  limitsJsonSchema,
+  testJsonSchema,
+} from '../config/index.ts';
 import { accessLogSchema } from '../core/index.ts';
 import { readArguments } from './arguments.ts';
 import { type Command, ExitCode, UsageError } from './command.ts';
@@ -7,6 +13,7 @@ import { asJson } from './output.ts';
 const SCHEMAS = {
   gateway: gatewayJsonSchema,
   limits: limitsJsonSchema,
+  keys: apiKeysJsonSchema,
   test: testJsonSchema,
   'access-log': accessLogSchema,
 } as const;
@@ -19,7 +26,7 @@ complete and explain keys: save it as a file, and name that file at the top of t
 
 weir schema [FILE]
 
-  FILE      gateway, limits, test for a file of "weir test", or access-log (gateway)
+  FILE      gateway, limits, keys for the file of api_keys, test for a file of "weir test", or access-log (gateway)
   --help    show this text
 
 Exit code: 0, or 64 for a wrong command line.

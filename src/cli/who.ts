@@ -19,6 +19,7 @@ weir who [FILE] [OPTIONS]
   --client AZP        the claim azp
   --subject SUB       the claim sub
   --claim NAME=VALUE  any other claim; once for each
+  --key NAME          instead of claims: an API key, by its name
   --as CLASS          bot or user, if the same claims identify both
   --group VALUE       instead of claims: a group of limits.yaml, by the value of its claim, as under "groups" in the log
   --address IP        instead of claims: how a client without a token appears, an IPv6 one by ipv6_prefix of the configuration
@@ -38,6 +39,7 @@ Exit code: 0 printed, 1 no pseudonym can be computed, 64 wrong command line, 78 
       claim: { type: 'string', multiple: true },
       as: { type: 'string' },
       address: { type: 'string' },
+      key: { type: 'string' },
       group: { type: 'string' },
     } as const;
     const { values, positionals } = readArguments(args, options, ['[FILE]']);
@@ -63,7 +65,7 @@ Exit code: 0 printed, 1 no pseudonym can be computed, 64 wrong command line, 78 
       throw new UsageError('--group takes the value of a claim, and goes with --provider alone');
     if (claims.size === 0 && group === undefined)
       throw new UsageError(
-        'say who: --client AZP --subject SUB, --claim NAME=VALUE, --group VALUE or --address IP',
+        'say who: --client AZP --subject SUB, --claim NAME=VALUE, --key NAME, --group VALUE or --address IP',
       );
     const file = await configFile(positionals[0], values.config);
     const callers = await readPart('callers', file, terminal.env);

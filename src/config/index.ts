@@ -1,5 +1,5 @@
 export { changesInWords, changesOf, changesOfLimits } from './compare/index.ts';
-export { type CallerClaims, claimsByKind, quotaPaths } from './compile/index.ts';
+export { type CallerClaims, claimsByKind, KEY_CALLERS, quotaPaths } from './compile/index.ts';
 export { type Change, isStricter } from './difference.ts';
 export { LimitsText, type QuotaChange } from './edit/index.ts';
 export type { ConfigBytes, Diagnostic, FilePlace, Severity } from './file/index.ts';
@@ -18,7 +18,7 @@ export {
 export { type PartName, type PartRead, readPart } from './read-part.ts';
 export * from './reload/index.ts';
 export type { ExpectedOutcome, JsonSchema, TestedRequest } from './schema/index.ts';
-export { gatewayJsonSchema, limitsJsonSchema, testJsonSchema } from './schema/index.ts';
+export { apiKeysJsonSchema, gatewayJsonSchema, limitsJsonSchema, testJsonSchema } from './schema/index.ts';
 export type {
   AdminListenerModel,
   CapCost,

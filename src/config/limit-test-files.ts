@@ -95,6 +95,7 @@ function compile(gateway: GatewayConfig, limits: schema.LimitsConfig): Snapshot 
   const sources = {
     gateway,
     limits,
+    apiKeys: [],
     secrets: withoutSecrets(withoutClients(gateway)),
     machine: ANY_MACHINE,
     // Tests neither explain nor compare.

@@ -1,6 +1,6 @@
 import { type Clock, type Files, type Machine, readMachine, thisMachine } from '../core/index.ts';
 import { mostLimits } from '../limits/index.ts';
-import { checkLimits, crossCheck, secretsIn } from './check/index.ts';
+import { checkKeyClasses, checkLimits, crossCheck, secretsIn } from './check/index.ts';
 import { settingsOf } from './compare/index.ts';
 import * as compile from './compile/index.ts';
 import type { ConfigBytes, Diagnostic, Environment, FilePlace } from './file/index.ts';
@@ -109,7 +109,9 @@ async function readSources(
   const { clock = thisMachine.clock } = options;
   const secrets = await settings.readSecrets(file, clock);
   const { limits, files: limitsFiles } = await compile.readLimits(file, options.env);
-  if (limitsFiles !== null) checkLimits(limitsFiles, file);
+  const { lines, file: keysFile } = await compile.readApiKeys(file, clock);
+  if (limitsFiles !== null) checkLimits(limitsFiles, file, keysFile);
+  if (keysFile !== null) checkKeyClasses(keysFile, file);
   const names = [file, ...(limitsFiles?.files ?? [])].map(({ name }) => name);
   const { mayLackSecrets = false } = options;
   const errors = mayLackSecrets ? errorsBesideSecrets(file) : errorsOf(file);
@@ -117,12 +119,16 @@ async function readSources(
   const diagnostics = [
     ...(mayLackSecrets ? [...errors, ...others] : file.diagnostics),
     ...(limitsFiles?.files ?? []).flatMap(each => each.diagnostics),
+    ...(keysFile?.diagnostics ?? []),
   ];
-  const isSound = errors.length === 0 && limitsFiles?.hasErrors !== true;
-  if (gateway === undefined || limits === undefined || !isSound) return invalid(diagnostics, readings);
+  const isSound = [...errors, ...(keysFile === null ? [] : errorsOf(keysFile))].length === 0;
+  if (gateway === undefined || limits === undefined || !isSound || limitsFiles?.hasErrors === true)
+    return invalid(diagnostics, readings);
   const sources = {
     gateway,
     limits,
+    // Without its file, where secrets may be missing.
+    apiKeys: lines ?? [],
     secrets: mayLackSecrets ? settings.withoutSecrets(gateway) : secrets,
     machine,
     settings: settingsOf(file, gateway),

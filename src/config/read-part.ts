@@ -108,6 +108,7 @@ const { name, issuer } = settings.providerEntrySchema.shape;
 const callersSchema = z.object({
   access_tokens: z.object({ principal, bots }).optional(),
   identity_providers: z.array(z.object({ name, issuer, principal, bots })).optional(),
+  api_keys: z.looseObject({}).optional(),
   log: settings.pseudonymKeySchema,
 });
 

@@ -15,4 +15,5 @@ export * from './shared-memory.ts';
 export { States } from './states.ts';
 export * from './system.ts';
 export * from './text.ts';
+export type * from './token-answer.ts';
 export { type GatheredBytes, TurnWriter, type Written } from './turn-writer.ts';

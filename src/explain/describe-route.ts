@@ -117,19 +117,30 @@ function describeCaller(
 }
 
 function describeIdentity(
-  { providers, certificateField: field, dpop }: IdentityModel,
-  { requirement }: ForwardRoute,
+  { providers: all, apiKeys, certificateField: field, dpop }: IdentityModel,
+  { requirement, acceptsTokens, acceptsApiKeys }: ForwardRoute,
 ): ExplainedRow[] {
-  const { identityHeaders: headers = [], roleClaims = [] } = providers[0]?.accessTokens ?? {};
+  const providers = acceptsTokens ? all : [];
+  const keys = acceptsApiKeys ? apiKeys : null;
+  const { identityHeaders: headers = keys?.identityHeaders ?? [], roleClaims = [] } =
+    providers[0]?.accessTokens ?? {};
   const ofRealm = requirement?.roles.some(({ client }) => client === null) === true;
   return [
     ...(ofRealm ? roleClaims : []).map(
       (claim): ExplainedRow => ['roles', `those of the realm, and those in the claim ${claim}`],
     ),
-    ...(field === null
+    ...(keys === null
+      ? []
+      : [
+          [
+            'API keys',
+            `in ${keys.header}, of ${keys.lines.length} callers; removed${keys.forward ? ' unless valid' : ''}`,
+          ] as const,
+        ]),
+    ...(field === null || !acceptsTokens
       ? []
       : [['certificates', `of tokens that are bound to one: in ${field} of a trusted proxy`] as const]),
-    ...(dpop === null ? [] : [['proofs', describeProofs(dpop)] as const]),
+    ...(dpop === null || !acceptsTokens ? [] : [['proofs', describeProofs(dpop)] as const]),
     ...headers.map(
       ({ name, claim }): ExplainedRow => ['identity headers', `${name} from the claim ${claim}`],
     ),
@@ -146,6 +157,7 @@ function describeProofs({ required, leewayMs, nonceMs }: ProofOptions): string {
 
 function describeTokens({
   label,
+  opaqueTokens,
   accessTokens: { issuer, audience, principal, bots, classes },
 }: ProviderModel): ExplainedRow[] {
   // With several providers, the issuer is part of a caller's identity.
@@ -155,6 +167,11 @@ function describeTokens({
     ['tokens', `${of}issued by ${issuer} for ${audience?.join(' or ') ?? 'anyone'}`],
     ['callers', `${of}users, identified by ${all(principal)}`],
   ];
+  if (opaqueTokens !== null)
+    rows.push([
+      'tokens',
+      `${of}opaque ones: the provider is asked, at most every ${formatDuration(opaqueTokens.cacheMs)}; 503 while it cannot answer`,
+    ]);
   if (bots !== null)
     rows.push(['callers', `${of}bots (tokens with ${markOf(bots)}), identified by ${all(bots.principal)}`]);
   const named = classes.map(({ name, marked, callers }): ExplainedRow => {

@@ -10,7 +10,7 @@ export function whyOwnRefuses(
   as: AskedCaller['as'],
   identity: IdentityModel | null,
 ): string | null {
-  if (identity === null) return '404, no identity_provider is configured';
+  if (identity === null || identity.providers.length === 0) return '404, no identity_provider is configured';
   if (kind === 'sign-in' && signInProvider(identity) === null) return '404, sign-in is off: no redirect_uri';
   // The gateway checks for the token before anything else.
   if (authentication === 'required' && as === 'address') return null;

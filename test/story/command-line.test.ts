@@ -128,7 +128,7 @@ describe('weir', () => {
   it.each<[string[], string]>([
     [
       [],
-      'weir: missing command: use serve, check, diff, test, explain, simulate, suggest, who, schema, health, version, demo',
+      'weir: missing command: use serve, check, diff, test, explain, simulate, suggest, who, key, schema, health, version, demo',
     ],
     [['chek'], 'weir: unknown command "chek", did you mean "check"?'],
     [['dance'], 'weir: unknown command "dance"'],

@@ -16,7 +16,15 @@ const OF_PROTOCOLS = [
   'offline_access',
   ...['code_challenge', 'invalid_grant', 'invalid_request', 'invalid_client', 'unauthorized_client'],
   ...['invalid_token', 'redirect_uri_mismatch', 'login_required', 'access_denied', 'invalid_scope'],
-  ...['at_hash', 'retry_after', 'token_use', 'access_token_issuer', 'token_inactive'],
+  ...[
+    'at_hash',
+    'retry_after',
+    'token_use',
+    'token_type',
+    'access_token',
+    'access_token_issuer',
+    'token_inactive',
+  ],
   ...['insufficient_scope', 'resource_metadata', 'realm_access', 'resource_access'],
   ...['authorization_servers', 'bearer_methods_supported', 'scopes_supported'],
   'tls_client_certificate_bound_access_tokens',
@@ -51,7 +59,7 @@ const OF_OTHERS = [
 describe('the keys of the configuration', () => {
   it.each(FOR_USERS)('that $name names exist', async document => {
     const schemas = [
-      ...(await Promise.all(['gateway', 'limits', 'test'].map(schemaOf))),
+      ...(await Promise.all(['gateway', 'limits', 'keys', 'test'].map(schemaOf))),
       ...schemasBeside(document),
     ];
     const paths = schemas.flatMap(keyPaths).map(path => `.${path}.`);

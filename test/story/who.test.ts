@@ -250,7 +250,10 @@ describe('weir who', () => {
   });
 
   it.each<[string[], string]>([
-    [[], 'say who: --client AZP --subject SUB, --claim NAME=VALUE, --group VALUE or --address IP'],
+    [
+      [],
+      'say who: --client AZP --subject SUB, --claim NAME=VALUE, --key NAME, --group VALUE or --address IP',
+    ],
     [['--client', 'web'], 'a user takes --client AZP --subject SUB; a bot takes --claim tenant=VALUE'],
     [['--client', ''], '--client is empty: is a shell variable unset?'],
     [['--claim', 'tenant'], '--claim takes NAME=VALUE, not "tenant"'],

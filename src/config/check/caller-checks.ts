@@ -1,3 +1,4 @@
+import { CALLER_CLASSES } from '../../core/index.ts';
 import { type CallerClaims, claimsByKind, keyOfClaim, kindsOf, listedCaller } from '../compile/index.ts';
 import {
   asList,
@@ -9,6 +10,9 @@ import {
   type Path,
   type RawMap,
 } from '../file/index.ts';
+
+/** Words for classes that are always there. */
+const TAKEN: ReadonlySet<string> = new Set([...CALLER_CLASSES, 'group', 'resource']);
 
 /** Maximum classes of all providers together: each is a metrics label value, for every bucket. */
 const MAX_CLASSES = 8;
@@ -45,6 +49,31 @@ export function classNamesIn(file: ConfigFile): string[] {
   return [...new Set(sectionsIn(file).flatMap(({ raw }) => Object.keys(asMap(raw.classes))))];
 }
 
+/** The classes that lines of the file of API keys name. */
+export function keyClassesIn(keys: ConfigFile | null): readonly string[] {
+  return [
+    ...new Set(
+      asList(keys?.value)
+        .flatMap(line => asMap(line).class ?? [])
+        .map(String),
+    ),
+  ];
+}
+
+/** Reports too many classes, those of API keys included. */
+export function checkKeyClasses(keys: ConfigFile, gateway: ConfigFile): void {
+  const names = new Set([...classNamesIn(gateway), ...keyClassesIn(keys)]);
+  const index = asList(keys.value).findIndex(line => asMap(line).class !== undefined);
+  for (const [at, line] of asList(keys.value).entries()) {
+    const { class: name } = asMap(line);
+    if (typeof name === 'string' && TAKEN.has(name))
+      keys.add([at, 'class'], `"${name}" is no class: leave it out, or write bot: true for a bot`);
+  }
+  if (names.size <= MAX_CLASSES || index === -1) return;
+  const message = `there are ${names.size} classes with those of gateway.yaml, and at most ${MAX_CLASSES} are possible`;
+  keys.add([index, 'class'], message);
+}
+
 /** Checks that callers are listed by exactly the claims that identify them. */
 function checkListed(file: ConfigFile, path: Path, list: unknown, claims: readonly CallerClaims[]): void {
   for (const [index, entry] of asList(list).entries()) {
@@ -53,13 +82,17 @@ function checkListed(file: ConfigFile, path: Path, list: unknown, claims: readon
   }
 }
 
-/** Checks the classes and groups of limits.yaml. `gateway`: null if the file is read alone. */
-export function checkPlans(file: LimitsFiles, gateway: ConfigFile | null): void {
+/** Checks the classes and groups of limits.yaml. `gateway`: null if the file is read alone; `keys`: the file of API keys. */
+export function checkPlans(
+  file: LimitsFiles,
+  gateway: ConfigFile | null,
+  keys: ConfigFile | null = null,
+): void {
   const { global, buckets } = asMap(file.value);
   const parts = Object.entries(asMap(buckets)).map(
     ([name, bucket]) => [['buckets', name], asMap(bucket)] as const,
   );
-  const known = gateway === null ? null : classNamesIn(gateway);
+  const known = gateway === null ? null : [...classNamesIn(gateway), ...keyClassesIn(keys)];
   for (const [path, part] of [[['global'], asMap(global)] as const, ...parts]) {
     if (known === null) break;
     checkNames(file, [...path, 'classes'], part.classes, known);
@@ -106,7 +139,10 @@ function areTexts(value: unknown): value is string[] {
 
 export function whatItTakes(classes: readonly CallerClaims[]): string {
   const kinds = new Set(
-    classes.map(({ kind, claims }) => `{ ${claims.map(keyOfClaim).join(', ')} } for a ${kind}`),
+    classes.map(
+      ({ kind, claims }) =>
+        `{ ${claims.map(keyOfClaim).join(', ')} } for ${kind === 'key' ? 'an API key' : `a ${kind}`}`,
+    ),
   );
   return `a caller is listed by the claims that identify it in gateway.yaml: ${[...kinds].join(', or ')}`;
 }

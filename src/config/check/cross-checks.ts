@@ -5,7 +5,7 @@ import type { OwnRoute } from '../model/index.ts';
 import { isAnswered, partsOf, upstreamsNamed } from '../policies/index.ts';
 import { checkSettings, type RouteConfig, routeKeys } from '../settings/index.ts';
 import { checkClasses } from './caller-checks.ts';
-import { checkIdentity, checkIntrospection, checkSecrets } from './identity-checks.ts';
+import { checkIdentity, checkIntrospection, checkOpaqueTokens, checkSecrets } from './identity-checks.ts';
 import { checkRoutes, writtenPatternsOf } from './route-checks.ts';
 import { checkServicePaths } from './service-path-checks.ts';
 import * as signIn from './sign-in-checks.ts';
@@ -26,6 +26,7 @@ export function crossCheck(file: ConfigFile): void {
   checkIdentity(file);
   checkClasses(file);
   checkIntrospection(file);
+  checkOpaqueTokens(file);
   signIn.checkSignIn(file);
   signIn.checkNotices(file);
   signIn.checkProtectedResource(file);

@@ -74,7 +74,9 @@ function checkSole(file: ConfigFile, root: RawMap, hasTokens: boolean): void {
 function checkRoutes(file: ConfigFile, routes: readonly unknown[], section: Section | null): void {
   const kinds = routes.map(route => routeKeys.authentication.safeParse(asMap(route).authentication).data);
   for (const [index, kind] of kinds.entries()) {
-    if (section === null && kind !== undefined && kind !== 'none') addNeedsProvider(file, index);
+    const isForKeys = asList(asMap(routes[index]).accept).join() === 'api_key';
+    if (section === null && !isForKeys && kind !== undefined && kind !== 'none')
+      addNeedsProvider(file, index);
   }
   if (section === null || !file.has([section]) || kinds.length === 0) return;
   if (!kinds.every(kind => kind === 'none')) return;
@@ -175,6 +177,7 @@ function checkProviders(file: ConfigFile): void {
   checkUnique(file, entries, 'name');
   checkUnique(file, entries, 'issuer');
   checkSignIn(file, entries);
+  checkOpaque(file, entries);
   checkClaims(file, entries);
   for (const key of Object.keys(tokenRules)) {
     if (asMap(tokens)[key] === undefined) continue;
@@ -210,6 +213,20 @@ function checkSignIn(file: ConfigFile, entries: readonly unknown[]): void {
   }
 }
 
+/** Reports a second provider with opaque tokens: nothing in such a token says which one to ask. */
+function checkOpaque(file: ConfigFile, entries: readonly unknown[]): void {
+  const [first = 0, ...others] = [...entries.keys()].filter(index => takesOpaque(asMap(entries[index])));
+  for (const index of others) {
+    const { line } = file.place(['identity_providers', first, 'opaque_tokens'], 'key');
+    const message = `opaque tokens are those of the provider in line ${line}: nothing in such a token says which provider to ask`;
+    file.add(['identity_providers', index, 'opaque_tokens'], message, { about: 'key' });
+  }
+}
+
+function takesOpaque({ opaque_tokens: written }: RawMap): boolean {
+  return written !== undefined && written !== 'off';
+}
+
 /** Reports claims named `provider`, a key that means something else where limits.yaml lists callers. */
 function checkClaims(file: ConfigFile, entries: readonly unknown[]): void {
   for (const [index, entry] of entries.entries()) {
@@ -237,6 +254,16 @@ export function checkIntrospection(file: ConfigFile): void {
   if (first === undefined) return;
   const { line } = file.place(['routes', first, 'introspection']);
   for (const provider of writtenProviders(file)) checkSection(file, provider, `the route in line ${line}`);
+}
+
+/** The same for the provider whose opaque tokens are accepted. */
+export function checkOpaqueTokens(file: ConfigFile): void {
+  for (const { path, raw } of writtenProviders(file)) {
+    const rules = path[0] === 'identity_provider' ? ['access_tokens'] : path;
+    if (!takesOpaque(asMap(file.valueAt(rules)))) continue;
+    const { line } = file.place([...rules, 'opaque_tokens'], 'key');
+    checkSection(file, { path, raw }, `"opaque_tokens" in line ${line}`);
+  }
 }
 
 function asks(route: unknown): boolean {

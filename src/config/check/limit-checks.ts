@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { findConflicts, findHidden, PatternError, type RoutePattern } from '../../gateway/routing/index.ts';
 import { IPV6_PREFIX, isTranslated, parseTranslator, type TranslatorPrefix } from '../../wire/http/index.ts';
-import { type CallerClaims, kindsOf, listedCaller, QUOTA_KEYS } from '../compile/index.ts';
+import { type CallerClaims, KEY_CALLERS, kindsOf, listedCaller, QUOTA_KEYS } from '../compile/index.ts';
 import {
   asList,
   asMap,
@@ -22,14 +22,19 @@ import { checkReach, type LimitLine, patternsOf } from './limit-reach.ts';
  * cross-checks of gateway.yaml.
  *
  * @param gateway null if limits.yaml is read on its own
+ * @param keys the file of API keys; `null` if there is none
  */
-export function checkLimits(file: LimitsFiles, gateway: ConfigFile | null): void {
+export function checkLimits(
+  file: LimitsFiles,
+  gateway: ConfigFile | null,
+  keys: ConfigFile | null = null,
+): void {
   const { global, buckets, routes, headers } = asMap(file.value);
   checkGlobal(file, global);
   checkPolicyNames(file, headers);
   checkBlocked(file);
   if (gateway !== null) checkCallers(file, gateway);
-  checkPlans(file, gateway);
+  checkPlans(file, gateway, keys);
   const byName = asMap(buckets);
   const lines = Object.entries(asMap(routes)).map(lineOf);
   for (const [name, bucket] of Object.entries(byName)) if (isMap(bucket)) checkBucket(file, name, bucket);
@@ -41,7 +46,7 @@ export function checkLimits(file: LimitsFiles, gateway: ConfigFile | null): void
   for (const line of lines) if (line.bucket !== null) checkCost(file, line, byName[line.bucket]);
   const sound = lines.flatMap(({ line, pattern }) => (pattern === null ? [] : [{ line, pattern }]));
   checkPatterns(file, sound);
-  if (gateway !== null) checkReach(file, lines, gateway);
+  if (gateway !== null) checkReach(file, lines, gateway, keys);
 }
 
 function lineOf([line, written]: readonly [string, unknown]): LimitLine {
@@ -295,11 +300,12 @@ function entriesIn(list: unknown, path: readonly string[]): Entry[] {
 
 /** Returns the claims that identify callers; `null` if they are invalid, which validation reports. */
 function classesIn(gateway: ConfigFile): readonly CallerClaims[] | null {
-  const { access_tokens: tokens, identity_providers: several } = asMap(gateway.value);
-  if (several === undefined) return tokens === undefined ? [] : callerClaimsOf(tokens, null);
-  if (!Array.isArray(several)) return null;
-  const classes = several.map(entry => callerClaimsOf(entry, asMap(entry).name));
-  return classes.some(each => each === null) ? null : classes.flatMap(each => each ?? []);
+  const { access_tokens: tokens, identity_providers: several, api_keys: keys } = asMap(gateway.value);
+  const ofKeys = keys === undefined ? [] : [KEY_CALLERS];
+  if (several !== undefined && !Array.isArray(several)) return null;
+  const ofTokens = tokens === undefined ? [] : [callerClaimsOf(tokens, null)];
+  const classes = several?.map(entry => callerClaimsOf(entry, asMap(entry).name)) ?? ofTokens;
+  return classes.some(each => each === null) ? null : [...classes.flatMap(each => each ?? []), ...ofKeys];
 }
 
 function noProvider(name: unknown, classes: readonly CallerClaims[]): string {

@@ -2,12 +2,12 @@ import { CALLER_CLASSES, formatDuration } from '../../core/index.ts';
 import { Reach, type RoutePattern } from '../../gateway/routing/index.ts';
 import type { Quota } from '../../limits/index.ts';
 import { QUOTA_KEYS, quotaOf, quotaPaths } from '../compile/index.ts';
-import { asMap, type ConfigFile, type LimitsFiles } from '../file/index.ts';
+import { asList, asMap, type ConfigFile, type LimitsFiles } from '../file/index.ts';
 import { type CallerClass, callerClassesOf, type ForwardRoute } from '../model/index.ts';
 import { scopeReason } from '../policies/index.ts';
 import { bucketKeys, limitsSchema } from '../schema/index.ts';
 import { routeKeys } from '../settings/index.ts';
-import { classNamesIn, sectionsIn } from './caller-checks.ts';
+import { classNamesIn, keyClassesIn, sectionsIn } from './caller-checks.ts';
 import { writtenPatternsOf } from './route-checks.ts';
 import { ownRoutesIn } from './sign-in-checks.ts';
 
@@ -37,7 +37,12 @@ interface Taker {
  * Checks which lines of limits.yaml requests can reach, given the routes of gateway.yaml. Reports nothing while a route is
  * invalid, since it may be the one that reaches a line.
  */
-export function checkReach(file: LimitsFiles, lines: readonly LimitLine[], gateway: ConfigFile): void {
+export function checkReach(
+  file: LimitsFiles,
+  lines: readonly LimitLine[],
+  gateway: ConfigFile,
+  keys: ConfigFile | null,
+): void {
   const takers = takersIn(gateway);
   if (takers === null) return;
   const reached = new Map<string, Taker[]>();
@@ -50,8 +55,10 @@ export function checkReach(file: LimitsFiles, lines: readonly LimitLine[], gatew
     const message = `no route of gateway.yaml serves a request that "${line}" matches`;
     file.add(['routes', line], message, { about: 'key', severity: 'warning' });
   }
-  const named = classNamesIn(gateway);
-  const hasBots = sectionsIn(gateway).some(({ raw }) => ![undefined, 'none'].includes(raw.bots as string));
+  const named = [...classNamesIn(gateway), ...keyClassesIn(keys)];
+  const hasBots =
+    sectionsIn(gateway).some(({ raw }) => ![undefined, 'none'].includes(raw.bots as string)) ||
+    asList(keys?.value).some(line => asMap(line).bot === true);
   const byBucket = Map.groupBy(lines, ({ bucket }) => bucket);
   for (const name of Object.keys(asMap(asMap(file.value).buckets))) {
     const lines = byBucket.get(name) ?? [];

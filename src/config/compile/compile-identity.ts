@@ -1,4 +1,10 @@
-import type { AccessTokenOptions, CallerKind, ClassRule } from '../../identity/auth/index.ts';
+import type {
+  AccessTokenOptions,
+  ApiKeyLine,
+  ClassRule,
+  IdentityHeader,
+  PrincipalKind,
+} from '../../identity/auth/index.ts';
 import { BUDGET_LIMITS, CACHE_LIMITS, KEY_SET_LIMITS, principalOf } from '../../identity/auth/index.ts';
 import type { ClientOptions, IntrospectionOptions } from '../../identity/signin/index.ts';
 import type { IdentityModel, ProviderModel } from '../model/index.ts';
@@ -13,16 +19,26 @@ import {
 } from '../settings/index.ts';
 import { namedClaims } from './named-claims.ts';
 
-/** Compiles the part of a snapshot for providers, sign-in and tokens. Returns `null` if no provider is configured. */
+/** Who may call, from other files. */
+interface CallerSources {
+  readonly providers: readonly ProviderConfigOptions[];
+  readonly apiKeys: readonly ApiKeyLine[];
+}
+
+/**
+ * Compiles the part of a snapshot for providers, sign-in, tokens and API keys. Returns `null` if neither a provider nor keys are
+ * configured.
+ */
 export function compileIdentity(
   config: GatewayConfig,
   limits: LimitsConfig,
-  providers: readonly ProviderConfigOptions[],
+  { providers, apiKeys: lines }: CallerSources,
   { all: requirements }: Requirements,
 ): IdentityModel | null {
   const rules = tokenRulesIn(config);
+  const { api_keys: keys } = config;
   if (rules.length !== providers.length) throw new Error('the providers were not checked');
-  if (rules.length === 0) return null;
+  if (rules.length === 0 && keys === undefined) return null;
   const shared = sharedTokens(config);
   const { failed_verifications: failures } = limits;
   const keptClaims = namedClaims(config, limits);
@@ -33,6 +49,7 @@ export function compileIdentity(
         ? []
         : [compileProvider(options, { ...each, keptClaims, requirements }, config)];
     }),
+    apiKeys: keys === undefined ? null : { ...keys, lines, requirements, identityHeaders: headersIn(shared) },
     schemes: [...shared.schemes, ...(shared.dpop === null ? [] : ['DPoP'])].map(word => word.toLowerCase()),
     maxTokenLength: shared.max_length,
     certificateField: shared.certificate_field ?? null,
@@ -56,6 +73,7 @@ function compileProvider(
     introspection: client && introspectionOptions(client, maxInFlight, shared),
     signIn: signIn && { ...signIn, signOutEnds: config.sign_in?.sign_out_ends ?? 'refresh_token' },
     notices,
+    opaqueTokens: rules.opaqueTokens,
     accessTokens: accessTokenOptions(rules, shared, client?.clientId ?? null),
     keySet: {
       ...KEY_SET_LIMITS,
@@ -89,17 +107,21 @@ function accessTokenOptions(
   shared: AccessTokensConfig,
   clientId: string | null,
 ): AccessTokenOptions {
-  const { name: _, notBeforeS: __, bots, ...ofTokens } = rules;
+  const { name: _, notBeforeS: __, opaqueTokens: ___, bots, ...ofTokens } = rules;
   return {
     ...ofTokens,
     clientId,
     bots: bots && { claim: bots.claim, value: bots.value ?? null, principal: bots.principal },
-    identityHeaders: Object.entries(shared.identity_headers).map(([name, claim]) => ({ name, claim })),
+    identityHeaders: headersIn(shared),
     roleClaims: shared.roles,
     dpop: shared.dpop?.mode ?? 'off',
     leewayMs: shared.leeway,
     maxLifetimeMs: shared.max_lifetime,
   };
+}
+
+function headersIn({ identity_headers: headers }: AccessTokensConfig): readonly IdentityHeader[] {
+  return Object.entries(headers).map(([name, claim]) => ({ name, claim }));
 }
 
 /** The rules for the tokens of a provider, and how they identify callers. */
@@ -111,6 +133,7 @@ interface TokenRules
   /** The provider's name; `null` for `identity_provider`, which has none. */
   readonly name: string | null;
   readonly bots: AccessTokensConfig['bots'];
+  readonly opaqueTokens: AccessTokensConfig['opaque_tokens'];
   readonly notBeforeS: number;
 }
 
@@ -130,11 +153,12 @@ function tokenRulesIn(config: GatewayConfig): readonly TokenRules[] {
 
 type Rules = Pick<
   AccessTokensConfig,
-  'audience' | 'audience_claim' | 'principal' | 'bots' | 'classes' | 'not_before'
+  'audience' | 'audience_claim' | 'principal' | 'bots' | 'classes' | 'opaque_tokens' | 'not_before'
 >;
 
 function rulesOf(rules: Rules, provider: Pick<TokenRules, 'name' | 'issuer' | 'isOneOfSeveral'>): TokenRules {
   const { audience, audience_claim: audienceClaim, principal, bots, not_before: notBeforeS } = rules;
+  const { opaque_tokens: opaqueTokens } = rules;
   if (audience === undefined) throw new Error('audience was not checked');
   const issuer = provider.isOneOfSeveral ? provider.issuer : null;
   const claims = claimsByKind(rules, { provider: provider.name, issuer });
@@ -145,12 +169,12 @@ function rulesOf(rules: Rules, provider: Pick<TokenRules, 'name' | 'issuer' | 'i
       callers: new Set(callers.flatMap(caller => principalsOf(caller, claims))),
     }),
   );
-  return { ...provider, audience, audienceClaim, principal, bots, classes, notBeforeS };
+  return { ...provider, audience, audienceClaim, principal, bots, classes, opaqueTokens, notBeforeS };
 }
 
 /** The claims that identify a kind of callers, in the order of the configuration. */
 export interface CallerClaims {
-  readonly kind: CallerKind;
+  readonly kind: PrincipalKind;
   readonly claims: readonly string[];
   /** The name of the provider of these tokens; `null` if it has none. */
   readonly provider: string | null;
@@ -170,6 +194,7 @@ interface CallersConfig {
   readonly identity_providers?:
     | readonly (ClaimRules & { readonly name: string; readonly issuer: string })[]
     | undefined;
+  readonly api_keys?: object | undefined;
 }
 
 /** Which claims identify users, and which bots; `null` if no caller is a bot. */
@@ -178,16 +203,21 @@ interface ClaimRules {
   readonly bots: { readonly principal: readonly string[] } | null;
 }
 
-/** Without a provider, all callers are addresses. */
+/** API keys, which lists of callers know by their names: `{ key: partner-7 }`. */
+export const KEY_CALLERS: CallerClaims = { kind: 'key', claims: ['key'], provider: null, issuer: null };
+
+/** Without a provider and API keys, all callers are addresses. */
 export function claimsOf({
   access_tokens: tokens,
   identity_providers: several = [],
+  api_keys: keys,
 }: CallersConfig): readonly CallerClaims[] {
-  if (several.length > 0)
-    return several.flatMap(entry =>
-      claimsByKind(entry, { provider: entry.name, issuer: several.length > 1 ? entry.issuer : null }),
-    );
-  return tokens === undefined ? [] : claimsByKind(tokens, { provider: null, issuer: null });
+  const ofKeys = keys === undefined ? [] : [KEY_CALLERS];
+  const ofProviders = several.flatMap(entry =>
+    claimsByKind(entry, { provider: entry.name, issuer: several.length > 1 ? entry.issuer : null }),
+  );
+  if (several.length > 0 || tokens === undefined) return [...ofProviders, ...ofKeys];
+  return [...claimsByKind(tokens, { provider: null, issuer: null }), ...ofKeys];
 }
 
 /** The kinds of callers of one provider, with the claims that identify them. */

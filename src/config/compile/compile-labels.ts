@@ -39,8 +39,13 @@ export function compileLabels(sources: LabelSources): LabelModel {
     ],
     buckets: bucketLabels(sources),
     tlsListeners: (['http', 'grpc'] as const).filter(name => (listen[name]?.tls ?? null) !== null),
-    providers: identity === null ? null : identity.providers.map(({ label }) => label),
-    introspects: routes.some(({ introspectionMs }) => introspectionMs !== null),
+    providers:
+      identity === null || identity.providers.length === 0
+        ? null
+        : identity.providers.map(({ label }) => label),
+    introspects:
+      routes.some(({ introspectionMs }) => introspectionMs !== null) ||
+      identity?.providers.some(({ opaqueTokens }) => opaqueTokens !== null) === true,
     refreshes: own.some(each => each.kind === 'sign-in' && each.endpoint === 'refresh'),
     signsOut: own.some(each => each.kind === 'sign-in' && each.endpoint === 'sign-out'),
     dpop: identity !== null && identity.dpop !== null,

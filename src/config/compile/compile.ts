@@ -1,5 +1,6 @@
 import { type Machine, usableMemory } from '../../core/index.ts';
 import { type RouteEntry, RouteTable } from '../../gateway/routing/index.ts';
+import type { ApiKeyLine } from '../../identity/auth/index.ts';
 import { ForwardingRules } from '../../wire/http/index.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
 import type * as model from '../model/index.ts';
@@ -15,6 +16,8 @@ import { memoryOf } from './memory-use.ts';
 /** Everything that was read and is valid. */
 export interface Sources {
   readonly gateway: GatewayConfig;
+  /** The lines of the file of API keys. */
+  readonly apiKeys: readonly ApiKeyLine[];
   readonly limits: LimitsConfig;
   readonly secrets: Secrets;
   /** What the process may use. */
@@ -31,14 +34,14 @@ export interface Sources {
 
 /** Compiles a valid configuration for the data plane. */
 export function compileGateway(sources: Sources, generation: number): model.Snapshot {
-  const { gateway: config, limits, secrets, machine, hash, files } = sources;
+  const { gateway: config, limits, apiKeys, secrets, machine, hash, files } = sources;
   const { access_tokens: tokens } = config;
   const requirements = new Requirements(config.routes);
   const upstreams = compileUpstreams(config.upstreams, secrets.upstreamTls);
   const byRoute = config.routes.map(route => compileRoute(route, config, upstreams, requirements));
   const routes = byRoute.flat();
   const compiledLimits = compileLimits(limits, claimsOf(config));
-  const identity = compileIdentity(config, limits, secrets.providers, requirements);
+  const identity = compileIdentity(config, limits, { providers: secrets.providers, apiKeys }, requirements);
   const proofs = identity !== null && identity.dpop !== null;
   const ofCertificates = certificateFields(secrets.listenerTls);
   const ownRoutes = ownRoutesOf(config, identity, requirements, ofCertificates.length > 0);
@@ -66,6 +69,7 @@ export function compileGateway(sources: Sources, generation: number): model.Snap
       traces: config.tracing !== null,
       certificate: tokens?.certificate_field ?? null,
       proofs,
+      apiKey: config.api_keys?.header ?? null,
       own: [
         ...Object.keys(tokens?.identity_headers ?? {}),
         ...config.routes.flatMap(({ request_headers: edits }) => claimFieldsIn(edits)),
@@ -82,7 +86,7 @@ export function compileGateway(sources: Sources, generation: number): model.Snap
         ...settings,
         upstreams: [...upstreams.values()],
         routes: routes.map(({ value }) => value),
-        maxTokens: (tokens?.cache.tokens ?? 0) * secrets.providers.length,
+        maxTokens: (tokens?.cache.tokens ?? 0) * tokenTablesIn(identity),
       },
       usableMemory(machine),
     ),
@@ -98,6 +102,12 @@ export function compileGateway(sources: Sources, generation: number): model.Snap
       routeDurations: config.metrics.route_durations,
     }),
   };
+}
+
+/** One for each provider, and one more for opaque tokens. */
+function tokenTablesIn(identity: model.IdentityModel | null): number {
+  const providers = identity?.providers ?? [];
+  return providers.length + providers.filter(({ opaqueTokens }) => opaqueTokens !== null).length;
 }
 
 function outlineOf(

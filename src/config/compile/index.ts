@@ -4,6 +4,7 @@ export {
   type CallerClaims,
   claimsByKind,
   claimsOf,
+  KEY_CALLERS,
   keyOfClaim,
   kindsOf,
   listedCaller,
@@ -12,4 +13,5 @@ export { compileLimits, keyingOf } from './compile-limits.ts';
 export { noticeRoutes, patternsOfRoute, SIGN_IN_PREFIX, signInRoutes } from './compile-routes.ts';
 export { memoryFinding, writtenCaps } from './memory-use.ts';
 export { metadataRoutes } from './protected-resource.ts';
+export { readApiKeys } from './read-api-keys.ts';
 export * from './read-limits.ts';

@@ -120,6 +120,6 @@ async function warnOfOthers(gateway: ConfigFile, folder: string): Promise<void> 
 }
 
 /** Joins names as the operator would: `config/gateway.yaml` and `limits.yaml` make `config/limits.yaml`. */
-function siblingOf(gateway: string, name: string): string {
+export function siblingOf(gateway: string, name: string): string {
   return isAbsolute(name) ? name : join(dirname(gateway), name);
 }

@@ -1,6 +1,7 @@
-import { NOTICE_KINDS, type NoticeKind } from '../../core/index.ts';
+import { type ClassName, NOTICE_KINDS, type NoticeKind } from '../../core/index.ts';
 import type {
   AccessTokenOptions,
+  ApiKeyOptions,
   BudgetOptions,
   CacheOptions,
   KeySetOptions,
@@ -16,8 +17,10 @@ import type { NoticePlaces } from '../settings/index.ts';
 
 /** How callers are identified and users signed in. */
 export interface IdentityModel {
-  /** At least one, in the order of the file. At most one signs users in. */
+  /** In the order of the file; empty if there are only API keys. At most one signs users in. */
   readonly providers: readonly ProviderModel[];
+  /** The API keys; `null` if there are none. */
+  readonly apiKeys: ApiKeysModel | null;
   /** Scheme names accepted for a bearer token, in lower case; the upstream always gets `Bearer`. */
   readonly schemes: readonly string[];
   /** The longest accepted token, in characters. */
@@ -28,6 +31,14 @@ export interface IdentityModel {
   readonly dpop: ProofOptions | null;
   /** The budget of failed verifications per address, for tokens of any issuer; `null` if off. */
   readonly failedVerifications: BudgetOptions | null;
+}
+
+/** API keys, for callers without a provider. */
+interface ApiKeysModel extends ApiKeyOptions {
+  /** The field in which clients send them. */
+  readonly header: string;
+  /** Whether services get the field. */
+  readonly forward: boolean;
 }
 
 /** A provider and the rules for its tokens. */
@@ -45,6 +56,8 @@ export interface ProviderModel {
   readonly signIn: SignInOptions | null;
   readonly notices: NoticePlaces;
   readonly accessTokens: AccessTokenOptions;
+  /** How opaque tokens are accepted; `null` if they are not. At most one provider has it. */
+  readonly opaqueTokens: { readonly cacheMs: number } | null;
   readonly keySet: KeySetOptions;
   readonly cache: CacheOptions;
   /** Tokens issued earlier are refused: seconds since the epoch, 0 for none. */
@@ -61,14 +74,24 @@ export function signInProvider(
 }
 
 /** Whether any caller can be a bot. */
-export function hasBots({ providers }: IdentityModel): boolean {
-  return providers.some(({ accessTokens }) => accessTokens.bots !== null);
+export function hasBots({ providers, apiKeys }: IdentityModel): boolean {
+  return (
+    providers.some(({ accessTokens }) => accessTokens.bots !== null) ||
+    apiKeys?.lines.some(({ isBot }) => isBot) === true
+  );
 }
 
-/** The classes that gateway.yaml names, each once. */
+/** The classes that gateway.yaml and the file of API keys name, each once. */
 export function classNames(identity: IdentityModel | null): readonly string[] {
   const rules = (identity?.providers ?? []).flatMap(({ accessTokens }) => accessTokens.classes);
-  return [...new Set(rules.map(({ name }) => name))];
+  const ofKeys = (identity?.apiKeys?.lines ?? []).flatMap(line => line.class ?? []);
+  return [...new Set([...rules.map(({ name }) => name), ...ofKeys])];
+}
+
+/** The class of an API key, by its name; `null` if no line has it. */
+export function classOfApiKey(name: string, identity: IdentityModel | null): ClassName | null {
+  const line = identity?.apiKeys?.lines.find(each => each.name === name);
+  return line === undefined ? null : (line.class ?? (line.isBot ? 'bot' : 'user'));
 }
 
 /** The class that lists this caller by its principal; `null` if none does. Its token may assign it to another. */

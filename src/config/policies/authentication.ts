@@ -1,19 +1,28 @@
 import { z } from 'zod';
 import { formatDuration } from '../../core/index.ts';
-import { compareSizes, compareStrictness, compareTimes } from '../difference.ts';
+import { compareLists, compareSizes, compareStrictness, compareTimes } from '../difference.ts';
+import { asList, asMap } from '../file/index.ts';
 import { choice, duration, yesOrNo } from '../values/index.ts';
-import { routePolicy } from './policy.ts';
+import { type RouteInFile, routePolicy } from './policy.ts';
 
 /** From the loosest to the strictest. */
 const LEVELS = ['none', 'optional', 'required'] as const;
 
-/** `authentication`, `close_at_expiry` and `introspection`: how the route treats tokens. */
+/** `authentication`, `accept`, `close_at_expiry` and `introspection`: how the route treats tokens and API keys. */
 export const authentication = routePolicy({
   keys: {
     authentication: choice(['required', 'optional', 'none'])
       .prefault('required')
       .describe(
         'Who may use it. required: callers with a valid token, others get 401. optional: everyone; an Authorization header without a valid token is removed. none: everyone; the header is ignored.',
+      ),
+    accept: z
+      .array(choice(['token', 'api_key']), { error: 'expected a list such as [token, api_key]' })
+      .min(1, { error: 'an empty list lets nobody in: write "authentication: none" for a route without' })
+      .refine(list => new Set(list).size === list.length, { error: 'an entry is listed twice' })
+      .prefault(['token'])
+      .describe(
+        'What callers are known by. token: an access token. api_key: a key of "api_keys". With both, a request that has both is 400; with api_key alone, a token is ignored and removed.',
       ),
     close_at_expiry: yesOrNo()
       .prefault(false)
@@ -38,13 +47,17 @@ export const authentication = routePolicy({
   },
   pathOnly: [],
   forwardOnly: ['close_at_expiry'],
-  compile: ({ authentication, close_at_expiry, introspection }) => ({
+  compile: ({ authentication, accept, close_at_expiry, introspection }) => ({
     authentication,
+    acceptsTokens: accept.includes('token'),
+    acceptsApiKeys: accept.includes('api_key'),
     closeAtExpiry: close_at_expiry,
     /** How old the provider's answer about a token may be; `null` if the provider is not asked. */
     introspectionMs: introspection === null ? null : introspection.cacheMs,
   }),
-  check({ file, path, route }) {
+  check(written) {
+    const { file, path, route } = written;
+    if (asList(route.accept).includes('api_key')) checkKeys(written);
     if (route.authentication !== 'none') return;
     const { close_at_expiry: closes, introspection: asks = false } = route;
     const message = 'has no effect with "authentication: none", which ignores tokens';
@@ -52,12 +65,19 @@ export const authentication = routePolicy({
     if (asks !== false) file.add([...path, 'introspection'], message);
   },
   section: 'caller',
-  describe: ({ authentication, closeAtExpiry, introspectionMs, upstream }) => [
-    ['authentication', WHO[authentication]],
+  describe: ({ authentication, acceptsTokens, acceptsApiKeys, closeAtExpiry, introspectionMs, upstream }) => [
+    ['authentication', WHO[authentication](wordsOf({ acceptsTokens, acceptsApiKeys }).join(' or '))],
     ...(closeAtExpiry ? [['authentication', 'a response is cut off when its token expires'] as const] : []),
     ...(upstream === null
       ? []
-      : [['Authorization', upstream.passAuthorization ? PASSED_ON[authentication] : 'removed'] as const]),
+      : [
+          [
+            'Authorization',
+            upstream.passAuthorization && (acceptsTokens || authentication === 'none')
+              ? PASSED_ON[authentication]
+              : 'removed',
+          ] as const,
+        ]),
     ...(introspectionMs === null ? [] : [['introspection', describeIntrospection(introspectionMs)] as const]),
   ],
   compare: (now, before) => [
@@ -66,16 +86,41 @@ export const authentication = routePolicy({
       LEVELS.indexOf(now.authentication),
       `authentication ${now.authentication}, before ${before.authentication}`,
     ),
+    ...compareLists(manyOf(now), manyOf(before), { removed: 'no longer accepts', added: 'accepts' }),
     compareStrictness(now.closeAtExpiry, before.closeAtExpiry, 'responses end with their token'),
     compareTimes('introspection', now.introspectionMs, before.introspectionMs),
   ],
 });
 
 const WHO = {
-  required: 'required: 401 without a valid token',
-  optional: 'optional: without a valid token the caller is its address',
-  none: 'none: open to everyone',
+  required: (what: string) => `required: 401 without a valid ${what}`,
+  optional: (what: string) => `optional: without a valid ${what} the caller is its address`,
+  none: () => 'none: open to everyone',
 } as const;
+
+function wordsOf(model: { readonly acceptsTokens: boolean; readonly acceptsApiKeys: boolean }): string[] {
+  return [...(model.acceptsTokens ? ['token'] : []), ...(model.acceptsApiKeys ? ['API key'] : [])];
+}
+
+const manyOf = (model: Parameters<typeof wordsOf>[0]) => wordsOf(model).map(word => `${word}s`);
+
+/** Checks a route that accepts API keys. */
+function checkKeys({ file, path, route }: RouteInFile): void {
+  const add = (message: string) => file.add([...path, 'accept'], message);
+  if (asMap(file.value).api_keys === undefined)
+    add('there is no "api_keys" to look keys up in: add it, or leave api_key out');
+  if (route.authentication === 'none')
+    add('has no effect with "authentication: none", which ignores tokens and keys');
+  if (asList(route.accept).includes('token')) return;
+  if (asMap(route.require).claims !== undefined)
+    file.add([...path, 'require', 'claims'], 'nobody could meet it: API keys have no claims');
+  const { introspection = false } = route;
+  if (introspection !== false)
+    file.add(
+      [...path, 'introspection'],
+      'has no effect without "token" under accept: only tokens are asked about',
+    );
+}
 
 const PASSED_ON = {
   required: 'the token is passed on, as Bearer',

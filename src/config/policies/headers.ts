@@ -113,6 +113,9 @@ function whyNotInRequests(name: string, { route, file }: RouteInFile): string | 
   const { certificate_field: certificate } = asMap(asMap(file.value).access_tokens);
   if (typeof certificate === 'string' && foldName(certificate) === foldName(name))
     return 'access_tokens.certificate_field names it';
+  const { api_keys: keys } = asMap(file.value);
+  if (isMap(keys) && foldName(String(keys.header ?? 'X-API-Key')) === foldName(name))
+    return 'clients send API keys in it: see api_keys';
   const rule = RULES.get(name);
   if (rule === 'drop') return 'it is always removed, since services may read another method or path from it';
   if (rule !== undefined && rule !== 'caller' && rule !== 'internal') return OWNERS.forwarding;

@@ -4,7 +4,7 @@ export * from './bucket-settings.ts';
 export { claimFieldsIn, claimsIn } from './header-fields.ts';
 export { type Intersection, keysOf, type PolicyConfig, type PolicyKeys } from './keys.ts';
 export type { RouteTimeouts } from './policy.ts';
-export { Requirements } from './requirements.ts';
+export { Requirements, roleEntry, roleOf, scopeText } from './requirements.ts';
 export * from './route-policies.ts';
 export * from './shares.ts';
 export * from './upstream-settings.ts';

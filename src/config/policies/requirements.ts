@@ -9,9 +9,11 @@ const VALUE = 'expected text, a number, true or false, or a list of them, of whi
 export const NOTHING = 'requires nothing: write scopes, roles or claims, or leave it out';
 
 /** Scopes contain no blanks, quotes or backslashes (RFC 6749, 3.3), so that a challenge can include them unchanged. */
-const scope = () => z.string({ error: SCOPE }).regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, { error: SCOPE });
+export const scopeText = () =>
+  z.string({ error: SCOPE }).regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, { error: SCOPE });
 
-const role = z.union(
+/** A role as a text or a map. */
+export const roleEntry = z.union(
   [
     text(ROLE)
       .refine(written => (written.match(/:/g) ?? []).length <= 1, {
@@ -46,10 +48,10 @@ function listOf<Entry extends z.ZodType>(entry: Entry, error: string) {
 export const requireSchema = z
   .strictObject(
     {
-      scopes: listOf(scope(), SCOPE)
+      scopes: listOf(scopeText(), SCOPE)
         .optional()
         .describe('Scopes that the token must have, all of them. Letter case is significant.'),
-      roles: listOf(role, ROLE)
+      roles: listOf(roleEntry, ROLE)
         .optional()
         .describe(
           'Roles that the caller must have, all of them: clerk of the realm (or of a claim under access_tokens.roles), "orders-api:clerk" of the client orders-api.',
@@ -118,7 +120,7 @@ function partsOf({ scopes = [], roles = [], claims = {} }: RequireConfig): Omit<
   );
   return {
     scopes: scopes.toSorted(),
-    roles: sorted(roles.map(readRole), formatRole),
+    roles: sorted(roles.map(roleOf), formatRole),
     claims: sorted(named, ({ claim }) => claim),
   };
 }
@@ -128,7 +130,7 @@ function sorted<T>(list: readonly T[], by: (entry: T) => string): T[] {
 }
 
 /** Splits "orders-api:clerk" into the client and its role. */
-function readRole(written: NonNullable<RequireConfig['roles']>[number]): Role {
+export function roleOf(written: NonNullable<RequireConfig['roles']>[number]): Role {
   if (typeof written !== 'string') return { client: written.client ?? null, name: written.role };
   const [first = '', second] = written.split(':');
   return second === undefined ? { client: null, name: first } : { client: first, name: second };

@@ -1,5 +1,11 @@
 export { EffectiveConfig } from './effective.ts';
-export { gatewayJsonSchema, type JsonSchema, limitsJsonSchema, testJsonSchema } from './json-schema.ts';
+export {
+  apiKeysJsonSchema,
+  gatewayJsonSchema,
+  type JsonSchema,
+  limitsJsonSchema,
+  testJsonSchema,
+} from './json-schema.ts';
 export * from './limits-schema.ts';
 export * from './test-schema.ts';
 export { validate } from './validate.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { gatewaySchema } from '../settings/index.ts';
+import { apiKeysFileSchema, gatewaySchema } from '../settings/index.ts';
 import { isByMemory } from '../values/index.ts';
 import { limitsSchema } from './limits-schema.ts';
 import { testSchema } from './test-schema.ts';
@@ -18,6 +18,11 @@ export function gatewayJsonSchema(): JsonSchema {
 /** Makes the JSON Schema of limits.yaml. */
 export function limitsJsonSchema(): JsonSchema {
   return draft7('limits', limitsSchema);
+}
+
+/** Makes the JSON Schema of the file of API keys. */
+export function apiKeysJsonSchema(): JsonSchema {
+  return draft7('keys', apiKeysFileSchema);
 }
 
 /** Makes the JSON Schema of the files of `weir test`. */

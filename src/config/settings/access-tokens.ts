@@ -131,6 +131,27 @@ export const tokenRules = {
     .describe(
       'Classes of callers with numbers of their own in limits.yaml, by name. The first that fits counts, before bots; the caller stays the same without it.',
     ),
+  opaque_tokens: means(
+    'door',
+    z.union(
+      [
+        z.literal('off'),
+        z.strictObject({
+          cache: duration({ min: '1s', max: '10m' })
+            .prefault('30s')
+            .describe(
+              'How long an answer of the provider is used: a revoked token is refused that much later at most. Negative answers: a tenth of it, at least 1s. The shorter cache of a route with introspection wins.',
+            ),
+        }),
+      ],
+      { error: 'expected off, or a map such as { cache: 30s }' },
+    ),
+  )
+    .transform(written => (written === 'off' ? null : { cacheMs: written.cache }))
+    .prefault('off')
+    .describe(
+      'Whether tokens that are no JWT, or an encrypted one, are accepted: the gateway asks this provider about them (RFC 7662). Only one provider may have it. off: they are invalid.',
+    ),
   not_before: means('door', momentOrNone())
     .prefault('none')
     .describe('Tokens issued before this moment are refused: 2026-01-31T12:00:00Z, or Unix seconds.'),

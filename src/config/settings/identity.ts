@@ -40,10 +40,12 @@ export const identity = setting({
       ),
   },
   fill({ access_tokens, identity_providers: several }, { part }) {
-    // Each provider has its own tables of tokens.
-    const providers = Math.max(1, asList(several).length);
+    // Each provider has its own tables of tokens, one of them another for opaque ones.
+    const entries = [access_tokens, ...asList(several)].map(asMap);
+    const hasOpaque = entries.some(({ opaque_tokens: opaque = 'off' }) => opaque !== 'off');
+    const tables = Math.max(1, asList(several).length) + (hasOpaque ? 1 : 0);
     fillIn(access_tokens, { cache: {} });
-    fillIn(asMap(access_tokens).cache, { tokens: part(CAP_COSTS.tokens.most, providers) });
+    fillIn(asMap(access_tokens).cache, { tokens: part(CAP_COSTS.tokens.most, tables) });
   },
   /** The providers in the order of the file; none if none is configured. */
   read: async (file, clock) => ({ providers: await readProviders(file, clock) }),

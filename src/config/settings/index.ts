@@ -1,4 +1,5 @@
 export { type AccessTokensConfig, AUDIENCE, accessTokensSchema, tokenRules } from './access-tokens.ts';
+export { apiKeyLines, apiKeysFileSchema, apiKeysSecrecy } from './api-keys.ts';
 export type { CapsModel } from './caps.ts';
 export { proofOptions } from './dpop.ts';
 export { listedHeaders, RULES_BY_DEFAULT } from './forwarding-headers.ts';

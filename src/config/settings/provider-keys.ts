@@ -105,7 +105,9 @@ export const identityProviderSchema = z.strictObject({
       token: address().optional().describe('Where the gateway redeems authorization codes.'),
       introspection: address()
         .optional()
-        .describe('Where the gateway asks whether a token is still valid, for routes with introspection.'),
+        .describe(
+          'Where the gateway asks whether a token is still valid, for routes with introspection and for opaque_tokens.',
+        ),
       key_set: address().optional().describe('Where the keys that sign tokens are (jwks_uri).'),
       revocation: address()
         .optional()
@@ -127,7 +129,7 @@ export const identityProviderSchema = z.strictObject({
   client_id: text(`expected the id of the gateway at the provider, ${QUOTES}`)
     .optional()
     .describe(
-      'The client id of the gateway at the provider. Required with redirect_uri, notices, a client authentication, and where a route has introspection.',
+      'The client id of the gateway at the provider. Required with redirect_uri, notices, a client authentication, where a route has introspection, and with opaque_tokens.',
     ),
   client_authentication: choice([
     'client_secret_basic',

@@ -3,6 +3,7 @@ import type { Clock, Machine } from '../../core/index.ts';
 import { asMap, type ConfigFile, isMap } from '../file/index.ts';
 import { type Intersection, keysOf } from '../policies/index.ts';
 import { secrecyOf } from '../values/index.ts';
+import { apiKeys } from './api-keys.ts';
 import { caps } from './caps.ts';
 import { cors } from './cors.ts';
 import { forwardingHeaders } from './forwarding-headers.ts';
@@ -38,6 +39,7 @@ const SETTINGS = [
   trustedProxies,
   forwardingHeaders,
   identity,
+  apiKeys,
   signIn,
   protectedResource,
   upstreams,

@@ -12,11 +12,12 @@ export const REVOCATION_REASONS = [
 export type RevocationReason = (typeof REVOCATION_REASONS)[number];
 
 /** Why a token that was valid when its WebSocket was opened is now refused. */
-export type TokenEnd = 'expired' | RevocationReason;
+export type TokenEnd = 'expired' | 'inactive' | RevocationReason;
 
 /** The reason in the Close frame of a WebSocket when its token has ended. */
 export const CLOSE_TEXTS: Readonly<Record<TokenEnd, string>> = {
   expired: 'token expired',
+  inactive: 'token revoked',
   not_before: 'token revoked',
   signed_out: 'token revoked',
 };
@@ -80,8 +81,10 @@ export const INVALID_REASONS = [
   'confirmation',
   /** Bound to a client certificate that the request did not present (RFC 8705). */
   'certificate',
-  /** No longer valid according to the provider (`introspection` of a route). */
+  /** Not valid, or no longer, according to the provider (`introspection` of a route, `opaque_tokens`). */
   'inactive',
+  /** An API key that no line of its file has. */
+  'unknown_api_key',
   ...PROOF_REASONS,
 ] as const;
 export type InvalidReason = (typeof INVALID_REASONS)[number];
@@ -262,7 +265,7 @@ export type NoticeFlaw =
   | Exclude<
       InvalidReason,
       | ('scheme' | 'credentials' | 'too_long' | 'not_before' | 'signed_out')
-      | ('inactive' | 'confirmation' | 'certificate')
+      | ('inactive' | 'confirmation' | 'certificate' | 'unknown_api_key')
       | ProofReason
     >
   /** The body does not match the kind of notice. */

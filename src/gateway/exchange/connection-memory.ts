@@ -81,13 +81,14 @@ export class ConnectionMemory {
   }
 }
 
-/** A valid token with everything its validity depended on, except the certificate that it may be bound to. */
+/** A valid token, or API key, with everything its validity depended on, except the certificate that it may be bound to. */
 export interface ValidToken {
   readonly caller: Caller;
   /** The caller in the form that restrictions look up. */
   readonly client: KnownClient;
-  readonly token: string;
-  /** The value of `Authorization` as received: comparing it costs less than hashing the token. */
+  /** `null` for an API key. */
+  readonly token: string | null;
+  /** The value of `Authorization`, or of the field for keys, as received: comparing it costs less than hashing the token. */
   readonly authorization: string;
   readonly verifier: TokenVerifier;
   readonly schemes: readonly string[];

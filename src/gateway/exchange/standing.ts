@@ -26,7 +26,7 @@ export interface EndedBy {
 
 /**
  * The verdicts that allow an exchange to continue: about its address, caller and token. A WebSocket takes over those of the
- * exchange that opened it. Does not keep the token itself, since a WebSocket may last for days.
+ * exchange that opened it. Does not keep a JWT itself, since a WebSocket may last for days.
  */
 export class Standing {
   /**
@@ -34,6 +34,8 @@ export class Standing {
    * without a token.
    */
   readonly sender: Pick<ValidToken, 'caller' | 'client' | 'verifier'> | null;
+  /** The token, if it is opaque and the provider has to be asked about it again. */
+  readonly #opaqueToken: string | null;
   readonly #address: ClientAddress;
   readonly #closeAtExpiry: boolean | null;
 
@@ -42,6 +44,7 @@ export class Standing {
     this.#address = address;
     this.sender =
       token === null ? null : { caller: token.caller, client: token.client, verifier: token.verifier };
+    this.#opaqueToken = token === null || token.caller.askedAtMs === null ? null : token.token;
     this.#closeAtExpiry = closeAtExpiry;
   }
 
@@ -56,7 +59,7 @@ export class Standing {
     if (sender === null || this.#closeAtExpiry === null) return null;
     const { caller, verifier } = sender;
     const hasExpired = this.#closeAtExpiry && clock.epochMs() >= caller.expiresAtMs;
-    const flaw = hasExpired ? 'expired' : verifier.revocationOf(caller);
+    const flaw = hasExpired ? 'expired' : verifier.endOf(caller, this.#opaqueToken);
     if (flaw === null) return null;
     const refusedToken: EndedToken = { ...invalid(flaw), reason: flaw, principal: caller.principal };
     verifier.refuse(refusedToken, caller);

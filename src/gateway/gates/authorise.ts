@@ -1,3 +1,5 @@
+import { isOfFile } from '../../config/index.ts';
+import type { GatewayError } from '../../core/index.ts';
 import { shortfallOf } from '../../identity/auth/index.ts';
 import { type Exchange, requirementAt } from '../exchange/index.ts';
 import { errors } from '../responses/index.ts';
@@ -18,10 +20,21 @@ export function judge(exchange: Exchange): GateResult {
  * Step 9: refuses requests without a valid token or with one that does not meet the route's requirements (docs/contract.md, 2.1).
  */
 export function authorise(exchange: Exchange): GateResult {
-  const { destination, token, refusedToken, shortfall } = exchange;
-  if (destination.authentication === 'required' && token === null)
-    return errors.unauthenticated(refusedToken, exchange);
+  const { destination, token, shortfall } = exchange;
+  if (destination.authentication === 'required' && token === null) return unauthenticated(exchange);
   const requirement = shortfall === null ? null : requirementAt(destination);
   if (shortfall === null || requirement === null) return null;
-  return errors.insufficient(requirement, shortfall, exchange);
+  return token !== null && token.token === null
+    ? errors.insufficientKey()
+    : errors.insufficient(requirement, shortfall, exchange);
+}
+
+function unauthenticated(exchange: Exchange): GatewayError {
+  const { destination, head, refusedToken, snapshot } = exchange;
+  const { route } = destination;
+  const keys = snapshot.identity?.apiKeys ?? null;
+  if (!isOfFile(route) || !route.acceptsApiKeys || keys === null)
+    return errors.unauthenticated(refusedToken, exchange);
+  const isWrong = head.apiKey !== null && refusedToken !== null;
+  return errors.withoutKey(keys.header, isWrong, route.acceptsTokens ? refusedToken : undefined, exchange);
 }

@@ -37,6 +37,8 @@ export const GATES: readonly Gate[] = [
   restriction.restrictWebhook,
   // From here on the exchange may have to wait: for keys, a store, or its upstream.
   head.startDeadline,
+  // Before either is looked at.
+  limit.consumeIfRefused(identity.refuseTwoCredentials),
   // Step 6. Limits and the choice of the upstream need the caller. May wait for the issuer's keys.
   identity.identify,
   restriction.restrictCaller,

@@ -1,6 +1,6 @@
 import { isOfFile } from '../../config/index.ts';
 import { GatewayError, type InvalidReason } from '../../core/index.ts';
-import type { Caller, Invalid, Proofs, ProofVerdict, Verdict } from '../../identity/auth/index.ts';
+import type { ApiKeys, Caller, Invalid, Proofs, ProofVerdict, Verdict } from '../../identity/auth/index.ts';
 import { hashOf, invalid, readBearer } from '../../identity/auth/index.ts';
 import type { Activity } from '../../identity/signin/index.ts';
 import { KnownClient } from '../../limits/index.ts';
@@ -8,6 +8,17 @@ import { clientAddress } from '../../wire/http/index.ts';
 import type { Exchange, ValidToken } from '../exchange/index.ts';
 import { errors, globallyRefused } from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
+
+/**
+ * Refuses a request with an access token and an API key where both are accepted: either could be meant, and each could have other
+ * limits and rights.
+ */
+export function refuseTwoCredentials({ head, destination }: Exchange): GateResult {
+  const { route, authentication } = destination;
+  const hasTwo = head.apiKey !== null && head.authorization !== null;
+  if (!hasTwo || authentication === 'none' || !isOfFile(route)) return null;
+  return route.acceptsTokens && route.acceptsApiKeys ? errors.twoCredentials() : null;
+}
 
 /** A token as received, and what it is checked with. */
 type Submitted = Omit<ValidToken, 'caller' | 'client' | 'token'>;
@@ -22,7 +33,13 @@ export function identify(exchange: Exchange): GateResult | Promise<GateResult> {
     recallToken(exchange);
     return null;
   }
-  if (exchange.destination.authentication === 'none') return null;
+  const { authentication, route } = exchange.destination;
+  if (authentication === 'none') return null;
+  if (isOfFile(route) && route.acceptsApiKeys) {
+    const { apiKey } = exchange.head;
+    if (apiKey !== null) return identifyByKey(exchange, apiKey);
+    if (!route.acceptsTokens) return null;
+  }
   const submitted = submittedIn(exchange);
   if (submitted === null) return null;
   const known = lastToken(exchange, submitted);
@@ -33,14 +50,31 @@ export function identify(exchange: Exchange): GateResult | Promise<GateResult> {
     exchange.refusedToken = verifier.refuse(token);
     return null;
   }
-  const verdict = verifier.verify(token, exchange.addressKey);
+  const verdict = verifier.verify(token, exchange.addressKey, maxAgeIn(exchange));
   if (verdict instanceof Promise)
     return verdict.then(awaited => conclude(exchange, submitted, token, awaited));
   return conclude(exchange, submitted, token, verdict);
 }
 
+function identifyByKey(exchange: Exchange, key: string): GateResult {
+  const verifier = exchange.generation.identity?.apiKeys ?? null;
+  if (verifier === null) return null;
+  const verdict = verifier.verify(key, exchange.addressKey);
+  if (verdict.kind === 'invalid') exchange.refusedToken = verifier.refuse(verdict);
+  else if (verdict.kind === 'spent') return globallyRefused(verdict.retryAfterMs);
+  else exchange.token = tokenOfKey(verdict, key, verifier);
+  return null;
+}
+
+function tokenOfKey(caller: Caller, key: string, verifier: ApiKeys): ValidToken {
+  return { caller, client: clientOf(caller), token: null, authorization: key, verifier, schemes: [] };
+}
+
 /** Finds the caller of a remembered token, without verifying any. For requests that never reach a service. */
 export function recallToken(exchange: Exchange): void {
+  const ofKey = rememberedKey(exchange);
+  if (ofKey !== null) exchange.token = ofKey;
+  if (ofKey !== null || !takesTokens(exchange)) return;
   const submitted = submittedIn(exchange);
   const remembered = submitted === null ? null : ownToken(exchange, submitted);
   if (remembered !== null) exchange.token = remembered;
@@ -53,7 +87,10 @@ export function recallToken(exchange: Exchange): void {
 export function rememberedCaller(exchange: Exchange): Caller | null {
   const { token, destination } = exchange;
   if (token !== null) return token.caller;
-  const submitted = destination.authentication === 'none' ? null : submittedIn(exchange);
+  const ofKey = rememberedKey(exchange);
+  if (ofKey !== null) return ofKey.caller;
+  const isRead = destination.authentication !== 'none' && takesTokens(exchange);
+  const submitted = isRead ? submittedIn(exchange) : null;
   return submitted === null ? null : (ownToken(exchange, submitted)?.caller ?? null);
 }
 
@@ -62,6 +99,21 @@ function ownToken(exchange: Exchange, submitted: Submitted): ValidToken | null {
   const remembered = lastToken(exchange, submitted) ?? rememberedToken(exchange, submitted);
   if (remembered === null || remembered.caller.proofKey !== null) return null;
   return exchange.holdsCertificate(remembered.caller) ? remembered : null;
+}
+
+/** Whether a token counts there: not on a route for API keys alone. */
+function takesTokens({ destination: { route } }: Exchange): boolean {
+  return !isOfFile(route) || route.acceptsTokens;
+}
+
+/** The request's API key, if it is valid and the route accepts keys. */
+function rememberedKey({ head, destination, generation }: Exchange): ValidToken | null {
+  const { route, authentication } = destination;
+  const isRead = isOfFile(route) && route.acceptsApiKeys && authentication !== 'none';
+  const verifier = generation.identity?.apiKeys ?? null;
+  if (!isRead || head.apiKey === null || verifier === null) return null;
+  const caller = verifier.remembered(head.apiKey);
+  return caller === null ? null : tokenOfKey(caller, head.apiKey, verifier);
 }
 
 /** The token among those that the verifier knows to be valid; `null` if it is not. */
@@ -93,7 +145,7 @@ function prove(exchange: Exchange, token: ValidToken, proofs: Proofs): GateResul
     method: downstream.method,
     path: destination.path,
     key,
-    tokenHash: () => hashOf(token.token),
+    tokenHash: () => hashOf(token.token ?? ''),
     underDpop: exchange.usesDpop,
     proof: head.proof,
     address: exchange.addressKey,
@@ -150,14 +202,16 @@ function tokenIn({ snapshot }: Exchange, { authorization, schemes }: Submitted):
 }
 
 /** The token of the connection's last request, if it is the same and still valid. */
-function lastToken(
-  { downstream }: Exchange,
-  { authorization, verifier, schemes }: Submitted,
-): ValidToken | null {
-  const known = downstream.memory.token;
+function lastToken(exchange: Exchange, { authorization, verifier, schemes }: Submitted): ValidToken | null {
+  const known = exchange.downstream.memory.token;
   if (known === null || known.authorization !== authorization) return null;
   if (known.verifier !== verifier || known.schemes !== schemes) return null;
-  return verifier.accepts(known.caller) ? known : null;
+  return verifier.accepts(known.caller, maxAgeIn(exchange)) ? known : null;
+}
+
+/** How old the provider's answer about the token may be, as far as the route has a say. */
+function maxAgeIn({ destination: { route } }: Exchange): number {
+  return (isOfFile(route) ? route.introspectionMs : null) ?? Number.POSITIVE_INFINITY;
 }
 
 function conclude(
@@ -186,6 +240,8 @@ function conclude(
     case 'unavailable':
       // Never 401: clients discard a token once told that it is invalid, and this one may be valid.
       return errors.keysUnreachable(verdict.retryAfterMs);
+    case 'unanswered':
+      return verdict.error;
     case 'spent':
       return globallyRefused(verdict.retryAfterMs);
   }
@@ -200,7 +256,7 @@ export function introspect(exchange: Exchange): GateResult | Promise<GateResult>
   const { route } = destination;
   if (token === null || !isOfFile(route) || route.introspectionMs === null) return null;
   const { identity } = generation;
-  if (identity === null) return null;
+  if (identity === null || token.token === null) return null;
   const answer = identity.introspect(token.caller, token.token, route.introspectionMs, addressKey);
   return answer instanceof Promise
     ? answer.then(said => concludeIntrospection(exchange, said))

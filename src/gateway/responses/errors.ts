@@ -49,6 +49,47 @@ function messageOf(refused: Invalid | null, { dpop }: Challenged): string {
 }
 
 /**
+ * For a request without a valid API key where one is accepted.
+ *
+ * @param header the field for keys
+ * @param isWrong whether the request had one
+ * @param refused as in `unauthenticated`, if a token would be accepted as well; else `undefined`
+ */
+export function withoutKey(
+  header: string,
+  isWrong: boolean,
+  refused: Invalid | null | undefined,
+  sender: Challenged,
+): GatewayError {
+  const ofKeys = `ApiKey header="${header}"${isWrong ? ', error="invalid_key"' : ''}`;
+  if (refused === undefined)
+    return new GatewayError({
+      status: 401,
+      message: `A valid API key is required: ${header}: <key>.`,
+      fields: ['WWW-Authenticate', ofKeys],
+    });
+  const ofTokens = unauthenticated(isWrong ? null : refused, sender);
+  return new GatewayError({
+    status: 401,
+    message: `A valid access token or API key is required: Authorization: Bearer <token>, or ${header}: <key>.`,
+    fields: [...ofTokens.fields, 'WWW-Authenticate', ofKeys],
+  });
+}
+
+/** For an API key whose line does not meet the route's requirements. What it lacks is only logged: no client can ask for more. */
+export function insufficientKey(): GatewayError {
+  return new GatewayError({ status: 403, message: 'This API key may not be used here.' });
+}
+
+/** For a request with an access token and an API key. */
+export function twoCredentials(): GatewayError {
+  return new GatewayError({
+    status: 400,
+    message: 'Bad request: it has an access token and an API key. Send one of them.',
+  });
+}
+
+/**
  * For a valid token that does not meet the route's requirements. Names missing scopes, which a client can request (RFC 6750,
  * 3.1); missing roles and claims are only logged.
  */

@@ -126,8 +126,10 @@ function traceFor({ trace }: Exchange): Fields {
  * The fields that identify the sender: the caller from the token, and the connection's client certificate. A proxy that is
  * trusted to report its client's certificate does not have its own sent.
  */
-function identityFor({ downstream, head, token, destination }: Exchange): Fields {
-  const caller = token === null ? proofFor(head, destination) : token.caller.identityFields;
+function identityFor(exchange: Exchange): Fields {
+  const { downstream, head, token, destination } = exchange;
+  const own = token === null ? proofFor(head, destination) : token.caller.identityFields;
+  const caller = head.apiKey === null ? own : [...own, ...apiKeyFor(exchange, head.apiKey)];
   const { clientCertificate } = downstream;
   if (clientCertificate === null || head.certificate !== null) return caller;
   return [...caller, 'Client-Cert', clientCertificate];
@@ -152,7 +154,15 @@ function authorizationFor(
 ): string | null {
   if (isPreflight) return null;
   if (authentication === 'none') return head.authorizationForHop ? null : head.authorization;
-  return token === null ? null : `Bearer ${token.token}`;
+  return token === null || token.token === null ? null : `Bearer ${token.token}`;
+}
+
+/** The field with the API key: a valid one, or any where the route looks at none, as with tokens. */
+function apiKeyFor({ token, destination, snapshot }: Exchange, key: string): Fields {
+  const keys = snapshot.identity?.apiKeys ?? null;
+  if (keys === null || !keys.forward || destination.isPreflight) return NO_FIELDS;
+  const isGood = token === null ? destination.authentication === 'none' : token.token === null;
+  return isGood ? [keys.header, key] : NO_FIELDS;
 }
 
 /** Returns the transport to an upstream of the generation's own snapshot. */

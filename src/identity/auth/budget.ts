@@ -12,6 +12,10 @@ export interface CheckBudget {
 
 /** The budget of failed verifications, which does not delay tokens that have already passed. */
 export interface TokenBudget extends CheckBudget {
+  /** As in `CheckBudget`. Returns the window that counts them. */
+  failed(address: string, checks: number): number;
+  /** Takes back a failed check that was counted in advance, unless its window has closed. */
+  giveBack(address: string, window: number): void;
   /** Whether another thread has verified this token, so that checking it again costs its address nothing. */
   hasPassed(tokenHash: string): boolean;
   /** Called when a token has passed its check here. */
@@ -94,16 +98,26 @@ export class VerificationBudget implements TokenBudget {
     });
   }
 
-  failed(address: string, checks: number): void {
-    this.#memory.whole(() => {
+  failed(address: string, checks: number): number {
+    return this.#memory.whole(() => {
       const nowMs = this.#clock.monotonicMs();
       const at = this.#openWindow(address, nowMs);
       const failures = this.#table.records.add(at * WIDTH + FAILURES, checks);
-      if (failures < this.#options.limit || this.#word(at, LIST) === SPENT) return;
-      this.#setMoment(at, SECOND, nowMs);
-      this.#leave(at);
-      this.#makeRoom(SPENT, nowMs);
-      this.#join(at, SPENT);
+      if (failures >= this.#options.limit && this.#word(at, LIST) !== SPENT) {
+        this.#setMoment(at, SECOND, nowMs);
+        this.#move(at, SPENT, nowMs);
+      }
+      return this.#moment(at, CLOSES);
+    });
+  }
+
+  giveBack(address: string, window: number): void {
+    this.#memory.whole(() => {
+      const at = this.#table.find(address);
+      if (at < 0 || this.#moment(at, CLOSES) !== window) return;
+      const failures = this.#table.records.add(at * WIDTH + FAILURES, -1);
+      const isSpent = this.#word(at, LIST) === SPENT;
+      if (isSpent && failures < this.#options.limit) this.#move(at, COUNTING, this.#clock.monotonicMs());
     });
   }
 
@@ -160,6 +174,12 @@ export class VerificationBudget implements TokenBudget {
   #drop(at: number): void {
     this.#leave(at);
     this.#table.drop(at);
+  }
+
+  #move(at: number, list: number, nowMs: number): void {
+    this.#leave(at);
+    this.#makeRoom(list, nowMs);
+    this.#join(at, list);
   }
 
   /** Appends a record to a list. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { ClassName, Fields } from '../../core/index.ts';
+import type { ClassName, Fields, GatewayError } from '../../core/index.ts';
 import type { AccessTokenOptions, BotRule, ClassRule, IdentityHeader, Requirement } from './options.ts';
 import { holdsOne, isScalar, judgeRequirements, type Shortfall, shortfallIn } from './requirement.ts';
 import type { Revocable } from './revocation-rules.ts';
@@ -16,6 +16,8 @@ import {
 } from './token/index.ts';
 
 export type CallerKind = 'bot' | 'user';
+/** What a principal begins with: `key` is a line of the file of API keys. */
+export type PrincipalKind = CallerKind | 'key';
 
 /** The sender of a request, according to a verified token. */
 export interface Caller extends Revocable {
@@ -26,16 +28,20 @@ export interface Caller extends Revocable {
    */
   readonly class: ClassName;
   /**
-   * The stable key of this bot or user: `bot:...` or `user:...`, ASCII, at most 256 characters. Refreshed tokens keep it;
+   * The stable key of this bot or user: `bot:...`, `user:...` or `key:...`, ASCII, at most 256 characters. Refreshed tokens keep it;
    * two callers never share one.
    */
   readonly principal: string;
-  /** The issuer of the token. */
+  /** The issuer of the token; '' for an API key. */
   readonly issuer: string;
   /** The token is refused from this moment on: `exp` plus the leeway, since the epoch. */
   readonly expiresAtMs: number;
-  /** The key that signed the token. Once the key leaves the key set, the token is no longer accepted. */
-  readonly key: VerificationKey;
+  /**
+   * The key that signed the token. Once the key leaves the key set, the token is no longer accepted. `null` if it is not a JWT.
+   */
+  readonly key: VerificationKey | null;
+  /** When the provider was asked about the token, on the monotonic clock; `null` unless it is opaque. */
+  readonly askedAtMs: number | null;
   /** The thumbprint of the certificate that must accompany the token (RFC 8705); `null` if it is not bound to one. */
   readonly certificate: string | null;
   /** The thumbprint of the key whose proof must accompany the token (RFC 9449); `null` if it is not bound to one. */
@@ -63,7 +69,8 @@ export function callerOf(
   claims: JsonObject,
   revocable: Revocable,
   options: AccessTokenOptions,
-  key: VerificationKey,
+  key: VerificationKey | null,
+  askedAtMs: number | null = null,
 ): Caller | Invalid {
   const expiresAtS = dateClaim(claims, 'exp');
   if (expiresAtS === null) return lacking('exp');
@@ -83,6 +90,7 @@ export function callerOf(
     issuer: options.issuer,
     expiresAtMs: expiresAtS * 1_000 + options.leewayMs,
     key,
+    askedAtMs,
     certificate: boundCertificate(claims),
     proofKey: boundKey(claims),
     identityFields: identityFields(claims, options.identityHeaders),
@@ -146,7 +154,7 @@ function isMarked(claims: JsonObject, rule: Pick<BotRule, 'claim' | 'value'>): b
  * @param issuer the caller's issuer if there are several, because two issuers may use the same names; else `null`
  */
 export function principalOf(
-  kind: CallerKind,
+  kind: PrincipalKind,
   parts: readonly string[],
   issuer: string | null = null,
 ): string {
@@ -158,11 +166,11 @@ export function principalOf(
 
 /** Whether a key is a principal rather than an address. */
 export function isPrincipal(key: string): boolean {
-  return /^(?:bot|user)[:#]/.test(key);
+  return /^(?:bot|user|key)[:#]/.test(key);
 }
 
 /** Sends strings, numbers and booleans, and lists of them; omits objects, which have more than one spelling. */
-function identityFields(claims: JsonObject, headers: readonly IdentityHeader[]): string[] {
+export function identityFields(claims: JsonObject, headers: readonly IdentityHeader[]): string[] {
   const fields: string[] = [];
   for (const { name, claim } of headers) {
     const value = identityValueOf(claimAt(claims, claim));
@@ -187,7 +195,13 @@ export function fieldValueOf(claim: unknown): string | null {
 }
 
 /** The outcome of verifying a token; `kind` says which. */
-export type Verdict = Caller | Invalid | Unavailable | Spent;
+export type Verdict = Caller | Invalid | Unavailable | Unanswered | Spent;
+
+/** The token cannot be judged: the provider did not say whether it is valid. */
+interface Unanswered {
+  readonly kind: 'unanswered';
+  readonly error: GatewayError;
+}
 
 /** The token cannot be judged: its key may be newer than the gateway's key set. The response is 503. */
 export interface Unavailable {
@@ -197,7 +211,7 @@ export interface Unavailable {
 }
 
 /** The address has spent its budget of failed verifications, and the token is not known: the response is a global 429. */
-interface Spent {
+export interface Spent {
   readonly kind: 'spent';
   /** The time until the budget's window closes; above 0. */
   readonly retryAfterMs: number;

@@ -54,7 +54,7 @@ export class IssuerVerifiers implements TokenVerifier {
   }
 
   /** A caller of an issuer that is no longer configured keeps its streams: a reload does not end what is in progress. */
-  revocationOf(caller: Caller): RevocationReason | null {
-    return this.#byIssuer.get(caller.issuer)?.revocationOf(caller) ?? null;
+  endOf(caller: Caller): RevocationReason | null {
+    return this.#byIssuer.get(caller.issuer)?.endOf(caller) ?? null;
   }
 }

@@ -13,17 +13,20 @@ const LACKING: Readonly<Record<Shortfall, string>> = { scopes: 's', roles: 'r', 
  * since it is kept for 50,000 callers.
  *
  * @param roleClaims further claims that list roles
+ * @param hasClaims false for an API key, which grants scopes and roles alone
  */
 export function judgeRequirements(
   claims: JsonObject,
   requirements: readonly Requirement[],
   roleClaims: readonly string[],
+  hasClaims = true,
 ): string {
   if (requirements.length === 0) return '';
   const granted = new Granted(claims, roleClaims);
   return requirements
     .map(requirement => {
-      const shortfall = granted.shortfallOf(requirement);
+      const isUnmet = !hasClaims && requirement.claims.length > 0;
+      const shortfall = granted.shortfallOf(requirement) ?? (isUnmet ? 'claims' : null);
       return shortfall === null ? MET : LACKING[shortfall];
     })
     .join('');

@@ -80,7 +80,10 @@ export class IssuerRevocations {
     if (issuedAtS < this.#everyoneS) return 'not_before';
     if (issuedAtS < this.#markOf(subject ?? NO_SUBJECT)) return 'not_before';
     const ended = this.#tables.session;
-    if (issuedAtS < ended.markOf(session)) return 'signed_out';
+    const endedS = ended.markOf(session);
+    // A token without `sid` is a session of its own, which has no later token. If it is opaque, its `iat` may be unknown.
+    const isOwn = endedS > 0 && unnamedSessions !== null;
+    if (isOwn || issuedAtS < endedS) return 'signed_out';
     return unnamedSessions !== null && issuedAtS < ended.markOf(unnamedSessions) ? 'signed_out' : null;
   }
 

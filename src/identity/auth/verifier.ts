@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { AuthListener, Clock, RevocationReason } from '../../core/index.ts';
+import type { AuthListener, Clock, RevocationReason, TokenEnd } from '../../core/index.ts';
 import { NAMES_CALLER, RecentMap } from '../../core/index.ts';
 import type { OwnerChecks, TokenBudget } from './budget.ts';
 import { type Caller, callerOf, refuseNameless, type Unavailable, type Verdict } from './caller.ts';
@@ -134,13 +134,14 @@ export class Verifier implements TokenVerifier {
   accepts(caller: Caller): boolean {
     const accepted =
       this.#clock.epochMs() < caller.expiresAtMs &&
+      caller.key !== null &&
       this.#keys.holds(caller.key) &&
-      this.revocationOf(caller) === null;
+      this.endOf(caller) === null;
     if (accepted) this.#listener.tokenKnown();
     return accepted;
   }
 
-  revocationOf(caller: Caller): RevocationReason | null {
+  endOf(caller: Caller): RevocationReason | null {
     const { version } = this.#revocations;
     if (caller.passedVersion === version) return null;
     const reason = this.#revocations.refusal(caller);
@@ -261,8 +262,9 @@ export interface TokenVerifier {
   /**
    * @param token the result of `readBearer`
    * @param address the key of the client's address, whose budget is charged for failures
+   * @param maxAgeMs how old the provider's answer about an opaque token may be, if that is less than usual
    */
-  verify(token: string, address: string): Verdict | Promise<Verdict>;
+  verify(token: string, address: string, maxAgeMs: number): Verdict | Promise<Verdict>;
 
   /** The caller of a token that was verified before and is still accepted, or `null`. */
   remembered(token: string): Caller | null;
@@ -277,11 +279,17 @@ export interface TokenVerifier {
   /**
    * Whether this caller's token is still accepted; reports it to the listener if so. For code that remembers a caller together
    * with its token.
+   *
+   * @param maxAgeMs as in `verify`
    */
-  accepts(caller: Caller): boolean;
+  accepts(caller: Caller, maxAgeMs: number): boolean;
 
-  /** Why the caller's token was revoked, or `null`. Also used to end streams in progress. */
-  revocationOf(caller: Caller): RevocationReason | null;
+  /**
+   * Why streams in progress with the caller's token must end, or `null`.
+   *
+   * @param token the token, if it is opaque: the provider is asked again; else `null`
+   */
+  endOf(caller: Caller, token: string | null): TokenEnd | null;
 }
 
 /** The key under which a token is remembered: the token itself is a secret, and longer. */

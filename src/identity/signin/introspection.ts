@@ -25,8 +25,7 @@ interface Known {
   readonly askedAtMs: number;
 }
 
-interface Failed {
-  readonly error: GatewayError;
+interface Failed extends core.NoAnswer {
   readonly untilMs: number;
 }
 
@@ -36,12 +35,19 @@ interface Failed {
  */
 const FAILED_FOR_MS = 1_000;
 
-type Ended = { readonly outcome: Activity; readonly error: null } | Failure<ProviderFailure>;
+/** Failures before anything of the token was sent. */
+const UNSENT: ReadonlySet<string> = new Set<ProviderFailure>(['not_ready', 'overloaded', 'unreachable']);
+
+type Ended =
+  | { readonly outcome: Activity; readonly error: null; readonly members: core.TokenAnswer['members'] }
+  | (Failure<ProviderFailure> & { readonly members?: never });
 
 /**
- * Asks the provider whether a token is still valid there (RFC 7662), for routes that must learn at once that a session has ended.
- * Ask only about tokens whose signature was verified: the provider issued them, so nobody can cause requests with made-up tokens.
- * There is one request per token at a time; an answer is valid for as long as the route says.
+ * Asks the provider whether a token is still valid there (RFC 7662). There is one request per token at a time.
+ *
+ * For routes that must learn at once that a session has ended (`ask`): only about tokens whose signature was verified, so nobody
+ * can cause requests with made-up tokens. And for tokens that only the provider can read (`question`): `OpaqueVerifier` bounds
+ * how many an address may have asked about.
  */
 export class Introspection {
   readonly #parts: IntrospectionDependencies;
@@ -50,7 +56,7 @@ export class Introspection {
   /** Answers, failures and requests in progress, by the token's hash. */
   readonly #known: RecentMap<Known>;
   readonly #failed: RecentMap<Failed>;
-  readonly #asked = new Map<string, Promise<Activity | GatewayError>>();
+  readonly #asked = new Map<string, Promise<core.ToldOfToken>>();
 
   constructor(options: IntrospectionOptions, parts: IntrospectionDependencies) {
     this.#parts = parts;
@@ -61,7 +67,8 @@ export class Introspection {
   }
 
   /**
-   * Asks, or returns a recent answer. Never rejects. Cannot be cancelled, since others may wait for the same answer.
+   * Asks whether a token is valid, or returns a recent answer. Never rejects. Cannot be cancelled, since others may wait for the
+   * same answer.
    *
    * @param maxAgeMs how old an answer may be
    * @param address the key of the client's address, which limits its share of the requests in progress
@@ -71,35 +78,66 @@ export class Introspection {
     maxAgeMs: number,
     address: string,
   ): Activity | GatewayError | Promise<Activity | GatewayError> {
-    const key = hash('sha256', token, 'base64url');
-    const nowMs = this.#parts.clock.monotonicMs();
+    const key = keyOf(token);
     const known = this.#known.get(key);
-    if (known !== undefined && nowMs - known.askedAtMs < maxAgeMs) return known.activity;
+    if (known !== undefined && this.#parts.clock.monotonicMs() - known.askedAtMs < maxAgeMs)
+      return known.activity;
+    const told = this.#question(token, key, address);
+    return told instanceof Promise ? told.then(each => this.#know(key, each)) : this.#know(key, told);
+  }
+
+  /**
+   * As `ask`, but for all that the provider says. Remembers only failures.
+   *
+   * @param address `null` if no client waits: questions without a client have one share together, and no error when it is used up
+   */
+  question(token: string, address: string | null): core.ToldOfToken | Promise<core.ToldOfToken> {
+    return this.#question(token, keyOf(token), address);
+  }
+
+  #question(
+    token: string,
+    key: string,
+    address: string | null,
+  ): core.ToldOfToken | Promise<core.ToldOfToken> {
     const failed = this.#failed.get(key);
-    if (failed !== undefined && nowMs < failed.untilMs) return failed.error;
+    if (failed !== undefined && this.#parts.clock.monotonicMs() < failed.untilMs) return failed;
     const asked = this.#asked.get(key);
     if (asked !== undefined) return asked;
-    if (!this.#inFlight.take(address)) return this.#told(introspectionFailure('overloaded'), 0);
+    const share = address ?? '';
+    if (!this.#inFlight.take(share)) {
+      const full = introspectionFailure('overloaded');
+      return address === null ? { error: full.error, reached: false } : this.#told(full, 0, 0);
+    }
     const answer = this.#ask(token, key).finally(() => {
       this.#asked.delete(key);
-      this.#inFlight.giveBack(address);
+      this.#inFlight.giveBack(share);
     });
     this.#asked.set(key, answer);
     return answer;
   }
 
-  async #ask(token: string, key: string): Promise<Activity | GatewayError> {
+  async #ask(token: string, key: string): Promise<core.ToldOfToken> {
     const askedAtMs = this.#parts.clock.monotonicMs();
     const ended = await this.#endOf(token);
     const nowMs = this.#parts.clock.monotonicMs();
-    if (ended.error === null) this.#known.set(key, { activity: ended.outcome, askedAtMs });
-    else this.#failed.set(key, { error: ended.error, untilMs: nowMs + FAILED_FOR_MS });
-    return this.#told(ended, nowMs - askedAtMs);
+    const told = this.#told(ended, askedAtMs, nowMs - askedAtMs);
+    if ('error' in told) this.#failed.set(key, { ...told, untilMs: nowMs + FAILED_FOR_MS });
+    return told;
   }
 
-  #told(ended: Ended, durationMs: number): Activity | GatewayError {
-    this.#parts.listener.introspected({ ...ended, durationMs });
-    return ended.error ?? ended.outcome;
+  #know(key: string, told: core.ToldOfToken): Activity | GatewayError {
+    if ('error' in told) return told.error;
+    const activity = told.members === null ? 'inactive' : 'active';
+    this.#known.set(key, { activity, askedAtMs: told.askedAtMs });
+    return activity;
+  }
+
+  #told({ outcome, error, members }: Ended, askedAtMs: number, durationMs: number): core.ToldOfToken {
+    this.#parts.listener.introspected({ outcome, error, durationMs });
+    return error === null
+      ? { members: members ?? null, askedAtMs }
+      : { error, reached: !UNSENT.has(outcome) };
   }
 
   async #endOf(token: string): Promise<Ended> {
@@ -110,28 +148,34 @@ export class Introspection {
       return introspectionFailure('gateway_refused', missing);
     }
     try {
-      return { outcome: await this.#answerTo(token, metadata), error: null };
+      const members = await this.#answerTo(token, metadata);
+      return { outcome: members === null ? 'inactive' : 'active', error: null, members };
     } catch (error) {
-      // A refusal concerns the gateway: the only thing from the client in the request is a verified token.
+      // A refusal concerns the gateway: the only thing from the client in the request is the token.
       const { outcome, cause } = judgeFailure(error, 'introspection', 'gateway_refused');
       return introspectionFailure(outcome, cause);
     }
   }
 
-  #answerTo(token: string, metadata: ProviderMetadata): Promise<Activity> {
+  #answerTo(token: string, metadata: ProviderMetadata): Promise<core.TokenAnswer['members']> {
     const request = {
       endpoint: ENDPOINT,
       successes: [200],
       secrets: [token],
-      async send(configuration: Configuration): Promise<Activity> {
+      async send(configuration: Configuration): Promise<core.TokenAnswer['members']> {
         const hint = { token_type_hint: 'access_token' };
-        const { active } = await tokenIntrospection(configuration, token, hint);
-        return active ? 'active' : 'inactive';
+        const members = await tokenIntrospection(configuration, token, hint);
+        return members.active ? members : null;
       },
       read: jsonResponse,
     };
     return this.#client.ask(request, metadata);
   }
+}
+
+/** The key under which a token is remembered: the token itself is a secret, and longer. */
+function keyOf(token: string): string {
+  return hash('sha256', token, 'base64url');
 }
 
 const ENDPOINT = 'introspection_endpoint';

@@ -9,7 +9,8 @@ const MAX_LOGGED = 10;
 
 /** What to change where tokens are refused for a reason, as far as one key decides. */
 const KEYS_TO_CHANGE: Partial<Readonly<Record<core.InvalidReason, string>>> = {
-  malformed: 'the provider issues no JWT: ask it for tokens for an API, with its audience',
+  malformed:
+    'the provider issues no JWT: ask it for tokens for an API, with its audience, or set access_tokens.opaque_tokens',
   too_long: 'access_tokens.max_length',
   issuer: 'identity_provider.issuer',
   audience: 'access_tokens.audience',

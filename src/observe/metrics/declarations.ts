@@ -343,7 +343,7 @@ export const METRICS = {
     { provider: PROVIDER, outcome: core.INTROSPECTION_OUTCOMES },
     {
       series: model => (model.introspects ? labels.perProvider(model, core.INTROSPECTION_OUTCOMES) : []),
-      more: 'Only with routes that have [`introspection`](tokens.md#asking-the-provider).',
+      more: 'Only with routes that have [`introspection`](tokens.md#asking-the-provider), or [opaque tokens](opaque-tokens.md).',
     },
   ),
   weir_introspection_duration_seconds: ofProvider('Duration of introspection requests to the provider.'),

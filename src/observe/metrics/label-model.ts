@@ -29,7 +29,7 @@ export interface LabelModel {
   readonly tlsListeners: readonly string[];
   /** The names of the identity providers: `[null]` for a single one, which has no name. `null` if there are none. */
   readonly providers: readonly (string | null)[] | null;
-  /** Whether a route asks providers about tokens. */
+  /** Whether providers are asked about tokens: for a route, or about opaque ones. */
   readonly introspects: boolean;
   /** Whether there is an endpoint for refreshing tokens. */
   readonly refreshes: boolean;

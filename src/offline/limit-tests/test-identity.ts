@@ -55,6 +55,7 @@ export async function testIdentity(model: IdentityModel, clock: TimerClock): Pro
     issuers,
     identity: {
       verifier: only !== undefined && others.length === 0 ? only : new IssuerVerifiers(verifiers, silent()),
+      apiKeys: live.apiKeys,
       signIn: live.signIn,
       notices: live.notices,
       endSession: caller => live.endSession(caller),

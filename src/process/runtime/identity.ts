@@ -3,14 +3,19 @@ import type { AuthListener, NewPermits, NoticeKind, SignInListener, System } fro
 import { type Kept, NOTICE_KINDS, reuse } from '../../core/index.ts';
 import {
   type AccessTokenOptions,
+  ApiKeys,
   type Caller,
+  EitherVerifier,
+  type Invalid,
   type IssuerRevocations,
   IssuerVerifiers,
   invalid,
+  isOpaque,
   NO_SUBJECT,
   type NoticeIssuer,
   Notices,
   type NoticesDependencies,
+  OpaqueVerifier,
   type OwnerChecks,
   Proofs,
   type ProofsDependencies,
@@ -55,6 +60,9 @@ export class Identity {
   /** Checks the proofs of tokens that are bound to a key; `null` if there are no such tokens. */
   readonly proofs: Proofs | null;
   readonly #model: IdentityModel;
+  readonly #apiKeys: Kept<unknown, ApiKeys | null>;
+  readonly #jwts: TokenVerifier;
+  readonly #opaque: OpaqueVerifier | null;
   readonly #providers: readonly ProviderIdentity[];
   readonly #budget: VerificationBudget;
   readonly #allKnow: NoticesDependencies['allKnow'];
@@ -73,9 +81,19 @@ export class Identity {
       const own = { ...shared, budget, maxTokenLength, listener: listenerOf(each.label) };
       return new ProviderIdentity(each, own, old);
     });
-    this.verifier = this.#verifierAfter(before, dependencies);
-    const { clock } = shared;
-    const proving = { ...dependencies.proofs, budget, clock, listener: listenerOf(labelOfAll(model)) };
+    this.#jwts = this.#verifierAfter(before, dependencies);
+    this.#opaque = this.#providers.find(({ opaque }) => opaque !== null)?.opaque ?? null;
+    this.verifier = this.#either(before);
+    const { apiKeys } = model;
+    // Their metrics and log lines are those of tokens, with several providers those of no provider.
+    const listener = listenerOf(model.providers.length > 1 ? 'none' : null);
+    const { clock } = dependencies;
+    this.#apiKeys = reuse(
+      before === null ? null : before.#apiKeys,
+      [apiKeys, budget, model.providers.length > 1],
+      () => (apiKeys === null ? null : new ApiKeys(apiKeys, { budget, clock, listener })),
+    );
+    const proving = { ...dependencies.proofs, budget, clock, listener };
     this.proofs = model.dpop === null ? null : new Proofs(model.dpop, proving);
     this.signIn = this.#providers.find(({ signIn }) => signIn !== null)?.signIn ?? null;
     const issuers = this.#providers.map(({ noticeIssuer }) => noticeIssuer);
@@ -83,6 +101,11 @@ export class Identity {
       issuers.filter(issuer => issuer !== null),
       dependencies.notices,
     );
+  }
+
+  /** Verifies API keys; `null` if there are none. */
+  get apiKeys(): ApiKeys | null {
+    return this.#apiKeys.part;
   }
 
   /** Refuses the tokens of the caller's session from now on. Resolves once all threads do: see `ProcessPart.allKnow`. */
@@ -94,11 +117,13 @@ export class Identity {
 
   /** Whether this caller's provider still considers its token valid: see `Introspection.ask`. */
   introspect(
-    { issuer }: Caller,
+    { issuer, askedAtMs }: Caller,
     token: string,
     maxAgeMs: number,
     address: string,
   ): ReturnType<Introspection['ask']> {
+    // The answer that made this caller is as new as the route wants it.
+    if (askedAtMs !== null) return 'active';
     const provider = this.#providers.find(each => each.issuer === issuer);
     const answer = provider?.introspect(token, maxAgeMs, address) ?? null;
     if (answer === null) throw new Error('introspection was not checked: a provider cannot be asked');
@@ -111,8 +136,9 @@ export class Identity {
    */
   get ready(): boolean {
     return (
-      this.#providers.every(({ hasAnswered }) => hasAnswered) &&
-      this.#providers.some(({ hasKeys }) => hasKeys)
+      this.#providers.length === 0 ||
+      (this.#providers.every(({ hasAnswered }) => hasAnswered) &&
+        this.#providers.some(({ hasKeys }) => hasKeys))
     );
   }
 
@@ -142,6 +168,7 @@ export class Identity {
 
   /** Stops everything that `next` has not taken over, except for exchanges in progress. */
   retire(next: Identity | null): void {
+    this.apiKeys?.retire(next === null ? null : next.apiKeys);
     for (const provider of this.#providers) provider.retire(next === null ? [] : next.#providers);
   }
 
@@ -164,7 +191,13 @@ export class Identity {
     const old = before === null ? [] : before.#providers.map(({ verifier }) => verifier);
     const isSame =
       old.length === verifiers.length && old.every((verifier, index) => verifier === verifiers[index]);
-    return before !== null && isSame ? before.verifier : new IssuerVerifiers(verifiers, listenerOf('none'));
+    return before !== null && isSame ? before.#jwts : new IssuerVerifiers(verifiers, listenerOf('none'));
+  }
+
+  #either(before: Identity | null): TokenVerifier {
+    if (this.#opaque === null) return this.#jwts;
+    const isSame = before !== null && before.#jwts === this.#jwts && before.#opaque === this.#opaque;
+    return isSame ? before.verifier : new EitherVerifier(this.#jwts, this.#opaque);
   }
 }
 
@@ -202,6 +235,7 @@ class ProviderIdentity {
   readonly #parts: {
     readonly verifier: Kept<unknown, Verifier>;
     readonly introspection: Kept<unknown, Introspection | null>;
+    readonly opaque: Kept<unknown, OpaqueVerifier | null>;
     readonly signIn: Kept<unknown, SignIn | null>;
   };
 
@@ -212,7 +246,7 @@ class ProviderIdentity {
     before: ProviderIdentity | null,
   ) {
     const { budget } = dependencies;
-    const { accessTokens, cache, introspection, signIn } = model;
+    const { accessTokens, cache, introspection, opaqueTokens, signIn } = model;
     const issuer = before === null ? null : before.#issuer;
     this.#model = model;
     this.#listener = dependencies.listener;
@@ -225,6 +259,9 @@ class ProviderIdentity {
       // With the tokens that it has verified.
       verifier: reuse(known?.verifier, [accessTokens, cache, budget], () => this.#newVerifier(dependencies)),
       introspection: reuse(known?.introspection, introspection, () => this.#newIntrospection(dependencies)),
+      opaque: reuse(known?.opaque, [accessTokens, cache, budget, introspection, opaqueTokens], () =>
+        this.#newOpaque(dependencies),
+      ),
       signIn: reuse(known?.signIn, signIn, () => this.#newSignIn(dependencies)),
     };
   }
@@ -236,6 +273,11 @@ class ProviderIdentity {
   /** Signs users in at this provider; `null` if it does not. */
   get signIn(): SignIn | null {
     return this.#parts.signIn.part;
+  }
+
+  /** Verifies its opaque tokens; `null` if they are not accepted. */
+  get opaque(): OpaqueVerifier | null {
+    return this.#parts.opaque.part;
   }
 
   get issuer(): string {
@@ -307,9 +349,17 @@ class ProviderIdentity {
 
   /** A token that this gateway will refuse helps nobody: clients would sign in again and again. */
   #judgeNew(accessToken: string): void {
-    const refusal =
-      accessToken.length > this.#maxTokenLength ? invalid('too_long') : this.verifier.preview(accessToken);
-    this.#listener.tokenHandedOut(refusal === null ? null : { reason: refusal.reason, claim: refusal.claim });
+    const tell = (refusal: Invalid | null) =>
+      this.#listener.tokenHandedOut(
+        refusal === null ? null : { reason: refusal.reason, claim: refusal.claim },
+      );
+    if (accessToken.length > this.#maxTokenLength) tell(invalid('too_long'));
+    else if (this.opaque === null || !isOpaque(accessToken)) tell(this.verifier.preview(accessToken));
+    else
+      void this.opaque.preview(accessToken).then(verdict => {
+        if (verdict.kind === 'invalid') tell(verdict);
+        else if (verdict.kind !== 'unanswered') tell(null);
+      });
   }
 
   /** Stops everything that none of `next` has taken over, except for exchanges in progress. */
@@ -332,12 +382,28 @@ class ProviderIdentity {
     return this.#parts.introspection.part?.ask(token, maxAgeMs, address) ?? null;
   }
 
-  #newIntrospection({ clock, listener, permits }: ProviderIdentityDependencies): Introspection | null {
+  /** @param about names the places of its questions: those about opaque tokens have their own, since anyone can cause them */
+  #newIntrospection(
+    { clock, listener, permits }: ProviderIdentityDependencies,
+    about = 'introspection',
+  ): Introspection | null {
     const { introspection } = this.#model;
     if (introspection === null) return null;
     return new Introspection(introspection, {
       ...{ provider: this.#issuer.part.provider, clock, listener },
-      permits: permits(`introspection at ${this.issuer}`),
+      permits: permits(`${about} at ${this.issuer}`),
+    });
+  }
+
+  #newOpaque(dependencies: ProviderIdentityDependencies): OpaqueVerifier | null {
+    const { accessTokens, cache, opaqueTokens } = this.#model;
+    const introspection =
+      opaqueTokens === null ? null : this.#newIntrospection(dependencies, 'opaque tokens');
+    if (opaqueTokens === null || introspection === null) return null;
+    const { clock, listener, budget } = dependencies;
+    return new OpaqueVerifier(accessTokens, opaqueTokens.cacheMs, cache, {
+      ask: (token, address) => introspection.question(token, address),
+      ...{ revocations: this.#issuer.part.revocations, budget, clock, listener },
     });
   }
 
@@ -352,11 +418,6 @@ class ProviderIdentity {
       permits: permits(`sign-in at ${this.issuer}`),
     });
   }
-}
-
-/** Names what concerns no provider in particular: the only one, or none of several. */
-function labelOfAll({ providers }: IdentityModel): string | null {
-  return providers.length > 1 ? 'none' : (providers[0]?.label ?? null);
 }
 
 function lifeOf({ maxLifetimeMs }: AccessTokenOptions): number | null {

@@ -10,6 +10,8 @@ export class RequestHead {
   /** The value of `Host`; `null` if absent. */
   host: string | null = null;
   authorization: string | null = null;
+  /** The API key; `null` if absent, or if no field for keys is configured. */
+  apiKey: string | null = null;
   /** True if `Connection` names Authorization: the client intends it for the gateway only, so it is not forwarded. */
   authorizationForHop = false;
   /** The `X-Request-Id` of a trusted proxy; '' if there are several, since none of them is more credible than the others. */
@@ -73,6 +75,9 @@ export class RequestHead {
         break;
       case 'proof':
         this.proof = this.proof === null ? value : '';
+        break;
+      case 'api-key':
+        this.apiKey = this.#once(rule, this.apiKey, value);
         break;
       case 'te':
         this.takesTrailers ||= takesTrailers(value);

@@ -20,8 +20,9 @@ describe('the examples of gateway.yaml in the documents', () => {
   it('have no error and no warning', async () => {
     expect(examples).not.toEqual([]);
     for (const { where, text } of examples) {
-      const limits = text.includes('limits: limits.yaml') ? limitsBeside(where) : {};
-      const loaded = await loadFiles({ 'gateway.yaml': text, ...limits }, variablesOf(text));
+      const limits = text.includes('limits: limits.yaml') ? exampleBeside(where, 'limits.yaml') : {};
+      const keys = text.includes('file: keys.yaml') ? exampleBeside(where, 'keys.yaml') : {};
+      const loaded = await loadFiles({ 'gateway.yaml': text, ...limits, ...keys }, variablesOf(text));
       expect(diagnosticsOf(loaded), where).toEqual([]);
     }
   });
@@ -68,10 +69,10 @@ describe('the search for examples', () => {
 });
 
 /** The limits.yaml that the same document shows. */
-function limitsBeside(where: string): Record<string, string> {
+function exampleBeside(where: string, file: string): Record<string, string> {
   const document = where.split(':')[0];
-  const shown = all.find(each => each.file === 'limits.yaml' && each.where.startsWith(`${document}:`));
-  return { 'limits.yaml': shown?.text ?? '' };
+  const shown = all.find(each => each.file === file && each.where.startsWith(`${document}:`));
+  return { [file]: shown?.text ?? '' };
 }
 
 /** A document says what a variable is for, a test what it holds: a name, which may stand in most places. */

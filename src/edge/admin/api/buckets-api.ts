@@ -122,7 +122,7 @@ function questionOfGroup(
   if (Object.keys(who).length > 0) return badApiRequest('group: give it without a client.');
   if (bucket.main !== null && value === null) return valueNeeded(bucket.main);
   const identity = sources.identity();
-  const found = identity === null ? null : providerOf(provider, identity);
+  const found = identity === null || identity.providers.length === 0 ? null : providerOf(provider, identity);
   if (found instanceof GatewayError) return found;
   const issuer = found?.accessTokens.isOneOfSeveral === true ? found.accessTokens.issuer : null;
   return { client: null, bucket, value, className: 'user', group: groupName(group, issuer) };

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { AddressLimits, IdentityModel, LimitsModel, ProviderModel } from '../../../config/index.ts';
-import { restrictedKey } from '../../../config/index.ts';
-import { GatewayError } from '../../../core/index.ts';
+import { classOfApiKey, restrictedKey } from '../../../config/index.ts';
+import { type ClassName, GatewayError } from '../../../core/index.ts';
 import { principalOf } from '../../../identity/auth/index.ts';
 import { addressKey, normalizeAddress } from '../../../wire/http/index.ts';
 import { badApiRequest } from './operation.ts';
@@ -9,7 +9,7 @@ import type { Who } from './shapes.ts';
 
 /** A client of the gateway, by the key that it is counted under. */
 export interface ApiClient {
-  readonly kind: 'address' | 'user' | 'bot';
+  readonly kind: ClassName;
   readonly key: string;
   /** The key that it is restricted under. */
   readonly restrictedKey: string;
@@ -31,7 +31,7 @@ export function clientIn(who: Who, sources: ClientSources): ApiClient | GatewayE
 
 /** Finds the one client that a request is about. */
 export function clientOf(
-  { address, provider, client, subject, claims, as }: Who,
+  { address, provider, client, subject, claims, as, key }: Who,
   identity: IdentityModel | null,
   limits: AddressLimits,
 ): ApiClient | GatewayError {
@@ -42,10 +42,21 @@ export function clientOf(
     return given.size === 0 && as === undefined && provider === undefined
       ? clientAt(address, limits)
       : badApiRequest('Give address, or the parameters of a caller, not both.');
-  if (identity === null)
+  if (key !== undefined) {
+    const isAlone = given.size === 0 && as === undefined && provider === undefined;
+    return isAlone ? callerOfKey(key, identity) : badApiRequest('key: give it alone.');
+  }
+  if (identity === null || identity.providers.length === 0)
     return badApiRequest('There is no identity_provider, so every client is an address: give address.');
   const found = providerOf(provider, identity);
   return found instanceof GatewayError ? found : callerWith(given, as ?? 'user', found);
+}
+
+function callerOfKey(name: string, identity: IdentityModel | null): ApiClient | GatewayError {
+  const kind = classOfApiKey(name, identity);
+  if (kind === null) return badApiRequest('key: no line of the file of API keys has this name.');
+  const key = principalOf('key', [name]);
+  return { kind, key, restrictedKey: key };
 }
 
 function clientAt(text: string, limits: AddressLimits): ApiClient | GatewayError {

@@ -21,6 +21,7 @@ const whoKeys = {
     .record(z.string(), z.string())
     .optional()
     .describe('Further claims that access_tokens.principal names. In a query: claims[NAME]=VALUE.'),
+  key: optionalText('The name of an API key.'),
   as: z
     .enum(['user', 'bot'])
     .optional()

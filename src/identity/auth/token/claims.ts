@@ -14,7 +14,11 @@ import {
  * Returns why this is not a valid access token now, or null if only the signature remains to be checked. Runs before the
  * signature check because it costs a hundredth of it.
  */
-export function refuseClaims(jwt: Jwt, options: AccessTokenOptions, nowMs: number): Invalid | null {
+export function refuseClaims(
+  jwt: Pick<Jwt, 'claims' | 'type'>,
+  options: AccessTokenOptions,
+  nowMs: number,
+): Invalid | null {
   return (
     refuseIssuer(jwt.claims, options.issuer) ??
     refuseTimes(jwt.claims, options.leewayMs, nowMs) ??
@@ -113,7 +117,7 @@ function onlyThumbprint(bound: unknown, name: string): string | null {
  * `typ` (Keycloak), the header's `typ` (RFC 9068, 4; OpenID Connect Back-Channel Logout, 2.4), `token_use` (Amazon Cognito), and
  * members that only they have.
  */
-function refuseKind(jwt: Jwt, options: AccessTokenOptions): Invalid | null {
+function refuseKind(jwt: Pick<Jwt, 'claims' | 'type'>, options: AccessTokenOptions): Invalid | null {
   const { claims } = jwt;
   const payloadType = member(claims, 'typ');
   const headerType = jwt.type?.toLowerCase().replace(/^application\//, '');
@@ -123,10 +127,12 @@ function refuseKind(jwt: Jwt, options: AccessTokenOptions): Invalid | null {
   if (headerType !== undefined && headerType !== 'at+jwt' && headerType !== 'jwt')
     return invalid('token_kind');
   const use = member(claims, 'token_use');
-  if (use !== undefined && use !== 'access') return invalid('token_kind');
+  // Ory Hydra says the second, in its answers about opaque tokens.
+  const isForAccess = use === 'access' || use === 'access_token';
+  if (use !== undefined && !isForAccess) return invalid('token_kind');
   if (member(claims, 'at_hash') !== undefined || member(claims, 'events') !== undefined)
     return invalid('token_kind');
-  if (isBearer || headerType === 'at+jwt' || use === 'access') return null;
+  if (isBearer || headerType === 'at+jwt' || isForAccess) return null;
   // Nothing marks it as an access token, and without `typ` an ID token looks the same. The audience of an ID token is the client
   // that signed in, so only an audience other than that client distinguishes them.
   return namesAnotherAudience(claims, options) ? null : invalid('token_kind');

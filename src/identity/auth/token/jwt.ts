@@ -74,6 +74,20 @@ export function parseJwt(token: string): Jwt | Invalid {
   return { kind: 'jwt', algorithm, keyId, type, header, claims, signingInput, signature };
 }
 
+/**
+ * Whether this is an opaque token, which the provider alone can read: one of at most two parts, or encrypted (RFC 7516, 7.1).
+ * Everything else counts as a JWT, even if `parseJwt` rejects it: a provider that reads it more leniently could take an ID or refresh
+ * token for valid.
+ */
+export function isOpaque(token: string): boolean {
+  const second = token.indexOf('.', token.indexOf('.') + 1);
+  if (second === -1) return true;
+  const parts = token.split('.', 6);
+  const [header = '', , vector, text, tag] = parts;
+  const isFull = parts.length === 5 && vector !== '' && text !== '' && tag !== '';
+  return isFull && typeof member(decodeObject(header) ?? {}, 'enc') === 'string';
+}
+
 function decodeObject(segment: string): JsonObject | null {
   const bytes = decodeBase64Url(segment);
   return bytes === null ? null : parseJsonObject(bytes);

@@ -8,6 +8,57 @@ const text = (provider: string, route = 'introspection: true') =>
 const diagnosticsOf = (...given: Parameters<typeof text>) =>
   diagnosticsIn(text(...given), { SECRET: 'hunter2' });
 
+describe('opaque_tokens', () => {
+  const opaque = (provider: string, cache = '30s') =>
+    diagnosticsIn(
+      text(provider, 'methods: [GET]').replace(
+        'audience: api',
+        `audience: api, opaque_tokens: { cache: ${cache} }`,
+      ),
+      { SECRET: 'hunter2' },
+    );
+
+  it('are off, or accepted with answers that are used for 30 seconds unless written', async () => {
+    for (const [written, found] of [
+      ['', null],
+      [', opaque_tokens: off', null],
+      [', opaque_tokens: {}', { cacheMs: 30_000 }],
+      [', opaque_tokens: { cache: 10m }', { cacheMs: 600_000 }],
+    ] as const) {
+      const file = text(SECRET).replace('audience: api', `audience: api${written}`);
+      const loaded = await loadText(file, { SECRET: 'hunter2' });
+      expect(loaded.ok && loaded.snapshot.identity?.providers[0]?.opaqueTokens, written).toEqual(found);
+    }
+    expect(await opaque(SECRET, '11m')).toEqual([
+      expect.stringContaining('access_tokens.opaque_tokens.cache'),
+    ]);
+  });
+
+  it('need a client that authenticates, and an address to ask at', async () => {
+    expect(await opaque(SECRET)).toEqual([]);
+    expect(await opaque('client_authentication: none')).toEqual([
+      expect.stringMatching(/client_authentication: "opaque_tokens" in line 2 asks .*: none is not enough$/),
+    ]);
+    const endpoints = 'authorization: "https://id/a", token: "https://id/t", key_set: "https://id/k"';
+    expect(await opaque(`${SECRET}, endpoints: { ${endpoints} }`)).toEqual([
+      expect.stringMatching(/endpoints: "opaque_tokens" in line 2 .*: add "introspection"$/),
+    ]);
+  });
+
+  it('belong to one provider', async () => {
+    const entry = (name: string) =>
+      `- { name: ${name}, issuer: "https://${name}", client_id: g, ${SECRET}, audience: api, opaque_tokens: {} }\n`;
+    const file = (...names: readonly string[]) =>
+      `identity_providers:\n${names.map(entry).join('')}upstreams: { api: { url: "http://api" } }\nroutes: [{ path: /**, upstream: api }]\n`;
+    expect(await diagnosticsIn(file('a'), { SECRET: 'hunter2' })).toEqual([]);
+    expect(await diagnosticsIn(file('a', 'b'), { SECRET: 'hunter2' })).toEqual([
+      expect.stringMatching(
+        /^3:\d+: identity_providers\[1\]: opaque tokens are those of the provider in line 2: nothing in such a token says/,
+      ),
+    ]);
+  });
+});
+
 describe('introspection of a route', () => {
   it('is off, asks at most every 5 seconds, or as often as it says', async () => {
     for (const [written, ms] of [

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { changesInWords, gatewayJsonSchema, type Snapshot } from '../../../../src/config/index.ts';
 import { explain } from '../../../../src/explain/index.ts';
-import { diagnosticsIn, loadText } from '../../../support/config-text.ts';
+import { diagnosticsIn, loadFiles } from '../../../support/config-text.ts';
 
 const GATEWAY = `identity_provider: { issuer: "https://id", client_id: g, client_secret: "\${SECRET}", redirect_uri: "https://app" }
 access_tokens: { audience: api, bots: { claim: client_id }, identity_headers: { X-User: sub } }
@@ -15,6 +15,8 @@ const KEYS: readonly string[] = [
   'methods: [GET, POST]',
   'authentication: optional',
   'authentication: none',
+  'accept: [token, api_key]',
+  'accept: [api_key]',
   'close_at_expiry: true',
   'introspection: { cache: 30s }',
   'require: { scopes: [b, a], roles: [clerk, "shop:admin"], claims: { plan: [gold, 7] } }',
@@ -49,11 +51,12 @@ const CALL = 'grpc: a.B/C, upstream: calls';
 
 function withRoute(match: string, policies: string): string {
   const first = policies === '' ? match : `${match}, ${policies}`;
-  return `${GATEWAY}  - { ${first} }\n  - { ${match === CALL ? PATH : CALL} }\n`;
+  const keys = policies.includes('api_key') ? 'api_keys: { file: keys.yaml }\n' : '';
+  return `${keys}${GATEWAY}  - { ${first} }\n  - { ${match === CALL ? PATH : CALL} }\n`;
 }
 
 async function snapshotOf(match: string, policies: string): Promise<Snapshot | null> {
-  const loaded = await loadText(withRoute(match, policies), ENV);
+  const loaded = await loadFiles({ 'gateway.yaml': withRoute(match, policies), 'keys.yaml': '[]' }, ENV);
   return loaded.ok ? loaded.snapshot : null;
 }
 

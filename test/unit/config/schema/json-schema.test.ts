@@ -254,6 +254,7 @@ limits: "\${A}"
       '.identity_provider',
       '.access_tokens',
       '.identity_providers',
+      '.api_keys',
       '.sign_in',
       '.protected_resource',
       '.upstreams',

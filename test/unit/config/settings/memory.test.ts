@@ -81,6 +81,18 @@ routes:
     expect((identity?.providers[0]?.cache.maxTokens ?? 0) / 50_000).toBeCloseTo(part, 2);
   });
 
+  it('divide what there is for tokens with those of an opaque kind', async () => {
+    const provider = `identity_provider: { issuer: "https://id", client_id: g, client_secret: "$${'{SECRET}'}" }\n`;
+    const tokensWith = async (opaque: string) => {
+      const tokens = `access_tokens: { audience: api, opaque_tokens: ${opaque} }\n`;
+      const text = `${NEEDED.replace(', authentication: none', '')}${provider}${tokens}`;
+      const { identity, memory } = await snapshotOf(text, pod(512), { SECRET: 'hunter2' });
+      expect(exceedsMemory(memory)).toBe(false);
+      return identity?.providers[0]?.cache.maxTokens ?? 0;
+    };
+    expect(await tokensWith('{}')).toBe(Math.floor((await tokensWith('off')) / 2));
+  });
+
   it('divide what there is for WebSockets among the upstreams that serve them', async () => {
     const upstream = (name: string) => `${name}: { url: "http://${name}" }`;
     const route = (name: string) =>

@@ -27,7 +27,7 @@ function open() {
   } as unknown as GatewayState;
   let revoked: 'not_before' | null = null;
   const refused: unknown[] = [];
-  const verifier = { revocationOf: () => revoked, refuse: (why: unknown) => refused.push(why) };
+  const verifier = { endOf: () => revoked, refuse: (why: unknown) => refused.push(why) };
   const caller = { principal: PRINCIPAL, expiresAtMs: clock.epochMs() + 60_000 };
   const client = new KnownClient('principal', PRINCIPAL);
   const token = { caller, client, verifier } as unknown as ValidToken;

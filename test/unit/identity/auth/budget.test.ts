@@ -5,7 +5,7 @@ import { type BudgetOptions, OwnerChecks, VerificationBudget } from '../../../..
 import { BUDGET_OPTIONS } from '../../../support/identity-options.ts';
 import { threadsOf } from '../../../support/shared-memory.ts';
 
-type Budget = Pick<VerificationBudget, 'waitMs' | 'failed' | 'use'>;
+type Budget = Pick<VerificationBudget, 'waitMs' | 'failed' | 'giveBack' | 'use'>;
 
 let nowMs = 0;
 const clock: Clock = { epochMs: () => 0, monotonicMs: () => nowMs };
@@ -37,6 +37,7 @@ function ofThreeThreads(options: BudgetOptions): Budget {
   return {
     waitMs: address => next().waitMs(address),
     failed: (address, checks) => next().failed(address, checks),
+    giveBack: (address, window) => next().giveBack(address, window),
     use: changed => {
       for (const budget of budgets) budget.use(changed);
     },
@@ -52,6 +53,23 @@ describe.each([
     spend(budget, 'a', 999);
     expect(allowed(budget, 'a', 100)).toBe(100);
     budget.failed('a', 1);
+    expect(allowed(budget, 'a', 100)).toBe(10);
+  });
+
+  it('takes back what was counted in advance, in the same window only', () => {
+    const budget = newBudget(BUDGET_OPTIONS);
+    const window = budget.failed('a', 1);
+    spend(budget, 'a', 999);
+    expect(allowed(budget, 'a', 100)).toBe(10);
+    budget.giveBack('a', window);
+    budget.giveBack('unknown', window);
+    expect(allowed(budget, 'a', 100)).toBe(100);
+    // The ten checks of this second are used up.
+    budget.failed('a', 1);
+    expect(allowed(budget, 'a', 100)).toBe(0);
+    nowMs += 60_000;
+    spend(budget, 'a');
+    budget.giveBack('a', window);
     expect(allowed(budget, 'a', 100)).toBe(10);
   });
 

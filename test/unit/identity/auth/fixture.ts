@@ -177,6 +177,8 @@ export function inWords(verdict: Verdict): string {
       return `invalid ${verdict.reason}${verdict.claim === null ? '' : ` ${verdict.claim}`}`;
     case 'unavailable':
       return `unavailable ${Math.ceil(verdict.retryAfterMs / 1_000)}`;
+    case 'unanswered':
+      return `unanswered ${verdict.error.status}`;
     case 'spent':
       return `spent ${verdict.retryAfterMs}`;
   }

@@ -144,7 +144,7 @@ describe('a caller', () => {
     const { one, other, verifier } = await openRooms();
     const callers = [await verifier.verify(ofOne(), ADDRESS), await verifier.verify(ofOther(), ADDRESS)];
     const revoked = () =>
-      callers.map(caller => (caller.kind === 'user' ? verifier.revocationOf(caller) : 'no caller'));
+      callers.map(caller => (caller.kind === 'user' ? verifier.endOf(caller) : 'no caller'));
     other.revocations.revokeSubject('ada', claims.iat + 1);
     expect(revoked()).toEqual([null, 'not_before']);
     one.revocations.revokeSubject('ada', claims.iat + 1);
@@ -153,6 +153,6 @@ describe('a caller', () => {
     const without = new IssuerVerifiers([one.verifier], new Recorder());
     const [, ofOtherIssuer] = callers;
     if (ofOtherIssuer?.kind !== 'user') throw new Error('no caller');
-    expect(without.revocationOf(ofOtherIssuer)).toBeNull();
+    expect(without.endOf(ofOtherIssuer)).toBeNull();
   });
 });

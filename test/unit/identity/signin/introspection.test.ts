@@ -1,8 +1,10 @@
+import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { GatewayError, ProcessPermits, thisMachine } from '../../../../src/core/index.ts';
 import { Provider } from '../../../../src/identity/signin/index.ts';
 import { Introspection } from '../../../../src/identity/signin/introspection.ts';
 import { PROVIDER_OPTIONS } from '../../../support/identity-options.ts';
+import { played } from '../../../support/runs.ts';
 import { scripts, startScriptedProvider } from '../../../support/scripted-provider.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 
@@ -43,11 +45,61 @@ async function open() {
     const said = await introspection.ask(token, 5_000, ADDRESS);
     return said instanceof GatewayError ? said.status : said;
   };
+  const question = async (token: string) => introspection.question(token, ADDRESS);
   const pass = (ms: number) => {
     nowMs += ms;
   };
-  return { scripted, ask, pass };
+  return { scripted, ask, question, pass };
 }
+
+test('whatever a provider answers, a token is active only if a JSON object says true', async () => {
+  const { scripted, question } = await open();
+  const object = fc.record(
+    { active: fc.oneof(fc.boolean(), fc.constantFrom('true', 1, null, [true], { active: true })) },
+    { requiredKeys: [] },
+  );
+  const body = fc.oneof(
+    fc.tuple(object, fc.dictionary(fc.string(), fc.jsonValue())).map(parts => {
+      const [last, more] = parts;
+      return JSON.stringify({ ...more, ...last });
+    }),
+    fc.json(),
+    fc.string(),
+    fc.constantFrom(
+      '',
+      '{"active":true',
+      '[{"active":true}]',
+      '\ufeff{"active":true}',
+      '{"active":false,"active":true}',
+    ),
+  );
+  const type = fc.constantFrom('application/json', 'application/json;charset=utf-8', 'text/html', '');
+  let asked = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      body,
+      type,
+      fc.constantFrom(200, 200, 200, 204, 302, 401, 500),
+      async (text, media, status) => {
+        scripted.introspection = response => {
+          response.writeHead(status, { 'content-type': media, connection: 'close' });
+          response.end(status === 204 ? undefined : text);
+        };
+        const told = await question(`token-${++asked}`);
+        if ('error' in told) {
+          expect([500, 503]).toContain(told.error.status);
+          return;
+        }
+        expect([status, /^application\/json/.test(media)]).toEqual([200, true]);
+        const said: unknown = JSON.parse(text.replace(/^\ufeff/, ''));
+        const active = (said as { readonly active?: unknown }).active;
+        expect(typeof active).toBe('boolean');
+        expect(told.members === null).toBe(active !== true);
+      },
+    ),
+    played(1_000),
+  );
+});
 
 test('a provider that fails is asked once a second about a token, however often a client tries', async () => {
   const { scripted, ask, pass } = await open();

@@ -25,12 +25,12 @@ describe('a request to the admin API', () => {
     [
       'an unknown parameter',
       { reason: 'x', for: '1m' },
-      'There is no parameter "reason": known are address, provider, client, subject, claims, as, for.',
+      'There is no parameter "reason": known are address, provider, client, subject, claims, key, as, for.',
     ],
     [
       'no name of a parameter',
       { 'a\u0085<b>': 'x', for: '1m' },
-      'There is no parameter of this name: known are address, provider, client, subject, claims, as, for.',
+      'There is no parameter of this name: known are address, provider, client, subject, claims, key, as, for.',
     ],
     ['one of few words', { as: 'robot', for: '1m' }, 'as: expected user or bot'],
     ['a claim that is no text', { claims: { oid: 7 }, for: '1m' }, 'claims["oid"]: expected text in quotes'],

@@ -1,0 +1,52 @@
+import type { Clock } from '../../core/index.ts';
+import type { ApiKeyLine } from '../../identity/auth/index.ts';
+import { asMap, ConfigFile } from '../file/index.ts';
+import { apiKeysJsonSchema, validate } from '../schema/index.ts';
+import { apiKeyLines, apiKeysFileSchema, apiKeysSecrecy } from '../settings/index.ts';
+import { siblingOf } from './read-limits.ts';
+
+interface ReadApiKeys {
+  /** `undefined` if the file is invalid or unreadable; empty without `api_keys`. */
+  readonly lines: readonly ApiKeyLine[] | undefined;
+  /** The file; `null` if there is none. */
+  readonly file: ConfigFile | null;
+}
+
+/** Reads the file that `api_keys.file` of gateway.yaml names. A missing file is an error in gateway.yaml. */
+export async function readApiKeys(gateway: ConfigFile, clock: Clock): Promise<ReadApiKeys> {
+  const { api_keys: keys } = asMap(gateway.value);
+  const { file: name } = asMap(keys);
+  if (keys === undefined) return { lines: [], file: null };
+  // Validation reports anything else.
+  if (typeof name !== 'string' || name === '') return { lines: undefined, file: null };
+  const file = await ConfigFile.read(siblingOf(gateway.name, name), {}, gateway.readings, apiKeysSecrecy);
+  if (file.unreadable !== null) {
+    gateway.add(['api_keys', 'file'], file.unreadable.reason, { isContent: true });
+    return { lines: undefined, file: null };
+  }
+  const read = validate(file, apiKeysFileSchema, apiKeysJsonSchema);
+  if (read === undefined) return { lines: undefined, file };
+  const lines = apiKeyLines(read);
+  checkUnique(file, lines);
+  for (const [index, { notAfterMs }] of lines.entries())
+    if (notAfterMs !== null && notAfterMs <= clock.epochMs())
+      file.add([index, 'not_after'], 'is over: this key is refused', { severity: 'warning' });
+  return { lines: file.hasErrors ? undefined : lines, file };
+}
+
+/** Reports names and digests that are there twice. */
+function checkUnique(file: ConfigFile, lines: readonly ApiKeyLine[]): void {
+  const [names, digests] = [new Map<string, number>(), new Map<string, number>()];
+  for (const [index, line] of lines.entries()) {
+    const twin = names.get(line.name);
+    if (twin !== undefined)
+      file.add([index, 'name'], `the line ${file.place([twin, 'name']).line} has this name already`);
+    names.set(line.name, index);
+    for (const digest of line.digests) {
+      const other = digests.get(digest);
+      if (other !== undefined)
+        file.add([index, 'sha256'], `the line ${file.place([other, 'sha256']).line} has this key already`);
+      digests.set(digest, index);
+    }
+  }
+}

@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import type { ApiKeyLine } from '../../identity/auth/index.ts';
+import { foldName } from '../../wire/http/index.ts';
+import { asList, asMap, type ConfigFile, isMap, type RawMap } from '../file/index.ts';
+import { roleEntry, roleOf, scopeText } from '../policies/index.ts';
+import {
+  doorAsWhole,
+  httpToken,
+  means,
+  name,
+  parseMomentS,
+  pathOfFile,
+  secrecyOf,
+  unshown,
+  yesOrNo,
+} from '../values/index.ts';
+import { listedHeaders, RULES_BY_DEFAULT } from './forwarding-headers.ts';
+import { setting } from './setting.ts';
+
+/** `api_keys`: callers without a provider. compile/read-api-keys.ts reads the file, compile/compile-identity.ts makes the callers. */
+export const apiKeys = setting({
+  keys: {
+    api_keys: doorAsWhole(
+      z.strictObject({
+        header: means(
+          'door',
+          httpToken('is not a header field name: use letters, digits and "-", such as X-API-Key'),
+        )
+          .prefault('X-API-Key')
+          .describe('The header field in which clients send their key.'),
+        file: pathOfFile().describe(
+          'The file with the digests of the keys, a list of lines such as { name: partner-7, sha256: [...] }. Relative to this file.',
+        ),
+        forward: yesOrNo()
+          .prefault(false)
+          .describe('Whether services get the field. Otherwise it is always removed.'),
+      }),
+    )
+      .optional()
+      .describe(
+        'API keys, for callers without a provider: routes accept them by "accept". Left out: there are none.',
+      ),
+  },
+  check(written, file) {
+    if (!isMap(written.api_keys)) return;
+    checkHeader(written, file);
+    const isAccepted = asList(written.routes).some(route => asList(asMap(route).accept).includes('api_key'));
+    if (!isAccepted)
+      file.add(['api_keys'], '"api_keys" has no effect: no route says "accept: [api_key]"', {
+        about: 'key',
+        severity: 'warning',
+      });
+  },
+});
+
+/** Reports a field that has another use. */
+function checkHeader({ api_keys: keys, access_tokens: tokens }: RawMap, file: ConfigFile): void {
+  const { header = 'X-API-Key' } = asMap(keys);
+  if (typeof header !== 'string') return;
+  const { identity_headers: headers, certificate_field: certificate } = asMap(tokens);
+  const isSame = (other: unknown) => typeof other === 'string' && foldName(other) === foldName(header);
+  const { remove, keep } = listedHeaders(file);
+  const add = (message: string) =>
+    file.add(file.has(['api_keys', 'header']) ? ['api_keys', 'header'] : ['api_keys'], message);
+  if (RULES_BY_DEFAULT.get(header) !== undefined || isSame('Cookie'))
+    add(`"${header}" has a meaning of its own: name another field, such as X-API-Key`);
+  else if (Object.keys(asMap(headers)).some(isSame) || isSame(certificate))
+    add('access_tokens names this field, too: choose another');
+  else if ([...remove, ...keep].some(isSame))
+    add('forwarding_headers lists this field, too: remove it from that list');
+}
+
+const DIGEST = 'expected the SHA-256 of a key: 64 hexadecimal digits, as "weir key new" prints them';
+
+const digest = () =>
+  unshown(z.string({ error: DIGEST }))
+    .refine(text => !text.startsWith('weir_'), {
+      error: 'this is a key, which must stand in no file: write its SHA-256, and give out a new key',
+      abort: true,
+    })
+    .regex(/^[0-9A-Fa-f]{64}$/, { error: DIGEST })
+    .transform(text => text.toLowerCase());
+
+/** At most two digests: the key in use and the one that follows it. */
+const MAX_DIGESTS = 2;
+/** More lines than anyone keeps in a file; each is a caller in memory. */
+const MAX_LINES = 10_000;
+
+const MOMENT = 'expected a moment such as 2027-01-31T00:00:00Z';
+
+const line = z.strictObject({
+  name: name().describe('The name of the caller, in limits.yaml, the log and the admin API.'),
+  sha256: z
+    .union([digest(), z.array(digest())], { error: DIGEST })
+    .transform(written => [written].flat())
+    .refine(list => list.length > 0 && list.length <= MAX_DIGESTS, {
+      error: `expected a digest, or ${MAX_DIGESTS} while a key is replaced`,
+    })
+    .describe('The SHA-256 of the key in hex; a list of two while one key replaces another.'),
+  class: name()
+    .optional()
+    .describe('The class whose numbers in limits.yaml it has. Left out: that of its kind.'),
+  bot: yesOrNo().prefault(false).describe('Whether it counts as a bot and not as a user.'),
+  scopes: z
+    .array(scopeText(), { error: 'expected a list of scopes' })
+    .prefault([])
+    .describe('The scopes that it has, for "require" of routes.'),
+  roles: z
+    .array(roleEntry, { error: 'expected a list of roles' })
+    .prefault([])
+    .describe('The roles that it has, for "require" of routes, as they are written there.'),
+  not_after: z
+    .string({ error: MOMENT })
+    .refine(text => parseMomentS(text) !== undefined, { error: MOMENT })
+    .transform(text => (parseMomentS(text) ?? 0) * 1_000)
+    .optional()
+    .describe('When it stops being valid: 2027-01-31T00:00:00Z. Left out: never.'),
+});
+
+/** The file of API keys. */
+export const apiKeysFileSchema = z
+  .array(line, { error: 'expected a list of lines such as - { name: partner-7, sha256: ... }' })
+  .max(MAX_LINES, { error: `at most ${MAX_LINES} keys` });
+
+/** Messages repeat neither digests nor a key that stands in their place. */
+export const apiKeysSecrecy = { ...secrecyOf(apiKeysFileSchema), keys: ['sha256', 'key', 'secret'] };
+
+export function apiKeyLines(lines: z.output<typeof apiKeysFileSchema>): ApiKeyLine[] {
+  return lines.map(each => ({
+    ...{ name: each.name, digests: each.sha256, class: each.class ?? null, isBot: each.bot },
+    ...{ scopes: each.scopes, roles: each.roles.map(roleOf), notAfterMs: each.not_after ?? null },
+  }));
+}

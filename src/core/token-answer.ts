@@ -1,0 +1,20 @@
+import type { GatewayError } from './error.ts';
+
+// What a provider says about a token (RFC 7662), between the room that asks and the one that judges.
+
+/** An answer about a token. */
+export interface TokenAnswer {
+  /** Its members, as parsed JSON; `null` if the token is not active. */
+  readonly members: Readonly<Record<string, unknown>> | null;
+  /** When the question was sent, on the monotonic clock. The answer describes the state at that time. */
+  readonly askedAtMs: number;
+}
+
+/** No answer about a token. */
+export interface NoAnswer {
+  readonly error: GatewayError;
+  /** Whether the question may have reached the provider. */
+  readonly reached: boolean;
+}
+
+export type ToldOfToken = TokenAnswer | NoAnswer;

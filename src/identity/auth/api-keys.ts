@@ -1,0 +1,150 @@
+import { hash } from 'node:crypto';
+import type * as core from '../../core/index.ts';
+import type { TokenBudget } from './budget.ts';
+import { type Caller, identityFields, NO_CLAIMS, principalOf, type Spent } from './caller.ts';
+import type { IdentityHeader, Requirement, Role } from './options.ts';
+import { judgeRequirements } from './requirement.ts';
+import { type Invalid, invalid } from './token/index.ts';
+import type { TokenVerifier } from './verifier.ts';
+
+/** A line of the file of API keys. */
+export interface ApiKeyLine {
+  readonly name: string;
+  /** The SHA-256 of each of its keys, in lower-case hex. */
+  readonly digests: readonly string[];
+  /** The class that decides its limits; `null` for that of its kind. */
+  readonly class: core.ClassName | null;
+  readonly isBot: boolean;
+  readonly scopes: readonly string[];
+  readonly roles: readonly Role[];
+  /** When its keys stop being valid, since the epoch; `null` for never. */
+  readonly notAfterMs: number | null;
+}
+
+export interface ApiKeyOptions {
+  readonly lines: readonly ApiKeyLine[];
+  readonly identityHeaders: readonly IdentityHeader[];
+  readonly requirements: readonly Requirement[];
+}
+
+interface ApiKeyDependencies {
+  /** The budget of failed verifications; `null` if they are not limited. */
+  readonly budget: TokenBudget | null;
+  readonly clock: core.Clock;
+  readonly listener: Pick<core.AuthListener, 'tokenKnown' | 'tokenRefused' | 'budgetSpent'>;
+}
+
+/** A key: its first letters, so that scanners for secrets find it, and 256 random bits in base64url. */
+const KEY = /^weir_[A-Za-z0-9_-]{43}$/;
+
+/** Makes the text of a key from 256 random bits. */
+export function apiKeyOf(random: Buffer): string {
+  return `weir_${random.toString('base64url')}`;
+}
+
+/** The digest of a key, as the file lists it. Keys are random, so nothing slower than SHA-256 is needed. */
+export function digestOfApiKey(key: string): string {
+  return hash('sha256', key, 'hex');
+}
+
+/**
+ * Turns API keys into callers. All callers are made in advance. A key is found by its digest, so neither its lookup nor the memory of
+ * the process tells anything about other keys.
+ */
+export class ApiKeys implements TokenVerifier {
+  readonly #callers: ReadonlyMap<string, Caller>;
+  readonly #parts: ApiKeyDependencies;
+  /** Those of the next configuration: `undefined` while this one is in use, `null` if that has none. */
+  #next: ApiKeys | null | undefined;
+
+  constructor(options: ApiKeyOptions, parts: ApiKeyDependencies) {
+    const callers = options.lines.flatMap(line =>
+      line.digests.map(digest => [digest, callerOf(line, digest, options)] as const),
+    );
+    this.#callers = new Map(callers);
+    this.#parts = parts;
+  }
+
+  verify(key: string, address: string): Caller | Invalid | Spent {
+    if (!KEY.test(key)) return invalid('malformed');
+    const caller = this.#callers.get(digestOfApiKey(key));
+    if (caller !== undefined) {
+      if (this.accepts(caller)) return caller;
+      return { ...invalid('expired'), principal: caller.principal };
+    }
+    const { budget, listener } = this.#parts;
+    const waitMs = budget?.waitMs(address) ?? 0;
+    if (waitMs > 0) {
+      listener.budgetSpent();
+      return { kind: 'spent', retryAfterMs: waitMs };
+    }
+    budget?.failed(address, 1);
+    return invalid('unknown_api_key');
+  }
+
+  remembered(key: string): Caller | null {
+    const caller = KEY.test(key) ? this.#callers.get(digestOfApiKey(key)) : undefined;
+    return caller !== undefined && this.accepts(caller) ? caller : null;
+  }
+
+  refuse(refusal: Invalid): Invalid {
+    this.#parts.listener.tokenRefused(refusal.reason, refusal.claim);
+    return refusal;
+  }
+
+  accepts(caller: Caller): boolean {
+    const accepted = this.#parts.clock.epochMs() < caller.expiresAtMs;
+    if (accepted) this.#parts.listener.tokenKnown();
+    return accepted;
+  }
+
+  /** A line that a reload removes ends the streams of its callers, as does one of its keys. */
+  endOf({ session, principal }: Caller): core.TokenEnd | null {
+    const caller = this.#inUse()?.get(session);
+    if (caller?.principal !== principal) return 'inactive';
+    return this.#parts.clock.epochMs() >= caller.expiresAtMs ? 'expired' : null;
+  }
+
+  /** The callers of the configuration in use. */
+  #inUse(): ReadonlyMap<string, Caller> | null {
+    if (this.#next === undefined) return this.#callers;
+    return this.#next === null ? null : this.#next.#inUse();
+  }
+
+  /** Called when a configuration with other keys, or none, comes into use. */
+  retire(next: ApiKeys | null): void {
+    if (next !== this) this.#next = next;
+  }
+}
+
+function callerOf(
+  line: ApiKeyLine,
+  digest: string,
+  { identityHeaders, requirements }: ApiKeyOptions,
+): Caller {
+  const kind = line.isBot ? 'bot' : 'user';
+  const named = { sub: line.name, azp: line.name };
+  return {
+    ...{ issuedAtS: 0, subject: null, session: digest, unnamedSessions: null, passedVersion: 0 },
+    ...{ issuer: '', key: null, askedAtMs: null, certificate: null, proofKey: null, claims: NO_CLAIMS },
+    kind,
+    class: line.class ?? kind,
+    // No token can have it: those of tokens begin with another word.
+    principal: principalOf('key', [line.name]),
+    expiresAtMs: line.notAfterMs ?? Number.POSITIVE_INFINITY,
+    identityFields: identityFields(named, identityHeaders),
+    rulings: judgeRequirements(grantsOf(line), requirements, [], false),
+  };
+}
+
+/** What a line grants, in the form of claims. */
+function grantsOf({ scopes, roles }: ApiKeyLine) {
+  const namesOf = (client: string | null) =>
+    roles.filter(role => role.client === client).map(({ name }) => name);
+  const clients = [...new Set(roles.flatMap(({ client }) => client ?? []))];
+  return {
+    scope: scopes,
+    realm_access: { roles: namesOf(null) },
+    resource_access: Object.fromEntries(clients.map(client => [client, { roles: namesOf(client) }])),
+  };
+}

@@ -1,0 +1,243 @@
+import type * as core from '../../core/index.ts';
+import { RecentMap } from '../../core/index.ts';
+import type { TokenBudget } from './budget.ts';
+import { type Caller, callerOf, type Verdict } from './caller.ts';
+import type { AccessTokenOptions, CacheOptions } from './options.ts';
+import { revocableOf } from './revocation-rules.ts';
+import type { IssuerRevocations } from './revocations.ts';
+import { type Invalid, invalid, isOpaque, type JsonObject, member, refuseClaims } from './token/index.ts';
+import { hashOf, type TokenVerifier } from './verifier.ts';
+
+interface OpaqueDependencies {
+  /** Asks the provider about a token, as `Introspection.question` does. */
+  readonly ask: (token: string, address: string | null) => core.ToldOfToken | Promise<core.ToldOfToken>;
+  readonly revocations: IssuerRevocations;
+  /** Limits how many questions an address can cause; `null` if they are not limited. */
+  readonly budget: TokenBudget | null;
+  readonly clock: core.Clock;
+  readonly listener: core.AuthListener;
+}
+
+interface Refused {
+  readonly refusal: Invalid;
+  readonly untilMs: number;
+}
+
+/** The characters of a bearer token (RFC 6750, 2.1). The provider is not asked about anything else. */
+const BEARER_TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
+
+/** Negative answers are kept for this part of `cache`, at least a second: a client may use a token before its provider knows it. */
+const NEGATIVE_PART = 1 / 10;
+const LEAST_NEGATIVE_MS = 1_000;
+
+/**
+ * Turns opaque tokens into callers by what the provider says about them (RFC 7662). Knows tokens by their hashes. There is one
+ * question about a token at a time, and an answer is used for as long as the configuration says.
+ *
+ * Anyone can send tokens that cause a question. So each counts as a failed verification of its address until the provider has said
+ * that the token is active. Asking again about a token that was active costs its address nothing: many users may share one.
+ */
+export class OpaqueVerifier implements TokenVerifier {
+  readonly #options: AccessTokenOptions;
+  readonly #cacheMs: number;
+  readonly #parts: OpaqueDependencies;
+  readonly #callers: RecentMap<Caller>;
+  readonly #refused: RecentMap<Refused>;
+  readonly #asking = new Map<string, Promise<Verdict>>();
+  /** What later answers said about the callers of streams in progress. */
+  readonly #reviews = new WeakMap<Caller, { readonly askedAtMs: number; readonly isOver: boolean }>();
+
+  constructor(options: AccessTokenOptions, cacheMs: number, cache: CacheOptions, parts: OpaqueDependencies) {
+    this.#options = options;
+    this.#cacheMs = cacheMs;
+    this.#parts = parts;
+    this.#callers = new RecentMap(cache.maxTokens);
+    this.#refused = new RecentMap(cache.maxRefused);
+  }
+
+  verify(token: string, address: string, maxAgeMs: number): Verdict | Promise<Verdict> {
+    const verdict = this.#judge(token, address, maxAgeMs);
+    return verdict instanceof Promise ? verdict.then(each => this.#told(each)) : this.#told(verdict);
+  }
+
+  /** Judges a token that comes straight from the provider. Counts no refusal, and draws on no budget. */
+  async preview(token: string): Promise<Verdict> {
+    return this.#judge(token, null, this.#cacheMs);
+  }
+
+  remembered(token: string): Caller | null {
+    const known = this.#callers.get(hashOf(token));
+    return known !== undefined && this.accepts(known, this.#cacheMs) ? known : null;
+  }
+
+  refuse(refusal: Invalid): Invalid {
+    this.#parts.listener.tokenRefused(refusal.reason, refusal.claim);
+    return refusal;
+  }
+
+  accepts(caller: Caller, maxAgeMs: number): boolean {
+    const { clock, listener } = this.#parts;
+    const accepted =
+      this.#isFresh(caller.askedAtMs, maxAgeMs) &&
+      clock.epochMs() < caller.expiresAtMs &&
+      this.#revocationOf(caller) === null;
+    if (accepted) listener.tokenKnown();
+    return accepted;
+  }
+
+  /** Asks the provider again, in the background, once its answer is old. Without a new answer, the token lasts until its `exp`. */
+  endOf(caller: Caller, token: string | null): core.TokenEnd | null {
+    const revoked = this.#revocationOf(caller);
+    if (revoked !== null) return revoked;
+    if (this.#parts.clock.epochMs() >= caller.expiresAtMs) return 'expired';
+    const review = this.#reviews.get(caller);
+    if (review?.isOver === true) return 'inactive';
+    if (token === null || this.#isFresh(review?.askedAtMs ?? caller.askedAtMs, this.#cacheMs)) return null;
+    const verdict = this.#judge(token, null, this.#cacheMs);
+    if (verdict instanceof Promise) void verdict.then(each => this.#review(caller, each));
+    else this.#review(caller, verdict);
+    return null;
+  }
+
+  #review(caller: Caller, verdict: Verdict): void {
+    if (verdict.kind === 'invalid') this.#reviews.set(caller, { askedAtMs: 0, isOver: true });
+    else if ('askedAtMs' in verdict && verdict.askedAtMs !== null)
+      this.#reviews.set(caller, { askedAtMs: verdict.askedAtMs, isOver: false });
+  }
+
+  #told(verdict: Verdict): Verdict {
+    if (verdict.kind === 'spent') this.#parts.listener.budgetSpent();
+    return verdict.kind === 'invalid' ? this.refuse(verdict) : verdict;
+  }
+
+  /** @param address whose budget is drawn on; `null` if no client has sent the token */
+  #judge(token: string, address: string | null, maxAgeMs: number): Verdict | Promise<Verdict> {
+    // 1. Find what is known, and a question that others wait for.
+    if (!BEARER_TOKEN.test(token)) return invalid('malformed');
+    const tokenHash = hashOf(token);
+    const known = this.#callers.get(tokenHash);
+    if (known !== undefined && this.accepts(known, maxAgeMs)) return known;
+    const refused = this.#refused.get(tokenHash);
+    if (refused !== undefined && this.#parts.clock.monotonicMs() < refused.untilMs) return refused.refusal;
+    const asking = this.#asking.get(tokenHash);
+    if (asking !== undefined) return asking;
+
+    // 2. Ask the budget, unless the token was active before.
+    const { budget: own } = this.#parts;
+    const isFree = known !== undefined || address === null || own?.hasPassed(tokenHash) === true;
+    const budget = isFree ? null : own;
+    const waitMs = budget?.waitMs(address ?? '') ?? 0;
+    if (waitMs > 0) return { kind: 'spent', retryAfterMs: waitMs };
+
+    // 3. Ask the provider.
+    const told = this.#parts.ask(token, address);
+    if (!(told instanceof Promise)) return this.#conclude(told, tokenHash);
+    const window = budget?.failed(address ?? '', 1) ?? 0;
+    const verdict = told.then(each => {
+      this.#asking.delete(tokenHash);
+      // A question that did not reach the provider has cost it nothing.
+      const isCharged = 'error' in each ? each.reached : each.members === null;
+      if (!isCharged) budget?.giveBack(address ?? '', window);
+      return this.#conclude(each, tokenHash);
+    });
+    this.#asking.set(tokenHash, verdict);
+    return verdict;
+  }
+
+  #conclude(told: core.ToldOfToken, tokenHash: string): Verdict {
+    if ('error' in told) return { kind: 'unanswered', error: told.error };
+    const { members, askedAtMs } = told;
+    const verdict = members === null ? invalid('inactive') : this.#callerOf(members, tokenHash, askedAtMs);
+    if (verdict.kind !== 'invalid') {
+      this.#callers.set(tokenHash, verdict);
+      this.#parts.budget?.passed(tokenHash);
+      this.#parts.revocations.observeLife(verdict.expiresAtMs / 1_000 - verdict.issuedAtS);
+      this.#parts.revocations.observeSession(verdict);
+      return verdict;
+    }
+    const principal = verdict.principal ?? this.#callers.get(tokenHash)?.principal ?? null;
+    const refusal = { ...verdict, principal };
+    this.#callers.delete(tokenHash);
+    const keepMs = Math.max(LEAST_NEGATIVE_MS, this.#cacheMs * NEGATIVE_PART);
+    this.#refused.set(tokenHash, { refusal, untilMs: this.#parts.clock.monotonicMs() + keepMs });
+    return refusal;
+  }
+
+  #callerOf(members: JsonObject, tokenHash: string, askedAtMs: number): Caller | Invalid {
+    const { clock } = this.#parts;
+    const nowMs = clock.epochMs();
+    const askedAtS = Math.floor((nowMs - clock.monotonicMs() + askedAtMs) / 1_000);
+    // RFC 7662 makes both optional. The provider has said that the token was valid when it was asked, so older marks have no say.
+    const claims = { iss: this.#options.issuer, iat: askedAtS, ...members };
+    const refusal = refuseClaims({ claims, type: typeIn(members) }, this.#options, nowMs);
+    if (refusal !== null) return refusal;
+    const revocable = revocableOf({ claims, signingInput: tokenHash });
+    const caller = callerOf(claims, revocable, this.#options, null, askedAtMs);
+    if (caller.kind === 'invalid') return caller;
+    const revoked = this.#revocationOf(caller);
+    return revoked === null ? caller : { ...invalid(revoked), principal: caller.principal };
+  }
+
+  #isFresh(askedAtMs: number | null, maxAgeMs: number): boolean {
+    const ageMs = this.#parts.clock.monotonicMs() - (askedAtMs ?? Number.NEGATIVE_INFINITY);
+    return ageMs < Math.min(this.#cacheMs, maxAgeMs);
+  }
+
+  #revocationOf(caller: Caller): core.RevocationReason | null {
+    const { revocations } = this.#parts;
+    const { version } = revocations;
+    if (caller.passedVersion === version) return null;
+    const reason = revocations.refusal(caller);
+    if (reason === null) caller.passedVersion = version;
+    return reason;
+  }
+}
+
+/** The kind of token that an answer names, as the header of a JWT names it; `null` if it names none. */
+function typeIn(members: JsonObject): string | null {
+  const type = member(members, 'token_type');
+  if (type === undefined || type === null) return null;
+  const isBound = member(members, 'cnf') !== undefined;
+  const isAccess = typeof type === 'string' && /^(?:bearer|access_token)$/i.test(type);
+  // A token for DPoP whose key the provider does not name cannot be checked.
+  return isAccess || (isBound && String(type).toLowerCase() === 'dpop') ? 'at+jwt' : 'another';
+}
+
+/** Verifies JWTs with one verifier and opaque tokens with another. */
+export class EitherVerifier implements TokenVerifier {
+  readonly #jwts: TokenVerifier;
+  readonly #opaque: OpaqueVerifier;
+
+  constructor(jwts: TokenVerifier, opaque: OpaqueVerifier) {
+    this.#jwts = jwts;
+    this.#opaque = opaque;
+  }
+
+  verify(token: string, address: string, maxAgeMs: number): Verdict | Promise<Verdict> {
+    return this.#for(token).verify(token, address, maxAgeMs);
+  }
+
+  remembered(token: string): Caller | null {
+    return this.#for(token).remembered(token);
+  }
+
+  refuse(refusal: Invalid, caller?: Caller): Invalid {
+    return caller === undefined ? this.#jwts.refuse(refusal) : this.#of(caller).refuse(refusal, caller);
+  }
+
+  accepts(caller: Caller, maxAgeMs: number): boolean {
+    return this.#of(caller).accepts(caller, maxAgeMs);
+  }
+
+  endOf(caller: Caller, token: string | null): core.TokenEnd | null {
+    return this.#of(caller).endOf(caller, token);
+  }
+
+  #for(token: string): TokenVerifier {
+    return isOpaque(token) ? this.#opaque : this.#jwts;
+  }
+
+  #of({ askedAtMs }: Caller): TokenVerifier {
+    return askedAtMs === null ? this.#jwts : this.#opaque;
+  }
+}

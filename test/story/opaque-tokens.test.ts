@@ -1,0 +1,193 @@
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { expect, test } from 'vitest';
+import { expectError, expectInvalidToken } from '../support/error-object.ts';
+import { withoutWorkers } from '../support/gateway.ts';
+import { accessLines, type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
+import { LOGOUT_PATH, logoutOf, toAdmin } from '../support/notices.ts';
+import { head, withBody } from '../support/requests.ts';
+import { scripts } from '../support/scripted-provider.ts';
+import { secret } from '../support/secrets.ts';
+import { inTime } from '../support/test-clock.ts';
+import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
+import { closing, openSocket, startWsServer } from '../support/web-sockets.ts';
+import { type Response, values } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** A gateway whose provider issues opaque tokens, as Ory Hydra does, and knows which of them are active. */
+async function front(settings: Omit<IdentitySettings, 'issuer'> = {}, cache = '30s') {
+  const issuer = await startIssuer();
+  const active = new Map<string, Members>();
+  const asked: string[] = [];
+  issuer.provider.introspection = (response, socket) => {
+    const body = issuer.provider.introspections.at(-1)?.body ?? '';
+    const token = new URLSearchParams(body).get('token') ?? '';
+    asked.push(token);
+    answer(active.get(token), response, socket);
+  };
+  const tokens = {
+    opaque_tokens: { cache },
+    principal: ['client_id', 'sub'],
+    bots: 'none',
+    ...settings.tokens,
+  };
+  const started = await startGatewayOf(issuer, { ...settings, tokens });
+  const issue = (name: string, members: Members = {}) => {
+    const token = secret(`ory_at_${name}-${'k'.repeat(20)}.${'s'.repeat(20)}`);
+    active.set(token, hydra(issuer, members));
+    return token;
+  };
+  const get = (path: string, token: string): Promise<Response> =>
+    started.gateway.ask(head(`GET ${path}`, `Authorization: Bearer ${token}`));
+  return { issuer, active, asked, issue, get, ...started };
+}
+
+function answer(members: Members | undefined, response: ServerResponse, socket: Socket): void {
+  scripts.json(200, members ?? { active: false })(response, socket);
+}
+
+/** https://www.ory.com/docs/hydra/reference/api, introspectOAuth2Token. */
+function hydra(issuer: TestIssuer, members: Members): Members {
+  const { iss, iat, exp, sub, aud } = issuer.claims();
+  const kind = { token_type: 'Bearer', token_use: 'access_token' };
+  return {
+    active: true,
+    client_id: 'web',
+    scope: 'orders.read offline',
+    ...kind,
+    iss,
+    iat,
+    exp,
+    nbf: iat,
+    sub,
+    aud: [aud],
+    ...members,
+  };
+}
+
+test('an opaque token opens routes by what its provider says: caller, scopes and fields', async () => {
+  withoutWorkers();
+  const { gateway, upstream, asked, issue, get, issuer } = await front({
+    routes: [{ path: '/orders', require: { scopes: ['orders.read'] } }],
+    tokens: { identity_headers: { 'X-Auth-Subject': 'sub', 'X-Auth-Client': 'client_id' } },
+  });
+  const [alice, bob] = [issue('alice'), issue('bob', { sub: 'bob', scope: 'offline' })];
+  expect((await get('/orders', alice)).status).toBe(200);
+  expect((await get('/orders', bob)).status).toBe(403);
+  expect((await get('/a', bob)).status).toBe(200);
+  // Each was asked about once; a JWT of the same provider never.
+  expect((await gateway.ask(head('GET /a', issuer.bearer({ client_id: 'web' })))).status).toBe(200);
+  expect(asked).toEqual([alice, bob]);
+  const { fields = [] } = upstream.requests[0] ?? {};
+  expect(values(fields, 'x-auth-subject')).toEqual(['alice']);
+  expect(values(fields, 'authorization')).toEqual([`Bearer ${alice}`]);
+  await expect.poll(() => accessLines(gateway).length).toBe(4);
+  expect(accessLines(gateway)[0]).toMatchObject({ class: 'user', caller: expect.any(String) });
+});
+
+test('an unknown opaque token is 401, a provider that cannot say 503, and neither stands for the other', async () => {
+  const { issuer, asked, issue, get } = await front();
+  expectInvalidToken(await get('/a', 'unknown'));
+  for (const script of [
+    scripts.json(200, { active: 'true' }),
+    scripts.json(200, {}),
+    scripts.json(200, { active: null }),
+    scripts.json(500, {}),
+    scripts.html(200),
+  ]) {
+    issuer.provider.introspection = script;
+    expectError(await get('/a', issue(`t${asked.length}-${issuer.provider.introspections.length}`)), 503, 14);
+  }
+});
+
+test('without opaque_tokens an opaque token is malformed, and the provider is not asked', async () => {
+  const { asked, issue, get } = await front({ tokens: { opaque_tokens: 'off' } });
+  expectInvalidToken(await get('/a', issue('alice')));
+  expect(asked).toEqual([]);
+});
+
+test('a token that its provider revokes is refused within the cache time, within that of the route if it is shorter', async () => {
+  withoutWorkers();
+  const clock = new FrozenClock(Date.now());
+  const { active, issue, get } = await front({
+    clock,
+    routes: [{ path: '/strict/**', introspection: { cache: '2s' } }],
+  });
+  const token = issue('alice');
+  for (const path of ['/a', '/strict/a']) expect((await get(path, token)).status).toBe(200);
+  active.delete(token);
+  clock.advance(1_999);
+  for (const path of ['/a', '/strict/a']) expect((await get(path, token)).status).toBe(200);
+  clock.advance(1);
+  expect((await get('/a', token)).status).toBe(200);
+  expectInvalidToken(await get('/strict/a', token));
+  expectInvalidToken(await get('/a', token));
+});
+
+test('random tokens cost the provider no more than the budget of their address', async () => {
+  withoutWorkers();
+  const clock = new FrozenClock(Date.now());
+  const { asked, issue, get } = await front({ clock, limits: { failed_verifications: '5/1m' } });
+  const known = issue('alice');
+  expect((await get('/a', known)).status).toBe(200);
+  const statuses: number[] = [];
+  for (let i = 0; i < 40; i += 1) statuses.push((await get('/a', `random-${i}`)).status);
+  // Five, and ten in the second after that.
+  expect(statuses).toEqual([...Array(15).fill(401), ...Array(25).fill(429)]);
+  expect(asked).toHaveLength(16);
+  clock.advance(31_000);
+  expect((await get('/a', known)).status).toBe(200);
+});
+
+test('a logout that the provider announces, or a token that it revokes, ends WebSockets too', async () => {
+  const notices = { back_channel_logout: 'admin' };
+  const server = (await startWsServer()).echo();
+  const { gateway, issuer, active, issue, get } = await front({
+    provider: { notices },
+    config: {
+      upstreams: { api: { url: `http://127.0.0.1:${server.port}` } },
+      routes: [{ path: '/**', upstream: 'api', websocket: true }],
+    },
+  });
+  const tokens = [issue('alice', { sid: 's1' }), issue('bob', { sub: 'bob' })];
+  const sockets = await Promise.all(
+    tokens.map(token => openSocket(gateway, '/', { headers: { Authorization: `Bearer ${token}` } })),
+  );
+  const ended = sockets.map(closing);
+  const logout = logoutOf(issuer, { sid: 's1', sub: 'alice' });
+  expect((await toAdmin(gateway, LOGOUT_PATH, logout)).status).toBe(200);
+  expect(await inTime(gateway.time, ended[0] ?? Promise.reject())).toEqual([1008, 'token revoked']);
+  expectInvalidToken(await get('/a', tokens[0] ?? ''));
+  active.clear();
+  expect(await inTime(gateway.time, ended[1] ?? Promise.reject())).toEqual([1008, 'token revoked']);
+});
+
+test('signing out ends an opaque token, whatever its provider says of it afterwards', async () => {
+  const signOut = '/v1/users/sign-out';
+  const { gateway, issue, get } = await front({ config: { sign_in: { sign_out: signOut } } });
+  const [token, other] = [issue('alice'), issue('alice-elsewhere')];
+  for (const each of [token, other]) expect((await get('/a', each)).status).toBe(200);
+  const body = JSON.stringify({ refreshToken: secret('marker-refresh-token') });
+  const signedOut = await gateway.ask(withBody(`POST ${signOut}`, body, `Authorization: Bearer ${token}`));
+  expect(signedOut.status).toBe(204);
+  expectInvalidToken(await get('/a', token));
+  expect((await get('/a', other)).status).toBe(200);
+});
+
+test('a sign-in that hands out opaque tokens is silent where calls accept them, and says what is wrong where not', async () => {
+  withoutWorkers();
+  const { gateway, issuer, asked, issue } = await front();
+  const signIn = async (token: string) => {
+    issuer.provider.token = scripts.json(200, { access_token: token, token_type: 'bearer', expires_in: 60 });
+    const body = JSON.stringify({ code: secret('marker-code'), redirectUri: 'https://app.example/callback' });
+    return gateway.ask(withBody('POST /v1/anonymous/auth', body));
+  };
+  const warnings = () => gateway.logLines.filter(line => line.includes('that this gateway refuses'));
+  expect((await signIn(issue('alice'))).status).toBe(200);
+  await expect.poll(() => asked.length).toBe(1);
+  expect(warnings()).toEqual([]);
+  await signIn(issue('bob', { aud: ['other'] }));
+  await expect.poll(warnings).toEqual([expect.stringContaining('"reason":"audience"')]);
+});
