@@ -58,11 +58,11 @@ export function reportsRate(error: GatewayError): boolean {
   return error.status !== 401 && error.status !== 404 && error.status !== 503;
 }
 
-/** Adds to each challenge for a token the URL where clients learn whose tokens are accepted (RFC 9728, 5.1). */
+/** Adds to each challenge for tokens the URL where clients learn whose tokens are accepted (RFC 9728, 5.1). */
 export function nameResource(fields: string[], url: string): void {
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const challenge = fields[i + 1] as string;
-    if (fields[i] !== CHALLENGE || challenge.startsWith('ApiKey')) continue;
+    if (fields[i] !== CHALLENGE || !/^(?:Bearer|DPoP)\b/.test(challenge)) continue;
     // A challenge without parameters is only the scheme.
     const separator = challenge.includes(' ') ? ', ' : ' ';
     fields[i + 1] = `${challenge}${separator}resource_metadata="${url}"`;
