@@ -25,7 +25,7 @@ const FLOORS = [
     'observe',
   ],
   ['config'],
-  ['process/runtime', 'explain'],
+  ['process/runtime', 'process/loading', 'explain'],
   ['gateway', 'offline/simulation'],
   ['edge/server', 'edge/admin', 'offline/limit-tests'],
   ['process/app'],

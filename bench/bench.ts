@@ -12,6 +12,8 @@ export interface Settings {
   readonly rounds: number;
   /** Duration of one measurement, in whole seconds, because wrk accepts no fractions. */
   readonly seconds: number;
+  /** How often the configuration changes in the scenario about that. */
+  readonly reloads: number;
   /** The only peers to measure; `null` for all. */
   readonly peers: readonly string[] | null;
   /** Another checkout of Weir to measure in the same rounds; `null` for none. */

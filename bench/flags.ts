@@ -17,6 +17,7 @@ const USAGE = `npm run bench [-- FLAGS]: measures the gateway next to others, se
   --before DIR   also another checkout of Weir, as "Weir before", in the same rounds
   --rounds N     rounds of each scenario (5; quick: 3)
   --seconds N    seconds of each measurement (2; quick: 1)
+  --reloads N    reloads of each run of the scenario reload (60)
   --write        publish the figures of a partial or quick run, too; with --only, replaces only those scenarios
   --json         the report as JSON on standard output
   --help         show this text
@@ -53,6 +54,7 @@ function parse(parameters: readonly string[]): BenchFlags {
       before: { type: 'string' },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
+      reloads: { type: 'string' },
       write: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -68,6 +70,7 @@ function parse(parameters: readonly string[]): BenchFlags {
       mode: quick ? 'quick' : 'full',
       rounds: count('--rounds', flags.rounds, quick ? 3 : 5),
       seconds: count('--seconds', flags.seconds, quick ? 1 : 2),
+      reloads: count('--reloads', flags.reloads, 60),
       peers: peer === undefined ? null : peer.map(peerNamed),
       before: before === undefined ? null : checkoutAt(before),
     },

@@ -44,6 +44,11 @@ export class Connection {
     });
   }
 
+  /** Whether the server has not closed it, as far as is known. */
+  get isOpen(): boolean {
+    return this.#socket.writable;
+  }
+
   close(): void {
     this.#settle = null;
     this.#socket.destroy();

@@ -59,3 +59,62 @@ function everyTick(
     }, 1);
   });
 }
+
+/** What came of requests at a fixed rate. */
+export interface PacedAnswers {
+  /** Milliseconds from the moment a request was due to the last byte of its response, which only one in a thousand exceeds. */
+  readonly p999Ms: number;
+  /** Requests without a 200: another status, or a connection that broke. */
+  readonly lost: number;
+}
+
+/** The same until something is over, with requests by their number. Opens a connection again that breaks. */
+export async function pacedUntil(
+  port: number,
+  requestOf: (number: number) => string,
+  { perSecond, connections }: { readonly perSecond: number; readonly connections: number },
+  over: Promise<unknown>,
+): Promise<PacedAnswers> {
+  const waits: number[] = [];
+  const due: number[] = [];
+  let [sent, lost, isOver] = [0, 0, false];
+  let wake: (() => void)[] = [];
+  const ask = async () => {
+    let connection: Connection | null = null;
+    while (!isOver || due.length > 0) {
+      const since = due.shift();
+      if (since === undefined) await new Promise<void>(done => wake.push(done));
+      else {
+        try {
+          // A client opens another one in place of one that was closed while it rested.
+          if (connection?.isOpen !== true) connection = await Connection.open(port);
+          if ((await connection.ask(requestOf(sent++))) !== 200) lost++;
+        } catch {
+          lost++;
+          connection = null;
+        }
+        waits.push(performance.now() - since);
+      }
+    }
+    connection?.close();
+  };
+  const asking = Array.from({ length: connections }, ask);
+  const start = performance.now();
+  let emitted = 0;
+  const timer = setInterval(() => {
+    const now = performance.now();
+    const target = isOver ? emitted : ((now - start) / 1000) * perSecond;
+    for (; emitted < target; emitted++) due.push(now);
+    const waiting = wake;
+    wake = [];
+    for (const done of waiting) done();
+  }, 1);
+  try {
+    await over;
+  } finally {
+    isOver = true;
+    await Promise.all(asking);
+    clearInterval(timer);
+  }
+  return { p999Ms: percentile(Float64Array.from(waits).sort(), 0.999), lost };
+}

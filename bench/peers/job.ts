@@ -29,6 +29,8 @@ export interface Job {
     readonly hosts: boolean;
     /** Bounds how many requests of a caller are in flight, by a number that is never reached. */
     readonly concurrent: boolean;
+    /** How long it plays requests to itself before it is ready; null: not. */
+    readonly warmUp: string | null;
   };
   /** The counted address is the one that X-Forwarded-For tells, and windows are long: many keys stay alive. */
   readonly forwardedAddresses: boolean;
@@ -47,6 +49,7 @@ export const FORWARDING: Job = {
   weir: {
     ...{ accessLog: false, redis: null, restrictAfter: null, sheds: true },
     ...{ tracing: 'off', hosts: false, concurrent: false },
+    warmUp: null,
   },
   forwardedAddresses: false,
   threads: 1,

@@ -23,7 +23,7 @@ export const MEMORY_OPTION = '--max-semi-space-size=16';
 export const MEMORY_ENVIRONMENT = { MALLOC_TRIM_THRESHOLD_: '131072' };
 
 /** In its log. */
-const LISTENS = '"msg":"listening"';
+export const LISTENS = '"msg":"listening"';
 
 /** WEIR_PROFILE names a directory that takes processor profiles. */
 function checkoutPeer(name: string, checkout: string): Peer {
@@ -142,6 +142,7 @@ function gatewayConfig(job: Job, surroundings: Surroundings) {
       ...(job.weir.sheds ? {} : { event_loop_delay: 'off' }),
     },
     ...tracing(job, surroundings),
+    ...(job.weir.warmUp === null ? {} : { warm_up: job.weir.warmUp }),
     log: { access: job.weir.accessLog },
   };
 }
@@ -180,12 +181,13 @@ function limitRoutes(job: Job): readonly string[] {
 }
 
 /** @param max overrides how many requests the bucket admits. */
-export function limitsConfig(job: Job, max: number = NEVER_REACHED_PER_SECOND) {
+function limitsConfig(job: Job) {
   const { restrictAfter, concurrent } = job.weir;
   const invalid_requests =
     restrictAfter === null ? 'off' : { limit: `${restrictAfter}/10m`, restrict_for: '10m' };
   if (job.limits === 'none') return { global: 'off', invalid_requests };
-  const quota = job.limits === 'spent' ? '1/1h' : `${max}/${job.forwardedAddresses ? '18h' : '1s'}`;
+  const quota =
+    job.limits === 'spent' ? '1/1h' : `${NEVER_REACHED_PER_SECOND}/${job.forwardedAddresses ? '18h' : '1s'}`;
   return {
     global: { user: quota, bot: quota, address: quota },
     invalid_requests,

@@ -1,5 +1,6 @@
 import { balance, slowEndpoint } from './balance.ts';
 import { post, responses } from './bodies.ts';
+import { cold } from './cold.ts';
 import { connections } from './connections.ts';
 import { decisions } from './decisions.ts';
 import { grpc } from './grpc.ts';
@@ -21,6 +22,7 @@ import { workers } from './workers.ts';
 export const SCENARIOS: readonly Scenario[] = [
   pipeline,
   forwarding,
+  cold,
   steps,
   post,
   ...responses,

@@ -1,104 +1,133 @@
-import { writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench } from '../bench.ts';
 import { requestText } from '../load/connection.ts';
-import { type Latency, pacedLatency } from '../load/paced.ts';
-import { figureOf } from '../measure/figures.ts';
-import { cpuMicroseconds } from '../measure/processes.ts';
-import { warmUp } from '../measure/warm-up.ts';
-import { PIPELINE } from '../peers/job.ts';
-import type { Surroundings } from '../peers/peer.ts';
-import { limitsConfig, limitsFile, weir } from '../peers/weir.ts';
-import type { Row } from '../report/result.ts';
-import type { Part } from '../world/part.ts';
+import { pacedUntil } from '../load/paced.ts';
+import { type Figure, figureOf } from '../measure/figures.ts';
+import { cpuMicroseconds, residentMebibytes } from '../measure/processes.ts';
+import { pathOf, RELOADERS, type Reloader, type Reloading, ROUTES } from '../peers/reloaders.ts';
+import type { Aim, Row } from '../report/result.ts';
 import type { Findings, Scenario } from './scenario.ts';
 
-const PATH = '/v1/things/7';
-const PER_SECOND = 2_000;
-/** How often the limits change while requests pass. */
-const RELOAD_EVERY_MS = 500;
+const PACE = { perSecond: 2_000, connections: 64 };
+/** Of those that serve. */
+const THREADS = [1, 2];
+/** How long memory may take to come back after the last reload. */
+const REST_MS = 5_000;
 
 const COLUMNS = [
-  { id: 'cpu', label: 'CPU µs/request', digits: 1 },
-  { id: 'p50', label: 'p50 µs', digits: 0 },
-  { id: 'p99', label: 'p99 µs', digits: 0 },
+  { id: 'still', label: 'p99.9 ms', digits: 1 },
+  { id: 'changing', label: 'with reloads', digits: 1 },
+  { id: 'turn', label: 'longest turn ms', digits: 1 },
+  { id: 'cpu', label: 'CPU ms/reload', digits: 0 },
+  { id: 'lost', label: 'lost', digits: 0 },
+  { id: 'before', label: 'MiB before', digits: 0 },
+  { id: 'after', label: 'after', digits: 0 },
 ];
 
-/** Fails on any status other than 200: no request may suffer from a reload. */
+/** One run of a gateway: without reloads, then with them. */
+type Run = Record<'still' | 'changing' | 'cpu' | 'lost' | 'before' | 'after', number> & {
+  readonly turn: number | null;
+};
+
 export const reload: Scenario = {
   id: 'reload',
   title: 'Reloads under load',
   meaning: 'Limits are changed in daily operation. No request may fail or wait because of it.',
   quick: false,
   async run(bench) {
-    const surroundings = await bench.surroundings();
-    const part = await weir.start(PIPELINE, surroundings);
-    bench.adopt(part);
-    const reloads = await appliesChanges(bench, part, surroundings);
-    const rows = reloads ? await measure(bench, part, surroundings) : [];
-    await bench.stopAll();
-    const { rounds, seconds } = bench.settings;
-    const how = `${PER_SECOND} requests a second over 64 connections, ${rounds} rounds of ${seconds} s in turns with and without a reload every ${RELOAD_EVERY_MS} ms`;
-    const notes = reloads ? [] : ['Not in this version: the gateway does not apply a changed limits.yaml.'];
-    return { how, columns: COLUMNS, rows, aims: [], notes } satisfies Findings;
+    const { rounds, reloads } = bench.settings;
+    const there = RELOADERS.filter(reloader => reloader.version() !== null);
+    const rows: Row[] = [];
+    const aims: Aim[] = [];
+    for (const threads of THREADS) {
+      const runs = new Map<Reloader, Run[]>(there.map(reloader => [reloader, []]));
+      for (let round = 0; round < rounds; round++)
+        for (const reloader of there) {
+          bench.progress(`${reloader.name}, ${threads} threads, round ${round + 1} of ${rounds}`);
+          bench.noteLoad();
+          runs.get(reloader)?.push(await measure(bench, reloader, threads));
+        }
+      for (const [{ name }, all] of runs) {
+        const figures = figuresOf(all);
+        rows.push({
+          name: `${name}, ${threads === 1 ? 'one thread' : `${threads} threads`}`,
+          note: '',
+          figures,
+        });
+        if (name === 'Weir') aims.push(...aimsOf(threads, all, figures));
+      }
+    }
+    const missing = RELOADERS.filter(reloader => !there.includes(reloader));
+    return {
+      how: `${ROUTES} routes with a limit each, of which one changes; ${PACE.perSecond} requests a second over ${PACE.connections} connections; ${rounds} runs, each without reloads and with ${reloads}`,
+      columns: COLUMNS,
+      rows,
+      aims,
+      notes: [
+        ...missing.map(({ name, install }) => `${name} is not installed: ${install}`),
+        'Envoy (file xDS) is not measured yet.',
+      ],
+    } satisfies Findings;
   },
 };
 
-async function measure(bench: Bench, part: Part, surroundings: Surroundings): Promise<Row[]> {
-  const [still, changing]: [(Latency & { cpu: number })[], (Latency & { cpu: number })[]] = [[], []];
-  await warmUp(async () => (await sample(bench, part)).cpu, bench.settings.mode);
-  for (let round = 0; round < bench.settings.rounds; round++) {
-    bench.progress(`round ${round + 1} of ${bench.settings.rounds}`);
-    bench.noteLoad();
-    still.push(await sample(bench, part));
-    const reloads = setInterval(
-      () => void change(part, surroundings, 60_000 + (Date.now() % 5_000)),
-      RELOAD_EVERY_MS,
-    );
-    changing.push(await sample(bench, part).finally(() => clearInterval(reloads)));
+async function measure(bench: Bench, reloader: Reloader, threads: number): Promise<Run> {
+  const { reloads, seconds } = bench.settings;
+  const gateway = await reloader.start(await bench.surroundings(), threads);
+  bench.adopt(gateway);
+  try {
+    await pacedUntil(gateway.port, requestOf, PACE, sleep(seconds * 1_000));
+    const still = await pacedUntil(gateway.port, requestOf, PACE, sleep(seconds * 1_000));
+    const before = residentMebibytes(gateway.pid);
+    const turns: number[] = [];
+    const cpuBefore = cpuMicroseconds(gateway.pid);
+    const changing = await pacedUntil(gateway.port, requestOf, PACE, change(gateway, reloads, turns));
+    const cpu = (cpuMicroseconds(gateway.pid) - cpuBefore) / 1_000 / reloads;
+    await sleep(REST_MS);
+    return {
+      still: still.p999Ms,
+      changing: changing.p999Ms,
+      turn: turns.length === 0 ? null : Math.max(...turns),
+      cpu,
+      lost: changing.lost,
+      before,
+      after: residentMebibytes(gateway.pid),
+    };
+  } finally {
+    await bench.stopAll();
   }
-  const row = (name: string, samples: typeof still): Row => ({
-    name,
-    note: '',
-    figures: {
-      cpu: figureOf(samples.map(({ cpu }) => cpu)),
-      p50: figureOf(samples.map(({ p50 }) => p50)),
-      p99: figureOf(samples.map(({ p99 }) => p99)),
+}
+
+/** Changes a number so many times, each once the one before applies. */
+async function change(gateway: Reloading, reloads: number, turns: number[]): Promise<void> {
+  for (let reload = 0; reload < reloads; reload++) {
+    await gateway.reload(50_000 + reload);
+    const turn = await gateway.longestTurnMs();
+    if (turn !== null) turns.push(turn);
+  }
+}
+
+function requestOf(number: number): string {
+  return requestText(`${pathOf(number % ROUTES)}7`, {});
+}
+
+function figuresOf(runs: readonly Run[]): Record<string, Figure> {
+  const of = (column: keyof Run) => {
+    const values = runs.map(run => run[column]).filter(value => value !== null);
+    return values.length === 0 ? [] : [[column, figureOf(values)] as const];
+  };
+  return Object.fromEntries(COLUMNS.flatMap(({ id }) => of(id as keyof Run)));
+}
+
+function aimsOf(threads: number, runs: readonly Run[], { turn, lost }: Record<string, Figure>): Aim[] {
+  const what = threads === 1 ? 'one worker' : `${threads} workers`;
+  return [
+    { what: `longest turn ms, ${what}`, max: 20, figure: turn ?? null },
+    {
+      what: `p99.9 ms above that without reloads, ${what}`,
+      max: 20,
+      figure: figureOf(runs.map(({ still, changing }) => changing - still)),
     },
-  });
-  return [row('without reloads', still), row('with reloads', changing)];
-}
-
-async function sample(bench: Bench, part: Part): Promise<Latency & { cpu: number }> {
-  const { seconds } = bench.settings;
-  const before = cpuMicroseconds(part.pid);
-  const pace = { perSecond: PER_SECOND, seconds, connections: 64 };
-  const latency = await pacedLatency(part.port, requestText(PATH, bearer(bench)), pace);
-  return { ...latency, cpu: (cpuMicroseconds(part.pid) - before) / (PER_SECOND * seconds) };
-}
-
-/** Whether a changed limit shows in a response. A version that cannot reload may take the signal for the end. */
-async function appliesChanges(bench: Bench, part: Part, surroundings: Surroundings): Promise<boolean> {
-  await change(part, surroundings, 60_000);
-  for (let tries = 0; tries < 30 && part.isAlive(); tries++) {
-    await sleep(100);
-    const limit = await fetch(`http://127.0.0.1:${part.port}${PATH}`, { headers: bearer(bench) }).then(
-      response => response.headers.get('X-RateLimit-Limit'),
-      () => null,
-    );
-    if (limit === '60000') return true;
-  }
-  return false;
-}
-
-async function change(part: Part, surroundings: Surroundings, max: number): Promise<void> {
-  await writeFile(limitsFile(surroundings), JSON.stringify(limitsConfig(PIPELINE, max)));
-  if (part.isAlive()) process.kill(part.pid, 'SIGHUP');
-}
-
-let token: string | null = null;
-
-function bearer(bench: Bench): Record<string, string> {
-  token ??= bench.world.issuer.token('RS256');
-  return { Authorization: `Bearer ${token}` };
+    { what: `lost, ${what}`, max: 0, figure: lost ?? null },
+  ];
 }

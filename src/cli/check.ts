@@ -18,6 +18,7 @@ import {
 import { type System, thisMachine } from '../core/index.ts';
 import { announcedScopes } from '../identity/signin/index.ts';
 import { CONFIG_HELP, configFile, configOption, oneOf, readArguments } from './arguments.ts';
+import { capacityInWords, capacityOf, parseLoad } from './capacity.ts';
 import { type Command, ExitCode } from './command.ts';
 import { asJson, asLines, isSignInOff, SIGN_IN_OFF } from './output.ts';
 
@@ -30,6 +31,8 @@ weir check [FILE] [OPTIONS]
   FILE              ${CONFIG_HELP}
   --strict          fail on warnings too; hints never fail
   --offline         do not ask the providers which scopes they announce, where routes require scopes
+  --capacity LOAD   say how many pods carry a load such as requests=20000,websockets=30000,callers=5000000, and what they
+                    and Redis take: see docs/capacity.md
   --format FORMAT   text: one "file:line:column: what is wrong" per line; json: errors, warnings and hints (text)
   --help            show this text
 
@@ -40,18 +43,26 @@ Exit code: 0 no errors, 1 errors (with --strict: or warnings), 64 wrong command 
       ...configOption,
       strict: { type: 'boolean', default: false },
       offline: { type: 'boolean', default: false },
+      capacity: { type: 'string' },
       format: { type: 'string', default: 'text' },
     } as const;
     const { values, positionals } = readArguments(args, options, ['[FILE]']);
     const { strict, offline } = values;
     const format = oneOf('--format', values.format, ['text', 'json']);
+    const load = values.capacity === undefined ? null : parseLoad(values.capacity);
     const file = await configFile(positionals[0], values.config);
     const loaded = await loadConfig(file, { env: terminal.env, generation: 1 });
     const result = offline || !loaded.ok ? loaded : await withScopes(loaded);
     const findings = findingsOf(result);
     const passed = result.ok && !(strict && findings.warnings.length > 0);
-    if (format === 'json') terminal.out(asJson({ ok: passed, file, ...contentsAsJson(result), ...findings }));
-    else terminal.out(`${asText(result)}${summary(file, result, findings, passed)}\n`);
+    const capacity = load === null || !result.ok ? null : { ...load, ...capacityOf(result.snapshot, load) };
+    if (format === 'json') {
+      const sum = capacity === null ? {} : { capacity };
+      terminal.out(asJson({ ok: passed, file, ...contentsAsJson(result), ...sum, ...findings }));
+    } else {
+      terminal.out(`${asText(result)}${summary(file, result, findings, passed)}\n`);
+      if (capacity !== null) terminal.out(capacityInWords(capacity, capacity));
+    }
     return passed ? ExitCode.ok : ExitCode.failure;
   },
 };
@@ -145,6 +156,7 @@ function contentsAsJson(result: LoadResult): object {
     upstreams: snapshot.upstreams.length,
     workers: snapshot.workers,
     memory: snapshot.memory,
+    descriptors: snapshot.descriptors,
     provider: providers[0] ?? null,
     signIn: signInProvider(snapshot.identity)?.provider.issuer ?? null,
     providers,

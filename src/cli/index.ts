@@ -58,8 +58,10 @@ ${COMMANDS.map(([name, summary]) => `  ${name.padEnd(9)} ${summary}`).join('\n')
 Run "weir COMMAND --help" for one command.
 `;
 
-/** Serves clients in a thread started by `weir serve`. */
+/** Does the work of a thread started by `weir serve`: it serves clients, or loads a configuration for those that do. */
 export async function runWorkerThread(): Promise<void> {
+  const { runLoadingThread } = await import('../process/loading/index.ts');
+  if (await runLoadingThread()) return;
   const { runWorkerThread } = await import('../process/workers/index.ts');
   runWorkerThread();
 }

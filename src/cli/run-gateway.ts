@@ -9,6 +9,7 @@ import {
 import { readVersion, thisMachine } from '../core/index.ts';
 import { type Logger, MissingPackages, makeLogger, standardOutput } from '../observe/index.ts';
 import { type App, startApp } from '../process/app/index.ts';
+import { loadInThread } from '../process/loading/index.ts';
 import {
   collectBesideWorkers,
   collectOnOneThread,
@@ -44,7 +45,7 @@ export async function runGateway(
     await output.flush();
   });
   try {
-    const source = { path: file, env: terminal.env, loaded };
+    const source = { path: file, env: terminal.env, loaded, load: loadInThread() };
     const options = { system: thisMachine, log, source };
     const { count } = snapshot.workers;
     app = await (count === 1

@@ -1,11 +1,25 @@
-export { changesInWords, changesOf, changesOfLimits } from './compare/index.ts';
+export { changesInSteps, changesInWords, changesOf, changesOfLimits } from './compare/index.ts';
 export { type CallerClaims, claimsByKind, KEY_CALLERS, quotaPaths } from './compile/index.ts';
+export {
+  type ConfigData,
+  compileData,
+  type DataPiece,
+  type LoadedData,
+  withoutTexts,
+} from './config-data.ts';
 export { type Change, isStricter } from './difference.ts';
 export { LimitsText, type QuotaChange } from './edit/index.ts';
 export type { ConfigBytes, Diagnostic, FilePlace, Severity } from './file/index.ts';
 export { didYouMean, filesIn, formatDiagnostic } from './file/index.ts';
 export { loadLimitTest } from './limit-test-files.ts';
-export { type LoadedConfig, type LoadResult, loadConfig } from './load.ts';
+export {
+  fromData,
+  type LoadedConfig,
+  type LoadOptions,
+  type LoadResult,
+  loadConfig,
+  loadData,
+} from './load.ts';
 export * from './model/index.ts';
 export {
   describeAnswer,
@@ -23,6 +37,7 @@ export type {
   AdminListenerModel,
   CapCost,
   CapsModel,
+  DescriptorsModel,
   Http2Model,
   ListenerModel,
   ListenModel,
@@ -36,6 +51,8 @@ export type {
 export {
   areWorkersShown,
   CAP_COSTS,
+  descriptorsInWords,
+  exceedsDescriptors,
   exceedsMemory,
   fixedPartOfStore,
   fullBytes,

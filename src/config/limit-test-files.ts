@@ -1,5 +1,5 @@
 import { dirname, isAbsolute, join } from 'node:path';
-import type { Machine } from '../core/index.ts';
+import { atOnce, type Machine } from '../core/index.ts';
 import { checkLimits, crossCheck } from './check/index.ts';
 import type { ReadLimits } from './compile/index.ts';
 import { compileGateway, readLimits, readLimitsAlone } from './compile/index.ts';
@@ -100,12 +100,12 @@ function compile(gateway: GatewayConfig, limits: schema.LimitsConfig): Snapshot 
     machine: ANY_MACHINE,
     // Tests neither explain nor compare.
     settings: new Map(),
-    effective: new schema.EffectiveConfig({}),
-    places: { routes: [], limits: new KeyPlaces(null) },
+    effective: schema.EffectiveConfig.ofParts({}),
+    places: { routes: [], limits: new KeyPlaces('[]') },
     hash: '',
     files: [],
   };
-  return compileGateway(sources, 1);
+  return atOnce(compileGateway(sources, 1));
 }
 
 /** No test asks a provider, so the gateway authenticates at none. */
@@ -121,7 +121,12 @@ function withoutClients({ identity_provider: one, identity_providers: several, .
 /** One thread serves every test, and no cap is too large for it. */
 const ANY_MACHINE: Machine = {
   ...{ processors: 1, sharesPorts: true, processorLimit: 1 },
-  ...{ memoryBytes: Infinity, memoryLimitBytes: Infinity, heapLimitBytes: Infinity },
+  ...{
+    memoryBytes: Infinity,
+    memoryLimitBytes: Infinity,
+    heapLimitBytes: Infinity,
+    descriptorLimit: Infinity,
+  },
 };
 
 function errorsIn(files: ReadLimits['files']): Diagnostic[] {

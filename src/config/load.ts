@@ -1,15 +1,24 @@
-import { type Clock, type Files, type Machine, readMachine, thisMachine } from '../core/index.ts';
+import {
+  atOnce,
+  type Clock,
+  type Files,
+  type Machine,
+  readMachine,
+  Turns,
+  thisMachine,
+} from '../core/index.ts';
 import { mostLimits } from '../limits/index.ts';
 import { checkKeyClasses, checkLimits, crossCheck, secretsIn } from './check/index.ts';
 import { settingsOf } from './compare/index.ts';
 import * as compile from './compile/index.ts';
+import { type ConfigData, compileData, dataOf, type LoadedData } from './config-data.ts';
 import type { ConfigBytes, Diagnostic, Environment, FilePlace } from './file/index.ts';
 import { asMap, ConfigContents, ConfigFile, KeyPlaces, Readings, withLeanHeap } from './file/index.ts';
 import { everyLimit, type Snapshot } from './model/index.ts';
 import * as schemas from './schema/index.ts';
 import * as settings from './settings/index.ts';
 
-interface LoadOptions {
+export interface LoadOptions {
   /** The variables that `${NAME}` in the files refers to. */
   readonly env: Environment;
   /** The generation of the new snapshot, from 1. */
@@ -20,7 +29,7 @@ interface LoadOptions {
    */
   readonly mayLackSecrets?: boolean;
   /** How many counters the running gateway has room for. Default: as configured, as after a restart. */
-  readonly limitKeys?: number;
+  readonly limitKeys?: number | undefined;
   /** Used to check the validity of certificates. Default: this machine's. */
   readonly clock?: Clock;
   /** Where the files are. Default: on this machine. */
@@ -29,7 +38,11 @@ interface LoadOptions {
    * What the process that will serve may use: defaults of caps depend on its memory. Default: what this process may, by its
    * `/proc`.
    */
-  readonly machine?: Machine;
+  readonly machine?: Machine | undefined;
+  /** The configuration in use: what did not change is taken over from it. Default: there is none. */
+  readonly before?: Snapshot | null;
+  /** Times the turns that a thread which serves spends on it. Default: nobody waits for this thread. */
+  readonly turns?: Turns;
 }
 
 /** A valid configuration. */
@@ -46,6 +59,8 @@ export interface LoadedConfig {
   readonly warnings: readonly Diagnostic[];
   /** Hints: useful to know, though nothing is wrong. */
   readonly hints: readonly Diagnostic[];
+  /** Makes data of it, for other threads to compile. */
+  data(): ConfigData;
 }
 
 export type LoadResult =
@@ -61,6 +76,29 @@ export function loadConfig(path: string, options: LoadOptions): Promise<LoadResu
   return withLeanHeap(() => load(path, options));
 }
 
+/** Does the same as `loadConfig` in a thread that ends with it, for another thread (`fromData`). */
+export async function loadData(path: string, options: LoadOptions): Promise<LoadedData> {
+  const result = await load(path, options);
+  const readings = result.readings.data;
+  if (!result.ok) return { ok: false, diagnostics: result.diagnostics, readings };
+  const { contents, warnings, hints } = result;
+  return { ok: true, data: result.data(), contents, warnings, hints, readings };
+}
+
+/** Makes of the data what `loadConfig` makes of the files. */
+export async function fromData(
+  loaded: LoadedData,
+  { generation, files, before = null, turns = new Turns() }: LoadOptions,
+): Promise<LoadResult> {
+  const readings = Readings.from(loaded.readings, files);
+  if (!loaded.ok) return { ...loaded, readings };
+  const { data } = loaded;
+  turns.longestMs = 0;
+  const snapshot = await turns.slice(compileData(data, generation, before));
+  const { machine, files: names } = data.head.rest;
+  return { ...loaded, snapshot, files: names, machine, readings, data: () => data };
+}
+
 async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   // A separate call: what it read can be collected while the rest is compiled, which takes the most memory.
   const contents = new ConfigContents();
@@ -68,11 +106,13 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   read.readings.release();
   if (!read.ok) return read;
   const { sources, readings } = read;
-  const snapshot = compile.compileGateway(sources, options.generation);
+  const compiling = compile.compileGateway(sources, options.generation, options.before?.kept);
+  const { turns } = options;
+  if (turns !== undefined) turns.longestMs = 0;
+  const snapshot = turns === undefined ? atOnce(compiling) : await turns.slice(compiling);
   const tooMany = tooManyLimits(snapshot, options.limitKeys);
   if (tooMany !== null) return invalid([...read.diagnostics, tooMany], readings);
-  const tooMuch = compile.memoryFinding(snapshot, read.writtenCaps);
-  const diagnostics = tooMuch === null ? read.diagnostics : [...read.diagnostics, tooMuch];
+  const diagnostics = [...read.diagnostics, ...compile.capFindings(snapshot, read.writtenCaps)];
   return {
     ok: true,
     snapshot,
@@ -82,6 +122,7 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
     machine: sources.machine,
     warnings: diagnostics.filter(({ severity }) => severity === 'warning'),
     hints: diagnostics.filter(({ severity }) => severity === 'hint'),
+    data: () => dataOf(sources),
   };
 }
 
@@ -133,7 +174,7 @@ async function readSources(
     machine,
     settings: settingsOf(file, gateway),
     effective: schemas.EffectiveConfig.of(file, limitsFiles),
-    places: { routes: routePlaces(file, gateway.routes.length), limits: new KeyPlaces(limitsFiles) },
+    places: { routes: routePlaces(file, gateway.routes.length), limits: KeyPlaces.in(limitsFiles) },
     hash: readings.hash,
     files: names,
   };

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { thisMachine } from '../core/index.ts';
+import { atOnce, thisMachine } from '../core/index.ts';
 import { checkLimits } from './check/index.ts';
 import * as compile from './compile/index.ts';
 import { ConfigFile, type Diagnostic, type Environment, type Read, Readings } from './file/index.ts';
@@ -41,9 +41,9 @@ async function readLimits(path: string, env: Environment) {
   const { limits, files } = await compile.readLimitsAlone(path, env);
   const diagnostics = checkedAlone(files);
   if (limits === undefined || files === null || files.hasErrors) return { ok: false, diagnostics } as const;
-  const { model, routes } = compile.compileLimits(limits);
+  const { model, kept } = atOnce(compile.compileLimits(limits));
   // The patterns of the lines of `routes:`, in file order.
-  const patterns = routes.map(({ pattern }) => pattern);
+  const patterns = kept.entries.map(({ pattern }) => pattern);
   return { ok: true, limits: model, patterns, diagnostics } as const;
 }
 

@@ -16,6 +16,8 @@ export interface Machine {
   readonly memoryLimitBytes: number;
   /** The maximum that V8 allows for the objects of this thread, in bytes. */
   readonly heapLimitBytes: number;
+  /** The file descriptors that the process may have, which Node.js raises to the hard limit; infinite where unknown. */
+  readonly descriptorLimit: number;
 }
 
 /** Returns the memory that a process may use, in bytes: that of its machine and its control groups, and no more than twice its heap. */
@@ -42,6 +44,7 @@ export async function readMachine(files: Files): Promise<Machine> {
     memoryBytes: totalmem(),
     memoryLimitBytes: await least('memory', memoryLimit),
     heapLimitBytes: getHeapStatistics().heap_size_limit,
+    descriptorLimit: limitIn(/^Max open files\s+(\d+)/m.exec(await read('/proc/self/limits'))?.[1] ?? ''),
   };
 }
 

@@ -26,3 +26,8 @@ export function reuse<Key, Part>(
 export function isSame(one: unknown, other: unknown): boolean {
   return one === other || isDeepStrictEqual(one, other);
 }
+
+/** Whether two lists hold the same objects, in the same order. For parts whose content `isSame` does not see. */
+export function hasSameItems(one: readonly unknown[], other: readonly unknown[]): boolean {
+  return one.length === other.length && one.every((item, index) => item === other[index]);
+}

@@ -1,4 +1,5 @@
 import type * as core from '../core/index.ts';
+import { atOnce } from '../core/index.ts';
 import type { Logger, LoggingOptions, LogLosses } from './log/index.ts';
 import {
   adminLog,
@@ -43,6 +44,8 @@ interface Gauges extends metric.ConnectionGauges {
   limitCounts(): metric.StoreView;
   sharing(): metric.SharingView;
   certificates(): readonly metric.CertificateView[];
+  /** The longest turn of the last reload in this thread, if it serves. */
+  reloadTurnMs(): number;
   revocations(): metric.RevocationView;
   /** The files of `state`; none if it is off. */
   stateFiles(): readonly metric.StateFileView[];
@@ -136,7 +139,9 @@ export class Observation {
     this.admin = join(ADMIN, [metric.adminMetrics(metrics), adminLog(log, clock)]);
     metric.observeLog(metrics, () => this.logLosses);
     metrics.read('weir_spans_lost_total', () => spans?.lost ?? []);
-    this.#prepare(labels);
+    this.#exchangeMetrics.use(labels);
+    this.#identityMetrics.use(labels);
+    atOnce(this.showSeries());
   }
 
   /** The fate of log lines. */
@@ -144,11 +149,17 @@ export class Observation {
     return this.#log.destination.losses ?? NO_LOSSES;
   }
 
-  /** Applies the configuration. */
+  /** Applies the configuration. Call `showSeries` as well. */
   use(logging: LoggingOptions, labels: metric.LabelModel): void {
     this.#logging.use(logging);
     this.#labels = labels;
-    this.#prepare(labels);
+    this.#exchangeMetrics.use(labels);
+    this.#identityMetrics.use(labels);
+  }
+
+  /** Shows the series of the configuration in use, and drops those that it no longer has. */
+  showSeries(): core.Steps<void> {
+    return this.#metrics.use(this.#labels);
   }
 
   /**
@@ -169,12 +180,6 @@ export class Observation {
     return made;
   }
 
-  #prepare(labels: metric.LabelModel): void {
-    this.#exchangeMetrics.use(labels);
-    this.#identityMetrics.use(labels);
-    this.#metrics.use(labels);
-  }
-
   /** The pseudonym of a principal in the log. */
   pseudonymOf(principal: string): string {
     return this.#logging.pseudonyms.of(principal);
@@ -184,6 +189,7 @@ export class Observation {
   observe(gauges: Gauges): void {
     this.#exchangeMetrics.observe(gauges);
     this.#limitMetrics.observe(() => gauges.limitCounts());
+    this.#metrics.read('weir_config_reload_longest_turn_seconds', () => gauges.reloadTurnMs() / 1_000);
     metric.observeCertificates(this.#metrics, () => gauges.certificates());
     metric.observeRevocations(this.#metrics, () => gauges.revocations());
     metric.observeState(this.#metrics, () => gauges.stateFiles());

@@ -34,29 +34,33 @@ describe('the configuration of the pods', () => {
 
   it('keeps large numbers, texts that look like others, and variables', async () => {
     const rendered = await Rendered.of({
-      config: { caps: { limit_keys: 2_000_000, connections: 1_000_000 }, log: { level: `\${LEVEL}` } },
+      config: {
+        caps: { limit_keys: 2_000_000, connections_per_address: 1_000_000 },
+        log: { level: `\${LEVEL}` },
+      },
       limits: { never_restrict: ['1.2.3.4'], keys_per_caller: 100_000 },
     });
     const result = await loaded(rendered, { LEVEL: 'warn' });
     expect(result).toMatchObject({
       ok: true,
-      snapshot: { caps: { limitKeys: 2_000_000, connections: 1_000_000 } },
+      snapshot: { caps: { limitKeys: 2_000_000, connectionsPerAddress: 1_000_000 } },
     });
   });
 
-  it('says not ready for 5 s and listens for probes, unless the values say otherwise', async () => {
+  it('says not ready for 5 s, warms up and listens for probes, unless the values say otherwise', async () => {
     const byDefault = await loaded(await Rendered.of({}));
     expect(byDefault).toMatchObject({
       ok: true,
       snapshot: {
         listen: { admin: { address: { host: '::', port: 9090 } } },
         shutdown: { delayMs: 5000 },
+        warmUpMs: 500,
       },
     });
-    const config = { listen: { admin: '0.0.0.0:9000' }, shutdown: { delay: '0s' } };
+    const config = { listen: { admin: '0.0.0.0:9000' }, shutdown: { delay: '0s' }, warm_up: '1s' };
     expect(await loaded(await Rendered.of({ config }))).toMatchObject({
       ok: true,
-      snapshot: { listen: { admin: { address: { port: 9000 } } }, shutdown: { delayMs: 0 } },
+      snapshot: { listen: { admin: { address: { port: 9000 } } }, shutdown: { delayMs: 0 }, warmUpMs: 1_000 },
     });
   });
 });

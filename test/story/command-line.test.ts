@@ -376,16 +376,16 @@ routes: [{ path: /**, upstream: api, authentication: none }]
   });
 
   it('warns where the numbers of a file let clients take more than there is', async () => {
-    const caps = 'caps: { requests: 100, connections: 1000000 }\n';
+    const caps = 'caps: { requests: 100, buffered: 1000GiB }\n';
     const file = await configOf(`${SOUND}${caps}`);
     const { code, out } = await weir(['check', file]);
     expect(code).toBe(0);
     const [line] = out.split('\n');
     expect(line).toMatch(
-      /gateway\.yaml:\d+:\d+: warning: memory with all caps full: \d+ MiB of \d+ MiB, most of it caps\.connections \(62500 MiB\); docs\/memory\.md/,
+      /gateway\.yaml:\d+:\d+: warning: memory with all caps full: \d+ MiB of \d+ MiB, most of it caps\.buffered \(1024000 MiB\); docs\/memory\.md/,
     );
     const [warning] = JSON.parse((await weir(['check', '--format', 'json', file])).out).warnings;
-    expect(warning).toMatchObject({ column: caps.indexOf('1000000') + 1 });
+    expect(warning).toMatchObject({ column: caps.indexOf('1000GiB') + 1 });
   });
 
   it('reports the same as JSON', async () => {
@@ -419,6 +419,7 @@ routes: [{ path: /**, upstream: api, authentication: none }]
     expect(JSON.parse(passed.out)).toEqual({
       ok: true,
       memory: { usableBytes: expect.any(Number), totalBytes: expect.any(Number), needs: expect.any(Array) },
+      descriptors: expect.objectContaining({ needed: expect.any(Number), connections: expect.any(Number) }),
       file: 'config/gateway.yaml',
       files: ['config/gateway.yaml', 'config/limits.yaml'],
       routes: 8,

@@ -17,6 +17,7 @@ const GIB = 1024 ** 3;
 export const ROOMY: Machine = {
   ...{ processors: 4, sharesPorts: true, processorLimit: Number.POSITIVE_INFINITY },
   ...{ memoryBytes: 16 * GIB, memoryLimitBytes: Number.POSITIVE_INFINITY, heapLimitBytes: 4 * GIB },
+  descriptorLimit: Number.POSITIVE_INFINITY,
 };
 
 /** Loads a text as gateway.yaml would be loaded. No variable is set but those given. */

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
 import { freePort } from './free-port.ts';
-import { type GatewaySettings, writeGatewayConfig } from './gateway.ts';
+import { type ConfigPart, type GatewaySettings, writeGatewayConfig } from './gateway.ts';
 import { TestGateway } from './test-gateway.ts';
 import { waitFor } from './wait.ts';
 import { bundledScript } from './weir-bundle.ts';
@@ -59,15 +59,20 @@ export interface Launch {
   readonly before?: string;
   /** Whether clients may speak HTTP/2 in cleartext. Default: HTTP/1.1 alone. */
   readonly h2c?: boolean;
+  /** The keys of `listen.http.tls`. Default: cleartext. */
+  readonly tls?: ConfigPart;
 }
 
 /** Starts `weir serve` and waits until it is ready. The end of the running test kills it. */
 export async function startGatewayProcess(
   settings: GatewaySettings,
-  { stdout, before = 'true', h2c = false }: Launch = {},
+  { stdout, before = 'true', h2c = false, tls }: Launch = {},
 ): Promise<GatewayProcess> {
   const [port, adminPort] = [await freePort(), await freePort()];
-  const listen = { http: { address: `127.0.0.1:${port}`, h2c }, admin: `127.0.0.1:${adminPort}` };
+  const listen = {
+    http: { address: `127.0.0.1:${port}`, h2c, ...(tls && { tls }) },
+    admin: `127.0.0.1:${adminPort}`,
+  };
   const path = await writeGatewayConfig({ ...settings, config: { listen, ...settings.config } });
   const words = [process.execPath, await bundledScript(), 'serve', '--config', path];
   const child = spawn('bash', ['-c', `${before}; exec "$@"`, 'bash', ...words], {

@@ -9,6 +9,9 @@
 {{- if not (hasKey $shutdown "delay") -}}
 {{- $_ := set $shutdown "delay" "5s" -}}
 {{- end -}}
+{{- if not (hasKey $config "warm_up") -}}
+{{- $_ := set $config "warm_up" "500ms" -}}
+{{- end -}}
 {{- range $key, $value := dict "listen" $listen "shutdown" $shutdown "limits" "limits.yaml" -}}
 {{- $_ := set $config $key $value -}}
 {{- end -}}

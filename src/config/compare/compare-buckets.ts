@@ -1,3 +1,4 @@
+import { eachInSteps, type Steps } from '../../core/index.ts';
 import type { RouteEntry, RoutePattern } from '../../gateway/routing/index.ts';
 import type { Quota } from '../../limits/index.ts';
 import { quotaOf, type WrittenQuotas, withShadowNumbers } from '../compile/index.ts';
@@ -73,21 +74,29 @@ function describeGroup({ claim, limit }: NonNullable<Group>): string {
 }
 
 /** Compares the buckets that both files have; new and removed ones appear with the routes that use them. */
-export function compareBuckets(now: LimitsConfig, before: LimitsConfig): WeighedChange[] {
+export function* compareBuckets(now: LimitsConfig, before: LimitsConfig): Steps<WeighedChange[]> {
   const usesNow = usesOf(now);
+  yield;
   const usesBefore = usesOf(before);
-  return Object.entries(now.buckets).flatMap(([name, bucket]) => {
+  yield;
+  const hasSameLines = sameLines(now, before);
+  yield;
+  const changes: WeighedChange[] = [];
+  for (const [name, bucket] of Object.entries(now.buckets)) {
+    yield;
     const old = Object.hasOwn(before.buckets, name) ? before.buckets[name] : undefined;
-    if (old === undefined) return [];
-    const [lines, linesBefore] = [usesNow.get(name) ?? [], usesBefore.get(name) ?? []];
+    // A reload has taken it over.
+    if (old === undefined || (old === bucket && hasSameLines)) continue;
+    const [lines, linesBefore] = [patternsOf(usesNow.get(name)), patternsOf(usesBefore.get(name))];
     const numbers = [
       ...compareBucketQuotas(bucket, old),
       ...compareMain(bucket, old),
       ...compareBucketSettings({ config: bucket, lines }, { config: old, lines: linesBefore }),
     ];
     const differences = [...compareShadow(bucket, old, numbers), ...compareTriedShare(bucket, old)];
-    return differences.map(difference => ({ ...difference, subject: `bucket ${name}` }));
-  });
+    for (const difference of differences) changes.push({ ...difference, subject: `bucket ${name}` });
+  }
+  return changes;
 }
 
 /** Compares the limits of callers in a share with trial numbers. */
@@ -111,14 +120,18 @@ function compareTriedShare(now: BucketConfig, before: BucketConfig): Difference[
 }
 
 /** The lines that use each bucket. */
-function usesOf({ routes }: LimitsConfig): ReadonlyMap<string, readonly RoutePattern[]> {
-  const uses = new Map<string, RoutePattern[]>();
+function usesOf({ routes }: LimitsConfig): ReadonlyMap<string, readonly string[]> {
+  const uses = new Map<string, string[]>();
   for (const [line, { bucket }] of Object.entries(routes)) {
     const lines = uses.get(bucket) ?? [];
-    lines.push(parseLimitRoute(line));
+    lines.push(line);
     uses.set(bucket, lines);
   }
   return uses;
+}
+
+function patternsOf(lines: readonly string[] = []): RoutePattern[] {
+  return lines.map(line => parseLimitRoute(line));
 }
 
 function compareMain({ main: now }: BucketConfig, { main: before }: BucketConfig): Difference[] {
@@ -202,11 +215,15 @@ interface Line {
 }
 
 /** Compares which requests consume which bucket, and what that means for callers. */
-export function compareLimitRoutes(now: LimitsConfig, before: LimitsConfig): WeighedChange[] {
-  if (sameLines(now, before)) return unusedBuckets(now, before);
-  const moves = movesBetween(entriesOf(now), entriesOf(before), ({ line, bucket, cost }, pattern) =>
+export function* compareLimitRoutes(now: LimitsConfig, before: LimitsConfig): Steps<WeighedChange[]> {
+  const areSame = sameLines(now, before);
+  yield;
+  if (areSame) return unusedBuckets(now, before);
+  const [lines, linesBefore] = [yield* entriesOf(now), yield* entriesOf(before)];
+  const all = yield* movesBetween(lines, linesBefore, ({ line, bucket, cost }, pattern) =>
     line === pattern ? `${cost} ${bucket}` : `${cost} ${bucket} ${line}`,
-  ).filter(({ now, before }) => now?.bucket !== before?.bucket || now?.cost !== before?.cost);
+  );
+  const moves = all.filter(({ now, before }) => now?.bucket !== before?.bucket || now?.cost !== before?.cost);
   return [
     ...moves.map(move => ({ subject: someOf(move.labels), ...compareMove(move, now, before) })),
     ...compareSharing(moves, now, before),
@@ -222,8 +239,8 @@ function sameLines({ routes: now }: LimitsConfig, { routes: before }: LimitsConf
   );
 }
 
-function entriesOf({ routes }: LimitsConfig): RouteEntry<Line>[] {
-  return Object.entries(routes).map(([line, { bucket, cost }]) => ({
+function entriesOf({ routes }: LimitsConfig): Steps<RouteEntry<Line>[]> {
+  return eachInSteps(Object.entries(routes), ([line, { bucket, cost }]) => ({
     pattern: parseLimitRoute(line),
     value: { line, bucket, cost },
   }));

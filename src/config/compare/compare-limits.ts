@@ -1,17 +1,17 @@
-import { formatDuration } from '../../core/index.ts';
+import { formatDuration, type Steps } from '../../core/index.ts';
 import type { Difference, WeighedChange } from '../difference.ts';
 import { compareLists, compareQuotas, compareSizes } from '../difference.ts';
 import type { LimitsConfig, OffenceConfig } from '../schema/index.ts';
 import * as buckets from './compare-buckets.ts';
 
 /** Compares two limits.yaml files. */
-export function compareLimits(now: LimitsConfig, before: LimitsConfig): WeighedChange[] {
+export function* compareLimits(now: LimitsConfig, before: LimitsConfig): Steps<WeighedChange[]> {
   const about = (subject: string, differences: readonly (Difference | null)[]) =>
     differences.flatMap(difference => (difference === null ? [] : [{ subject, ...difference }]));
   return [
     ...about('global limit', compareGlobal(now, before)),
-    ...buckets.compareBuckets(now, before),
-    ...buckets.compareLimitRoutes(now, before),
+    ...(yield* buckets.compareBuckets(now, before)),
+    ...(yield* buckets.compareLimitRoutes(now, before)),
     ...about('invalid_requests', compareOffences(now.invalid_requests, before.invalid_requests)),
     ...about('webhook_not_found', compareOffences(now.webhook_not_found, before.webhook_not_found)),
     ...about('ignored_refusals', compareOffences(now.ignored_refusals, before.ignored_refusals)),

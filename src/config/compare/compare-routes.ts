@@ -1,3 +1,4 @@
+import { hasSameItems, type Steps } from '../../core/index.ts';
 import {
   GRPC_METHOD,
   nameOf,
@@ -13,17 +14,38 @@ import { compareAnswers, comparePolicies, describeAnswer } from '../policies/ind
 type RouteEntries = readonly RouteEntry<RouteOfFile>[];
 
 /** Compares which requests the routes of gateway.yaml match, and their policies. */
-export function compareRoutes(now: RouteEntries, before: RouteEntries): WeighedChange[] {
-  const policies = new Map(
-    [...now, ...before].map(({ value }) => [value, JSON.stringify(policiesOf(value))]),
-  );
-  const moves = movesBetween(now, before, (route, pattern) =>
+export function* compareRoutes(now: RouteEntries, before: RouteEntries): Steps<WeighedChange[]> {
+  const isNothingNew = areSame(now, before);
+  yield;
+  if (isNothingNew) return [];
+  const policies = new Map<RouteOfFile, string>();
+  for (const { value } of [...now, ...before]) {
+    policies.set(value, JSON.stringify(policiesOf(value)));
+    yield;
+  }
+  const moves = yield* movesBetween(now, before, (route, pattern) =>
     route.id === pattern ? (policies.get(route) ?? '') : `${policies.get(route)} ${route.id}`,
   );
   return moves.flatMap(({ labels, now: to, before: from }) => {
     const differences = compareTaken(to, from, labels);
     return differences.length === 0 ? [] : [{ subject: someOf(labels), ...joined(differences) }];
   });
+}
+
+/** Whether a reload has taken over all routes. */
+function areSame(now: RouteEntries, before: RouteEntries): boolean {
+  return (
+    hasSameItems(now.map(routeOf), before.map(routeOf)) &&
+    hasSameItems(now.map(patternOf), before.map(patternOf))
+  );
+}
+
+function routeOf({ value }: RouteEntry<RouteOfFile>): RouteOfFile {
+  return value;
+}
+
+function patternOf({ pattern }: RouteEntry<RouteOfFile>): RoutePattern {
+  return pattern;
 }
 
 function compareTaken(
@@ -111,16 +133,18 @@ type Entries<T> = readonly RouteEntry<T>[];
  *
  * @param keyOf distinguishes values; gets the pattern that the request represents
  */
-export function movesBetween<T>(
+export function* movesBetween<T>(
   now: Entries<T>,
   before: Entries<T>,
   keyOf: (value: T, pattern: string) => string,
-): Move<T>[] {
-  const [tableNow, tableBefore] = [new RouteTable(now), new RouteTable(before)];
+): Steps<Move<T>[]> {
+  const tableNow = yield* RouteTable.inSteps(now);
+  const tableBefore = yield* RouteTable.inSteps(before);
   const told = new Set<string>();
   const moves = new Map<string, { labels: string[]; now: T | null; before: T | null }>();
   const patterns = new Map([...before, ...now].map(({ pattern }) => [nameOf(pattern), pattern]));
   for (const [name, pattern] of patterns) {
+    yield;
     const steps = probesOf(pattern).map(({ label, method, host, path }) => {
       const to = tableNow.find(method, host, path)?.value ?? null;
       const from = tableBefore.find(method, host, path)?.value ?? null;

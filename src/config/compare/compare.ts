@@ -1,3 +1,4 @@
+import { atOnce, type Steps } from '../../core/index.ts';
 import { type Change, formatChange, worstFirst } from '../difference.ts';
 import type { Outline } from '../model/index.ts';
 import type { LimitsConfig } from '../schema/index.ts';
@@ -8,16 +9,20 @@ import { compareSettings } from './compare-settings.ts';
 
 /** Returns what changes for callers from one limits.yaml to another, the strictest first. */
 export function changesOfLimits(now: LimitsConfig, before: LimitsConfig): Change[] {
-  return worstFirst(compareLimits(now, before));
+  return worstFirst(atOnce(compareLimits(now, before)));
 }
 
 /**
  * Returns what changes from one configuration to another, the strictest first. Routes and limits are compared by what they do.
  */
 export function changesOf(now: Outline, before: Outline): Change[] {
+  return atOnce(compareOutlines(now, before));
+}
+
+function* compareOutlines(now: Outline, before: Outline): Steps<Change[]> {
   return worstFirst([
-    ...compareRoutes(now.routes, before.routes),
-    ...compareLimits(now.limits, before.limits),
+    ...(yield* compareRoutes(now.routes, before.routes)),
+    ...(yield* compareLimits(now.limits, before.limits)),
     ...compareCallers(now, before),
     ...compareSettings(now.settings, before.settings),
   ]);
@@ -28,7 +33,12 @@ const MAX_LINES = 50;
 
 /** Formats changes, one per line: the strictest, and how many more there are. */
 export function changesInWords(now: Outline, before: Outline): string[] {
-  const lines = changesOf(now, before).map(formatChange);
+  return atOnce(changesInSteps(now, before));
+}
+
+/** The same for a thread that serves. */
+export function* changesInSteps(now: Outline, before: Outline): Steps<string[]> {
+  const lines = (yield* compareOutlines(now, before)).map(formatChange);
   const more = lines.length - MAX_LINES;
   return more > 0 ? [...lines.slice(0, MAX_LINES), `and ${more} more, which "weir diff" lists`] : lines;
 }

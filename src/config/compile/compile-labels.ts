@@ -1,4 +1,4 @@
-import type { NoticeKind, Protocol } from '../../core/index.ts';
+import { eachInSteps, type NoticeKind, type Protocol, type Steps } from '../../core/index.ts';
 import type { RouteEntry } from '../../gateway/routing/index.ts';
 import { LIMIT_ROLES, type LimitsByRole } from '../../limits/index.ts';
 import type { BucketLabels, Ending, LabelModel, RouteLabels } from '../../observe/index.ts';
@@ -21,14 +21,14 @@ interface LabelSources {
 }
 
 /** Returns the label values that the configuration makes possible. */
-export function compileLabels(sources: LabelSources): LabelModel {
+export function* compileLabels(sources: LabelSources): Steps<LabelModel> {
   const { listen, upstreams, identity, routeDurations } = sources;
   const signsIn = signInProvider(identity) !== null;
   const own = sources.ownRoutes.map(({ value }) => value).filter(({ kind }) => kind !== 'sign-in' || signsIn);
   // A route with several hosts has an entry for each.
   const routes = [...new Set(sources.routes.map(({ value }) => value))].flatMap(waysOf);
   return {
-    routes: routeLabels(routes, own, listen),
+    routes: yield* routeLabels(routes, own, listen),
     upstreams: [...upstreams],
     webSocketUpstreams: [
       ...new Set(
@@ -37,7 +37,7 @@ export function compileLabels(sources: LabelSources): LabelModel {
         ),
       ),
     ],
-    buckets: bucketLabels(sources),
+    buckets: yield* bucketLabels(sources),
     tlsListeners: (['http', 'grpc'] as const).filter(name => (listen[name]?.tls ?? null) !== null),
     providers:
       identity === null || identity.providers.length === 0
@@ -54,15 +54,15 @@ export function compileLabels(sources: LabelSources): LabelModel {
   };
 }
 
-function routeLabels(
+function* routeLabels(
   routes: readonly model.RouteOfFile[],
   own: readonly model.OwnRoute[],
   { http, grpc }: ListenModel,
-): RouteLabels[] {
+): Steps<RouteLabels[]> {
   const ofPaths: readonly Protocol[] = http.tls !== null || http.h2c ? ['http1', 'h2'] : ['http1'];
   const takesCalls = grpc !== null || routes.some(isGrpc);
   return [
-    ...routes.flatMap(route => labelsOfRoute(route, ofPaths)),
+    ...(yield* eachInSteps(routes, route => labelsOfRoute(route, ofPaths))).flat(),
     ...own.map(each => ({
       route: each.id,
       upstream: 'none',
@@ -167,10 +167,10 @@ function answered(...statuses: readonly string[]): Ending[] {
   return statuses.map(status => [status, 'answered']);
 }
 
-function bucketLabels({ limits, limitRoutes, identity }: LabelSources): BucketLabels[] {
+function* bucketLabels({ limits, limitRoutes, identity }: LabelSources): Steps<BucketLabels[]> {
   const classes = classesOf(identity);
   const buckets = new Set(limitRoutes.map(({ value }) => value.bucket));
-  const ofBuckets = [...buckets].flatMap(bucket =>
+  const ofBuckets = yield* eachInSteps(buckets, bucket =>
     classes.map(callerClass => ({
       bucket: bucket.name,
       callerClass,
@@ -184,7 +184,7 @@ function bucketLabels({ limits, limitRoutes, identity }: LabelSources): BucketLa
     outcomes: ['admitted', ...rolesIn(limits.global.of(callerClass))],
     inShadow: rolesIn(limits.global.of(callerClass).shadow),
   }));
-  return [...ofBuckets, ...withoutBucket];
+  return [...ofBuckets.flat(), ...withoutBucket];
 }
 
 function classesOf(identity: LabelSources['identity']): readonly model.ClassName[] {

@@ -1,3 +1,4 @@
+import { eachInSteps, hasSameItems, type Kept, reuse, type Steps } from '../../core/index.ts';
 import { type RouteEntry, type RoutePattern, RouteTable } from '../../gateway/routing/index.ts';
 import type { IgnoredRefusalsRule, LimitRole, LimitSet, OffenceRule } from '../../limits/index.ts';
 import { ByClass, NO_LIMITS, RecentDigests } from '../../limits/index.ts';
@@ -16,65 +17,103 @@ import { compileBucket, compileGlobal, withGlobal } from './compile-bucket.ts';
 import { type CallerClaims, DEFAULT_CLAIMS, principalsOf } from './compile-identity.ts';
 import { claimsInLimits } from './named-claims.ts';
 
-/** The compiled limits, and their routes in file order, which a route table does not keep. */
+/** The compiled limits, and what the next ones take over: with their routes in file order, which a route table does not keep. */
 interface CompiledLimits {
   readonly model: model.LimitsModel;
-  readonly routes: readonly RouteEntry<model.LimitRouteModel>[];
+  readonly kept: model.KeptLimits<SharedParts>;
 }
 
-/** Compiles valid limits for the data plane. `classes` defines how callers are identified. */
-export function compileLimits(
+/** What all buckets of a configuration share. */
+interface SharedParts {
+  readonly global: ReturnType<typeof compileGlobal>;
+  readonly digests: RecentDigests;
+}
+
+/**
+ * Compiles valid limits for the data plane. `classes` defines how callers are identified.
+ *
+ * @param before what was compiled of the previous limits; `null` if there were none
+ */
+export function* compileLimits(
   config: LimitsConfig,
   classes: readonly CallerClaims[] = DEFAULT_CLAIMS,
-): CompiledLimits {
-  const global = compileGlobal(config);
-  const lines = Object.entries(config.routes).map(([line, { bucket, cost }]) => ({
-    line,
-    name: bucket,
-    cost,
-    pattern: parseLimitRoute(line),
+  before: model.KeptLimits | null = null,
+): Steps<CompiledLimits> {
+  const { buckets: written, routes: lines, ...others } = config;
+  const shared = reuse(before?.shared as Kept<unknown, SharedParts> | undefined, others, () => ({
+    global: compileGlobal(config),
+    digests: new RecentDigests(),
   }));
-  const linesOf = Map.groupBy(lines, ({ name }) => name);
-  const digests = new RecentDigests();
-  const buckets = new Map(
-    Object.entries(config.buckets).map(([name, bucket]) => {
-      const own = linesOf.get(name) ?? [];
-      const patterns = own.map(({ pattern }) => pattern);
-      const largestCost = Math.max(1, ...own.map(({ cost }) => cost));
-      return [name, compileBucket(name, bucket, { lines: patterns, largestCost, config, global, digests })];
-    }),
-  );
-  const routes = lines.map(({ line, name, cost, pattern }) =>
-    compileRoute({ line, cost }, pattern, buckets.get(name), config.buckets[name]),
-  );
-  const used = [...buckets.values()].filter(({ name }) => linesOf.has(name));
-  const globalSets = new ByClass(global.names, name => withGlobal(NO_LIMITS, global.of(name)));
+  const known = shared === before?.shared ? before : null;
+  const patterns = new Map<string, RoutePattern>();
+  for (const line of Object.keys(lines)) {
+    patterns.set(line, before?.lines.get(line)?.pattern ?? parseLimitRoute(line));
+    yield;
+  }
+  yield;
+  const linesOf = Map.groupBy(Object.entries(lines), ([, { bucket }]) => bucket);
+  const buckets = new Map<string, Kept<string, model.BucketModel>>();
+  for (const [name, bucket] of Object.entries(written)) {
+    const own = linesOf.get(name) ?? [];
+    const key = JSON.stringify([bucket, own]);
+    const kept = reuse(known?.buckets.get(name), key, () => {
+      const ofLines = own.flatMap(([line]) => patterns.get(line) ?? []);
+      const largestCost = Math.max(1, ...own.map(([, { cost }]) => cost));
+      return compileBucket(name, bucket, { lines: ofLines, largestCost, config, ...shared.part });
+    });
+    buckets.set(name, kept);
+    yield;
+  }
+  const routes = yield* eachInSteps(patterns, ([line, pattern]) => {
+    const { bucket: name = '', cost = 1 } = lines[line] ?? {};
+    const bucket = buckets.get(name)?.part;
+    const old = before?.lines.get(line);
+    return old !== undefined && old.value.bucket === bucket && old.value.cost === cost
+      ? old
+      : compileRoute({ line, cost }, pattern, bucket, written[name]);
+  });
+  yield;
+  const isSameTable = before !== null && hasSameItems(before.entries, routes);
+  const table = isSameTable ? before.table : yield* RouteTable.inSteps(routes);
+  const kept = { shared, buckets, lines: byLine(routes), entries: routes, table };
+  yield;
+  return { kept, model: modelOf(config, classes, kept, linesOf) };
+}
+
+function byLine(routes: readonly RouteEntry<model.LimitRouteModel>[]) {
+  return new Map(routes.map(route => [route.value.line, route]));
+}
+
+function modelOf(
+  config: LimitsConfig,
+  classes: readonly CallerClaims[],
+  { shared, buckets, table }: model.KeptLimits<SharedParts>,
+  used: ReadonlyMap<string, unknown>,
+): model.LimitsModel {
+  const { global } = shared.part;
   const named = claimsInLimits(config);
   const keying = keyingOf(config);
   return {
-    routes,
-    model: {
-      global: globalSets,
-      claims:
-        named.groups.length + named.numbers.length === 0
-          ? null
-          : new LimitClaims(
-              named,
-              classes.some(({ issuer }) => issuer !== null),
-            ),
-      routes: new RouteTable(routes),
-      buckets: used,
-      invalidRequests: offenceRule(config.invalid_requests),
-      webhookNotFound: offenceRule(config.webhook_not_found),
-      ignoredRefusals: ignoredRefusalsRule(config.ignored_refusals),
-      neverRestrict: listedIn(config.never_restrict, config.ipv6_prefix, classes),
-      blocked: blockedIn(config.blocked, config.ipv6_prefix, classes),
-      patienceMs: config.patience,
-      keying,
-      writtenKeying: keying,
-      keysPerCaller: config.keys_per_caller,
-      policies: config.headers.includes('ratelimit') ? new SetPolicies(config) : null,
-    },
+    global: new ByClass(global.names, name => withGlobal(NO_LIMITS, global.of(name))),
+    claims:
+      named.groups.length + named.numbers.length === 0
+        ? null
+        : new LimitClaims(
+            named,
+            classes.some(({ issuer }) => issuer !== null),
+          ),
+    routes: table,
+    buckets: Array.from(buckets.values(), ({ part }) => part).filter(({ name }) => used.has(name)),
+    invalidRequests: offenceRule(config.invalid_requests),
+    webhookNotFound: offenceRule(config.webhook_not_found),
+    ignoredRefusals: ignoredRefusalsRule(config.ignored_refusals),
+    neverRestrict: listedIn(config.never_restrict, config.ipv6_prefix, classes),
+    blocked: blockedIn(config.blocked, config.ipv6_prefix, classes),
+    patienceMs: config.patience,
+    keying,
+    writtenKeying: keying,
+    keysPerCaller: config.keys_per_caller,
+    policies: config.headers.includes('ratelimit') ? new SetPolicies(config) : null,
   };
 }
 

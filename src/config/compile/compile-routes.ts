@@ -1,4 +1,4 @@
-import { NOTICE_KINDS } from '../../core/index.ts';
+import { NOTICE_KINDS, type Steps } from '../../core/index.ts';
 import type { RouteEntry, RoutePattern } from '../../gateway/routing/index.ts';
 import {
   findConflicts,
@@ -153,11 +153,18 @@ function timeoutsOf(own: RouteConfig['timeouts'], ofUpstream: RouteTimeouts): Ro
  * matches the methods that no route there names. If a route names OPTIONS, its service expects preflights and gets all those for
  * the path.
  */
-export function preflightRoutes(
+export function* preflightRoutes(
   routes: readonly RouteEntry<model.RouteOfFile>[],
-): RouteEntry<model.RouteOfFile>[] {
-  const left = routes.filter(({ pattern, value }) => !value.cors && !isGrpc(pattern));
-  const byPath = Map.groupBy(left, ({ pattern }) => placeOf(pattern));
+): Steps<RouteEntry<model.RouteOfFile>[]> {
+  const byPath = new Map<string, RouteEntry<model.RouteOfFile>[]>();
+  for (const route of routes) {
+    yield;
+    if (route.value.cors || isGrpc(route.pattern)) continue;
+    const place = placeOf(route.pattern);
+    const others = byPath.get(place);
+    if (others === undefined) byPath.set(place, [route]);
+    else others.push(route);
+  }
   return [...byPath.values()].flatMap(ofOnePath);
 }
 

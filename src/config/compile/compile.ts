@@ -1,5 +1,14 @@
-import { type Machine, usableMemory } from '../../core/index.ts';
-import { type RouteEntry, RouteTable } from '../../gateway/routing/index.ts';
+import {
+  eachInSteps,
+  hasSameItems,
+  isSame,
+  type Kept,
+  type Machine,
+  reuse,
+  type Steps,
+  usableMemory,
+} from '../../core/index.ts';
+import { PathWords, type RouteEntry, RouteTable } from '../../gateway/routing/index.ts';
 import type { ApiKeyLine } from '../../identity/auth/index.ts';
 import { ForwardingRules } from '../../wire/http/index.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
@@ -11,7 +20,7 @@ import { claimsOf, compileIdentity } from './compile-identity.ts';
 import { compileLabels } from './compile-labels.ts';
 import { compileLimits } from './compile-limits.ts';
 import { compileRoute, ownRoutesOf, preflightRoutes, SIGN_IN_PREFIX } from './compile-routes.ts';
-import { memoryOf } from './memory-use.ts';
+import { descriptorsOf, memoryOf } from './memory-use.ts';
 
 /** Everything that was read and is valid. */
 export interface Sources {
@@ -32,20 +41,36 @@ export interface Sources {
   readonly files: readonly string[];
 }
 
-/** Compiles a valid configuration for the data plane. */
-export function compileGateway(sources: Sources, generation: number): model.Snapshot {
+/**
+ * Compiles a valid configuration for the data plane.
+ *
+ * @param before what was compiled of the previous configuration; `null` if there was none
+ */
+export function* compileGateway(
+  sources: Sources,
+  generation: number,
+  before: model.KeptParts | null = null,
+): Steps<model.Snapshot> {
   const { gateway: config, limits, apiKeys, secrets, machine, hash, files } = sources;
   const { access_tokens: tokens } = config;
   const requirements = new Requirements(config.routes);
-  const upstreams = compileUpstreams(config.upstreams, secrets.upstreamTls);
-  const byRoute = config.routes.map(route => compileRoute(route, config, upstreams, requirements));
-  const routes = byRoute.flat();
-  const compiledLimits = compileLimits(limits, claimsOf(config));
+  const { kept: keptRoutes, byRoute } = yield* compileRoutes(sources, requirements, before);
+  const upstreams = keptRoutes.upstreams.part;
+  const entries = byRoute.flat();
+  const routes =
+    before !== null && hasSameItems(before.tables.entries, entries) ? before.tables.entries : entries;
+  const compiledLimits = yield* compileLimits(limits, claimsOf(config), before?.limits);
   const identity = compileIdentity(config, limits, { providers: secrets.providers, apiKeys }, requirements);
   const proofs = identity !== null && identity.dpop !== null;
+  yield;
   const ofCertificates = certificateFields(secrets.listenerTls);
   const ownRoutes = ownRoutesOf(config, identity, requirements, ofCertificates.length > 0);
-  const settings = compileSettings(
+  const isCorsOff = config.cors === 'off';
+  const tables = yield* compileTables(
+    { routes, ownRoutes, lines: compiledLimits.kept.entries, isCorsOff },
+    before?.upstreams === keptRoutes.upstreams ? before.tables : null,
+  );
+  const written = compileSettings(
     config,
     {
       gatewayFile: files[0] ?? '',
@@ -54,11 +79,17 @@ export function compileGateway(sources: Sources, generation: number): model.Snap
       proofs,
       countsInMemory: config.store === 'memory',
       webSockets: routes.some(({ value }) => value.kind === 'forward' && value.websocket !== null),
-      routes: [...routes, ...compiledLimits.routes],
-      ownRoutes,
+      routes: [...routes, ...compiledLimits.kept.entries],
+      words: tables.words,
     },
     secrets,
   );
+  yield;
+  const parts = { upstreams: [...upstreams.values()], routes: routes.map(({ value }) => value) };
+  const descriptors = descriptorsOf({ ...written, ...parts }, machine.descriptorLimit);
+  const { connections, requests, refusedConnections } = descriptors;
+  const caps = Object.freeze({ ...written.caps, connections, requests, refusedConnections });
+  const settings = { ...written, caps };
   return {
     ...settings,
     generation,
@@ -77,31 +108,82 @@ export function compileGateway(sources: Sources, generation: number): model.Snap
       ],
     }),
     upstreams: [...upstreams.values()],
-    routes: new RouteTable<model.RouteModel>([...routes, ...ownRoutes], [SIGN_IN_PREFIX]),
-    preflightRoutes: new RouteTable(config.cors === 'off' ? [] : preflightRoutes(routes), [SIGN_IN_PREFIX]),
+    routes: tables.routes,
+    preflightRoutes: tables.preflightRoutes,
     limits: compiledLimits.model,
     identity,
     memory: memoryOf(
       {
         ...settings,
-        upstreams: [...upstreams.values()],
-        routes: routes.map(({ value }) => value),
+        ...parts,
         maxTokens: (tokens?.cache.tokens ?? 0) * tokenTablesIn(identity),
       },
       usableMemory(machine),
     ),
+    descriptors,
     outline: outlineOf(sources, byRoute, ownRoutes),
-    labels: compileLabels({
+    labels: yield* compileLabels({
       listen: settings.listen,
       upstreams: upstreams.keys(),
       routes,
       ownRoutes,
       limits: compiledLimits.model,
-      limitRoutes: compiledLimits.routes,
+      limitRoutes: compiledLimits.kept.entries,
       identity,
       routeDurations: config.metrics.route_durations,
     }),
+    kept: { ...keptRoutes, tables, limits: compiledLimits.kept },
   };
+}
+
+/** Compiles the routes whose text is new, or all of them if anything changed that they may depend on. */
+function* compileRoutes(
+  { gateway: config, secrets }: Sources,
+  requirements: Requirements,
+  before: model.KeptParts | null,
+) {
+  const { routes: written, ...others } = config;
+  const upstreams = reuse(before?.upstreams, [others, secrets, requirements.all], () =>
+    compileUpstreams(config.upstreams, secrets.upstreamTls),
+  );
+  const known = upstreams === before?.upstreams ? before.routes : null;
+  const routes = new Map<string, Kept<string, readonly RouteEntry<model.RouteOfFile>[]>>();
+  const byRoute = yield* eachInSteps(written, route => {
+    const key = JSON.stringify(route);
+    const kept = reuse(known?.get(key), key, () => compileRoute(route, config, upstreams.part, requirements));
+    routes.set(key, kept);
+    return kept.part;
+  });
+  return { kept: { upstreams, routes }, byRoute };
+}
+
+interface TableSources {
+  readonly routes: readonly RouteEntry<model.RouteOfFile>[];
+  readonly ownRoutes: readonly RouteEntry<model.OwnRoute>[];
+  readonly lines: readonly RouteEntry<model.LimitRouteModel>[];
+  readonly isCorsOff: boolean;
+}
+
+function* compileTables(
+  { routes: entries, ownRoutes, lines, isCorsOff }: TableSources,
+  before: model.KeptTables | null,
+): Steps<model.KeptTables> {
+  const patterns = [...entries, ...lines].map(({ pattern }) => pattern);
+  const isSameSet = before !== null && before.entries === entries && isSame(before.ownRoutes, ownRoutes);
+  const tables = isSameSet
+    ? before
+    : {
+        ownRoutes,
+        routes: yield* RouteTable.inSteps<model.RouteModel>([...entries, ...ownRoutes], [SIGN_IN_PREFIX]),
+        preflightRoutes: yield* RouteTable.inSteps(isCorsOff ? [] : yield* preflightRoutes(entries), [
+          SIGN_IN_PREFIX,
+        ]),
+      };
+  const words =
+    isSameSet && hasSameItems(before.patterns, patterns)
+      ? before.words
+      : yield* PathWords.inSteps([...patterns, ...ownRoutes.map(({ pattern }) => pattern)]);
+  return { ...tables, entries, words, patterns };
 }
 
 /** One for each provider, and one more for opaque tokens. */

@@ -11,9 +11,6 @@ export function memoryOf(
   usableBytes: number,
 ): settings.MemoryModel {
   const { count } = workers;
-  const serving = new Set(
-    routes.flatMap(route => (route.kind === 'forward' && route.websocket !== null ? servedBy(route) : [])),
-  );
   const needs = [
     { key: 'workers', bytes: settings.processBytes(count) },
     { key: 'caps.buffered', bytes: caps.bufferedBytes },
@@ -21,12 +18,10 @@ export function memoryOf(
     need(requests, caps.requests, count),
     need(limitKeys, caps.limitKeys, count),
     need(tokens, maxTokens, count),
-    ...upstreams
-      .filter(({ name }) => serving.has(name))
-      .map(({ name, pools }) => ({
-        ...need(webSockets, pools.websockets.max, count),
-        key: webSockets.key.replace('NAME', name),
-      })),
+    ...servingWebSockets(upstreams, routes).map(({ name, pools }) => ({
+      ...need(webSockets, pools.websockets.max, count),
+      key: webSockets.key.replace('NAME', name),
+    })),
   ].toSorted((a, b) => b.bytes - a.bytes);
   const totalBytes = needs.reduce((sum, { bytes }) => sum + bytes, 0);
   return { usableBytes, totalBytes, needs };
@@ -37,6 +32,29 @@ type MemoryParts = Pick<model.Snapshot, 'caps' | 'workers' | 'upstreams'> & {
   /** Maximum known tokens of all providers together. */
   readonly maxTokens: number;
 };
+
+/** The upstreams to which a route sends WebSockets. */
+function servingWebSockets(
+  upstreams: MemoryParts['upstreams'],
+  routes: MemoryParts['routes'],
+): MemoryParts['upstreams'] {
+  const serving = new Set(
+    routes.flatMap(route => (route.kind === 'forward' && route.websocket !== null ? servedBy(route) : [])),
+  );
+  return upstreams.filter(({ name }) => serving.has(name));
+}
+
+/** Fits the caps of a configuration into the file descriptors that the process may have. */
+export function descriptorsOf(
+  { caps, workers, upstreams, routes }: Omit<MemoryParts, 'maxTokens'>,
+  limit: number,
+): settings.DescriptorsModel {
+  const webSockets = servingWebSockets(upstreams, routes).reduce(
+    (sum, { pools }) => sum + pools.websockets.max,
+    0,
+  );
+  return settings.fitDescriptors({ ...caps, webSockets }, workers.count, limit);
+}
 
 /** The names of the upstreams of a route. */
 function servedBy({ upstream, shares }: model.ForwardRoute): string[] {
@@ -63,19 +81,30 @@ export function writtenCaps(file: ConfigFile): ReadonlyMap<string, Place> {
 }
 
 /**
- * Reports if clients may take more memory than there is: as a warning about the largest written number, or a hint if all are
- * defaults, which have a lower bound.
+ * Reports if clients may take more memory or descriptors than there are: as a warning about the largest written number. If all are
+ * defaults, memory is a hint, since they have a lower bound, and descriptors nothing but a few: the caps are fitted into them.
  */
-export function memoryFinding(
-  { memory, files: [file = ''] }: Pick<model.Snapshot, 'memory' | 'files'>,
+export function capFindings(
+  { memory, descriptors, files: [file = ''] }: Pick<model.Snapshot, 'memory' | 'descriptors' | 'files'>,
   written: ReadonlyMap<string, Place>,
-): Diagnostic | null {
-  if (!settings.exceedsMemory(memory)) return null;
-  const key = memory.needs.find(need => written.has(need.key))?.key;
-  const place = (key === undefined ? undefined : written.get(key)) ?? { file, line: null, column: null };
-  return {
-    ...place,
-    message: `memory with all caps full: ${settings.memoryInWords(memory)}; docs/memory.md says what each cap lets clients take`,
-    severity: key === undefined ? 'hint' : 'warning',
+): Diagnostic[] {
+  const found: Diagnostic[] = [];
+  const add = (keys: readonly string[], message: string, byDefault: Diagnostic['severity'] | null) => {
+    const place = keys.map(key => written.get(key)).find(each => each !== undefined);
+    const severity = place === undefined ? byDefault : 'warning';
+    if (severity !== null) found.push({ file, line: null, column: null, ...place, message, severity });
   };
+  if (settings.exceedsMemory(memory))
+    add(
+      memory.needs.map(({ key }) => key),
+      `memory with all caps full: ${settings.memoryInWords(memory)}; docs/memory.md says what each cap lets clients take`,
+      'hint',
+    );
+  if (settings.exceedsDescriptors(descriptors))
+    add(
+      [connections.key, requests.key],
+      `file descriptors with all caps full: ${settings.descriptorsInWords(descriptors)}; raise the limit of the process ("ulimit -n", LimitNOFILE) or lower the caps`,
+      settings.isShort(descriptors) ? 'warning' : null,
+    );
+  return found;
 }

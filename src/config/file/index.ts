@@ -4,6 +4,13 @@ export type { Diagnostic, Path, RawMap, Read, Severity } from './diagnostic.ts';
 export { asList, asMap, formatDiagnostic, formatPath, isMap, textsIn } from './diagnostic.ts';
 export { falseBlankIn } from './explain-yaml.ts';
 export { type FilePlace, KeyPlaces, LimitsFiles } from './limits-files.ts';
-export { listYamlFiles, Readings, readConfigFile, type Secrecy, withLeanHeap } from './readings.ts';
+export {
+  listYamlFiles,
+  Readings,
+  type ReadingsData,
+  readConfigFile,
+  type Secrecy,
+  withLeanHeap,
+} from './readings.ts';
 export * from './suggest.ts';
 export type { Environment } from './yaml-tree.ts';

@@ -119,36 +119,56 @@ export interface FilePlace {
   readonly line: number;
 }
 
-/** A place, or that of a map and its keys. */
-type Branch = FilePlace | { readonly place: FilePlace; readonly keys: ReadonlyMap<string, Branch> };
+/** A key with its line, the number of its file, and the keys of its map. */
+type WrittenKey = readonly [key: string, line: number, file: number, keys?: readonly WrittenKey[]];
 
 /** The places of all keys in the limits files, kept after the files themselves are dropped. */
 export class KeyPlaces {
-  readonly #keys: ReadonlyMap<string, Branch>;
+  /** The names of the files, then the keys, as JSON: small, and easy to pass to another thread. */
+  readonly text: string;
+  /** Read once somebody asks. */
+  #places: ReadonlyMap<string, FilePlace> | null = null;
 
-  constructor(files: LimitsFiles | null) {
-    this.#keys = files === null ? new Map() : branchesOf(files, [], files.value);
+  /** @param text of another one; `[]` for no places */
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  static in(files: LimitsFiles | null): KeyPlaces {
+    if (files === null) return new KeyPlaces('[]');
+    const names = files.files.map(({ name }) => name);
+    return new KeyPlaces(JSON.stringify([names, keysIn(files, names, [], files.value)]));
   }
 
   /** Where a key is written; `null` if it is absent, so that its default applies. */
   of(path: readonly string[]): FilePlace | null {
-    let keys: ReadonlyMap<string, Branch> | null = this.#keys;
-    let place: FilePlace | null = null;
-    for (const key of path) {
-      const branch: Branch | undefined = keys?.get(key);
-      if (branch === undefined) return null;
-      [place, keys] = 'keys' in branch ? [branch.place, branch.keys] : [branch, null];
-    }
-    return place;
+    this.#places ??= readPlaces(this.text);
+    return this.#places.get(path.join('\0')) ?? null;
   }
 }
 
-function branchesOf(files: LimitsFiles, path: readonly string[], value: unknown): Map<string, Branch> {
-  const branches = new Map<string, Branch>();
-  if (!isMap(value)) return branches;
-  for (const [key, part] of Object.entries(value)) {
-    const place = files.placeOf([...path, key], 'key');
-    branches.set(key, isMap(part) ? { place, keys: branchesOf(files, [...path, key], part) } : place);
-  }
-  return branches;
+function keysIn(
+  files: LimitsFiles,
+  names: readonly string[],
+  path: readonly string[],
+  value: unknown,
+): WrittenKey[] {
+  return Object.entries(asMap(value)).map(([key, part]) => {
+    const { file, line } = files.placeOf([...path, key], 'key');
+    const written = [key, line, names.indexOf(file)] as const;
+    return isMap(part) ? [...written, keysIn(files, names, [...path, key], part)] : written;
+  });
+}
+
+function readPlaces(text: string): ReadonlyMap<string, FilePlace> {
+  const places = new Map<string, FilePlace>();
+  const [names = [], keys = []] = JSON.parse(text) as [string[]?, WrittenKey[]?];
+  const read = (written: readonly WrittenKey[], above: string) => {
+    for (const [key, line, file, inner = []] of written) {
+      places.set(above + key, { file: names[file] ?? '', line });
+      read(inner, `${above}${key}\0`);
+    }
+  };
+  read(keys, '');
+  return places;
 }

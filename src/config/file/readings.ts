@@ -9,6 +9,12 @@ import type { Diagnostic, Path } from './diagnostic.ts';
 /** What was read: a public file, one with a secret or key, or the list of files in a folder. */
 type Kind = 'text' | 'secret' | 'folder';
 
+/** Readings in a form that can be passed to another thread. */
+export interface ReadingsData {
+  readonly readings: ReadonlyMap<string, Reading>;
+  readonly repeatable: boolean;
+}
+
 interface Reading {
   readonly kind: Kind;
   /** The digest of the content, or of the reason why it could not be read. */
@@ -34,6 +40,17 @@ export class Readings {
   constructor(files: Files = thisMachine.files, contents: ConfigContents | null = null) {
     this.files = files;
     this.#contents = contents;
+  }
+
+  static from({ readings, repeatable }: ReadingsData, files?: Files): Readings {
+    const made = new Readings(files);
+    for (const [path, reading] of readings) made.#readings.set(path, reading);
+    made.#repeatable = repeatable;
+    return made;
+  }
+
+  get data(): ReadingsData {
+    return { readings: this.#readings, repeatable: this.#repeatable };
   }
 
   /** Records the result of reading a file. If a load reads a file twice, the first result counts. */

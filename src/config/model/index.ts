@@ -3,6 +3,7 @@ export type { UpstreamModel } from '../policies/index.ts';
 export { formatHostPort, type HostPort } from '../values/index.ts';
 export * from './every-limit.ts';
 export * from './identity-model.ts';
+export type * from './kept-parts.ts';
 export * from './limit-claims.ts';
 export * from './limits-model.ts';
 export * from './restricted-key.ts';

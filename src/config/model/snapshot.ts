@@ -4,8 +4,9 @@ import type { ForwardingRules } from '../../wire/http/index.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
 import type { UpstreamModel } from '../policies/index.ts';
 import type { EffectiveConfig, LimitsConfig } from '../schema/index.ts';
-import type { MemoryModel, SettingModels } from '../settings/index.ts';
+import type { DescriptorsModel, MemoryModel, SettingModels } from '../settings/index.ts';
 import type { IdentityModel } from './identity-model.ts';
+import type { KeptParts } from './kept-parts.ts';
 import type { LimitsModel } from './limits-model.ts';
 import type { OwnRoute, RouteModel, RouteOfFile } from './route-model.ts';
 
@@ -31,9 +32,13 @@ export interface Snapshot extends SettingModels {
   readonly identity: IdentityModel | null;
   /** What clients may take under all caps, and the memory available. */
   readonly memory: MemoryModel;
+  /** What clients may take of the process's file descriptors: `caps` are fitted into them. */
+  readonly descriptors: DescriptorsModel;
   readonly labels: LabelModel;
   /** The part that a later configuration is compared with, to report changes. */
   readonly outline: Outline;
+  /** What the next configuration takes over. */
+  readonly kept: KeptParts;
 }
 
 /** A configuration as the operator wrote it, to explain it and to compare it with others. */

@@ -1,6 +1,7 @@
-import { errorText, type Files, type Timer, type TimerClock } from '../../core/index.ts';
+import { errorText, type Files, type Timer, type TimerClock, Turns } from '../../core/index.ts';
 import type { Diagnostic, Environment, Readings } from '../file/index.ts';
 import { type LoadedConfig, loadConfig } from '../load.ts';
+import type { Snapshot } from '../model/index.ts';
 import { FolderWatch } from './folder-watch.ts';
 
 /** Is notified of the outcome of changed files while a gateway serves. */
@@ -28,6 +29,12 @@ export interface ConfigWatcherOptions {
   readonly settleMs?: number;
   /** Polling interval while no event comes. Default 5 s. */
   readonly pollMs?: number;
+  /** Loads the files. Default: in this thread. */
+  readonly load?: typeof loadConfig;
+  /** The configuration in use, of which the next takes over what did not change. Default: it takes over nothing. */
+  readonly current?: () => Snapshot;
+  /** Times the turns that a reload takes. Default: nobody asks. */
+  readonly turns?: Turns;
 }
 
 /** Bounds how long a series of events can delay a check, in multiples of `settleMs`. */
@@ -148,16 +155,18 @@ export class ConfigWatcher {
 
   /** @param seen the readings of two checks; `null` for a requested reload, whose sender knows that the files are finished */
   async #load(seen: Readings | null): Promise<void> {
-    const { path, env, clock, files, sink } = this.#options;
+    const { path, env, clock, files, sink, load = loadConfig, current, turns = new Turns() } = this.#options;
     try {
       const limitKeys = this.#limitKeys;
-      const result = await loadConfig(path, {
+      const result = await load(path, {
         env,
         clock,
         files,
         limitKeys,
         machine: this.#machine,
         generation: this.#generation + 1,
+        before: current?.() ?? null,
+        turns,
       });
       if (this.#stopped) return;
       if (seen === null || result.readings.agreesWith(seen)) {

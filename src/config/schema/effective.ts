@@ -10,15 +10,21 @@ const inflate = promisify(inflateRaw);
 
 /** Both files with all defaults, without secrets. Compressed: ten thousand routes would take megabytes. */
 export class EffectiveConfig {
-  readonly #deflated: Buffer;
+  /** The parts as they are kept, for other threads. */
+  readonly deflated: Uint8Array;
 
-  constructor(parts: Readonly<Record<string, unknown>>) {
-    this.#deflated = deflateRawSync(JSON.stringify(parts));
+  /** @param deflated of another one */
+  constructor(deflated: Uint8Array) {
+    this.deflated = deflated;
+  }
+
+  static ofParts(parts: Readonly<Record<string, unknown>>): EffectiveConfig {
+    return new EffectiveConfig(deflateRawSync(JSON.stringify(parts)));
   }
 
   /** @param limits `null` if gateway.yaml names none */
   static of(gateway: ConfigFile, limits: LimitsFiles | null): EffectiveConfig {
-    return new EffectiveConfig({
+    return EffectiveConfig.ofParts({
       gateway: effectiveValue(gatewaySchema, gateway.value, gateway),
       limits: effectiveValue(limitsSchema, limits?.value ?? {}, limits ?? WITHOUT_TEXT),
     });
@@ -26,7 +32,7 @@ export class EffectiveConfig {
 
   /** `gateway` and `limits`, by the keys of the files. */
   async read(): Promise<Readonly<Record<string, unknown>>> {
-    return JSON.parse(String(await inflate(this.#deflated)));
+    return JSON.parse(String(await inflate(this.deflated)));
   }
 }
 

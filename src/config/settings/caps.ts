@@ -67,6 +67,8 @@ export const caps = setting({
   compile: ({ caps }) => ({
     caps: Object.freeze({
       connections: caps.connections,
+      /** How many connections may be refused at a time. */
+      refusedConnections: caps.connections,
       connectionsPerAddress: caps.connections_per_address,
       tlsHandshakes: caps.tls_handshakes,
       requests: caps.requests,

@@ -1,6 +1,7 @@
 export { type AccessTokensConfig, AUDIENCE, accessTokensSchema, tokenRules } from './access-tokens.ts';
 export { apiKeyLines, apiKeysFileSchema, apiKeysSecrecy } from './api-keys.ts';
 export type { CapsModel } from './caps.ts';
+export * from './descriptors.ts';
 export { proofOptions } from './dpop.ts';
 export { listedHeaders, RULES_BY_DEFAULT } from './forwarding-headers.ts';
 export type { Http2Model } from './http2.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { HostNames, PathWords, type RoutePattern } from '../../gateway/routing/index.ts';
+import { HostNames, type PathWords } from '../../gateway/routing/index.ts';
 import type { PathNaming } from '../../observe/index.ts';
 import { mainValue } from '../../wire/http/index.ts';
 import type { ConfigFile } from '../file/index.ts';
@@ -38,7 +38,7 @@ export const log = setting({
   },
   read: async file => ({ pseudonymKey: await readPseudonymKey(file) }),
   withoutSecrets: () => ({ pseudonymKey: null }),
-  compile: ({ log: { level, access, fields, paths } }, { routes, ownRoutes }, { pseudonymKey }) => ({
+  compile: ({ log: { level, access, fields, paths } }, { routes, words }, { pseudonymKey }) => ({
     log: Object.freeze({
       level,
       access,
@@ -46,7 +46,7 @@ export const log = setting({
       pseudonymKey,
       plainPaths: paths === 'plain',
       userAgent: fields.includes('user_agent'),
-      paths: pathNaming([...routes, ...ownRoutes]),
+      paths: pathNaming(words),
       /** The hosts named by routes and limits; `null` if there are none. */
       hosts: HostNames.in(routes),
     }),
@@ -74,8 +74,7 @@ export async function readPseudonymKey(file: ConfigFile): Promise<Buffer | null>
  * Names paths in the log by the literals of all routes, including those of limits.yaml. A segment is named by the value that a
  * main parameter would have there, so that a replay can count by another parameter.
  */
-function pathNaming(routes: readonly { readonly pattern: RoutePattern }[]): PathNaming {
-  const words = new PathWords(routes.map(({ pattern }) => pattern));
+function pathNaming(words: PathWords): PathNaming {
   return {
     rewrite: (path, isCall, name) =>
       words.rewrite(path, isCall, segment => name(mainValue(segment) ?? segment)),

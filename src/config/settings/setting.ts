@@ -1,5 +1,5 @@
 import type { Clock, Machine } from '../../core/index.ts';
-import type { RouteEntry } from '../../gateway/routing/index.ts';
+import type { PathWords, RouteEntry } from '../../gateway/routing/index.ts';
 import type { ConfigFile, RawMap } from '../file/index.ts';
 import type { PolicyConfig, PolicyKeys } from '../policies/index.ts';
 import type { Meaning } from '../values/index.ts';
@@ -21,8 +21,8 @@ export interface SettingContext {
   readonly webSockets: boolean;
   /** The routes of gateway.yaml and the lines of limits.yaml. */
   readonly routes: readonly RouteEntry<unknown>[];
-  /** The gateway's own routes. */
-  readonly ownRoutes: readonly RouteEntry<unknown>[];
+  /** The literals of these routes and of the gateway's own. */
+  readonly words: PathWords;
 }
 
 /** What defaults to a share of the memory. */

@@ -26,6 +26,7 @@ import { timeouts } from './timeouts.ts';
 import { tracing } from './tracing.ts';
 import { trustedProxies } from './trusted-proxies.ts';
 import { upstreams } from './upstreams.ts';
+import { warmUp } from './warm-up.ts';
 import { workers } from './workers.ts';
 
 // Everything about the top-level keys of gateway.yaml derives from this list: their schema, what `weir diff` says about a change,
@@ -53,6 +54,7 @@ const SETTINGS = [
   caps,
   http2,
   shutdown,
+  warmUp,
   log,
   tracing,
   metrics,

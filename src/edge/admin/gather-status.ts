@@ -66,6 +66,7 @@ export function gatherStatus(sources: StatusSources, showCallers: boolean): Gate
     notReady: sources.notReady(),
     workers: { ...sources.fixed.workers, each: sources.workers().map(workerStatus) },
     memory: snapshot.memory,
+    descriptors: snapshot.descriptors,
     configuration: {
       ...record.running,
       files: snapshot.files,

@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto';
-import { areWorkersShown, exceedsMemory, memoryInWords, workersInWords } from '../../config/index.ts';
+import {
+  areWorkersShown,
+  descriptorsInWords,
+  exceedsDescriptors,
+  exceedsMemory,
+  memoryInWords,
+  workersInWords,
+} from '../../config/index.ts';
 import { formatDuration } from '../../core/index.ts';
 import type { HtmlPart, NamedValue } from './html.ts';
 import { factTable, Html, html, lined, listTable, momentHtml, SCRIPT, STYLE, section, span } from './html.ts';
@@ -79,6 +86,7 @@ function configurationSection({
   node,
   workers,
   memory,
+  descriptors,
   traffic,
   atMs,
   startedAtMs,
@@ -95,16 +103,19 @@ function configurationSection({
       ['Process started', momentHtml(startedAtMs, atMs)],
       ['Node.js', node],
       ...(areWorkersShown(workers) ? [['Workers', workersInWords(workers)] satisfies NamedValue] : []),
-      ['Memory with all caps full', memoryHtml(memory)],
+      ['Memory with all caps full', toldHtml(memoryInWords(memory), exceedsMemory(memory))],
+      [
+        'File descriptors with all caps full',
+        toldHtml(descriptorsInWords(descriptors), exceedsDescriptors(descriptors)),
+      ],
       ['Client connections', traffic.connections],
       ['Requests in flight', traffic.requestsInFlight],
     ]),
   );
 }
 
-function memoryHtml(memory: GatewayStatus['memory']): HtmlPart {
-  const words = memoryInWords(memory);
-  return exceedsMemory(memory) ? html`<b class="ill">${words}</b>` : words;
+function toldHtml(words: string, isTooMuch: boolean): HtmlPart {
+  return isTooMuch ? html`<b class="ill">${words}</b>` : words;
 }
 
 /** Shows the reloads since startup, and how each ended. */

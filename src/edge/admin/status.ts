@@ -1,4 +1,10 @@
-import type { MemoryModel, ReloadRecord, RestartKey, WorkersModel } from '../../config/index.ts';
+import type {
+  DescriptorsModel,
+  MemoryModel,
+  ReloadRecord,
+  RestartKey,
+  WorkersModel,
+} from '../../config/index.ts';
 import { escapeInvisible, type UnlistedProxy } from '../../core/index.ts';
 import type { BucketInFlight } from '../../limits/index.ts';
 import type * as observe from '../../observe/index.ts';
@@ -22,6 +28,8 @@ export interface GatewayStatus {
   readonly notReady: string | null;
   /** The memory of the process with all caps full, compared with what it may use. */
   readonly memory: MemoryModel;
+  /** The file descriptors with all caps full, compared with what the system allows. */
+  readonly descriptors: DescriptorsModel;
   /** How many threads serve clients, and why `workers: auto` chose this number. */
   readonly workers: WorkersModel & {
     /** The workers, by number; none with a count of 1. */

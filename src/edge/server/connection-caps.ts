@@ -3,7 +3,7 @@ import type { Cap, NewPermits, NoPermit, Permits } from '../../core/index.ts';
 import { ProcessPermits } from '../../core/index.ts';
 import { type AddressKeying, type AddressSet, addressKey, ownersOf } from '../../wire/http/index.ts';
 
-type Caps = Pick<CapsModel, 'connections' | 'connectionsPerAddress'>;
+type Caps = Pick<CapsModel, 'connections' | 'connectionsPerAddress' | 'refusedConnections'>;
 
 /** Refused connections share one cap for all addresses. */
 const ANYBODY = '';
@@ -59,12 +59,12 @@ export class ConnectionCaps {
   }
 
   /**
-   * Counts a refused connection. Returns false if there are as many as open ones are allowed: a flood must not take twice the
-   * room.
+   * Counts a refused connection. Returns false if there are as many as may be refused at a time: a flood must not take the room
+   * of others.
    */
   linger(): boolean {
-    const { connections } = this.#caps;
-    return this.#lingering.take(ANYBODY, connections, connections) === null;
+    const { refusedConnections } = this.#caps;
+    return this.#lingering.take(ANYBODY, refusedConnections, refusedConnections) === null;
   }
 
   /** Called when a connection that lingered is closed. */

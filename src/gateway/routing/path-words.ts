@@ -1,3 +1,4 @@
+import { atOnce, type Steps } from '../../core/index.ts';
 import type { RoutePattern } from './table.ts';
 import { EVERY_HOST, foldSegment, isGrpc, wildcardOf, withoutParameters } from './table.ts';
 
@@ -19,12 +20,23 @@ export class PathWords {
   readonly #grpc: Words = [];
 
   constructor(patterns: Iterable<RoutePattern>) {
+    atOnce(this.#read(patterns));
+  }
+
+  static *inSteps(patterns: Iterable<RoutePattern>): Steps<PathWords> {
+    const words = new PathWords([]);
+    yield* words.#read(patterns);
+    return words;
+  }
+
+  *#read(patterns: Iterable<RoutePattern>): Steps<void> {
     for (const pattern of patterns) {
       const words = isGrpc(pattern) ? this.#grpc : this.#http;
       pattern.segments.forEach((segment, place) => {
         words[place] ??= new Map();
         if (segment.kind === 'literal') words[place].set(segment.folded, writtenForm(segment.folded));
       });
+      yield;
     }
   }
 

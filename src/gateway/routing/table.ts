@@ -1,4 +1,5 @@
 import { METHODS } from 'node:http';
+import { atOnce, type Steps } from '../../core/index.ts';
 
 /** The requests that a route matches. A route with several hosts has a pattern for each. */
 export interface RoutePattern {
@@ -197,9 +198,9 @@ interface Found<T> {
  */
 export class RouteTable<T> implements Routes<T> {
   /** The routes without a host, and those of every host. */
-  readonly #general: RouteTree<T>;
+  #general: RouteTree<T> = atOnce(RouteTree.inSteps<T>([], []));
   /** `null` if no pattern names a host. */
-  readonly #hosts: HostTrees<T> | null;
+  #hosts: HostTrees<T> | null = null;
 
   /**
    * Throws if two entries match the same requests; the configuration loader calls `findConflicts` first.
@@ -212,20 +213,30 @@ export class RouteTable<T> implements Routes<T> {
         `routes ${first} and ${second} match the same requests: ${entries[second]?.pattern.path}`,
       );
     }
+    atOnce(this.#fill(entries, closed));
+  }
+
+  /** Makes a table as the constructor does, of entries that are known not to conflict. */
+  static *inSteps<T>(
+    entries: readonly RouteEntry<T>[],
+    closed: readonly RoutePattern[] = [],
+  ): Steps<RouteTable<T>> {
+    const table = new RouteTable<T>([]);
+    yield* table.#fill(entries, closed);
+    return table;
+  }
+
+  *#fill(entries: readonly RouteEntry<T>[], closed: readonly RoutePattern[]): Steps<void> {
     const byHost = Map.groupBy(entries, ({ pattern }) => pattern.host);
     const everywhere = byHost.get(EVERY_HOST) ?? [];
     const general = byHost.get(null) ?? [];
     byHost.delete(EVERY_HOST);
     byHost.delete(null);
-    const treeOf = (of: readonly RouteEntry<T>[]) => new RouteTree(of, closed);
-    this.#general = treeOf([...general, ...everywhere]);
-    this.#hosts =
-      byHost.size === 0
-        ? null
-        : {
-            every: new RouteTree(everywhere, []),
-            named: new Map(Array.from(byHost, ([host, of]) => [host ?? '', treeOf(of)])),
-          };
+    this.#general = yield* RouteTree.inSteps([...general, ...everywhere], closed);
+    if (byHost.size === 0) return;
+    const named = new Map<string, RouteTree<T>>();
+    for (const [host, of] of byHost) named.set(host ?? '', yield* RouteTree.inSteps(of, closed));
+    this.#hosts = { every: yield* RouteTree.inSteps(everywhere, []), named };
   }
 
   find(method: string, host: string, path: string): RouteMatch<T> | null {
@@ -268,10 +279,21 @@ class RouteTree<T> {
   readonly #grpc: GrpcTable<T>;
   #longestLiteral = 0;
 
-  constructor(entries: readonly RouteEntry<T>[], closed: readonly RoutePattern[]) {
-    this.#grpc = new GrpcTable(entries.filter(({ pattern }) => isGrpc(pattern)));
-    for (const { pattern, value } of entries) if (!isGrpc(pattern)) this.#add(pattern, value);
-    for (const pattern of closed) this.#choiceOf(pattern).choice.everyMethod ??= NOWHERE;
+  private constructor(calls: readonly RouteEntry<T>[]) {
+    this.#grpc = new GrpcTable(calls);
+  }
+
+  static *inSteps<T>(
+    entries: readonly RouteEntry<T>[],
+    closed: readonly RoutePattern[],
+  ): Steps<RouteTree<T>> {
+    const tree = new RouteTree(entries.filter(({ pattern }) => isGrpc(pattern)));
+    for (const { pattern, value } of entries) {
+      if (!isGrpc(pattern)) tree.#add(pattern, value);
+      yield;
+    }
+    for (const pattern of closed) tree.#choiceOf(pattern).choice.everyMethod ??= NOWHERE;
+    return tree;
   }
 
   find(method: string, path: string): RouteMatch<T> | null {

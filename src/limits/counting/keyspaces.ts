@@ -1,4 +1,4 @@
-import type { TableMemory, Words } from '../../core/index.ts';
+import { atOnce, type Steps, type TableMemory, type Words } from '../../core/index.ts';
 import { BoundLimit, KEYSPACE_WORDS } from './bound-limit.ts';
 import { type CounterTable, keyspaceNumber, limitCountOf } from './counter-table.ts';
 import { type Limit, type LimitSet, limitsIn } from './limit-definition.ts';
@@ -64,9 +64,22 @@ export class Keyspaces {
 
   /** Divides the room among these limits, those in force, and never forgets them. Call `check` first. */
   share(limits: readonly Limit[]): void {
-    this.#inForce = eachOnce(limits);
-    for (const limit of this.#inForce) this.bind(limit);
-    this.#table.partitions.share(this.#inForce);
+    atOnce(this.shareInSteps(limits));
+  }
+
+  /** Each step must be a change of its own (`TableMemory.whole`). */
+  *shareInSteps(limits: Iterable<Limit>): Steps<void> {
+    const once = new Map<string, Limit>();
+    for (const limit of limits) {
+      once.set(limit.identity, limit);
+      yield;
+    }
+    this.#inForce = [...once.values()];
+    for (const limit of this.#inForce) {
+      this.bind(limit);
+      yield;
+    }
+    yield* this.#table.partitions.shareInSteps(this.#inForce);
   }
 
   /** The limits of the configuration in force, each once. */

@@ -1,4 +1,4 @@
-import { MAIN_THREAD } from '../../core/index.ts';
+import { MAIN_THREAD, type Steps } from '../../core/index.ts';
 import type { BoundLimit } from './bound-limit.ts';
 import { Counters, type CountersOptions } from './counters.ts';
 import type { Decision, LimitStore, ShadowDecision } from './decision.ts';
@@ -61,6 +61,7 @@ export class MemoryStore implements LimitStore {
   readonly #counters: Counters;
   readonly #decision: Numbers = { ...UNLIMITED };
   #isSweeping = false;
+  #sharing: Steps<void> | null = null;
 
   constructor(options: MemoryStoreOptions) {
     this.inFlight = options.inFlight ?? new ProcessInFlight();
@@ -98,6 +99,28 @@ export class MemoryStore implements LimitStore {
     keyspaces.check(all);
     if (memory.isShared && memory.worker === MAIN_THREAD) void memory.soon(() => keyspaces.share(all));
     else memory.whole(() => keyspaces.share(all));
+  }
+
+  /**
+   * The same for a reload, in steps, of limits that were checked. In shared memory the lock is free between them; the main thread
+   * goes on by itself, since it never waits for the lock.
+   */
+  *shareInSteps(limits: Iterable<Limit>): Steps<void> {
+    const { memory, keyspaces } = this.#counters;
+    const sharing = keyspaces.shareInSteps(limits);
+    this.#sharing = sharing;
+    const isDone = () => doSome(sharing);
+    if (memory.isShared && memory.worker === MAIN_THREAD) void this.#shareSoon(sharing);
+    else while (!memory.whole(isDone)) yield;
+  }
+
+  /** Ends early if another configuration has come. */
+  async #shareSoon(sharing: Steps<void>): Promise<void> {
+    let isDone = false;
+    while (!isDone && this.#sharing === sharing)
+      await this.#counters.memory.soon(() => {
+        isDone = doSome(sharing);
+      });
   }
 
   /** Reads the clock, and returns what `decidedAtMs` would be now. */
@@ -288,6 +311,15 @@ function refusingOf(limits: readonly BoundLimit[]): BoundLimit | null {
     longest = each;
   }
   return longest;
+}
+
+/** Steps of one change. */
+const STEPS_AT_ONCE = 64;
+
+/** Does some steps. Returns whether they were the last. */
+function doSome(steps: Steps<void>): boolean {
+  for (let step = 0; step < STEPS_AT_ONCE; step++) if (steps.next().done === true) return true;
+  return false;
 }
 
 function isOfOtherParts({ isOtherParts }: BoundLimit): boolean {

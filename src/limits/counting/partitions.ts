@@ -1,4 +1,4 @@
-import type { TableMemory, Words } from '../../core/index.ts';
+import { atOnce, type Steps, type TableMemory, type Words } from '../../core/index.ts';
 import type { Limit, LimitRole } from './limit-definition.ts';
 import { FIRST_NAMED_WORD, NamedTable } from './record-table.ts';
 
@@ -97,14 +97,21 @@ export class Partitions {
 
   /** Divides the room among these limits, those in force. No counter is lost. */
   share(limits: readonly Limit[]): void {
+    atOnce(this.shareInSteps(limits));
+  }
+
+  /** Each step must be a change of its own (`TableMemory.whole`). */
+  *shareInSteps(limits: readonly Limit[]): Steps<void> {
     const named = new Set<number>();
     const global = new Set<number>();
-    this.#inForce = new Map();
+    const inForce = new Map<number, Pick<PartitionCounts, 'bucket' | 'role'>>();
     for (const limit of limits) {
       const partition = this.of(limit);
       (limit.role === 'global' ? global : named).add(partition);
-      this.#inForce.set(partition, { bucket: limit.bucket, role: limit.role });
+      inForce.set(partition, { bucket: limit.bucket, role: limit.role });
+      yield;
     }
+    this.#inForce = inForce;
     const part = Math.floor(this.#capacity / RESERVED_PART);
     for (let partition = 0; partition < this.#table.used; partition++) {
       let reserved = 0;
@@ -112,6 +119,7 @@ export class Partitions {
       if (global.has(partition)) reserved = Math.floor(part / global.size);
       this.#reserve(partition, reserved);
       this.#memory.keep();
+      yield;
     }
   }
 

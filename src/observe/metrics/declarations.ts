@@ -455,6 +455,11 @@ export const METRICS = {
   weir_config_last_reload_timestamp_seconds: gauge(
     'Time of the last reload, successful or not; the start time until the first one.',
   ),
+  weir_config_reload_longest_turn_seconds: gauge(
+    'The longest time for which the last reload kept a thread that serves from all other work; 0 until the first one. Of several workers, the longest of all.',
+    {},
+    { across: 'max' },
+  ),
   weir_config_applied_timestamp_seconds: gauge(
     'Time when the configuration in use came into force. Among several gateways, the hash with the greatest time is the newest configuration.',
   ),

@@ -10,6 +10,7 @@ import {
   RpcCode,
   rpcCodeName,
   SIGNATURE_ALGORITHMS,
+  type Steps,
   UPSTREAM_CAPS,
 } from '../../core/index.ts';
 
@@ -84,22 +85,26 @@ export const MAX_PREPARED_LINES = 5_000;
  * @param at the index of the label for something configured: series whose value is in no row are dropped; -1 if none are
  * @param linesEach lines per series in a scrape. Default 1
  */
-export function prepareSeries<Part extends SeriesTree<Part>>(
+export function* prepareSeries<Part extends SeriesTree<Part>>(
   root: Part,
   rows: Rows,
   at: number,
   linesEach = 1,
-): void {
+): Steps<void> {
   const known = new Set<string>();
   const first: (readonly string[])[] = [];
   const max = Math.floor(MAX_PREPARED_LINES / linesEach);
   for (const row of rows) {
     known.add(row[at] ?? '');
     if (first.length <= max) first.push(row);
+    yield;
   }
   if (at >= 0) dropOthers(root, at, known);
   if (first.length > max) return;
-  for (const row of first) row.reduce((part, value) => part.of(value), root);
+  for (const row of first) {
+    row.reduce((part, value) => part.of(value), root);
+    yield;
+  }
 }
 
 function dropOthers<Part extends SeriesTree<Part>>(
@@ -168,20 +173,18 @@ export function capRows({ upstreams }: LabelModel): Rows {
   ];
 }
 
-export function decisionRows({ buckets }: LabelModel): Rows {
-  return buckets.flatMap(({ bucket, callerClass, outcomes }) =>
-    outcomes.map(outcome => [bucket, callerClass, outcome]),
-  );
+export function* decisionRows({ buckets }: LabelModel): Rows {
+  for (const { bucket, callerClass, outcomes } of buckets)
+    for (const outcome of outcomes) yield [bucket, callerClass, outcome];
 }
 
-export function shadowRows({ buckets }: LabelModel): Rows {
-  return buckets.flatMap(({ bucket, callerClass, inShadow }) =>
-    inShadow.map(by => [bucket, callerClass, by]),
-  );
+export function* shadowRows({ buckets }: LabelModel): Rows {
+  for (const { bucket, callerClass, inShadow } of buckets)
+    for (const by of inShadow) yield [bucket, callerClass, by];
 }
 
-export function bucketRows({ buckets }: LabelModel): Rows {
-  return buckets.map(({ bucket, callerClass }) => [bucket, callerClass]);
+export function* bucketRows({ buckets }: LabelModel): Rows {
+  for (const { bucket, callerClass } of buckets) yield [bucket, callerClass];
 }
 
 export function restrictionRefusalRows({ buckets }: LabelModel): Rows {

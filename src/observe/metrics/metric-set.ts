@@ -1,4 +1,5 @@
 import { AggregatorRegistry, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { atOnce, type Steps } from '../../core/index.ts';
 import { METRICS, type MetricDeclaration, type MetricName, type MetricOf } from './declarations.ts';
 import { addGrowth, type Growing, type Growth, takeGrowth } from './growth.ts';
 import { type LabelModel, prepareSeries, type SeriesTree } from './label-model.ts';
@@ -212,7 +213,7 @@ export function joinedLevels(levels: readonly Levels[]): Promise<Levels> {
 /** Registers metrics as declared in `METRICS`, and shows their series from startup. */
 export class MetricSet {
   readonly registry = new Registry();
-  readonly #followers: ((model: LabelModel) => void)[] = [];
+  readonly #followers: ((model: LabelModel) => Steps<void>)[] = [];
   readonly #counters = new Map<MetricName, Tally>();
   readonly #histograms = new Map<MetricName, TallyHistogram>();
 
@@ -278,8 +279,8 @@ export class MetricSet {
   }
 
   /** Applies the configuration: shows the series that it makes possible, and drops those that it no longer has. */
-  use(model: LabelModel): void {
-    for (const follow of this.#followers) follow(model);
+  *use(model: LabelModel): Steps<void> {
+    for (const follow of this.#followers) yield* follow(model);
   }
 
   /** Takes what this thread has counted since the last call. */
@@ -341,12 +342,12 @@ export class MetricSet {
     root: Part,
     linesEach: number,
   ): void {
-    if (series === undefined) prepareSeries(root, combinations(labels), -1, linesEach);
+    if (series === undefined) atOnce(prepareSeries(root, combinations(labels), -1, linesEach));
     else
       this.#followers.push(model => {
         const label = typeof configured === 'function' ? configured(model) : configured;
         const at = label === undefined ? -1 : labelNames().indexOf(label);
-        prepareSeries(root, series(model), at, linesEach);
+        return prepareSeries(root, series(model), at, linesEach);
       });
   }
 }

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { collectDefaultMetrics, type Gauge, type Metric, Registry } from 'prom-client';
 import type * as core from '../../core/index.ts';
-import { CALL_PROTOCOLS, RpcCode, readVersion, rpcCodeName } from '../../core/index.ts';
+import { atOnce, CALL_PROTOCOLS, RpcCode, readVersion, rpcCodeName } from '../../core/index.ts';
 import { type LabelModel, prepareSeries, RESPONSE_CLASSES } from './label-model.ts';
 import { type MetricSet, Tally, type TallyHistogram } from './metric-set.ts';
 
@@ -90,8 +90,8 @@ export class ExchangeMetrics implements core.ExchangeListener {
     // A WebSocket outlives the configuration that it began with: open ones stay in the count.
     const open = [...this.#webSockets.parts].filter(([, { count }]) => count > 0);
     const rows = [...webSocketUpstreams, ...open.map(([upstream]) => upstream)].map(upstream => [upstream]);
-    prepareSeries(this.#webSockets, rows, 0);
-    prepareSeries(this.#webSocketDuration, rows, 0);
+    atOnce(prepareSeries(this.#webSockets, rows, 0));
+    atOnce(prepareSeries(this.#webSocketDuration, rows, 0));
   }
 
   /** Registers what is read at each scrape. */

@@ -1,4 +1,10 @@
-import type { ConfigWatcherOptions, HostPort, LoadedConfig, Snapshot } from '../../config/index.ts';
+import type {
+  ConfigData,
+  ConfigWatcherOptions,
+  HostPort,
+  LoadedConfig,
+  Snapshot,
+} from '../../config/index.ts';
 import type { ProcessPart, System } from '../../core/index.ts';
 import type { BoundAddresses } from '../../edge/server/index.ts';
 import type { Logger } from '../../observe/index.ts';
@@ -18,7 +24,7 @@ export interface AppOptions {
   /** What it keeps across a restart; `null` for a worker. Default: as configured. */
   readonly state?: KeptState | null;
   /** The source of the configuration, to follow changes of its files. Without it, the configuration never changes. */
-  readonly source?: Pick<ConfigWatcherOptions, 'path' | 'env' | 'loaded' | 'settleMs' | 'pollMs'>;
+  readonly source?: Pick<ConfigWatcherOptions, 'path' | 'env' | 'loaded' | 'settleMs' | 'pollMs' | 'load'>;
 }
 
 /** Serves the clients of a gateway: its own listeners, or the workers of its process. */
@@ -75,8 +81,10 @@ export interface App {
 export interface PlaneApp extends App {
   /** Starts to serve, together with other workers at the same addresses. */
   join(addresses: BoundAddresses): Promise<BoundAddresses>;
-  /** Serves with another configuration from now on. */
-  take(snapshot: Snapshot): void;
+  /** Compiles what the main thread has read, in slices, and takes over what did not change. */
+  compile(data: ConfigData, generation: number): Promise<Snapshot>;
+  /** Serves with another configuration from now on. Resolves once everything follows it. */
+  take(snapshot: Snapshot): Promise<void>;
   /** Reports what it has counted since the last call, and its current state. */
   report(wanted: ReportExtent): Promise<WorkerReport>;
 }

@@ -1,13 +1,29 @@
-import type { Diagnostic, FixedParts, LoadedConfig, Snapshot } from '../../config/index.ts';
+import type { ConfigData, Diagnostic, FixedParts, LoadedConfig, Snapshot } from '../../config/index.ts';
 import {
   ConfigWatcher,
-  changesInWords,
+  changesInSteps,
+  compileData,
   formatDiagnostic,
   ReloadRecord,
   restartKeys,
 } from '../../config/index.ts';
-import type { AppliedEvent, ProcessPart, ReloadListener, System, TimerClock } from '../../core/index.ts';
-import { alone, finishedWithin, readVersion, requestIdSource, systemClock } from '../../core/index.ts';
+import type {
+  AppliedEvent,
+  ProcessPart,
+  ReloadListener,
+  Steps,
+  System,
+  TimerClock,
+} from '../../core/index.ts';
+import {
+  alone,
+  errorText,
+  finishedWithin,
+  readVersion,
+  requestIdSource,
+  systemClock,
+  Turns,
+} from '../../core/index.ts';
 import { AdminListener } from '../../edge/admin/index.ts';
 import { type BoundAddresses, Buffered, Listeners, TicketKeys } from '../../edge/server/index.ts';
 import { Gateway, UnlistedProxies } from '../../gateway/index.ts';
@@ -98,6 +114,10 @@ class RunningApp implements PlaneApp {
   readonly #watcher: ConfigWatcher | null;
   /** Callbacks that pass each new generation to one part; see `#follows`. */
   readonly #followers: ((generation: Generation) => void)[] = [];
+  /** Times the turns that the last reload took in this thread. */
+  readonly #turns = new Turns();
+  /** What is still done for a configuration that serves already; `null` if nothing is. */
+  #following: Promise<void> | null = null;
   #started = false;
   #draining = false;
   #drained: Promise<boolean> | null = null;
@@ -109,7 +129,12 @@ class RunningApp implements PlaneApp {
   ) {
     const { listen, caps, store, tracing, limits } = snapshot;
     const { clock } = system;
-    this.#fixed = { listen, workers: snapshot.workers, caps, store, state: snapshot.state, tracing, limits };
+    const { writtenKeying } = limits;
+    const { workers: fixedWorkers, state: fixedState } = snapshot;
+    this.#fixed = {
+      ...{ listen, workers: fixedWorkers, caps, store, state: fixedState, tracing },
+      limits: { writtenKeying },
+    };
     this.#spans = spans;
     this.#state = state;
     this.#outline = snapshot.outline;
@@ -155,6 +180,8 @@ class RunningApp implements PlaneApp {
       revocations: () => this.#revocations.counts,
       stateFiles: () => this.#limiting.stateFiles,
       certificates: () => certificateViews(this.#generations.current.snapshot.listen),
+      // Where workers serve, this thread serves nobody.
+      reloadTurnMs: () => (workers === undefined ? this.#turns.longestMs : 0),
       workers: workers && { count: snapshot.workers.count, views: () => this.#reports.views },
     });
   }
@@ -191,8 +218,15 @@ class RunningApp implements PlaneApp {
     return this.#service.listen(addresses);
   }
 
-  take(snapshot: Snapshot): void {
-    this.#generations.take(withKeysOf(this.#generations.current.snapshot, snapshot));
+  compile(data: ConfigData, generation: number): Promise<Snapshot> {
+    this.#turns.longestMs = 0;
+    return this.#turns.slice(compileData(data, generation, this.#generations.current.snapshot));
+  }
+
+  async take(snapshot: Snapshot): Promise<void> {
+    const next = withKeysOf(this.#generations.current.snapshot, snapshot);
+    this.#turns.time(() => this.#generations.take(next));
+    await this.#following;
   }
 
   async report(wanted: ReportExtent): Promise<WorkerReport> {
@@ -233,6 +267,27 @@ class RunningApp implements PlaneApp {
   #follows<Part>(part: Part, use: (part: Part, generation: Generation) => void): Part {
     this.#followers.push(generation => use(part, generation));
     return part;
+  }
+
+  /** Does, in slices, what no request waits for: one configuration after the other. */
+  #followLater(snapshot: Snapshot): void {
+    const run = () => this.#turns.slice(this.#followInSteps(snapshot));
+    const following = (this.#following?.then(run) ?? run()).finally(() => {
+      if (this.#following === following) this.#following = null;
+    });
+    // Whoever awaits it learns of a fault.
+    following.catch(() => {});
+    this.#following = following;
+  }
+
+  *#followInSteps(snapshot: Snapshot): Steps<void> {
+    yield* this.#limiting.makeRoom(snapshot.limits);
+    yield* this.#observation.showSeries();
+    if (!this.#part.isMain) return;
+    const { outline } = snapshot;
+    const changes = yield* changesInSteps(outline, this.#outline);
+    this.#outline = outline;
+    this.#observation.reloads.applied({ ...this.#eventOf(snapshot), changes });
   }
 
   /** Starts the parts that work in the background. */
@@ -277,7 +332,6 @@ class RunningApp implements PlaneApp {
 
   #makeGenerations(first: Snapshot): Generations {
     const { memory, permits } = this.#part;
-    const { reloads } = this.#observation;
     const budget = (name: string, options: auth.BudgetOptions) => {
       const maxAddresses = tableSizeFor(options.maxAddresses, first.caps.limitKeys);
       return new VerificationBudget({ ...options, maxAddresses }, this.#clock, memory, name);
@@ -310,12 +364,9 @@ class RunningApp implements PlaneApp {
       transports: this.#transports,
       serve: generation => {
         for (const follow of this.#followers) follow(generation);
-        const { outline } = generation.snapshot;
-        const changes = changesInWords(outline, this.#outline);
-        this.#outline = outline;
-        reloads.applied({ ...this.#eventOf(generation.snapshot), changes });
+        this.#followLater(generation.snapshot);
       },
-      wait: ({ snapshot }) => reloads.waiting(snapshot),
+      wait: ({ snapshot }) => this.#observation.reloads.waiting(snapshot),
     });
   }
 
@@ -337,7 +388,7 @@ class RunningApp implements PlaneApp {
     limiting.shareRevocations(this.#revocations);
     limiting.shared?.shareNonces(this.#nonces);
     return this.#follows(limiting, (part, { snapshot }) => {
-      part.use(snapshot.limits);
+      part.apply(snapshot.limits);
       part.shared?.useSecrets(snapshot.store);
     });
   }
@@ -364,8 +415,10 @@ class RunningApp implements PlaneApp {
 
   /** Does not keep `source`, which contains everything that was loaded and may be large. */
   #makeWatcher(source: NonNullable<AppOptions['source']>): ConfigWatcher {
-    const sink = reloadSink(this.#generations, this.#observation.reloads, this.#workers);
-    return new ConfigWatcher({ ...source, ...this.#system, sink });
+    const take = (snapshot: Snapshot) => this.take(snapshot);
+    const sink = reloadSink(take, this.#observation.reloads, this.#workers);
+    const current = () => this.#generations.current.snapshot;
+    return new ConfigWatcher({ ...source, ...this.#system, sink, current, turns: this.#turns });
   }
 
   #makeAdmin(): AdminListener {
@@ -435,12 +488,16 @@ function spanPeers({ upstreams }: Snapshot): ReadonlyMap<string, SpanPeer> {
  * Reports the watcher's findings, and passes valid configurations to the generations. Keeps nothing of what was loaded, which may
  * be large.
  */
-function reloadSink(generations: Generations, reloads: ReloadListener, workers: Workers | null) {
+function reloadSink(
+  take: (snapshot: Snapshot) => Promise<void>,
+  reloads: ReloadListener,
+  workers: Workers | null,
+) {
   return {
     take: async (loaded: LoadedConfig) => {
       reloads.warned(loaded.warnings.map(formatDiagnostic));
       await workers?.prepare(loaded);
-      generations.take(withKeysOf(generations.current.snapshot, loaded.snapshot));
+      await take(loaded.snapshot);
     },
     refuse: (errors: readonly Diagnostic[]) => reloads.refused(worstFirst(errors).map(formatDiagnostic)),
     unchanged: () => reloads.unchanged(),
@@ -463,6 +520,8 @@ function worstFirst(diagnostics: readonly Diagnostic[]): Diagnostic[] {
 export async function startApp(snapshot: Snapshot, options: AppOptions): Promise<App> {
   const app = await openApp(snapshot, options);
   options.beforeServing?.();
+  // With workers, they serve.
+  if (options.workers === undefined) await warmUpFor(snapshot, options);
   await app.start();
   return app;
 }
@@ -470,9 +529,24 @@ export async function startApp(snapshot: Snapshot, options: AppOptions): Promise
 /** Assembles a gateway that is to join others of its process, and starts everything except its listeners. */
 export async function openPlane(snapshot: Snapshot, options: AppOptions): Promise<PlaneApp> {
   const app = await openApp(snapshot, options);
-  app.startParts();
   options.beforeServing?.();
+  await warmUpFor(snapshot, options);
+  app.startParts();
   return app;
+}
+
+/** Plays requests to the code of this thread, if the configuration says so. A warm-up that fails changes nothing. */
+async function warmUpFor(snapshot: Snapshot, { system, log }: AppOptions): Promise<void> {
+  const { warmUpMs } = snapshot;
+  if (warmUpMs === null) return;
+  const { warmUp } = await import('./warm-up/index.ts');
+  const start = (played: Snapshot, log: Logger) => startApp(played, { system, log });
+  try {
+    const played = await warmUp({ ...snapshot, warmUpMs }, system, start);
+    log.debug({ type: 'warm-up', ...played }, 'warmed up');
+  } catch (error) {
+    log.warn({ type: 'warm-up', cause: errorText(error) }, 'the gateway could not warm up');
+  }
 }
 
 async function openApp(snapshot: Snapshot, options: AppOptions): Promise<RunningApp> {

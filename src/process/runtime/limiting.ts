@@ -116,6 +116,17 @@ export class Limiting {
   /** Throws an error, and changes nothing, if the memory allocated at startup has no room for this many limits. */
   use(model: LimitsModel): void {
     followLimits(this.memory, model);
+    this.apply(model);
+  }
+
+  /** Divides the room among the limits of the configuration in use, which were checked, in steps. */
+  makeRoom(model: LimitsModel): core.Steps<void> {
+    return this.memory.shareInSteps(everyLimit(model));
+  }
+
+  /** Applies the rules of a configuration, without dividing the room. */
+  apply(model: LimitsModel): void {
+    this.memory.keysPerCaller = model.keysPerCaller;
     this.#buckets = model.buckets;
     if (this.shared !== null) this.shared.limits.keysPerCaller = model.keysPerCaller;
     this.#restricting.use(model);

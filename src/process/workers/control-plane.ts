@@ -1,5 +1,6 @@
 import type { Server } from 'node:net';
-import type { HostPort, ListenModel, LoadedConfig, Snapshot } from '../../config/index.ts';
+import type { ConfigData, HostPort, ListenModel, LoadedConfig, Snapshot } from '../../config/index.ts';
+import { withoutTexts } from '../../config/index.ts';
 import type { MainPart, Network, System } from '../../core/index.ts';
 import { errorText, finishedWithin, type SharedMemory } from '../../core/index.ts';
 import type { BoundAddresses } from '../../edge/server/index.ts';
@@ -7,6 +8,7 @@ import type { SharedPermits } from '../../limits/index.ts';
 import type { Logger } from '../../observe/index.ts';
 import { WorkerReports, type Workers } from '../app/index.ts';
 import type { HostedPlane, PlaneHost } from './hosts.ts';
+import type { Link } from './link.ts';
 import type { PlaneConfig } from './messages.ts';
 import { connectWorker } from './worker-part.ts';
 
@@ -126,10 +128,11 @@ export class ControlPlane implements Workers {
 
   async prepare(loaded: LoadedConfig): Promise<void> {
     const config = this.#configOf(loaded);
+    const data = withoutTexts(loaded.data());
     const prepared = new Set<Plane>();
     // Workers that begin to serve meanwhile prepare it as well.
     for (let planes = this.#serving(); planes.length > 0; ) {
-      await Promise.all(planes.map(plane => this.#prepare(plane, config)));
+      await Promise.all(planes.map(plane => this.#prepare(plane, config, data)));
       for (const plane of planes) prepared.add(plane);
       planes = this.#serving().filter(plane => !prepared.has(plane));
     }
@@ -172,11 +175,12 @@ export class ControlPlane implements Workers {
   }
 
   /** A worker that dies meanwhile, or does not answer and is ended, is replaced by one that catches up. */
-  async #prepare(plane: Plane, config: PlaneConfig): Promise<void> {
+  async #prepare(plane: Plane, config: PlaneConfig, data: ConfigData): Promise<void> {
     const { system, log } = this.#options;
     const { worker, hosted } = plane;
     try {
-      if (await finishedWithin(PREPARE_MS, hosted.link.ask('prepare', config), system.clock)) return;
+      const handed = handOver(data, config.generation, hosted.link);
+      if (await finishedWithin(PREPARE_MS, handed, system.clock)) return;
       log.error({ type: 'worker', worker, waitedMs: PREPARE_MS }, 'a worker hangs, and is ended');
       hosted.end();
     } catch (error) {
@@ -276,6 +280,12 @@ export class ControlPlane implements Workers {
       this.#options.log.error({ type: 'worker', worker, cause: errorText(error) }, 'a worker cannot start');
     }
   }
+}
+
+/** Hands a configuration to a worker that serves, one piece after the other. Resolves once the worker has compiled it. */
+async function handOver({ head, pieces }: ConfigData, generation: number, link: Link): Promise<void> {
+  for (const piece of pieces) await link.ask('piece', { generation, piece });
+  await link.ask('assemble', { generation, head });
 }
 
 /**

@@ -1,4 +1,4 @@
-import { filesIn, loadConfig, type Snapshot } from '../../config/index.ts';
+import { type DataPiece, filesIn, loadConfig, type Snapshot } from '../../config/index.ts';
 import { type LockWait, SharedMemory, type System } from '../../core/index.ts';
 import { SharedPermits } from '../../limits/index.ts';
 import type { Logger } from '../../observe/index.ts';
@@ -36,6 +36,7 @@ export function runDataPlane(
   const compileOwn = async (config: PlaneConfig) =>
     ownPart(await compile(config, system), memory.threads - 1);
   const prepared = new Map<number, Snapshot>();
+  const pieces = new Map<number, DataPiece[]>();
   let app: PlaneApp | null = null;
   const running = () => {
     if (app === null) throw new Error('the worker has no configuration yet');
@@ -62,14 +63,27 @@ export function runDataPlane(
     prepared.set(asked.generation, await compileOwn(asked));
     return null;
   });
+  link.answer('piece', async ({ generation, piece }) => {
+    pieces.set(generation, [...(pieces.get(generation) ?? []), piece]);
+    return null;
+  });
+  link.answer('assemble', async ({ generation, head }) => {
+    const data = { head, pieces: pieces.get(generation) ?? [] };
+    pieces.clear();
+    prepared.set(generation, ownPart(await running().compile(data, generation), memory.threads - 1));
+    return null;
+  });
   link.on('commit', generation => {
     const snapshot = prepared.get(generation);
     if (snapshot === undefined) throw new Error(`generation ${generation} was not prepared`);
     // A later one may already be prepared.
     for (const each of prepared.keys()) if (each <= generation) prepared.delete(each);
-    running().take(snapshot);
+    void running().take(snapshot);
   });
-  link.on('discard', generation => void prepared.delete(generation));
+  link.on('discard', generation => {
+    prepared.delete(generation);
+    pieces.delete(generation);
+  });
   link.answer('drain', async () => {
     const drained = await running().drain();
     clock.cancel(reporting);

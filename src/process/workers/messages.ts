@@ -1,4 +1,4 @@
-import type { ConfigBytes } from '../../config/index.ts';
+import type { ConfigBytes, ConfigData, DataPiece } from '../../config/index.ts';
 import type { Machine, MemoryHandover } from '../../core/index.ts';
 import type { BoundAddresses } from '../../edge/server/index.ts';
 import type { ReportExtent, WorkerReport } from '../app/index.ts';
@@ -13,6 +13,18 @@ export interface PlaneConfig {
   readonly bytes: ConfigBytes;
   /** What the process may use. */
   readonly machine: Machine;
+}
+
+/** A piece of the configuration with this number: each in a message of its own, so that none takes long. */
+export interface NumberedPiece {
+  readonly generation: number;
+  readonly piece: DataPiece;
+}
+
+/** What belongs to its pieces. */
+interface NumberedHead {
+  readonly generation: number;
+  readonly head: ConfigData['head'];
 }
 
 /** What a worker needs at its start. */
@@ -65,8 +77,12 @@ export interface Questions {
   open: { readonly asked: null; readonly answer: null };
   /** Starts listening there, together with the others. Answers with the actual ports. */
   listen: { readonly asked: BoundAddresses; readonly answer: BoundAddresses };
-  /** Compiles a configuration, to be used on `commit`. */
+  /** Compiles a configuration from its bytes, to be used on `commit`, in a worker that does not serve yet. */
   prepare: { readonly asked: PlaneConfig; readonly answer: null };
+  /** Holds a piece of a configuration for `assemble`. */
+  piece: { readonly asked: NumberedPiece; readonly answer: null };
+  /** Compiles a configuration of its pieces in slices, to be used on `commit`, in a worker that serves. */
+  assemble: { readonly asked: NumberedHead; readonly answer: null };
   /** Reports what it has counted, and this much of its state. */
   report: { readonly asked: ReportExtent; readonly answer: WorkerReport };
   /** Stops serving, as configured. Answers whether all requests were finished. */

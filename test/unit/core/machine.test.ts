@@ -27,6 +27,7 @@ describe('what this process may use', () => {
       sharesPorts: process.platform === 'linux',
       memoryBytes: totalmem(),
       heapLimitBytes: getHeapStatistics().heap_size_limit,
+      descriptorLimit: Infinity,
     });
   });
 
@@ -38,6 +39,16 @@ describe('what this process may use', () => {
     const status = `Name:\tnode\nCpus_allowed:\tff\nCpus_allowed_list:\t${list}\nMems_allowed:\t1`;
     expect(await readMachine(await machineWith({ '/proc/self/status': status }))).toMatchObject({
       processors,
+    });
+  });
+
+  it.each([
+    ['Max open files            220                  4096                 files     ', 220],
+    ['Max open files            unlimited            unlimited            files     ', Infinity],
+  ])('is the file descriptors that the system allows: %s', async (line, descriptorLimit) => {
+    const limits = `Limit                     Soft Limit           Hard Limit           Units     \n${line}`;
+    expect(await readMachine(await machineWith({ '/proc/self/limits': limits }))).toMatchObject({
+      descriptorLimit,
     });
   });
 

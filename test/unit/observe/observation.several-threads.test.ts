@@ -61,6 +61,7 @@ function thread(
     limitCounts: () => ({ keys: 5, callerOverflows: 2, concurrent: [], partitions: [] }),
     sharing: () => ({ untold: 0, adopted: 0, unshared: 0 }),
     stateFiles: () => [],
+    reloadTurnMs: () => 0,
     certificates: () => [],
     revocations: () => ({ sessions: 0, subjects: 0 }),
   });

@@ -5,19 +5,23 @@ import { missingRightsAt } from './rights.ts';
 
 /**
  * After this many failures within this time, the policy takes over and Redis is no longer asked. A late reply is not a failure:
- * the policy takes over if replies stay late (`isSilent`).
+ * the policy takes over if none comes, or most of them are late (`isLate`).
  */
 const SEVERAL = 3;
 const WITHIN_MS = 1_000;
 /** Minimum time under the policy: switching back and forth would cost more than it gains. */
 const STAY_MS = 1_000;
+/** Good probes in a row that show that Redis is no longer slow; twice as many each time that it was slow again within a minute. */
+const PROOFS = 4;
+const MAX_PROOFS = 64;
+const AGAIN_MS = 60_000;
 const PROBE_MS = 250;
 const BEAT_MS = 1_000;
 
 export interface HealthDependencies {
   readonly connection: Pick<
     RedisConnection,
-    'prefix' | 'isCluster' | 'isReady' | 'isSilent' | 'lastError' | 'hurry' | 'onState' | 'script'
+    'prefix' | 'isCluster' | 'isReady' | 'isLate' | 'lastError' | 'hurry' | 'onState' | 'script'
   >;
   readonly replicas: Pick<Replicas, 'beat' | 'count'>;
   readonly policy: FailurePolicy;
@@ -26,7 +30,7 @@ export interface HealthDependencies {
 }
 
 /**
- * Tracks whether Redis decides. A single failure is handled where it happens; after several, or if replies stay late, the policy
+ * Tracks whether Redis decides. A single failure is handled where it happens; after several, or if replies are late, the policy
  * decides without asking Redis, so that no request waits for a server that is down, and probes detect its return. The policy also
  * decides until the first successful probe.
  */
@@ -34,6 +38,10 @@ export class Health {
   readonly #dependencies: HealthDependencies;
   readonly #failures: number[] = [];
   #lostAtMs: number;
+  #foundAtMs: number;
+  /** How many good probes in a row end the outage, and how many there were. */
+  #proofs = 1;
+  #good = 0;
   readonly #onFound: (() => void)[] = [];
   #everFound = false;
   #isShared = false;
@@ -45,6 +53,7 @@ export class Health {
   constructor(dependencies: HealthDependencies) {
     this.#dependencies = dependencies;
     this.#lostAtMs = dependencies.clock.monotonicMs();
+    this.#foundAtMs = this.#lostAtMs;
     dependencies.connection.onState(ready => {
       if (ready && !this.#isShared) this.#next(0);
     });
@@ -97,7 +106,8 @@ export class Health {
     if (!this.#isShared || isOfSomeSlots) return;
     const nowMs = clock.monotonicMs();
     if (error.failure === 'timeout') {
-      if (this.#dependencies.connection.isSilent) this.#lose(nowMs);
+      const { isLate } = this.#dependencies.connection;
+      if (isLate !== false) this.#lose(nowMs, isLate === 'slow');
       return;
     }
     this.#failures.push(nowMs);
@@ -122,7 +132,11 @@ export class Health {
     if (error.failure === 'error') listener.taskFailed(task, error.message);
   }
 
-  #lose(nowMs: number): void {
+  #lose(nowMs: number, isSlow = false): void {
+    const again = nowMs - this.#foundAtMs < AGAIN_MS;
+    if (isSlow) this.#proofs = again ? Math.min(MAX_PROOFS, Math.max(PROOFS, 2 * this.#proofs)) : PROOFS;
+    else if (!again) this.#proofs = 1;
+    this.#good = 0;
     this.#isShared = false;
     this.#lostAtMs = nowMs;
     this.#failures.length = 0;
@@ -132,6 +146,7 @@ export class Health {
 
   #find(nowMs: number): void {
     this.#isShared = true;
+    this.#foundAtMs = nowMs;
     this.#dependencies.listener.found(this.#everFound ? nowMs - this.#lostAtMs : 0);
     this.#everFound = true;
     for (const found of this.#onFound) found();
@@ -153,9 +168,11 @@ export class Health {
     }
     // Another probe was scheduled meanwhile.
     if (this.#timer !== null) return;
+    this.#good = good ? this.#good + 1 : 0;
     const nowMs = this.#dependencies.clock.monotonicMs();
     const stayed = !this.#everFound || nowMs - this.#lostAtMs >= STAY_MS;
-    if (good && !this.#isShared && stayed && !this.#stopped) this.#find(nowMs);
+    const isProven = stayed && this.#good >= this.#proofs;
+    if (good && !this.#isShared && isProven && !this.#stopped) this.#find(nowMs);
     this.#next(good && this.#isShared ? BEAT_MS : PROBE_MS);
   }
 

@@ -4,6 +4,7 @@ import { inNextTurn, type StoreFailure, type TimerClock } from '../../../core/in
 import { formatPrefix, type RedisOptions } from '../options.ts';
 import { Deadlines, makeClient, useSecrets, type Waiting } from './client.ts';
 import { hasCode, UNKNOWN_SCRIPT } from './error-codes.ts';
+import { Lateness } from './lateness.ts';
 
 /** A command that failed, or got no reply in time: then Redis may still run it. */
 export class RedisError extends Error {
@@ -39,13 +40,6 @@ export type Argument = string | number;
 /** Time from accepting a connection to the end of authentication. */
 const HANDSHAKE_MS = 1_000;
 
-/**
- * When replies have been late for this many budgets, with none in time, it is more than a pause of the server or of this machine.
- */
-const LATE_BUDGETS = 3;
-/** Late replies count as consecutive if they are at most this far apart. */
-const ROW_MS = 1_000;
-
 /** Time between attempts to subscribe without permission. */
 const RESUBSCRIBE_MS = 10_000;
 
@@ -62,8 +56,8 @@ export interface Subscriber {
 
 /**
  * The one connection to Redis (in a cluster, one to each node), shared by everything that needs it. A command gets its reply
- * within the budget or fails. If replies stay late, the connection is given up: everything queued behind them would be late as
- * well. Reconnects automatically, forever.
+ * within the budget or fails. If the server is silent, the connection is given up: everything queued on it would be late as well.
+ * Reconnects automatically, forever.
  */
 export class RedisConnection {
   readonly isCluster: boolean;
@@ -76,10 +70,8 @@ export class RedisConnection {
   readonly #subscribers = new Map<string, Subscriber>();
   #subscriber: Redis | Cluster | null = null;
   readonly #clock: TimerClock;
+  readonly #lateness: Lateness;
   #acceptedAtMs = 0;
-  /** When the first and the last of consecutive late replies were due; NaN if none is late. */
-  #lateSinceMs = Number.NaN;
-  #lateAtMs = Number.NaN;
   #lastError = 'not connected yet';
   #corked: readonly Redis[] = [];
   #stopped = false;
@@ -90,6 +82,7 @@ export class RedisConnection {
     this.prefix = formatPrefix(options.prefix);
     this.isCluster = options.servers.kind === 'cluster';
     this.#client = makeClient(options);
+    this.#lateness = new Lateness(clock, options.budgetMs);
     this.#deadlines = new Deadlines(clock, options.budgetMs, late => this.#timedOut(late));
     // Reports each failed attempt to connect; the reason is not available anywhere else.
     for (const event of ['error', 'node error', 'sentinelError'])
@@ -110,9 +103,10 @@ export class RedisConnection {
     return this.#client.status === 'ready';
   }
 
-  /** Whether replies have been late for so long that it makes no sense to wait for more of them. */
-  get isSilent(): boolean {
-    return this.#lateAtMs - this.#lateSinceMs >= LATE_BUDGETS * this.#options.budgetMs;
+  /** Whether it makes no sense to wait for replies: none comes, or most of them come too late. */
+  get isLate(): 'silent' | 'slow' | false {
+    if (this.#lateness.isSilent) return 'silent';
+    return this.#lateness.isSlow && 'slow';
   }
 
   /** The reason why the last attempt to connect failed, or the connection was lost. */
@@ -197,10 +191,14 @@ export class RedisConnection {
   #transmit(name: string, args: readonly Argument[], outstanding: Outstanding): void {
     this.#cork();
     const command = new Command(name, [...args], { replyEncoding: 'utf8' }, (error, value) => {
-      if (!this.#deadlines.remove(outstanding)) return;
+      const isReply = error === null || error === undefined;
+      if (!this.#deadlines.remove(outstanding)) {
+        if (isReply) this.#lateness.spoke();
+        return;
+      }
       // In a cluster, the reply may come from another node than the late one.
-      if (!this.isCluster) this.#lateSinceMs = Number.NaN;
-      if (error === null || error === undefined) outstanding.reply(null, value);
+      this.#lateness.inTime(!this.isCluster);
+      if (isReply) outstanding.reply(null, value);
       else outstanding.reply(this.#errorOf(error), null);
     });
     this.#client.sendCommand(command);
@@ -223,18 +221,15 @@ export class RedisConnection {
   }
 
   /**
-   * Fails the commands. If replies stay late, also destroys the connection, instead of closing it cleanly, which a hung server
+   * Fails the commands. If the server is silent, also destroys the connection, instead of closing it cleanly, which a hung server
    * would never do. In a cluster, only for the nodes that owe a response.
    */
   #timedOut(late: readonly Outstanding[]): void {
-    const nowMs = this.#clock.monotonicMs();
-    const isInRow = nowMs - this.#lateAtMs <= ROW_MS && !Number.isNaN(this.#lateSinceMs);
-    if (!isInRow) this.#lateSinceMs = nowMs;
-    this.#lateAtMs = nowMs;
+    this.#lateness.late(late.length);
     this.#lastError = `no response within ${this.#options.budgetMs} ms`;
     for (const { reply } of late) reply(new RedisError('timeout', this.#lastError), null);
-    if (!this.isSilent) return;
-    this.#lateSinceMs = Number.NaN;
+    if (!this.#lateness.isSilent) return;
+    this.#lateness.spoke();
     for (const node of this.#nodes()) if (owesResponse(node)) node.stream.destroy();
   }
 

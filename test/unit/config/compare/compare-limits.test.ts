@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { compareLimits } from '../../../../src/config/compare/compare-limits.ts';
 import { formatChange, worstFirst } from '../../../../src/config/difference.ts';
 import { limitsSchema } from '../../../../src/config/schema/index.ts';
+import { atOnce } from '../../../../src/core/index.ts';
 
 /** What changes from one limits.yaml to the other, a line each. */
 function changes(before: object, now: object): string[] {
-  const found = compareLimits(limitsSchema.parse(now), limitsSchema.parse(before));
+  const found = atOnce(compareLimits(limitsSchema.parse(now), limitsSchema.parse(before)));
   return worstFirst(found).map(formatChange);
 }
 

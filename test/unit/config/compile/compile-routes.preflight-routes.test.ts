@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { preflightRoutes } from '../../../../src/config/compile/compile-routes.ts';
 import type { ForwardRoute } from '../../../../src/config/model/route-model.ts';
+import { atOnce } from '../../../../src/core/index.ts';
 import { parseRoutePattern, RouteTable } from '../../../../src/gateway/routing/index.ts';
 
 /** `POST,PUT /a`, each a route that leaves preflights to its service, unless `+` stands before it. */
@@ -11,7 +12,7 @@ function routeOf(line: string) {
 }
 
 function taker(lines: readonly string[], asked: string, path: string): string | undefined {
-  return new RouteTable(preflightRoutes(lines.map(routeOf))).find(asked, '', path)?.value.id;
+  return new RouteTable(atOnce(preflightRoutes(lines.map(routeOf)))).find(asked, '', path)?.value.id;
 }
 
 describe('a preflight is taken', () => {

@@ -268,6 +268,7 @@ limits: "\${A}"
       '.caps',
       '.http2',
       '.shutdown',
+      '.warm_up',
       '.log',
       '.tracing',
       '.metrics',

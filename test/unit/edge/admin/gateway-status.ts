@@ -40,6 +40,10 @@ export const STATUS: GatewayStatus = {
       { key: 'workers', bytes: 100 * 2 ** 20 },
     ],
   },
+  descriptors: {
+    ...{ limit: 65_536, needed: 30_212, kept: 108 },
+    ...{ connections: 20_000, requests: 10_000, refusedConnections: 6_542 },
+  },
   configuration: {
     generation: 3,
     hash: '0123456789abcdef',

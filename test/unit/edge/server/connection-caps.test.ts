@@ -3,7 +3,7 @@ import { ownPermits } from '../../../../src/core/index.ts';
 import { ConnectionCaps } from '../../../../src/edge/server/connection-caps.ts';
 import { AddressSet } from '../../../../src/wire/http/index.ts';
 
-const CAPS = { connections: 100, connectionsPerAddress: 2 };
+const CAPS = { connections: 100, connectionsPerAddress: 2, refusedConnections: 100 };
 const PROXIES = new AddressSet(['2001:db8:5:1::/64', '10.0.0.1']);
 const newCaps = (caps = CAPS) => new ConnectionCaps(caps, PROXIES, ownPermits);
 
@@ -28,7 +28,7 @@ test('an address has a share, a /48 four and a /44 eight', () => {
 });
 
 test('an IPv4 /24 has 64 shares, and counts with those that embed its addresses', () => {
-  const caps = newCaps({ connections: 1_000, connectionsPerAddress: 2 });
+  const caps = newCaps({ connections: 1_000, connectionsPerAddress: 2, refusedConnections: 1_000 });
   const clients = Array.from({ length: 100 }, (_, i) =>
     i % 2 === 0 ? `192.0.2.${i}` : `64:ff9b::c000:2${i.toString(16).padStart(2, '0')}`,
   );
@@ -56,10 +56,11 @@ test('the connections of trusted proxies take nothing from other addresses of th
 });
 
 test('counts stay right where a proxy comes to be trusted, or is no longer', () => {
-  const caps = newCaps({ connections: 1_000, connectionsPerAddress: 2 });
+  const caps = newCaps({ connections: 1_000, connectionsPerAddress: 2, refusedConnections: 1_000 });
   const [some, nobody] = [PROXIES, new AddressSet([])];
   const proxy = '10.0.0.1';
-  const use = (trusted: AddressSet) => caps.use({ connections: 1_000, connectionsPerAddress: 2 }, trusted);
+  const use = (trusted: AddressSet) =>
+    caps.use({ connections: 1_000, connectionsPerAddress: 2, refusedConnections: 1_000 }, trusted);
   use(nobody);
   expect(caps.take(proxy)).toBe(null);
   use(some);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { atOnce } from '../../../../src/core/index.ts';
 import { MAX_PREPARED_LINES, prepareSeries } from '../../../../src/observe/metrics/label-model.ts';
 import { Tally } from '../../../../src/observe/metrics/metric-set.ts';
 
@@ -16,10 +17,10 @@ test('series are there from the start, and keep their counts when they are prepa
     ['things', 'bot'],
     ['things', 'user'],
   ];
-  prepareSeries(tally, rows, 0);
+  atOnce(prepareSeries(tally, rows, 0));
   tally.of('things').of('user').count = 7;
   tally.of('things').of('address').count = 1;
-  prepareSeries(tally, rows, 0);
+  atOnce(prepareSeries(tally, rows, 0));
   expect(series(tally)).toEqual({ 'things bot': 0, 'things user': 7, 'things address': 1 });
 });
 
@@ -32,15 +33,12 @@ test('series of what is configured no longer go, whichever label names it', () =
     ['client', 'none'],
   ] as const)
     tally.of(side).of(upstream).count = 3;
-  prepareSeries(
-    tally,
-    [
-      ['client', 'none'],
-      ['client', 'kept'],
-      ['gateway', 'new'],
-    ],
-    1,
-  );
+  const rows = [
+    ['client', 'none'],
+    ['client', 'kept'],
+    ['gateway', 'new'],
+  ];
+  atOnce(prepareSeries(tally, rows, 1));
   expect(series(tally)).toEqual({ 'client kept': 3, 'client none': 3, 'gateway new': 0 });
 });
 
@@ -49,8 +47,8 @@ test('more series than a scrape should carry are not prepared, but those of remo
   tally.of('old').of('a').count = 1;
   tally.of('route 7').of('a').count = 1;
   const rows = Array.from({ length: MAX_PREPARED_LINES / 10 + 1 }, (_, i) => [`route ${i}`, 'a']);
-  prepareSeries(tally, rows, 0, 10);
+  atOnce(prepareSeries(tally, rows, 0, 10));
   expect(series(tally)).toEqual({ 'route 7 a': 1 });
-  prepareSeries(tally, rows, 0, 9);
+  atOnce(prepareSeries(tally, rows, 0, 9));
   expect(Object.keys(series(tally))).toHaveLength(rows.length);
 });

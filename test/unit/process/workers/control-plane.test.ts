@@ -32,7 +32,12 @@ async function playedWorkers(port: number, opened: Promise<null> = AT_ONCE, code
   const system: System = { ...thisMachine, clock };
   const lines: string[] = [];
   const [starts, opens]: [number[], number[]] = [[], []];
-  const prepares: { readonly generation: number; readonly fail: (error: Error) => void }[] = [];
+  const prepares: {
+    readonly generation: number;
+    readonly done: () => void;
+    readonly fail: (error: Error) => void;
+  }[] = [];
+  const pieces: string[] = [];
   const told: string[] = [];
   const ends: number[] = [];
   const deaths = new Map<number, (cause: string) => void>();
@@ -65,12 +70,17 @@ async function playedWorkers(port: number, opened: Promise<null> = AT_ONCE, code
       return opened;
     });
     inside.answer('listen', async addresses => addresses);
-    inside.answer('prepare', ({ generation }) => {
-      const { promise, resolve, reject } = Promise.withResolvers<null>();
-      if (worker === 1) resolve(null);
-      else prepares.push({ generation, fail: reject });
-      return promise;
+    inside.answer('piece', async ({ piece: { kind } }) => {
+      pieces.push(`${worker}: ${kind}`);
+      return null;
     });
+    for (const name of ['prepare', 'assemble'] as const)
+      inside.answer(name, ({ generation }) => {
+        const { promise, resolve, reject } = Promise.withResolvers<null>();
+        if (worker === 1) resolve(null);
+        else prepares.push({ generation, done: () => resolve(null), fail: reject });
+        return promise;
+      });
     inside.answer('drain', async () => true);
     for (const name of ['commit', 'discard'] as const)
       inside.on(name, generation => void told.push(`${worker}: ${name} ${generation}`));
@@ -82,7 +92,7 @@ async function playedWorkers(port: number, opened: Promise<null> = AT_ONCE, code
     part: mainPartOf(clock),
     log: makeLogger('info', { write: line => lines.push(line) }),
   });
-  return { control, load, clock, lines, starts, opens, prepares, told, ends, deaths, later };
+  return { control, load, clock, lines, starts, opens, pieces, prepares, told, ends, deaths, later };
 }
 
 test('no worker reads the configuration before all have loaded their code', async () => {
@@ -108,6 +118,20 @@ test('a worker that does not compile a configuration within half a minute is end
   await waitFor('it is replaced', () => starts.length === 3);
   expect(starts).toEqual([1, 2, 2]);
   expect(lines.join()).toContain('a worker hangs, and is ended');
+});
+
+test('workers get a configuration in pieces, and begin with it together once all have compiled it', async () => {
+  const { control, load, pieces, prepares, told } = await playedWorkers(0);
+  await control.listen();
+  const prepared = control.prepare(await load(2));
+  await waitFor('the second worker was asked', () => prepares.length === 1);
+  expect(pieces.sort()).toEqual(['1: routes', '2: routes']);
+  await new Promise(setImmediate);
+  expect(told).toEqual([]);
+  prepares[0]?.done();
+  await prepared;
+  control.use((await load(2)).snapshot);
+  expect(told).toEqual(['1: commit 2', '2: commit 2']);
 });
 
 test('a configuration that one worker cannot use is used by none', async () => {

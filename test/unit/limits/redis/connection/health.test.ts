@@ -9,7 +9,7 @@ let health: Health;
 /** Redis, as it is now. */
 let redis: {
   up: boolean;
-  silent: boolean;
+  late: 'silent' | 'slow' | false;
   onState: (ready: boolean, cause: string) => void;
   written: string[];
   /** The commands that it refuses. */
@@ -38,8 +38,8 @@ function makeHealth(isCluster = false): Health {
     get isReady() {
       return redis.up;
     },
-    get isSilent() {
-      return redis.silent;
+    get isLate() {
+      return redis.late;
     },
     hurry: () => {},
     onState: listen => {
@@ -71,7 +71,7 @@ function fail(times: number): void {
 beforeEach(() => {
   vi.useFakeTimers();
   said = [];
-  redis = { up: false, silent: false, onState: () => {}, written: [], refused: [] };
+  redis = { up: false, late: false, onState: () => {}, written: [], refused: [] };
   health = makeHealth();
 });
 afterEach(() => {
@@ -117,11 +117,11 @@ describe('failures', () => {
     expect(said.at(-1)).toBe('lost to local: gone');
   });
 
-  test('that are late replies leave Redis in charge, however many, until they stay late', () => {
+  test('that are late replies leave Redis in charge, however many, until none comes', () => {
     const late = () => health.failed(new RedisError('timeout', 'late'));
     for (let i = 0; i < 99; i++) late();
     expect(health.isShared).toBe(true);
-    redis.silent = true;
+    redis.late = 'silent';
     late();
     expect([health.isShared, said.at(-1)]).toEqual([false, 'lost to local: late']);
   });

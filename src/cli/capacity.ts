@@ -1,0 +1,130 @@
+import { CAP_COSTS, processBytes, type Snapshot } from '../config/index.ts';
+import { type CapacityFigures, FIGURES } from './capacity-figures.ts';
+import { UsageError } from './command.ts';
+
+/** What a service has to carry. */
+export interface Load {
+  /** Requests a second. */
+  readonly requests: number;
+  /** Open WebSockets. */
+  readonly websockets: number;
+  /** Callers who are counted within their longest window. */
+  readonly callers: number;
+}
+
+/** A processor that is used more has no time for peaks, or for a pod that is being replaced. */
+const USED_PART = 0.7;
+/** Of the memory, the rest is for garbage and for what the allocator keeps. */
+const MEMORY_PART = 0.9;
+
+/** Reads `requests=20000,websockets=30000,callers=5000000`; what is left out is 0. */
+export function parseLoad(text: string): Load {
+  const load: Record<keyof Load, number> = { requests: 0, websockets: 0, callers: 0 };
+  for (const part of text.split(',')) {
+    const [name = '', value = ''] = part.split('=');
+    if (!Object.hasOwn(load, name) || !/^\d{1,12}$/.test(value))
+      throw new UsageError(
+        `"${part}" in --capacity: expected requests=20000,websockets=30000,callers=5000000`,
+      );
+    load[name as keyof Load] = Number(value);
+  }
+  return load;
+}
+
+/** The pods that a load takes by each thing that they have too little of. */
+type Resource = 'processor' | 'memory' | 'max_websockets' | 'file descriptors';
+
+/** How many pods of a configuration carry a load, and what they take. */
+export interface Capacity {
+  readonly pods: number;
+  /** What decides. */
+  readonly by: Resource;
+  /** Processor time of a request, in microseconds. */
+  readonly requestMicroseconds: number;
+  readonly cores: number;
+  readonly memoryBytesOfPod: number;
+  /** `null` without Redis: then each pod counts alone. */
+  readonly redis: { readonly cores: number; readonly bytes: number } | null;
+}
+
+/** Does the sum of docs/capacity.md. @param figures default: those measured */
+export function capacityOf(snapshot: Snapshot, load: Load, figures: CapacityFigures = FIGURES): Capacity {
+  const { workers, caps, memory, store, descriptors, upstreams, listen } = snapshot;
+  const { requestMicroseconds: cost, connectionBytes, redisCounterBytes } = figures;
+  const requestMicroseconds = costOf(snapshot, cost);
+  const cores = (load.requests * requestMicroseconds) / 1e6;
+  const isShared = store.kind === 'redis';
+  const counters = load.callers * limitsOfCaller(snapshot);
+  const ofTls = listen.http.tls === null ? 0 : connectionBytes.tls - connectionBytes.plain;
+  const sockets = load.websockets * (connectionBytes.webSocket + ofTls);
+  const base =
+    processBytes(workers.count) +
+    caps.bufferedBytes / 4 +
+    (isShared ? 0 : counters * CAP_COSTS.limitKeys.bytes(workers.count));
+  const maxWebSockets = Math.min(caps.connections, sum(upstreams.map(({ pools }) => pools.websockets.max)));
+  const forSockets = (descriptors.limit ?? Infinity) - descriptors.kept;
+  const needed: readonly (readonly [Resource, number])[] = [
+    ['processor', cores / (workers.count * USED_PART)],
+    ['memory', sockets / Math.max(0, MEMORY_PART * memory.usableBytes - base)],
+    ['max_websockets', load.websockets / maxWebSockets],
+    ['file descriptors', (2 * load.websockets) / forSockets],
+  ];
+  // What is not used takes no pod, even where there is no room for it: 0 / 0.
+  const most = needed.reduce((one, other) => ((other[1] || 0) > (one[1] || 0) ? other : one));
+  const pods = Math.max(1, Math.ceil(most[1] || 0));
+  return {
+    ...{ pods, by: most[0], requestMicroseconds, cores, memoryBytesOfPod: base + sockets / pods },
+    redis: isShared
+      ? { cores: (load.requests * cost.ofRedis) / 1e6, bytes: counters * redisCounterBytes }
+      : null,
+  };
+}
+
+/** A capacity in lines, the number of pods first. */
+export function capacityInWords(capacity: Capacity, load: Load): string {
+  const { pods, by, requestMicroseconds, cores, memoryBytesOfPod, redis } = capacity;
+  const { requests, websockets, callers } = load;
+  const wanted = `${requests} requests a second, ${websockets} WebSockets, ${callers} callers`;
+  const several = Number.isFinite(pods)
+    ? `${pods} ${pods === 1 ? 'pod' : 'pods'}`
+    : 'more than any number of pods';
+  const counting =
+    redis === null
+      ? `without Redis each pod counts alone${pods > 1 ? `: all together admit up to ${pods} times each limit` : ''}`
+      : `Redis: ${redis.cores.toFixed(2)} cores${redis.cores > USED_PART ? ', more than one Redis has: use a cluster' : ''}, ${mib(redis.bytes)}`;
+  return [
+    `capacity for ${wanted}: ${several}, by ${by}, and one more so that one can fail`,
+    `  processor: ${requestMicroseconds.toFixed(1)} µs a request, ${cores.toFixed(2)} cores in all`,
+    `  memory of a pod: ${mib(memoryBytesOfPod)}`,
+    `  ${counting}`,
+    '',
+  ].join('\n');
+}
+
+/** What a request takes by what the configuration has it pass. */
+function costOf(snapshot: Snapshot, cost: CapacityFigures['requestMicroseconds']): number {
+  const { log, identity, limits, store, listen } = snapshot;
+  const isLogged = log.access && ['trace', 'debug', 'info'].includes(log.level);
+  const isCounted = identity !== null || limits.buckets.length > 0 || limitsOfCaller(snapshot) > 0;
+  return sum([
+    cost.plain,
+    isCounted ? cost.tokenAndLimits : 0,
+    isLogged ? cost.log : 0,
+    listen.http.tls === null ? 0 : cost.tls,
+    store.kind === 'redis' ? cost.redis : 0,
+  ]);
+}
+
+/** The global limit, and one bucket. */
+function limitsOfCaller({ limits: { global, buckets } }: Snapshot): number {
+  const hasGlobal = [global.user, global.bot, global.address].some(set => set.global !== null);
+  return (hasGlobal ? 1 : 0) + (buckets.length > 0 ? 1 : 0);
+}
+
+function sum(parts: readonly number[]): number {
+  return parts.reduce((all, part) => all + part, 0);
+}
+
+function mib(bytes: number): string {
+  return `${Math.ceil(bytes / 2 ** 20)} MiB`;
+}

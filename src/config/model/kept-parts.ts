@@ -1,0 +1,40 @@
+import type { Kept } from '../../core/index.ts';
+import type { PathWords, RouteEntry, RoutePattern, RouteTable } from '../../gateway/routing/index.ts';
+import type { UpstreamModel } from '../policies/index.ts';
+import type { BucketModel, LimitRouteModel } from './limits-model.ts';
+import type { OwnRoute, RouteModel, RouteOfFile } from './route-model.ts';
+
+/**
+ * What the next configuration takes over where nothing changed, so that one number costs one bucket: compiled parts, each with all
+ * that it was made from (`reuse`).
+ */
+export interface KeptParts {
+  /** The upstreams, by all that routes depend on and that is not written in each. If it changes, every route is compiled again. */
+  readonly upstreams: Kept<unknown, ReadonlyMap<string, UpstreamModel>>;
+  /** The routes of gateway.yaml, by their text. */
+  readonly routes: ReadonlyMap<string, Kept<string, readonly RouteEntry<RouteOfFile>[]>>;
+  readonly tables: KeptTables;
+  readonly limits: KeptLimits;
+}
+
+/** Route tables, and the entries that they were made from. */
+export interface KeptTables {
+  readonly entries: readonly RouteEntry<RouteOfFile>[];
+  readonly ownRoutes: readonly RouteEntry<OwnRoute>[];
+  readonly routes: RouteTable<RouteModel>;
+  readonly preflightRoutes: RouteTable<RouteOfFile>;
+  /** The literals of all patterns, those of limits included, and these patterns. */
+  readonly words: PathWords;
+  readonly patterns: readonly RoutePattern[];
+}
+
+export interface KeptLimits<Shared = unknown> {
+  /** What buckets share, by all that they depend on and that is not written in each. */
+  readonly shared: Kept<unknown, Shared>;
+  /** The buckets by name, each by its text and its lines. */
+  readonly buckets: ReadonlyMap<string, Kept<string, BucketModel>>;
+  /** The lines of `routes:` as written. */
+  readonly lines: ReadonlyMap<string, RouteEntry<LimitRouteModel>>;
+  readonly entries: readonly RouteEntry<LimitRouteModel>[];
+  readonly table: RouteTable<LimitRouteModel>;
+}

@@ -1,0 +1,64 @@
+import { inNextTurn, systemClock } from './system.ts';
+
+/** Work in small steps: the thread may turn to other work wherever it yields. Returns its result at the end. */
+export type Steps<Result> = Generator<void, Result, void>;
+
+/** The longest slice, in milliseconds. A step that began in time ends after it. */
+const SLICE_MS = 4;
+
+/** Does work at once, where nobody waits for this thread. */
+export function atOnce<Result>(steps: Steps<Result>): Result {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
+}
+
+/** How long turns of a thread took that served clients meanwhile, always in real time. */
+export class Turns {
+  /** The longest since it was last set to 0. */
+  longestMs = 0;
+
+  /**
+   * Does work in slices, each in a turn of the event loop of its own. The first one begins before this returns: what needs no more
+   * is done then.
+   */
+  async slice<Result>(steps: Steps<Result>): Promise<Result> {
+    for (;;) {
+      const result = this.time(() => doSlice(steps));
+      if (result.done === true) return result.value;
+      await new Promise<void>(inNextTurn);
+    }
+  }
+
+  /** Does what cannot be divided. */
+  time<Result>(run: () => Result): Result {
+    const fromMs = systemClock.monotonicMs();
+    try {
+      return run();
+    } finally {
+      this.longestMs = Math.max(this.longestMs, systemClock.monotonicMs() - fromMs);
+    }
+  }
+}
+
+function doSlice<Result>(steps: Steps<Result>): IteratorResult<void, Result> {
+  const endMs = systemClock.monotonicMs() + SLICE_MS;
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true || systemClock.monotonicMs() >= endMs) return step;
+  }
+}
+
+/** Makes something of each item, in as many steps. */
+export function* eachInSteps<Item, Made>(
+  items: Iterable<Item>,
+  make: (item: Item, index: number) => Made,
+): Steps<Made[]> {
+  const made: Made[] = [];
+  for (const item of items) {
+    made.push(make(item, made.length));
+    yield;
+  }
+  return made;
+}

@@ -1,0 +1,1 @@
+export { type Played, type WarmedGateway, warmUp } from './warm-up.ts';

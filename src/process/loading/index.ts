@@ -1,0 +1,1 @@
+export { loadInThread, runLoadingThread } from './loading-thread.ts';

@@ -1,0 +1,75 @@
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { type DataPiece, fromData, type LoadedData, type loadConfig, loadData } from '../../config/index.ts';
+import { errorText, MAIN_SCRIPT } from '../../core/index.ts';
+
+/** What the thread loads, of the options of `loadConfig` those that can be passed on. */
+interface LoadRequest {
+  readonly path: string;
+  readonly options: Pick<Parameters<typeof loadConfig>[1], 'env' | 'generation' | 'limitKeys' | 'machine'>;
+}
+
+/**
+ * The young generation of the thread. With more, a load takes as much processor time, and V8 keeps the pages for a next thread: 110
+ * MiB more after four loads with 16.
+ */
+const YOUNG_MB = 8;
+
+/**
+ * Loads configurations in a thread that is started for each and ends with it, so that the threads that serve do nothing but
+ * compile what changed, in slices.
+ *
+ * @param script runs `runLoadingThread` in a thread. Default: the executable
+ * @returns does the same as `loadConfig`; rejects with the cause if the thread cannot start, or dies
+ */
+export function loadInThread(script: string | URL = MAIN_SCRIPT): typeof loadConfig {
+  return async (path, { env, generation, limitKeys, machine, ...options }) => {
+    const passedOn = { env: { ...env }, generation, limitKeys, machine };
+    return fromData(await askThread(script, { path, options: passedOn }), { ...passedOn, ...options });
+  };
+}
+
+async function askThread(script: string | URL, load: LoadRequest): Promise<LoadedData> {
+  const thread = new Worker(script, {
+    workerData: { load },
+    name: 'loader',
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+  });
+  // Whoever waits for a message learns of it.
+  thread.on('error', () => {});
+  try {
+    const loaded = (await nextFrom(thread)) as LoadedData;
+    if (!loaded.ok) return loaded;
+    const pieces: DataPiece[] = [];
+    for (;;) {
+      // Each in a message of its own, so that none takes this thread long.
+      thread.postMessage('next');
+      const piece = (await nextFrom(thread)) as DataPiece | null;
+      if (piece === null) return { ...loaded, data: { ...loaded.data, pieces } };
+      pieces.push(piece);
+    }
+  } finally {
+    void thread.terminate();
+  }
+}
+
+/** Resolves to its next message; rejects if the thread ends instead. */
+function nextFrom(thread: Worker): Promise<unknown> {
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  const fail = (error: unknown) => reject(new Error(`the thread that reads it died: ${errorText(error)}`));
+  const exited = (code: number) => fail(new Error(`it ended with code ${code}`));
+  thread.once('message', resolve).once('error', fail).once('exit', exited);
+  return promise.finally(() => thread.off('message', resolve).off('error', fail).off('exit', exited));
+}
+
+/** Loads what this thread was started for, and hands it over. Returns false if the thread has another purpose. */
+export async function runLoadingThread(): Promise<boolean> {
+  const { load }: { readonly load?: LoadRequest } = workerData ?? {};
+  const port = parentPort;
+  if (isMainThread || load === undefined || port === null) return false;
+  const loaded = await loadData(load.path, load.options as Parameters<typeof loadConfig>[1]);
+  const pieces = loaded.ok ? loaded.data.pieces : [];
+  let sent = 0;
+  port.on('message', () => port.postMessage(pieces[sent++] ?? null));
+  port.postMessage(loaded.ok ? { ...loaded, data: { ...loaded.data, pieces: [] } } : loaded);
+  return true;
+}

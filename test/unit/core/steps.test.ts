@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { atOnce, eachInSteps, type Steps, Turns } from '../../../src/core/index.ts';
+
+/** Work whose every step takes this many milliseconds of the thread. */
+function* work(steps: number, ms: number, done: number[]): Steps<string> {
+  for (let step = 0; step < steps; step++) {
+    const endMs = performance.now() + ms;
+    while (performance.now() < endMs);
+    done.push(step);
+    yield;
+  }
+  return 'made';
+}
+
+test('what takes long is done in slices, between which the thread does other work', async () => {
+  const done: number[] = [];
+  const seen: number[] = [];
+  const turns = new Turns();
+  const made = turns.slice(work(40, 1, done));
+  const look = () => {
+    seen.push(done.length);
+    if (done.length < 40) setImmediate(look);
+  };
+  look();
+  expect(await made).toBe('made');
+  expect(done).toHaveLength(40);
+  // At most four steps of a millisecond fit into a slice.
+  const steps = seen.map((count, index) => count - (seen[index - 1] ?? 0));
+  expect(Math.max(...steps)).toBeLessThanOrEqual(5);
+  expect(turns.longestMs).toBeGreaterThanOrEqual(4);
+});
+
+test('what takes no longer than a slice is done before anybody waits', () => {
+  const done: number[] = [];
+  void new Turns().slice(work(3, 0, done));
+  expect(done).toEqual([0, 1, 2]);
+});
+
+test('a fault in a step is a fault of the whole', async () => {
+  const faulty = function* (): Steps<void> {
+    yield;
+    throw new Error('no');
+  };
+  await expect(new Turns().slice(faulty())).rejects.toThrow('no');
+});
+
+test('work at once gives the same', () => {
+  expect(atOnce(work(2, 0, []))).toBe('made');
+  expect(atOnce(eachInSteps(['a', 'b'], (item, index) => `${item}${index}`))).toEqual(['a0', 'b1']);
+});
+
+test('the longest turn is that of what cannot be divided, too', () => {
+  const turns = new Turns();
+  expect(turns.time(() => atOnce(work(1, 6, [])))).toBe('made');
+  expect(turns.longestMs).toBeGreaterThanOrEqual(6);
+});
