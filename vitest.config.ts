@@ -63,7 +63,9 @@ export default defineConfig({
         test: {
           ...SHARED,
           name: 'story',
-          include: ['test/!(unit|chart|long|clients|cluster|faults|keycloak|migrating)/**/*.test.ts'],
+          include: [
+            'test/!(unit|chart|long|clients|cluster|faults|keycloak|migrating|providers)/**/*.test.ts',
+          ],
           exclude: [...alone, ...inRealTime],
         },
       },

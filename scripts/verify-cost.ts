@@ -76,6 +76,7 @@ async function weirCheck(key: IssuerKey): Promise<Check> {
   const rules = {
     issuer: ISSUER,
     isOneOfSeveral: false,
+    tenants: null,
     audience: [AUDIENCE],
     audienceClaim: 'aud',
     clientId: 'gateway',

@@ -221,7 +221,7 @@ export const GROUPS: readonly VectorGroup[] = [
         get('http://a.test/a'),
         /^GET (http:\/\/a\.test)?\/a /,
       ],
-      ['a method that nobody knows', 'RFC 9110, 9.1', get('/a').replace('GET', 'QUERY'), /^QUERY/],
+      ['a new method, QUERY', 'RFC 9110, 9.1', get('/a').replace('GET', 'QUERY'), /^QUERY/],
       [
         'a query with reserved characters',
         'RFC 3986, 3.4',

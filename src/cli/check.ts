@@ -10,6 +10,7 @@ import type {
 import {
   areWorkersShown,
   didYouMean,
+  hintsAtDefaultLimits,
   loadConfig,
   memoryInWords,
   signInProvider,
@@ -52,7 +53,7 @@ Exit code: 0 no errors, 1 errors (with --strict: or warnings), 64 wrong command 
     const load = values.capacity === undefined ? null : parseLoad(values.capacity);
     const file = await configFile(positionals[0], values.config);
     const loaded = await loadConfig(file, { env: terminal.env, generation: 1 });
-    const result = offline || !loaded.ok ? loaded : await withScopes(loaded);
+    const result = loaded.ok ? await withHints(loaded, offline) : loaded;
     const findings = findingsOf(result);
     const passed = result.ok && !(strict && findings.warnings.length > 0);
     const capacity = load === null || !result.ok ? null : { ...load, ...capacityOf(result.snapshot, load) };
@@ -67,9 +68,10 @@ Exit code: 0 no errors, 1 errors (with --strict: or warnings), 64 wrong command 
   },
 };
 
-/** Adds hints that only the providers can give. */
-async function withScopes(result: LoadedConfig): Promise<LoadedConfig> {
-  return { ...result, hints: [...result.hints, ...(await hintsAtScopes(result, thisMachine))] };
+/** Adds hints at defaults, and those that only the providers can give. */
+async function withHints(result: LoadedConfig, offline: boolean): Promise<LoadedConfig> {
+  const ofScopes = offline ? [] : await hintsAtScopes(result, thisMachine);
+  return { ...result, hints: [...result.hints, ...hintsAtDefaultLimits(result.snapshot), ...ofScopes] };
 }
 
 /** Diagnostics by severity. */

@@ -244,7 +244,8 @@ function unplaced({ limits, restrictions }: Suggestion, written: LimitsText): st
 function pathOf(limit: SuggestedLimit, written: LimitsText): readonly string[] | null {
   const keys = keysOf(limit);
   const within = limit.bucket === null ? ['global'] : ['buckets', limit.bucket];
-  const of = limit.part === null ? [] : [limit.part];
+  const ofList = limit.at === null ? [] : [String(limit.at)];
+  const of = limit.part === null ? ofList : [limit.part];
   return keys.map(key => [...within, ...key, ...of]).find(path => written.has(path)) ?? null;
 }
 
@@ -267,7 +268,8 @@ function changeOf(path: readonly string[], limit: SuggestedLimit, suggestion: Su
   const said =
     part === null ? '' : part === 'max' ? ' whose tokens have a number' : ' whose tokens have none';
   const who = GROUP_NAMES[callerClass] ?? `callers of class ${callerClass}${said}`;
-  const why = `${path.at(-1)}: ${percentile} % of ${formatCount(callers)} ${who} need at most ${formatCount(needs[percentile] ?? 0)} in ${formatDuration(periodMs)}; was ${now}`;
+  const key = path.findLast(each => !/^\d$/.test(each));
+  const why = `${key}: ${percentile} % of ${formatCount(callers)} ${who} need at most ${formatCount(needs[percentile] ?? 0)} in ${formatDuration(periodMs)}; was ${now}`;
   return [{ path, units, periodMs, why }];
 }
 

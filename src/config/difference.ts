@@ -1,5 +1,5 @@
 import { formatDuration } from '../core/index.ts';
-import { isClaimed, type Quota } from '../limits/index.ts';
+import { formatPeriod, isClaimed, type Quota, quotaInWords, quotasOf } from '../limits/index.ts';
 
 /**
  * The effect of a change on callers:
@@ -123,7 +123,7 @@ export function formatChange({ effect, subject, text }: Change): string {
 /** Formats a quota: `5 in 5s`, or `no limit`. */
 export function describeQuota(quota: Quota | null): string {
   if (quota === null) return 'no limit';
-  const text = `${quota.units} in ${formatDuration(quota.periodMs)}`;
+  const text = quotaInWords(quota);
   if (!isClaimed(quota)) return text;
   return `the value of the claim ${quota.claim}, at most ${quota.maxUnits}, or else ${text}`;
 }
@@ -134,15 +134,27 @@ export function compareQuotas(now: Quota | null, before: Quota | null): Differen
   if (now === null) return before === null ? null : differ('looser', text, Number.POSITIVE_INFINITY);
   if (before === null) return differ('stricter', text, 0);
   if (isClaimed(now) || isClaimed(before)) return compareClaimed(now, before, text);
+  if (now.more !== undefined || before.more !== undefined) return compareWindows(now, before, text);
   const atOnce = now.units / before.units;
   // Multiplied crosswise, so that equal rates with different periods compare as equal: both are whole numbers.
   const overTime = (now.units * before.periodMs) / (before.units * now.periodMs);
   const left = Math.min(atOnce, overTime);
-  if (atOnce === 1 && overTime === 1) return null;
+  if (atOnce === 1 && overTime === 1) return now.calendar === before.calendar ? null : differ('mixed', text);
   if (atOnce <= 1 && overTime <= 1) return differ('stricter', text, left);
   if (atOnce >= 1 && overTime >= 1) return differ('looser', text, left);
   const how = atOnce < 1 ? 'fewer at once, more over time' : 'more at once, fewer over time';
   return differ('mixed', `${text} (${how})`, left);
+}
+
+/** Compares lists of quotas, by their periods. */
+function compareWindows(now: Quota, before: Quota, text: string): Difference | null {
+  const byPeriod = (list: Quota): ReadonlyMap<string, Quota> =>
+    new Map(quotasOf(list).map(each => [formatPeriod(each), { ...each, more: undefined }]));
+  const [windows, windowsBefore] = [byPeriod(now), byPeriod(before)];
+  const parts = [...new Set([...windows.keys(), ...windowsBefore.keys()])]
+    .map(period => compareQuotas(windows.get(period) ?? null, windowsBefore.get(period) ?? null))
+    .filter(part => part !== null);
+  return parts.length === 0 ? null : { ...joined(parts), text };
 }
 
 /** Compares quotas of which one is set by a claim: by the maximum for a caller, and by the number without the claim. */
@@ -161,11 +173,11 @@ function compareClaimed(now: Quota, before: Quota, text: string): Difference | n
 }
 
 function highestOf(quota: Quota): Quota {
-  return { units: isClaimed(quota) ? quota.maxUnits : quota.units, periodMs: quota.periodMs };
+  return { ...withoutClaim(quota), units: isClaimed(quota) ? quota.maxUnits : quota.units };
 }
 
-function withoutClaim({ units, periodMs }: Quota): Quota {
-  return { units, periodMs };
+function withoutClaim({ units, periodMs, calendar }: Quota): Quota {
+  return { units, periodMs, calendar };
 }
 
 /**

@@ -7,6 +7,7 @@ export {
   type LoadedData,
   withoutTexts,
 } from './config-data.ts';
+export { defaultLimitOf, hintsAtDefaultLimits } from './default-limits.ts';
 export { type Change, isStricter } from './difference.ts';
 export { LimitsText, type QuotaChange } from './edit/index.ts';
 export type { ConfigBytes, Diagnostic, FilePlace, Severity } from './file/index.ts';
@@ -22,12 +23,14 @@ export {
 } from './load.ts';
 export * from './model/index.ts';
 export {
+  admits,
   describeAnswer,
   describeBucketSettings,
   describePolicies,
   describeUpstreamSettings,
   locationFor,
   MIN_BODY_RATE,
+  whyOddPathRefused,
 } from './policies/index.ts';
 export { type PartName, type PartRead, readPart } from './read-part.ts';
 export * from './reload/index.ts';

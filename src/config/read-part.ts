@@ -106,6 +106,7 @@ async function readAdmin(
 const { principal, bots } = settings.accessTokensSchema.shape;
 const { name, issuer } = settings.providerEntrySchema.shape;
 const callersSchema = z.object({
+  identity_provider: z.object({ issuer }).optional(),
   access_tokens: z.object({ principal, bots }).optional(),
   identity_providers: z.array(z.object({ name, issuer, principal, bots })).optional(),
   api_keys: z.looseObject({}).optional(),

@@ -30,8 +30,10 @@ export function withoutFields(fields: Fields, isDropped: (name: string) => boole
   return kept;
 }
 
-/** The longest wait announced to clients: they keep `Retry-After` in 16 bits. */
-export const MAX_RETRY_AFTER_MS = 65_535_000;
+/** The longest wait announced to clients: that of a window of 31 days. */
+export const MAX_RETRY_AFTER_MS = 31 * 86_400_000;
+/** The longest wait that every client can keep: `Retry-After` in 16 bits. */
+export const MAX_COMMON_WAIT_MS = 65_535_000;
 
 /** The field `Retry-After` for a wait: whole seconds. */
 export function retryAfterField(waitMs: number): Fields {

@@ -15,6 +15,7 @@ export * from './shared-memory.ts';
 export { States } from './states.ts';
 export { atOnce, eachInSteps, type Steps, Turns } from './steps.ts';
 export * from './system.ts';
+export * from './tenants.ts';
 export * from './text.ts';
 export type * from './token-answer.ts';
 export { type GatheredBytes, TurnWriter, type Written } from './turn-writer.ts';

@@ -47,6 +47,11 @@ export function describeForwarding(
   ];
 }
 
+/** Names the fields of `forwarding_headers.send`. */
+export function describeSentFields({ sentFields }: Snapshot): ExplainedRow[] {
+  return sentFields === null ? [] : [['forwarding headers', `${sentFields.join(', ')} are sent as well`]];
+}
+
 function describeParameters({ parameters }: RouteOfFile, params: readonly string[]): ExplainedRow[] {
   return parameters.map((name, index) => ['parameters', `${name} = ${params[index] ?? ''}`]);
 }

@@ -139,7 +139,12 @@ export function describeCors(route: RouteModel, { cors }: Snapshot): ExplainedRo
   if (route.kind === 'forward' && !route.cors)
     return [['CORS', 'left to the upstream: every preflight reaches it, as OPTIONS and without a token']];
   const origins = cors.origins === null ? ['any'] : [...cors.origins];
-  return [['CORS', `the gateway answers preflights; allowed origins: ${origins.join(', ')}`]];
+  return [
+    [
+      'CORS',
+      `the gateway answers preflights, on a counter of their own; allowed origins: ${origins.join(', ')}`,
+    ],
+  ];
 }
 
 /** The current restrictions of a running gateway. Those of one client are sorted: the one that ends last comes first. */

@@ -35,9 +35,11 @@ export function describeSignIn(
 }
 
 const DETAILS: Readonly<Record<SignInRoute['endpoint'], (signIn: SignInOptions) => ExplainedRow[]>> = {
-  'authorize-url': ({ redirectUri, scope }) => [
+  'authorize-url': ({ redirectUri, scope, authorizationParameters: { fixed, allow } }) => [
     ['redirect URI', redirectUri],
     ['scope', scope],
+    ...Object.entries(fixed).map(([name, value]): ExplainedRow => ['parameter', `${name}=${value}`]),
+    ...allow.map((name): ExplainedRow => ['parameter', `${name}, as the client chooses`]),
   ],
   auth: describeRedirects,
   refresh: () => [],

@@ -1,12 +1,16 @@
 import { METHODS } from 'node:http';
 import type { ForwardRoute, RouteModel, Snapshot } from '../config/index.ts';
-import { isOfFile, refusesSemicolons, routeOfCaller } from '../config/index.ts';
+import { admits, isOfFile, refusesSemicolons, routeOfCaller, whyOddPathRefused } from '../config/index.ts';
 import { GRPC_METHOD, isRoutable } from '../gateway/routing/index.ts';
 import {
   type AddressKeying,
   addressKey,
   authorityOf,
+  isLoose,
+  type LooseTarget,
+  parseLooseTarget,
   parseTarget,
+  pathToFind,
   readHost,
   type Target,
 } from '../wire/http/index.ts';
@@ -63,7 +67,11 @@ function explainRequest(request: AskedRequest, snapshot: Snapshot): Explanation 
   const unserved = describeUnserved(snapshot, request.caller.as);
   if (!isRoutable(method)) return refused(`405, the gateway does not serve ${method}`, [], unserved);
   // Assumes that `Host` agrees with an absolute form.
-  const target = parseTarget(sent, authorityOf(sent) ?? '', method);
+  const strict = parseTarget(sent, authorityOf(sent) ?? '', method);
+  const target =
+    'rejected' in strict && snapshot.takesOddPaths
+      ? parseLooseTarget(sent, authorityOf(sent) ?? '', method)
+      : strict;
   if ('rejected' in target) return refused(`400, ${target.rejected}`);
   const host = hostOf(sent);
   const explained: Explanation =
@@ -79,10 +87,11 @@ function explainRequest(request: AskedRequest, snapshot: Snapshot): Explanation 
 function explainRouted(
   { method, caller }: AskedRequest,
   host: string,
-  target: Target,
+  target: Target | LooseTarget,
   snapshot: Snapshot,
 ): Explanation {
-  const match = snapshot.routes.find(method, host, target.path);
+  const path = pathToFind(target);
+  const match = snapshot.routes.find(method, host, path);
   const routes = describe.routesOf(snapshot);
   const route = describe.entryOf(match?.value, host, routes);
   const found = route === undefined ? [] : [describe.routeRow(route)];
@@ -91,12 +100,16 @@ function explainRouted(
       '400, the path contains a semicolon, which only a route with "semicolons: pass" accepts',
       found,
     );
-  const rivals = describe.rivalsOf(route, method, host, target.path, routes);
+  const odd = isLoose(target) ? target : { path, escapedSlash: false, emptySegment: false };
+  const rules = match !== null && isOfFile(match.value) ? match.value : null;
+  const why = whyOddPathRefused(rules, odd);
+  if (why !== null) return refused(`400, ${why}`, found);
+  const rivals = describe.rivalsOf(route, method, host, path, routes);
   if (match === null || route === undefined)
     return refused('404, no route matches', [], [...rivals, ...describeUnserved(snapshot, caller.as)]);
   const { value, params } = match;
   const matched = explainMatched(
-    { method, caller, host, path: target.path, route: value, params, found, rivals },
+    { method, caller, host, path, route: value, params, found, rivals },
     snapshot,
   );
   return { ...matched, route: { route: value, params } };
@@ -118,6 +131,8 @@ function explainMatched(matched: Matched, snapshot: Snapshot): Explanation {
   const { method, caller, host, path, route: value, found, rivals } = matched;
   const refusal = isOfFile(value) ? null : whyOwnRefuses(value, method, caller.as, snapshot.identity);
   const limited = { method, host, path, route: value, caller };
+  const outside = whyOutside(value, caller);
+  if (outside !== null) return refused(outside, [...found, ...rivals]);
   if (refusal !== null) return refused(refusal, found, [...rivals, ...describeLimits(limited, snapshot)]);
   const unread = whyBucketRefuses(limited, snapshot);
   if (unread !== null) return refused(unread.why, [...found, ...unread.rows]);
@@ -130,6 +145,12 @@ function explainMatched(matched: Matched, snapshot: Snapshot): Explanation {
   return { rows: [...found, ...policies, ...others], taken: true };
 }
 
+/** Why the address may not use the route; `null` if it may, or is not known. */
+function whyOutside(route: RouteModel, { address }: AskedCaller): string | null {
+  if (address === null || !isOfFile(route) || route.networks === null) return null;
+  return admits(route.networks, address) ? null : `403, ${address} may not use this route (networks)`;
+}
+
 function refused(
   why: string,
   before: readonly ExplainedRow[] = [],
@@ -138,14 +159,16 @@ function refused(
   return { rows: [...before, ['refused', why], ...after], taken: false };
 }
 
-function describePolicies(
-  { route, path, params, caller }: Matched,
-  { identity, limits }: Snapshot,
-): ExplainedRow[] {
+function describePolicies({ route, path, params, caller }: Matched, snapshot: Snapshot): ExplainedRow[] {
+  const { identity, limits } = snapshot;
   if (route.kind === 'answer') return describe.describeAnswered(route, params);
   if (route.kind === 'forward') {
     const chosen = chooseFor(route, caller, limits.keying);
-    return [...chosen.rows, ...describe.describeForwarding(chosen.route, path, params, identity)];
+    return [
+      ...chosen.rows,
+      ...describe.describeForwarding(chosen.route, path, params, identity),
+      ...describe.describeSentFields(snapshot),
+    ];
   }
   if (identity === null) return [];
   switch (route.kind) {
@@ -172,6 +195,8 @@ function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot): Expl
   if (match === null || match.value.kind !== 'forward' || route === undefined)
     return refused('UNIMPLEMENTED, no route takes it', before, describeUnserved(snapshot, caller.as));
   const { value } = match;
+  const outside = whyOutside(value, caller);
+  if (outside !== null) return refused(outside, [...before, describe.routeRow(route)]);
   const chosen = chooseFor(value, caller, snapshot.limits.keying);
   return {
     rows: [
@@ -179,6 +204,7 @@ function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot): Expl
       describe.routeRow(route),
       ...chosen.rows,
       ...describe.describeCall(chosen.route, path, snapshot.identity),
+      ...describe.describeSentFields(snapshot),
       ...describeLimits({ method: GRPC_METHOD, host, path, route: value, caller }, snapshot),
       ...describeRestrictions(value, caller, snapshot),
       ...(value.grpcWeb ? describeCors(value, snapshot) : []),

@@ -1,6 +1,5 @@
 import type { ClassName, FilePlace, RouteModel } from '../config/index.ts';
-import { formatDuration } from '../core/index.ts';
-import type { Limit } from '../limits/index.ts';
+import { type Limit, quotaInWords, windowsOf } from '../limits/index.ts';
 
 /** The request to explain. */
 export interface AskedRequest {
@@ -45,11 +44,18 @@ export type ExplainedRow = readonly [label: string, text: string];
 
 export const IN_SHADOW = 'in shadow: it refuses nobody';
 
-export function formatQuota({ role, claim, units, maxUnits, periodMs }: Limit): string {
-  const quota = `${units} in ${formatDuration(periodMs)}`;
+export function formatQuota(limit: Limit): string {
+  const { role, claim, maxUnits, periodMs, calendar } = limit;
+  const inWords = (units: number) => quotaInWords({ units, periodMs, calendar: calendar?.unit });
+  const quota = windowsOf(limit).map(formatWindow).join(' and ');
   if (claim === null) return quota;
   if (role === 'group') return `${quota} for each value of the claim ${claim}`;
-  return `the number in the claim ${claim}, at most ${maxUnits} in ${formatDuration(periodMs)}; without it ${quota}`;
+  return `the number in the claim ${claim}, at most ${inWords(maxUnits)}; without it ${quota}`;
+}
+
+function formatWindow({ units, periodMs, calendar }: Limit): string {
+  const quota = quotaInWords({ units, periodMs, calendar: calendar?.unit });
+  return calendar === null ? quota : `${quota} (${calendar.timeZone})`;
 }
 
 /** Formats where a limit is written: `config/limits.yaml:7`, or that it is the default. */

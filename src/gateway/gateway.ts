@@ -228,6 +228,8 @@ function serve(exchange: Exchange, state: GatewayState): Served {
       return terminals.servePreflight(exchange, destination);
     case 'answer':
       return terminals.serveAnswer(exchange, destination);
+    case 'slash':
+      return terminals.serveOtherSlash(exchange, destination);
     case 'redirect':
       return terminals.serveRedirect(exchange, destination);
     case 'options':

@@ -1,6 +1,6 @@
 import type { LimitRequest } from '../config/index.ts';
 import type { HeldOutcome, NewPermits, Permits, Timer, TimerClock } from '../core/index.ts';
-import { type Decision, groupCounterKey, LIMIT_ROLES, type LimitRole } from '../limits/index.ts';
+import { type Decision, groupCounterKey, type Limit, limitsIn } from '../limits/index.ts';
 
 /** Maximum requests held at once, per caller and in total. Each is an exchange in flight, a few kilobytes. */
 const MAX_HELD_PER_CALLER = 100;
@@ -119,8 +119,8 @@ export class HeldRequests {
   }
 
   /** The line of the counter that refused. */
-  #lineFor(limitRequest: LimitRequest, { role, limit, retryAfterMs }: Decision): Line {
-    const key = lineKey(limitRequest, role ?? 'global');
+  #lineFor(limitRequest: LimitRequest, { by, limit, retryAfterMs }: Decision): Line {
+    const key = by === null ? '' : lineKey(limitRequest, by);
     const known = this.#lines.get(key);
     if (known !== undefined) return known;
     const line: Line = { key, waiting: [], units: limit, timer: null };
@@ -197,14 +197,13 @@ function isWaitShortEnough({ admitted, atOnce, role, retryAfterMs }: Decision, p
 }
 
 /** Names the counter of one limit of a request. Only the main value may contain any character, so it comes last. */
-function lineKey({ bucket, caller, main, group }: LimitRequest, role: LimitRole): string {
-  if (role === 'global') return `g\0${caller}`;
-  const name = bucket === null ? '' : bucket.name;
-  if (role === 'group') return `p\0${name}\0${groupCounterKey(group, main)}`;
-  return role === 'caller' ? `c\0${name}\0${caller}\0${main}` : `r\0${name}\0${main}`;
+function lineKey({ caller, main, group }: LimitRequest, { identity, role }: Limit): string {
+  if (role === 'global') return `${identity}\0${caller}`;
+  if (role === 'group') return `${identity}\0${groupCounterKey(group, main)}`;
+  return role === 'caller' ? `${identity}\0${caller}\0${main}` : `${identity}\0${main}`;
 }
 
 /** Names the counters of all limits of a request. */
 function lineKeys(limitRequest: LimitRequest): string[] {
-  return LIMIT_ROLES.filter(role => limitRequest.set[role] !== null).map(role => lineKey(limitRequest, role));
+  return limitsIn(limitRequest.set).map(limit => lineKey(limitRequest, limit));
 }

@@ -1,4 +1,4 @@
-import { isInvalid } from '../config/index.ts';
+import { isInvalid, unitsReturnedBy } from '../config/index.ts';
 import type * as core from '../core/index.ts';
 import { firstValue } from '../core/index.ts';
 import { type Caller, shortfallOf } from '../identity/auth/index.ts';
@@ -13,13 +13,15 @@ export function applyOutcome(exchange: Exchange, state: GatewayState): void {
   const { limiting } = state;
   const { destination, ruling, restrictedKey, webhook, response } = exchange;
   const { meaning: status, limitedBy } = response;
-  if (exchange.upstreamLeg !== null && exchange.upstreamLeg.answeredAtMs !== null) {
+  const isOfService = exchange.upstreamLeg !== null && exchange.upstreamLeg.answeredAtMs !== null;
+  if (ruling !== null && ruling.units.length > 0) {
     // Callers without access must not use up what callers with access share.
-    if (ruling !== null && (status === 401 || status === 403 || status === 404)) {
-      for (const { limit, part, window, cost } of ruling.units)
-        limiting.store.refund(limit, part, window, cost);
-      if (ruling.units.length > 0) exchange.returnedAtMs = limiting.memory.nowMs();
-    }
+    const returned = unitsReturnedBy(exchange.statusToReturn, isOfService, ruling.units, ruling.returnsTo);
+    for (const { limit, part, window, cost, caller } of returned)
+      limiting.store.refund(limit, part, window, cost, caller);
+    if (returned.length > 0) exchange.returnedAtMs = limiting.memory.nowMs();
+  }
+  if (isOfService) {
     if (status === 404 && webhook !== '' && !destination.isPreflight) {
       noteOffence(exchange, state, () => limiting.webhookNotFound.note(restrictedKey, webhook));
     }

@@ -271,6 +271,7 @@ const IDENTITY: MethodNames<core.AuthListener & core.SignInListener> = {
 
 const LIMITS: MethodNames<core.LimitListener> = {
   decided: true,
+  defaultRefused: true,
   refusedByRestriction: true,
   shadowRefused: true,
   held: true,

@@ -71,6 +71,18 @@ describe('@discordjs/rest', () => {
     expect(await responsesOf(front)).toEqual({ admitted: CHANNELS.length * windows * 25, refused: 0 });
   });
 
+  test('works through two windows at once and meets no 429', { timeout: 300_000 }, async () => {
+    const buckets = { exports: { main: 'channel', user: ['3/1s', '8/4s'] } };
+    const routes = { 'GET /v1/channels/{channel}/exports': 'exports' };
+    const front = await startLimited({ ...limits, buckets, routes }, json);
+    const rest = clientOf(front, front.issuer.token());
+    const requests = 3 * 8;
+    await Promise.all(
+      CHANNELS.flatMap(id => Array.from({ length: requests }, () => rest.get(`/channels/${id}/exports`))),
+    );
+    expect(await responsesOf(front)).toEqual({ admitted: CHANNELS.length * requests, refused: 0 });
+  });
+
   test('waits as announced when another client shares its caller, and gets through', async () => {
     const front = await startLimited(limits, json);
     const token = front.issuer.token();

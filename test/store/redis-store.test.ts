@@ -7,7 +7,7 @@ import type { RedisStore } from '../../src/limits/redis/index.ts';
 import { DECIDE, HOLD, REFUND } from '../../src/limits/redis/store/counter-scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
-import { limit, limits, newStore } from '../unit/limits/stores.ts';
+import { limit, limits, newStore, windowIn } from '../unit/limits/stores.ts';
 import { deafListener, storeOn } from './parts.ts';
 import { TimedRunner } from './timed-runner.ts';
 
@@ -127,7 +127,7 @@ describe.each([
     expect(await held.decide(set, 'user:a', 'c4')).toMatchObject({
       admitted: true,
       remaining: 1,
-      resourceWindow: 0,
+      drawn: [],
     });
     expect(await held.peek(set, 'user:a', 'c5')).toMatchObject({ admitted: true, remaining: 1 });
     expect(await held.decide(set, 'user:a', 'c5')).toMatchObject({ admitted: true, remaining: 0 });
@@ -179,7 +179,7 @@ describe.each([
     // Both draw on counters of the caller's further values here, of which nothing is left but a unit of the group.
     for (let i = 0; i < 5; i++) await held.decide(both, 'user:a', `c${i + 5}`, 'acme');
     const ofGroup = await held.decide(limits({ group }), 'user:a', 'c9', 'acme');
-    expect(ofGroup).toMatchObject({ admitted: true, groupWindow: 0 });
+    expect(ofGroup).toMatchObject({ admitted: true, drawn: [] });
     expect(await held.decide(limits({ group }), 'user:a', 'c9', 'acme')).toMatchObject({
       ...{ admitted: false, role: 'group', sharedKey: false, otherParts: true },
     });
@@ -215,11 +215,11 @@ describe('in a cluster, a request that a shared limit refuses after another gave
     const resource = limit('1/60s', { role: 'resource', main: 'm' });
     await inCluster.decide(limits({ resource }), 'user:z', 'c1');
     const ask = (set = limits({ group: shared })) => inCluster.decide(set, 'user:a', 'c1', 'acme');
-    const { groupWindow } = await ask();
+    const groupWindow = windowIn(await ask(), 'group');
     inCluster.refund(shared, groupCounterKey('acme', 'c1'), groupWindow);
     runner.nowMs += 2_000;
     expect(await ask(limits({ group: shared, resource }))).toMatchObject({ role: 'resource' });
-    expect(await ask()).toMatchObject({ groupWindow });
+    expect(windowIn(await ask(), 'group')).toBe(groupWindow);
   });
 
   test('takes no place among the main values that its caller may hold', async () => {
@@ -299,7 +299,7 @@ describe('in a cluster, a request that a shared limit refuses after another gave
     await inCluster.decide(limits({ resource }), 'user:z', 'c1');
     const ask = (cost: number, set = ofGroup) => inCluster.decide(set, 'user:a', 'c1', 'acme', cost);
     await ask(1);
-    const { groupWindow } = await ask(1);
+    const groupWindow = windowIn(await ask(1), 'group');
     inCluster.refund(smooth, groupCounterKey('acme', 'c1'), groupWindow);
     const refused = await ask(3);
     expect(refused).toMatchObject({ admitted: false, role: 'group', resetAfterMs: 4_000 });
@@ -536,7 +536,7 @@ test('a unit of a resource that was drawn locally goes back there', async () => 
   store = storeOn(runner, { health: { isShared: false, failed() {}, mention() {} } });
   const resource = limit('2/10s', { role: 'resource', main: 'm' });
   const set = limits({ resource });
-  const { resourceWindow } = await store.decide(set, 'user:a', 'x');
+  const resourceWindow = windowIn(await store.decide(set, 'user:a', 'x'), 'resource');
   store.refund(resource, 'x', resourceWindow);
   expect(await store.peek(set, 'user:a', 'x')).toMatchObject({ remaining: 2 });
   expect(await server.client.keys(`${runner.prefix}*`)).toEqual([]);

@@ -42,6 +42,40 @@ describe('the authorization url', () => {
     expect(new URL(url).searchParams.get('redirect_uri')).toBe(redirectUri);
   });
 
+  test('has fixed parameters and those that a client may choose, and stays the same without any', async () => {
+    const issuer = await startIssuer();
+    const authorization_parameters = {
+      fixed: { audience: 'https://api.example' },
+      allow: ['login_hint', 'prompt'],
+    };
+    const { gateway } = await startGatewayOf(issuer, { provider: { authorization_parameters } });
+    const parametersWith = async (query: string) => {
+      const response = await gateway.ask(head(`GET /v1/anonymous/authorize-url${query}`));
+      expect(response.status).toBe(200);
+      return Object.fromEntries(new URL(String(json(response)['url'])).searchParams);
+    };
+    const bare = {
+      client_id: 'gateway',
+      redirect_uri: 'https://app.example/callback',
+      response_type: 'code',
+      scope: 'openid profile',
+      audience: 'https://api.example',
+    };
+    expect(await parametersWith('')).toEqual(bare);
+    expect(await parametersWith('?login_hint=alice%26scope%3Dadmin')).toEqual({
+      ...bare,
+      login_hint: 'alice&scope=admin',
+    });
+    expect(await parametersWith('?scope=admin&audience=other&redirect_uri=https://evil.example')).toEqual(
+      bare,
+    );
+    expectError(await gateway.ask(head('GET /v1/anonymous/authorize-url?prompt=a&prompt=b')), 400, 3);
+    const operation = JSON.parse((await gateway.admin('/openapi.json')).text).paths[
+      '/v1/anonymous/authorize-url'
+    ];
+    expect(operation.parameters.map(({ name }: { name: string }) => name)).toEqual(['login_hint', 'prompt']);
+  });
+
   test('is the same for HEAD, without its body', async () => {
     const { gateway } = await front();
     const client = await gateway.connect();

@@ -32,7 +32,7 @@ describe('a preflight', () => {
     expect(front.upstream.requests).toHaveLength(0);
   });
 
-  test('draws only on the global limit of its address', async () => {
+  test('draws only on a counter of its own, with the number of its address', async () => {
     const front = await start();
     const responses = await askTimes(front, 5, 'OPTIONS /things/1', ...PREFLIGHT);
     expect(statusesOf(responses)).toEqual([204, 204, 204, 204, 429]);

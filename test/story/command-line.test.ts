@@ -263,6 +263,9 @@ describe('the configuration that a command reads', () => {
 });
 
 /** What `weir check` says of the memory of this machine. */
+/** The hint of a file without limits. */
+const hintOf = (file: string, classes = 'address', keys = 'address: 500/10s') =>
+  `${file}:1:1: hint: no limits file names the global limit of each ${classes}: it is 50/1s, which a page with many files exceeds. Write "global: { ${keys} }" into a file that "limits" names, or what your clients need\n`;
 const MEMORY = /, memory with all caps full: \d+ MiB of \d+ MiB/;
 
 function withoutMemory<Result extends { readonly out: string }>(result: Result): Result {
@@ -275,7 +278,7 @@ describe('weir check', () => {
     const file = await configOf(SOUND);
     expect(withoutMemory(await weir(['check', '--config', file]))).toEqual({
       code: 0,
-      out: `${file}: ok, 5 routes, 2 upstreams\n`,
+      out: `${hintOf(file)}${file}: ok, 5 routes, 2 upstreams\n`,
       err: '',
     });
   });
@@ -292,7 +295,7 @@ describe('weir check', () => {
     const file = await configOf(WITH_WARNING);
     expect(withoutMemory(await weir(['check', '--config', file]))).toEqual({
       code: 0,
-      out: `${file}:2:3: warning: upstreams: no route uses the upstream "old"\n${file}: ok, 5 routes, 3 upstreams, 1 warning\n`,
+      out: `${file}:2:3: warning: upstreams: no route uses the upstream "old"\n${hintOf(file)}${file}: ok, 5 routes, 3 upstreams, 1 warning\n`,
       err: '',
     });
   });
@@ -355,7 +358,7 @@ routes: [{ path: /**, upstream: api }]
 `);
     expect(withoutMemory(await weir(['check', file]))).toEqual({
       code: 0,
-      out: `${file}: ok, 1 route, 1 upstream, provider https://id.example.com, sign-in is off: no redirect_uri\n`,
+      out: `${hintOf(file, 'user and address', 'user: 500/10s, address: 500/10s')}${file}: ok, 1 route, 1 upstream, provider https://id.example.com, sign-in is off: no redirect_uri\n`,
       err: '',
     });
     expect(JSON.parse((await weir(['check', '--format', 'json', file])).out)).toMatchObject({ signIn: null });
@@ -441,10 +444,11 @@ routes: [{ path: /**, upstream: api, authentication: none }]
     const limits = join(dirname(file), 'limits.yaml');
     await writeFile(limits, 'buckets: { b: { user: 5/5s } }\nroutes: { /v1/a: b, /v1/b: b }\n');
     const { code, out } = await weir(['check', '--strict', '--config', file]);
-    const [hint, flood, summary] = out.split('\n');
+    const [hint, flood, global, summary] = out.split('\n');
     expect(code).toBe(0);
     expect(flood).toMatch(`${limits}:1:12: hint: buckets: nothing restricts an address`);
     expect(hint).toMatch(`${limits}:1:12: hint: buckets: the scope of the bucket "b" is "shared"`);
+    expect(global).toMatch(`${limits}:1:1: hint: no limits file names the global limit of each address`);
     expect(summary?.replace(MEMORY, '')).toBe(
       `${file}: ok, 5 routes, 2 upstreams, limits of ${limits} (1 bucket on 2 lines)`,
     );

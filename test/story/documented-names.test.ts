@@ -13,8 +13,17 @@ const FOR_USERS = TODAY.filter(({ name }) => /^(?:README|SECURITY|docs\/)/.test(
 
 /** Words of OAuth, of JWTs and of the contract's bodies that look like keys of the configuration. */
 const OF_PROTOCOLS = [
-  'offline_access',
-  ...['code_challenge', 'invalid_grant', 'invalid_request', 'invalid_client', 'unauthorized_client'],
+  ...['offline_access', 'strategies.access_token', 'id_tokens'],
+  ...[
+    'code_challenge',
+    'code_challenge_method',
+    'response_type',
+    'request_uri',
+    'login_hint',
+    'ui_locales',
+    'kc_idp_hint',
+  ],
+  ...['invalid_grant', 'invalid_request', 'invalid_client', 'unauthorized_client'],
   ...['invalid_token', 'redirect_uri_mismatch', 'login_required', 'access_denied', 'invalid_scope'],
   ...[
     'at_hash',
@@ -51,7 +60,15 @@ const OF_PROMETHEUS = ['rule_files'];
 const OF_OTHERS = [
   ...['proxy_cache', 'set_real_ip_from', 'client_max_body_size', 'proxy_read_timeout', 'local_rate_limited'],
   ...['circuit_breakers', 'xff_num_trusted_hops', 'trusted_ips', 'timeout'],
-  ...['proxy_redirect', 'least_conn', 'max_fails', 'split_clients', 'sub_filter', 'prefix_rewrite'],
+  ...[
+    'proxy_redirect',
+    'least_conn',
+    'max_fails',
+    'split_clients',
+    'sub_filter',
+    'merge_slashes',
+    'prefix_rewrite',
+  ],
   ...['host_rewrite_literal', 'load_balancing_weight', 'outlier_detection', 'health_checks'],
   ...['weighted_clusters', 'request_headers_to_add', 'response_headers_to_remove', 'direct_response'],
 ];

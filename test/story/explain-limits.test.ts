@@ -82,7 +82,7 @@ describe('weir explain, of limits', () => {
       'restrictions: the address for 10m, after more than 10000 of its requests in 10m ended with 401, 403 or 429 (the default)',
       'restrictions: a bot or user for 90s, after more than 100 of its requests in 1m came before the Retry-After of a 429 was over (limits.yaml:2)',
       'failed tokens: 1000 in 1m per address; then 429 for most of its unknown tokens until the period is over (the default)',
-      'CORS: the gateway answers preflights; allowed origins: https://app.example.com, https://other.example.com',
+      'CORS: the gateway answers preflights, on a counter of their own; allowed origins: https://app.example.com, https://other.example.com',
     ]);
   });
 

@@ -345,7 +345,7 @@ describe('an operator in a hurry who breaks limits.yaml', () => {
       'leaves out the unit',
       QUOTA,
       'user: 5/5',
-      /"5\/5" is not a quota: the period lacks its unit: write 5\/5s, 5\/5m or 5\/5h$/,
+      /"5\/5" is not a quota: the period lacks its unit: write 5\/5s, 5\/5m, 5\/5h or 5\/5d$/,
     ],
     ['leaves out the period', QUOTA, 'user: 5', /expected a number and a period such as 20\/5s, found 5$/],
     [
@@ -358,13 +358,13 @@ describe('an operator in a hurry who breaks limits.yaml', () => {
       'writes a quota of another tool',
       QUOTA,
       'user: 5r/s',
-      /"5r\/s" is not a quota: "5r" is not a whole number from 1 to 65535/,
+      /"5r\/s" is not a quota: "5r" is not a whole number from 1 to 1000000000/,
     ],
     [
-      'writes days',
+      'writes weeks',
       QUOTA,
-      'user: 5/1d',
-      /"5\/1d" is not a quota: a period ends in s, m or h, and the longest is 18h$/,
+      'user: 5/1w',
+      /"5\/1w" is not a quota: a period ends in s, m, h or d, at most 31d, or is day, week or month$/,
     ],
     [
       'writes a map for a quota',

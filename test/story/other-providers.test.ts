@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
+import { makeCertificates } from '../support/certificates.ts';
 import { expectError, expectInvalidToken } from '../support/error-object.ts';
 import { accessLines, startGatewayOf } from '../support/identity-gateway.ts';
 import { LOGOUT_PATH, logoutOf, toAdmin } from '../support/notices.ts';
 import { head, withBody } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
+import { tempText } from '../support/temp.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { header } from '../support/wire/index.ts';
 
@@ -123,6 +125,42 @@ test('a native app signs in on whatever port of loopback the system gave it, byt
   const sent = issuer.provider.tokenRequests.map(({ body }) => new URLSearchParams(body).get('redirect_uri'));
   expect(sent).toEqual(good);
 });
+
+test('Okta compares the audience of an assertion with the endpoint that is called, Entra ID knows a key by its certificate', async () => {
+  const issuer = await startIssuer();
+  const { key, certificate } = makeCertificates().client;
+  const [private_key_file, certificate_file] = await Promise.all([
+    tempText('client.key', key),
+    tempText('client.crt', certificate),
+  ]);
+  const { gateway } = await startGatewayOf(issuer, {
+    provider: {
+      client_authentication: 'private_key_jwt',
+      client_secret_file: undefined,
+      private_key_file,
+      client_assertion: { audience: 'token_endpoint', certificate_file },
+    },
+    config: { sign_in: { sign_out: '/v1/users/sign-out' } },
+  });
+  issuer.provider.token = scripts.tokens({ access_token: issuer.token() });
+  const code = JSON.stringify({ code: secret('marker-code'), redirectUri: 'https://app.example/callback' });
+  expect((await gateway.ask(withBody('POST /v1/anonymous/auth', code))).status).toBe(200);
+  const refreshToken = JSON.stringify({ refreshToken: secret('marker-refresh-token') });
+  const signOut = withBody('POST /v1/users/sign-out', refreshToken, issuer.bearer());
+  expect((await gateway.ask(signOut)).status).toBe(204);
+  const { tokenRequests, endRequests } = issuer.provider;
+  const assertions = [...tokenRequests, ...endRequests].map(({ body }) =>
+    (new URLSearchParams(body).get('client_assertion') ?? '').split('.', 2).map(decoded),
+  );
+  expect(assertions).toEqual(
+    ['token', 'revoke'].map(path => [
+      { alg: 'ES256', x5t: expect.any(String), 'x5t#S256': expect.any(String) },
+      expect.objectContaining({ aud: `${issuer.url}/${path}`, iss: 'gateway', sub: 'gateway' }),
+    ]),
+  );
+});
+
+const decoded = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString());
 
 test('access tokens of Amazon Cognito pass by their client, and its ID tokens do not', async () => {
   const issuer = await startIssuer();

@@ -5,10 +5,10 @@ import { waitFor } from '../support/wait.ts';
 import { header, type ResponseOptions } from '../support/wire/index.ts';
 
 /** A gateway for localhost and *.wild.test whose redirects go to this port. */
-async function startRedirect({ port = 443, config = {} } = {}) {
+async function startRedirect({ port = 443, config = {}, except = [] as readonly string[] } = {}) {
   const started = await startTlsGateway({
     identities: [AUTHORITY.forHosts('localhost'), AUTHORITY.forHosts('*.wild.test')],
-    redirect: { address: '127.0.0.1:0', port },
+    redirect: { address: '127.0.0.1:0', port, except },
     config: { log: { level: 'info', access: true }, ...config },
   });
   const { gateway } = started;
@@ -86,6 +86,20 @@ describe('the gates', () => {
     for (const bad of ['TRACE / HTTP/1.1\r\nHost: localhost\r\n\r\n', get('/a%2fb%', 'localhost')])
       expect((await ask(bad, { to: 'GET' })).status).toBeGreaterThanOrEqual(400);
   });
+});
+
+test('paths that are excepted are served over http by their routes', async () => {
+  const { ask, upstream } = await startRedirect({
+    except: ['/.well-known/acme-challenge/**', '/health'],
+    config: { routes: [{ path: '/**', upstream: 'api', authentication: 'none' }] },
+  });
+  for (const path of ['/health', '/HEALTH/', '/%68ealth?x', '/.well-known/acme-challenge/a'])
+    expect((await ask(get(path, 'other.test'))).status, path).toBe(200);
+  expect(upstream.requests).toHaveLength(4);
+  for (const path of ['/healthy', '/health/x', '/', '/.well-known/acme', '/a/../health', '//health'])
+    expect((await ask(get(path, 'localhost'))).status, path).toBeGreaterThan(300);
+  expect((await ask(get('/health;x', 'localhost'))).status).toBe(400);
+  expect(upstream.requests).toHaveLength(4);
 });
 
 test('port and certificates follow a reload', async () => {

@@ -80,7 +80,14 @@ describe('the provider knows the gateway', () => {
   ] as const)('by an assertion signed with %s', async (signs, key, algorithm) => {
     const jwk = { ...createPublicKey(key).export({ format: 'jwk' }), kid: 'k1', use: 'sig' };
     const { response, room } = await signInWith(
-      { kind: 'private_key_jwt', key: pem(key), keyId: 'k1', algorithm },
+      {
+        kind: 'private_key_jwt',
+        key: pem(key),
+        keyId: 'k1',
+        algorithm,
+        audience: 'issuer',
+        certificate: null,
+      },
       {
         token_endpoint_auth_method: 'private_key_jwt',
         token_endpoint_auth_signing_alg: signs,
@@ -94,7 +101,14 @@ describe('the provider knows the gateway', () => {
   test('and refuses an assertion signed with another key', async () => {
     const jwk = { ...createPublicKey(rsa()).export({ format: 'jwk' }), kid: 'k1', use: 'sig' };
     const { response, room } = await signInWith(
-      { kind: 'private_key_jwt', key: pem(rsa()), keyId: 'k1', algorithm: null },
+      {
+        kind: 'private_key_jwt',
+        key: pem(rsa()),
+        keyId: 'k1',
+        algorithm: null,
+        audience: 'issuer',
+        certificate: null,
+      },
       { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [jwk] } },
     );
     expect(response).toMatchObject({ status: 500, rpcCode: 13 });
@@ -110,6 +124,8 @@ describe('the provider knows the gateway', () => {
       key: pem(rsa()),
       keyId: null,
       algorithm: null,
+      audience: 'issuer',
+      certificate: null,
     } as const;
     const room = openSignInRoom({ issuer: fake.issuer }, { redirectUri, clientAuthentication });
     cleanups.push(room.close, fake.close);

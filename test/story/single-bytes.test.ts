@@ -59,7 +59,12 @@ test("a provider's response in single bytes takes no more memory than its size",
       body: null,
       deadline: stop.signal,
     },
-    { tls: { ca: null, certificate: null, key: null }, maxResponseBytes: 1_048_576 },
+    {
+      tls: { ca: null, certificate: null, key: null },
+      proxy: null,
+      timeoutMs: 5_000,
+      maxResponseBytes: 1_048_576,
+    },
     thisMachine.network,
   );
   await sent.promise;

@@ -55,6 +55,8 @@ export interface BareSettings {
   readonly tokens?: ConfigPart;
   /** Further top-level keys of gateway.yaml. */
   readonly config?: ConfigPart;
+  /** Files in the folder `errors`. */
+  readonly files?: Readonly<Record<string, string>>;
   /** What the upstream does. Default: answers 200. */
   readonly service?: Service;
   /** What is found of every token that is not known. Default: what the verifier finds. */
@@ -199,7 +201,7 @@ export async function bareGateway(
   limits: ConfigPart = {},
   settings: BareSettings = {},
 ): Promise<BareGateway> {
-  const { routes = [], api, tokens, config } = settings;
+  const { routes = [], api, tokens, config, files = {} } = settings;
   const gatewayYaml = {
     identity_provider: { issuer: 'https://id.test' },
     access_tokens: { audience: 'api', bots: { claim: 'client_id' }, ...tokens },
@@ -219,6 +221,7 @@ export async function bareGateway(
     'gateway.yaml': stringify(gatewayYaml),
     'limits.yaml': stringify({ global: 'off', ...limits }),
     'client-secret': 'a secret of the client',
+    ...Object.fromEntries(Object.entries(files).map(([name, text]) => [`errors/${name}`, text])),
   });
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.diagnostics));
   const { snapshot } = loaded;

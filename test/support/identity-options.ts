@@ -23,6 +23,7 @@ export const BUDGET_OPTIONS: BudgetOptions = { ...BUDGET_LIMITS, limit: 1_000, p
 
 export const PROVIDER_OPTIONS: Omit<ProviderOptions, 'issuer'> = {
   ...PROVIDER_LIMITS,
+  tenants: null,
   discoveryUrl: null,
   endpoints: {
     authorization: null,
@@ -34,6 +35,7 @@ export const PROVIDER_OPTIONS: Omit<ProviderOptions, 'issuer'> = {
   },
   signsIn: true,
   allowHttp: false,
+  proxy: null,
   tls: NO_TLS,
   timeoutMs: 5_000,
 };

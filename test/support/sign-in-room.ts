@@ -71,6 +71,7 @@ export function openSignInRoom(
   const options: SignInOptions = {
     scope: 'openid',
     redirectAllowList: null,
+    authorizationParameters: { fixed: {}, allow: [] },
     maxInFlight: 100,
     signOutEnds: 'refresh_token',
     clientId: 'gateway',
@@ -85,7 +86,7 @@ export function openSignInRoom(
       signedOut: event => void signedOut.push(event),
     },
     permits: new ProcessPermits(),
-    learnedMark: (subject, notBefore) => void marks.push([subject, notBefore]),
+    learnedMark: ({ subject, notBefore }) => void marks.push([subject, notBefore]),
   });
   theProvider.start();
   return {

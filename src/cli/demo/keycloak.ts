@@ -23,6 +23,8 @@ interface KeycloakOptions {
   /** The folder of the distribution, from `provideKeycloak`. */
   readonly home: string;
   readonly port: number;
+  /** Its address for browsers and in tokens, with which it answers under any name inside. Default: as it is asked. */
+  readonly hostname?: string;
 }
 
 /** A private Keycloak on 127.0.0.1 with only the realm `master`, whose database is a temporary folder. */
@@ -41,12 +43,14 @@ export class Keycloak {
 
   /** Starts the server. After `stop`, it starts with its old data. Resolves when it responds, after 8 to 20 seconds. */
   async start(): Promise<void> {
-    const { home, port } = this.#options;
+    const { home, port, hostname } = this.#options;
     const flags = [
       '--http-enabled=true',
       '--http-host=127.0.0.1',
       `--http-port=${port}`,
-      '--hostname-strict=false',
+      ...(hostname === undefined
+        ? ['--hostname-strict=false']
+        : [`--hostname=${hostname}`, '--hostname-backchannel-dynamic=true']),
     ];
     // `detached` gives it its own process group: kc.sh starts Java, and Ctrl-C must not end it before the gateway.
     const child = spawn(join(home, 'bin/kc.sh'), ['start', '--optimized', '--cache=local', ...flags], {

@@ -1,5 +1,12 @@
 import { CALLER_CLASSES } from '../../core/index.ts';
-import { type CallerClaims, claimsByKind, keyOfClaim, kindsOf, listedCaller } from '../compile/index.ts';
+import {
+  type CallerClaims,
+  claimsByKind,
+  keyOfClaim,
+  kindsOf,
+  listedCaller,
+  withTenants,
+} from '../compile/index.ts';
 import {
   asList,
   asMap,
@@ -21,13 +28,15 @@ const MAX_CLASSES = 8;
 interface TokenSection {
   readonly path: Path;
   readonly raw: RawMap;
+  /** The issuer of its tokens, as written. */
+  readonly issuer: unknown;
 }
 
 /** Checks the classes of gateway.yaml: whom they list, and how many there are. */
 export function checkClasses(file: ConfigFile): void {
   const sections = sectionsIn(file);
-  for (const { path, raw } of sections) {
-    const claims = callerClaimsOf(raw, raw.name);
+  for (const { path, raw, issuer } of sections) {
+    const claims = callerClaimsOf(raw, raw.name, issuer);
     if (claims === null) continue;
     for (const [name, rule] of Object.entries(asMap(raw.classes)))
       checkListed(file, [...path, 'classes', name, 'callers'], asMap(rule).callers, claims);
@@ -40,9 +49,13 @@ export function checkClasses(file: ConfigFile): void {
 }
 
 export function sectionsIn(file: ConfigFile): TokenSection[] {
-  const { access_tokens: tokens, identity_providers: several } = asMap(file.value);
-  if (!Array.isArray(several)) return [{ path: ['access_tokens'], raw: asMap(tokens) }];
-  return several.map((entry, index) => ({ path: ['identity_providers', index], raw: asMap(entry) }));
+  const { identity_provider: one, access_tokens: tokens, identity_providers: several } = asMap(file.value);
+  if (!Array.isArray(several))
+    return [{ path: ['access_tokens'], raw: asMap(tokens), issuer: asMap(one).issuer }];
+  return several.map((entry, index) => {
+    const raw = asMap(entry);
+    return { path: ['identity_providers', index], raw, issuer: raw.issuer };
+  });
 }
 
 export function classNamesIn(file: ConfigFile): string[] {
@@ -125,12 +138,19 @@ function checkGroup(file: LimitsFiles, path: Path, bucket: RawMap): void {
  *
  * @param section the part of gateway.yaml with `principal` and `bots`
  */
-export function callerClaimsOf(section: unknown, name: unknown): readonly CallerClaims[] | null {
+export function callerClaimsOf(
+  section: unknown,
+  name: unknown,
+  issuer: unknown,
+): readonly CallerClaims[] | null {
   const { principal = ['azp', 'sub'], bots } = asMap(section);
   const { principal: botPrincipal = ['azp'] } = asMap(bots);
   if (!areTexts(principal) || !areTexts(botPrincipal)) return null;
   const rules = { principal, bots: isMap(bots) ? { principal: botPrincipal } : null };
-  return claimsByKind(rules, { provider: typeof name === 'string' ? name : null, issuer: null });
+  return claimsByKind(withTenants(rules, issuer), {
+    provider: typeof name === 'string' ? name : null,
+    issuer: null,
+  });
 }
 
 function areTexts(value: unknown): value is string[] {

@@ -1,5 +1,12 @@
 import type { RoutePattern } from '../../gateway/routing/index.ts';
-import { findConflicts, findHidden, GRPC_METHOD, RouteTable } from '../../gateway/routing/index.ts';
+import {
+  findConflicts,
+  findHidden,
+  GRPC_METHOD,
+  parseRoutePattern,
+  Reach,
+  RouteTable,
+} from '../../gateway/routing/index.ts';
 import { asList, asMap, type ConfigFile, didYouMean, isMap, type RawMap } from '../file/index.ts';
 import type { OwnRoute } from '../model/index.ts';
 import { isAnswered, partsOf, upstreamsNamed } from '../policies/index.ts';
@@ -9,6 +16,7 @@ import { checkIdentity, checkIntrospection, checkOpaqueTokens, checkSecrets } fr
 import { checkRoutes, writtenPatternsOf } from './route-checks.ts';
 import { checkServicePaths } from './service-path-checks.ts';
 import * as signIn from './sign-in-checks.ts';
+import { checkTenants } from './tenant-checks.ts';
 
 /**
  * Checks how the parts of gateway.yaml fit together. Reads the raw value, so that an error in one part does not hide errors
@@ -22,9 +30,11 @@ export function crossCheck(file: ConfigFile): void {
   if (isMap(upstreams) && Array.isArray(routes)) checkUpstreams(file, Object.keys(upstreams), sketches);
   checkRoutes(file);
   checkRedirects(file);
+  checkExcepted(file, sketches);
   checkServicePaths(file);
   checkIdentity(file);
   checkClasses(file);
+  checkTenants(file);
   checkIntrospection(file);
   checkOpaqueTokens(file);
   signIn.checkSignIn(file);
@@ -149,6 +159,32 @@ function redirectLoops(
   { methods, host }: RoutePattern,
   to: string,
 ): boolean {
-  const path = to.split(/[?#]/)[0] ?? to;
+  // Any rest will do: it goes on as it is.
+  const path = (to.split(/[?#]/)[0] ?? to).replace('{rest}', 'x');
   return table.find(methods?.[0] ?? 'GET', (host ?? '').replace('*', 'any'), path)?.value === index;
+}
+
+/** Warns of paths that are served over http for nothing, or with tokens that others can read on the way. */
+function checkExcepted(file: ConfigFile, routes: readonly RouteSketch[]): void {
+  const { except } = asMap(asMap(asMap(file.value).listen).redirect);
+  const written = routes.flatMap(({ patterns }, index) =>
+    (patterns ?? []).map(pattern => ({ pattern, index })),
+  );
+  const reach = new Reach(written.map(({ pattern }) => pattern));
+  for (const [at, text] of asList(except).entries()) {
+    const path = routeKeys.path.safeParse(text);
+    if (!path.success || path.data === undefined) continue;
+    const takers = reach.takersOf(parseRoutePattern(path.data, null)).flatMap(each => written[each] ?? []);
+    const ofTokens = takers.find(({ index }) => {
+      const { authentication = 'required' } = asMap(file.valueAt(['routes', index]));
+      return authentication !== 'none';
+    });
+    const warn = (message: string) =>
+      file.add(['listen', 'redirect', 'except', at], message, { severity: 'warning' });
+    if (takers.length === 0) warn('no route takes this path: it gets 404 over http');
+    else if (ofTokens !== undefined) {
+      const { line } = file.place(['routes', ofTokens.index]);
+      warn(`the route in line ${line} takes tokens, which others can read over http: except only open paths`);
+    }
+  }
 }

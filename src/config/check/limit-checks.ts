@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { findConflicts, findHidden, PatternError, type RoutePattern } from '../../gateway/routing/index.ts';
+import { formatPeriod } from '../../limits/index.ts';
 import { IPV6_PREFIX, isTranslated, parseTranslator, type TranslatorPrefix } from '../../wire/http/index.ts';
 import { type CallerClaims, KEY_CALLERS, kindsOf, listedCaller, QUOTA_KEYS } from '../compile/index.ts';
 import {
@@ -16,6 +17,7 @@ import { bucketKeys } from '../schema/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
 import { callerClaimsOf, checkPlans, whatItTakes } from './caller-checks.ts';
 import { checkReach, type LimitLine, patternsOf } from './limit-reach.ts';
+import { checkQuotas, quotasAt } from './quota-checks.ts';
 
 /**
  * Checks how the parts of limits.yaml fit together, and how it fits gateway.yaml. Reads raw values, for the same reason as the
@@ -35,6 +37,7 @@ export function checkLimits(
   checkBlocked(file);
   if (gateway !== null) checkCallers(file, gateway);
   checkPlans(file, gateway, keys);
+  checkQuotas(file, gateway);
   const byName = asMap(buckets);
   const lines = Object.entries(asMap(routes)).map(lineOf);
   for (const [name, bucket] of Object.entries(byName)) if (isMap(bucket)) checkBucket(file, name, bucket);
@@ -235,17 +238,11 @@ function checkMain(
 /** Reports a cost beyond the bucket's smallest number: no such request could ever be admitted. */
 function checkCost(file: LimitsFiles, { line, bucket, cost }: LimitLine, written: unknown): void {
   if (cost === null) return;
-  const [smallest] = quotasIn(written).toSorted((one, other) => one.units - other.units);
+  const quotas = [...quotasAt([], written)].map(([, quota]) => quota);
+  const [smallest] = quotas.toSorted((one, other) => one.units - other.units);
   if (smallest === undefined || cost <= smallest.units) return;
-  const message = `a request costs at most the smallest number of its bucket, and "${bucket}" has ${smallest.text}: write at most ${smallest.units}`;
+  const message = `a request costs at most the smallest number of its bucket, and "${bucket}" has ${smallest.units}/${formatPeriod(smallest)}: write at most ${smallest.units}`;
   file.add(['routes', line, 'cost'], message);
-}
-
-/** All quotas written in a bucket, at any depth. */
-function quotasIn(written: unknown): { readonly text: string; readonly units: number }[] {
-  if (isMap(written)) return Object.values(written).flatMap(quotasIn);
-  const read = bucketKeys.resource.safeParse(written);
-  return read.success && read.data !== undefined ? [{ text: String(written), units: read.data.units }] : [];
 }
 
 function checkPatterns(
@@ -300,11 +297,14 @@ function entriesIn(list: unknown, path: readonly string[]): Entry[] {
 
 /** Returns the claims that identify callers; `null` if they are invalid, which validation reports. */
 function classesIn(gateway: ConfigFile): readonly CallerClaims[] | null {
-  const { access_tokens: tokens, identity_providers: several, api_keys: keys } = asMap(gateway.value);
+  const root = asMap(gateway.value);
+  const { access_tokens: tokens, identity_providers: several, api_keys: keys } = root;
   const ofKeys = keys === undefined ? [] : [KEY_CALLERS];
   if (several !== undefined && !Array.isArray(several)) return null;
-  const ofTokens = tokens === undefined ? [] : [callerClaimsOf(tokens, null)];
-  const classes = several?.map(entry => callerClaimsOf(entry, asMap(entry).name)) ?? ofTokens;
+  const { issuer } = asMap(root.identity_provider);
+  const ofTokens = tokens === undefined ? [] : [callerClaimsOf(tokens, null, issuer)];
+  const classes =
+    several?.map(entry => callerClaimsOf(entry, asMap(entry).name, asMap(entry).issuer)) ?? ofTokens;
   return classes.some(each => each === null) ? null : [...classes.flatMap(each => each ?? []), ...ofKeys];
 }
 

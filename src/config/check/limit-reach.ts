@@ -1,6 +1,6 @@
-import { CALLER_CLASSES, formatDuration } from '../../core/index.ts';
+import { CALLER_CLASSES } from '../../core/index.ts';
 import { Reach, type RoutePattern } from '../../gateway/routing/index.ts';
-import type { Quota } from '../../limits/index.ts';
+import { type Quota, quotaInWords, quotasOf } from '../../limits/index.ts';
 import { QUOTA_KEYS, quotaOf, quotaPaths } from '../compile/index.ts';
 import { asList, asMap, type ConfigFile, type LimitsFiles } from '../file/index.ts';
 import { type CallerClass, callerClassesOf, type ForwardRoute } from '../model/index.ts';
@@ -8,6 +8,7 @@ import { scopeReason } from '../policies/index.ts';
 import { bucketKeys, limitsSchema } from '../schema/index.ts';
 import { routeKeys } from '../settings/index.ts';
 import { classNamesIn, keyClassesIn, sectionsIn } from './caller-checks.ts';
+import { neverReached, quotaIn } from './quota-checks.ts';
 import { writtenPatternsOf } from './route-checks.ts';
 import { ownRoutesIn } from './sign-in-checks.ts';
 
@@ -174,21 +175,28 @@ function checkOrder(file: LimitsFiles, name: string, { classes, exempt }: Bucket
     const path = key.split('\n');
     const globals = drawing.map(each => (ofGlobal === null ? null : (quotaOf(ofGlobal, each) ?? null)));
     for (const [part, quota] of quotasIn(at(path))) {
-      const isHidden = (bound: Quota | null) => bound !== null && neverReached(quota, bound, isSmooth);
+      const isHidden = (bound: Quota | null) => hidingIn(bound, quota, isSmooth) !== null;
       const place = ['buckets', name, ...path, ...part];
-      if (globals.every(isHidden)) addWarning(file, place, quota, 'global', globals[0] ?? null);
-      if (isHidden(resource)) addWarning(file, place, quota, 'resource', resource);
+      if (globals.every(isHidden))
+        addWarning(file, place, quota, 'global', hidingIn(globals[0] ?? null, quota, isSmooth));
+      if (isHidden(resource)) addWarning(file, place, quota, 'resource', hidingIn(resource, quota, isSmooth));
     }
   }
-  const group = quotaIn(asMap(bucket.group).limit);
-  if (group !== null && resource !== null && neverReached(group, resource, isSmooth))
-    addWarning(file, ['buckets', name, 'group', 'limit'], group, 'resource', resource);
+  for (const [place, quota] of quotasIn(asMap(bucket.group).limit))
+    addWarning(
+      file,
+      ['buckets', name, 'group', 'limit', ...place],
+      quota,
+      'resource',
+      hidingIn(resource, quota, isSmooth),
+    );
 }
 
 /** The numbers of one quota: two if a claim sets it. */
-function quotasIn(written: unknown): readonly (readonly [readonly string[], Quota])[] {
+function quotasIn(written: unknown): readonly (readonly [readonly (string | number)[], Quota])[] {
   const { data: quota } = bucketKeys.user.safeParse(written);
   if (quota === undefined) return [];
+  if (Array.isArray(written)) return quotasOf(quota).map((each, at) => [[at], each]);
   if (!('claim' in quota)) return [[[], quota]];
   return [
     [['max'], { ...quota, units: quota.maxUnits }],
@@ -196,15 +204,9 @@ function quotasIn(written: unknown): readonly (readonly [readonly string[], Quot
   ];
 }
 
-/**
- * Whether a caller that sends everything the bound admits leaves some of its quota unused. In a period, a bound with windows
- * admits its units as often as its window begins there. A smooth quota refills meanwhile: it is reached at once, or by a bound
- * that admits more over time.
- */
-function neverReached(quota: Quota, bound: Quota, isSmooth: boolean): boolean {
-  if (isSmooth)
-    return quota.units > bound.units && quota.units * bound.periodMs >= bound.units * quota.periodMs;
-  return quota.units > bound.units * Math.ceil(quota.periodMs / bound.periodMs);
+/** Which quota of a bound keeps another from ever being reached. */
+function hidingIn(bound: Quota | null, quota: Quota, isSmooth: boolean): Quota | null {
+  return (bound === null ? [] : quotasOf(bound)).find(each => neverReached(quota, each, isSmooth)) ?? null;
 }
 
 const WORDS: Readonly<Record<Bound, string>> = {
@@ -214,28 +216,18 @@ const WORDS: Readonly<Record<Bound, string>> = {
 
 function addWarning(
   file: LimitsFiles,
-  path: readonly string[],
+  path: readonly (string | number)[],
   quota: Quota,
   bound: Bound,
   smaller: Quota | null,
 ): void {
   if (smaller === null) return;
-  const message = `${inWords(quota)} is never reached: ${WORDS[bound]}, ${inWords(smaller)}, refuses before`;
+  const message = `${quotaInWords(quota)} is never reached: ${WORDS[bound]}, ${quotaInWords(smaller)}, refuses before`;
   file.add(path, message, { severity: 'warning' });
-}
-
-function inWords({ units, periodMs }: Quota): string {
-  return `${units} in ${formatDuration(periodMs)}`;
 }
 
 /** The global limit of each class, defaults included; `null` if it is off, in shadow or invalid. */
 function globalIn(file: LimitsFiles) {
   const read = limitsSchema.shape.global.safeParse(asMap(file.value).global);
   return !read.success || read.data === 'off' || read.data.shadow === true ? null : read.data;
-}
-
-/** Reads a quota as written; `null` if there is none or it is invalid. */
-function quotaIn(written: unknown): Quota | null {
-  const read = bucketKeys.resource.safeParse(written);
-  return read.success ? (read.data ?? null) : null;
 }

@@ -37,6 +37,45 @@ export function checkServicePaths(file: ConfigFile): void {
     }
   for (const [name, group] of byUpstream) hintAtPrefixes(file, asMap(asMap(upstreams)[name]), name, group);
   warnOfWaysAround(file, sent, byUpstream);
+  for (const group of byUpstream.values()) checkOddPaths(file, group);
+}
+
+/**
+ * Reports routes whose services may read a path as that of a guarded route: with empty segments, any service may; with escaped
+ * slashes, one that decodes them may, where what the route takes after its literals can become the segments of the other.
+ */
+function checkOddPaths(file: ConfigFile, routes: readonly SentRoute[]): void {
+  const odd = routes.filter(({ raw }) => raw.empty_segments === 'pass' || raw.encoded_slashes === 'pass');
+  const guards = odd.length === 0 ? [] : routes.filter(({ raw }) => isGuarded(raw));
+  for (const route of odd) {
+    const { index, raw } = route;
+    const guarded = guards.filter(other => other.index !== index && demandsLess(route, other));
+    const lineOf = (other: SentRoute) => file.place(['routes', other.index, 'path']).line;
+    const [first] = guarded;
+    if (first !== undefined && raw.empty_segments === 'pass')
+      file.add(
+        ['routes', index, 'empty_segments'],
+        `a service may read such paths as those of the route in line ${lineOf(first)}, which demands more of callers: write merge`,
+      );
+    const reached = guarded.find(other => mayDecodeTo(route, other));
+    if (reached !== undefined && raw.encoded_slashes === 'pass')
+      file.add(
+        ['routes', index, 'encoded_slashes'],
+        `a service that decodes "%2F" is led to the route in line ${lineOf(reached)}, which demands more of callers: let this route demand as much, or see that the service does not decode`,
+        { severity: 'warning' },
+      );
+  }
+}
+
+/** Whether a path of a route can become one of another once its escaped slashes are decoded. */
+function mayDecodeTo({ pattern, stripped }: SentRoute, guarded: SentRoute): boolean {
+  const literals = literalsOf(pattern.segments);
+  if (literals.length === pattern.segments.length) return false;
+  const theirs = guarded.pattern.segments.slice(guarded.stripped);
+  return literals.slice(stripped).every((folded, at) => {
+    const segment = theirs[at];
+    return segment !== undefined && (segment.kind !== 'literal' || segment.folded === folded);
+  });
 }
 
 /** Returns nothing for a route that is invalid, or that serves gRPC. */
@@ -150,7 +189,7 @@ function warnOfWaysAround(
   let lookups = 0;
   for (const [upstream, routes] of byUpstream) {
     const doors = new Map(routes.map(route => [`${route.pattern.host} ${route.prefix}`, route] as const));
-    for (const guarded of routes.filter(({ raw }) => demandOf(raw) > 0 || raw.require !== undefined))
+    for (const guarded of routes.filter(({ raw }) => isGuarded(raw)))
       for (const door of doors.values()) {
         if (door.prefix === guarded.prefix && door.pattern.host === guarded.pattern.host) continue;
         if (++lookups > MAX_LOOKUPS) return;
@@ -246,7 +285,9 @@ class WaysAround {
 
 /** Whether a route demands less of callers than another. Two different requirements count as equal. */
 function asksLess({ raw }: SentRoute, { raw: guarded }: SentRoute): boolean {
-  const lacks = guarded.require !== undefined && raw.require === undefined;
+  const lacks = (['require', 'networks'] as const).some(
+    key => guarded[key] !== undefined && raw[key] === undefined,
+  );
   return demandOf(raw) < demandOf(guarded) || lacks;
 }
 
@@ -259,13 +300,20 @@ function hostsHoldVariable(file: ConfigFile, { index, raw: { hosts } }: SentRout
 
 const LEVELS = ['none', 'optional', 'required'];
 
+/** Whether a route refuses some callers. */
+function isGuarded(raw: RawMap): boolean {
+  return demandOf(raw) > 0 || raw.require !== undefined || raw.networks !== undefined;
+}
+
 function demandOf({ authentication = 'required' }: RawMap): number {
   return LEVELS.indexOf(String(authentication));
 }
 
 /** Does not compare two different requirements: each may refuse callers that the other admits. */
 function demandsLess({ raw }: SentRoute, { raw: guarded }: SentRoute): boolean {
-  const lacks = guarded.require !== undefined && !isSame(raw.require, guarded.require);
+  const lacks = (['require', 'networks'] as const).some(
+    key => guarded[key] !== undefined && !isSame(raw[key], guarded[key]),
+  );
   return demandOf(raw) < demandOf(guarded) || lacks;
 }
 

@@ -23,6 +23,7 @@ export function* compareLimits(now: LimitsConfig, before: LimitsConfig): Steps<W
     ...about('nat64_prefixes', compareLists(now.nat64_prefixes, before.nat64_prefixes, TRANSLATED)),
     ...about('keys_per_caller', [compareNumbers(now.keys_per_caller, before.keys_per_caller, String)]),
     ...about('window_slack', [compareNumbers(now.window_slack, before.window_slack, formatDuration)]),
+    ...about('time_zone', [compareZones(now, before)]),
     ...about('patience', [comparePatience(now.patience, before.patience)]),
     ...about('headers', [compareHeaders(now, before)]),
     ...about('bucket_hash', [compareHashes(now, before)]),
@@ -88,6 +89,16 @@ function compareHeaders(now: LimitsConfig, before: LimitsConfig): Difference | n
 function compareHashes(now: LimitsConfig, before: LimitsConfig): Difference | null {
   if (now.bucket_hash === before.bucket_hash) return null;
   const text = `${now.bucket_hash}, before ${before.bucket_hash}: clients see other X-RateLimit-Bucket`;
+  return { effect: 'neutral', left: 1, text };
+}
+
+/** The order of zones means nothing: some callers get their next day earlier, others later. */
+function compareZones(
+  { time_zone: now }: LimitsConfig,
+  { time_zone: before }: LimitsConfig,
+): Difference | null {
+  if (now === before) return null;
+  const text = `days, weeks and months begin at midnight in ${now}, before in ${before}: from their next boundary on`;
   return { effect: 'neutral', left: 1, text };
 }
 

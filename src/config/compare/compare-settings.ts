@@ -78,7 +78,7 @@ export function settingsOf(file: ConfigFile, gateway: GatewayConfig): Outline['s
       settings.set(formatPath(named), { path: named, ...settingOf(file, path, value) });
     } else for (const [key, part] of Object.entries(value)) add([...path, key], part);
   };
-  const { routes: _, limits: __, ...others } = gateway;
+  const { routes: _, limits: __, defaults: ___, ...others } = gateway;
   const { identity_providers: providers = [], ...single } = others;
   for (const [key, value] of Object.entries(single)) add([key], value);
   for (const [index, provider] of providers.entries()) add(['identity_providers', index], provider);

@@ -79,7 +79,15 @@ function setsOf(name: string, config: BucketConfig, context: BucketContext): Buc
   const { config: limits, global, lines, largestCost } = context;
   const { main = null, shadow } = config;
   const { algorithm } = compileBucketSettings(config, lines);
-  const shared = { bucket: name, main, algorithm, windowSlackMs: limits.window_slack, largestCost };
+  const shared = {
+    bucket: name,
+    main,
+    algorithm,
+    windowSlackMs: limits.window_slack,
+    largestCost,
+    timeZone: limits.time_zone,
+    returnsUnits: config.give_back !== undefined,
+  };
   const define = (role: LimitRole, quota: Quota | undefined, isTrial: boolean, claim?: string) =>
     quota === undefined
       ? null
@@ -163,12 +171,17 @@ interface GlobalLimits {
 
 const OFF: GlobalLimits = { held: null, shadow: null };
 
-export function compileGlobal({ global, window_slack: windowSlackMs }: LimitsConfig): ByClass<GlobalLimits> {
+/** @param ofPreflights whether the limits are those of preflights, which have counters of their own. Default false */
+export function compileGlobal(
+  { global, window_slack: windowSlackMs, time_zone: timeZone }: LimitsConfig,
+  ofPreflights = false,
+): ByClass<GlobalLimits> {
   if (global === 'off') return new ByClass([], () => OFF);
   const limitOf = (quota: Quota | null | undefined, isTrial: boolean): Limit | null => {
     if (quota === null || quota === undefined) return null;
     const algorithm = 'window';
-    return defineLimit({ role: 'global', bucket: '', main: null, algorithm, quota, windowSlackMs, isTrial });
+    const bucket = { role: 'global', bucket: '', main: null } as const;
+    return defineLimit({ ...bucket, algorithm, quota, windowSlackMs, timeZone, isTrial, ofPreflights });
   };
   const { shadow } = global;
   const trials = typeof shadow === 'boolean' ? {} : shadow;

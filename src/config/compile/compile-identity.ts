@@ -1,3 +1,4 @@
+import type { Tenants } from '../../core/index.ts';
 import type {
   AccessTokenOptions,
   ApiKeyLine,
@@ -16,6 +17,7 @@ import {
   type GatewayConfig,
   type ProviderConfigOptions,
   proofOptions,
+  withTenant,
 } from '../settings/index.ts';
 import { namedClaims } from './named-claims.ts';
 
@@ -74,7 +76,7 @@ function compileProvider(
     signIn: signIn && { ...signIn, signOutEnds: config.sign_in?.sign_out_ends ?? 'refresh_token' },
     notices,
     opaqueTokens: rules.opaqueTokens,
-    accessTokens: accessTokenOptions(rules, shared, client?.clientId ?? null),
+    accessTokens: accessTokenOptions(rules, shared, provider.tenants, client?.clientId ?? null),
     keySet: {
       ...KEY_SET_LIMITS,
       refreshMs: shared.key_set.refresh,
@@ -105,11 +107,13 @@ function sharedTokens(config: GatewayConfig): AccessTokensConfig {
 function accessTokenOptions(
   rules: ProviderRules,
   shared: AccessTokensConfig,
+  tenants: Tenants | null,
   clientId: string | null,
 ): AccessTokenOptions {
   const { name: _, notBeforeS: __, opaqueTokens: ___, bots, ...ofTokens } = rules;
   return {
     ...ofTokens,
+    tenants,
     clientId,
     bots: bots && { claim: bots.claim, value: bots.value ?? null, principal: bots.principal },
     identityHeaders: headersIn(shared),
@@ -156,7 +160,11 @@ type Rules = Pick<
   'audience' | 'audience_claim' | 'principal' | 'bots' | 'classes' | 'opaque_tokens' | 'not_before'
 >;
 
-function rulesOf(rules: Rules, provider: Pick<TokenRules, 'name' | 'issuer' | 'isOneOfSeveral'>): TokenRules {
+function rulesOf(
+  written: Rules,
+  provider: Pick<TokenRules, 'name' | 'issuer' | 'isOneOfSeveral'>,
+): TokenRules {
+  const rules = withTenants(written, provider.issuer);
   const { audience, audience_claim: audienceClaim, principal, bots, not_before: notBeforeS } = rules;
   const { opaque_tokens: opaqueTokens } = rules;
   if (audience === undefined) throw new Error('audience was not checked');
@@ -190,6 +198,7 @@ export const DEFAULT_CLAIMS: readonly CallerClaims[] = [
 
 /** The parts of a configuration that determine how callers are identified. */
 interface CallersConfig {
+  readonly identity_provider?: { readonly issuer: string } | undefined;
   readonly access_tokens?: ClaimRules | undefined;
   readonly identity_providers?:
     | readonly (ClaimRules & { readonly name: string; readonly issuer: string })[]
@@ -208,16 +217,31 @@ export const KEY_CALLERS: CallerClaims = { kind: 'key', claims: ['key'], provide
 
 /** Without a provider and API keys, all callers are addresses. */
 export function claimsOf({
+  identity_provider: one,
   access_tokens: tokens,
   identity_providers: several = [],
   api_keys: keys,
 }: CallersConfig): readonly CallerClaims[] {
   const ofKeys = keys === undefined ? [] : [KEY_CALLERS];
   const ofProviders = several.flatMap(entry =>
-    claimsByKind(entry, { provider: entry.name, issuer: several.length > 1 ? entry.issuer : null }),
+    claimsByKind(withTenants(entry, entry.issuer), {
+      provider: entry.name,
+      issuer: several.length > 1 ? entry.issuer : null,
+    }),
   );
   if (several.length > 0 || tokens === undefined) return [...ofProviders, ...ofKeys];
-  return [...claimsByKind(tokens, { provider: null, issuer: null }), ...ofKeys];
+  const own = withTenants(tokens, one?.issuer);
+  return [...claimsByKind(own, { provider: null, issuer: null }), ...ofKeys];
+}
+
+/** The rules by which a caller belongs to a tenant, if the issuer has a placeholder. */
+export function withTenants<R extends ClaimRules>(rules: R, issuer: unknown): R {
+  const { principal, bots } = rules;
+  return {
+    ...rules,
+    principal: withTenant(principal, issuer),
+    bots: bots && { ...bots, principal: withTenant(bots.principal, issuer) },
+  };
 }
 
 /** The kinds of callers of one provider, with the claims that identify them. */

@@ -1,7 +1,7 @@
 import { eachInSteps, hasSameItems, type Kept, reuse, type Steps } from '../../core/index.ts';
 import { type RouteEntry, type RoutePattern, RouteTable } from '../../gateway/routing/index.ts';
-import type { IgnoredRefusalsRule, LimitRole, LimitSet, OffenceRule } from '../../limits/index.ts';
-import { ByClass, NO_LIMITS, RecentDigests } from '../../limits/index.ts';
+import type { IgnoredRefusalsRule, Limit, LimitRole, LimitSet, OffenceRule } from '../../limits/index.ts';
+import { ByClass, limitsIn, NO_LIMITS, RecentDigests, windowsOf } from '../../limits/index.ts';
 import {
   type AddressKeying,
   AddressSet,
@@ -26,6 +26,7 @@ interface CompiledLimits {
 /** What all buckets of a configuration share. */
 interface SharedParts {
   readonly global: ReturnType<typeof compileGlobal>;
+  readonly preflights: ReturnType<typeof compileGlobal>;
   readonly digests: RecentDigests;
 }
 
@@ -42,6 +43,7 @@ export function* compileLimits(
   const { buckets: written, routes: lines, ...others } = config;
   const shared = reuse(before?.shared as Kept<unknown, SharedParts> | undefined, others, () => ({
     global: compileGlobal(config),
+    preflights: compileGlobal(config, true),
     digests: new RecentDigests(),
   }));
   const known = shared === before?.shared ? before : null;
@@ -90,11 +92,12 @@ function modelOf(
   { shared, buckets, table }: model.KeptLimits<SharedParts>,
   used: ReadonlyMap<string, unknown>,
 ): model.LimitsModel {
-  const { global } = shared.part;
+  const { global, preflights } = shared.part;
   const named = claimsInLimits(config);
   const keying = keyingOf(config);
   return {
     global: new ByClass(global.names, name => withGlobal(NO_LIMITS, global.of(name))),
+    preflights: withGlobal(NO_LIMITS, preflights.address),
     claims:
       named.groups.length + named.numbers.length === 0
         ? null
@@ -200,13 +203,15 @@ class SetPolicies implements model.LimitPolicies {
 
 /** Describes the limits that can refuse. Limits in shadow are not shown to clients. */
 function policyOf(set: LimitSet, bucket: string, isPartitioned: boolean): model.LimitPolicyModel {
-  const names = { caller: bucket, group: `${bucket}/group`, resource: `${bucket}/resource`, global: GLOBAL };
+  const ofRole = { caller: bucket, group: `${bucket}/group`, resource: `${bucket}/resource`, global: GLOBAL };
+  // One of several windows is named by its period as well.
+  const nameOf = ({ role, period }: Limit) =>
+    set[role]?.more.length === 0 ? ofRole[role] : `${ofRole[role]}/${period}`;
+  const names = new Map(limitsIn(set).map(limit => [limit.identity, nameOf(limit)]));
   const listOf = (roles: readonly LimitRole[]) =>
     roles
-      .flatMap(role => {
-        const limit = set[role];
-        return limit === null ? [] : [policyItem(names[role], limit.units, limit.periodMs)];
-      })
+      .flatMap(role => windowsOf(set[role]))
+      .map(limit => policyItem(nameOf(limit), limit.units, limit.periodMs))
       .join(', ');
   return { list: listOf(ROLES), listWithGroup: listOf(['group', ...ROLES]), names, isPartitioned };
 }

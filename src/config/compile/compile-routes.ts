@@ -13,7 +13,7 @@ import type * as model from '../model/index.ts';
 import type { Requirements, RouteTimeouts } from '../policies/index.ts';
 import { compileAnswer, compilePolicies, partsOf } from '../policies/index.ts';
 import type { GatewayConfig, NoticePlaces, RouteConfig } from '../settings/index.ts';
-import { metadataRoutes, ownRoute } from './protected-resource.ts';
+import { issuersOf, metadataRoutes, ownRoute } from './protected-resource.ts';
 
 /** Targets and requirements of routes. */
 interface RouteContext {
@@ -192,7 +192,7 @@ export function ownRoutesOf(
       ? []
       : metadataRoutes({
           ...resource,
-          issuers: providers.map(({ provider }) => provider.issuer),
+          issuers: providers.flatMap(({ provider }) => issuersOf(provider)),
           scopes: requirements.scopes,
           certificates: tokens?.certificate_field !== undefined || asksForCertificates,
           dpop: tokens?.dpop?.mode ?? 'off',

@@ -103,6 +103,7 @@ export function* compileGateway(
       apiKey: config.api_keys?.header ?? null,
       own: [
         ...Object.keys(tokens?.identity_headers ?? {}),
+        ...(settings.sentFields ?? []).filter(name => name !== 'X-Forwarded-Port'),
         ...config.routes.flatMap(({ request_headers: edits }) => claimFieldsIn(edits)),
         ...ofCertificates,
       ],
@@ -110,6 +111,9 @@ export function* compileGateway(
     upstreams: [...upstreams.values()],
     routes: tables.routes,
     preflightRoutes: tables.preflightRoutes,
+    takesOddPaths: routes.some(
+      ({ value }) => value.encodedSlashes !== 'refuse' || value.emptySegments !== 'refuse',
+    ),
     limits: compiledLimits.model,
     identity,
     memory: memoryOf(

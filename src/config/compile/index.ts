@@ -8,6 +8,7 @@ export {
   keyOfClaim,
   kindsOf,
   listedCaller,
+  withTenants,
 } from './compile-identity.ts';
 export { compileLimits, keyingOf } from './compile-limits.ts';
 export { noticeRoutes, patternsOfRoute, SIGN_IN_PREFIX, signInRoutes } from './compile-routes.ts';

@@ -1,6 +1,7 @@
-import { asciiJson } from '../../core/index.ts';
+import { asciiJson, issuerOfTenant } from '../../core/index.ts';
 import { EVERY_HOST, parseRoutePattern, type RouteEntry } from '../../gateway/routing/index.ts';
 import { PROOF_ALGORITHMS } from '../../identity/auth/index.ts';
+import type { ProviderOptions } from '../../identity/signin/index.ts';
 import type { MetadataRoute } from '../model/index.ts';
 import { pathOfResource, WELL_KNOWN } from '../settings/index.ts';
 
@@ -24,7 +25,7 @@ export interface ResourceFacts {
 export function metadataRoutes(facts: ResourceFacts): readonly RouteEntry<MetadataRoute>[] {
   const document = asciiJson({
     resource: facts.resource,
-    authorization_servers: facts.issuers,
+    ...(facts.issuers.length === 0 ? {} : { authorization_servers: facts.issuers }),
     bearer_methods_supported: ['header'],
     ...(facts.scopes.length === 0 ? {} : { scopes_supported: facts.scopes }),
     ...(facts.certificates ? { tls_client_certificate_bound_access_tokens: true } : {}),
@@ -34,6 +35,15 @@ export function metadataRoutes(facts: ResourceFacts): readonly RouteEntry<Metada
   const paths = new Set([WELL_KNOWN, `${WELL_KNOWN}${pathOfResource(facts.resource)}`]);
   const how = { methods: ['GET', 'HEAD'], authentication: 'none' } as const;
   return [...paths].map(path => ownRoute(path, { kind: 'metadata' as const, document, ...how }));
+}
+
+/** The names of a provider for clients: of its listed tenants; none if any is accepted, since no document lists them all. */
+export function issuersOf({
+  issuer,
+  tenants,
+}: Pick<ProviderOptions, 'issuer' | 'tenants'>): readonly string[] {
+  if (tenants === null) return [issuer];
+  return (tenants.values ?? []).map(value => issuerOfTenant(tenants, value));
 }
 
 /** Makes one of the gateway's own routes: for every method, on every host. */

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, parseDocument, type Scalar } from 'yaml';
-import { formatDuration, thisMachine } from '../../core/index.ts';
+import { thisMachine } from '../../core/index.ts';
+import { formatPeriod } from '../../limits/index.ts';
 import { formatDiagnostic, listYamlFiles, readConfigFile } from '../file/index.ts';
 
 /** A quota of limits.yaml with a new number. */
@@ -110,8 +111,8 @@ class LimitsFileText {
 
 /** Changes only the number if it is written as a literal; replaces a variable or alias by the quota. */
 function quotaLike(written: string, { units, periodMs }: QuotaChange): string {
-  const parts = /^(["']?)\d+(\/\d+[smh]["']?)$/.exec(written);
-  return parts === null ? `${units}/${formatDuration(periodMs)}` : `${parts[1]}${units}${parts[2]}`;
+  const parts = /^(["']?)\d+(\/(?:\d+[smhd]|day|week|month)["']?)$/.exec(written);
+  return parts === null ? `${units}/${formatPeriod({ periodMs })}` : `${parts[1]}${units}${parts[2]}`;
 }
 
 /** Where a value is written: directly, or as an alias. */
@@ -134,6 +135,7 @@ function resolved(document: Document.Parsed, node: unknown): Node | Scalar | und
 }
 
 function member(document: Document.Parsed, map: unknown, key: string): unknown {
+  if (isSeq(map)) return map.items[Number(key)];
   if (!isMap(map)) return undefined;
   const own = map.items.find(pair => isScalar(pair.key) && String(pair.key.value) === key);
   if (own !== undefined) return own.value;

@@ -4,7 +4,14 @@ import type { Position } from './place.ts';
 import { type Readings, readConfigFile, type Secrecy } from './readings.ts';
 import { SecretLines } from './secret-lines.ts';
 import { parseYamlText } from './yaml-text.ts';
-import { buildYamlTree, type Environment, fillScalar, nodeAt, type YamlNode } from './yaml-tree.ts';
+import {
+  buildYamlTree,
+  type Environment,
+  fillScalar,
+  nodeAt,
+  shareNode,
+  type YamlNode,
+} from './yaml-tree.ts';
 
 /** Maximum diagnostics per severity. More would only fill the log and the status page. */
 const MAX_DIAGNOSTICS = 200;
@@ -27,6 +34,8 @@ export class ConfigFile {
   readonly #lines: SecretLines;
   readonly #secrecy: Secrecy;
   readonly #said = new Set<string>();
+  /** The variables that it may refer to. */
+  readonly environment: Environment;
 
   private constructor(
     name: string,
@@ -35,6 +44,7 @@ export class ConfigFile {
     diagnostics: Diagnostic[],
     lines: SecretLines,
     secrecy: Secrecy,
+    environment: Environment,
     unreadable: ConfigFile['unreadable'] = null,
   ) {
     this.name = name;
@@ -44,6 +54,7 @@ export class ConfigFile {
     this.#diagnostics = diagnostics;
     this.#lines = lines;
     this.#secrecy = secrecy;
+    this.environment = environment;
   }
 
   /** Never throws: if the file cannot be read, a diagnostic says why. */
@@ -58,7 +69,16 @@ export class ConfigFile {
     if (!read.ok) {
       const { diagnostic, reason } = read;
       const unreadable = diagnostic.line === null ? { message: diagnostic.message, reason } : null;
-      return new ConfigFile(name, readings, null, [diagnostic], new SecretLines('', []), secrecy, unreadable);
+      return new ConfigFile(
+        name,
+        readings,
+        null,
+        [diagnostic],
+        new SecretLines('', []),
+        secrecy,
+        environment,
+        unreadable,
+      );
     }
     const { document, errors, secrets, placeOf } = parseYamlText(read.text, secrecy.keys);
     const tree = document?.contents ? buildYamlTree(document, placeOf, environment) : null;
@@ -71,7 +91,7 @@ export class ConfigFile {
       const message = 'the file is empty, or all of it is commented out';
       diagnostics.push({ file: name, line: 1, column: 1, message, severity: 'error' });
     }
-    return new ConfigFile(name, readings, tree?.root ?? null, diagnostics, secrets, secrecy);
+    return new ConfigFile(name, readings, tree?.root ?? null, diagnostics, secrets, secrecy, environment);
   }
 
   /** The value of the whole file; `undefined` if it is unknown. */
@@ -153,6 +173,11 @@ export class ConfigFile {
   /** Replaces the value at `path` by the parsed one. */
   fill(path: Path, value: string | number | boolean): void {
     if (this.#root !== null) fillScalar(this.#root, path, value);
+  }
+
+  /** Makes the value at `from` a member of a map as well, as an alias would. It keeps its place. */
+  share(from: Path, to: Path): void {
+    if (this.#root !== null) shareNode(this.#root, from, to);
   }
 
   place(path: Path, about: About = 'value'): Position {

@@ -67,6 +67,17 @@ export function fillScalar(root: YamlNode, path: readonly PropertyKey[], value: 
   Object.assign(holder.value as object, { [key]: value });
 }
 
+/** Makes the node at `from` a member of the map at the end of `to`. Does nothing if either is not there. */
+export function shareNode(root: YamlNode, from: readonly PropertyKey[], to: readonly PropertyKey[]): void {
+  const key = String(to.at(-1));
+  const shared = nodeAt(root, from);
+  const holder = nodeAt(root, to.slice(0, -1));
+  const { children, value } = holder.node;
+  if (!shared.exact || !holder.exact || !(children instanceof Map)) return;
+  children.set(key, shared.node);
+  Object.assign(value as object, { [key]: shared.node.value });
+}
+
 class TreeBuilder {
   readonly errors: PlacedError[] = [];
   readonly #placeOf: YamlText['placeOf'];

@@ -1,9 +1,13 @@
-import { LIMIT_ROLES, type Limit, type LimitSet } from '../../limits/index.ts';
+import { type Limit, type LimitSet, limitsIn } from '../../limits/index.ts';
 import type { BucketLimits, LimitsModel } from './limits-model.ts';
 
 /** Yields every limit that requests may consume, including those in shadow. Some are repeated. */
-export function* everyLimit({ global, buckets }: Pick<LimitsModel, 'global' | 'buckets'>): Generator<Limit> {
-  for (const set of global.all) yield* limitsOfSet(set);
+export function* everyLimit({
+  global,
+  preflights,
+  buckets,
+}: Pick<LimitsModel, 'global' | 'preflights' | 'buckets'>): Generator<Limit> {
+  for (const set of [...global.all, preflights]) yield* limitsOfSet(set);
   for (const bucket of buckets) {
     yield* limitsOfBucket(bucket);
     if (bucket.rollout !== null) yield* limitsOfBucket(bucket.rollout.others);
@@ -15,6 +19,6 @@ function* limitsOfBucket({ sets }: BucketLimits): Generator<Limit> {
 }
 
 function* limitsOfSet(set: LimitSet): Generator<Limit> {
-  for (const role of LIMIT_ROLES)
-    for (const limit of [set[role], set.shadow?.[role] ?? null]) if (limit !== null) yield limit;
+  yield* limitsIn(set);
+  if (set.shadow !== null) yield* limitsIn(set.shadow);
 }

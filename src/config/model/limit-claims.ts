@@ -26,7 +26,7 @@ export class LimitClaims {
   }
 
   /** Returns `null` if the token has no limit claims. */
-  of(caller: Pick<Caller, 'claims' | 'issuer'>): ClaimedValues | null {
+  of(caller: Grouped): ClaimedValues | null {
     let values = this.#known.get(caller);
     if (values === undefined) {
       values = this.#read(caller);
@@ -36,20 +36,23 @@ export class LimitClaims {
   }
 
   /** The name under which a group is counted; `null` if the value of the claim is not a name. */
-  groupOf(value: unknown, issuer: string): string | null {
+  groupOf(value: unknown, issuer: string | null): string | null {
     const isScalar = typeof value === 'string' || typeof value === 'number' || value === true;
     const text = String(value);
     // A lone surrogate has no UTF-8 form, so two different ones would be one group in Redis.
     if (!isScalar || text === '' || !text.isWellFormed()) return null;
     if (Buffer.byteLength(text) > MAX_GROUP) return null;
-    return groupName(text, this.#hasIssuers ? issuer : null);
+    return groupName(text, issuer);
   }
 
-  #read(caller: Pick<Caller, 'claims' | 'issuer'>): ClaimedValues | null {
+  #read(caller: Grouped): ClaimedValues | null {
     const groups = new Map<string, string>();
     const numbers = new Map<string, number>();
     for (const claim of this.names.groups) {
-      const group = this.groupOf(claimOf(caller, claim), caller.issuer);
+      const group = this.groupOf(
+        claimOf(caller, claim),
+        caller.tenant ?? (this.#hasIssuers ? caller.issuer : null),
+      );
       if (group !== null) groups.set(claim, group);
     }
     for (const claim of this.names.numbers) {
@@ -59,6 +62,9 @@ export class LimitClaims {
     return groups.size + numbers.size === 0 ? null : { groups, numbers };
   }
 }
+
+/** What a caller's groups are found by. */
+type Grouped = Pick<Caller, 'claims' | 'issuer' | 'tenant'>;
 
 /** Reads a whole number of requests from 1 on, given as a number or in digits. */
 function numberIn(value: unknown): number | null {

@@ -8,6 +8,8 @@ import type { LimitClaims } from './limit-claims.ts';
 export interface LimitsModel {
   /** For requests without a bucket: the global limit only. */
   readonly global: limits.ByClass<limits.LimitSet>;
+  /** For preflights that the gateway answers: the numbers of an address's global limit, counted on their own. */
+  readonly preflights: limits.LimitSet;
   /** Reads the limit claims in tokens; `null` if no limit depends on a claim. */
   readonly claims: LimitClaims | null;
   readonly routes: Routes<LimitRouteModel>;
@@ -44,8 +46,8 @@ export interface LimitPolicyModel {
   readonly list: string;
   /** The value if the limit of the group refused. */
   readonly listWithGroup: string;
-  /** The name of each limit in `RateLimit`. */
-  readonly names: Readonly<Record<limits.LimitRole, string>>;
+  /** The name of each limit in `RateLimit`, by its identity. */
+  readonly names: ReadonlyMap<string, string>;
   /** Whether each main value of the bucket has its own quota. */
   readonly isPartitioned: boolean;
 }

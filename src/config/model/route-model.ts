@@ -1,6 +1,6 @@
 import type * as core from '../../core/index.ts';
 import type { CallerShare, Decision, Limit, LimitSet } from '../../limits/index.ts';
-import { groupCounterKey, NO_LIMITS } from '../../limits/index.ts';
+import { groupCounterKey, isSharedRole, NO_LIMITS } from '../../limits/index.ts';
 import { mainValue } from '../../wire/http/index.ts';
 import type { AnswerModel, PolicyModels, UpstreamModel } from '../policies/index.ts';
 import { classNames, hasBots, type IdentityModel } from './identity-model.ts';
@@ -216,6 +216,7 @@ function withoutBucket(
 /** The limits that a request consumes; `null` if the value of the main parameter is ambiguous. */
 export function limitRequestFor(limits: LimitsModel, request: LimitedRequest): LimitRequest | null {
   const { callerClass, caller, claimed, consumes } = request;
+  if (consumes === 'preflights') return withoutBucket(limits.preflights, callerClass, caller, consumes);
   const exempt = consumes === 'bucket' || consumes === 'none';
   const global = exempt ? NO_LIMITS : limits.global.of(callerClass);
   const match =
@@ -246,35 +247,46 @@ export function isInvalid(status: number, limitedBy: LimitedBy | null, isPreflig
   return status === 429 && limitedBy !== 'shared' && limitedBy !== 'restriction';
 }
 
-/** What a request consumed of a group's or resource's limit. It can be returned. */
-export interface SharedUnit {
+/** Units that a request consumed of one limit of its bucket and that can be returned. */
+export interface ReturnableUnits {
   readonly limit: Limit;
-  /** The counter it came from, in the form that `refund` takes. */
+  /** The counter they came from, in the form that `refund` takes. */
   readonly part: string;
   readonly window: number;
-  /** How many units. */
+  /** How many. */
   readonly cost: number;
+  /** Whose they are. */
+  readonly caller: string;
 }
 
-const NO_UNITS: readonly SharedUnit[] = [];
+const NO_UNITS: readonly ReturnableUnits[] = [];
 
-/** What a request consumed of shared limits, including those in shadow. */
-export function sharedUnitsOf(
-  { set, main, group, cost }: LimitRequest,
-  { groupWindow, resourceWindow, shadow }: Decision,
-): readonly SharedUnit[] {
-  const isNone = groupWindow === 0 && resourceWindow === 0 && shadow.groupWindow === 0;
-  if (isNone && shadow.resourceWindow === 0) return NO_UNITS;
-  const part = groupCounterKey(group, main);
-  return [
-    ...unitOf(set.group, part, groupWindow, cost),
-    ...unitOf(set.resource, main, resourceWindow, cost),
-    ...unitOf(set.shadow?.group, part, shadow.groupWindow, cost),
-    ...unitOf(set.shadow?.resource, main, shadow.resourceWindow, cost),
-  ];
+/** What a request consumed that can be returned, including units of limits in shadow. */
+export function returnableUnitsOf(
+  { main, group, cost, caller }: LimitRequest,
+  { drawn, shadow }: Decision,
+): readonly ReturnableUnits[] {
+  if (drawn.length + shadow.drawn.length === 0) return NO_UNITS;
+  return [...drawn, ...shadow.drawn].map(({ limit, window }) => {
+    const part = limit.role === 'group' ? groupCounterKey(group, main) : main;
+    return { limit, part, window, cost, caller };
+  });
 }
 
-/** @param window the window whose units were consumed; 0 if none were */
-function unitOf(limit: Limit | null | undefined, part: string, window: number, cost: number): SharedUnit[] {
-  return limit === null || limit === undefined || window === 0 ? [] : [{ limit, part, window, cost }];
+/**
+ * Which of these units a response returns: all if the bucket says so for its status, else those that callers share if the service
+ * denied the caller access.
+ *
+ * @param isOfService whether the service answered
+ */
+export function unitsReturnedBy(
+  status: number,
+  isOfService: boolean,
+  units: readonly ReturnableUnits[],
+  bucket: Pick<BucketModel, 'giveBack'> | null,
+): readonly ReturnableUnits[] {
+  if (units.length === 0 || bucket === null) return NO_UNITS;
+  if (bucket.giveBack?.has(status) === true) return units;
+  const isDenied = isOfService && (status === 401 || status === 403 || status === 404);
+  return isDenied ? units.filter(({ limit }) => isSharedRole(limit.role)) : NO_UNITS;
 }

@@ -25,6 +25,8 @@ export interface Snapshot extends SettingModels {
   readonly forwarding: ForwardingRules;
   readonly upstreams: readonly UpstreamModel[];
   readonly routes: RouteTable<RouteModel>;
+  /** Whether a route accepts paths with escaped slashes or empty segments. */
+  readonly takesOddPaths: boolean;
   /** Routes whose services answer preflights, by the requested method; empty if `cors` is off. */
   readonly preflightRoutes: RouteTable<RouteOfFile>;
   readonly limits: LimitsModel;

@@ -1,47 +1,26 @@
 import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import type { Fields } from '../../core/index.ts';
-import { hasOddIpv4, OWNED_OF_RESPONSES } from '../../wire/http/index.ts';
+import { OWNED_OF_RESPONSES } from '../../wire/http/index.ts';
 import { compareNeutral, type Difference } from '../difference.ts';
 import { asList, asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
-import { httpToken, mapExpected, ODD_IPV4, shown, wholeNumber } from '../values/index.ts';
+import { httpToken, mapExpected, shown, wholeNumber } from '../values/index.ts';
 import { fieldValue } from './header-fields.ts';
+import { checkRest, compileLocation, type LocationModel, redirectTarget } from './redirect-target.ts';
 
 // The answers that routes give without an upstream: `redirect` and `respond`.
 
-const TO = 'expected an http or https URL such as https://new.example.com/, or a path such as /new';
 const REDIRECTS = [301, 302, 303, 307, 308] as const;
 const MAX_BODY = 16_384;
 /** The statuses of responses that have no body (RFC 9110, 15.3.5, 15.3.6, 15.4.5). */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** An address sent as written: visible ASCII, without characters that browsers change. */
-function target() {
-  return z
-    .string({ error: TO })
-    .regex(/^[\x21-\x7e]+$/, { error: TO, abort: true })
-    .refine(to => !/[{}]/.test(to), {
-      error: 'a redirect cannot take over a part of the path: write one address, without parameters',
-      abort: true,
-    })
-    .refine(to => !hasOddIpv4(to), { error: ODD_IPV4, abort: true })
-    .refine(to => !/[\\"<>^`|]/.test(to) && (isPath(to) || isHttpUrl(to)), { error: TO });
-}
-
-/** Excludes `//`, which would begin a host. */
-function isPath(to: string): boolean {
-  return /^\/(?!\/)/.test(to);
-}
-
-function isHttpUrl(to: string): boolean {
-  const url = /^https?:\/\/[^/]/i.test(to) ? URL.parse(to) : null;
-  return url !== null && url.username === '' && url.password === '';
-}
-
 export const redirectSchema = z
   .strictObject(
     {
-      to: target().describe('Where clients are sent: an http or https URL, or a path on the same host.'),
+      to: redirectTarget().describe(
+        'Where clients are sent: an http or https URL, or a path on the same host. {path} right behind the host is the path of the request, {rest} behind a slash what ** matched.',
+      ),
       status: z
         .union(
           REDIRECTS.map(status => z.literal(status)),
@@ -99,32 +78,22 @@ export interface AnswerModel {
   readonly body: string;
 }
 
-/** An address, in two parts if the request's query goes between them. */
-interface LocationModel {
-  readonly beforeQuery: string;
-  /** The fragment; `null` if the request's query is not appended. */
-  readonly afterQuery: string | null;
-}
-
 /** Compiles the answer of a route; `null` for a route with an upstream. */
 export function compileAnswer(config: {
+  readonly path?: string | undefined;
   readonly redirect?: RedirectConfig | undefined;
   readonly respond?: RespondConfig | undefined;
 }): AnswerModel | null {
-  if (config.redirect !== undefined) return compileRedirect(config.redirect);
+  if (config.redirect !== undefined) return compileRedirect(config.redirect, config.path ?? '');
   return config.respond === undefined ? null : compileRespond(config.respond);
 }
 
-function compileRedirect({ to, status }: RedirectConfig): AnswerModel {
-  const [address = '', ...fragment] = to.split(/(?=#)/);
-  const afterQuery = fragment.join('');
+function compileRedirect({ to, status }: RedirectConfig, ofRoute: string): AnswerModel {
   return {
     status,
     reason: STATUS_CODES[status] ?? '',
     fields: ['Content-Length', '0'],
-    location: address.includes('?')
-      ? { beforeQuery: to, afterQuery: null }
-      : { beforeQuery: address, afterQuery },
+    location: compileLocation(to, ofRoute),
     body: '',
   };
 }
@@ -147,17 +116,11 @@ function compileRespond({ status, body, headers }: RespondConfig): AnswerModel {
   };
 }
 
-/** The target of a redirect. `query` begins with its `?`. */
-export function locationFor({ beforeQuery, afterQuery }: LocationModel, query: string): string {
-  return afterQuery === null ? beforeQuery : `${beforeQuery}${query}${afterQuery}`;
-}
-
 /** Describes an answer, for `weir explain`. */
 export function describeAnswer({ status, location, body }: AnswerModel): string {
   if (location === null)
     return `${status}, ${body === '' ? 'without a body' : `with a body of ${body.length} bytes`}`;
-  const { beforeQuery, afterQuery } = location;
-  return `${status} to ${locationFor(location, '')}${afterQuery === null || beforeQuery.includes('?') ? '' : ', with the query of the request'}`;
+  return `${status} to ${location.to}${location.afterQuery === null ? '' : ', with the query of the request'}`;
 }
 
 /** Returns what a change of an answer means to callers. */
@@ -196,6 +159,7 @@ export function checkServed(file: ConfigFile, path: Path, route: RawMap): void {
     file.add([...path, key], message, { about: 'key' });
   }
   checkAnswer(file, [...path, 'respond'], asMap(route.respond));
+  checkRest(file, path, route);
   if (route.grpc === undefined || first === 'upstream' || first === undefined) return;
   file.add([...path, first], `"${first}" does not apply to gRPC calls: name an upstream`, { about: 'key' });
 }

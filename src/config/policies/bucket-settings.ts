@@ -1,6 +1,6 @@
 import { GRPC_METHOD, type RoutePattern } from '../../gateway/routing/index.ts';
-import { compareMaxima, type Difference, differ } from '../difference.ts';
-import { choice, count } from '../values/index.ts';
+import { compareLists, compareMaxima, type Difference, differ, joined } from '../difference.ts';
+import { choice, count, Statuses, statuses } from '../values/index.ts';
 import { keysOf, type ModelsOf, type PolicyConfig, type PolicyKeys } from './keys.ts';
 
 // The keys of a bucket, except quotas and the keys that select whom they apply to. Everything about them derives from the list at
@@ -156,8 +156,34 @@ export function compareConcurrent(
   return compareMaxima('of one caller at once:', most, mostBefore, inWords);
 }
 
+const giveBack = bucketSetting({
+  keys: {
+    give_back: statuses()
+      .optional()
+      .describe(
+        'The statuses of responses (404) or classes of them (5xx), of the service or the gateway, whose requests are given back to the limits of the bucket: sign-ins that succeed, failures of the service. Never to the global limit. Left out: none.',
+      ),
+  },
+  compile: ({ give_back: list }): { readonly giveBack: Statuses | null } => ({
+    giveBack: list === undefined ? null : new Statuses(list),
+  }),
+  describe({ giveBack }, placeOf) {
+    if (giveBack === null) return [];
+    const text = `a request that is answered ${giveBack.written.join(', ')} is given back`;
+    return [['give back', `${text} (${placeOf('give_back') ?? 'the default'})`]];
+  },
+  compare({ config: { give_back: now = [] } }, { config: { give_back: before = [] } }) {
+    const [is, was] = [now, before].map(list => list.join(', ') || 'nothing');
+    if (is === was) return null;
+    const differences = compareLists(now, before, { added: 'gives back', removed: 'no longer gives back' });
+    return differences.length === 0
+      ? null
+      : { ...joined(differences), text: `gives back ${is}, before ${was}` };
+  },
+});
+
 /** Every setting, in the order of the keys in the JSON Schema and in the effective configuration. */
-const SETTINGS = [algorithm, scope, concurrent] as const;
+const SETTINGS = [algorithm, scope, concurrent, giveBack] as const;
 
 type Setting = (typeof SETTINGS)[number];
 

@@ -4,12 +4,15 @@ import { body } from './body.ts';
 import { cors } from './cors.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
 import { keysOf, type ModelsOf, type PolicyConfig } from './keys.ts';
+import { routeNetworks } from './networks.ts';
+import { oddPaths } from './odd-paths.ts';
 import type { ExplainedSection, PolicyContext, RouteInFile } from './policy.ts';
 import { reading } from './reading.ts';
 import { requires } from './require.ts';
 import { rewriteLocation, stripPrefix } from './service-path.ts';
 import { globalLimit, semicolons, upstream429, webhook } from './switches.ts';
 import { timeouts } from './timeouts.ts';
+import { trailingSlash } from './trailing-slash.ts';
 import type { UpstreamModel } from './upstream-settings.ts';
 import { websocket } from './websocket.ts';
 
@@ -20,9 +23,12 @@ import { websocket } from './websocket.ts';
 const POLICIES = [
   authentication,
   requires,
+  routeNetworks,
   stripPrefix,
   rewriteLocation,
   semicolons,
+  oddPaths,
+  trailingSlash,
   webhook,
   websocket,
   globalLimit,
@@ -39,20 +45,24 @@ const POLICIES = [
 const EXPLAINED = beginningWith([
   authentication,
   requires,
+  routeNetworks,
   stripPrefix,
   rewriteLocation,
   body,
   reading,
   semicolons,
+  oddPaths,
   upstream429,
   timeouts,
 ]);
 const COMPARED = beginningWith([
   authentication,
   requires,
+  routeNetworks,
   globalLimit,
   webhook,
   semicolons,
+  oddPaths,
   websocket,
   body,
   reading,

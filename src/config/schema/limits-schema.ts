@@ -15,10 +15,13 @@ import {
   network,
   networkOrCaller,
   percentage,
-  quota,
-  quotaOrOff,
+  quotaRateOrOff,
+  quotas,
+  quotasOrOff,
+  rate,
   secrecyOf,
   text,
+  timeZone,
   translatorPrefix,
   wholeNumber,
   yesOrNo,
@@ -33,28 +36,28 @@ const DEFAULT_QUOTA = '50/1s';
 const HEADERS = '[x-ratelimit] or [x-ratelimit, ratelimit]';
 
 const globalLimits = z.strictObject({
-  bot: quotaOrOff()
+  bot: quotasOrOff()
     .prefault(DEFAULT_QUOTA)
     .describe(`The quota of each bot, such as ${DEFAULT_QUOTA}, or off.`),
-  user: quotaOrOff()
+  user: quotasOrOff()
     .prefault(DEFAULT_QUOTA)
     .describe(`The quota of each user, such as ${DEFAULT_QUOTA}, or off.`),
-  address: quotaOrOff()
+  address: quotasOrOff()
     .prefault(DEFAULT_QUOTA)
     .describe(
       `The quota of each address, for all its callers without a valid token, such as ${DEFAULT_QUOTA}, or off.`,
     ),
   classes: z
-    .record(className(), quotaOrOff(), mapExpected('{ partner: 200/1s }'))
+    .record(className(), quotasOrOff(), mapExpected('{ partner: 200/1s }'))
     .optional()
     .describe('The quota of each caller of a class of gateway.yaml, or off. Left out: the same as user.'),
   shadow: shadow(
     {
-      bot: quota().optional().describe('The quota to try on each bot.'),
-      user: quota().optional().describe('The quota to try on each user.'),
-      address: quota().optional().describe('The quota to try on each address.'),
+      bot: quotas().optional().describe('The quota to try on each bot.'),
+      user: quotas().optional().describe('The quota to try on each user.'),
+      address: quotas().optional().describe('The quota to try on each address.'),
       classes: z
-        .record(className(), quota(), mapExpected('{ partner: 100/1s }'))
+        .record(className(), quotas(), mapExpected('{ partner: 100/1s }'))
         .optional()
         .describe('The quotas to try on each caller of a class.'),
     },
@@ -81,7 +84,7 @@ export const bucketKeys = {
       'The quota of each user: 20/5s, or one whose number the token says. Left out: users are not limited by this bucket.',
     ),
   bot: claimedQuota().optional().describe('The quota of each bot. Left out: the same as user.'),
-  address: quota()
+  address: quotas()
     .optional()
     .describe('The quota of each address, for callers without a valid token. Left out: the same as user.'),
   classes: z
@@ -91,7 +94,7 @@ export const bucketKeys = {
   group: group()
     .optional()
     .describe('The quota of all callers together whose tokens have the same value of a claim.'),
-  resource: quota()
+  resource: quotas()
     .optional()
     .describe('The quota of all callers together for each value of the main parameter.'),
   ...bucketSettingKeys,
@@ -99,13 +102,13 @@ export const bucketKeys = {
     {
       user: claimedQuota().optional().describe('The quota to try on each user.'),
       bot: claimedQuota().optional().describe('The quota to try on each bot.'),
-      address: quota().optional().describe('The quota to try on each address.'),
+      address: quotas().optional().describe('The quota to try on each address.'),
       classes: z
         .record(className(), claimedQuota(), mapExpected('{ partner: 100/1m }'))
         .optional()
         .describe('The quotas to try on each caller of a class.'),
       group: group().optional().describe('The quota to try on each group, by the same claim.'),
-      resource: quota().optional().describe('The quota to try on all callers together.'),
+      resource: quotas().optional().describe('The quota to try on all callers together.'),
     },
     '{ user: 10/5s }',
   ).describe(
@@ -131,6 +134,11 @@ export const limitsSchema = z.strictObject({
     .prefault([])
     .describe(
       'IPv6 prefixes in which translators embed IPv4 addresses (RFC 6052), besides 64:ff9b::/96: these addresses count as the IPv4 address in them. Changes take effect after a restart.',
+    ),
+  time_zone: timeZone()
+    .prefault('UTC')
+    .describe(
+      'Where the day, week or month of a quota begins at midnight. A window that is open ends as it was announced; the next one follows another zone.',
     ),
   global: z
     .union([z.literal('off'), globalLimits], {
@@ -187,7 +195,7 @@ export const limitsSchema = z.strictObject({
     .describe(
       'Every request from these gets 429 for as long as they are listed, as if they were restricted.',
     ),
-  failed_verifications: quotaOrOff()
+  failed_verifications: quotaRateOrOff()
     .prefault('1000/1m')
     .describe(
       'How many tokens of one address may fail the signature check or name an unknown key: a quota such as 1000/1m, or off. Beyond it, most requests of the address with a token that the gateway has not seen get 429 until the period is over.',
@@ -273,7 +281,7 @@ function group() {
   return z.strictObject(
     {
       claim: text(claim).describe('The claim that distinguishes groups. A token without it belongs to none.'),
-      limit: quota().describe('The quota of each of its values: 500/1m.'),
+      limit: quotas().describe('The quota of each of its values: 500/1m.'),
     },
     mapExpected(example),
   );
@@ -291,7 +299,7 @@ function shadow<Quotas extends z.ZodRawShape>(quotas: Quotas, example: string) {
 /** @param limit its default */
 function offence<More extends z.ZodRawShape>(limit: string, more: More) {
   const rule = z.strictObject({
-    limit: quota()
+    limit: rate()
       .prefault(limit)
       .describe('How many are allowed per period; the next one triggers the restriction.'),
     restrict_for: duration({ min: '1s', max: MAX_WAIT })

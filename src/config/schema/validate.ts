@@ -215,7 +215,8 @@ function collect(
   for (const way of [schema, ...(schema.anyOf ?? [])]) {
     for (const [key, part] of Object.entries(way.properties ?? {})) {
       found.set(key, [...(found.get(key) ?? []), placeIn(at, file)]);
-      collect(part as JsonSchema, [...at, key], file, found);
+      // Its keys belong to routes, which come later.
+      if (key !== 'defaults') collect(part as JsonSchema, [...at, key], file, found);
     }
     if (isObject(way.items)) collect(way.items, [...at, '[]'], file, found);
     if (isObject(way.additionalProperties)) collect(way.additionalProperties, [...at, 'NAME'], file, found);

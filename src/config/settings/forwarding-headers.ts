@@ -1,7 +1,14 @@
 import { z } from 'zod';
-import { ForwardingRules, foldName, isKeepable } from '../../wire/http/index.ts';
+import {
+  ForwardingRules,
+  foldName,
+  includesName,
+  isKeepable,
+  SENT_FIELDS,
+  type SentField,
+} from '../../wire/http/index.ts';
 import { asMap, type ConfigFile, textsIn } from '../file/index.ts';
-import { fieldNames } from '../values/index.ts';
+import { choice, fieldNames } from '../values/index.ts';
 import { setting } from './setting.ts';
 
 const NAME =
@@ -54,6 +61,12 @@ const both = z.strictObject({
     .describe(
       'Header fields that would otherwise be removed but that anyone may send, because your services use them with another meaning. X-Consumer-* means all that begin with X-Consumer-.',
     ),
+  send: z
+    .array(choice(SENT_FIELDS))
+    .prefault([])
+    .describe(
+      "Fields that the gateway writes: X-Real-IP has the client's address, X-Forwarded-Port the port that it asked (that of a trusted proxy stays), X-Forwarded-Prefix and X-Script-Name what strip_prefix takes away.",
+    ),
 });
 
 /** `forwarding_headers`: which fields only trusted proxies may send. */
@@ -61,17 +74,27 @@ export const forwardingHeaders = setting({
   keys: {
     // A list says what to remove.
     forwarding_headers: z
-      .union([z.array(removed()).transform(remove => ({ remove, keep: [] as string[] })), both], {
-        error: 'expected a list of header fields such as [X-Tenant], or a map such as { keep: [X-Host] }',
-      })
+      .union(
+        [
+          z.array(removed()).transform(remove => ({ remove, keep: [] as string[], send: [] as SentField[] })),
+          both,
+        ],
+        {
+          error: 'expected a list of header fields such as [X-Tenant], or a map such as { keep: [X-Host] }',
+        },
+      )
       .prefault({})
       .describe(
-        'Additional header fields that only trusted proxies may send, like X-Forwarded-* and X-Real-IP; from anyone else they are removed. As a map: fields to remove, and fields to keep that would otherwise be removed.',
+        'Additional header fields that only trusted proxies may send, like X-Forwarded-* and X-Real-IP; from anyone else they are removed. As a map: fields to remove, fields to keep that would otherwise be removed, and fields that the gateway sends.',
       ),
   },
+  compile: ({ forwarding_headers: { send } }): { readonly sentFields: readonly SentField[] | null } => ({
+    sentFields: send.length === 0 ? null : send,
+  }),
   // Checks the two lists against each other, and against what is removed anyway.
   check(_, file) {
-    const { remove, keep } = listedHeaders(file);
+    const { remove, keep, send } = listedHeaders(file);
+    checkSent(file, send, { remove, keep });
     const known = new Set(remove.map(foldName));
     for (const [index, name] of keep.entries()) {
       const path = ['forwarding_headers', 'keep', index];
@@ -83,10 +106,28 @@ export const forwardingHeaders = setting({
   },
 });
 
+/** Reports fields that the gateway sends if they are listed twice, or if others may send them as well. */
+function checkSent(
+  file: ConfigFile,
+  send: readonly string[],
+  others: Readonly<Record<'remove' | 'keep', readonly string[]>>,
+): void {
+  for (const [index, name] of send.entries())
+    if (send.indexOf(name) < index)
+      file.add(['forwarding_headers', 'send', index], 'this field is named twice: keep one');
+  for (const [key, names] of Object.entries(others))
+    for (const [index, name] of names.entries())
+      if (send.some(sent => includesName(name, sent)))
+        file.add(
+          ['forwarding_headers', key, index],
+          'the gateway sends this field: remove it from this list',
+        );
+}
+
 /** The names under `forwarding_headers` as written, since validation may have failed elsewhere. */
 export function listedHeaders(file: ConfigFile) {
   const value = asMap(file.value).forwarding_headers;
-  if (Array.isArray(value)) return { remove: textsIn(value), keep: [] };
-  const { remove, keep } = asMap(value);
-  return { remove: textsIn(remove), keep: textsIn(keep) };
+  if (Array.isArray(value)) return { remove: textsIn(value), keep: [], send: [] };
+  const { remove, keep, send } = asMap(value);
+  return { remove: textsIn(remove), keep: textsIn(keep), send: textsIn(send) };
 }

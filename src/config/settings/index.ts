@@ -17,6 +17,7 @@ export * from './settings.ts';
 export { signInPaths } from './sign-in.ts';
 export type { StateModel } from './state.ts';
 export { fixedPartOfStore, type StoreModel } from './store.ts';
+export { withTenant } from './tenants.ts';
 export type { TimeoutsModel } from './timeouts.ts';
 export { compileUpstreams, firstWrittenUrl, upstreamKeys } from './upstreams.ts';
 export { areWorkersShown, type WorkersModel, workersInWords } from './workers.ts';

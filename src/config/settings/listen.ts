@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { ServerNames, type TlsOptions } from '../../edge/tls/index.ts';
+import { parseRoutePattern, placeOf, RouteTable } from '../../gateway/routing/index.ts';
 import { asList, asMap, type ConfigFile, type RawMap } from '../file/index.ts';
 import {
   count,
@@ -12,6 +13,7 @@ import {
   hostPortOrOff,
   mapExpected,
   pathOfFile,
+  routePath,
   yesOrNo,
 } from '../values/index.ts';
 import { adminTlsSchema, type ListenerTls, listenerTlsSchema, readListenerTls } from './listener-tls.ts';
@@ -36,6 +38,12 @@ const redirectKeys = {
   ...addressKeys,
   proxy_protocol: grpcKeys.proxy_protocol,
   port: count(65_535).prefault(443).describe('The port of https that clients are sent to.'),
+  except: z
+    .array(routePath(), { error: 'expected a list of paths such as [/health]' })
+    .prefault([])
+    .describe(
+      'Paths that are served by the routes instead, over http, written as those of routes: /.well-known/acme-challenge/**, /health.',
+    ),
 };
 
 const clientKeys = {
@@ -165,6 +173,8 @@ export interface ListenerModel {
 export interface RedirectModel extends ListenerModel {
   /** The https port in redirects. */
   readonly httpsPort: number;
+  /** The paths that the routes serve, without a redirect. */
+  readonly except: RouteTable<true>;
   /** The hosts covered by certificates of `listen.http`. */
   readonly hosts: ServerNames<true>;
 }
@@ -261,10 +271,15 @@ function compileListen(
 }
 
 function compileRedirect(
-  { address, proxy_protocol: proxyProtocol, port }: z.output<typeof redirectMap>,
+  { address, proxy_protocol: proxyProtocol, port, except }: z.output<typeof redirectMap>,
   tls: ListenerTls,
 ): RedirectModel {
   const names = (tls.http?.certificates ?? []).flatMap(({ serverNames }) => serverNames);
   const hosts = new ServerNames(names.map(name => [name, true] as const));
-  return { address, serves: 'every protocol', tls: null, h2c: false, proxyProtocol, httpsPort: port, hosts };
+  const patterns = except.map(path => parseRoutePattern(path, null));
+  const distinct = new Map(patterns.map(pattern => [placeOf(pattern), { pattern, value: true as const }]));
+  return {
+    ...{ address, serves: 'every protocol', tls: null, h2c: false, proxyProtocol, httpsPort: port, hosts },
+    except: new RouteTable([...distinct.values()]),
+  };
 }

@@ -1,9 +1,12 @@
 import { z } from 'zod';
-import { hasAnyPort } from '../../identity/signin/index.ts';
+import { isTenantValue } from '../../core/index.ts';
+import { hasAnyPort, RESERVED_PARAMETERS } from '../../identity/signin/index.ts';
+import { nearestWord } from '../file/index.ts';
 import {
   choice,
   count,
   duration,
+  mapExpected,
   means,
   ownPath,
   pathOfFile,
@@ -67,6 +70,12 @@ const redirectUri = () => {
     .refine(uri => !uri.includes('#'), { error: 'must not have a fragment (RFC 6749, 3.1.2)' });
 };
 
+const ASSERTION_WORDS = ['issuer', 'token_endpoint'];
+
+function isAlmost(written: string, word: string): boolean {
+  return written !== word && nearestWord(written, [word]) !== undefined;
+}
+
 /** An entry of `redirect_uris`, which may leave the port of loopback open. */
 const listedUri = () => {
   const loopback = 'a port of * is for http://127.0.0.1 and http://[::1] alone (RFC 8252, 7.3)';
@@ -81,6 +90,56 @@ const listedUri = () => {
     });
 };
 
+const tenantList = () => {
+  const error = 'expected a value of 1 to 64 letters, digits, ".", "_" or "-", in quotes if it is a number';
+  return z
+    .array(z.string({ error }).refine(isTenantValue, { error }))
+    .min(1, { error: 'an empty list accepts no token: list a tenant' })
+    .refine(values => new Set(values).size === values.length, { error: 'a value is listed twice' });
+};
+
+/** The name of a parameter of the authorization request. */
+const parameterName = () => {
+  const error = 'expected the name of a parameter such as login_hint';
+  return z
+    .string({ error })
+    .regex(/^[A-Za-z0-9._~-]+$/, { error, abort: true })
+    .refine(name => !RESERVED_PARAMETERS.includes(name.toLowerCase()), {
+      error:
+        'is neither fixed nor for clients to choose: the gateway writes it, or clients add it to the URL themselves',
+    });
+};
+
+const authorizationParameters = z
+  .strictObject({
+    fixed: z
+      .record(
+        parameterName(),
+        text(`expected the value of the parameter, ${QUOTES}`),
+        mapExpected('{ audience: "https://api.example.com" }'),
+      )
+      .prefault({})
+      .describe('Parameters that every URL has, by their names: audience for Auth0.'),
+    allow: z
+      .array(parameterName(), { error: 'expected a list of names such as [login_hint, ui_locales]' })
+      .refine(names => new Set(names).size === names.length, { error: 'a name is listed twice' })
+      .prefault([])
+      .describe(
+        'Parameters that clients may choose, as query parameters of /v1/anonymous/authorize-url: login_hint, ui_locales, prompt.',
+      ),
+  })
+  .superRefine(({ fixed, allow }, context) => {
+    for (const [index, name] of allow.entries())
+      if (Object.hasOwn(fixed, name))
+        context.addIssue({
+          code: 'custom',
+          path: ['allow', index],
+          message: 'is fixed, so no client can choose it: remove it from one of the two',
+        });
+  })
+  .prefault({})
+  .describe('Further parameters of the authorization URL.');
+
 /** Scopes (RFC 6749, 3.3). */
 const scopes = () => {
   const error = 'expected scopes separated by single spaces, such as "openid profile"';
@@ -94,6 +153,14 @@ export const identityProviderSchema = z.strictObject({
   ).describe(
     'Its name exactly as in its tokens, with or without a trailing slash: tokens are compared with it.',
   ),
+  issuer_values: means(
+    'door',
+    z.union([z.literal('any'), tenantList()], { error: 'expected any, or a list of values' }),
+  )
+    .optional()
+    .describe(
+      'The tenants whose tokens are accepted, where the issuer has a claim of the token as a placeholder, {tid}: the values of that claim. any: all tenants, strangers as well. Needs discovery_url.',
+    ),
   discovery_url: address()
     .optional()
     .describe(
@@ -126,6 +193,11 @@ export const identityProviderSchema = z.strictObject({
   timeout: duration()
     .prefault('5s')
     .describe('Timeout of one whole request to the provider, including name resolution.'),
+  proxy: withoutBlanks('write the address of a proxy such as http://proxy.corp.example:3128, or environment')
+    .optional()
+    .describe(
+      'A forward proxy for all that is asked of the provider, http:// or https://, a password only by a variable. environment: as HTTPS_PROXY, HTTP_PROXY and NO_PROXY say. Left out: none.',
+    ),
   client_id: text(`expected the id of the gateway at the provider, ${QUOTES}`)
     .optional()
     .describe(
@@ -154,6 +226,25 @@ export const identityProviderSchema = z.strictObject({
   private_key_id: text('expected the id (kid) of the key')
     .optional()
     .describe('The id (kid) of the public key at the provider.'),
+  client_assertion: z
+    .strictObject({
+      audience: withoutBlanks('expected issuer, token_endpoint, or the audience itself')
+        .refine(written => !ASSERTION_WORDS.some(word => isAlmost(written, word)), {
+          error:
+            'is almost one of the words issuer and token_endpoint: write that word, or an audience of its own',
+        })
+        .prefault('issuer')
+        .describe(
+          'Its aud. issuer: the name of the provider. token_endpoint: the address of the endpoint that is asked, which Okta compares, and Entra ID. Or any other text.',
+        ),
+      certificate_file: pathOfFile()
+        .optional()
+        .describe(
+          'The certificate of the key, PEM: its thumbprints (x5t, x5t#S256) name the key to Entra ID. Relative to this file.',
+        ),
+    })
+    .optional()
+    .describe('What the assertions of private_key_jwt say.'),
   tls: z
     .strictObject(clientTlsKeys('a provider'))
     .prefault({})
@@ -175,6 +266,7 @@ export const identityProviderSchema = z.strictObject({
       'The redirect URIs whose codes are redeemed, in addition to redirect_uri; http://127.0.0.1:*/callback and http://[::1]:*/callback for native apps, which listen on any port. any: only the provider decides.',
     ),
   scope: scopes().prefault('openid').describe('The requested scopes, separated by spaces.'),
+  authorization_parameters: authorizationParameters,
   notices: noticesSchema,
   max_in_flight: count(1_000_000)
     .prefault(100)

@@ -5,12 +5,15 @@ import type {
   OptionError,
   ProviderOptions,
   ProviderTls,
+  ProxyVariables,
   SignInOptions,
 } from '../../identity/signin/index.ts';
 import { NO_TLS, optionErrors, PROVIDER_LIMITS } from '../../identity/signin/index.ts';
 import { asList, asMap, type ConfigFile, type Path, type RawMap } from '../file/index.ts';
 import { type IdentityProviderConfig, identityProviderSchema, providerEntrySchema } from './provider-keys.ts';
+import { readProxy } from './provider-proxy.ts';
 import { chooseSecret, type FileText, SecretFiles, type TlsFiles } from './secret-files.ts';
+import { tenantsOf } from './tenants.ts';
 
 /** The sign-in part of a provider's section. */
 type SignInSection = Omit<SignInOptions, 'signOutEnds'>;
@@ -70,6 +73,7 @@ async function readProvider(
   const files = new SecretFiles(file, path, clock);
   const clientSecret = await files.secret('client_secret_file');
   const privateKey = await files.privateKey('private_key_file');
+  const certificate = await files.certificateOf(privateKey, 'client_assertion', 'certificate_file');
   const tlsFiles = await files.tls();
   const { success, data, error } = schema.safeParse(raw);
   if (!success) {
@@ -83,8 +87,8 @@ async function readProvider(
   const authentication =
     config.client_id === undefined
       ? ({ kind: 'none' } as const)
-      : clientAuthentication(file, path, config, { clientSecret, privateKey });
-  const provider = providerOptions(config, tls);
+      : clientAuthentication(file, path, config, { clientSecret, privateKey, certificate });
+  const provider = providerOptions(config, tls, readProxy(file, path, config.proxy));
   // A missing part was already reported; checks the rest as if that part were not configured.
   const stand = tls === null || authentication === null ? ({ kind: 'none' } as const) : authentication;
   const client =
@@ -113,7 +117,7 @@ function partsOf(
 export function providerWithoutSecrets(config: IdentityProviderConfig): ProviderConfigOptions {
   const { client_id: clientId } = config;
   // An empty secret or key, which no provider accepts.
-  const clientAuthentication = authenticationOf(config, '', '');
+  const clientAuthentication = authenticationOf(config, '', '', null);
   const client = clientId === undefined ? null : { clientId, clientAuthentication };
   return partsOf(config, providerOptions(config, null), client);
 }
@@ -146,15 +150,21 @@ function signInOptions(config: IdentityProviderConfig, client: ClientOptions): S
     ...client,
     redirectUri: config.redirect_uri,
     scope: config.scope,
+    authorizationParameters: config.authorization_parameters,
     redirectAllowList: config.redirect_uris,
     maxInFlight: config.max_in_flight,
   };
 }
 
-function providerOptions(config: IdentityProviderConfig, tls: ProviderTls | null): ProviderOptions {
+function providerOptions(
+  config: IdentityProviderConfig,
+  tls: ProviderTls | null,
+  proxy: ProxyVariables | null = null,
+): ProviderOptions {
   return {
     ...PROVIDER_LIMITS,
     issuer: config.issuer,
+    tenants: tenantsOf(config),
     discoveryUrl: config.discovery_url ?? null,
     endpoints: {
       authorization: config.endpoints.authorization ?? null,
@@ -166,6 +176,7 @@ function providerOptions(config: IdentityProviderConfig, tls: ProviderTls | null
     },
     signsIn: config.redirect_uri !== undefined,
     allowHttp: config.allow_http,
+    proxy,
     tls: tls ?? NO_TLS,
     timeoutMs: config.timeout,
   };
@@ -206,6 +217,7 @@ const NEED_CLIENT = [
   'client_secret_file',
   'private_key_file',
   'private_key_id',
+  'client_assertion',
   'notices',
 ] as const;
 
@@ -216,6 +228,7 @@ const OF_CLIENT: readonly Path[] = [['max_in_flight'], ['endpoints', 'introspect
 const OF_SIGN_IN: readonly Path[] = [
   ['redirect_uris'],
   ['scope'],
+  ['authorization_parameters'],
   ['endpoints', 'authorization'],
   ['endpoints', 'token'],
   ['endpoints', 'revocation'],
@@ -255,13 +268,14 @@ const AUTHENTICATION_KEYS = [
   'client_secret_file',
   'private_key_file',
   'private_key_id',
+  'client_assertion',
 ] as const;
 
 /** The keys that each kind of client authentication uses. */
 const USES: Readonly<Record<ClientAuthentication['kind'], readonly string[]>> = {
   client_secret_basic: ['client_secret', 'client_secret_file'],
   client_secret_post: ['client_secret', 'client_secret_file'],
-  private_key_jwt: ['private_key_file', 'private_key_id'],
+  private_key_jwt: ['private_key_file', 'private_key_id', 'client_assertion'],
   tls_client_auth: [],
   none: [],
 };
@@ -275,7 +289,7 @@ function clientAuthentication(
   file: ConfigFile,
   section: Path,
   config: IdentityProviderConfig,
-  files: { readonly clientSecret: FileText; readonly privateKey: FileText },
+  files: Readonly<Record<'clientSecret' | 'privateKey' | 'certificate', FileText>>,
 ): ClientAuthentication | null {
   const { client_authentication: kind } = config;
   for (const key of AUTHENTICATION_KEYS)
@@ -285,20 +299,31 @@ function clientAuthentication(
   const secret = needsSecret ? clientSecret(file, section, config, files.clientSecret) : '';
   const key = kind === 'private_key_jwt' ? files.privateKey : '';
   if (key === undefined) file.add(section, 'missing key "private_key_file": private_key_jwt needs it');
-  return secret === null || typeof key !== 'string' ? null : authenticationOf(config, secret, key);
+  const { certificate = null } = files;
+  const isUnusable = certificate === null && config.client_assertion?.certificate_file !== undefined;
+  if (secret === null || typeof key !== 'string' || isUnusable) return null;
+  return authenticationOf(config, secret, key, certificate);
 }
 
 function authenticationOf(
-  { client_authentication: kind, private_key_id: keyId }: IdentityProviderConfig,
+  { client_authentication: kind, private_key_id: keyId, client_assertion: assertion }: IdentityProviderConfig,
   secret: string,
   key: string,
+  certificate: string | null,
 ): ClientAuthentication {
   switch (kind) {
     case 'client_secret_basic':
     case 'client_secret_post':
       return { kind, secret };
     case 'private_key_jwt':
-      return { kind, key, keyId: keyId ?? null, algorithm: null };
+      return {
+        kind,
+        key,
+        keyId: keyId ?? null,
+        algorithm: null,
+        audience: assertion?.audience ?? 'issuer',
+        certificate,
+      };
     default:
       return { kind };
   }

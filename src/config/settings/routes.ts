@@ -2,9 +2,11 @@ import { z } from 'zod';
 import { ROUTABLE_METHODS } from '../../gateway/routing/index.ts';
 import {
   fillAnsweredRoutes,
+  fillRouteDefaults,
   policyKeys,
   redirectSchema,
   respondSchema,
+  routeDefaultsSchema,
   routeUpstreamSchema,
   SERVED_BY,
 } from '../policies/index.ts';
@@ -50,11 +52,15 @@ const route = z
 /** `routes`: which requests go where. check/route-checks.ts checks them, compile/compile-routes.ts compiles them. */
 export const routes = setting({
   keys: {
+    defaults: routeDefaultsSchema,
     routes: z
       .array(route, { error: 'expected a list of routes, each of which begins with "- path:"' })
       .describe('Which requests go where. A request that no route matches gets 404.'),
   },
-  fill: ({ routes }) => fillAnsweredRoutes(routes),
+  fill(written, _, file) {
+    fillAnsweredRoutes(written.routes);
+    fillRouteDefaults(file, written);
+  },
 });
 
 export type RouteConfig = z.output<typeof route>;

@@ -58,6 +58,17 @@ export class SecretFiles {
     return this.#read([key], keyError);
   }
 
+  /** A certificate that is used with this key, whose own file is reported elsewhere. */
+  async certificateOf(key: FileText, ...keys: Path): Promise<FileText> {
+    const certificate = await this.#read(keys, certificateError);
+    if (typeof certificate !== 'string' || typeof key !== 'string') return certificate;
+    const path = [...this.#section, ...keys];
+    const error = pairError(certificate, key);
+    if (error !== null) this.#file.add(path, error, { isContent: true });
+    this.#warnOfDates(path, readCertificate(certificate));
+    return error === null ? certificate : null;
+  }
+
   /** The certificate authorities to trust. */
   authorities(...keys: Path): Promise<FileText> {
     return this.#read(keys, certificateError);

@@ -42,7 +42,7 @@ export interface Setting<Keys extends PolicyKeys, Model extends object, Secrets 
    * Fills in defaults that depend on the memory, or on other keys. Runs before validation, so that all readers see the same
    * values.
    */
-  fill?(written: RawMap, defaults: MemoryDefaults): void;
+  fill?(written: RawMap, defaults: MemoryDefaults, file: ConfigFile): void;
   /** Reports what no schema can: how keys fit together, and with the rest of the file. Other keys may be invalid. */
   check?(written: RawMap, file: ConfigFile): void;
   /** Reads the secrets, keys and certificates that the keys name, and reports what is wrong with each. */

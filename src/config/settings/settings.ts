@@ -6,6 +6,7 @@ import { secrecyOf } from '../values/index.ts';
 import { apiKeys } from './api-keys.ts';
 import { caps } from './caps.ts';
 import { cors } from './cors.ts';
+import { errorPages } from './error-pages.ts';
 import { forwardingHeaders } from './forwarding-headers.ts';
 import { http2 } from './http2.ts';
 import { identity } from './identity.ts';
@@ -46,6 +47,7 @@ const SETTINGS = [
   upstreams,
   routes,
   cors,
+  errorPages,
   store,
   state,
   limits,
@@ -80,10 +82,11 @@ export type SettingModels = Intersection<ModelOf<Declared>>;
 export type Secrets = Intersection<Awaited<ReturnType<NonNullable<Declared['read']>>>>;
 
 /** Fills in what no schema can: defaults that depend on the memory of the machine, or on other keys. */
-export function fillDefaults({ value }: ConfigFile, machine: Machine): void {
+export function fillDefaults(file: ConfigFile, machine: Machine): void {
+  const { value } = file;
   if (!isMap(value)) return;
   const defaults = memoryDefaults(value, machine);
-  for (const setting of SETTINGS) setting.fill?.(value, defaults);
+  for (const setting of SETTINGS) setting.fill?.(value, defaults, file);
 }
 
 /** Reports what is wrong with each setting that its schema cannot tell. */

@@ -17,7 +17,7 @@ export const state = setting({
           text(FOLDER),
           z.strictObject({
             folder: text(FOLDER).describe('The folder, relative to this file.'),
-            counters: duration({ min: '1m', max: '18h' })
+            counters: duration({ min: '1m', max: '24h' })
               .optional()
               .describe(
                 'The shortest window whose counters are kept as well. Left out: every window starts over. With Redis they are there.',

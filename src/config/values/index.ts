@@ -10,3 +10,4 @@ export * from './plain-values.ts';
 export * from './protocols.ts';
 export * from './quantities.ts';
 export { EACH, markOf, secrecyOf, secret, secretInFile, secretPaths, shown, unshown } from './secrecy.ts';
+export * from './statuses.ts';

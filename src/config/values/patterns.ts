@@ -103,19 +103,30 @@ function whyNotLiteral(path: string): string | null {
 // Regular expressions for the JSON Schema, where the gateway uses a parser. Editors and other validators have only these. They
 // may accept what the parser rejects (a repeated parameter), never the reverse.
 
-/** 1 to 65535 in a period of 1s to 18h: `parseQuota`. */
-const UNITS = oneOf(
-  '[1-9]\\d{0,3}',
-  '[1-5]\\d{4}',
-  '6[0-4]\\d{3}',
-  '65[0-4]\\d\\d',
-  '655[0-2]\\d',
-  '6553[0-5]',
+/** 1 to 1,000,000,000 in a period of 1s to 31d, or one of the calendar: `parseQuota`. */
+const UNITS = oneOf('[1-9]\\d{0,8}', '1000000000');
+const SECONDS = oneOf(
+  '[1-9]\\d{0,5}',
+  '1\\d{6}',
+  '2[0-5]\\d{5}',
+  '26[0-6]\\d{4}',
+  '267[0-7]\\d{3}',
+  '2678[0-3]\\d\\d',
+  '2678400',
 );
-const SECONDS = oneOf('[1-9]\\d{0,3}', '[1-5]\\d{4}', '6[0-3]\\d{3}', '64[0-7]\\d\\d', '64800');
-const MINUTES = oneOf('[1-9]\\d{0,2}', '10[0-7]\\d', '1080');
-const HOURS = oneOf('[1-9]', '1[0-8]');
-const QUOTA = `${UNITS}/${oneOf(`${SECONDS}s`, `${MINUTES}m`, `${HOURS}h`)}`;
+const MINUTES = oneOf(
+  '[1-9]\\d{0,3}',
+  '[1-3]\\d{4}',
+  '4[0-3]\\d{3}',
+  '44[0-5]\\d\\d',
+  '446[0-3]\\d',
+  '44640',
+);
+const HOURS = oneOf('[1-9]\\d?', '[1-6]\\d\\d', '7[0-3]\\d', '74[0-4]');
+const DAYS = oneOf('[1-9]', '[12]\\d', '3[01]');
+const PERIOD = oneOf(`${SECONDS}s`, `${MINUTES}m`, `${HOURS}h`, `${DAYS}d`);
+const QUOTA = `${UNITS}/${oneOf(PERIOD, 'day', 'week', 'month')}`;
+const RATE = `${UNITS}/${PERIOD}`;
 
 /** `parseRoutePattern`: segments that are literals or one parameter, and "**" at the end. */
 const LITERAL = `(?!\\.{1,2}(?:/|$)|:)${oneOf("[A-Za-z0-9._~!$&'()+,=:@-]", '%[0-9A-F]{2}')}+`;
@@ -127,6 +138,8 @@ const PATH = `(?=/)(?:/${oneOf(LITERAL, PARAMETER)})*(?:/\\*\\*)?/?`;
 const GRPC_CALLS = `${IDENTIFIER}(?:\\.${IDENTIFIER})*/${oneOf(IDENTIFIER, '\\*')}`;
 
 export const QUOTA_PATTERN = `^${QUOTA}$`;
+export const RATE_PATTERN = `^${RATE}$`;
+export const RATE_OR_OFF_PATTERN = `^${oneOf('off', RATE)}$`;
 export const QUOTA_OR_OFF_PATTERN = `^${oneOf('off', QUOTA)}$`;
 const PATH_PATTERN = `^${PATH}$`;
 const GRPC_PATTERN = `^${GRPC_CALLS}$`;

@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import type { ConfigFile, Path } from '../file/index.ts';
+import { isTimeZone } from '../../limits/index.ts';
+import { type ConfigFile, didYouMean, type Path } from '../file/index.ts';
+import { refuseQuoting } from './refuse.ts';
 import { unshown } from './secrecy.ts';
 
 // Values without a special grammar: choices, numbers, text.
@@ -99,3 +101,13 @@ const READERS: Readonly<Record<string, (text: string) => number | boolean | unde
   number: text => (/^[+-]?\d{1,15}$/.test(text) ? Number(text) : undefined),
   boolean: text => BOOLEANS[text],
 };
+
+/** A time zone of the IANA database. */
+export function timeZone() {
+  const expected = 'the name of a time zone such as Europe/Berlin';
+  return z.string({ error: `expected ${expected}` }).superRefine((name, context) => {
+    if (isTimeZone(name)) return;
+    const meant = didYouMean(name, Intl.supportedValuesOf('timeZone'));
+    refuseQuoting(context, `"${name}" is no time zone of the IANA database${meant}`, expected);
+  });
+}

@@ -1,7 +1,14 @@
 import { z } from 'zod';
-import { formatDuration, parseDurationMs } from '../../core/index.ts';
-import { type ClaimedQuota, parseQuota, type Quota, QuotaError } from '../../limits/index.ts';
-import { QUOTA_OR_OFF_PATTERN, QUOTA_PATTERN } from './patterns.ts';
+import { parseDurationMs } from '../../core/index.ts';
+import {
+  type ClaimedQuota,
+  formatPeriod,
+  MAX_LIST,
+  parseQuota,
+  type Quota,
+  QuotaError,
+} from '../../limits/index.ts';
+import { QUOTA_OR_OFF_PATTERN, QUOTA_PATTERN, RATE_OR_OFF_PATTERN, RATE_PATTERN } from './patterns.ts';
 import { text } from './plain-values.ts';
 import { refuse, refuseQuoting, textOfForm } from './refuse.ts';
 
@@ -130,19 +137,70 @@ export function formatRate(bytesPerS: number | null): string {
 }
 
 /** A quota such as `20/5s`. */
-export function quota() {
+function quota() {
   return z
     .string({ error: QUOTA })
     .meta({ pattern: QUOTA_PATTERN })
     .transform((text, context) => readQuota(text, context));
 }
 
-/** `off`, read as null, or a quota such as `1000/1m`. */
-export function quotaOrOff() {
+/** A quota such as `20/5s`, or a list of up to four. */
+export function quotas() {
+  return z.union([quota(), listOfQuotas()], { error: QUOTA_OR_LIST });
+}
+
+/** Quotas of different periods. */
+function listOfQuotas() {
+  return z
+    .array(quota(), { error: QUOTA_OR_LIST })
+    .min(1, { error: QUOTA_OR_LIST })
+    .max(MAX_LIST, { error: `a list has at most ${MAX_LIST} quotas` })
+    .transform((list, context): Quota => {
+      const [first, ...more] = list;
+      const periods = list.map(formatPeriod);
+      const again = periods.findIndex((period, at) => periods.indexOf(period) < at);
+      if (again >= 0)
+        context.addIssue({
+          code: 'custom',
+          path: [again],
+          message: `another quota of this list has this period: ${periods[again]}`,
+        });
+      if (first === undefined) return z.NEVER;
+      return more.length === 0 ? first : { ...first, more };
+    });
+}
+
+/** How often something may happen, such as `10000/10m`: a quota whose period is none of the calendar. */
+export function rate() {
+  return z
+    .string({ error: QUOTA })
+    .meta({ pattern: RATE_PATTERN })
+    .transform((text, context) => readRate(text, context));
+}
+
+/** `off`, read as null, or a quota whose period is none of the calendar. */
+export function quotaRateOrOff() {
   return z
     .string({ error: 'expected off, or a number and a period such as 1000/1m' })
+    .meta({ pattern: RATE_OR_OFF_PATTERN })
+    .transform((text, context) => (text === 'off' ? null : readRate(text, context)));
+}
+
+function readRate(text: string, context: z.RefinementCtx): Quota {
+  const read = readQuota(text, context);
+  if (read.calendar === undefined) return read;
+  const [units = ''] = text.split('/');
+  return refuse(context, `only limits count by the calendar: write a window such as ${units}/24h`);
+}
+
+/** `off`, read as null, a quota such as `1000/1m`, or a list of up to four. */
+export function quotasOrOff() {
+  const error = 'expected off, or a number and a period such as 1000/1m';
+  const one = z
+    .string({ error })
     .meta({ pattern: QUOTA_OR_OFF_PATTERN })
     .transform((text, context) => (text === 'off' ? null : readQuota(text, context)));
+  return z.union([one, listOfQuotas()], { error });
 }
 
 /** A quota such as `20/5s`, or a map with the claim that sets its number. */
@@ -158,21 +216,22 @@ export function claimedQuota() {
       ),
     })
     .transform(({ claim, max, otherwise }, context): ClaimedQuota => {
-      const period = formatDuration(max.periodMs);
+      const period = formatPeriod(max);
       const message =
-        max.periodMs !== otherwise.periodMs
+        period !== formatPeriod(otherwise)
           ? `its period must be that of max: write ${otherwise.units}/${period}`
           : `a token without the claim would have more than max allows any other: write at most ${max.units}/${period}, or raise max`;
-      if (max.periodMs !== otherwise.periodMs || otherwise.units > max.units)
+      if (period !== formatPeriod(otherwise) || otherwise.units > max.units)
         context.addIssue({ code: 'custom', path: ['otherwise'], message });
       return { ...otherwise, claim, maxUnits: max.units };
     });
-  return z.union([quota(), map], {
+  return z.union([quota(), listOfQuotas(), map], {
     error: ({ input }) => (typeof input === 'object' ? `${QUOTA}, or a map such as ${CLAIMED_QUOTA}` : QUOTA),
   });
 }
 
 const QUOTA = 'expected a number and a period such as 20/5s';
+const QUOTA_OR_LIST = `${QUOTA}, or a list such as [5/1s, 1000/day]`;
 const CLAIMED_QUOTA = '{ claim: rate, max: 500/10s, otherwise: 50/10s }';
 
 function readQuota(text: string, context: z.RefinementCtx): Quota {

@@ -110,7 +110,7 @@ export const ACCESS_FIELDS = {
   ),
   draws: some(
     word(CONSUMED_LIMITS),
-    'the limits that the request could use, if not all: `global` or `bucket` alone, or `none`',
+    'the limits that the request could use, if not all: `global` or `bucket` alone, that of preflights, or `none`',
   ),
   main: some(TEXT, "a pseudonym of the value of the bucket's main parameter"),
   restricted: some(

@@ -34,10 +34,10 @@ export interface TokenRefusal {
 }
 
 /**
- * Which limits a request consumes: the global one and those of its bucket, one of these, or none. Depends on the policies of its
- * route and its caller.
+ * Which limits a request consumes: the global one and those of its bucket, one of these, that of preflights, or none. Depends on the
+ * policies of its route and its caller.
  */
-export const CONSUMED_LIMITS = ['all', 'global', 'bucket', 'none'] as const;
+export const CONSUMED_LIMITS = ['all', 'global', 'bucket', 'preflights', 'none'] as const;
 export type ConsumedLimits = (typeof CONSUMED_LIMITS)[number];
 
 /** The limit claims in a caller's token, by name. */

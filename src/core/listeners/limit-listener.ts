@@ -23,6 +23,17 @@ export interface DecisionEvent {
   readonly nearLimit: boolean;
 }
 
+/** A refusal by a global limit that no limits file names: the first one of a class of callers. */
+export interface DefaultRefusal {
+  readonly callerClass: ClassName;
+  /** The limit, such as `50/1s`. */
+  readonly quota: string;
+  /** When it happened, milliseconds since the epoch. */
+  readonly sinceMs: number;
+  /** What it means and what to write, as a sentence for the operator. */
+  readonly message: string;
+}
+
 /** What a restriction refuses: everything from an address, everything from a principal, or one address at one webhook. */
 export const RESTRICTED_KINDS = ['address', 'principal', 'webhook'] as const;
 export type RestrictedKind = (typeof RESTRICTED_KINDS)[number];
@@ -93,6 +104,8 @@ export type HeldOutcome = (typeof HELD_OUTCOMES)[number];
 /** Is notified of what limits and restrictions do. Must be quick and must not throw. */
 export interface LimitListener {
   decided(event: DecisionEvent): void;
+  /** Called once for each class of callers in the life of the process, in its main thread. */
+  defaultRefused(refusal: DefaultRefusal): void;
   /** A request was refused before its limits were checked, so that nothing was decided. */
   refusedByRestriction(event: RestrictionRefusal): void;
   /** Called once for each that would have refused the request. */

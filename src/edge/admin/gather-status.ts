@@ -1,11 +1,11 @@
 import { hostname } from 'node:os';
 import type { BucketModel, FixedParts, ReloadRecord, RestartKey, Snapshot } from '../../config/index.ts';
 import { formatHostPort } from '../../config/index.ts';
-import { formatDuration, readVersion } from '../../core/index.ts';
+import { readVersion } from '../../core/index.ts';
 import type { Gateway } from '../../gateway/index.ts';
 import { isPrincipal } from '../../identity/auth/index.ts';
 import type { ByClass, Limit, LimitSet, LimitsByRole } from '../../limits/index.ts';
-import { callersInFlight, NO_LIMITS } from '../../limits/index.ts';
+import { callersInFlight, NO_LIMITS, windowsOf } from '../../limits/index.ts';
 import type { Observation, Recent, StateFileView, TopCaller, WorkerView } from '../../observe/index.ts';
 import type { Generation, Limiting, ProviderFacts, SharedStore } from '../../process/runtime/index.ts';
 import type { EndpointsState } from '../../upstream/index.ts';
@@ -79,6 +79,7 @@ export function gatherStatus(sources: StatusSources, showCallers: boolean): Gate
     },
     traffic: { connections: sources.clientConnections(), requestsInFlight: sources.requestsInFlight() },
     unlistedProxies: sources.unlistedProxies(snapshot.trustedProxies),
+    defaultRefusals: sources.limiting.defaults.reports(snapshot),
     provider: providers[0] ?? null,
     providers,
     store: storeStatus(sources.limiting),
@@ -278,9 +279,9 @@ function atOnce(limit: Limit | null, enforcedPercent: number): LimitStatus[] {
 }
 
 function list({ caller, group, resource, global }: LimitsByRole): Limit[] {
-  return [caller, group, resource, global].filter(limit => limit !== null);
+  return [caller, group, resource, global].flatMap(windowsOf);
 }
 
-function viewOf({ role, units, periodMs, algorithm }: Limit, enforcedPercent: number): LimitStatus {
-  return { limit: role, quota: `${units}/${formatDuration(periodMs)}`, algorithm, enforcedPercent };
+function viewOf({ role, units, period, algorithm }: Limit, enforcedPercent: number): LimitStatus {
+  return { limit: role, quota: `${units}/${period}`, algorithm, enforcedPercent };
 }

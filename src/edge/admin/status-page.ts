@@ -51,7 +51,7 @@ export function statusAsPage(status: GatewayStatus): string {
 <p id="live"></p>
 </header>
 <main>
-${proxySection(status)}${bucketSection(status)}${concurrencySection(status)}${callerSections(status)}${upstreamSection(status)}${errorSection(status)}${workerSection(status)}${logSection(status)}${configurationSection(status)}${reloadSection(status)}${providerSections(status)}${storeSection(status)}${stateSection(status)}${certificateSection(status)}</main>
+${proxySection(status)}${defaultSection(status)}${bucketSection(status)}${concurrencySection(status)}${callerSections(status)}${upstreamSection(status)}${errorSection(status)}${workerSection(status)}${logSection(status)}${configurationSection(status)}${reloadSection(status)}${providerSections(status)}${storeSection(status)}${stateSection(status)}${certificateSection(status)}</main>
 <script>${new Html(SCRIPT)}</script>
 </body>
 </html>
@@ -169,6 +169,17 @@ function proxySection({ unlistedProxies: all, atMs }: GatewayStatus): Html | str
   const since = (moment: number) => [html`<br>since `, momentHtml(moment, atMs)];
   const rows = all.map(({ address, sinceMs, message }): NamedValue => [address, [message, since(sinceMs)]]);
   return section('Proxies missing in trusted_proxies', factTable(rows));
+}
+
+function defaultSection({ defaultRefusals: all, atMs }: GatewayStatus): Html | string {
+  if (all.length === 0) return '';
+  const rows = all.map(
+    ({ callerClass, message, sinceMs }): NamedValue => [
+      callerClass,
+      [message, html`<br>since `, momentHtml(sinceMs, atMs)],
+    ],
+  );
+  return section('Limits that no file names', factTable(rows));
 }
 
 function providerSections({ providers, state, atMs }: GatewayStatus): readonly Html[] {

@@ -5,7 +5,7 @@ import type {
   RestartKey,
   WorkersModel,
 } from '../../config/index.ts';
-import { escapeInvisible, type UnlistedProxy } from '../../core/index.ts';
+import { type DefaultRefusal, escapeInvisible, type UnlistedProxy } from '../../core/index.ts';
 import type { BucketInFlight } from '../../limits/index.ts';
 import type * as observe from '../../observe/index.ts';
 import type { ProviderFacts } from '../../process/runtime/index.ts';
@@ -55,6 +55,8 @@ export interface GatewayStatus {
   readonly traffic: { readonly connections: number; readonly requestsInFlight: number };
   /** Senders that look like proxies but are missing from `trusted_proxies`. */
   readonly unlistedProxies: readonly UnlistedProxy[];
+  /** Refusals by global limits that no limits file names. */
+  readonly defaultRefusals: readonly DefaultRefusal[];
   /** The first of `providers`; null if none is configured. */
   readonly provider: ProviderStatus | null;
   /** The identity providers, in the order of the file. */

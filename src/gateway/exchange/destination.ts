@@ -13,6 +13,7 @@ export type Destination =
   | NoticeDestination
   | MetadataDestination
   | AnswerDestination
+  | OtherSlash
   | Forwarded;
 
 /** No route was found, or the request was refused before the lookup. */
@@ -37,6 +38,9 @@ export type MetadataDestination = DestinationOf<'metadata', config.MetadataRoute
 /** A fixed answer from the configuration. */
 export type AnswerDestination = DestinationOf<'answer', config.AnswerRoute>;
 
+/** A redirect to the path with the slash that its route wants at the end, or without the one that it lacks. */
+export type OtherSlash = DestinationOf<'slash', config.RouteOfFile>;
+
 export type Forwarded = DestinationOf<'forward', config.ForwardRoute, null, PoolModel>;
 
 /** The part of a destination that does not depend on its kind. */
@@ -45,6 +49,8 @@ export interface DestinationTarget {
   readonly params: readonly string[];
   /** The path in its canonical form. */
   readonly path: string;
+  /** What is sent to a service before `strip_prefix`: the path, or the same with the empty segments that came. */
+  readonly sent: string;
   /** The query including its `?`; empty if there is none. */
   readonly query: string;
   /** What the route requires of this request. Nothing for a preflight, which carries no token. */
@@ -75,6 +81,7 @@ export const NOWHERE: Nowhere = {
   route: null,
   params: [],
   path: '',
+  sent: '',
   query: '',
   authentication: 'none',
   isPreflight: false,

@@ -1,4 +1,4 @@
-import type { LimitedBy, RouteModel, SharedUnit, Snapshot } from '../../config/index.ts';
+import type { BucketModel, LimitedBy, ReturnableUnits, RouteModel, Snapshot } from '../../config/index.ts';
 import { isOfFile, limitsOf } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
 import { GatewayError, NO_OWNERS, ownString } from '../../core/index.ts';
@@ -6,22 +6,25 @@ import type { Caller, Invalid, ProofOptions, Requirement, Shortfall } from '../.
 import type { Place } from '../../limits/index.ts';
 import type { RequestGeneration } from '../../process/runtime/index.ts';
 import type { WebCall } from '../../wire/grpc-web/index.ts';
-import { canonicalHost, forwardedClient, RequestHead, readHost } from '../../wire/http/index.ts';
+import { canonicalHost, forwardedClient, parseTarget, RequestHead, readHost } from '../../wire/http/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import type { RateReport, RenderedResponse } from '../responses/index.ts';
 import {
   addOwnFields,
   addSetFields,
+  asErrorPage,
   deadlineExceeded,
+  equivalentStatusOf,
   errors,
   httpStatusOf,
   nameResource,
   RateLimitError,
   reportsRate,
+  withUnitsBack,
 } from '../responses/index.ts';
 import type { Arrival, ValidToken } from './connection-memory.ts';
 import { type Destination, NOWHERE } from './destination.ts';
-import { type Dialect, dialectOf } from './dialect.ts';
+import { type Dialect, dialectOf, HTTP_DIALECT } from './dialect.ts';
 import type { Downstream, Successor } from './downstream.ts';
 import { Standing } from './standing.ts';
 import { beginTrace, type Trace } from './trace.ts';
@@ -176,6 +179,23 @@ export class Exchange {
     return this.ruling === null ? null : this.ruling.rate;
   }
 
+  /** The same in a response with this status: what that gives back to the caller is left again. */
+  rateFor(status: number): RateReport | null {
+    const { ruling, rate } = this;
+    if (ruling === null || rate === null || ruling.returnsTo === null) return rate;
+    const told = this.dialect.protocol === null ? status : this.statusToReturn;
+    if (ruling.returnsTo.giveBack?.has(told) !== true) return rate;
+    return withUnitsBack(rate, ruling.units[0]?.cost ?? 0, this.clock.monotonicMs());
+  }
+
+  /** The status by which units are returned: that of a call is the equivalent of its own; 0 while it is not known. */
+  get statusToReturn(): number {
+    const { grpcStatus, error, status } = this.response;
+    if (error !== null) return error.status;
+    if (this.dialect.protocol === null) return status;
+    return grpcStatus === null ? 0 : equivalentStatusOf(grpcStatus);
+  }
+
   /** True if responses carry `RateLimit` and `RateLimit-Policy`, which an upstream's own would contradict. */
   get sendsPolicies(): boolean {
     return this.snapshot.limits.policies !== null;
@@ -311,12 +331,38 @@ export class Exchange {
     response.error = error;
     response.grpcStatus = dialect.codeOf(error);
     if (response.status !== 0) return response.cutShort(dialect.trailersFor(error));
-    const rendered = dialect.render(error, destination.route?.kind === 'sign-in');
-    const { resourceMetadata } = this.snapshot;
+    const object = dialect.render(error, destination.route?.kind === 'sign-in');
+    const { errorPages: pages, resourceMetadata } = this.snapshot;
+    const rendered =
+      pages !== null && this.#mayBePage(error)
+        ? asErrorPage(object, error, {
+            ...{ pages, requestId: this.requestId, fields: this.downstream.fields },
+          })
+        : object;
     if (resourceMetadata !== null) nameResource(rendered.fields, resourceMetadata);
     addSetFields(rendered.fields, this.refusedOn === null ? destination : { route: this.refusedOn });
-    addOwnFields(rendered.fields, this, reportsRate(error) ? this.rate : null, via ? '1.1' : null);
+    addOwnFields(
+      rendered.fields,
+      this,
+      reportsRate(error) ? this.rateFor(error.status) : null,
+      via ? '1.1' : null,
+    );
     return response.refuse(error.status, rendered);
+  }
+
+  /** Whether browsers may get a page: never programs that call the gateway's own endpoints, nor in place of a 429. */
+  #mayBePage({ status }: GatewayError): boolean {
+    const { method, target } = this.downstream;
+    if (status === 429 || this.dialect !== HTTP_DIALECT || (method !== 'GET' && method !== 'HEAD'))
+      return false;
+    const { destination, snapshot } = this;
+    // An exchange that was refused early has no route yet.
+    const found = destination.route === null ? parseTarget(target, this.head.host ?? '') : null;
+    const route =
+      found === null || 'rejected' in found
+        ? destination.route
+        : (snapshot.routes.find(method, this.host, found.path)?.value ?? null);
+    return route === null || isOfFile(route);
   }
 }
 
@@ -336,15 +382,19 @@ export function limitsConsumedBy(
 ): core.ConsumedLimits {
   // An OPTIONS request about the gateway itself costs next to nothing.
   if (kind === 'options' && route === null) return 'none';
+  // One that the gateway answers costs little, and a page sends many: they leave its other requests their limit.
+  if (kind === 'preflight') return 'preflights';
   // A preflight carries no token, so its route's policies do not apply to it.
   if (isPreflight || route === null) return 'global';
   const exempt = isOfFile(route) && route.globalLimitExempt;
+  // No service is asked, so a redirect of the gateway draws on no bucket.
+  if (kind === 'slash') return exempt ? 'none' : 'global';
   return limitsOf(authentication, shortfall === null ? callerClass : 'address', exempt);
 }
 
 /** What the route requires of its callers; `null` if nothing. A preflight carries no token, so nothing is required of it. */
-export function requirementAt({ route, isPreflight }: Destination): Requirement | null {
-  return isPreflight || !isOfFile(route) ? null : route.requirement;
+export function requirementAt({ kind, route, isPreflight }: Destination): Requirement | null {
+  return isPreflight || kind === 'slash' || !isOfFile(route) ? null : route.requirement;
 }
 
 /** The part of an exchange between the gateway and its upstream. */
@@ -377,8 +427,9 @@ export interface Settler {
 interface Ruling extends core.DecisionRecord {
   /** The state of the bucket, for the client; `null` if no bucket applied. */
   readonly rate: RateReport | null;
-  /** Consumed units of shared limits, to return if the upstream denies the caller access. */
-  readonly units: readonly SharedUnit[];
+  /** Consumed units that the status may return (`unitsReturnedBy`), and the bucket whose limits they are of; `null` if none. */
+  readonly units: readonly ReturnableUnits[];
+  readonly returnsTo: BucketModel | null;
 }
 
 /** Reads the header fields, unless they equal those of the connection's last request. */

@@ -1,5 +1,5 @@
 import type { BucketModel, LimitPolicies, LimitRequest } from '../../config/index.ts';
-import { globalLimitRequest, limitRequestFor, sharedUnitsOf } from '../../config/index.ts';
+import { globalLimitRequest, limitRequestFor, returnableUnitsOf } from '../../config/index.ts';
 import type { GatewayError } from '../../core/index.ts';
 import type { Decision, ShadowDecision } from '../../limits/index.ts';
 import { noteRefusal } from '../../process/runtime/index.ts';
@@ -100,6 +100,7 @@ function conclude(
   const decidedAtMs = decision.decidedAtMs || exchange.arrivedAtMs;
   const nearLimit = units > 0 && remaining * 5 <= units;
   state.limiting.listener.decided({ bucket: name, callerClass, caller, outcome, nearLimit });
+  if (outcome === 'global') state.limiting.defaults.refused(callerClass, exchange.snapshot);
   if (!admitted)
     noteRefusal(state.limiting.ignoredRefusals, limitRequest, decision, {
       address: exchange.restrictedKey,
@@ -108,14 +109,15 @@ function conclude(
     });
   if (admitted && decision.shadow.refused.length > 0)
     noteShadow(exchange, limitRequest, decision.shadow, state);
-  const consumed = sharedUnitsOf(limitRequest, decision);
+  const consumed = returnableUnitsOf(limitRequest, decision);
   const nowMs = state.clock.monotonicMs();
   const { policies } = exchange.snapshot.limits;
   const rate =
     bucket === null || role === null || outcome === 'global'
       ? null
       : rateOf(limitRequest, bucket, decision, policies, nowMs);
-  exchange.ruling = { bucket: name, main, outcome, consumes, decidedAtMs, rate, units: consumed };
+  const returnsTo = consumed.length === 0 ? null : bucket;
+  exchange.ruling = { bucket: name, main, outcome, consumes, decidedAtMs, rate, units: consumed, returnsTo };
   if (admitted) return null;
   if (rate !== null) return bucketRefused(retryAfterMs, rate.scope);
   if (atOnce) return refusedAtOnce(retryAfterMs);

@@ -1,9 +1,9 @@
-import type { ForwardRoute, RouteModel, Snapshot } from '../../config/index.ts';
-import { isOfFile, refusesSemicolons } from '../../config/index.ts';
+import type { ForwardRoute, RouteModel, RouteOfFile, Snapshot } from '../../config/index.ts';
+import { admits, isOfFile, refusesSemicolons, whyOddPathRefused } from '../../config/index.ts';
 import { firstValue, type GatewayError, type PoolModel } from '../../core/index.ts';
 import { isGrpcWeb } from '../../wire/grpc-web/index.ts';
-import type { CorsRules, Target } from '../../wire/http/index.ts';
-import { askedMethod, parseTarget } from '../../wire/http/index.ts';
+import type { CorsRules, LooseTarget, Target } from '../../wire/http/index.ts';
+import { askedMethod, isLoose, parseLooseTarget, parseTarget, pathToFind } from '../../wire/http/index.ts';
 import type { Destination, DestinationOf, DestinationTarget, Exchange } from '../exchange/index.ts';
 import { NOWHERE } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
@@ -49,9 +49,13 @@ function routeOfCalls({ downstream, head, host, snapshot }: Exchange): RouteMode
 /** Canonicalises the target and looks up its route. Changes nothing. */
 export function findDestination(exchange: Exchange): Destination {
   const { downstream, dialect, head, host, snapshot } = exchange;
-  const target = parseTarget(downstream.target, head.host ?? '', downstream.method);
+  const strict = parseTarget(downstream.target, head.host ?? '', downstream.method);
+  const target =
+    'rejected' in strict && !downstream.redirects && snapshot.takesOddPaths
+      ? parseLooseTarget(downstream.target, head.host ?? '', downstream.method)
+      : strict;
   if ('rejected' in target) return { ...NOWHERE, refusal: errors.badRequest(target.rejected) };
-  if (downstream.redirects) {
+  if (downstream.redirects && !isExcepted(snapshot, downstream.method, host, target.path)) {
     const { path, query } = target;
     return { ...NOWHERE, kind: 'redirect', path, query };
   }
@@ -60,12 +64,18 @@ export function findDestination(exchange: Exchange): Destination {
   const asked = cors === null ? null : askedMethod(head.kept);
   const match =
     asked === null
-      ? snapshot.routes.find(dialect.routedMethod(downstream), host, target.path)
-      : routeOfPreflight(snapshot, host, target.path, asked);
+      ? snapshot.routes.find(dialect.routedMethod(downstream), host, pathToFind(target))
+      : routeOfPreflight(snapshot, host, pathToFind(target), asked);
   if (match !== null) return destinationOf(exchange, target, match, asked === null ? null : cors);
-  const refusal =
-    target.semicolon && refusesSemicolons(null) ? errors.badRequest(SEMICOLON) : noRouteFor(exchange, target);
+  const odd = isLoose(target) ? whyOddPathRefused(null, target) : null;
+  const why = odd ?? (target.semicolon && refusesSemicolons(null) ? SEMICOLON : null);
+  const refusal = why === null ? noRouteFor(exchange, target) : errors.badRequest(why);
   return { ...NOWHERE, isPreflight: asked !== null, refusal };
+}
+
+/** Whether the listener that redirects to https serves this path itself, by its route. */
+function isExcepted({ listen: { redirect } }: Snapshot, method: string, host: string, path: string): boolean {
+  return redirect !== null && redirect.except.find(method, host, path) !== null;
 }
 
 /** The refusal of a request that no route matches: a gRPC-Web call may have met a route for plain gRPC only. */
@@ -84,23 +94,51 @@ const GATEWAY_ITSELF: Destination = { ...NOWHERE, kind: 'options', path: '*' };
 
 /** @param cors the rules if this is a preflight, else null */
 function destinationOf(
-  { maxForwards, downstream }: Exchange,
-  { path, query, semicolon }: Target,
+  exchange: Exchange,
+  target: Target | LooseTarget,
   { value: route, params }: RouteMatch<RouteModel>,
   cors: CorsRules | null,
 ): Destination {
+  const { maxForwards, downstream } = exchange;
   const isPreflight = cors !== null;
   const authentication = isPreflight ? 'none' : route.authentication;
-  const refusal = semicolon && refusesSemicolons(route) ? errors.badRequest(SEMICOLON) : null;
-  const place = { params, path, query, authentication, isPreflight, refusal };
+  const { query } = target;
+  const path = pathToFind(target);
+  const why = whyPathRefused(target, route);
+  const refusal = why === null ? refusalOf(route, exchange) : errors.badRequest(why);
+  const sent = isOfFile(route) && route.emptySegments === 'pass' ? target.path : path;
+  const place = { params, path, sent, query, authentication, isPreflight, refusal };
   if (cors !== null && answersPreflights(route))
     return makeDestination('preflight', place, route, cors, null);
   if (route.kind === 'sign-in') return makeDestination('sign-in', place, route, null, null);
   if (route.kind === 'notice') return makeDestination('notice', place, route, null, null);
   if (route.kind === 'metadata') return makeDestination('metadata', place, route, null, null);
   if (maxForwards === 0) return makeDestination('options', place, route, null, null);
+  if (needsOtherSlash(route, downstream.method, path))
+    return makeDestination('slash', { ...place, authentication: 'none' }, route, null, null);
   if (route.kind === 'answer') return makeDestination('answer', place, route, null, null);
   return makeDestination('forward', place, route, null, poolOf(route, downstream.framing.upgrade));
+}
+
+/** Why the route refuses a path that could be read in more than one way; `null` if it accepts it. */
+function whyPathRefused(target: Target | LooseTarget, route: RouteModel): string | null {
+  if (target.semicolon && refusesSemicolons(route)) return SEMICOLON;
+  const rules = isOfFile(route) ? route : null;
+  if (isLoose(target)) return whyOddPathRefused(rules, target);
+  if (rules === null || rules.encodedSlashes === 'refuse') return null;
+  return whyOddPathRefused(rules, { path: target.path, escapedSlash: false, emptySegment: false });
+}
+
+/** Why the client may not use the route, wherever it is; `null` if it may. */
+function refusalOf(route: RouteModel, { arrival }: Exchange): GatewayError | null {
+  if (!isOfFile(route) || route.networks === null) return null;
+  return admits(route.networks, arrival.client.address) ? null : errors.foreignNetwork();
+}
+
+/** Whether a request is redirected to its path with a slash at the end, or without one. */
+function needsOtherSlash({ endsWithSlash }: RouteOfFile, method: string, path: string): boolean {
+  if (endsWithSlash === null || (method !== 'GET' && method !== 'HEAD')) return false;
+  return path.endsWith('/') !== endsWithSlash;
 }
 
 /** WebSockets have their own pool because they last long. */
@@ -119,12 +157,12 @@ export function makeDestination<
   Pool extends PoolModel | null,
 >(
   kind: Kind,
-  { params, path, query, authentication, isPreflight, refusal }: DestinationTarget,
+  { params, path, sent, query, authentication, isPreflight, refusal }: DestinationTarget,
   route: Route,
   cors: Cors,
   pool: Pool,
 ): DestinationOf<Kind, Route, Cors, Pool> {
-  return { kind, route, params, path, query, authentication, isPreflight, refusal, cors, pool };
+  return { kind, route, params, path, sent, query, authentication, isPreflight, refusal, cors, pool };
 }
 
 /**

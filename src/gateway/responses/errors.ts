@@ -218,6 +218,11 @@ export function foreignOrigin(): GatewayError {
   return new GatewayError({ status: 403, message: 'Pages of this origin may not open WebSockets here.' });
 }
 
+/** For a client outside the networks of the route. */
+export function foreignNetwork(): GatewayError {
+  return new GatewayError({ status: 403, message: 'This address may not use what is here.' });
+}
+
 export function internalFault(cause: unknown): GatewayError {
   return new GatewayError({
     status: 500,

@@ -1,3 +1,4 @@
+export * from './error-page.ts';
 export * as errors from './errors.ts';
 export { USUAL_METHODS } from './errors.ts';
 export * from './own-fields.ts';

@@ -1,6 +1,6 @@
 import { isOfFile, type LimitPolicies, type RouteModel, type Snapshot } from '../../config/index.ts';
 import { type Clock, firstValue } from '../../core/index.ts';
-import type { Decision, LimitSet } from '../../limits/index.ts';
+import type { Decision, Limit, LimitSet } from '../../limits/index.ts';
 import type { HttpVersion, RequestHead } from '../../wire/http/index.ts';
 import { addRequestId, addTrace, corsFields, serviceLimitItem } from '../../wire/http/index.ts';
 
@@ -101,6 +101,13 @@ export function rateReport(
   };
 }
 
+/** The report once the units of a request were given back, if the window that it reports is still open. */
+export function withUnitsBack(report: RateReport, units: number, nowMs: number): RateReport {
+  if (nowMs >= report.resetsAtMs) return report;
+  const remaining = Math.min(report.limit, report.remaining + units);
+  return { ...report, remaining, policy: report.policy && { ...report.policy, remaining } };
+}
+
 /** Adds the six header fields of a bucket in the forms that clients expect (docs/contract.md, 4.5). */
 export function addRateFields(fields: string[], report: RateReport, nowMs: number): void {
   fields.push(
@@ -151,13 +158,13 @@ export function policyReportOf(
   bucket: string | null,
   nowMs: number,
 ): PolicyReport | null {
-  const { role, remaining } = decision;
+  const { role, by, remaining } = decision;
   const policy = policies.get(set);
-  if (role === null) return null;
-  const endsAtMs = nowMs + windowMs(decision, set);
+  if (by === null) return null;
+  const endsAtMs = nowMs + windowMs(decision, by);
   const partition = policy.isPartitioned ? bucket : null;
   const list = role === 'group' ? policy.listWithGroup : policy.list;
-  return { list, name: policy.names[role], remaining, endsAtMs, partition };
+  return { list, name: policy.names.get(by.identity) ?? '', remaining, endsAtMs, partition };
 }
 
 /**
@@ -165,13 +172,12 @@ export function policyReportOf(
  * the next unit long before all of them.
  */
 function windowMs(
-  { role, limit, remaining, resetAfterMs, retryAfterMs, admitted, atOnce }: Decision,
-  set: LimitSet,
+  { limit, remaining, resetAfterMs, retryAfterMs, admitted, atOnce }: Decision,
+  { algorithm, periodMs }: Limit,
 ): number {
   if (!admitted && !atOnce) return retryAfterMs;
-  const described = role === null ? null : set[role];
-  if (described?.algorithm !== 'smooth') return resetAfterMs;
-  return resetAfterMs - ((limit - remaining - 1) * described.periodMs) / limit;
+  if (algorithm !== 'smooth') return resetAfterMs;
+  return resetAfterMs - ((limit - remaining - 1) * periodMs) / limit;
 }
 
 /** Makes `RateLimit-Policy` and `RateLimit`, with the time that is left when the response is sent. */

@@ -1,5 +1,11 @@
 import type { Fields, RestrictedBy, RestrictionReason } from '../../core/index.ts';
-import { GatewayError, MAX_RETRY_AFTER_MS, RpcCode, retryAfterField } from '../../core/index.ts';
+import {
+  GatewayError,
+  MAX_COMMON_WAIT_MS,
+  MAX_RETRY_AFTER_MS,
+  RpcCode,
+  retryAfterField,
+} from '../../core/index.ts';
 
 interface RateLimitErrorOptions {
   /** ASCII, without characters that need escaping in JSON. */
@@ -138,13 +144,13 @@ export function callerRestricted(retryAfterMs: number, reason: RestrictionReason
   });
 }
 
-/** For addresses listed under `blocked`. Gives the longest wait that clients can handle. */
+/** For addresses listed under `blocked`. Gives the longest wait that every client can keep. */
 export const ADDRESS_BLOCKED = new RateLimitError({
   restrictedBy: 'blocked_address',
   why: 'blocked',
   code: true,
   message: 'Your address is blocked.',
-  retryAfterMs: MAX_RETRY_AFTER_MS,
+  retryAfterMs: MAX_COMMON_WAIT_MS,
   global: true,
   scope: 'global',
   via: false,
@@ -154,7 +160,7 @@ export const CALLER_BLOCKED = new RateLimitError({
   why: 'blocked',
   code: true,
   message: 'You are blocked.',
-  retryAfterMs: MAX_RETRY_AFTER_MS,
+  retryAfterMs: MAX_COMMON_WAIT_MS,
   global: true,
   scope: 'global',
 });

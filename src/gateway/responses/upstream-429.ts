@@ -1,5 +1,5 @@
 import type { Clock, Fields } from '../../core/index.ts';
-import { firstValue, MAX_RETRY_AFTER_MS, wholeSeconds, withoutFields } from '../../core/index.ts';
+import { firstValue, MAX_COMMON_WAIT_MS, wholeSeconds, withoutFields } from '../../core/index.ts';
 import { foldName } from '../../wire/http/index.ts';
 import type { RateReport } from './own-fields.ts';
 import { RateLimitError } from './rate-limit-error.ts';
@@ -131,7 +131,7 @@ export function contractHead(fields: Fields): ContractHead | null {
   const scope = SCOPES.find(known => known === family?.get('x-ratelimit-scope'));
   if (family === null || said === null || scope === undefined || !said.has('content-type')) return null;
   const retryAfterS = Number(said.get('retry-after') ?? Number.NaN);
-  return retryAfterS * 1_000 <= MAX_RETRY_AFTER_MS ? { scope, retryAfterS, family } : null;
+  return retryAfterS * 1_000 <= MAX_COMMON_WAIT_MS ? { scope, retryAfterS, family } : null;
 }
 
 /** Whether the head has all fields that clients of the family need. */
@@ -224,16 +224,29 @@ export function meantScope(fields: Fields): Scope {
 export function rewritten429(fields: Fields, nowMs: number): RateLimitError {
   return new RateLimitError({
     message: 'The service behind the gateway is limiting its rate.',
-    retryAfterMs: waitSeconds(fields, nowMs) * 1_000,
+    retryAfterMs: Math.min(MAX_COMMON_WAIT_MS, waitSeconds(fields, nowMs) * 1_000),
     global: false,
     scope: 'shared',
   });
 }
 
 function waitSeconds(fields: Fields, nowMs: number): number {
+  const waitMs = retryAfterIn(fields, nowMs);
+  return waitMs === null ? 1 : wholeSeconds(waitMs);
+}
+
+/** The wait that `Retry-After` says, in seconds or by a date; `null` if it says none. */
+export function retryAfterIn(fields: Fields, nowMs: number): number | null {
   const text = firstValue(fields, 'retry-after')?.trim() ?? '';
   const waitMs = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - nowMs;
-  return Number.isNaN(waitMs) ? 1 : wholeSeconds(waitMs);
+  return Number.isNaN(waitMs) ? null : waitMs;
+}
+
+/** The report of an admitted request in the service's own 429: `t` of `RateLimit` is the wait of its `Retry-After`. */
+export function untilRetry(rate: RateReport | null, waitMs: number, clock: Clock): RateReport | null {
+  const policy = rate?.policy ?? null;
+  if (rate === null || policy === null) return rate;
+  return { ...rate, policy: { ...policy, endsAtMs: clock.monotonicMs() + waitMs } };
 }
 
 /** Fields that describe the body (RFC 9110, 8), and fields that the rewritten response has itself. */

@@ -5,7 +5,7 @@ import {
   type FieldNames,
   type Fields,
   firstValue,
-  type GatewayError,
+  GatewayError,
   type Release,
 } from '../../core/index.ts';
 import type { RequestGeneration } from '../../process/runtime/index.ts';
@@ -24,7 +24,9 @@ import {
   keepResponseFields,
   partTrailersOnly,
   rewriteLocations,
+  sentFields,
   servicePath,
+  strippedFrom,
   traceContextFields,
   upstreamFields,
 } from '../../wire/http/index.ts';
@@ -45,6 +47,7 @@ import {
 import type { GatewayState } from '../gateway-state.ts';
 import { addOwnFields, answeredWithoutGrpc, badCall, errors } from '../responses/index.ts';
 import { KeptBody } from './kept-body.ts';
+import { translateDestination } from './moved-to.ts';
 import { fieldsOf429, UpstreamRefusal } from './upstream-refusal.ts';
 import { openWebSocket } from './web-socket.ts';
 
@@ -61,10 +64,16 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
   const forwardedLength = isPreflight ? 0 : bodyLength;
   const body = forwardedLength === 0 ? null : bodyFor(exchange, route);
   const authorization = route.upstream.passAuthorization ? authorizationFor(exchange, destination) : null;
+  const fields = translateDestination(exchange, destination, fieldsFor(exchange, destination, authorization));
+  if (fields instanceof GatewayError) return exchange.answerError(fields);
+  const path = servicePath(destination.sent, route, route.upstream.base);
+  // A service could take what follows for a host.
+  if (path.startsWith('//'))
+    return exchange.answerError(errors.badRequest('the path for the service begins with an empty segment'));
   const forwarding = new Forwarding(exchange, destination, state, {
     method: downstream.method,
-    target: servicePath(destination.path, route, route.upstream.base) + destination.query,
-    fields: fieldsFor(exchange, destination, authorization),
+    target: path + destination.query,
+    fields,
     neverIndexed: downstream.neverIndexed,
     takesTrailers: exchange.head.takesTrailers || translation !== null,
     upgrade: downstream.framing.upgrade,
@@ -110,10 +119,23 @@ function fieldsFor(exchange: Exchange, destination: Forwarded, authorization: st
     trace: traceFor(exchange),
     authorization,
     identity: identityFor(exchange),
+    origin: originFor(exchange, destination),
     maxForwards: maxForwards === null ? null : maxForwards - 1,
   });
   const fields = translation === null ? sent : translation.requestFields(sent);
   return requestEdits === null ? fields : requestEdits.apply(fields, exchange);
+}
+
+/** The fields of `forwarding_headers.send`. */
+function originFor({ snapshot, arrival, head, downstream }: Exchange, { path, route }: Forwarded): Fields {
+  const { sentFields: names } = snapshot;
+  if (names === null) return NO_FIELDS;
+  const client = clientAddress(head, arrival.hostAndPort, downstream.scheme);
+  return sentFields(names, head, {
+    address: arrival.client.address,
+    client,
+    prefix: strippedFrom(path, route),
+  });
 }
 
 /** The trace context for the upstream, with a new span; empty if tracing is off. */
@@ -498,7 +520,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   #fieldsBack(status: number, fields: Fields, chunked: boolean): string[] {
     this.answeredAtMs = this.#state.clock.monotonicMs();
     this.kept?.forget();
-    const { dialect, response, rate } = this.#exchange;
+    const { dialect, response } = this.#exchange;
     if (status === 429)
       return fieldsOf429(this.#exchange, this.#via, rateLimits =>
         this.#keep(429, fields, chunked, rateLimits),
@@ -507,6 +529,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     const out = this.#keep(status, fields, chunked, false);
     // The service refuses this call by a limit of its own, while ours may have units left: as in a rewritten 429, do not blame
     // the caller.
+    const rate = this.#exchange.rateFor(status);
     const report =
       rate === null || response.limitedBy === null ? rate : { ...rate, scope: 'shared' as const };
     addOwnFields(out, this.#exchange, report, this.#via);

@@ -15,6 +15,7 @@ import {
   type MetadataDestination,
   type NoticeDestination,
   type OptionsDestination,
+  type OtherSlash,
   type PreflightDestination,
   type Redirected,
   SERVED,
@@ -25,7 +26,7 @@ import { addOwnFields, addSetFields, errors, USUAL_METHODS } from '../responses/
 import { isRoutable } from '../routing/index.ts';
 
 /** Serves the sign-in endpoints (docs/contract.md, 1). */
-export function serveSignIn(exchange: Exchange, { route }: SignInHere): Served {
+export function serveSignIn(exchange: Exchange, { route, query }: SignInHere): Served {
   const signIn = exchange.generation.identity?.signIn ?? null;
   if (signIn === null) return exchange.answerError(errors.noRoute());
   if (!route.methods.includes(exchange.downstream.method))
@@ -33,7 +34,7 @@ export function serveSignIn(exchange: Exchange, { route }: SignInHere): Served {
   const { addressKey, head } = exchange;
   switch (route.endpoint) {
     case 'authorize-url':
-      return reply(exchange, signIn.authorizeUrl());
+      return reply(exchange, signIn.authorizeUrl(query));
     case 'auth':
       return serveBody(exchange, body => signIn.redeem(body, addressKey, head.proof));
     case 'refresh':
@@ -96,17 +97,26 @@ export function serveNotice(exchange: Exchange, { route }: NoticeDestination): S
 function finishWith(exchange: Exchange, { status, reason, fields, body }: NoticeResponse): Served {
   // RFC 9110, 8.6: a 204 has no Content-Length.
   const all = status === 204 ? [...fields] : [...fields, 'Content-Length', String(body.length)];
-  addOwnFields(all, exchange, exchange.rate);
+  addOwnFields(all, exchange, exchange.rateFor(status));
   return exchange.response.finish('answered', status, reason, all, body);
 }
 
 /** Serves the fixed answer or redirect of a route. The request's body is never read. */
-export function serveAnswer(exchange: Exchange, { route, query }: AnswerDestination): Served {
+export function serveAnswer(exchange: Exchange, { route, path, query }: AnswerDestination): Served {
   const { status, reason, body, location, fields: own } = route.answer;
-  const fields = location === null ? [...own] : ['Location', locationFor(location, query), ...own];
+  const fields = location === null ? [...own] : ['Location', locationFor(location, path, query), ...own];
   route.responseEdits?.addToAnswer(fields);
-  addOwnFields(fields, exchange, exchange.rate);
+  addOwnFields(fields, exchange, exchange.rateFor(status));
   return exchange.response.finish('answered', status, reason, fields, body);
+}
+
+/** Redirects to the same path with or without a slash at its end (`trailing_slash`). */
+export function serveOtherSlash(exchange: Exchange, { route, path, query }: OtherSlash): Served {
+  const other = path.endsWith('/') ? path.slice(0, -1) : `${path}/`;
+  const fields = ['Location', other + query, 'Content-Length', '0'];
+  addSetFields(fields, { route });
+  addOwnFields(fields, exchange, exchange.rate);
+  return exchange.response.finish('answered', 308, 'Permanent Redirect', fields, '');
 }
 
 /** Serves the metadata that says whose tokens are accepted (RFC 9728). */
@@ -115,7 +125,7 @@ export function serveMetadata(exchange: Exchange, { route }: MetadataDestination
     return exchange.answerError(errors.wrongMethod(route.methods.join(', ')));
   const { document } = route;
   const fields = ['Content-Type', 'application/json', 'Content-Length', String(document.length)];
-  addOwnFields(fields, exchange, exchange.rate);
+  addOwnFields(fields, exchange, exchange.rateFor(200));
   return exchange.response.finish('answered', 200, 'OK', fields, document);
 }
 
@@ -177,7 +187,7 @@ export function serveOptions(exchange: Exchange, { route, path }: OptionsDestina
     route === null || method === 'OPTIONS' || routes.find(method, exchange.host, path) !== null;
   const fields = ['Allow', USUAL_METHODS.filter(isServed).join(', ')];
   addSetFields(fields, { route });
-  addOwnFields(fields, exchange, exchange.rate);
+  addOwnFields(fields, exchange, exchange.rateFor(204));
   return exchange.response.finish('answered', 204, 'No Content', fields, '');
 }
 

@@ -110,16 +110,15 @@ export class UpstreamRefusal {
 
   #rewrite(): void {
     const { exchange, fields: theirs, via } = this.#parts;
-    const { reason, fields, body } = responses.renderError(
-      responses.rewritten429(theirs, exchange.clock.epochMs()),
-    );
+    const refusal = responses.rewritten429(theirs, exchange.clock.epochMs());
+    const { reason, fields, body } = responses.renderError(refusal);
     const family = responses.readFamily(this.#passing);
     // Its own six headers describe the upstream's bucket; ours would have units left, which some clients trust more than the
     // wait.
     const isTheirs = family !== null && responses.isWholeBucket(family);
     for (const part of responses.fieldsBeside(isTheirs ? this.#passing : this.#keep(false)))
       fields.push(part);
-    const rate = isTheirs ? null : exchange.rate;
+    const rate = isTheirs ? null : responses.untilRetry(exchange.rate, refusal.retryAfterMs, exchange.clock);
     if (rate === null && !isTheirs) fields.push('X-RateLimit-Scope', 'shared');
     responses.addOwnFields(fields, exchange, rate === null ? null : { ...rate, scope: 'shared' }, via);
     this.#answer(responses.meantScope(theirs), reason, fields, body);
@@ -161,7 +160,9 @@ export function fieldsOf429(
   const completion =
     spoken === null || rate === null ? null : responses.completionOf(spoken, theirs, rate, clock);
   const out = spoken === null ? keep(false) : (completion?.fields ?? theirs);
-  const report = spoken === null ? rate : (completion?.report ?? null);
+  const waitMs = responses.retryAfterIn(out, clock.epochMs());
+  const own = waitMs === null ? rate : responses.untilRetry(rate, waitMs, clock);
+  const report = spoken === null ? own : (completion?.report ?? null);
   response.limitedBy = spoken?.scope ?? rate?.scope ?? 'user';
   if (firstValue(out, 'cache-control') === undefined) out.push('Cache-Control', 'no-store');
   responses.addOwnFields(out, exchange, report, via);

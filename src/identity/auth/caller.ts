@@ -12,6 +12,7 @@ import {
   lacking,
   member,
   percentEncode,
+  tenantOf,
   textClaim,
 } from './token/index.ts';
 
@@ -32,8 +33,10 @@ export interface Caller extends Revocable {
    * two callers never share one.
    */
   readonly principal: string;
-  /** The issuer of the token; '' for an API key. */
+  /** The issuer of the token, as the configuration has it; '' for an API key. */
   readonly issuer: string;
+  /** The token's own `iss`, if the provider has an issuer for each tenant; else `null`. */
+  readonly tenant: string | null;
   /** The token is refused from this moment on: `exp` plus the leeway, since the epoch. */
   readonly expiresAtMs: number;
   /**
@@ -88,6 +91,7 @@ export function callerOf(
     class: planClassOf(claims, principal, options.classes) ?? kind,
     principal,
     issuer: options.issuer,
+    tenant: tenantOf(claims, options.tenants),
     expiresAtMs: expiresAtS * 1_000 + options.leewayMs,
     key,
     askedAtMs,

@@ -1,4 +1,4 @@
-import type { AuthListener, RevocationReason } from '../../core/index.ts';
+import { type AuthListener, type RevocationReason, tenantIn } from '../../core/index.ts';
 import type { Caller, Verdict } from './caller.ts';
 import { type Invalid, invalid, lacking, member, parseJwt } from './token/index.ts';
 import { hashOf, type TokenVerifier, type Verifier } from './verifier.ts';
@@ -29,9 +29,15 @@ export class IssuerVerifiers implements TokenVerifier {
     const jwt = parseJwt(token);
     if (jwt.kind === 'invalid') return this.refuse(jwt);
     const issuer = member(jwt.claims, 'iss');
-    const verifier = this.#byIssuer.get(issuer);
+    const verifier = typeof issuer === 'string' ? this.#verifierOf(issuer) : undefined;
     if (verifier !== undefined) return verifier.judge(jwt, tokenHash, address);
     return this.refuse(typeof issuer === 'string' ? invalid('issuer') : lacking('iss'));
+  }
+
+  /** The checks of the configuration leave no issuer to two verifiers. */
+  #verifierOf(issuer: string): Verifier | undefined {
+    const isTenant = ({ tenants }: Verifier) => tenants !== null && tenantIn(issuer, tenants) !== null;
+    return this.#byIssuer.get(issuer) ?? this.#verifiers.find(isTenant);
   }
 
   remembered(token: string): Caller | null {

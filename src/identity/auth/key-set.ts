@@ -1,6 +1,12 @@
-import type { AuthListener, Timer, TimerClock } from '../../core/index.ts';
+import {
+  type AuthListener,
+  namesTenant,
+  type Tenants,
+  type Timer,
+  type TimerClock,
+} from '../../core/index.ts';
 import type { KeySetOptions } from './options.ts';
-import { KeySetError, readKeySet, type SigningAlgorithm, type VerificationKey } from './token/index.ts';
+import { type Jwt, KeySetError, readKeySet, tenantOf, type VerificationKey } from './token/index.ts';
 
 /** Fetches the issuer's key set; rejects when it cannot. Should stop when the signal is aborted. */
 export type KeySetFetcher = (signal: AbortSignal) => Promise<Uint8Array | string>;
@@ -25,6 +31,9 @@ export interface KeySetDependencies {
   readonly ask?: (() => Promise<boolean>) | undefined;
 }
 
+/** How a token names the key that signed it. */
+type KeyName = Pick<Jwt, 'keyId' | 'thumbprint'>;
+
 /** After a failed fetch the next follows after the cooldown, then after twice and four times the cooldown. */
 const MAX_RETRY_DOUBLINGS = 2;
 
@@ -41,6 +50,7 @@ export class KeySet {
   #keys: readonly VerificationKey[] = [];
   #held: ReadonlySet<VerificationKey> = new Set();
   #byId: ReadonlyMap<string, readonly VerificationKey[]> = new Map();
+  #byThumbprint: ReadonlyMap<string, readonly VerificationKey[]> = new Map();
   #version = 0;
   #asOfMs = Number.NEGATIVE_INFINITY;
   #bytes: Uint8Array = new Uint8Array();
@@ -102,15 +112,36 @@ export class KeySet {
     return this.#held.has(key);
   }
 
-  /** Whether the current set has a key with this id, of any type. */
-  knows(keyId: string): boolean {
-    return this.#byId.has(keyId);
+  /** Whether the current set has a key that the token names, of any type. False if it names none. */
+  knows(token: KeyName): boolean {
+    return (this.#named(token)?.length ?? 0) > 0;
   }
 
-  /** The keys that may have made the signature: those with this id, or all that fit if the token names none. */
-  candidates(algorithm: SigningAlgorithm, keyId: string | null): readonly VerificationKey[] {
-    const keys = keyId === null ? this.#keys : (this.#byId.get(keyId) ?? []);
-    return keys.filter(key => key.algorithms.includes(algorithm)).slice(0, MAX_CANDIDATES);
+  /**
+   * The keys that may have made the signature: those that the token names, or all that fit if it names none. A key that names its
+   * issuer signs for no other tenant.
+   */
+  candidates(
+    { algorithm, claims, ...token }: KeyName & Pick<Jwt, 'algorithm' | 'claims'>,
+    tenants: Tenants | null,
+  ): readonly VerificationKey[] {
+    const keys = this.#named(token) ?? this.#keys;
+    const tenant = tenantOf(claims, tenants);
+    return keys
+      .filter(key => key.algorithms.includes(algorithm) && signsFor(key, tenant, tenants))
+      .slice(0, MAX_CANDIDATES);
+  }
+
+  /**
+   * The keys that a token names by its `kid`, else by the certificate of its key; `null` if it names none. A thumbprint says nothing
+   * about keys that the issuer publishes without any.
+   */
+  #named({ keyId, thumbprint }: KeyName): readonly VerificationKey[] | null {
+    const byId = keyId === null ? undefined : this.#byId.get(keyId);
+    if (byId !== undefined || thumbprint === null) return keyId === null ? null : (byId ?? []);
+    const named = this.#byThumbprint.get(thumbprint);
+    if (named !== undefined || keyId !== null) return named ?? [];
+    return this.#keys.filter(({ thumbprints }) => thumbprints.length === 0);
   }
 
   /**
@@ -197,16 +228,10 @@ export class KeySet {
   }
 
   #replace(keys: readonly VerificationKey[], asOfMs: number, bytes: Uint8Array): void {
-    const byId = new Map<string, VerificationKey[]>();
-    for (const key of keys) {
-      if (key.id === null) continue;
-      const namesakes = byId.get(key.id);
-      if (namesakes === undefined) byId.set(key.id, [key]);
-      else namesakes.push(key);
-    }
     this.#keys = keys;
     this.#held = new Set(keys);
-    this.#byId = byId;
+    this.#byId = indexBy(keys, ({ id }) => (id === null ? [] : [id]));
+    this.#byThumbprint = indexBy(keys, ({ thumbprints }) => thumbprints);
     this.#asOfMs = asOfMs;
     this.#bytes = bytes;
     this.#version += 1;
@@ -222,4 +247,18 @@ export class KeySet {
     const earlyMs = delayMs * (1 - 0.1 * this.#dependencies.random());
     this.#timer = this.#dependencies.clock.after(earlyMs, () => void this.refresh());
   }
+}
+
+function signsFor({ issuer }: VerificationKey, tenant: string | null, tenants: Tenants | null): boolean {
+  if (tenants === null || issuer === null) return true;
+  return tenant !== null && namesTenant(issuer, tenant, tenants);
+}
+
+function indexBy(
+  keys: readonly VerificationKey[],
+  namesOf: (key: VerificationKey) => readonly string[],
+): ReadonlyMap<string, readonly VerificationKey[]> {
+  const index = new Map<string, VerificationKey[]>();
+  for (const key of keys) for (const name of namesOf(key)) index.set(name, [...(index.get(name) ?? []), key]);
+  return index;
 }

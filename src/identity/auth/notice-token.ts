@@ -1,4 +1,4 @@
-import type { NoticeFlaw, NoticeKind } from '../../core/index.ts';
+import { type NoticeFlaw, type NoticeKind, type Tenants, tenantIn } from '../../core/index.ts';
 import type { KeySet } from './key-set.ts';
 import type { JsonObject, Jwt } from './token/index.ts';
 import { dateClaim, isJsonObject, isSignature, member, textClaim } from './token/index.ts';
@@ -68,21 +68,28 @@ type SignatureVerdict = 'good' | 'signature' | 'algorithm' | 'unknown_key' | 'un
  * Checks a signature with the issuer's keys. An unknown key causes a fetch, within the bounds of the key set, and so does a wrong
  * signature: the issuer may have replaced a key under its id.
  */
-export async function checkSignature(jwt: Jwt, keys: KeySet): Promise<SignatureVerdict> {
-  const known = checkWithKnown(jwt, keys);
+export async function checkSignature(
+  jwt: Jwt,
+  keys: KeySet,
+  tenants: Tenants | null,
+): Promise<SignatureVerdict> {
+  const known = checkWithKnown(jwt, keys, tenants);
   if (known === 'good' || known === 'algorithm') return known;
   const joined = keys.fetching;
   if (!joined && keys.cooldownMs() > 0) return 'undecided';
   if (!(await keys.refresh())) return 'undecided';
-  const fetched = checkWithKnown(jwt, keys);
+  const fetched = checkWithKnown(jwt, keys, tenants);
   // A fetch that began before the notice arrived may lack a newer key.
   return fetched !== 'good' && fetched !== 'algorithm' && joined ? 'undecided' : fetched;
 }
 
-function checkWithKnown(jwt: Jwt, keys: KeySet): Exclude<SignatureVerdict, 'undecided'> {
-  const candidates = keys.candidates(jwt.algorithm, jwt.keyId);
-  if (candidates.length === 0)
-    return jwt.keyId !== null && keys.knows(jwt.keyId) ? 'algorithm' : 'unknown_key';
+function checkWithKnown(
+  jwt: Jwt,
+  keys: KeySet,
+  tenants: Tenants | null,
+): Exclude<SignatureVerdict, 'undecided'> {
+  const candidates = keys.candidates(jwt, tenants);
+  if (candidates.length === 0) return keys.knows(jwt) ? 'algorithm' : 'unknown_key';
   const signed = Buffer.from(jwt.signingInput, 'latin1');
   const isGood = candidates.some(({ keyObject }) =>
     isSignature(jwt.algorithm, keyObject, signed, jwt.signature),
@@ -125,14 +132,29 @@ function refuseKind({ claims, type }: Pick<Jwt, 'claims' | 'type'>): Flawed | nu
   return isJsonObject(member(events, EVENT)) ? null : lacks('events');
 }
 
-function refuseAddressee(claims: JsonObject, { issuer, clientId }: NoticeTerms): Flawed | null {
+/**
+ * Whether a notice names this issuer, or one of its tenants. Logout tokens need not have the claim of the tenant, but none may
+ * contradict it.
+ */
+export function isFrom(
+  claims: JsonObject,
+  { issuer, tenants }: Pick<NoticeTerms, 'issuer' | 'tenants'>,
+): boolean {
+  const iss = member(claims, 'iss');
+  if (tenants === null || typeof iss !== 'string') return iss === issuer;
+  const tenant = tenantIn(iss, tenants);
+  const claimed = member(claims, tenants.claim);
+  return tenant !== null && (claimed === undefined || claimed === tenant);
+}
+
+function refuseAddressee(claims: JsonObject, terms: NoticeTerms): Flawed | null {
   const iss = member(claims, 'iss');
   if (typeof iss !== 'string') return lacks('iss');
-  if (iss !== issuer) return flawedNotice('issuer');
+  if (!isFrom(claims, terms)) return flawedNotice('issuer');
   const audience = member(claims, 'aud');
   const named: readonly unknown[] = Array.isArray(audience) ? audience : [audience];
   if (named.length === 0 || !named.every(name => typeof name === 'string')) return lacks('aud');
-  return named.includes(clientId) ? null : flawedNotice('audience');
+  return named.includes(terms.clientId) ? null : flawedNotice('audience');
 }
 
 function readTimes(claims: JsonObject, { nowS, leewayS }: NoticeTerms): Logout | Flawed {
@@ -164,6 +186,7 @@ export interface Push {
 /** What a notice is checked against. */
 interface NoticeTerms {
   readonly issuer: string;
+  readonly tenants: Tenants | null;
   readonly clientId: string;
   readonly nowS: number;
   readonly leewayS: number;

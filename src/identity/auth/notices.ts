@@ -1,17 +1,33 @@
-import type { Clock, NoticeFlaw, NoticeKind, NoticeListener, TableMemory } from '../../core/index.ts';
-import { digestOf, retryAfterField } from '../../core/index.ts';
+import type {
+  Clock,
+  NoticeFlaw,
+  NoticeKind,
+  NoticeListener,
+  TableMemory,
+  Tenants,
+} from '../../core/index.ts';
+import { digestOf, ofTenant, retryAfterField } from '../../core/index.ts';
 import type { CheckBudget } from './budget.ts';
 import type { KeySet } from './key-set.ts';
 import type { Flawed, Logout, Push } from './notice-token.ts';
-import { checkSignature, flawedNotice, noticeToken, orderOf, readLogout, readPush } from './notice-token.ts';
+import {
+  checkSignature,
+  flawedNotice,
+  isFrom,
+  noticeToken,
+  orderOf,
+  readLogout,
+  readPush,
+} from './notice-token.ts';
 import { makeRoom } from './refusals.ts';
 import { sessionDigest } from './revocation-rules.ts';
 import type { IssuerRevocations } from './revocations.ts';
-import { type Jwt, member, parseJwt } from './token/index.ts';
+import { type Jwt, member, parseJwt, tenantOf } from './token/index.ts';
 
 /** A provider whose notices are accepted. */
 export interface NoticeIssuer {
   readonly issuer: string;
+  readonly tenants: Tenants | null;
   /** The gateway's client id there. */
   readonly clientId: string;
   readonly leewayMs: number;
@@ -104,13 +120,15 @@ export class Notices {
     const notice = this.#read(issuer, kind, jwt);
     if (notice.kind === 'flawed') return notice;
     const { seen } = this.#dependencies;
-    if (seen.has(issuer.issuer, notice.id)) return flawedNotice('replayed');
-    const signature = await checkSignature(jwt, issuer.keys);
+    const tenant = tenantOf(jwt.claims, issuer.tenants);
+    const sender = tenant ?? issuer.issuer;
+    if (seen.has(sender, notice.id)) return flawedNotice('replayed');
+    const signature = await checkSignature(jwt, issuer.keys, issuer.tenants);
     if (signature === 'undecided') return { kind: 'undecided' };
     if (signature !== 'good') return flawedNotice(signature);
     const untilMs = notice.expiresS * 1_000 + issuer.leewayMs;
-    if (!(await seen.take(issuer.issuer, notice.id, untilMs))) return flawedNotice('replayed');
-    return notice.kind === 'push' ? this.#push(issuer, notice) : signOut(issuer, notice);
+    if (!(await seen.take(sender, notice.id, untilMs))) return flawedNotice('replayed');
+    return notice.kind === 'push' ? this.#push(issuer, notice) : signOut(issuer, notice, tenant);
   }
 
   #read(issuer: NoticeIssuer, kind: NoticeKind, jwt: Jwt): Push | Logout | Flawed {
@@ -124,13 +142,12 @@ export class Notices {
    * and several providers may know the gateway by the same name. The provider that has the key is the sender; a new key may
    * belong to any of them.
    */
-  #issuersOf(kind: NoticeKind, { claims, keyId }: Jwt): readonly NoticeIssuer[] {
+  #issuersOf(kind: NoticeKind, jwt: Jwt): readonly NoticeIssuer[] {
     const takers = this.#issuers.filter(({ kinds }) => kinds.has(kind));
     if (takers.length === 1) return takers;
-    if (kind === 'back_channel_logout')
-      return takers.filter(({ issuer }) => issuer === member(claims, 'iss'));
-    const named = takers.filter(({ clientId }) => clientId === member(claims, 'resource'));
-    const owner = named.find(({ keys }) => keyId !== null && keys.knows(keyId));
+    if (kind === 'back_channel_logout') return takers.filter(taker => isFrom(jwt.claims, taker));
+    const named = takers.filter(({ clientId }) => clientId === member(jwt.claims, 'resource'));
+    const owner = named.find(({ keys }) => keys.knows(jwt));
     return owner === undefined ? named : [owner];
   }
 
@@ -152,7 +169,13 @@ function mayBeOfAnother(verdict: Verdict): boolean {
  * Ends the session named by `sid`, and the subject's tokens without `sid`, since they may belong to it; without `sid`, refuses all
  * tokens issued to the subject until then.
  */
-function signOut({ revocations }: NoticeIssuer, { sid, subject, issuedAtS }: Logout): Verdict {
+function signOut(
+  { revocations }: NoticeIssuer,
+  { issuedAtS, ...names }: Logout,
+  tenant: string | null,
+): Verdict {
+  const sid = names.sid === null ? null : ofTenant(tenant, names.sid);
+  const subject = names.subject === null ? null : ofTenant(tenant, names.subject);
   if (sid !== null)
     revocations.endSession(sessionDigest(sid), issuedAtS, subject === null ? null : digestOf(subject));
   if (sid !== null && subject !== null) revocations.endUnnamedSessions(subject, issuedAtS);

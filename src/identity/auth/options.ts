@@ -1,7 +1,11 @@
+import type { Tenants } from '../../core/index.ts';
+
 /** Which access tokens are accepted, and which of their claims identify the caller. */
 export interface AccessTokenOptions {
   /** The `iss` of every token, compared character by character. */
   readonly issuer: string;
+  /** Whose `iss` has a claim in place of a part of `issuer`; `null` if it has to be that very text. */
+  readonly tenants: Tenants | null;
   /** Whether tokens of other issuers are accepted as well. Principals then begin with the issuer. */
   readonly isOneOfSeveral: boolean;
   /** The names of which a token must have one as its audience; `null` if the operator allows any. */

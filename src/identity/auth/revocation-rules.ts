@@ -1,4 +1,4 @@
-import { type Clock, digestOf, RecentMap } from '../../core/index.ts';
+import { type Clock, digestOf, ofTenant, RecentMap } from '../../core/index.ts';
 import type { RevocationOptions } from './options.ts';
 import { dateClaim, type Jwt, textClaim } from './token/index.ts';
 
@@ -50,15 +50,25 @@ export interface Revocable {
 /** Represents the subject of tokens that have none. */
 export const NO_SUBJECT = '';
 
-/** The properties of a token by which it can be revoked. Its claims need not be verified yet. */
-export function revocableOf({ claims, signingInput }: Pick<Jwt, 'claims' | 'signingInput'>): Revocable {
+/**
+ * The properties of a token by which it can be revoked. Its claims need not be verified yet.
+ *
+ * @param tenant the issuer that its names belong to; `null` for a provider without tenants
+ */
+export function revocableOf(
+  { claims, signingInput }: Pick<Jwt, 'claims' | 'signingInput'>,
+  tenant: string | null = null,
+): Revocable {
   const subject = textClaim(claims, 'sub');
   const sid = textClaim(claims, 'sid');
+  const jti = textClaim(claims, 'jti');
+  const own = (name: string) => ofTenant(tenant, name);
   return {
     issuedAtS: dateClaim(claims, 'iat') ?? 0,
-    subject: subject === null ? null : digestOf(subject),
-    session: sid === null ? tokenDigest(textClaim(claims, 'jti'), signingInput) : sessionDigest(sid),
-    unnamedSessions: sid === null && subject !== null ? unnamedSessionsDigest(subject) : null,
+    subject: subject === null ? null : digestOf(own(subject)),
+    session:
+      sid === null ? tokenDigest(jti === null ? null : own(jti), signingInput) : sessionDigest(own(sid)),
+    unnamedSessions: sid === null && subject !== null ? unnamedSessionsDigest(own(subject)) : null,
   };
 }
 

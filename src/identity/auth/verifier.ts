@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { AuthListener, Clock, RevocationReason, TokenEnd } from '../../core/index.ts';
+import type { AuthListener, Clock, RevocationReason, Tenants, TokenEnd } from '../../core/index.ts';
 import { NAMES_CALLER, RecentMap } from '../../core/index.ts';
 import type { OwnerChecks, TokenBudget } from './budget.ts';
 import { type Caller, callerOf, refuseNameless, type Unavailable, type Verdict } from './caller.ts';
@@ -9,7 +9,15 @@ import { Refusals } from './refusals.ts';
 import { type Revocable, revocableOf } from './revocation-rules.ts';
 import type { IssuerRevocations } from './revocations.ts';
 import type { Invalid, Jwt, VerificationKey } from './token/index.ts';
-import { boundKey, dateClaim, invalid, isSignature, parseJwt, refuseClaims } from './token/index.ts';
+import {
+  boundKey,
+  dateClaim,
+  invalid,
+  isSignature,
+  parseJwt,
+  refuseClaims,
+  tenantOf,
+} from './token/index.ts';
 
 interface VerifierDependencies {
   readonly keys: KeySet;
@@ -75,9 +83,14 @@ export class Verifier implements TokenVerifier {
     this.#ownerChecks = dependencies.ownerChecks;
   }
 
-  /** The issuer whose tokens it accepts. */
+  /** The issuer whose tokens it accepts, as the configuration has it. */
   get issuer(): string {
     return this.#options.issuer;
+  }
+
+  /** The tenants that it stands for; `null` if only for itself. */
+  get tenants(): Tenants | null {
+    return this.#options.tenants;
   }
 
   verify(token: string, address: string): Verdict | Promise<Verdict> {
@@ -120,10 +133,14 @@ export class Verifier implements TokenVerifier {
     if (jwt.kind === 'invalid') return jwt;
     const refusal = refuseClaims(jwt, this.#options, this.#clock.epochMs());
     if (refusal !== null) return refusal;
-    const revoked = this.#revocations.refusal(revocableOf(jwt));
+    const revoked = this.#revocations.refusal(this.#revocableOf(jwt));
     if (revoked !== null) return invalid(revoked);
     if (this.#options.dpop === 'required' && boundKey(jwt.claims) === null) return invalid('unbound');
     return refuseNameless(jwt.claims, this.#options);
+  }
+
+  #revocableOf(jwt: Jwt): Revocable {
+    return revocableOf(jwt, tenantOf(jwt.claims, this.#options.tenants));
   }
 
   refuse(refusal: Invalid): Invalid {
@@ -153,13 +170,13 @@ export class Verifier implements TokenVerifier {
     // 1. Check what needs no key: tokens of other issuers and expired ones are refused without consuming the budget.
     const refusal = refuseClaims(jwt, this.#options, this.#clock.epochMs());
     if (refusal !== null) return this.#refuseAs(refusal, jwt, tokenHash);
-    const revocable = revocableOf(jwt);
+    const revocable = this.#revocableOf(jwt);
     const revoked = this.#revocations.refusal(revocable);
     if (revoked !== null) return this.#refuseAs(invalid(revoked), jwt, tokenHash);
 
     // 2. Find the key. A known key id with another algorithm is a forgery, not a new key.
-    const keys = this.#keys.candidates(jwt.algorithm, jwt.keyId);
-    if (keys.length === 0 && jwt.keyId !== null && this.#keys.knows(jwt.keyId))
+    const keys = this.#keys.candidates(jwt, this.#options.tenants);
+    if (keys.length === 0 && this.#keys.knows(jwt))
       return this.#refuseAs(invalid('algorithm'), jwt, tokenHash);
 
     // 3. Ask the budget, once per token: a token that waited for a fetch was admitted before.
@@ -242,11 +259,11 @@ export class Verifier implements TokenVerifier {
   /** The principal of a token with a valid signature; '' if it is invalid, `null` if it was not checked. */
   #trace(jwt: Jwt): string | null {
     const signingInput = Buffer.from(jwt.signingInput, 'latin1');
-    const keys = this.#keys.candidates(jwt.algorithm, jwt.keyId);
+    const keys = this.#keys.candidates(jwt, this.#options.tenants);
     for (const key of keys) {
       if (!this.#ownerChecks.take()) return null;
       if (!isSignedBy(jwt, key, signingInput)) continue;
-      const caller = callerOf(jwt.claims, revocableOf(jwt), this.#options, key);
+      const caller = callerOf(jwt.claims, this.#revocableOf(jwt), this.#options, key);
       return caller.kind === 'invalid' ? '' : caller.principal;
     }
     return keys.length === 0 ? null : '';

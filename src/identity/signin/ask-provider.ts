@@ -1,6 +1,6 @@
 import type { ClientRequest, ClientRequestArgs, IncomingMessage } from 'node:http';
 import { Agent as HttpAgent, request as requestHttp } from 'node:http';
-import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import { Agent as HttpsAgent, type RequestOptions, request as requestHttps } from 'node:https';
 import type { Socket, TcpNetConnectOpts } from 'node:net';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { GrowingBytes, type Network } from '../../core/index.ts';
@@ -44,7 +44,7 @@ export function jsonMembers(text: Buffer): ReadonlyMap<string, unknown> | undefi
 }
 
 /** The options that one request needs. */
-type ProviderLink = Pick<ProviderOptions, 'tls' | 'maxResponseBytes'>;
+type ProviderLink = Pick<ProviderOptions, 'tls' | 'maxResponseBytes' | 'proxy' | 'timeoutMs'>;
 
 /**
  * Sends one request to the provider on a new connection. Node's client neither retries nor follows redirects, and a new
@@ -64,10 +64,15 @@ export function askProvider(
     const fail = (error: unknown) => reject(faultOf(error, connected, request));
 
     outgoing.once('socket', socket => {
+      // The socket behind a proxy is not handed over before it is secure.
+      connected = link.proxy !== null && !socket.connecting;
       socket.once(secure ? 'secureConnect' : 'connect', () => {
         connected = true;
       });
     });
+    // While a proxy connects, Node takes no notice of the signal.
+    if (link.proxy !== null)
+      request.deadline.addEventListener('abort', () => fail(undefined), { once: true });
     // More errors may follow the first; without a listener they would end the process.
     outgoing.on('error', fail);
     outgoing.once('response', response => {
@@ -98,7 +103,18 @@ function open(
     },
     signal: request.deadline,
   } as const;
-  // A separate agent makes a new connection, and closes it after the response.
+  // A separate agent makes a new connection, and closes it after the response. Through a proxy it connects by itself.
+  if (link.proxy !== null) {
+    const proxied = { ...options, timeout: Math.ceil(link.timeoutMs) };
+    if (!secure)
+      return requestHttp(request.url, { ...proxied, agent: new HttpAgent({ proxyEnv: link.proxy }) });
+    const agent = new HttpsAgent({ proxyEnv: link.proxy });
+    return requestHttps(request.url, {
+      ...proxied,
+      agent,
+      secureContext: secureContextOf(link.tls),
+    } as RequestOptions);
+  }
   if (!secure)
     return requestHttp(request.url, {
       ...options,

@@ -1,4 +1,4 @@
-import { createPrivateKey, type KeyObject, type webcrypto } from 'node:crypto';
+import { createPrivateKey, hash, type KeyObject, type webcrypto, X509Certificate } from 'node:crypto';
 import {
   allowInsecureRequests,
   type ClientAuth,
@@ -7,6 +7,8 @@ import {
   ClientSecretPost,
   Configuration,
   customFetch,
+  type ModifyAssertionFunction,
+  modifyAssertion,
   None,
   PrivateKeyJwt,
   TlsClientAuth,
@@ -21,6 +23,8 @@ import type { Provider, ProviderMetadata } from './provider.ts';
 interface ClientRequest<T> {
   /** The endpoint's name in the log. */
   readonly endpoint: string;
+  /** The endpoint's address. */
+  readonly url: string | null;
   /** The statuses of a success. */
   readonly successes: readonly number[];
   /** The secrets in the request; they are cut out of the provider's explanation before it is logged. */
@@ -37,12 +41,12 @@ interface ClientRequest<T> {
 export class ProviderClient {
   readonly #options: ClientOptions;
   readonly #provider: Provider;
-  readonly #authenticate: ClientAuth;
+  readonly #authenticateAt: (url: string | null) => ClientAuth;
 
   constructor(options: ClientOptions, provider: Provider) {
     this.#options = options;
     this.#provider = provider;
-    this.#authenticate = clientAuth(options.clientAuthentication);
+    this.#authenticateAt = clientAuth(options.clientAuthentication);
   }
 
   /** The last known metadata of the provider; `undefined` until there is any. */
@@ -58,7 +62,8 @@ export class ProviderClient {
    * and so tokens.
    */
   async ask<T>(request: ClientRequest<T>, metadata: ProviderMetadata): Promise<T> {
-    const configuration = libraryConfiguration(metadata, this.#options.clientId, this.#authenticate);
+    const authenticate = this.#authenticateAt(request.url);
+    const configuration = libraryConfiguration(metadata, this.#options.clientId, authenticate);
     // Switch off the library's timeout, which restarts for each step and takes only whole milliseconds.
     configuration.timeout = 0;
     const { clock, network } = this.#provider.system;
@@ -79,7 +84,7 @@ export class ProviderClient {
       }
     };
     try {
-      return await request.send(configuration, this.#authenticate);
+      return await request.send(configuration, authenticate);
     } catch (error) {
       throw fault ?? unusable(request.endpoint, sent, error);
     }
@@ -105,22 +110,51 @@ const CURVES: Readonly<Record<string, { curve: string; algorithm: AssertionAlgor
   secp521r1: { curve: 'P-521', algorithm: 'ES512' },
 };
 
-/** Translates the options for openid-client. Throws a `TypeError` with a message for the operator when a key is unusable. */
-export function clientAuth(authentication: ClientAuthentication): ClientAuth {
+/**
+ * Translates the options for openid-client, for requests to an endpoint by its address. Throws a `TypeError` with a message for the
+ * operator when a key is unusable.
+ */
+export function clientAuth(authentication: ClientAuthentication): (url: string | null) => ClientAuth {
+  if (authentication.kind === 'private_key_jwt') return assertions(authentication);
+  const same = sameEverywhere(authentication);
+  return () => same;
+}
+
+function sameEverywhere(
+  authentication: Exclude<ClientAuthentication, { readonly kind: 'private_key_jwt' }>,
+): ClientAuth {
   switch (authentication.kind) {
     case 'client_secret_basic':
       return ClientSecretBasic(authentication.secret);
     case 'client_secret_post':
       return ClientSecretPost(authentication.secret);
-    case 'private_key_jwt': {
-      const key = signingKey(authentication.key, authentication.algorithm);
-      return PrivateKeyJwt(authentication.keyId === null ? key : { key, kid: authentication.keyId });
-    }
     case 'tls_client_auth':
       return TlsClientAuth();
     case 'none':
       return None();
   }
+}
+
+type KeyAuthentication = Extract<ClientAuthentication, { readonly kind: 'private_key_jwt' }>;
+
+/** openid-client names the issuer as the audience, which a stolen assertion is of least use with (RFC 7523bis, 4). */
+function assertions(options: KeyAuthentication): (url: string | null) => ClientAuth {
+  const { keyId, audience, certificate } = options;
+  const key = signingKey(options.key, options.algorithm);
+  const thumbprints = certificate === null ? {} : thumbprintsOf(certificate);
+  return url => {
+    const modify: ModifyAssertionFunction = (header, payload) => {
+      Object.assign(header, thumbprints);
+      if (audience !== 'issuer') payload['aud'] = audience === 'token_endpoint' ? (url ?? '') : audience;
+    };
+    return PrivateKeyJwt(keyId === null ? key : { key, kid: keyId }, { [modifyAssertion]: modify });
+  };
+}
+
+/** RFC 7515, 4.1.7 and 4.1.8. */
+function thumbprintsOf(certificate: string) {
+  const { raw } = new X509Certificate(certificate);
+  return { x5t: hash('sha1', raw, 'base64url'), 'x5t#S256': hash('sha256', raw, 'base64url') };
 }
 
 function signingKey(pem: string, algorithm: AssertionAlgorithm | null): webcrypto.CryptoKey {

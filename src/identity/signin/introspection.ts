@@ -160,6 +160,7 @@ export class Introspection {
   #answerTo(token: string, metadata: ProviderMetadata): Promise<core.TokenAnswer['members']> {
     const request = {
       endpoint: ENDPOINT,
+      url: metadata.introspectionEndpoint,
       successes: [200],
       secrets: [token],
       async send(configuration: Configuration): Promise<core.TokenAnswer['members']> {

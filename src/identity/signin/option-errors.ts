@@ -1,7 +1,7 @@
 import { secureContextOf } from './ask-provider.ts';
 import { clientAuth } from './client-request.ts';
 import type { ClientOptions, EndpointOverrides, ProviderOptions, ProviderTls } from './options.ts';
-import { addressError, discoveryAddress } from './provider.ts';
+import { addressError, configuredMetadata, discoveryAddress } from './provider.ts';
 
 /** An option that cannot work. The message follows the option's name in a sentence: "must begin with https://". */
 export interface OptionError {
@@ -42,13 +42,19 @@ function addressErrors(provider: ProviderOptions): [OptionError['option'], strin
     text === null ? undefined : (noScheme(text) ?? addressError(text, provider.allowHttp));
   return [
     // The issuer is a name. It is also an address only if none is configured for the discovery document.
-    ['issuer', provider.discoveryUrl === null ? issuerError(provider) : undefined],
+    ['issuer', isIssuerAsked(provider) ? issuerError(provider) : undefined],
     ['discoveryUrl', check(provider.discoveryUrl)],
     ...ENDPOINTS.map(
       name =>
         [`endpoints.${name}`, check(provider.endpoints[name])] as [OptionError['option'], string | undefined],
     ),
   ];
+}
+
+/** Whether the issuer is an address: it is only a name if another address, or all endpoints, are given. One with a placeholder is none. */
+function isIssuerAsked(provider: ProviderOptions): boolean {
+  const { discoveryUrl, issuer } = provider;
+  return discoveryUrl === null && configuredMetadata(provider) === undefined && !/[{}]/.test(issuer);
 }
 
 /** `URL` reads `id.example.com:8443/x` as a URL with the scheme "id.example.com". */

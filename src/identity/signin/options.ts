@@ -1,3 +1,5 @@
+import type { Tenants } from '../../core/index.ts';
+
 /**
  * How to find and reach an identity provider. Compiled from `identity_provider` in gateway.yaml, or from an entry of
  * `identity_providers`.
@@ -5,6 +7,8 @@
 export interface ProviderOptions {
   /** Exactly as the provider spells it, with or without a trailing slash. */
   readonly issuer: string;
+  /** Its tenants, if the issuer has a placeholder; else `null`. */
+  readonly tenants: Tenants | null;
   /**
    * The address of the discovery document if it is not `{issuer}/.well-known/openid-configuration`, for a provider with
    * different names inside and outside the cluster; `null` to derive it from the issuer.
@@ -16,6 +20,8 @@ export interface ProviderOptions {
   readonly signsIn: boolean;
   /** Whether plain http is allowed to hosts other than loopback. */
   readonly allowHttp: boolean;
+  /** Forward proxies for all that is asked of it; `null` for none. */
+  readonly proxy: ProxyVariables | null;
   readonly tls: ProviderTls;
   /** The timeout of one complete request, from the name lookup to the last byte. At least 1. */
   readonly timeoutMs: number;
@@ -24,6 +30,12 @@ export interface ProviderOptions {
   /** The time between two successful fetches of the discovery document. */
   readonly refreshMs: number;
 }
+
+/** The names of the variables that say which proxies to use, in either letter case. */
+export const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'] as const;
+
+/** Variables of an environment, as Node's agents read them (`proxyEnv`): proxies by scheme, and the hosts that need none. */
+export type ProxyVariables = Readonly<Record<string, string>>;
 
 /** What a sign-out ends at the provider: the refresh token, the whole session (with that of the browser), or nothing. */
 export type SignOutEnds = 'refresh_token' | 'session' | 'nothing';
@@ -73,6 +85,7 @@ export interface SignInOptions extends ClientOptions {
   readonly redirectUri: string;
   /** The requested scopes, separated by a space. */
   readonly scope: string;
+  readonly authorizationParameters: AuthorizationParameters;
   /**
    * The redirect URIs accepted with a code, compared as strings but for a port of `*` on loopback; the default one is always
    * included. `null` accepts any: the provider checks them as well.
@@ -84,6 +97,14 @@ export interface SignInOptions extends ClientOptions {
    */
   readonly maxInFlight: number;
   readonly signOutEnds: SignOutEnds;
+}
+
+/** Further parameters of the authorization URL (RFC 6749, 4.1.1). */
+export interface AuthorizationParameters {
+  /** In every URL, by their names. */
+  readonly fixed: Readonly<Record<string, string>>;
+  /** The names of those that clients may choose. */
+  readonly allow: readonly string[];
 }
 
 /** How the gateway authenticates to the token endpoint, by the names in the OpenID Connect registry. */
@@ -101,6 +122,10 @@ export type ClientAuthentication =
       readonly keyId: string | null;
       /** The algorithm to sign with; `null` for RS256, or the one determined by the curve of an EC key. */
       readonly algorithm: AssertionAlgorithm | null;
+      /** The `aud` of the assertion: `issuer`, `token_endpoint` for the address of the endpoint that is asked, or a text. */
+      readonly audience: string;
+      /** The certificate of the key, PEM, by which the provider finds the key (`x5t`, `x5t#S256`); `null` for none. */
+      readonly certificate: string | null;
     }
   /** Presents the certificate of `ProviderTls` (RFC 8705). */
   | { readonly kind: 'tls_client_auth' }

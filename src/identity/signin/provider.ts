@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net';
-import { isSame, type SignInListener, type System, type Timer } from '../../core/index.ts';
+import { isSame, namesTenants, type SignInListener, type System, type Timer } from '../../core/index.ts';
 import { hasOddIpv4 } from '../../wire/http/index.ts';
 import { getDocument, jsonMembers, ProviderFault, refreshDelayMs, retryDelayMs } from './ask-provider.ts';
 import type { ProviderOptions } from './options.ts';
@@ -166,7 +166,7 @@ export function readMetadata(document: unknown, options: ProviderOptions): Provi
   if (typeof document !== 'object' || document === null) throw unusable('is not a JSON object');
   const members = new Map<string, unknown>(Object.entries(document));
   const issuer = members.get('issuer');
-  if (issuer !== options.issuer) {
+  if (!isIssuerOf(issuer, options)) {
     throw unusable(`says issuer ${shown(issuer)}, the configuration says ${shown(options.issuer)}`);
   }
   const { authorization, token, keySet, revocation, endSession, introspection } = options.endpoints;
@@ -184,6 +184,12 @@ export function readMetadata(document: unknown, options: ProviderOptions): Provi
     endSessionEndpoint: endSession ?? optionalEndpoint('end_session_endpoint', members, options),
     introspectionEndpoint: introspection ?? optionalEndpoint('introspection_endpoint', members, options),
   };
+}
+
+/** With tenants, the document of one of them will do, or that of all: Entra ID writes `{tenantid}` there. */
+function isIssuerOf(named: unknown, { issuer, tenants }: ProviderOptions): boolean {
+  if (tenants === null || typeof named !== 'string') return named === issuer;
+  return namesTenants(named, tenants);
 }
 
 /** The address to call: with a client certificate, that of a separate host if the provider has one (RFC 8705, 5). */

@@ -90,6 +90,7 @@ export class SignOut {
       );
     const request = {
       endpoint,
+      url,
       successes,
       secrets: [refreshToken],
       send: way.sender(refreshToken, url),

@@ -1,4 +1,3 @@
-import { buildAuthorizationUrl, None } from 'openid-client';
 import {
   type Clock,
   GatewayError,
@@ -6,7 +5,8 @@ import {
   type Permits,
   type SignInListener,
 } from '../../core/index.ts';
-import { libraryConfiguration, ProviderClient, ProviderRequests } from './client-request.ts';
+import { authorizeUrl, chosenParameters } from './authorization-url.ts';
+import { ProviderClient, ProviderRequests } from './client-request.ts';
 import { type FailedOutcome, type Failure, failure, failureOf, noLoginPageYet } from './failures.ts';
 import type { SignInOptions } from './options.ts';
 import type { Provider, ProviderMetadata } from './provider.ts';
@@ -14,7 +14,7 @@ import type { Grant } from './read-request.ts';
 import { codeGrant, readRefreshToken, readRequest, redirectRefusal, refreshGrant } from './read-request.ts';
 import { RedirectUris } from './redirect-uris.ts';
 import { SignOut } from './sign-out.ts';
-import { readTokenResponse, requestTokens } from './token-request.ts';
+import { type LearntMark, readTokenResponse, requestTokens } from './token-request.ts';
 
 /** A successful response of a sign-in endpoint. */
 export interface SignInResponse {
@@ -33,7 +33,7 @@ interface SignInDependencies {
   /** The permits of requests to the provider, by client address. */
   readonly permits: Permits;
   /** Called when tokens arrive with a not-before mark above 0, before the client gets them. */
-  readonly learnedMark: (subject: string, notBefore: number) => void;
+  readonly learnedMark: (mark: LearntMark) => void;
   /** Called with each access token that a client gets. Default: nobody asks. */
   readonly handedOut?: (accessToken: string) => void;
 }
@@ -84,10 +84,19 @@ export class SignIn {
     return this.#parts.provider.options.issuer;
   }
 
-  /** `GET /v1/anonymous/authorize-url`: the same bytes until the provider's metadata changes. */
-  authorizeUrl(): SignInResponse | GatewayError {
+  /**
+   * `GET /v1/anonymous/authorize-url`: the same bytes until the provider's metadata changes, unless the query has parameters that
+   * clients may choose.
+   */
+  authorizeUrl(query = ''): SignInResponse | GatewayError {
     const { metadata } = this.#client;
     if (metadata === undefined) return noLoginPageYet();
+    const chosen = chosenParameters(query, this.#options.authorizationParameters);
+    if (chosen instanceof GatewayError) return chosen;
+    if (chosen.size > 0) {
+      const url = authorizeUrl(metadata, this.#options, chosen);
+      return { status: 200, fields: JSON_FIELDS, body: json({ url }) };
+    }
     if (this.#url?.metadata !== metadata) {
       const url = authorizeUrl(metadata, this.#options);
       this.#url = { metadata, response: { status: 200, fields: JSON_FIELDS, body: json({ url }) } };
@@ -167,7 +176,7 @@ export class SignIn {
       nowSeconds,
       grant.proof !== null,
     );
-    if (mark !== undefined) this.#parts.learnedMark(mark.subject, mark.notBefore);
+    if (mark !== undefined) this.#parts.learnedMark(mark);
     this.#parts.handedOut?.(response.accessToken);
     const fields = dpopNonce === null ? TOKEN_FIELDS : [...TOKEN_FIELDS, 'DPoP-Nonce', dpopNonce];
     return { outcome: 'success', response: { status: 200, fields, body: json(response) } };
@@ -181,17 +190,4 @@ function refreshGrantIn(body: Buffer): Grant | GatewayError {
 
 function json(value: unknown): Buffer {
   return Buffer.from(JSON.stringify(value));
-}
-
-/**
- * The URL of the page where a user signs in, with `client_id`, `redirect_uri`, `response_type=code` and `scope`. It is the same
- * for everyone, so it has no `state`, `nonce` or `code_challenge`: clients that want them add them.
- */
-export function authorizeUrl(
-  metadata: ProviderMetadata,
-  options: Pick<SignInOptions, 'clientId' | 'redirectUri' | 'scope'>,
-): string {
-  const configuration = libraryConfiguration(metadata, options.clientId, None());
-  return buildAuthorizationUrl(configuration, { redirect_uri: options.redirectUri, scope: options.scope })
-    .href;
 }

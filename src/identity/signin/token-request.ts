@@ -21,6 +21,7 @@ export function requestTokens(
   let nonce: string | null = null;
   const request = {
     endpoint: 'token endpoint',
+    url: metadata.tokenEndpoint,
     successes: [200],
     secrets: [...Object.values(parameters), ...(proof === null ? [] : [proof])],
     ...(proof === null ? undefined : { fields: { DPoP: proof } }),
@@ -72,7 +73,9 @@ interface AuthResponse {
 }
 
 /** A not-before mark received with a subject's tokens. */
-interface LearntMark {
+export interface LearntMark {
+  /** The issuer that the subject's access token names; `null` if it is no JWT. */
+  readonly issuer: string | null;
   readonly subject: string;
   /** Seconds since the epoch, above 0. */
   readonly notBefore: number;
@@ -131,7 +134,10 @@ export function readTokenResponse(
       ...(sessionState === undefined ? undefined : { sessionState }),
       scope: grantedScopes(members.get('scope')) ?? requestedScope,
     },
-    mark: subject !== undefined && notBeforePolicy > 0 ? { subject, notBefore: notBeforePolicy } : undefined,
+    mark:
+      subject !== undefined && notBeforePolicy > 0
+        ? { issuer: text(claims, 'iss') ?? null, subject, notBefore: notBeforePolicy }
+        : undefined,
   };
 }
 

@@ -1,5 +1,13 @@
 import type { Words } from '../../core/index.ts';
-import { type Counter, type CounterRule, copyCounter, type Moment, newCounter, RULES } from './counter.ts';
+import {
+  type Counter,
+  type CounterRule,
+  copyCounter,
+  followCalendar,
+  type Moment,
+  newCounter,
+  RULES,
+} from './counter.ts';
 import { COUNTER_WORDS, type CounterTable, loadCounter, partitionOf, saveCounter } from './counter-table.ts';
 import type { Limit } from './limit-definition.ts';
 import { groupCounterKey, isSharedRole } from './limit-definition.ts';
@@ -135,9 +143,11 @@ export class BoundLimit {
     return this.#row === OVERFLOW;
   }
 
-  /** The window of the unit just consumed, for its return; 0 if the counter is one of many values. */
+  /** The window of the unit just consumed, for its return; 0 if it cannot be returned, or the counter is one of many values. */
   get windowToReturn(): number {
-    return this.isOverflow || this.isOtherParts ? 0 : this.#rule.windowOf(this.counter);
+    return !this.limit.returnsUnits || this.isOverflow || this.isOtherParts
+      ? 0
+      : this.#rule.windowOf(this.counter, this.limit);
   }
 
   /** The Remaining to announce. */
@@ -200,6 +210,9 @@ export class BoundLimit {
     if (this.#row >= 0) this.#table.load(this.#row, this.counter);
     else if (this.#row === OVERFLOW) this.loadOverflow(this.counter, this.#hasToken);
     else copyCounter(UNUSED, this.counter);
+    // Saved, so that the table keeps it until then.
+    if (this.limit.calendar !== null && followCalendar(this.counter, this.#table.steadyOffsetMs))
+      this.#save();
     this.waitMs = this.#rule.waitMs(this.counter, this.limit, this.#table.nowMs, this.#cost);
   }
 

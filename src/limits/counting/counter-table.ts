@@ -1,8 +1,10 @@
 import { NO_OWNERS, type TableMemory, type Words } from '../../core/index.ts';
 import { CallerTable, type OwnersOf } from './caller-table.ts';
 import { type Counter, newCounter } from './counter.ts';
+import { LIMIT_ROLES } from './limit-definition.ts';
 import { NetworkShares } from './network-shares.ts';
 import { BORROWED, ORDINARY, Partitions, STAND_IN } from './partitions.ts';
+import { MAX_LIST } from './quota.ts';
 import { RecordTable, StringHash } from './record-table.ts';
 
 // Offsets of words in a record: 48 bytes, less than a cache line.
@@ -26,7 +28,7 @@ const LEFT = 10;
 const RIGHT = 11;
 
 // Offsets of words in a counter, in any record.
-/** The count, and the bit `EXHAUSTED`, which no count reaches: counts are units of a quota, at most 65,535. */
+/** The count, and the bit `EXHAUSTED`, which no count reaches: counts are units of a quota, at most 1,000,000,000 (`MAX_UNITS`). */
 const COUNT = 0;
 const RESET = 1;
 const MARK = 3;
@@ -115,8 +117,8 @@ const SWEPT_RECORDS = 4;
 const EVICTION_RECORDS = 16;
 /** How many records are checked for expired counters when there is no room for a new one, and in one step of a sweep. */
 const EXPIRED_RECORDS = 16;
-/** Maximum records that a decision uses: per role one for the key and one for its stand-in. */
-const MAX_IN_USE = 8;
+/** Maximum records that a decision uses: per role and window one for the key and one for its stand-in. */
+const MAX_IN_USE = 2 * LIMIT_ROLES.length * MAX_LIST;
 /** No room in any compartment. */
 const NO_ROOM = -1;
 /** Counters of any network may be evicted. */
@@ -147,6 +149,8 @@ export class CounterTable {
   readonly maxKeyspaces: number;
   /** Maximum counters for main values that one caller holds. A reload may change it; callers keep the counters they hold. */
   keysPerCaller = 4_096;
+  /** From its clock to that of the world (`Moment`), for windows that end by the latter. */
+  steadyOffsetMs = 0;
   readonly #memory: TableMemory;
   readonly #callers: CallerTable;
   readonly #shares: NetworkShares;

@@ -1,4 +1,5 @@
 import type { Clock, Words } from '../../core/index.ts';
+import type { Calendar } from './calendar.ts';
 import type { Limit, LimitAlgorithm } from './limit-definition.ts';
 
 /**
@@ -36,7 +37,7 @@ export interface CounterRule {
   /** Returns the cost of a request to the window identified by `windowOf`. False if that window is over. */
   refund(counter: Counter, limit: Limit, window: number, nowMs: number, cost: number): boolean;
   /** Identifies the window of the last consumed unit; never 0. */
-  windowOf(counter: Counter): number;
+  windowOf(counter: Counter, limit: Limit): number;
   /** The Remaining to announce: units left until Reset. */
   remaining(counter: Counter, limit: Limit, nowMs: number): number;
   /** How long until the announced Reset; 0 once it has passed. */
@@ -130,22 +131,24 @@ const fixedWindow: CounterRule = {
 
   consume(counter, limit, moment, cost) {
     const units = unitsOf(cost, limit);
-    if (moment.nowMs >= counter.resetMs)
-      open(counter, moment.nowMs + limit.periodMs, moment.epochMs + limit.periodMs, units);
-    else if (!hasRoom(counter, limit, cost))
-      open(counter, counter.resetMs + limit.periodMs, counter.markMs + limit.periodMs, units);
-    else counter.count += units;
+    if (moment.nowMs >= counter.resetMs) openNow(counter, limit, moment, units);
+    else if (!hasRoom(counter, limit, cost)) {
+      const lengthMs = limit.calendar === null ? limit.periodMs : nextLength(counter, limit.calendar);
+      open(counter, counter.resetMs + lengthMs, counter.markMs + lengthMs, units);
+    } else counter.count += units;
     counter.exhausted = !hasRoom(counter, limit, limit.largestCost);
   },
 
   refund(counter, limit, window, nowMs, cost) {
-    if (counter.resetMs !== window || nowMs >= window || counter.count === 0) return false;
+    if (this.windowOf(counter, limit) !== window || nowMs >= counter.resetMs || counter.count === 0)
+      return false;
     counter.count = Math.max(0, counter.count - unitsOf(cost, limit));
     counter.exhausted = !hasRoom(counter, limit, limit.largestCost);
     return true;
   },
 
-  windowOf: counter => counter.resetMs,
+  // The end of a calendar's window moves with the wall clock.
+  windowOf: (counter, { calendar }) => (calendar === null ? counter.resetMs : counter.markMs),
 
   remaining(counter, limit, nowMs) {
     if (nowMs >= counter.resetMs) return limit.units;
@@ -155,16 +158,16 @@ const fixedWindow: CounterRule = {
   },
 
   resetInMs(counter, limit, nowMs) {
-    const resetMs = describesEnding(counter, limit, nowMs)
-      ? counter.resetMs - limit.periodMs
-      : counter.resetMs;
-    return Math.max(0, resetMs - nowMs);
+    const laterMs = describesEnding(counter, limit, nowMs) ? lengthOf(counter, limit) : 0;
+    return Math.max(0, counter.resetMs - laterMs - nowMs);
   },
 
   announce(counter, limit, moment) {
     if (moment.nowMs >= counter.resetMs) return moment.epochMs;
-    correctMark(counter, moment);
-    return describesEnding(counter, limit, moment.nowMs) ? counter.markMs - limit.periodMs : counter.markMs;
+    if (limit.calendar === null) correctMark(counter, moment);
+    return describesEnding(counter, limit, moment.nowMs)
+      ? counter.markMs - lengthOf(counter, limit)
+      : counter.markMs;
   },
 };
 
@@ -178,7 +181,37 @@ function hasRoom({ count }: Counter, limit: Limit, cost: number): boolean {
  * any request.
  */
 function describesEnding(counter: Counter, limit: Limit, nowMs: number): boolean {
-  return nowMs < counter.resetMs - limit.periodMs && hasRoom(counter, limit, limit.largestCost);
+  return nowMs < counter.resetMs - lengthOf(counter, limit) && hasRoom(counter, limit, limit.largestCost);
+}
+
+/** How long the counter's window is. */
+function lengthOf({ markMs }: Counter, { periodMs, calendar }: Limit): number {
+  return calendar === null ? periodMs : markMs - calendar.startOf(markMs);
+}
+
+/** How long the window after that of the counter is. */
+function nextLength({ markMs }: Counter, calendar: Calendar): number {
+  return calendar.endAfter(markMs) - markMs;
+}
+
+/**
+ * Places the window of a calendar on the monotonic clock again: it ends when the wall clock says so, whatever that did since the
+ * counter was stored. Returns whether that was a step.
+ */
+export function followCalendar(counter: Counter, steadyOffsetMs: number): boolean {
+  const storedMs = counter.resetMs;
+  counter.resetMs = counter.markMs - steadyOffsetMs;
+  return Math.abs(counter.resetMs - storedMs) > CLOCK_STEP_MS;
+}
+
+function openNow(counter: Counter, { periodMs, calendar }: Limit, moment: Moment, units: number): void {
+  const { nowMs, epochMs, steadyEpochMs, steadyOffsetMs } = moment;
+  if (calendar === null) {
+    open(counter, nowMs + periodMs, epochMs + periodMs, units);
+    return;
+  }
+  const endMs = calendar.endAfter(steadyEpochMs);
+  open(counter, endMs - steadyOffsetMs, endMs, units);
 }
 
 /** Moves the announced Reset along with a step of the wall clock. */
@@ -242,10 +275,10 @@ const smooth: CounterRule = {
 
   remaining(counter, limit, nowMs) {
     if (nowMs >= counter.markMs) return limit.units;
-    const { units, periodMs } = limit;
-    const consumed = (counter.markMs - nowMs) * units - partsOf(counter, limit);
+    const [whole, parts] = divided(counter.markMs - nowMs, limit.units, limit.periodMs);
+    const consumed = whole + Math.ceil((parts - partsOf(counter, limit)) / limit.periodMs);
     // Negative if a request was admitted within the slack.
-    return Math.max(0, Math.floor((periodMs * units - consumed) / periodMs));
+    return Math.max(0, limit.units - consumed);
   },
 
   resetInMs: (counter, _limit, nowMs) => Math.max(0, counter.resetMs - nowMs),
@@ -255,16 +288,34 @@ const smooth: CounterRule = {
 
 /** How long until the steps of this cost would end within a period from now; 0 or less if they already do. */
 function freeInMs(counter: Counter, limit: Limit, nowMs: number, cost: number): number {
+  const [wholeMs, parts] = stepsOf(cost, limit);
   const { periodMs, units } = limit;
-  const steps = unitsOf(cost, limit) * periodMs;
-  return counter.markMs - nowMs - periodMs + (steps - partsOf(counter, limit)) / units;
+  return counter.markMs - nowMs - periodMs + wholeMs + (parts - partsOf(counter, limit)) / units;
 }
 
 /** How far a request postpones the time of full refill: whole milliseconds, and fractions of 1 / units of one. */
 function stepsOf(cost: number, limit: Limit): readonly [wholeMs: number, parts: number] {
-  const steps = unitsOf(cost, limit) * limit.periodMs;
-  const wholeMs = Math.floor(steps / limit.units);
-  return [wholeMs, steps - wholeMs * limit.units];
+  return divided(limit.periodMs, unitsOf(cost, limit), limit.units);
+}
+
+const HALF = 2 ** 16;
+
+/**
+ * Divides `times * units` by `by`: the whole part, and the rest. Exact, although the product may need 62 bits: `units` has 30,
+ * and the others, milliseconds or units, 32.
+ */
+function divided(times: number, units: number, by: number): readonly [whole: number, rest: number] {
+  const product = times * units;
+  if (product <= Number.MAX_SAFE_INTEGER) {
+    const whole = Math.floor(product / by);
+    return [whole, product - whole * by];
+  }
+  const low = times % HALF;
+  const upper = ((times - low) / HALF) * units;
+  const wholeUpper = Math.floor(upper / by);
+  const lower = (upper - wholeUpper * by) * HALF + low * units;
+  const wholeLower = Math.floor(lower / by);
+  return [wholeUpper * HALF + wholeLower, lower - wholeLower * by];
 }
 
 /**

@@ -68,6 +68,7 @@ export class Counters {
   readClock(): void {
     if (this.memory.isShared) this.moment.readAfter(this.#clock, this.#words, MOMENT);
     else this.moment.read(this.#clock);
+    this.table.steadyOffsetMs = this.moment.steadyOffsetMs;
   }
 
   /** Reads the clock outside changes: never earlier than the last one, so that logs are in the order of events. */

@@ -17,6 +17,8 @@ export interface Decision {
    * the one with the longest wait is described.
    */
   readonly role: LimitRole | null;
+  /** That limit itself, one of those asked about or, where the process counts alone, a part of one. */
+  readonly by: Limit | null;
   /** Units of the quota; 0 if no limit is described, as for all numbers below. */
   readonly limit: number;
   /** 0 to limit. */
@@ -43,10 +45,8 @@ export interface Decision {
    * admitted.
    */
   readonly otherParts: boolean;
-  /** Identifies the window of the group limit's unit, for `refund`; 0 if none was consumed. */
-  readonly groupWindow: number;
-  /** Identifies the window of the resource limit's unit, for `refund`; 0 if none was consumed. */
-  readonly resourceWindow: number;
+  /** What was consumed and can be returned with `refund`. */
+  readonly drawn: readonly DrawnUnits[];
   /**
    * When it was decided, in milliseconds since the epoch, by the clock used for counting: the shared store's, or this process's
    * monotonic one. 0 if no store was asked.
@@ -60,20 +60,29 @@ export interface Decision {
 export interface ShadowDecision {
   /** The limits that would have refused the request. */
   readonly refused: readonly ShadowRole[];
-  /** The windows of units of shared limits in shadow, as in a decision. */
-  readonly groupWindow: number;
-  readonly resourceWindow: number;
+  /** As in a decision. */
+  readonly drawn: readonly DrawnUnits[];
 }
+
+/** Units that a request has consumed, of a limit with `returnsUnits`. */
+export interface DrawnUnits {
+  readonly limit: Limit;
+  /** Identifies the window that they came from; never 0. */
+  readonly window: number;
+}
+
+const NOTHING_DRAWN: readonly DrawnUnits[] = [];
 
 export type ShadowRole = LimitRole | 'concurrent';
 
 /** The decision if no limit is in shadow. */
-export const NO_SHADOW: ShadowDecision = { refused: [], groupWindow: 0, resourceWindow: 0 };
+export const NO_SHADOW: ShadowDecision = { refused: [], drawn: NOTHING_DRAWN };
 
 /** The decision about a request without limits. */
 export const UNLIMITED: Decision = {
   admitted: true,
   role: null,
+  by: null,
   limit: 0,
   remaining: 0,
   resetAtMs: 0,
@@ -83,8 +92,7 @@ export const UNLIMITED: Decision = {
   retryAfterMs: 0,
   sharedKey: false,
   otherParts: false,
-  groupWindow: 0,
-  resourceWindow: 0,
+  drawn: NOTHING_DRAWN,
   decidedAtMs: 0,
   shadow: NO_SHADOW,
 };
@@ -106,11 +114,12 @@ export interface LimitStore {
   /** Returns what `decide` would return, without consuming a unit: Remaining is the current number. */
   peek(...asked: LimitQuestion): Decision | Promise<Decision>;
   /**
-   * Returns the units of a request to a shared limit, if the window that they came from is still open.
+   * Returns the units of a request, if the window that they came from is still open.
    *
-   * @param part the main value of a resource, or the part of a group (`groupPart`)
+   * @param part the main value of a caller or resource, or the part of a group (`groupPart`)
+   * @param caller whose units they are; not needed for a shared limit
    */
-  refund(limit: Limit, part: string, window: number, cost?: number): void;
+  refund(limit: Limit, part: string, window: number, cost?: number, caller?: string | null): void;
 }
 
 /** What is left of one limit. */

@@ -1,5 +1,6 @@
 export { tableSizeFor } from './beside-counters.ts';
 export { OTHER_PARTS } from './bound-limit.ts';
+export { CALENDAR_MS, isTimeZone } from './calendar.ts';
 export { ClaimedLimits } from './claimed-limits.ts';
 export { newCounter } from './counter.ts';
 export { CounterTable, mostLimits } from './counter-table.ts';
@@ -9,5 +10,6 @@ export { Keyspaces } from './keyspaces.ts';
 export * from './limit-definition.ts';
 export * from './memory-store.ts';
 export type { PartitionCounts } from './partitions.ts';
+export * from './quota.ts';
 export { FIRST_NAMED_WORD, NamedTable, StringHash } from './record-table.ts';
 export { SharedPermits } from './shared-permits.ts';

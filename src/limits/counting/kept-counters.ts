@@ -126,6 +126,10 @@ export class KeptCounters {
       const mostMs = nowMs + limit.periodMs + limit.slackMs;
       counter.resetMs = Math.min(counter.resetMs, mostMs);
       if (limit.algorithm === 'smooth') counter.markMs = Math.min(counter.markMs, mostMs);
+      if (limit.calendar !== null) {
+        const lastMs = limit.calendar.endAfter(limit.calendar.endAfter(moment.steadyEpochMs));
+        counter.markMs = Math.min(counter.markMs, lastMs);
+      }
       const bound = keyspaces.bind(limit);
       if ((flags & OVERFLOW) !== 0) bound.saveOverflow(counter, (flags & OF_TOKENS) !== 0);
       else if (!table.restore(bound.keyspace, row, nowMs)) continue;

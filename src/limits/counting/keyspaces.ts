@@ -1,7 +1,7 @@
 import { atOnce, type Steps, type TableMemory, type Words } from '../../core/index.ts';
 import { BoundLimit, KEYSPACE_WORDS } from './bound-limit.ts';
 import { type CounterTable, keyspaceNumber, limitCountOf } from './counter-table.ts';
-import { type Limit, type LimitSet, limitsIn } from './limit-definition.ts';
+import { type Limit, type LimitSet, limitsIn, windowsOf } from './limit-definition.ts';
 import { NamedTable } from './record-table.ts';
 
 /** The limits of a request with their counters. Made once per configuration. */
@@ -12,8 +12,11 @@ export interface BoundSet {
   readonly toLook: readonly BoundLimit[];
   /** The limits that decide each on its own, in the same order. */
   readonly shadow: readonly BoundLimit[];
-  /** The limit that header fields describe on admission: the caller's, or the resource's if the bucket has no other. */
-  readonly described: BoundLimit | null;
+  /**
+   * The windows of which header fields describe one on admission, the shortest first: the caller's, or the resource's if the
+   * bucket has no other.
+   */
+  readonly described: readonly BoundLimit[];
 }
 
 /** A limit of a set may find no room until those before it are forgotten: then all of them are looked up again. */
@@ -98,9 +101,10 @@ export class Keyspaces {
       const enforced = limitsIn(limits).map(limit => this.bind(limit));
       const shadow = limits.shadow === null ? [] : limitsIn(limits.shadow).map(limit => this.bind(limit));
       if (this.#epochs.ints[EPOCH] !== epoch) continue;
-      const described = limits.caller ?? limits.resource;
+      const windows = windowsOf(limits.caller ?? limits.resource).map(limit => this.bind(limit));
+      const described = windows.toSorted((one, other) => one.limit.periodMs - other.limit.periodMs);
       const toLook = enforced.toSorted(groupLast);
-      const bound = { enforced, toLook, shadow, described: described && this.bind(described) };
+      const bound = { enforced, toLook, shadow, described };
       this.#sets.set(limits, bound);
       return bound;
     }

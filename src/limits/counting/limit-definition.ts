@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto';
 import { Memo } from '../../core/index.ts';
+import { type Calendar, calendarOf } from './calendar.ts';
+import { type ClaimedQuota, formatPeriod, isClaimed, type Quota } from './quota.ts';
 import { StringHash } from './record-table.ts';
 
 /**
@@ -40,19 +42,26 @@ export interface LimitOptions {
   readonly claim?: string;
   readonly algorithm: LimitAlgorithm;
   readonly quota: Quota | ClaimedQuota;
+  /** Where the periods of the calendar begin at midnight. Default UTC. */
+  readonly timeZone?: string;
   /** How long before its Reset a window may count as closed, in milliseconds. Default 20. */
   readonly windowSlackMs?: number;
   /** Whether it only tests other numbers in parallel to the limit in force, with its own counters. Default false. */
   readonly isTrial?: boolean;
   /** Maximum units that one request consumes. Default 1. */
   readonly largestCost?: number;
+  /** Whether it counts preflights, apart from other requests. Default false. */
+  readonly ofPreflights?: boolean;
+  /** Whether units of callers may be returned, as those of groups and resources always may. Default false. */
+  readonly returnsUnits?: boolean;
 }
 
 /** One limit of a configuration, compiled and immutable. A store keeps its counters under its identity. */
 export interface Limit {
   /**
    * Limits with the same identity share their counters, also across a reload. Changing the number of units or moving into or out
-   * of shadow keeps the identity; changing role, bucket, algorithm, period, main parameter or claim does not. A trial limit has
+   * of shadow keeps the identity, and so does another time zone, which open windows do not follow; changing role, bucket, algorithm,
+   * period, main parameter or claim does not. A trial limit has
    * its own.
    */
   readonly identity: string;
@@ -69,18 +78,53 @@ export interface Limit {
   /** Maximum units that a claim may set. */
   readonly maxUnits: number;
   readonly periodMs: number;
+  /** The period as written: `5s`, `30d` or `day`. */
+  readonly period: string;
+  /** When its windows end, if they are periods of the calendar; `periodMs` is then how long they are at most. Else `null`. */
+  readonly calendar: Calendar | null;
   /** The window's slack in milliseconds, capped for this period and algorithm. */
   readonly slackMs: number;
   /** Maximum units that one request consumes. */
   readonly largestCost: number;
+  /** Whether decisions say which window they drew on (`Decision.drawn`), so that units can be returned to it. */
+  readonly returnsUnits: boolean;
+  /** The further windows of a list of quotas. They have none themselves. */
+  readonly more: readonly Limit[];
 }
 
-/** At most one limit of each role. */
+/** At most one limit of each role, with its further windows. */
 export type LimitsByRole = Readonly<Record<LimitRole, Limit | null>>;
 
-/** The limits in the order of their roles. */
+/** The limits in the order of their roles, each followed by its further windows. */
 export function limitsIn(limits: LimitsByRole): Limit[] {
-  return LIMIT_ROLES.flatMap(role => limits[role] ?? []);
+  return LIMIT_ROLES.flatMap(role => windowsOf(limits[role]));
+}
+
+/** A limit and its further windows; none for `null`. */
+export function windowsOf(limit: Limit | null): readonly Limit[] {
+  return limit === null ? [] : [limit, ...limit.more];
+}
+
+/**
+ * Returns what header fields describe of several windows: the one with the least left, the shortest of equals; where nothing is
+ * left, the one that resets last.
+ *
+ * @param windows in the order of their periods
+ */
+export function mostPressing<Window extends { readonly remaining: number; readonly resetInMs: number }>(
+  windows: readonly Window[],
+): Window | null {
+  let found = windows[0] ?? null;
+  if (found === null || windows.length === 1) return found;
+  let left = found.remaining;
+  for (const each of windows) {
+    const { remaining } = each;
+    const isLater = remaining === 0 && left === 0 && each.resetInMs > found.resetInMs;
+    if (remaining >= left && !isLater) continue;
+    found = each;
+    left = remaining;
+  }
+  return found;
 }
 
 /** The limits of one request. Compiled once per limit route and caller class. */
@@ -145,100 +189,25 @@ export function defineLimit(options: LimitOptions): Limit {
   let slackMs = Math.min(options.windowSlackMs ?? DEFAULT_SLACK_MS, periodMs * MAX_SLACK);
   // With a whole step of slack, a smooth burst could exceed the limit by one request.
   if (algorithm === 'smooth') slackMs = Math.min(slackMs, periodMs / units / 2);
-  const parts = [role, bucket, algorithm, periodMs, main, ...(claim === undefined ? [] : [claim])];
+  const parts = [
+    role,
+    bucket,
+    algorithm,
+    quota.calendar ?? periodMs,
+    main,
+    ...(claim === undefined ? [] : [claim]),
+  ];
+  if (options.ofPreflights === true) parts.push('preflights');
   const identity = JSON.stringify(isTrial ? [...parts, 'trial'] : parts);
   return {
     ...{ identity, role, bucket, isTrial, algorithm, units, periodMs, slackMs, largestCost },
+    period: formatPeriod(quota),
+    calendar: quota.calendar === undefined ? null : calendarOf(quota.calendar, options.timeZone ?? 'UTC'),
     claim: isClaimed(quota) ? quota.claim : (claim ?? null),
     maxUnits: isClaimed(quota) ? quota.maxUnits : units,
+    returnsUnits: options.returnsUnits === true || isSharedRole(role),
+    more: (quota.more ?? []).map(each => defineLimit({ ...options, quota: each })),
   };
-}
-
-/** An allowed number per period. */
-export interface Quota {
-  /** Units in one period, 1 to 65535. */
-  readonly units: number;
-  /** Whole seconds, 1 s to 18 h, in milliseconds. */
-  readonly periodMs: number;
-}
-
-/** A quota whose number the caller's token may set. `units` is for tokens that do not. */
-export interface ClaimedQuota extends Quota {
-  readonly claim: string;
-  readonly maxUnits: number;
-}
-
-export function isClaimed(quota: Quota): quota is ClaimedQuota {
-  return 'claim' in quota;
-}
-
-/** Thrown if a text is not a quota; the message says what to write instead. */
-export class QuotaError extends Error {
-  override readonly name = 'QuotaError';
-}
-
-// Clients keep `Retry-After` and `X-RateLimit-Limit` in 16 bits: at most 65535. 18 h are 64,800 s.
-const MAX_UNITS = 65_535;
-const MAX_PERIOD_S = 64_800;
-const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
-const EXAMPLE = 'a quota is a number and a period, for example 5/5s, 100/10m or 1000/1h';
-
-/** Reads `N/P`: N from 1 to 65535, P from 1s to 18h in whole seconds, minutes or hours. Throws a QuotaError. */
-export function parseQuota(text: string): Quota {
-  const compact = text.replaceAll(/\s/g, '');
-  if (compact !== text && isQuota(compact)) fail(text, `write it without spaces: ${compact}`);
-  const parts = text.split('/');
-  const [number = '', period = ''] = parts;
-  if (parts.length !== 2 || number === '' || period === '') fail(text, EXAMPLE);
-  return { units: parseUnits(number, text), periodMs: parsePeriodSeconds(period, text) * 1_000 };
-}
-
-function isQuota(text: string): boolean {
-  try {
-    parseQuota(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function parseUnits(number: string, text: string): number {
-  if (!/^\d+$/.test(number))
-    fail(text, `"${number}" is not a whole number from 1 to ${MAX_UNITS}: ${EXAMPLE}`);
-  const units = Number(number);
-  if (units === 0) fail(text, 'write at least 1 (to switch a route off, take it out of gateway.yaml)');
-  if (units > MAX_UNITS) fail(text, `write at most ${MAX_UNITS}, over a shorter period if it has to be more`);
-  if (number !== String(units)) fail(text, `write ${units} without leading zeros`);
-  return units;
-}
-
-function parsePeriodSeconds(period: string, text: string): number {
-  const [, number = '', unit = ''] = /^([\d.]*)(.*)$/.exec(period) ?? [];
-  const unitSeconds = UNIT_SECONDS[unit];
-  if (unitSeconds === undefined) fail(text, suggestUnit(text, number, unit));
-  if (number === '') fail(text, `write ${text.replace('/', '/1')}`);
-  if (!/^\d+$/.test(number))
-    fail(text, 'periods are whole seconds, minutes or hours: 90s for one minute and a half');
-  const seconds = Number(number) * unitSeconds;
-  if (seconds === 0) fail(text, 'the shortest period is 1s');
-  if (seconds > MAX_PERIOD_S) fail(text, 'the longest period is 18h');
-  if (number !== String(Number(number)))
-    fail(text, `write the period without leading zeros: ${Number(number)}${unit}`);
-  return seconds;
-}
-
-function suggestUnit(text: string, number: string, unit: string): string {
-  if (unit === '') return `the period lacks its unit: write ${text}s, ${text}m or ${text}h`;
-  if (unit === 'ms') return 'the shortest period is 1s: write whole seconds';
-  const letter = unit.charAt(0).toLowerCase();
-  const known = /^(s|sec|secs|seconds?|m|mins?|minutes?|h|hrs?|hours?)$/i.test(unit);
-  if (known) return `write ${text.split('/')[0]}/${number === '' ? '1' : number}${letter}`;
-  return `a period ends in s, m or h, and the longest is 18h`;
-}
-
-function fail(text: string, advice: string): never {
-  const shown = text.length > 60 ? `${text.slice(0, 60)}...` : text;
-  throw new QuotaError(`"${shown}" is not a quota: ${advice}`);
 }
 
 const HASHES = 2 ** 32;

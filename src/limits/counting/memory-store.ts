@@ -1,12 +1,12 @@
 import { MAIN_THREAD, type Steps } from '../../core/index.ts';
 import type { BoundLimit } from './bound-limit.ts';
 import { Counters, type CountersOptions } from './counters.ts';
-import type { Decision, LimitStore, ShadowDecision } from './decision.ts';
+import type { Decision, DrawnUnits, LimitStore, ShadowDecision } from './decision.ts';
 import { NO_SHADOW, UNLIMITED } from './decision.ts';
 import { AT_ONCE_WAIT_MS, type InFlight, ProcessInFlight } from './in-flight.ts';
 import { KeptCounters } from './kept-counters.ts';
 import type { BoundSet } from './keyspaces.ts';
-import type { Limit, LimitRole, LimitSet } from './limit-definition.ts';
+import { type Limit, type LimitRole, type LimitSet, mostPressing } from './limit-definition.ts';
 import { MemoryAllowances } from './memory-allowances.ts';
 import type { PartitionCounts } from './partitions.ts';
 
@@ -143,10 +143,10 @@ export class MemoryStore implements LimitStore {
     return this.#counters.memory.whole(() => this.#peek(limits, caller, main, group, cost));
   }
 
-  refund(limit: Limit, part: string, window: number, cost = 1): void {
+  refund(limit: Limit, part: string, window: number, cost = 1, caller: string | null = null): void {
     this.#counters.memory.whole(() => {
       const bound = this.#bind(limit);
-      bound.lookAt(null, part, cost);
+      bound.lookAt(caller, part, cost);
       bound.refund(window);
     });
   }
@@ -208,8 +208,8 @@ export class MemoryStore implements LimitStore {
     // 4. All limits admit: consume the request's cost.
     for (const each of enforced) each.commit(counters.moment);
     counters.noteChange();
-    const decision = this.#describe(set.described, true);
-    for (const each of enforced) noteWindow(each, decision);
+    const decision = this.#describe(mostPressing(set.described), true);
+    decision.drawn = drawnFrom(enforced);
     if (concurrent !== null) decision.place = this.inFlight.enter(concurrent, caller, main);
     // 5. Shadow limits decide only about requests that continue.
     if (limits.shadow !== null) {
@@ -229,7 +229,7 @@ export class MemoryStore implements LimitStore {
     const { concurrent } = limits;
     return concurrent !== null && this.inFlight.isFull(concurrent, caller, main)
       ? this.#refuseAtOnce(set)
-      : this.#describe(set.described, true);
+      : this.#describe(mostPressing(set.described), true);
   }
 
   /** Has each limit decide on its own: if one refuses, the others still count the request. */
@@ -241,20 +241,20 @@ export class MemoryStore implements LimitStore {
     cost: number,
   ): ShadowDecision {
     const { table, moment } = this.#counters;
-    const refused: LimitRole[] = [];
-    const decision = { refused, groupWindow: 0, resourceWindow: 0 };
+    const refused = new Set<LimitRole>();
+    const drawn: DrawnUnits[] = [];
     for (const each of limits) {
       // Releases the records of the previous limit.
       table.begin(moment.nowMs);
       each.look(caller, main, group, cost);
       if (each.waitMs === 0) each.open(caller, main, group);
-      if (each.waitMs > 0) refused.push(each.limit.role);
+      if (each.waitMs > 0) refused.add(each.limit.role);
       else {
         each.commit(moment);
-        noteWindow(each, decision);
+        if (each.windowToReturn !== 0) drawn.push({ limit: each.limit, window: each.windowToReturn });
       }
     }
-    return decision;
+    return { refused: [...refused], drawn };
   }
 
   #enterInShadow(decision: Numbers, concurrent: Limit, caller: string, main: string): void {
@@ -272,11 +272,12 @@ export class MemoryStore implements LimitStore {
 
   /** Refuses because too many of the caller's requests are in flight, though every quota admits this one. */
   #refuseAtOnce({ described }: BoundSet): Decision {
-    const decision = this.#describe(described, true);
+    const window = mostPressing(described);
+    const decision = this.#describe(window, true);
     decision.admitted = false;
     decision.atOnce = true;
     decision.retryAfterMs = AT_ONCE_WAIT_MS;
-    if (described !== null && described.limit.largestCost > 1) decision.remaining = 0;
+    if (window !== null && window.limit.largestCost > 1) decision.remaining = 0;
     return decision;
   }
 
@@ -285,6 +286,7 @@ export class MemoryStore implements LimitStore {
     const decision = this.#decision;
     decision.admitted = admitted;
     decision.role = bound?.limit.role ?? null;
+    decision.by = bound?.limit ?? null;
     decision.limit = bound?.limit.units ?? 0;
     decision.remaining = admitted ? (bound?.remaining ?? 0) : 0;
     decision.resetAtMs = bound === null ? 0 : bound.announce(moment);
@@ -294,21 +296,22 @@ export class MemoryStore implements LimitStore {
     decision.retryAfterMs = bound?.waitMs ?? 0;
     decision.sharedKey = false;
     decision.otherParts = false;
-    decision.groupWindow = 0;
-    decision.resourceWindow = 0;
+    decision.drawn = UNLIMITED.drawn;
     decision.decidedAtMs = moment.steadyEpochMs;
     decision.shadow = NO_SHADOW;
     return decision;
   }
 }
 
-/** The limit that refuses a request: the global one, else the one with the longest wait. Returns `null` if all admit it. */
+/**
+ * The limit that refuses a request: of the global ones, which come first, or else of the others, the one with the longest wait.
+ * Returns `null` if all admit it.
+ */
 function refusingOf(limits: readonly BoundLimit[]): BoundLimit | null {
   let longest: BoundLimit | null = null;
   for (const each of limits) {
-    if (each.waitMs <= (longest === null ? 0 : longest.waitMs)) continue;
-    if (each.limit.role === 'global') return each;
-    longest = each;
+    if (longest !== null && longest.limit.role === 'global' && each.limit.role !== 'global') break;
+    if (each.waitMs > (longest === null ? 0 : longest.waitMs)) longest = each;
   }
   return longest;
 }
@@ -326,9 +329,13 @@ function isOfOtherParts({ isOtherParts }: BoundLimit): boolean {
   return isOtherParts;
 }
 
-/** Notes the window of a shared limit's unit, for its return. */
-function noteWindow(bound: BoundLimit, windows: Pick<Numbers, 'groupWindow' | 'resourceWindow'>): void {
-  const { role } = bound.limit;
-  if (role === 'group') windows.groupWindow = bound.windowToReturn;
-  else if (role === 'resource') windows.resourceWindow = bound.windowToReturn;
+/** What was just consumed and can be returned. */
+function drawnFrom(limits: readonly BoundLimit[]): Decision['drawn'] {
+  let drawn: DrawnUnits[] | null = null;
+  for (const { limit, windowToReturn: window } of limits) {
+    if (window === 0) continue;
+    drawn ??= [];
+    drawn.push({ limit, window });
+  }
+  return drawn ?? UNLIMITED.drawn;
 }

@@ -116,6 +116,8 @@ export function limitLog(log: Logger, pseudonyms: Pseudonyms): Partial<LimitList
     released: event => log.info(lineOf(event), 'restriction released'),
     prolonged: event => log.warn(lineOf(event), 'restriction prolonged'),
     evicted: event => log.error(lineOf(event), 'restriction ended early: its table is full'),
+    defaultRefused: ({ callerClass, quota, message }) =>
+      log.warn({ type: 'limit', class: callerClass, quota }, message),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { LimitedRequest, LimitRequest, LimitsModel, SharedUnit } from '../../config/index.ts';
+import type { LimitedRequest, LimitRequest, LimitsModel, ReturnableUnits } from '../../config/index.ts';
 import { limitRequestFor } from '../../config/index.ts';
 import { type Clock, thisMachine } from '../../core/index.ts';
 import type { Decision, MemoryStore } from '../../limits/index.ts';
@@ -44,9 +44,9 @@ export class LimitEngine {
   }
 
   /** Returns the unit of a shared limit that an admitted request consumed. Called when its service denies the caller access. */
-  refund(atMs: number, { limit, part, window, cost }: SharedUnit): void {
+  refund(atMs: number, { limit, part, window, cost, caller }: ReturnableUnits): void {
     this.reach(atMs);
-    this.#store.refund(limit, part, window, cost);
+    this.#store.refund(limit, part, window, cost, caller);
   }
 
   /** Counters held now. */

@@ -1,6 +1,6 @@
 import type { ClassName, LimitRequest, LimitRouteModel, LimitsModel } from '../../config/index.ts';
 import { limitRequestFor } from '../../config/index.ts';
-import { groupCounterKey, isSharedRole, type Limit, type LimitRole } from '../../limits/index.ts';
+import { groupCounterKey, isSharedRole, type Limit, type LimitRole, windowsOf } from '../../limits/index.ts';
 import { Demand, DemandRoom, type MeasuredOffences, OffenceDemand } from './demand.ts';
 import { KnownPaths } from './known-paths.ts';
 import { CommonKey, MAX_INSTANCES } from './limit-engine.ts';
@@ -25,6 +25,8 @@ export interface Measured {
   /** `group`: all callers of a group together; `resource`: all callers for one value of the main parameter. */
   readonly callerClass: ClassName;
   readonly demand: Demand;
+  /** The place of its quota in a list; `null` if it is written alone. */
+  readonly at: number | null;
   requests: number;
   /** If a claim may set the number: whether it does for these callers. `null` if only limits.yaml sets it. */
   readonly part: ClaimedPart | null;
@@ -114,7 +116,16 @@ class Measuring {
     const { caller, main, group } = limitRequest;
     const gateway = this.#gatewayOf(request);
     const consume = (role: LimitRole, owner: string, key = owner) =>
-      this.#consume(limitOf(limitRequest, role), limitRequest, request, atMs, owner, `${gateway} ${key}`);
+      windowsOf(limitOf(limitRequest, role)).map((limit, at, { length }) =>
+        this.#consume(
+          { limit, at: length === 1 ? null : at },
+          limitRequest,
+          request,
+          atMs,
+          owner,
+          `${gateway} ${key}`,
+        ),
+      );
     consume('global', caller);
     consume('caller', caller, `${caller} ${main}`);
     consume('group', groupCounterKey(group, main));
@@ -131,10 +142,14 @@ class Measuring {
     if (limitRequest === null) return;
     const { main, group, cost } = limitRequest;
     for (const role of ['group', 'resource'] as const) {
-      const limit = limitOf(limitRequest, role);
-      if (limit === null) continue;
       const key = `${this.#gatewayOf(request)} ${role === 'group' ? groupCounterKey(group, main) : main}`;
-      this.#rowFor(limit, limitRequest, undefined).demand.refund(atMs, request.decidedAtMs, key, cost);
+      for (const limit of windowsOf(limitOf(limitRequest, role)))
+        this.#rowFor({ limit, at: null }, limitRequest, undefined).demand.refund(
+          atMs,
+          request.decidedAtMs,
+          key,
+          cost,
+        );
     }
   }
 
@@ -152,17 +167,17 @@ class Measuring {
   }
 
   #consume(
-    limit: Limit | null,
+    window: ListedLimit,
     limitRequest: LimitRequest,
     { outcome, claimed }: LoggedRequest,
     atMs: number,
     owner: string,
     key: string,
   ): void {
-    if (limit === null) return;
+    const { limit } = window;
     const claim = limit.role === 'caller' ? limit.claim : null;
     const said = claim === null ? undefined : claimed?.numbers.get(claim);
-    const row = this.#rowFor(limit, limitRequest, said);
+    const row = this.#rowFor(window, limitRequest, said);
     row.requests++;
     if (said !== undefined) row.highestSaid = Math.max(row.highestSaid, said);
     if (outcome === limit.role) row.refused++;
@@ -170,7 +185,8 @@ class Measuring {
   }
 
   /** @param said the number set by the caller's token */
-  #rowFor(limit: Limit, limitRequest: LimitRequest, said: number | undefined): Measured {
+  #rowFor(window: ListedLimit, limitRequest: LimitRequest, said: number | undefined): Measured {
+    const { limit } = window;
     const callerClass = isSharedRole(limit.role) ? limit.role : limitRequest.callerClass;
     const part =
       limit.role !== 'caller' || limit.claim === null ? null : said === undefined ? 'otherwise' : 'max';
@@ -182,14 +198,14 @@ class Measuring {
     }
     let row = classes.get(key);
     if (row === undefined) {
-      row = this.#rowNamed(limit, callerClass, part, limitRequest);
+      row = this.#rowNamed(window, callerClass, part, limitRequest);
       classes.set(key, row);
     }
     return row;
   }
 
   #rowNamed(
-    limit: Limit,
+    { limit, at }: ListedLimit,
     callerClass: ClassName,
     part: ClaimedPart | null,
     { bucket }: LimitRequest,
@@ -200,10 +216,16 @@ class Measuring {
     // Callers whose tokens set different numbers are in one row.
     const demand = new Demand(part === 'max' ? { ...limit, units: limit.maxUnits } : limit, this.#room);
     const owner = limit.role === 'global' ? null : (bucket?.name ?? null);
-    const row = { bucket: owner, callerClass, part, demand, requests: 0, refused: 0, highestSaid: 0 };
+    const row = { bucket: owner, callerClass, at, part, demand, requests: 0, refused: 0, highestSaid: 0 };
     this.#rows.set(name, row);
     return row;
   }
+}
+
+/** A limit, and its place in the list of quotas that it is written in; `null` if it is written alone. */
+interface ListedLimit {
+  readonly limit: Limit;
+  readonly at: number | null;
 }
 
 /**

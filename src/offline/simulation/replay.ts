@@ -1,5 +1,5 @@
-import type { LimitRouteModel, LimitsModel, SharedUnit } from '../../config/index.ts';
-import { limitRequestFor, sharedUnitsOf } from '../../config/index.ts';
+import type { BucketModel, LimitRouteModel, LimitsModel, ReturnableUnits } from '../../config/index.ts';
+import { limitRequestFor, returnableUnitsOf, unitsReturnedBy } from '../../config/index.ts';
 import { RecentMap } from '../../core/index.ts';
 import type { Decision, Place } from '../../limits/index.ts';
 import { Blocked } from '../../process/runtime/index.ts';
@@ -43,7 +43,8 @@ const LEAD_MS = 1_000;
 /** The units of shared limits that a request consumed. */
 interface Units {
   readonly engine: LimitEngine;
-  readonly units: readonly SharedUnit[];
+  readonly units: readonly ReturnableUnits[];
+  readonly bucket: BucketModel | null;
 }
 
 /** Decides about every request of the logs again, with other limits, at the times in the logs. */
@@ -167,8 +168,8 @@ class Replay {
     if (decision.place !== null) this.#places.set(unitKey(request), decision.place);
     if (decision.admitted) this.#restrictions.admitted(request);
     else this.#restrictions.refusedByLimits(request, engine, limitRequest, decision);
-    const units = decision.admitted ? sharedUnitsOf(limitRequest, decision) : [];
-    if (units.length > 0) this.#keepUnits(request, { engine, units });
+    const units = decision.admitted ? returnableUnitsOf(limitRequest, decision) : [];
+    if (units.length > 0) this.#keepUnits(request, { engine, units, bucket: limitRequest.bucket });
     const { patienceMs } = this.#options.limits;
     if (!decision.admitted && !decision.atOnce && patienceMs !== null && decision.retryAfterMs <= patienceMs)
       this.#patient++;
@@ -184,9 +185,9 @@ class Replay {
     this.#restrictions.offended(request, engine);
   }
 
-  /** Remembers the units if the service denied access, or if the end of the request is on a later line: they may be returned. */
+  /** Remembers the units if some were returned, or if the end of the request is on a later line: they may be returned. */
   #keepUnits(request: LoggedRequest, units: Units): void {
-    if (!request.denied && request.part === 'whole') return;
+    if (!request.returned && request.part === 'whole') return;
     this.#units.set(unitKey(request), units);
   }
 
@@ -201,7 +202,9 @@ class Replay {
     const kept = this.#units.get(key);
     if (kept === undefined) return;
     this.#units.delete(key);
-    for (const unit of kept.units) kept.engine.refund(atMs, unit);
+    const { status, isOfService } = request;
+    for (const unit of unitsReturnedBy(status, isOfService, kept.units, kept.bucket))
+      kept.engine.refund(atMs, unit);
   }
 
   #engineOf({ instance }: LoggedRequest, atMs: number): LimitEngine {

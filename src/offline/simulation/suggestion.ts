@@ -1,6 +1,7 @@
 import type { ClassName, LimitsModel } from '../../config/index.ts';
 import { formatDuration } from '../../core/index.ts';
 import type { RoutePattern } from '../../gateway/routing/index.ts';
+import { MAX_UNITS } from '../../limits/index.ts';
 import type { MeasuredOffences } from './demand.ts';
 import type { NeedPanel } from './draw-needs.ts';
 import type { ClaimedPart, Measured, MeasuredLogs } from './measure-logs.ts';
@@ -21,9 +22,6 @@ export const FEWEST_CALLERS: Readonly<Record<Percentile, number>> = {
 
 /** For each percentile, the number of requests in a period that its callers never exceed; null if there are too few callers. */
 export type Needs = Readonly<Record<Percentile, number | null>>;
-
-/** The highest quota that limits.yaml accepts. */
-const MAX_UNITS = 65_535;
 
 /** The needs of callers in the logs, and the quotas suggested for them. */
 export interface Suggestion {
@@ -75,6 +73,8 @@ export interface SuggestedLimit extends SuggestedNumber {
   /** The highest number set by the claim in the logs; 0 if there is none. */
   readonly highestSaid: number;
   readonly callersOverNow: number;
+  /** The place of the quota in a list; `null` if it is written alone. */
+  readonly at: number | null;
 }
 
 /** A rule that restricts, for senders of one kind. */
@@ -141,7 +141,7 @@ function suggestionOf(row: Measured, percentile: Percentile, headroomPercent: nu
   const needs = needsOf(sorted);
   return {
     ...{ claim: row.part === null ? null : limit.claim, part: row.part, highestSaid: row.highestSaid },
-    ...{ bucket: row.bucket, class: row.callerClass, periodMs: limit.periodMs },
+    ...{ bucket: row.bucket, class: row.callerClass, at: row.at, periodMs: limit.periodMs },
     algorithm: limit.algorithm === 'smooth' ? 'smooth' : 'fixed',
     ...{ requests: row.requests, refused: row.refused, callers: sorted.length },
     needs,

@@ -1,6 +1,6 @@
 import { type IdentityModel, noticeKindsIn, type ProviderModel } from '../../config/index.ts';
 import type { AuthListener, NewPermits, NoticeKind, SignInListener, System } from '../../core/index.ts';
-import { type Kept, NOTICE_KINDS, reuse } from '../../core/index.ts';
+import { type Kept, NOTICE_KINDS, ofTenant, reuse, tenantIn } from '../../core/index.ts';
 import {
   type AccessTokenOptions,
   ApiKeys,
@@ -26,7 +26,7 @@ import {
   type VerificationBudget,
   Verifier,
 } from '../../identity/auth/index.ts';
-import { Introspection, SignIn } from '../../identity/signin/index.ts';
+import { Introspection, type LearntMark, SignIn } from '../../identity/signin/index.ts';
 import { Issuer, type IssuerDependencies, type KeptIssuer } from './issuer.ts';
 import type { SharedIssuers } from './issuer-sharing.ts';
 
@@ -297,6 +297,7 @@ class ProviderIdentity {
     const { keys, revocations } = this.#issuer.part;
     return {
       issuer: this.issuer,
+      tenants: accessTokens.tenants,
       clientId: client.clientId,
       leewayMs: accessTokens.leewayMs,
       keys,
@@ -412,7 +413,12 @@ class ProviderIdentity {
     const issuer = this.#issuer.part;
     const { provider, revocations } = issuer;
     const handedOut = (accessToken: string) => issuer.judgeNew(accessToken);
-    const learnedMark = (subject: string, notBefore: number) => revocations.learnPolicy(subject, notBefore);
+    const { tenants } = this.#model.accessTokens;
+    const learnedMark = ({ issuer: named, subject, notBefore }: LearntMark) => {
+      if (tenants === null) revocations.learnPolicy(subject, notBefore);
+      else if (named !== null && tenantIn(named, tenants) !== null)
+        revocations.learnPolicy(ofTenant(named, subject), notBefore);
+    };
     return new SignIn(this.#model.signIn, {
       ...{ provider, clock, listener, learnedMark, handedOut },
       permits: permits(`sign-in at ${this.issuer}`),

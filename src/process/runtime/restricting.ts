@@ -113,12 +113,11 @@ export interface RefusedSender {
 export function noteRefusal(
   ignoredRefusals: IgnoredRefusals,
   { set, main, cost }: LimitRequest,
-  { role, atOnce, sharedKey, otherParts, retryAfterMs }: limits.Decision,
+  { by, atOnce, sharedKey, otherParts, retryAfterMs }: limits.Decision,
   { address, principal, isPreflight }: RefusedSender,
 ): void {
   // With `otherParts`, this may be a resource's limit: the caller's own counter for its further values refused.
-  const ofQuota = role === null ? null : set[role];
-  const refused = atOnce ? set.concurrent : ofQuota;
+  const refused = atOnce ? set.concurrent : by;
   if (sharedKey || refused === null || isPreflight) return;
   const part = otherParts ? OTHER_PARTS : main;
   ignoredRefusals.note({

@@ -2,7 +2,7 @@ import type { RequestHead } from './request-head.ts';
 import { clientPath, keepsPaths, type PathChange, readHost } from './target.ts';
 
 /** The address a client sent its request to. */
-interface ClientAddress {
+export interface ClientAddress {
   readonly scheme: 'http' | 'https';
   /** A name or address, with a port if the client needed one. */
   readonly host: string;

@@ -209,7 +209,7 @@ export function isKeepable(name: string, remove: readonly string[]): boolean {
 }
 
 /** Whether all fields that match `name` also match `names`; both may end in `*`. */
-function includesName(names: string, name: string): boolean {
+export function includesName(names: string, name: string): boolean {
   if (!names.endsWith('*')) return foldName(names) === foldName(name) && !name.endsWith('*');
   const begin = foldName(names.slice(0, -1));
   return foldName(name.endsWith('*') ? name.slice(0, -1) : name).startsWith(begin);

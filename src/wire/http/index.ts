@@ -3,10 +3,12 @@ export * from './address-keys.ts';
 export { thumbprintIn } from './client-certificate.ts';
 export { clientAddress, rewriteLocations } from './client-location.ts';
 export { askedMethod, type CorsRules, corsFields, mayOpenWebSocket, preflightFields } from './cors.ts';
+export { readDestination } from './destination-field.ts';
 export * from './field-edits.ts';
 export {
   ForwardingRules,
   foldName,
+  includesName,
   isKeepable,
   keepCallTrailers,
   keepResponseFields,
@@ -17,4 +19,5 @@ export {
   serviceLimitItem,
 } from './field-rules.ts';
 export * from './request-head.ts';
+export * from './sent-fields.ts';
 export * from './target.ts';

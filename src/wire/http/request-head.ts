@@ -165,6 +165,8 @@ interface Provenance {
   readonly authorization: string | null;
   /** Fields that identify the caller. */
   readonly identity: Fields;
+  /** Further fields about where the request came from. */
+  readonly origin: Fields;
   /** The new value of the client's `Max-Forwards`; `null` to leave it as it is. */
   readonly maxForwards: number | null;
 }
@@ -185,6 +187,7 @@ export function upstreamFields(head: RequestHead, provenance: Provenance): Field
     'X-Forwarded-Host',
     head.forwardedHost ?? provenance.clientHost,
   );
+  for (const part of provenance.origin) fields.push(part);
   addTrace(fields, provenance.requestId, provenance.version);
   return fields;
 }

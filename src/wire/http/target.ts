@@ -35,6 +35,48 @@ export function parseTarget(target: string, host: string, method = ''): Target |
   return parseOriginForm(rest.startsWith('/') ? rest : `/${rest}`);
 }
 
+/** A target with escaped slashes or empty segments, which only some routes accept. */
+export interface LooseTarget extends Target {
+  /** The path with single slashes, by which routes are found; escaped slashes stay. `path` has the slashes that came. */
+  readonly merged: string;
+  readonly escapedSlash: boolean;
+  readonly emptySegment: boolean;
+}
+
+/** Reads a target that `parseTarget` rejects for nothing but escaped slashes and empty segments. Rejects all others. */
+export function parseLooseTarget(target: string, host: string, method: string): LooseTarget | Rejection {
+  const [, path = '', query = ''] = /^(?:https?:\/\/[^/?#]+)?([^?]*)(.*)$/is.exec(target) ?? [];
+  const merged = path.replace(/\/{2,}/g, '/');
+  const others = parseTarget(
+    target.slice(0, target.length - path.length - query.length) + withoutSlashes(merged) + query,
+    host,
+    method,
+  );
+  if ('rejected' in others) return others;
+  const canonical = canonicalEscapes(path, '%2F') ?? '';
+  return {
+    ...others,
+    path: canonical,
+    merged: canonical.replace(/\/{2,}/g, '/'),
+    escapedSlash: canonical.includes('%2F'),
+    emptySegment: merged !== path,
+  };
+}
+
+/** The path by which the route and the limits of a request are found: it has single slashes. */
+export function pathToFind(target: Target | LooseTarget): string {
+  return isLoose(target) ? target.merged : target.path;
+}
+
+export function isLoose(target: Target | LooseTarget): target is LooseTarget {
+  return 'merged' in target;
+}
+
+/** Replaces escaped slashes by a letter: whatever else is wrong with the path is then found as in any other. */
+function withoutSlashes(path: string): string {
+  return path.replace(/%2f/gi, 'x');
+}
+
 /** Returns the authority of a target in absolute-form; `null` for the other forms. */
 export function authorityOf(target: string): string | null {
   return ABSOLUTE_FORM.exec(target)?.[1] ?? null;
@@ -72,6 +114,39 @@ const REJECTED = {
     rejected: 'the request target has a backslash, a "#", a space, a control character or one outside ASCII',
   },
 } as const satisfies Record<string, Rejection>;
+
+/** Why paths are rejected that some routes accept. */
+export const REJECTED_PATHS = {
+  emptySegment: REJECTED.emptySegment.rejected,
+  escape: REJECTED.escape.rejected,
+} as const;
+
+/** Overlong UTF-8 as bytes, see OVERLONG. */
+const OVERLONG_BYTES = /[\xc0\xc1][\x80-\xbf]|\xe0[\x80-\x9f]|\xf0[\x80-\x8f]/;
+
+/**
+ * Whether a segment of a canonical path, decoded once or twice, holds an empty segment, `.` or `..`, a backslash or a NUL: a service
+ * that decodes paths could be led to another one.
+ */
+export function ambiguousOnDecoding(path: string): boolean {
+  return path.split('/').some(segment => {
+    if (!segment.includes('%')) return false;
+    const once = decodeBytes(segment);
+    return [once, decodeBytes(once)].some(
+      text =>
+        /[\\\0]/.test(text) ||
+        OVERLONG_BYTES.test(text) ||
+        text.split('/').some(part => /^\.{0,2}(?:;.*)?$/s.test(part)),
+    );
+  });
+}
+
+/** Decodes each escape to the character of its byte. */
+function decodeBytes(text: string): string {
+  return text.replace(/%([0-9a-f]{2})/gi, (_, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 16)),
+  );
+}
 
 function parseOriginForm(target: string): Target | Rejection {
   const question = target.indexOf('?');
@@ -113,13 +188,15 @@ function isPlainQuery(query: string): boolean {
 /**
  * Writes each escape in its canonical form (RFC 3986, 6.2.2): decoded if it need not be escaped, else in upper case. Returns
  * `null` if an escape is rejected.
+ *
+ * @param ofSlash the form of an escaped slash; '' to reject it
  */
-function canonicalEscapes(path: string): string | null {
+function canonicalEscapes(path: string, ofSlash = ''): string | null {
   let canonical = '';
   let done = 0;
   for (let at = path.indexOf('%'); at !== -1; at = path.indexOf('%', done)) {
     const byte = (hexDigit(path.charCodeAt(at + 1)) << 4) | hexDigit(path.charCodeAt(at + 2));
-    const spelling = SPELLING[byte];
+    const spelling = byte === SLASH ? ofSlash : SPELLING[byte];
     if (spelling === undefined || spelling === '') return null;
     canonical += path.slice(done, at) + spelling;
     done = at + 3;
@@ -265,7 +342,7 @@ export interface PathChange {
  * result is canonical as well: a path is cut only at a slash, and a base is canonical and does not end with one.
  */
 export function servicePath(path: string, { strippedSegments }: PathChange, base: string): string {
-  const rest = strippedSegments === 0 ? path : withoutSegments(path, strippedSegments);
+  const rest = strippedSegments === 0 ? path : pathBehind(path, strippedSegments);
   return base === '' ? rest : base + rest;
 }
 
@@ -285,9 +362,21 @@ export function clientPath(path: string, { strippedPrefix }: PathChange, base: s
   return written.startsWith('//') ? null : written || '/';
 }
 
-/** A path without remaining segments becomes the root. */
-function withoutSegments(path: string, count: number): string {
+/** Returns a path without its first segments. Without remaining ones it becomes the root. */
+export function pathBehind(path: string, count: number): string {
+  const at = endOfSegments(path, count);
+  return at === -1 ? '/' : path.slice(at);
+}
+
+/** Returns the first segments of a path, which a service does not get, as the client wrote them; '' for none. */
+export function strippedFrom(path: string, { strippedSegments }: PathChange): string {
+  const at = endOfSegments(path, strippedSegments);
+  return at === -1 ? path : path.slice(0, at);
+}
+
+/** The index of the slash behind so many segments; -1 if the path ends with them. */
+function endOfSegments(path: string, count: number): number {
   let at = 0;
   for (let left = count; left > 0 && at !== -1; left--) at = path.indexOf('/', at + 1);
-  return at === -1 ? '/' : path.slice(at);
+  return at;
 }

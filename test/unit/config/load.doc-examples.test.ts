@@ -8,6 +8,7 @@ const examples = all.filter(({ file }) => file === 'gateway.yaml');
 /** Takes whatever an example of limits.yaml is about. */
 const GATEWAY = `limits: limits.yaml
 listen: { grpc: 0.0.0.0:8081 }
+state: { folder: /var/lib/weir, counters: 1h }
 identity_provider: { issuer: "https://id.example.com", client_id: gateway, client_authentication: none, redirect_uri: "https://app.example.com/cb" }
 access_tokens: { audience: any, bots: { claim: client_id } }
 upstreams: { api: { url: "http://api" }, interactions: { url: "http://calls", protocol: grpc } }

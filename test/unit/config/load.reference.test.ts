@@ -61,8 +61,13 @@ function commentOf(text: string, path: string): string {
   return lines.slice(from + 1, at).join('\n');
 }
 
-/** An entry of identity_providers has the keys of two other sections, which the file explains there. */
+/**
+ * An entry of identity_providers has the keys of two other sections, which the file explains there, and `defaults` has those of
+ * routes.
+ */
 function isExplainedElsewhere([path, fallback]: Leaf, _: number, leaves: readonly Leaf[]): boolean {
+  const [, ofRoutes] = /^defaults\.(.*)$/.exec(path) ?? [];
+  if (ofRoutes !== undefined) return leaves.some(([other]) => other === `routes.*.${ofRoutes}`);
   const [, key] = /^identity_providers\.\*\.(.*)$/.exec(path) ?? [];
   const twin = leaves.find(
     ([other]) => other === `identity_provider.${key}` || other === `access_tokens.${key}`,

@@ -206,6 +206,22 @@ describe('values', () => {
       '1:56: forwarding_headers.keep[0]: "X.Host" is also listed under "remove": keep one of the two',
     ],
     [
+      'forwarding_headers: { send: [X-Real-IP, X-Real-IP] }',
+      '1:41: forwarding_headers.send[1]: this field is named twice: keep one',
+    ],
+    [
+      'forwarding_headers: { send: [X-Forwarded-For] }',
+      '1:30: forwarding_headers.send[0]: expected "X-Real-IP", "X-Forwarded-Port", "X-Forwarded-Prefix" or "X-Script-Name", found "X-Forwarded-For", did you mean "X-Forwarded-Port"?',
+    ],
+    [
+      'forwarding_headers: { remove: [X_Real.IP], send: [X-Real-IP] }',
+      '1:32: forwarding_headers.remove[0]: the gateway sends this field: remove it from this list',
+    ],
+    [
+      'forwarding_headers: { keep: [X-Forwarded-*], send: [X-Forwarded-Port] }',
+      '1:30: forwarding_headers.keep[0]: the gateway sends this field: remove it from this list',
+    ],
+    [
       'forwarding_headers: { keep: [X-Host, X-Mine] }',
       '1:38: warning: forwarding_headers.keep[1]: nothing removes this field: leave it out',
     ],
@@ -464,7 +480,7 @@ describe('variables', () => {
 describe('more limits than the room for counters allows', () => {
   const gatewayWith = (limitKeys: number) =>
     `${NEEDED}limits: limits.yaml\ncaps: { limit_keys: ${limitKeys} }\n`;
-  /** With eight limits a bucket, beside the global one. */
+  /** With eight limits a bucket, beside the global one and that of preflights. */
   const limitsWith = (buckets: number) => {
     const quotas = (from: number) =>
       ['user', 'bot', 'address', 'resource'].map((key, i) => `${key}: 1/${from + i}s`).join(', ');
@@ -483,7 +499,7 @@ describe('more limits than the room for counters allows', () => {
   it('are an error, which says how many there may be', async () => {
     expect((await loaded(511, 1_000)).ok).toBe(true);
     expect(diagnosticsOf(await loaded(512, 1_000))).toEqual([
-      'limits.yaml: there are 4097 limits, and with room for 1000 counters there may be 4096: write fewer, or raise caps.limit_keys',
+      'limits.yaml: there are 4098 limits, and with room for 1000 counters there may be 4096: write fewer, or raise caps.limit_keys',
     ]);
     expect((await loaded(512, 1_000_000)).ok).toBe(true);
   });

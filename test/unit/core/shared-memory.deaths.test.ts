@@ -20,7 +20,7 @@ import { Random } from '../../support/random.ts';
 import { runs, seedOfRun } from '../../support/runs.ts';
 import { FrozenClock } from '../limits/frozen-clock.ts';
 import { copyOfAll, LockTaken, MortalMemory } from '../limits/mortal-threads.ts';
-import { limit, limits } from '../limits/stores.ts';
+import { limit, limits, windowIn } from '../limits/stores.ts';
 
 /** Opens tables in the memory of a thread. Returns a change of them, which the same numbers repeat. */
 type Open = (memory: TableMemory, clock: FrozenClock) => (random: Random) => void;
@@ -50,7 +50,9 @@ const TABLES: Readonly<Record<string, Open>> = {
     if (memory.worker === MAIN_THREAD) store.share([OWN, SMOOTH, GLOBAL, RESOURCE]);
     return random => {
       const [set, key, main] = [random.pick(SETS), random.pick(KEYS), random.pick(KEYS)];
-      const { admitted, resourceWindow } = store.decide(set, key, main, '', 1 + random.below(2));
+      const decision = store.decide(set, key, main, '', 1 + random.below(2));
+      const { admitted } = decision;
+      const resourceWindow = windowIn(decision, 'resource');
       if (admitted && set.resource !== null && random.chance(0.5))
         store.refund(set.resource, main, resourceWindow);
     };

@@ -5,6 +5,7 @@ import { workerData } from 'node:worker_threads';
 import { type Clock, SharedMemory, type TableMemory, type Words } from '../../../src/core/index.ts';
 import type { Limit } from '../../../src/limits/index.ts';
 import { defineLimit, MemoryStore, NO_LIMITS } from '../../../src/limits/index.ts';
+import { windowIn } from './stores.ts';
 
 const MAINS = ['a', 'b', 'c'];
 const GROUPS = ['one', 'two'];
@@ -92,10 +93,10 @@ function count({ memory: handover, worker, clock, maxKeys, windows }: CountingSe
         noteRefusal(notes, refused === group ? ofGroup : main, refused);
         return false;
       }
-      note(notes, main, decision.resourceWindow, resource);
-      note(notes, ofGroup, decision.groupWindow, group);
+      note(notes, main, windowIn(decision, 'resource'), resource);
+      note(notes, ofGroup, windowIn(decision, 'group'), group);
       // Some requests are of no use to their callers.
-      if (turn % 11 === 0) giveBack(store, notes, main, decision.resourceWindow);
+      if (turn % 11 === 0) giveBack(store, notes, main, windowIn(decision, 'resource'));
       return true;
     });
     refusals = admitted ? 0 : refusals + 1;

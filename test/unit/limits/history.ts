@@ -16,7 +16,7 @@ import {
 } from '../../../src/limits/index.ts';
 import { FrozenClock } from './frozen-clock.ts';
 import { type NaiveDecision, NaiveLimiter, type Who } from './naive-limiter.ts';
-import { copyOf } from './stores.ts';
+import { copyOf, windowIn } from './stores.ts';
 
 const PERIODS_MS = [1_000, 2_000, 3_000, 60_000];
 const CALLERS = ['user:a', 'user:b', 'address:192.0.2.1'];
@@ -212,7 +212,7 @@ export class History {
     ] as const) {
       for (const role of ['group', 'resource'] as const) {
         const limit = limits?.[role] ?? null;
-        const window = role === 'group' ? windows.groupWindow : windows.resourceWindow;
+        const window = windowIn(windows, role);
         if (limits === set && (window !== 0) !== (limit !== null)) throw new Error(`no window of ${role}`);
         if (limit !== null && window !== 0)
           this.#units.push({ limit, part: partOf(limit, who), window, id, cost: who.cost });

@@ -5,6 +5,7 @@ import {
   defineLimit,
   type Limit,
   type LimitOptions,
+  type LimitRole,
   type LimitSet,
   MemoryStore,
   type MemoryStoreOptions,
@@ -31,6 +32,11 @@ export function limit(quota: string, options: Partial<LimitOptions> = {}): Limit
 
 export function limits(set: Partial<LimitSet>): LimitSet {
   return { ...NO_LIMITS, ...set };
+}
+
+/** The window in which a request drew on the limit of this role; 0 if it drew nothing that can be returned. */
+export function windowIn({ drawn }: Pick<Decision, 'drawn'>, role: LimitRole): number {
+  return drawn.find(({ limit }) => limit.role === role)?.window ?? 0;
 }
 
 /** A copy: the store writes over what it answered. */

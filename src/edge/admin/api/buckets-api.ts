@@ -1,8 +1,9 @@
 import type { BucketModel, ClassName, LimitsModel } from '../../../config/index.ts';
 import { classNames, groupName, limitsFor, listedClass } from '../../../config/index.ts';
-import { formatDuration, GatewayError } from '../../../core/index.ts';
+import { GatewayError } from '../../../core/index.ts';
+import type { AccessTokenOptions } from '../../../identity/auth/index.ts';
 import type { Allowance, Limit, LimitSet, LimitsByRole } from '../../../limits/index.ts';
-import { groupCounterKey, isSharedRole } from '../../../limits/index.ts';
+import { groupCounterKey, isSharedRole, windowsOf } from '../../../limits/index.ts';
 import type { Allowances } from '../../../process/runtime/index.ts';
 import { mainValue } from '../../../wire/http/index.ts';
 import { type ApiClient, type ClientSources, clientIn, providerOf } from './client.ts';
@@ -124,8 +125,13 @@ function questionOfGroup(
   const identity = sources.identity();
   const found = identity === null || identity.providers.length === 0 ? null : providerOf(provider, identity);
   if (found instanceof GatewayError) return found;
-  const issuer = found?.accessTokens.isOneOfSeveral === true ? found.accessTokens.issuer : null;
+  const issuer = issuerOfGroups(found?.accessTokens);
   return { client: null, bucket, value, className: 'user', group: groupName(group, issuer) };
+}
+
+/** The issuer that names of groups begin with. Those of tenants are given as they are counted, with their tenant: `ISSUER GROUP`. */
+function issuerOfGroups(options: AccessTokenOptions | undefined): string | null {
+  return options?.isOneOfSeveral === true && options.tenants === null ? options.issuer : null;
 }
 
 /** The class whose numbers apply: the requested one, or the one that lists the caller. */
@@ -180,7 +186,7 @@ function shapeOf(asked: AskedLimit | undefined, allowance: Allowance): Allowance
     {
       bucket: bucket?.name ?? null,
       counts: limit.role,
-      quota: `${limit.units}/${formatDuration(limit.periodMs)}`,
+      quota: `${limit.units}/${limit.period}`,
       algorithm: limit.algorithm,
       shadow: isInShadow,
       limit: units,
@@ -230,7 +236,7 @@ function limitsOfClient(
 function sharedLimits(bucket: BucketModel, role: 'group' | 'resource'): AskedLimit[] {
   const { user } = bucket.exemptSets;
   const view = (limit: Limit | null | undefined, isInShadow: boolean) =>
-    limit === null || limit === undefined ? [] : [{ bucket, limit, isInShadow }];
+    windowsOf(limit ?? null).map(each => ({ bucket, limit: each, isInShadow }));
   return [...view(user[role], false), ...view(user.shadow?.[role], true)];
 }
 
@@ -242,7 +248,7 @@ function partOf({ value, group }: Question): string {
 function limitsInSet(bucket: BucketModel | null, set: LimitSet): AskedLimit[] {
   const view = (limits: LimitsByRole, isInShadow: boolean) =>
     [limits.global, limits.caller, limits.resource]
-      .filter(limit => limit !== null)
+      .flatMap(windowsOf)
       .map(limit => ({ bucket, limit, isInShadow }));
   return [...view(set, false), ...(set.shadow === null ? [] : view(set.shadow, true))];
 }

@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import { type OwnRoute, type SignInEndpoint, type Snapshot, signInProvider } from '../../../config/index.ts';
 import { readVersion } from '../../../core/index.ts';
+import type { SignInOptions } from '../../../identity/signin/index.ts';
 import { configSchema } from './explain-api.ts';
 import { refusedSchema } from './refused-api.ts';
 import * as shapes from './shapes.ts';
@@ -19,7 +20,7 @@ export function openApiDocument({ outline: { ownRoutes }, identity }: Snapshot):
     },
     servers: [{ url: '/', description: 'The admin listener, listen.admin.' }],
     security: [{ token: [] }],
-    paths: { ...ADMIN_PATHS, ...(signInProvider(identity) === null ? {} : signInPathItems(ownRoutes)) },
+    paths: { ...ADMIN_PATHS, ...signInPathItems(signInProvider(identity)?.signIn ?? null, ownRoutes) },
     components: {
       schemas: schemas(),
       securitySchemes: {
@@ -194,9 +195,19 @@ const text = { type: 'string' };
 const seconds = { type: 'integer', minimum: 0 };
 
 /** The sign-in endpoints that the configuration has (docs/contract.md, 1). */
-function signInPathItems(routes: readonly { readonly value: OwnRoute }[]): PathItems {
+function signInPathItems(
+  options: Pick<SignInOptions, 'authorizationParameters'> | null,
+  routes: readonly { readonly value: OwnRoute }[],
+): PathItems {
+  if (options === null) return {};
+  const { allow } = options.authorizationParameters;
   const signIn = routes.map(({ value }) => value).filter(value => value.kind === 'sign-in');
-  return Object.fromEntries(signIn.map(({ id, endpoint }) => [id, ITEMS[endpoint]]));
+  return Object.fromEntries(signIn.map(({ id, endpoint }) => [id, itemOf(endpoint, allow)]));
+}
+
+function itemOf(endpoint: SignInEndpoint, allow: readonly string[]): object {
+  if (endpoint !== 'authorize-url' || allow.length === 0) return ITEMS[endpoint];
+  return { ...ITEMS[endpoint], parameters: allow.map(name => ({ name, in: 'query', schema: text })) };
 }
 
 const ITEMS: Readonly<Record<SignInEndpoint, object>> = {

@@ -1,3 +1,4 @@
+import { type Tenants, tenantIn } from '../../../core/index.ts';
 import type { AccessTokenOptions } from '../options.ts';
 import {
   claimAt,
@@ -20,7 +21,7 @@ export function refuseClaims(
   nowMs: number,
 ): Invalid | null {
   return (
-    refuseIssuer(jwt.claims, options.issuer) ??
+    refuseIssuer(jwt.claims, options) ??
     refuseTimes(jwt.claims, options.leewayMs, nowMs) ??
     refuseLifetime(jwt.claims, options.maxLifetimeMs) ??
     refuseAudience(jwt.claims, options) ??
@@ -41,10 +42,22 @@ export function textClaim(claims: JsonObject, name: string): string | null {
   return typeof value === 'string' && value !== '' && value.isWellFormed() ? value : null;
 }
 
-function refuseIssuer(claims: JsonObject, issuer: string): Invalid | null {
+function refuseIssuer(
+  claims: JsonObject,
+  { issuer, tenants }: Pick<AccessTokenOptions, 'issuer' | 'tenants'>,
+): Invalid | null {
   const value = member(claims, 'iss');
   if (typeof value !== 'string') return lacking('iss');
-  return value === issuer ? null : invalid('issuer');
+  if (tenants === null) return value === issuer ? null : invalid('issuer');
+  const tenant = member(claims, tenants.claim);
+  if (typeof tenant !== 'string') return lacking(tenants.claim);
+  return tenantIn(value, tenants) === tenant ? null : invalid('issuer');
+}
+
+/** The `iss` of a token whose issuer is a tenant, which its names belong to; `null` for a provider without tenants. */
+export function tenantOf(claims: JsonObject, tenants: Tenants | null): string | null {
+  const issuer = tenants === null ? null : member(claims, 'iss');
+  return typeof issuer === 'string' ? issuer : null;
 }
 
 function refuseTimes(claims: JsonObject, leewayMs: number, nowMs: number): Invalid | null {

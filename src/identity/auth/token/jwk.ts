@@ -1,13 +1,17 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { FlawedKey } from '../../../core/index.ts';
 import { algorithmsFor, type SigningAlgorithm } from './algorithms.ts';
-import { isJsonObject, type JsonObject, member, parseJsonObject } from './jwt.ts';
+import { isJsonObject, type JsonObject, member, parseJsonObject, THUMBPRINTS } from './jwt.ts';
 import { keyFlaw } from './key-flaws.ts';
 
 /** One of the issuer's keys. The same key in two fetches is the same object. */
 export interface VerificationKey {
   /** `kid`, or null. */
   readonly id: string | null;
+  /** The issuer whose tokens it signs, if the set says so, perhaps with a placeholder (Entra ID); else `null`. */
+  readonly issuer: string | null;
+  /** The thumbprints of its certificate, by which a token may name it: `x5t#S256`, `x5t`. */
+  readonly thumbprints: readonly string[];
   /** The algorithms that fit its type and its `alg`. Never empty. */
   readonly algorithms: readonly SigningAlgorithm[];
   readonly keyObject: KeyObject;
@@ -85,12 +89,20 @@ function readKey(jwk: JsonObject, known: readonly VerificationKey[]): Verificati
   );
   if (algorithms.length === 0) return null;
   const members = PUBLIC_MEMBERS.map(name => member(jwk, name));
-  const fingerprint = JSON.stringify([id, algorithms, members]);
+  const thumbprints = THUMBPRINTS.map(name => member(jwk, name)).filter(each => typeof each === 'string');
+  const issuer = issuerIn(jwk);
+  const fingerprint = JSON.stringify([id, issuer, thumbprints, algorithms, members]);
   const same = known.find(key => key.fingerprint === fingerprint);
   if (same !== undefined) return same;
   const imported = importKey(jwk);
   if (typeof imported === 'string') return { keyId: id?.slice(0, MAX_SHOWN) ?? null, flaw: imported };
-  return { id, algorithms, keyObject: imported, fingerprint };
+  return { id, issuer, thumbprints, algorithms, keyObject: imported, fingerprint };
+}
+
+/** No issuer has the empty name, which stands for what is no text. */
+function issuerIn(jwk: JsonObject): string | null {
+  const issuer = member(jwk, 'issuer') ?? null;
+  return issuer === null || typeof issuer === 'string' ? issuer : '';
 }
 
 /** Whether `use` and `key_ops` allow signatures. Both are optional (RFC 7517, 4.2 and 4.3). */

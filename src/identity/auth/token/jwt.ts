@@ -34,6 +34,8 @@ export interface Jwt {
   readonly algorithm: SigningAlgorithm;
   /** `kid`, or null. */
   readonly keyId: string | null;
+  /** The thumbprint of the certificate of its key, `x5t#S256` or `x5t`; or null. */
+  readonly thumbprint: string | null;
   /** The header's `typ`, or null. */
   readonly type: string | null;
   readonly header: JsonObject;
@@ -45,6 +47,9 @@ export interface Jwt {
 
 /** The longest accepted `kid`. `readBearer` bounds the token as a whole. */
 const MAX_KEY_ID_LENGTH = 256;
+
+/** Members that name a key by its certificate (RFC 7515, 4.1.7 and 4.1.8; RFC 7517, 4.8 and 4.9). */
+export const THUMBPRINTS = ['x5t#S256', 'x5t'] as const;
 
 /**
  * Parses a compact JWS (RFC 7515, 7.1) strictly: every token has exactly one accepted spelling.
@@ -65,13 +70,18 @@ export function parseJwt(token: string): Jwt | Invalid {
   const type = optionalString(header, 'typ');
   if (keyId === undefined || type === undefined) return invalid('malformed');
   if (keyId !== null && (keyId === '' || keyId.length > MAX_KEY_ID_LENGTH)) return invalid('malformed');
+  const thumbprint = THUMBPRINTS.map(name => member(header, name)).find(isText) ?? null;
 
   const claims = decodeObject(token.slice(first + 1, second));
   // A dot is not base64url, so a fourth segment fails here.
   const signature = decodeBase64Url(token.slice(second + 1));
   if (claims === null || signature === null) return invalid('malformed');
   const signingInput = token.slice(0, second);
-  return { kind: 'jwt', algorithm, keyId, type, header, claims, signingInput, signature };
+  return { kind: 'jwt', algorithm, keyId, thumbprint, type, header, claims, signingInput, signature };
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
 }
 
 /**

@@ -10,7 +10,9 @@ local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 /**
  * The arithmetic of `limits/counting/counter.ts`, line for line.
  *
- * Limits come as JSON, made once per configuration: { smooth, units, period, slack, cost }, with the largest cost of a request.
+ * Limits come as JSON, made once per configuration: { smooth, units, period, ends, slack, cost }, with the largest cost of a request.
+ * `ends`, of a limit whose windows are periods of the calendar, are when the last, the current and the next ones end: which is
+ * the current one, Redis' clock says, so all gateways agree.
  * `cost` is what this request consumes, which a script sets; one of the global limit. A counter is a string: "reset consumed" for
  * a window, "mark parts reset" for a smooth limit. The value holds the Reset; a key's expiry only collects garbage.
  *
@@ -34,6 +36,20 @@ local function partsOf(l)
   return l.parts
 end
 
+local function endAfter(l, at)
+  for _, stop in ipairs(l.ends or {}) do
+    if stop > at then return stop end
+  end
+  return at + l.period
+end
+
+local function startOf(l)
+  for i = l.ends and #l.ends or 0, 1, -1 do
+    if l.ends[i] < l.reset then return l.ends[i] end
+  end
+  return l.reset - l.period
+end
+
 local function save(l)
   local value
   if l.smooth then value = string.format('%.0f %.0f %.0f', l.mark, l.parts, l.reset)
@@ -44,7 +60,7 @@ end
 local function read(l, key)
   l.key = key
   local value = redis.call('GET', key) or ''
-  local furthest, ahead = now + l.period + l.slack + 1, false
+  local furthest, ahead = l.ends and l.ends[#l.ends] or now + l.period + l.slack + 1, false
   if l.smooth then
     local mark, parts, reset = string.match(value, '^(%d+) (%d+) (%d+)$')
     l.mark, l.parts, l.reset = tonumber(mark), tonumber(parts), tonumber(reset)
@@ -54,7 +70,7 @@ local function read(l, key)
     local reset, consumed = string.match(value, '^(%d+) (%d+)$')
     l.reset, l.consumed = tonumber(reset), tonumber(consumed)
     ahead = l.reset and l.reset > furthest
-    if ahead then l.reset = now + l.period end
+    if ahead then l.reset = endAfter(l, now) end
   end
   -- Save it now, or each read would move the end further.
   if ahead then save(l) end
@@ -62,10 +78,17 @@ local function read(l, key)
   if not l.known then l.mark, l.parts, l.reset, l.consumed = 0, 0, 0, 0 end
 end
 
+local function divided(times, units, by)
+  local low = times % 65536
+  local upper = (times - low) / 65536 * units
+  local wholeUpper = math.floor(upper / by)
+  local lower = (upper - wholeUpper * by) * 65536 + low * units
+  local wholeLower = math.floor(lower / by)
+  return wholeUpper * 65536 + wholeLower, lower - wholeLower * by
+end
+
 local function stepsOf(l)
-  local steps = costOf(l) * l.period
-  local whole = math.floor(steps / l.units)
-  return whole, steps - whole * l.units
+  return divided(l.period, costOf(l), l.units)
 end
 `;
 
@@ -103,7 +126,8 @@ end
 /**
  * Decides about a request, or reads what is left.
  *
- * KEYS: one for each limit, in the order global, caller, group, resource, then those in shadow in the same order; then, if requests
+ * KEYS: one for each limit, in the order global, caller, group, resource, each with its further windows, then those in shadow in the
+ * same order; then, if requests
  * have a main value, the set of the counters that the caller holds and, for each limit but a global one, the counter that further
  * values share; then, if a lease is asked for, the set of leases (see LEASES).
  * ARGV: the limits, each with its role; the mode; the step; how many counters for main values a caller may hold, 0 where KEYS do not
@@ -114,7 +138,7 @@ end
  * described.
  *
  * Returns { bits of REPLY; now; place of the limit described, or 0; remaining; announced reset; wait; windows of the units consumed,
- * 0 for none ... }: of shared limits, or of all in a step that may have to be undone. Such a step adds for each limit what an undo
+ * 0 for none ... }: of limits whose units can be returned, or of all in a step that may have to be undone. Such a step adds for each limit what an undo
  * restores, and then for each whether it drew on the counter that further values share: 1 or 0.
  * To read returns for each limit: remaining, announced reset, wait.
  */
@@ -130,13 +154,14 @@ local function wait(l)
     return l.reset - now
   end
   if now >= l.mark then return 0 end
-  local free = l.mark - now - l.period + (costOf(l) * l.period - partsOf(l)) / l.units
+  local whole, parts = stepsOf(l)
+  local free = l.mark - now - l.period + whole + (parts - partsOf(l)) / l.units
   if free <= l.slack then return 0 end
   return math.ceil(free + math.max(0, 2 - l.slack))
 end
 
 local function describesEnding(l)
-  return not l.smooth and now < l.reset - l.period and l.consumed + unitsOf(l, l.cost or 1) <= l.units
+  return not l.smooth and now < startOf(l) and l.consumed + unitsOf(l, l.cost or 1) <= l.units
 end
 
 local function remaining(l)
@@ -146,12 +171,12 @@ local function remaining(l)
     return math.max(0, l.units - l.consumed)
   end
   if now >= l.mark then return l.units end
-  local consumed = (l.mark - now) * l.units - partsOf(l)
-  return math.max(0, math.floor((l.period * l.units - consumed) / l.period))
+  local whole, parts = divided(l.mark - now, l.units, l.period)
+  return math.max(0, l.units - whole - math.ceil((parts - partsOf(l)) / l.period))
 end
 
 local function announced(l)
-  if describesEnding(l) then return l.reset - l.period end
+  if describesEnding(l) then return startOf(l) end
   return math.max(l.reset, now)
 end
 
@@ -168,10 +193,10 @@ local function consume(l)
     if l.parts < 0 then l.parts, l.mark = l.parts + l.units, l.mark + 1 end
     l.reset = math.max(l.reset, l.mark)
     l.moved = true
-  elseif now >= l.reset then l.reset, l.consumed, l.moved, l.restore = now + l.period, costOf(l), true, 0
+  elseif now >= l.reset then l.reset, l.consumed, l.moved, l.restore = endAfter(l, now), costOf(l), true, 0
   elseif l.consumed + costOf(l) > l.units then
     l.restore = l.consumed
-    l.reset, l.consumed, l.moved = l.reset + l.period, costOf(l), true
+    l.reset, l.consumed, l.moved = endAfter(l, l.reset), costOf(l), true
   else
     l.restore = l.consumed > 0 and l.units or -1
     l.consumed = l.consumed + costOf(l)
@@ -206,10 +231,26 @@ for i, l in ipairs(limits) do
   if l.shadow then break end
   look(l, i)
   if l.others then code = REPLY.format + REPLY.usedOthers end
-  if l.wait > 0 and (refusing == 0 or (l.wait > longest and limits[refusing].role ~= 'global')) then
-    refusing, longest = i, l.wait
-  end
+  local isBehindGlobal = refusing > 0 and limits[refusing].role == 'global' and l.role ~= 'global'
+  if l.wait > longest and not isBehindGlobal then refusing, longest = i, l.wait end
   if l.role ~= 'global' and l.role ~= 'group' and described == 0 then described = i end
+end
+
+-- Of the windows of that limit, the one with the least left, the shortest of equals; where nothing is left, the one that resets last.
+local function describe()
+  local first = limits[described]
+  if not first then return end
+  first.left = remaining(first)
+  local found = described
+  for i = described + 1, #limits do
+    local l, best = limits[i], limits[found]
+    if l.shadow or l.role ~= first.role then break end
+    l.left = remaining(l)
+    local isMore = l.left < best.left or (l.left == best.left and l.period < best.period)
+    if l.left == 0 and best.left == 0 and announced(l) ~= announced(best) then isMore = announced(l) > announced(best) end
+    if isMore then found = i end
+  end
+  described = found
 end
 
 if mode == MODE.read then
@@ -241,13 +282,14 @@ if ARGV[6] then
 end
 if isFull and ARGV[8] ~= '1' then
   code = code + REPLY.refusedAtOnce
+  describe()
   local l = limits[described]
   if not l then return { code, now, 0, 0, 0, 0 } end
   return { code, now, described, (l.cost or 1) > 1 and 0 or remaining(l), announced(l), 0 }
 end
 
 code = code + REPLY.admitted
-local reply = { code, now, described, 0, 0, 0 }
+local reply = { code, now, 0, 0, 0, 0 }
 if mode == MODE.take then
   if isFull then code = code + REPLY.fullInShadow
   elseif ARGV[6] then
@@ -268,7 +310,7 @@ if mode == MODE.take then
       elseif l.part and l.moved then noteHeld(index, l.reset, l.key) end
     else code = code + bit end
     if l.shadow then bit = bit * 2 end
-    if isUndoable or isShared(l) then
+    if isUndoable or isShared(l) or l.back then
       local isReturnable = l.wait == 0 and (isUndoable or not l.others)
       reply[#reply + 1] = isReturnable and (l.smooth and l.mark or l.reset) or 0
     end
@@ -280,7 +322,9 @@ if mode == MODE.take then
 end
 if step == STEP.own and most > 0 and held(index) >= most then code = code + REPLY.full end
 reply[1] = code
+describe()
 if described > 0 then
+  reply[3] = described
   reply[4] = remaining(limits[described])
   reply[5] = announced(limits[described])
 end
@@ -312,9 +356,9 @@ for i, l in ipairs(limits) do
   elseif l.known and not l.smooth and l.reset == window and now < window and l.consumed > 0 then
     l.consumed = math.max(0, l.consumed - costOf(l))
     l.empty = undoing and restore >= 0 and l.consumed == 0
-    if l.empty and l.reset - l.period > now then
+    if l.empty and startOf(l) > now then
       -- It was opened in the slack of the previous window, which is still open: restore that one. It may have had room for a lower cost.
-      l.reset, l.consumed, l.empty = l.reset - l.period, restore, false
+      l.reset, l.consumed, l.empty = startOf(l), restore, false
     end
   end
   if l.empty then redis.call('DEL', l.key) elseif l.empty == false then save(l) end

@@ -37,10 +37,9 @@ export class Fallback {
   }
 
   /** Returns a unit of a local decision. Returns false if the window is not local. */
-  refund(limit: limits.Limit, part: string, window: number, cost: number): boolean {
+  refund(limit: limits.Limit, part: string, window: number, cost: number, caller: string | null): boolean {
     if (window >= 0) return false;
-    const { local, replicas } = this.#dependencies;
-    local.refund(divideLimit(limit, replicas()), part, -window, cost);
+    this.#dependencies.local.refund(limit, part, -window, cost, caller);
     return true;
   }
 
@@ -50,19 +49,14 @@ export class Fallback {
     const divided = this.#divided.of(limits, replicas());
     if (!consuming) return local.peek(divided, caller, main, group, cost);
     const decision = local.decide(divided, caller, main, group, cost);
-    const { groupWindow, resourceWindow, shadow } = decision;
-    if ([groupWindow, resourceWindow, shadow.groupWindow, shadow.resourceWindow].every(one => one === 0))
-      return decision;
-    return {
-      ...decision,
-      ...negated(decision),
-      shadow: { ...shadow, ...negated(shadow) },
-    };
+    const { drawn, shadow } = decision;
+    if (drawn.length + shadow.drawn.length === 0) return decision;
+    return { ...decision, drawn: negated(drawn), shadow: { ...shadow, drawn: negated(shadow.drawn) } };
   }
 }
 
-function negated({ groupWindow, resourceWindow }: Pick<limits.Decision, 'groupWindow' | 'resourceWindow'>) {
-  return { groupWindow: 0 - groupWindow, resourceWindow: 0 - resourceWindow };
+function negated(drawn: limits.Decision['drawn']): limits.Decision['drawn'] {
+  return drawn.map(({ limit, window }) => ({ limit, window: -window }));
 }
 
 function localAllowances({ local, replicas }: FallbackDependencies): limits.AllowanceStore {
@@ -121,5 +115,6 @@ function divideEach(
 
 /** Keeps the slack of the undivided limit. Computed from fewer units, it would make a smooth limit allow more. */
 function divideLimit(limit: limits.Limit, divisor: number): limits.Limit {
-  return { ...limit, units: Math.max(1, Math.floor(limit.units / divisor)) };
+  const more = limit.more.map(each => divideLimit(each, divisor));
+  return { ...limit, units: Math.max(1, Math.floor(limit.units / divisor)), more };
 }

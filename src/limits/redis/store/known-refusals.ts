@@ -47,6 +47,11 @@ export class KnownRefusals {
     this.#known.clear();
   }
 
+  /** Forgets one key, to which units were returned. */
+  drop(key: string): void {
+    this.#known.delete(key);
+  }
+
   /** Records that `limit` refused a request of this cost under `key`. `askedAtMs`: when Redis was asked. */
   note(
     key: string,

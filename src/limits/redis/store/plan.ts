@@ -7,7 +7,7 @@ import type {
   ShadowDecision,
   ShadowRole,
 } from '../../index.ts';
-import { isSharedRole, LIMIT_ROLES, NO_LIMITS, NO_SHADOW } from '../../index.ts';
+import { isSharedRole, limitsIn, NO_LIMITS, NO_SHADOW } from '../../index.ts';
 import { isOfThisFormat, REPLY, STEP, type StepKind } from './script-words.ts';
 
 /** One step of a decision: what is the same in the call to the script for every request with these limits. */
@@ -15,10 +15,11 @@ export interface Step {
   readonly kind: StepKind;
   /** The limits in the order in which the script checks them: those in shadow are last. */
   readonly limits: readonly Limit[];
-  /** The limits as JSON for the script. */
-  readonly text: string;
-  /** The roles of the enforced shared limits, in order. */
-  readonly shared: readonly LimitRole[];
+  /** The limits as JSON for the script, as of a moment since the epoch: it names the next ends of windows of the calendar. */
+  readonly text: (epochMs: number) => string;
+  /** The enforced limits whose units can be returned, in order, and those in shadow. */
+  readonly returned: readonly Limit[];
+  readonly returnedInShadow: readonly Limit[];
   /** The roles of the shadow limits, in order. */
   readonly shadow: readonly LimitRole[];
 }
@@ -46,18 +47,23 @@ export class PlanTable {
 
 function planOf(set: LimitSet): Plan {
   const { shadow } = set;
-  const onlyShared = (limits: LimitsByRole) => [
-    { ...NO_LIMITS, group: limits.group },
-    { ...NO_LIMITS, resource: limits.resource },
-  ];
+  // In a cluster each window of a shared limit may be on another node, so each has a step.
+  const onlyShared = (limits: LimitsByRole) =>
+    limitsIn({ ...limits, global: null, caller: null }).map(limit => ({
+      ...NO_LIMITS,
+      [limit.role]: alone(limit),
+    }));
   const inShadow = shadow === null ? [] : onlyShared(shadow).map(each => ({ ...NO_LIMITS, shadow: each }));
   return {
     whole: stepOf(STEP.whole, set),
     own: stepOf(STEP.own, { ...set, ...NOT_SHARED, shadow: shadow && { ...shadow, ...NOT_SHARED } }),
-    shared: [...onlyShared(set), ...inShadow]
-      .map(each => stepOf(STEP.shared, each))
-      .filter(({ limits }) => limits.length > 0),
+    shared: [...onlyShared(set), ...inShadow].map(each => stepOf(STEP.shared, each)),
   };
+}
+
+/** A limit without its further windows. */
+function alone(limit: Limit): Limit {
+  return limit.more.length === 0 ? limit : { ...limit, more: [] };
 }
 
 const NOT_SHARED = { group: null, resource: null };
@@ -69,25 +75,46 @@ function stepOf(kind: StepKind, set: LimitSet): Step {
   return {
     kind,
     limits,
-    text: textOf(limits, held.length),
-    shared: held.map(({ role }) => role).filter(isSharedRole),
+    text: textAt(limits, held.length),
+    returned: held.filter(returnsUnits),
+    returnedInShadow: inShadow.filter(returnsUnits),
     shadow: inShadow.map(({ role }) => role),
   };
 }
 
-function limitsIn(limits: LimitsByRole): Limit[] {
-  return LIMIT_ROLES.map(role => limits[role]).filter(limit => limit !== null);
+function returnsUnits({ returnsUnits }: Limit): boolean {
+  return returnsUnits;
 }
 
-/** Writes limits as JSON for the scripts. Limits from `held` on are in shadow. */
-export function textOf(limits: readonly Limit[], held = limits.length): string {
+/** Writes the text once, or once in each period of the calendar. */
+function textAt(limits: readonly Limit[], held: number): Step['text'] {
+  const calendars = limits.map(({ calendar }) => calendar).filter(calendar => calendar !== null);
+  let text = '';
+  let [fromMs, untilMs] = [0, 0];
+  return epochMs => {
+    const isKnown = text !== '' && (calendars.length === 0 || (epochMs >= fromMs && epochMs < untilMs));
+    if (isKnown) return text;
+    untilMs = Math.min(...calendars.map(calendar => calendar.endAfter(epochMs)));
+    fromMs = Math.max(...calendars.map(calendar => calendar.startOf(calendar.endAfter(epochMs))));
+    text = textOf(limits, epochMs, held);
+    return text;
+  };
+}
+
+/**
+ * Writes limits as JSON for the scripts, as of a moment since the epoch. Limits from `held` on are in shadow. The ends of a
+ * calendar are the same in every gateway, and enough for any clock that is less than one of its periods away.
+ */
+export function textOf(limits: readonly Limit[], epochMs: number, held = limits.length): string {
   return JSON.stringify(
-    limits.map(({ role, algorithm, units, periodMs, slackMs, largestCost }, at) => ({
+    limits.map(({ role, algorithm, units, periodMs, calendar, slackMs, largestCost, returnsUnits }, at) => ({
       role,
       smooth: algorithm === 'smooth',
       units,
       period: periodMs,
+      ends: calendar?.endsAround(epochMs),
       slack: slackMs,
+      back: returnsUnits && !isSharedRole(role) ? true : undefined,
       cost: largestCost === 1 ? undefined : largestCost,
       shadow: at >= held ? true : undefined,
     })),
@@ -125,7 +152,7 @@ export interface ScriptResponse {
   readonly refusedBy: number;
   /** The bits of REPLY; see `has`. */
   readonly code: number;
-  /** The windows of the consumed units: of all limits, in order, or in a whole decision only of shared ones. */
+  /** The windows of the consumed units: of all limits, in order, or in a whole decision only of those that can be returned. */
   readonly windows: readonly number[];
   /** For each limit, what an undo restores; empty in a whole decision. */
   readonly toRestore: readonly number[];
@@ -149,6 +176,7 @@ export function readScriptResponse(reply: unknown, step: Step): ScriptResponse |
     decision: {
       admitted,
       role: limit?.role ?? null,
+      by: limit,
       limit: limit?.units ?? 0,
       remaining,
       resetAtMs,
@@ -159,7 +187,7 @@ export function readScriptResponse(reply: unknown, step: Step): ScriptResponse |
       retryAfterMs: waitMs,
       sharedKey: !admitted && !atOnce && isSharedRole(limit?.role ?? 'global') && !otherParts,
       otherParts,
-      ...windowsOf(step.shared, admitted ? windows : []),
+      drawn: admitted ? drawnIn(step, windows) : NO_SHADOW.drawn,
       shadow: admitted ? shadowOf(code, windows, step) : NO_SHADOW,
       decidedAtMs: nowMs,
     },
@@ -177,21 +205,26 @@ export function has({ code }: Pick<ScriptResponse, 'code'>, bit: number): boolea
 
 type SixNumbers = [number, number, number, number, number, number];
 
-function shadowOf(code: number, windows: readonly number[], { shadow, shared }: Step): ShadowDecision {
+function shadowOf(code: number, windows: readonly number[], step: Step): ShadowDecision {
+  const { shadow } = step;
   const atOnce = has({ code }, REPLY.fullInShadow);
   if (shadow.length === 0 && !atOnce) return NO_SHADOW;
-  const quotas: readonly ShadowRole[] = shadow.filter((_, at) => has({ code }, REPLY.refusedInShadow << at));
-  const refused = atOnce ? [...quotas, 'concurrent' as const] : quotas;
-  return { refused, ...windowsOf(shadow.filter(isSharedRole), windows.slice(shared.length)) };
+  const quotas: ShadowRole[] = shadow.filter((_, at) => has({ code }, REPLY.refusedInShadow << at));
+  const refused = [...new Set(atOnce ? [...quotas, 'concurrent' as const] : quotas)];
+  return { refused, drawn: drawnIn(step, windows, true) };
 }
 
-/** @param roles the shared limits that the windows belong to, in order */
-function windowsOf(
-  roles: readonly LimitRole[],
+/** The units that were consumed and can be returned. A step that may be undone names the windows of all its limits. */
+function drawnIn(
+  { kind, limits, returned, returnedInShadow }: Step,
   windows: readonly number[],
-): Pick<Decision, 'groupWindow' | 'resourceWindow'> {
-  return {
-    groupWindow: windows[roles.indexOf('group')] ?? 0,
-    resourceWindow: windows[roles.indexOf('resource')] ?? 0,
-  };
+  inShadow = false,
+): Decision['drawn'] {
+  const named = kind === STEP.whole ? [...returned, ...returnedInShadow] : limits;
+  const asked = inShadow ? returnedInShadow : returned;
+  if (asked.length === 0) return NO_SHADOW.drawn;
+  return named.flatMap((limit, at) => {
+    const window = windows[at] ?? 0;
+    return window === 0 || !asked.includes(limit) ? [] : [{ limit, window }];
+  });
 }

@@ -1,3 +1,4 @@
+import type { Clock } from '../../../core/index.ts';
 import type { Allowance, AllowanceReading, AllowanceStore, CountedIn, Limit } from '../../index.ts';
 import { isSharedRole } from '../../index.ts';
 import {
@@ -20,6 +21,7 @@ export interface RedisAllowancesDependencies {
   readonly keys: Keys;
   readonly fallback: Fallback;
   readonly keysPerCaller: () => number;
+  readonly clock: Clock;
 }
 
 /** How many limits one command reads: few enough to block Redis for less than a millisecond. */
@@ -80,12 +82,13 @@ export class RedisAllowances implements AllowanceStore {
   }
 
   async #readPortion(limits: readonly Limit[], caller: string, main: string): Promise<Allowance[]> {
-    const { keys, keysPerCaller } = this.#dependencies;
+    const { keys, keysPerCaller, clock } = this.#dependencies;
     const [first] = limits;
     const isShared = first !== undefined && isSharedRole(first.role);
     const most = main === '' || isShared ? 0 : keysPerCaller();
     const names = isShared ? [keys.shared(first, main)] : this.#ownKeys(limits, caller, main);
-    const reply = await this.#run(DECIDE, names, [textOf(limits), MODE.read, STEP.whole, most, 1]);
+    const text = textOf(limits, clock.epochMs());
+    const reply = await this.#run(DECIDE, names, [text, MODE.read, STEP.whole, most, 1]);
     return readReply(reply, limits);
   }
 

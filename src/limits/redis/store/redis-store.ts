@@ -1,6 +1,14 @@
 import type { Clock } from '../../../core/index.ts';
 import type { Decision, Limit, LimitSet, LimitStore, Place, ShadowRole } from '../../index.ts';
-import { AT_ONCE_WAIT_MS, groupCounterKey, isSharedRole, LIMIT_ROLES, UNLIMITED } from '../../index.ts';
+import {
+  AT_ONCE_WAIT_MS,
+  groupCounterKey,
+  isSharedRole,
+  LIMIT_ROLES,
+  mostPressing,
+  UNLIMITED,
+  windowsOf,
+} from '../../index.ts';
 import {
   type Argument,
   type Health,
@@ -148,22 +156,28 @@ export class RedisStore implements LimitStore {
     return this.#leases.hold(lease.key, lease.id, local);
   }
 
-  refund(limit: Limit, part: string, window: number, cost = 1): void {
-    if (this.#fallback.refund(limit, part, window, cost) || !this.#dependencies.health.isShared) return;
-    this.#tell(
-      'return units',
-      REFUND,
-      [this.#keys.shared(limit, part)],
-      [textOf([limit]), MODE.refund, cost, window],
-    );
+  refund(limit: Limit, part: string, window: number, cost = 1, caller: string | null = null): void {
+    if (this.#fallback.refund(limit, part, window, cost, caller) || !this.#dependencies.health.isShared)
+      return;
+    const isOwn = caller !== null && !isSharedRole(limit.role);
+    const key = isOwn
+      ? this.#keys.own(this.#keys.caller(caller), limit, part)
+      : this.#keys.shared(limit, part);
+    this.#refusals.drop(key);
+    const text = textOf([limit], this.#dependencies.clock.epochMs());
+    this.#tell('return units', REFUND, [key], [text, MODE.refund, cost, window]);
   }
 
   #knownRefusal({ limits, callerKeys, main, cost }: Question): Decision | null {
-    const { global, caller } = limits;
-    const refusal =
-      global === null ? null : this.#refusals.find(this.#keys.global(callerKeys, global), global, 1);
-    if (refusal !== null || caller === null) return refusal;
-    return this.#refusals.find(this.#keys.own(callerKeys, caller, main), caller, cost);
+    for (const global of windowsOf(limits.global)) {
+      const refusal = this.#refusals.find(this.#keys.global(callerKeys, global), global, 1);
+      if (refusal !== null) return refusal;
+    }
+    for (const own of windowsOf(limits.caller)) {
+      const refusal = this.#refusals.find(this.#keys.own(callerKeys, own, main), own, cost);
+      if (refusal !== null) return refusal;
+    }
+    return null;
   }
 
   #ask(question: Question): Promise<Decision> {
@@ -238,7 +252,7 @@ export class RedisStore implements LimitStore {
       if (step.kind === STEP.own && main !== '') consumed.push(this.#keys.parts(callerKeys));
       const { windows, toRestore } = response;
       this.#tell('return the units of a refused request', REFUND, consumed, [
-        step.text,
+        step.text(this.#dependencies.clock.epochMs()),
         MODE.undo,
         cost,
         ...windows,
@@ -255,7 +269,7 @@ export class RedisStore implements LimitStore {
     const { version } = this.#refusals;
     const keys = this.#keysOf(question, step);
     const most = keys.length > step.limits.length ? this.#keysPerCaller : 0;
-    const args = [step.text, consuming ? MODE.take : MODE.look, step.kind, most, cost];
+    const args = [step.text(clock.epochMs()), consuming ? MODE.take : MODE.look, step.kind, most, cost];
     const lease = step.kind === STEP.whole || step.kind === STEP.own ? question.lease : null;
     if (lease !== null) args.push(lease.limit.units, lease.id, lease.inShadow ? 1 : 0);
     connection.run(DECIDE, lease === null ? keys : [...keys, lease.key], args, (error, value) => {
@@ -323,32 +337,35 @@ function partOf({ role }: Limit, { main, group }: Question): string {
 /** Joins the decisions of steps that all admit. The header fields describe the caller's limit, or the resource's if there is none. */
 function joinedDecision(taken: readonly Taken[]): Decision {
   const decisions = taken.map(decisionOf);
-  const described = decisions.find(({ role }) => role !== null) ?? decisions[0] ?? UNLIMITED;
-  const sumOf = (numberOf: (decision: Decision) => number) =>
-    decisions.reduce((sum, decision) => sum + numberOf(decision), 0);
   return {
-    ...described,
-    // Each comes from one decision, and is 0 in all others.
-    groupWindow: sumOf(({ groupWindow }) => groupWindow),
-    resourceWindow: sumOf(({ resourceWindow }) => resourceWindow),
+    ...(describedOf(decisions) ?? decisions[0] ?? UNLIMITED),
+    drawn: decisions.flatMap(({ drawn }) => drawn),
     decidedAtMs: decisions.at(-1)?.decidedAtMs ?? 0,
     shadow: {
       refused: SHADOW_ROLES.filter(role => decisions.some(({ shadow }) => shadow.refused.includes(role))),
-      groupWindow: sumOf(({ shadow }) => shadow.groupWindow),
-      resourceWindow: sumOf(({ shadow }) => shadow.resourceWindow),
+      drawn: decisions.flatMap(({ shadow }) => shadow.drawn),
     },
   };
+}
+
+/** The decision about the caller's limits, or of those about the resource's windows the one to describe. */
+function describedOf(decisions: readonly Decision[]): Decision | null {
+  const own = decisions.find(({ role }) => role === 'caller');
+  if (own !== undefined) return own;
+  const ofResource = decisions.flatMap(decision => {
+    const { by, remaining, resetAfterMs: resetInMs } = decision;
+    return by === null ? [] : [{ periodMs: by.periodMs, remaining, resetInMs, decision }];
+  });
+  return mostPressing(ofResource.toSorted((one, other) => one.periodMs - other.periodMs))?.decision ?? null;
 }
 
 /** A counter shared by several values does not show whose unit it was. Such a unit cannot be returned. */
 function decisionOf({ step, response: { decision, code } }: Taken): Decision {
   return step.kind !== STEP.own && has({ code }, REPLY.usedOthers)
-    ? { ...decision, ...NO_WINDOWS, shadow: { ...decision.shadow, ...NO_WINDOWS } }
+    ? { ...decision, drawn: [], shadow: { ...decision.shadow, drawn: [] } }
     : decision;
 }
 
 const SHADOW_ROLES: readonly ShadowRole[] = [...LIMIT_ROLES, 'concurrent'];
-
-const NO_WINDOWS = { groupWindow: 0, resourceWindow: 0 };
 
 const UNEXPECTED = new RedisError('error', 'Redis gave an unexpected reply to the limit script');

@@ -43,7 +43,8 @@ export const STEP = {
 
 export type StepKind = (typeof STEP)[keyof typeof STEP];
 
-const FORMAT_AT = 13;
+/** Above the bits for four windows in shadow of each of four roles. */
+const FORMAT_AT = 25;
 
 /** The bits of the first number of a decision's reply. */
 export const REPLY = {
@@ -64,7 +65,7 @@ export const REPLY = {
   leased: 1 << 7,
   /** The requests in flight would have refused in shadow. */
   fullInShadow: 1 << 8,
-  /** The first limit in shadow would have refused; the bits of the other three follow. */
+  /** The first limit in shadow would have refused; the bits of the other fifteen follow. */
   refusedInShadow: 1 << 9,
   /** The format of the reply: no bit is higher. */
   format: FORMAT << FORMAT_AT,

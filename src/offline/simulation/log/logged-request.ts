@@ -32,8 +32,11 @@ export interface LoggedRequest extends LimitedRequest {
   readonly outcome: LoggedOutcome;
   /** The facts for restrictions; `null` for most lines. */
   readonly facts: RestrictionFacts | null;
-  /** True if the service denied access (401, 403, 404), which returns a unit of a resource limit. */
-  readonly denied: boolean;
+  readonly status: number;
+  /** Whether the service answered. */
+  readonly isOfService: boolean;
+  /** True if it returned units: the service denied access (401, 403, 404), or the line says when. */
+  readonly returned: boolean;
 }
 
 /** A line as read. `early`: a request refused with 429 before the limits were checked. */
@@ -110,6 +113,9 @@ function built(fields: UncheckedLine, outcome: LoggedOutcome | null): LogLine {
   if (!isMoment(decidedAt, writtenAtMs) || !isAccessValue('sequence', sequence)) return 'broken';
   if (!isAccessValue('class', callerClass) || !isAccessValue('draws', draws)) return 'broken';
   if (outcome === null || !isAccessValue('bucket', bucket)) return 'broken';
+  const facts = restrictionFacts(fields, { status, method, writtenAtMs });
+  const isOfService = typeof upstreamMs === 'number';
+  const denied = isOfService && (status === 401 || status === 403 || status === 404);
   return {
     kind: 'decide',
     part: fields.lasted === true || outcome === 'undecided' ? 'end' : part,
@@ -128,8 +134,10 @@ function built(fields: UncheckedLine, outcome: LoggedOutcome | null): LogLine {
     consumes: draws,
     bucket,
     outcome,
-    facts: restrictionFacts(fields, { status, method, writtenAtMs }),
-    denied: typeof upstreamMs === 'number' && (status === 401 || status === 403 || status === 404),
+    facts,
+    status: typeof status === 'number' ? status : 0,
+    isOfService,
+    returned: denied || (facts?.returnedAtMs ?? null) !== null,
   };
 }
 

@@ -80,13 +80,13 @@ function withKey(request: LoggedRequest, keying: AddressKeying): LoggedRequest {
 }
 
 function hold(held: LogEvent[], request: LoggedRequest, withEnds: boolean): void {
-  const { part, denied, decidedAtMs, writtenAtMs, sequence, facts } = request;
+  const { part, returned, decidedAtMs, writtenAtMs, sequence, facts } = request;
   if (part !== 'end') held.push(request);
   // A line is written at the end, except those about requests that are still running.
   if (withEnds && part !== 'begin')
     held.push({ kind: 'end', decidedAtMs: Math.max(decidedAtMs, writtenAtMs), sequence, request });
   const offence = facts?.offence ?? null;
-  if (denied) {
+  if (returned) {
     // If the line says when the offence counted, the unit was returned just before.
     const saidAtMs = offence === null || offence.isGuessed ? (facts?.returnedAtMs ?? null) : offence.atMs;
     const atMs = saidAtMs ?? Math.max(decidedAtMs, writtenAtMs);

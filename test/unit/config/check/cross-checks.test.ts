@@ -214,9 +214,43 @@ describe('counters that are kept over a restart', () => {
     expect(await diagnosticsIn(STATE + NEEDED)).toEqual([]);
   });
 
-  it('have windows of a minute to 18 hours', async () => {
+  it('have windows of a minute to a day', async () => {
     expect(await diagnosticsIn(STATE.replace('1h', '30s') + NEEDED)).toEqual([
-      expect.stringContaining('expected a time from 1m to 18h'),
+      expect.stringContaining('expected a time from 1m to 24h'),
     ]);
+  });
+});
+
+describe('paths that are not redirected to https', () => {
+  const LISTEN = 'listen: { redirect: { address: "127.0.0.1:80", except: [PATHS] } }\n';
+  const UNTRUE = /there is no https/;
+
+  async function found(paths: string): Promise<string[]> {
+    const routes = `  - { path: /health, upstream: api, authentication: none }
+  - { path: /a/**, upstream: api, authentication: optional }
+  - { path: /a/open/**, upstream: api, authentication: none }
+`;
+    const all = await diagnosticsIn(`${LISTEN.replace('PATHS', paths)}${UPSTREAMS}${routes}`);
+    return all.filter(line => !UNTRUE.test(line) && !/identity_provider/.test(line));
+  }
+
+  it('are warned of where no route takes them, and where their route takes tokens', async () => {
+    expect(await found('/health, /a/open/x')).toEqual([]);
+    expect(await found('/health, "/.well-known/acme-challenge/**"')).toEqual([
+      expect.stringContaining(
+        'warning: listen.redirect.except[1]: no route takes this path: it gets 404 over http',
+      ),
+    ]);
+    expect(await found('"/a/{id}"')).toEqual([
+      expect.stringContaining(
+        'warning: listen.redirect.except[0]: the route in line 5 takes tokens, which others can read over http: except only open paths',
+      ),
+    ]);
+  });
+
+  it('are written as paths of routes are', async () => {
+    expect((await found('health'))[0]).toContain(
+      'listen.redirect.except[0]: a path starts with "/": write "/health"',
+    );
   });
 });

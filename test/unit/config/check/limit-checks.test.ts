@@ -618,3 +618,190 @@ describe('a quota that a smaller limit hides', () => {
     expect(await result('user: 20/10s, resource: 15/5s, algorithm: smooth')).toEqual([]);
   });
 });
+
+describe('long quotas and large numbers', () => {
+  const LINES = ['/v1/**'];
+  const TO_KEEP = [
+    'X-RateLimit-Limit and X-RateLimit-Remaining: try yours with this number',
+    'the wait of a 429 may be longer than 65535 seconds',
+  ];
+
+  it.each([
+    ['65535/18h', []],
+    ['65536/1s', TO_KEEP.slice(0, 1)],
+    ['5/19h', TO_KEEP.slice(1)],
+  ])('%s: what clients may not be able to keep: %j', async (quota, messages) => {
+    const hints = await hintsOfBucket(`user: ${quota}`, LINES);
+    const expected = messages.map(message => expect.stringContaining(message));
+    expect(hints.filter(hint => hint.includes('65535'))).toEqual(expected);
+  });
+
+  it('are a warning where a restart would forget what is counted in a day or longer', async () => {
+    const forgets = '2:14: warning: buckets.b.user: a restart forgets what is counted in this window';
+    const warnings = async (quota: string, more = '') =>
+      (
+        await diagnosticsIn(textOfBucket(`user: ${quota}, scope: user`, LINES), EVERYWHERE, IDENTITY + more)
+      ).filter(line => line.includes('restart'));
+    expect(await warnings('5/24h')).toEqual([expect.stringContaining(forgets)]);
+    expect(await warnings('5/23h')).toEqual([]);
+    expect(await warnings('5/24h', 'store: { redis: "redis://127.0.0.1" }\n')).toEqual([]);
+    expect(await warnings('5/24h', 'state: { folder: /var/lib/weir, counters: 1h }\n')).toEqual([]);
+    expect(await warnings('5/24h', 'state: /var/lib/weir\n')).toEqual([expect.stringContaining(forgets)]);
+  });
+});
+
+describe('periods of the calendar', () => {
+  it.each([
+    ['user: 5/day', []],
+    [
+      'user: 5/day, algorithm: smooth',
+      ['a smooth bucket has no day: write a period such as 5/24h, or leave out'],
+    ],
+    [
+      'shadow: { user: 7/month }, algorithm: smooth',
+      ['a smooth bucket has no month: write a period such as 7/31d'],
+    ],
+    [
+      'group: { claim: org, limit: 5/week }, algorithm: smooth',
+      ['a smooth bucket has no week: write a period such as 5/7d'],
+    ],
+  ])('%s: %j', async (keys, errors) => {
+    const found = (await diagnosticsOfBucket(keys, ['/v1/**'])).filter(line =>
+      line.includes('smooth bucket'),
+    );
+    expect(found).toEqual(errors.map(error => expect.stringContaining(error)));
+  });
+
+  it('need a zone that exists', async () => {
+    expect(await diagnosticsIn('time_zone: Europe/Berlim')).toEqual([
+      '1:12: time_zone: "Europe/Berlim" is no time zone of the IANA database, did you mean "Europe/Berlin"?',
+    ]);
+    expect(await diagnosticsIn('time_zone: 1')).toEqual([
+      '1:12: time_zone: expected the name of a time zone such as Europe/Berlin, found 1',
+    ]);
+    expect(await diagnosticsIn('time_zone: America/Argentina/Buenos_Aires')).toEqual([]);
+  });
+
+  it.each([
+    'invalid_requests: { limit: 5/day }',
+    'failed_verifications: 5/day',
+    'webhook_not_found: { limit: 5/day }',
+  ])('are for limits alone: %s', async text => {
+    expect(await diagnosticsIn(text)).toEqual([
+      expect.stringContaining('only limits count by the calendar: write a window such as 5/24h'),
+    ]);
+  });
+
+  it('of max and otherwise are the same', async () => {
+    const claimed = (otherwise: string) => `user: { claim: rate, max: 9/day, otherwise: ${otherwise} }`;
+    const wrong = (keys: string) =>
+      diagnosticsOfBucket(keys, ['/v1/**']).then(all => all.filter(line => line.includes('its period')));
+    expect(await wrong(claimed('5/24h'))).toEqual([expect.stringContaining('write 5/day')]);
+    expect(await wrong(claimed('5/day'))).toEqual([]);
+  });
+});
+
+describe('a list of quotas', () => {
+  const found = async (keys: string) =>
+    (await diagnosticsOfBucket(`${keys}, scope: user`, ['/v1/**'])).filter(
+      line => !line.includes('a restart forgets'),
+    );
+
+  it.each([
+    'user: [5/1s]',
+    'user: [5/1s, 50/1m, 100/1h, 200/day]',
+    'user: 9/1s, bot: [5/1s, 100/day], address: [5/1s, 100/day]',
+    'group: { claim: org, limit: [5/1s, 100/day] }',
+    'main: id, resource: [5/1s, 100/day]',
+    'user: 9/1s, shadow: { user: [5/1s, 100/day] }',
+  ])('is accepted: %s', async keys => {
+    const lines = keys.includes('main') ? ['/v1/{id}'] : ['/v1/**'];
+    const errors = await diagnosticsOfBucket(`${keys}, scope: user`, lines);
+    expect(errors.filter(line => !line.includes('warning:'))).toEqual([]);
+  });
+
+  it('is accepted in global', async () => {
+    expect(
+      await diagnosticsIn('global: { user: [50/1s, 1000/1h], classes: { partner: [5/1s, 9/1h] } }'),
+    ).toEqual([]);
+  });
+
+  it.each([
+    ['user: []', 'expected a number and a period such as 20/5s'],
+    ['user: [1/1s, 2/2s, 3/3s, 4/4s, 5/5s]', 'a list has at most 4 quotas'],
+    ['user: [5/1s, 6/1000ms]', 'the shortest period is 1s'],
+    ['user: [5/60s, 6/1m]', 'another quota of this list has this period: 1m'],
+    ['user: [5/1s, off]', '"off" is not a quota'],
+    [
+      'user: { claim: rate, max: [5/1s, 9/1m], otherwise: 5/1s }',
+      'expected a number and a period such as 20/5s',
+    ],
+    ['user: 5/1s, concurrent: [4]', 'expected a whole number from 1 to 65535'],
+  ])('is refused: %s', async (keys, message) => {
+    expect(await found(keys)).toEqual([expect.stringContaining(message)]);
+  });
+
+  it('is none of a rule that restricts', async () => {
+    expect(await diagnosticsIn('invalid_requests: { limit: [5/1s, 9/1m] }')).toEqual([
+      expect.stringContaining('expected a number and a period such as 20/5s'),
+    ]);
+  });
+
+  it.each([
+    ['[5/1s, 3/1m]', '5 in 1s is never reached: 3 in 1m, of the same list, refuses before'],
+    ['[5/1s, 400/1m]', '400 in 1m is never reached: 5 in 1s, of the same list, refuses before'],
+    ['[5/1s, 100/1m, 90/1h]', '100 in 1m is never reached: 90 in 1h, of the same list, refuses before'],
+  ])('%s has a quota that is never reached', async (list, message) => {
+    expect(await found(`user: ${list}`)).toEqual([expect.stringContaining(message)]);
+  });
+
+  it('is compared with the lists of the global limit, quota by quota', async () => {
+    const text = `global: { user: [50/1s, 100/1h], bot: off }\n${textOfBucket('user: [5/1s, 200/1h], scope: user', ['/v1/**'])}`;
+    const hidden = (await diagnosticsIn(text)).filter(line => line.includes('the global limit'));
+    expect(hidden).toEqual([]);
+    const all = text.replace('bot: off', 'bot: [50/1s, 100/1h], address: [50/1s, 100/1h]');
+    expect(await diagnosticsIn(all)).toEqual([
+      expect.stringContaining('200 in 1h is never reached: the global limit, 100 in 1h, refuses before'),
+    ]);
+  });
+
+  it('bounds a cost by its smallest number', async () => {
+    const text =
+      'buckets: { b: { user: [5/1s, 3/1m], scope: user } }\nroutes: { /v1/**: { bucket: b, cost: 4 } }\n';
+    expect((await diagnosticsIn(text)).filter(line => line.includes('costs at most'))).toEqual([
+      expect.stringContaining('"b" has 3/1m: write at most 3'),
+    ]);
+  });
+});
+
+describe('give_back', () => {
+  it.each(['[]', '[6xx]', '[199]', '[600]', '["2x"]', 'all'])('is no list of statuses: %s', async list => {
+    expect(await diagnosticsOfBucket(`user: 5/1s, scope: user, give_back: ${list}`, ['/v1/**'])).toEqual([
+      expect.stringContaining('expected a list of statuses such as [404, 5xx]'),
+    ]);
+  });
+
+  it('names each status once', async () => {
+    expect(await diagnosticsOfBucket('user: 5/1s, scope: user, give_back: [404, 404]', ['/v1/**'])).toEqual([
+      expect.stringContaining('a status is listed twice'),
+    ]);
+  });
+
+  it('hints at answers that somebody may provoke, and at success without a global limit', async () => {
+    const hints = async (list: string) =>
+      (await hintsOfBucket(`user: 5/1s, give_back: ${list}`, ['/v1/**'])).filter(hint =>
+        hint.includes('limit'),
+      );
+    expect(await hints('[404]')).toEqual([]);
+    expect(await hints('[2xx]')).toEqual([]);
+    for (const list of ['[5xx]', '[503]'])
+      expect(await hints(list)).toEqual([expect.stringContaining('whoever can provoke such an answer')]);
+    const text = `global: off\n${textOfBucket('user: 5/1s, scope: user, give_back: [2xx]', ['/v1/**'])}`;
+    const loaded = await loadFiles(filesOf(text, EVERYWHERE, IDENTITY));
+    expect(loaded.ok && loaded.hints.map(({ message }) => message)).toEqual(
+      expect.arrayContaining([
+        expect.stringContaining('without a global limit nothing limits the requests that succeed'),
+      ]),
+    );
+  });
+});

@@ -190,3 +190,57 @@ describe('a route that leads around another', () => {
     });
   });
 });
+
+describe('a route that passes escaped slashes', () => {
+  const warning = (line: number) =>
+    `warning: routes[0].encoded_slashes: a service that decodes "%2F" is led to the route in line ${line}, which demands more of callers: let this route demand as much, or see that the service does not decode`;
+
+  it.each([
+    ['/files/**', '/files/admin/**', true],
+    ['/files/{name}', '/files/{name}/admin', true],
+    ['/**', '/admin', true],
+    ['/files/**', '/admin/**', false],
+    ['/files', '/files/admin', false],
+  ])(
+    'is warned of a guarded sibling that a decoding service reaches: %s beside %s: %s',
+    async (open, guarded, isReached) => {
+      const all = await found(
+        `path: "${open}", upstream: api, ${OPEN}, encoded_slashes: pass`,
+        `path: "${guarded}", upstream: api`,
+      );
+      expect(all.some(line => line.includes(warning(4)))).toBe(isReached);
+    },
+  );
+
+  it('is not warned where it demands as much, or leads to another service', async () => {
+    const all = [
+      ...(await found(
+        'path: /files/**, upstream: api, encoded_slashes: pass',
+        'path: /files/admin/**, upstream: api',
+      )),
+      ...(await found(
+        `path: /files/**, upstream: other, ${OPEN}, encoded_slashes: pass`,
+        'path: /files/admin/**, upstream: api',
+      )),
+    ];
+    expect(all.join()).not.toContain('encoded_slashes');
+  });
+});
+
+describe('a route that passes empty segments', () => {
+  it('cannot stand beside a guarded sibling of the same upstream', async () => {
+    const beside = (keys: string, guarded: string) =>
+      found(`path: /files/**, upstream: api, ${keys}`, `path: /admin/**, ${guarded}`);
+    const error =
+      '3:51: routes[0].empty_segments: a service may read such paths as those of the route in line 4, which demands more of callers: write merge';
+    expect((await beside(`${OPEN}, empty_segments: pass`, 'upstream: api')).join()).toContain(
+      error.replace(/^3:51: /, ''),
+    );
+    for (const [keys, guarded] of [
+      [`${OPEN}, empty_segments: merge`, 'upstream: api'],
+      [`${OPEN}, empty_segments: pass`, 'upstream: other'],
+      ['empty_segments: pass', 'upstream: api'],
+    ] as const)
+      expect((await beside(keys, guarded)).join()).not.toContain('empty_segments');
+  });
+});

@@ -309,6 +309,7 @@ describe('the comparison of two limits.yaml', () => {
       ipv6_prefix: { ipv6_prefix: 56 },
       nat64_prefixes: { nat64_prefixes: ['2001:db8:64::/96'] },
       window_slack: { window_slack: '0ms' },
+      time_zone: { time_zone: 'Asia/Tokyo' },
       patience: { patience: '50ms' },
       headers: { headers: ['x-ratelimit', 'ratelimit'] },
       bucket_hash: { bucket_hash: 'route' },
@@ -316,6 +317,33 @@ describe('the comparison of two limits.yaml', () => {
     for (const key of Object.keys(limitsSchema.shape))
       expect([key, changes({}, others[key] ?? {})]).not.toEqual([key, []]);
     expect(changes({ patience: '50ms' }, {})).toEqual(['stricter: patience: off, before 50ms']);
+  });
+
+  it('compares periods of the calendar', () => {
+    const of = (user: string, time_zone = 'UTC') => ({ ...oneBucket({ user }), time_zone });
+    expect(changes(of('5/day'), of('4/day'))).toEqual([
+      'stricter: bucket b: each caller 4 a day, before 5 a day',
+    ]);
+    expect(changes(of('5/24h'), of('5/day'))).toEqual([
+      'mixed: bucket b: each caller 5 a day, before 5 in 24h',
+    ]);
+    expect(changes(of('5/day'), of('5/day', 'Asia/Tokyo'))).toEqual([
+      'neutral: time_zone: days, weeks and months begin at midnight in Asia/Tokyo, before in UTC: from their next boundary on',
+    ]);
+  });
+
+  it('compares lists of quotas by their periods', () => {
+    const of = (...user: string[]) => oneBucket({ user: user.length === 1 ? (user[0] ?? '') : user });
+    expect(changes(of('5/1s', '1000/day'), of('5/1s', '1000/day'))).toEqual([]);
+    expect(changes(of('5/1s'), of('5/1s', '1000/day'))).toEqual([
+      'stricter: bucket b: each caller 5 in 1s and 1000 a day, before 5 in 1s',
+    ]);
+    expect(changes(of('5/1s', '1000/day'), of('9/1s', '1000/day'))).toEqual([
+      'looser: bucket b: each caller 9 in 1s and 1000 a day, before 5 in 1s and 1000 a day',
+    ]);
+    expect(changes(of('5/1s', '1000/day'), of('9/1s', '900/day'))).toEqual([
+      'mixed: bucket b: each caller 9 in 1s and 900 a day, before 5 in 1s and 1000 a day',
+    ]);
   });
 
   it('puts the strictest first', () => {

@@ -40,6 +40,7 @@ describe('the identity part of a snapshot', () => {
         redirectUri: 'https://app/cb',
         redirectAllowList: null,
         scope: 'openid',
+        authorizationParameters: { fixed: {}, allow: [] },
         maxInFlight: 100,
       },
       accessTokens: {

@@ -30,6 +30,8 @@ describe('redirect and respond', () => {
     expect((await snapshotOf(keys)).outline.routes[1]?.value.authentication).toBe('none');
   });
 
+  const PLACE =
+    'a redirect takes over the path as https://new.example.com{path}, right behind the host, or its end as /new/{rest}, behind a slash';
   const TO = 'expected an http or https URL such as https://new.example.com/, or a path such as /new';
   it.each([
     ['redirect: { to: new }', `.redirect.to: ${TO}, found "new"`],
@@ -44,8 +46,12 @@ describe('redirect and respond', () => {
     ['redirect: { to: "https:///x" }', `.redirect.to: ${TO}, found "https:///x"`],
     ['redirect: { to: "https://a.example/ b" }', `.redirect.to: ${TO}, found "https://a.example/ b"`],
     [
-      'redirect: { to: "/new/{id}" }',
-      '.redirect.to: a redirect cannot take over a part of the path: write one address, without parameters',
+      'redirect: { to: "/new/{rest}" }',
+      '.redirect.to: {rest} is what "**" matched, and the path of this route does not end with it',
+    ],
+    [
+      'redirect: { to: "https://0x7f.1{path}" }',
+      '.redirect.to: the host is an IPv4 address in an unusual form: write four decimal numbers, such as 127.0.0.1',
     ],
     [
       'redirect: { to: /new, status: 300 }',
@@ -112,6 +118,32 @@ describe('redirect and respond', () => {
     ]);
   });
 
+  it.each(['/new/{id}', 'https://a.example{path}{path}', '/{rest}/{rest}', '/a{', 'https://{host}/'])(
+    'take over no other parameter, and one at most: %s',
+    async to => {
+      const text = `${HEAD}  - { path: /a/**, redirect: { to: "${to}" } }\n`;
+      expect((await diagnosticsIn(text))[0]).toContain(`${PLACE}; other parameters do not go along`);
+    },
+  );
+
+  it.each([
+    ...['{path}', '/new{path}', 'https://a.example/{path}', 'https://{path}', 'https:{path}'],
+    ...[
+      'https://a.example?{path}',
+      'https://a@{path}',
+      'https://a.example#{path}',
+      '{rest}',
+      'https://{rest}',
+    ],
+    ...['https://a.example{rest}', '/new{rest}', 'https://a.example/?b=/{rest}', '/new#/{rest}', '//{rest}'],
+    ...['https:/{rest}', 'https:///{rest}', '/a?{rest}', 'https://a@b.example/{rest}', 'javascript:/{rest}'],
+  ])('take over the path only where it changes no host: not as %s', async to => {
+    const text = `${HEAD}  - { path: /a/**, redirect: { to: "${to}" } }\n`;
+    const message = (await diagnosticsIn(text))[0] ?? '';
+    expect(message).toContain(`routes[1].redirect.to: ${PLACE}`);
+    expect(message).not.toContain('other parameters');
+  });
+
   it('are warned of where they lead in a circle', async () => {
     const circle = [
       '.redirect.to: this route takes that path itself: clients would be redirected in a circle',
@@ -122,6 +154,8 @@ describe('redirect and respond', () => {
     };
     expect(await warned('/old/**', '/old/new?x#y')).toEqual(circle);
     expect(await warned('/old', '"/OLD/"')).toEqual(circle);
+    expect(await warned('/old/**', '"/old/new/{rest}"')).toEqual(circle);
+    expect(await warned('/old/**', '"/new/{rest}"')).toEqual([]);
     expect(await warned('/old', '/new')).toEqual([]);
     expect(await warned('/**', '/app', '  - { path: /app, upstream: api, authentication: none }\n')).toEqual(
       [],

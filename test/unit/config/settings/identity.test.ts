@@ -17,6 +17,8 @@ const ENV = {
   BLANK: 'https://id.example.com\n',
 };
 
+const RESERVED =
+  'is neither fixed nor for clients to choose: the gateway writes it, or clients add it to the URL themselves';
 const URI = 'expected an absolute URI such as https://app.example.com/callback';
 const HTTP = 'is plain http and not on loopback: use https, or set allow_http: true';
 const MOMENT = 'expected none, a moment such as 2026-01-31T12:00:00Z, or Unix seconds';
@@ -115,6 +117,35 @@ describe('a value of identity_provider', () => {
     [
       'redirect_uris: ["http://[::1]:*/cb#a"]',
       '38: redirect_uris[0]: must not have a fragment (RFC 6749, 3.1.2)',
+    ],
+    ...[
+      ...['redirect_uri', 'client_id', 'response_type', 'scope', 'state', 'nonce', 'code_challenge'],
+      ...['code_challenge_method', 'request', 'request_uri', 'Scope'],
+    ].flatMap((name): [string, string][] => [
+      [
+        `authorization_parameters: { fixed: { ${name}: x } }`,
+        `59: authorization_parameters.fixed: "${name}" ${RESERVED}`,
+      ],
+      [
+        `authorization_parameters: { allow: [${name}] }`,
+        `58: authorization_parameters.allow[0]: ${RESERVED}`,
+      ],
+    ]),
+    [
+      'authorization_parameters: { fixed: { a: 1 } }',
+      '62: authorization_parameters.fixed.a: expected the value of the parameter, in quotes if it is a number, found 1',
+    ],
+    [
+      'authorization_parameters: { fixed: { a: b }, allow: [a] }',
+      '75: authorization_parameters.allow[0]: is fixed, so no client can choose it: remove it from one of the two',
+    ],
+    [
+      'authorization_parameters: { allow: ["a b"] }',
+      '58: authorization_parameters.allow[0]: expected the name of a parameter such as login_hint, found "a b"',
+    ],
+    [
+      'authorization_parameters: { allow: [a, a] }',
+      '57: authorization_parameters.allow: a name is listed twice',
     ],
     [
       'scope: "openid  profile"',

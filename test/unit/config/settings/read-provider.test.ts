@@ -127,6 +127,10 @@ describe('a way to authenticate', () => {
       'client_authentication: tls_client_auth',
       '45: client_authentication: needs a certificate and its key under tls',
     ],
+    [
+      'client_secret: "$' + '{SECRET}", client_assertion: {}',
+      '50: "client_assertion" has no effect with client_authentication: client_secret_basic',
+    ],
   ])('is refused with what does not belong to it: %s', async (keys, diagnostic) => {
     expect(await diagnosticsWith(keys)).toEqual([diagnostic]);
   });
@@ -140,6 +144,39 @@ describe('a way to authenticate', () => {
       key: rsa.trim(),
       keyId: 'gateway-2026',
     });
+  });
+
+  it('may say in its assertion for whom it is, and which certificate its key has', async () => {
+    const { key, certificate } = certificates.client;
+    const keys =
+      'client_authentication: private_key_jwt, private_key_file: key.pem, client_assertion: { audience: token_endpoint, certificate_file: tls.crt }';
+    const provider = await providerWith(keys, { 'key.pem': key, 'tls.crt': certificate });
+    const { clientAuthentication } = provider?.signIn ?? {};
+    expect(clientAuthentication).toMatchObject({
+      audience: 'token_endpoint',
+      certificate: certificate.trim(),
+    });
+    expect(provider?.client?.clientAuthentication).toEqual(clientAuthentication);
+  });
+
+  it.each([
+    [
+      'audience: token-endpoint',
+      'audience: is almost one of the words issuer and token_endpoint: write that word, or an audience of its own',
+    ],
+    ['audience: "a b"', 'audience: must not contain spaces or line breaks'],
+    ['certificate_file: other.crt', 'certificate_file: the key does not belong to the certificate'],
+    ['certificate_file: key.pem', 'certificate_file: the file contains no PEM certificate'],
+    ['certificate_file: none.crt', 'certificate_file: no such file'],
+  ])('is refused with an assertion that cannot be: %s', async (assertion, why) => {
+    const { client, server } = certificates;
+    const keys = `client_authentication: private_key_jwt, private_key_file: key.pem, client_assertion: { ${assertion} }`;
+    const [found = '', ...others] = await diagnosticsWith(keys, {
+      'key.pem': client.key,
+      'other.crt': server.certificate,
+    });
+    expect(others).toEqual([]);
+    expect(found).toContain(`client_assertion.${why}`);
   });
 
   it.each([
@@ -211,3 +248,70 @@ describe('the files for https', () => {
 function pem(key: { export(options: { type: 'pkcs8'; format: 'pem' }): string | Buffer }): string {
   return String(key.export({ type: 'pkcs8', format: 'pem' }));
 }
+
+describe('a proxy to the provider', () => {
+  const NO_PASSWORD =
+    'this file must not contain secrets: write "$' +
+    '{NAME}" to read the address with its password from an environment variable';
+
+  async function read(key: string, environment: Readonly<Record<string, string>> = {}) {
+    const keys = `issuer: "https://id"${key}`;
+    const text = `identity_provider: { ${keys} }\n${REST}`;
+    const result = await loadFiles({ 'gateway.yaml': text }, environment);
+    const hints = result.ok ? result.hints.map(({ message }) => `hint: ${message}`) : [];
+    const found = [...diagnosticsOf(result), ...hints];
+    const diagnostics = found.map(each => each.replace(/^gateway\.yaml:[\d:]+ /, ''));
+    expect(diagnostics.join('\n')).not.toContain('hunter2');
+    return {
+      diagnostics,
+      proxy: result.ok ? result.snapshot.identity?.providers[0]?.provider.proxy : undefined,
+    };
+  }
+
+  it('is none by default', async () => {
+    expect(await read('')).toEqual({ diagnostics: [], proxy: null });
+  });
+
+  it('is an address, with a password in a variable only', async () => {
+    const url = 'http://proxy.corp.example:3128';
+    expect(await read(`, proxy: "${url}"`)).toEqual({
+      ...{ diagnostics: [], proxy: { HTTPS_PROXY: url, HTTP_PROXY: url } },
+    });
+    const secret = 'https://weir:hunter2@proxy.corp.example';
+    expect(await read(', proxy: "$' + '{P}"', { P: secret })).toEqual({
+      ...{ diagnostics: [], proxy: { HTTPS_PROXY: secret, HTTP_PROXY: secret } },
+    });
+    expect((await read(`, proxy: "${secret}"`)).diagnostics).toEqual([
+      `identity_provider.proxy: ${NO_PASSWORD}`,
+    ]);
+  });
+
+  it.each([
+    ['proxy.corp.example:3128', 'is not the address of a proxy: it must begin with http:// or https://'],
+    ['socks5://proxy.corp.example', 'is not the address of a proxy: it must begin with http:// or https://'],
+    ['http://proxy.corp.example/path', 'must be the address of a proxy alone, without a path'],
+    ['http://a b', 'must not contain spaces or line breaks'],
+  ])('is refused as %s', async (proxy, why) => {
+    expect((await read(`, proxy: "${proxy}"`)).diagnostics).toEqual([`identity_provider.proxy: ${why}`]);
+  });
+
+  it('is read from the environment, where the file says so', async () => {
+    const environment = { HTTPS_PROXY: 'http://a:1', no_proxy: '.corp.example', HTTP_PROXY: '', OTHER: 'x' };
+    expect(await read(', proxy: environment', environment)).toEqual({
+      ...{ diagnostics: [], proxy: { HTTPS_PROXY: 'http://a:1', no_proxy: '.corp.example' } },
+    });
+    const wrong = await read(', proxy: environment', { https_proxy: 'weir:hunter2@a:1' });
+    expect(wrong.diagnostics).toEqual([
+      'identity_provider.proxy: the variable https_proxy of the environment is not the address of a proxy: it must begin with http:// or https://',
+    ]);
+  });
+
+  it('is hinted at where the environment has one that the file leaves out', async () => {
+    const { diagnostics, proxy } = await read('', { HTTPS_PROXY: 'http://weir:hunter2@a:1' });
+    expect(diagnostics).toEqual([
+      'hint: identity_provider: HTTPS_PROXY in the environment is not used: the provider is asked without a proxy unless "proxy: environment" says so',
+    ]);
+    expect(proxy).toBeNull();
+    expect((await read('', { NO_PROXY: '*' })).diagnostics).toEqual([]);
+  });
+});

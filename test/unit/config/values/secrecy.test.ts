@@ -69,6 +69,7 @@ const HIDDEN_ONCE = [
   'identity_provider.tls',
   'identity_provider.tls.ca_file',
   'identity_provider.tls.certificate_file',
+  'identity_provider.client_assertion.certificate_file',
   'identity_provider.tls.key_file',
   'listen.admin.tls',
   'listen.admin.tls.certificates',

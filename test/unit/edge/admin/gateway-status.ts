@@ -59,6 +59,7 @@ export const STATUS: GatewayStatus = {
   traffic: { connections: 4, requestsInFlight: 2 },
   certificates: [],
   unlistedProxies: [],
+  defaultRefusals: [],
   provider: PROVIDER,
   providers: [PROVIDER],
   log: { linesDropped: 0, trouble: null },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bareGateway, type Sending } from '../../../support/bare-gateway.ts';
+import { answering, bareGateway, type Sending } from '../../../support/bare-gateway.ts';
 import { fieldOf, statusesOf } from '../../../support/rate-fields.ts';
 import { policiesIn, serviceLimitsIn } from '../../../support/rate-limit-policies.ts';
 import { names, type Response } from '../../../support/wire/index.ts';
@@ -94,4 +94,19 @@ test('they say nothing of limits in shadow, nor where no bucket takes part', asy
   });
   expect(namesOf(await bare.ask('GET /unlimited', ALICE))).toEqual([]);
   expect(namesOf(await bare.ask('GET /odd'))).toEqual([]);
+});
+
+test.each([
+  ['rewritten', '/things/1'],
+  ['passed on', '/passing'],
+])("a service's own 429 that is %s: t is its Retry-After", async (_, path) => {
+  const routes = [{ path: '/passing', upstream: 'api', upstream_429: 'pass' }];
+  const bare = await bareGateway(
+    { ...limits, routes: { 'PUT /things/{id}': 'writes', 'PUT /passing': 'steps' } },
+    { routes, service: answering(429, ['Retry-After', '7']) },
+  );
+  const response = await bare.ask(`PUT ${path}`, ALICE);
+  expect(response.status).toBe(429);
+  expect(fieldOf(response, 'retry-after')).toBe('7');
+  expect(said(response).left[0]).toMatchObject({ t: 7 });
 });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { LimitPolicies } from '../../../../src/config/index.ts';
 import { policyFields, policyReportOf } from '../../../../src/gateway/responses/own-fields.ts';
-import type { Decision, LimitSet } from '../../../../src/limits/index.ts';
+import { type Decision, type LimitSet, limitsIn } from '../../../../src/limits/index.ts';
 import { serviceLimitsIn } from '../../../support/rate-limit-policies.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 import { admittedOf, limit, limits, newStore } from '../../limits/stores.ts';
@@ -17,7 +17,10 @@ const HASH = '0123456789abcdef0123456789abcdef';
 const policies = (isPartitioned = false): LimitPolicies => {
   const names = { caller: 'b', group: 'b/group', resource: 'b/resource', global: 'global' };
   const list = '"b";q=1;w=1';
-  return { get: () => ({ list, listWithGroup: `"b/group";q=1;w=1, ${list}`, names, isPartitioned }) };
+  const listWithGroup = `"b/group";q=1;w=1, ${list}`;
+  const namesIn = (set: LimitSet) =>
+    new Map(limitsIn(set).map(({ identity, role }) => [identity, names[role]]));
+  return { get: set => ({ list, listWithGroup, names: namesIn(set), isPartitioned }) };
 };
 
 function told(decision: Decision, set: LimitSet, sentAfterMs = 0) {

@@ -81,7 +81,9 @@ test.each([
   [1_000, 1, 1],
   [1_000.1, 2, 1.001],
   [64_800_000, 64_800, 64_800],
-  [65_535_001, 65_535, 65_535],
+  [65_535_001, 65_536, 65_535.001],
+  [2_678_400_000, 2_678_400, 2_678_400],
+  [2_678_400_001, 2_678_400, 2_678_400],
 ])('a wait of %d ms is %i s in the header and %d in the body', (ms, header, body) => {
   const error = globallyRefused(ms);
   expect(error.fields.slice(0, 2)).toEqual(['Retry-After', String(header)]);

@@ -37,6 +37,7 @@ export const ecdsa = issuerKey('ES256', 'ec-1');
 
 export const options: AccessTokenOptions = {
   issuer: 'https://id.example.com/realms/main',
+  tenants: null,
   isOneOfSeveral: false,
   audience: ['api'],
   audienceClaim: 'aud',

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { KeySet, type KeySetFetcher } from '../../../../src/identity/auth/index.ts';
 import { KeySetError } from '../../../../src/identity/auth/token/jwk.ts';
 import { KEY_SET_OPTIONS } from '../../../support/identity-options.ts';
-import { issuerKey, keySetJson } from '../../../support/token-issuer.ts';
+import { issuerKey, keySetJson, type SigningAlgorithm } from '../../../support/token-issuer.ts';
 import { clock, ecdsa, freezeTime, Recorder, rsa, rsaNext, ScriptedIssuer, START_MS } from './fixture.ts';
 
 let recorder: Recorder;
@@ -23,7 +23,9 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const ids = () => keySet.candidates('RS256', null).map(key => key.id);
+const candidates = (algorithm: SigningAlgorithm, keyId: string | null, thumbprint: string | null = null) =>
+  keySet.candidates({ algorithm, keyId, thumbprint, claims: {} }, null);
+const ids = () => candidates('RS256', null).map(key => key.id);
 
 describe('the key set', () => {
   it('is loaded after the first good fetch and not before', async () => {
@@ -100,7 +102,7 @@ describe('the key set', () => {
   it('adds new keys and drops those no longer published', async () => {
     const issuer = new ScriptedIssuer(rsa);
     await open(issuer.fetch).refresh();
-    const [old] = keySet.candidates('RS256', 'rsa-1');
+    const [old] = candidates('RS256', 'rsa-1');
     if (old === undefined) throw new Error('no key');
     issuer.keys = [rsa, rsaNext];
     await keySet.refresh();
@@ -109,17 +111,17 @@ describe('the key set', () => {
     issuer.keys = [rsaNext];
     await keySet.refresh();
     expect(keySet.holds(old)).toBe(false);
-    expect(keySet.knows('rsa-1')).toBe(false);
+    expect(keySet.knows({ keyId: 'rsa-1', thumbprint: null })).toBe(false);
   });
 
   it('treats another key under a known id as another key', async () => {
     const issuer = new ScriptedIssuer(rsa);
     await open(issuer.fetch).refresh();
-    const [old] = keySet.candidates('RS256', 'rsa-1');
+    const [old] = candidates('RS256', 'rsa-1');
     issuer.keys = [{ ...rsaNext, jwk: { ...rsaNext.jwk, kid: 'rsa-1' } }];
     await keySet.refresh();
     expect(old !== undefined && keySet.holds(old)).toBe(false);
-    expect(keySet.knows('rsa-1')).toBe(true);
+    expect(keySet.knows({ keyId: 'rsa-1', thumbprint: null })).toBe(true);
   });
 
   it.each([
@@ -146,19 +148,43 @@ describe('the key set', () => {
   it('takes a set of five hundred keys, as large tenants publish', async () => {
     const keys = Array.from({ length: 500 }, (_, i) => ({ ...rsa, jwk: { ...rsa.jwk, kid: `rsa-${i}` } }));
     expect(await open(async () => keySetJson(keys)).refresh()).toBe(true);
-    expect(keySet.candidates('RS256', 'rsa-499')).toHaveLength(1);
+    expect(candidates('RS256', 'rsa-499')).toHaveLength(1);
   });
 
   it('offers the keys with the id that fit the algorithm, or without an id at most sixteen that fit', async () => {
     const shared = { ...ecdsa, jwk: { ...ecdsa.jwk, kid: 'rsa-1' } };
     const many = Array.from({ length: 20 }, (_, index) => issuerKey('ES256', `ec-${index}`));
     await open(new ScriptedIssuer(rsa, shared, ...many).fetch).refresh();
-    expect(keySet.candidates('RS256', 'rsa-1')).toHaveLength(1);
-    expect(keySet.candidates('ES256', 'rsa-1')).toHaveLength(1);
-    expect(keySet.candidates('ES384', 'rsa-1')).toHaveLength(0);
-    expect(keySet.candidates('RS256', 'ec-1')).toHaveLength(0);
-    expect(keySet.candidates('ES256', '__proto__')).toHaveLength(0);
-    expect(keySet.candidates('ES256', null)).toHaveLength(16);
+    expect(candidates('RS256', 'rsa-1')).toHaveLength(1);
+    expect(candidates('ES256', 'rsa-1')).toHaveLength(1);
+    expect(candidates('ES384', 'rsa-1')).toHaveLength(0);
+    expect(candidates('RS256', 'ec-1')).toHaveLength(0);
+    expect(candidates('ES256', '__proto__')).toHaveLength(0);
+    expect(candidates('ES256', null)).toHaveLength(16);
+  });
+
+  it('finds a key by the thumbprint of its certificate, however many have no id', async () => {
+    const numbered = (jwk: object, index: number, kid?: string) => ({
+      ...ecdsa,
+      jwk: { ...jwk, kid, x5t: `sha1-${index}`, 'x5t#S256': `sha256-${index}` },
+    });
+    const many = Array.from({ length: 40 }, (_, index) => numbered(issuerKey('ES256', null).jwk, index));
+    const bare = issuerKey('ES256', null);
+    await open(new ScriptedIssuer(...many, numbered(rsa.jwk, 40, 'rsa-1'), bare).fetch).refresh();
+    const found = (keyId: string | null, thumbprint: string, algorithm: SigningAlgorithm = 'ES256') =>
+      candidates(algorithm, keyId, thumbprint).map(key => key.thumbprints[1] ?? 'none');
+    expect(found(null, 'sha1-39')).toEqual(['sha1-39']);
+    expect(found(null, 'sha256-39')).toEqual(['sha1-39']);
+    expect(found('of-the-token', 'sha1-7')).toEqual(['sha1-7']);
+    expect(found('rsa-1', 'sha1-7', 'RS256')).toEqual(['sha1-40']);
+    // A thumbprint that the set lacks may be that of a key which was published without any, but of no other.
+    expect(found(null, 'sha1-99')).toEqual(['none']);
+    expect(found('of-the-token', 'sha1-99')).toEqual([]);
+    expect(found(null, '__proto__')).toEqual(['none']);
+    const knows = (keyId: string | null, thumbprint: string | null) => keySet.knows({ keyId, thumbprint });
+    expect([knows(null, 'sha1-40'), knows('rsa-1', null), knows('x', 'sha1-99'), knows(null, null)]).toEqual([
+      ...[true, true, false, false],
+    ]);
   });
 });
 
@@ -235,7 +261,7 @@ describe('a key set in the place of another', () => {
     const issuer = new ScriptedIssuer(rsa);
     await open(issuer.fetch).refresh();
     const before = keySet;
-    const [key] = before.candidates('RS256', null);
+    const [key] = before.candidates({ algorithm: 'RS256', keyId: null, thumbprint: null, claims: {} }, null);
     issuer.state = 'failing';
     keySet = new KeySet(
       KEY_SET_OPTIONS,
@@ -284,7 +310,7 @@ describe('a key set that another thread fetches', () => {
     expect([ids(), keySet.size, keySet.asOfMs, keySet.version]).toEqual([['rsa-1'], 1, START_MS, 1]);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(keySet.cooldownMs()).toBe(4_000);
-    const [key] = keySet.candidates('RS256', 'rsa-1');
+    const [key] = candidates('RS256', 'rsa-1');
     // What it has already makes no new version: refusals stay remembered.
     for (const known of [main.fetched, null]) keySet.follow(known, 0);
     expect([keySet.version, keySet.cooldownMs()]).toEqual([1, 0]);

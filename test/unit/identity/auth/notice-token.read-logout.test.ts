@@ -3,7 +3,7 @@ import { readLogout } from '../../../../src/identity/auth/notice-token.ts';
 import { options, START_S } from './fixture.ts';
 import { EVENT, LOGOUT } from './notices/room.ts';
 
-const TERMS = { issuer: options.issuer, clientId: 'gateway', nowS: START_S, leewayS: 30 };
+const TERMS = { issuer: options.issuer, tenants: null, clientId: 'gateway', nowS: START_S, leewayS: 30 };
 const read = (changed: Record<string, unknown>, type: string | null = 'logout+jwt') =>
   readLogout({ claims: { ...LOGOUT, ...changed }, type }, TERMS);
 const flaw = (changed: Record<string, unknown>, type?: string | null) => {

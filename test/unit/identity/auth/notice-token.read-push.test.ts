@@ -3,7 +3,7 @@ import { orderOf, readPush } from '../../../../src/identity/auth/notice-token.ts
 import { START_S } from './fixture.ts';
 import { PUSH } from './notices/room.ts';
 
-const TERMS = { issuer: 'unused', clientId: 'gateway', nowS: START_S, leewayS: 30 };
+const TERMS = { issuer: 'unused', tenants: null, clientId: 'gateway', nowS: START_S, leewayS: 30 };
 const read = (changed: Record<string, unknown>) => readPush({ claims: { ...PUSH, ...changed } }, TERMS);
 const flaw = (changed: Record<string, unknown>) => {
   const found = read(changed);

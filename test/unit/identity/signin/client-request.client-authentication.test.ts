@@ -1,13 +1,17 @@
-import { createPublicKey, generateKeyPairSync, type KeyObject, verify } from 'node:crypto';
-import { expect, test } from 'vitest';
+import { createPublicKey, generateKeyPairSync, type KeyObject, verify, X509Certificate } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
 import { clientAuth } from '../../../../src/identity/signin/client-request.ts';
 import type { AssertionAlgorithm } from '../../../../src/identity/signin/options.ts';
+import { makeCertificates } from '../../../support/certificates.ts';
 
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
 const ec = (namedCurve: string) => generateKeyPairSync('ec', { namedCurve }).privateKey;
 const pem = (key: KeyObject) => key.export({ type: 'pkcs8', format: 'pem' }).toString();
+const TOKEN_ENDPOINT = 'https://id.example/token';
 const withKey = (key: string, algorithm: AssertionAlgorithm | null, keyId: string | null = null) =>
-  clientAuth({ kind: 'private_key_jwt', key, keyId, algorithm });
+  clientAuth({ kind: 'private_key_jwt', key, keyId, algorithm, audience: 'issuer', certificate: null })(
+    TOKEN_ENDPOINT,
+  );
 
 async function assertionOf(
   key: KeyObject,
@@ -69,4 +73,40 @@ test.each<[string, string, AssertionAlgorithm | null]>([
 ])('%s cannot sign, and the message does not show it', (_name, key, algorithm) => {
   expect(() => withKey(key, algorithm)).toThrow(TypeError);
   expect(() => withKey(key, algorithm)).not.toThrow(/marker|BEGIN/);
+});
+
+describe('the assertion of a key', () => {
+  const { certificate, key } = makeCertificates().client;
+
+  async function partsOf(audience: string, url: string, withCertificate = false) {
+    const authenticate = clientAuth({
+      ...{ kind: 'private_key_jwt', key, keyId: null, algorithm: null },
+      ...{ audience, certificate: withCertificate ? certificate : null },
+    } as const)(url);
+    const body = new URLSearchParams();
+    await authenticate({ issuer: 'https://id.example' }, { client_id: 'gateway' }, body, new Headers());
+    const assertion = body.get('client_assertion') ?? '';
+    return { header: part(assertion, 0), audience: part(assertion, 1).aud };
+  }
+
+  test.each([
+    ['issuer', TOKEN_ENDPOINT, 'https://id.example'],
+    ['token_endpoint', TOKEN_ENDPOINT, TOKEN_ENDPOINT],
+    ['token_endpoint', 'https://id.example/introspect', 'https://id.example/introspect'],
+    ['urn:of:its:own', TOKEN_ENDPOINT, 'urn:of:its:own'],
+  ])('with the audience %s, sent to %s, is for %s', async (audience, url, aud) => {
+    expect(await partsOf(audience, url)).toEqual({ header: { alg: 'ES256' }, audience: aud });
+  });
+
+  test('names its certificate by both thumbprints', async () => {
+    const { fingerprint, fingerprint256 } = new X509Certificate(certificate);
+    const { header } = await partsOf('issuer', TOKEN_ENDPOINT, true);
+    const hex = (thumbprint: string) =>
+      Buffer.from(thumbprint, 'base64url')
+        .toString('hex')
+        .toUpperCase()
+        .replace(/..(?=.)/g, '$&:');
+    expect(Object.keys(header)).toEqual(['alg', 'x5t', 'x5t#S256']);
+    expect([hex(header.x5t), hex(header['x5t#S256'])]).toEqual([fingerprint, fingerprint256]);
+  });
 });

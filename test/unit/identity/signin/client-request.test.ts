@@ -39,6 +39,7 @@ async function open() {
     client.ask(
       {
         endpoint: 'introspection endpoint',
+        url: metadata.introspectionEndpoint,
         successes: [200],
         secrets: ['the-token'],
         send: configuration => tokenIntrospection(configuration, 'the-token'),
@@ -83,7 +84,14 @@ test('a second request is prevented: a code can be redeemed once', async () => {
     await genericGrantRequest(configuration, 'authorization_code', { code: 'c' });
   };
   const read = () => Response.json({ access_token: 'a', token_type: 'Bearer' });
-  const request = { endpoint: 'token endpoint', successes: [200], secrets: [], send, read };
+  const request = {
+    endpoint: 'token endpoint',
+    url: metadata.tokenEndpoint,
+    successes: [200],
+    secrets: [],
+    send,
+    read,
+  };
   expect(await failureIn(client.ask(request, metadata))).toBeInstanceOf(ProviderFault);
   expect(scripted.tokenRequests).toHaveLength(1);
 });
@@ -92,7 +100,14 @@ test('an error before anything is sent is a fault of the gateway, without its wo
   const { client, metadata } = await open();
   const send = () => Promise.reject(new TypeError(`bad ${SECRET}`));
   const read = () => new Response();
-  const request = { endpoint: 'token endpoint', successes: [200], secrets: [], send, read };
+  const request = {
+    endpoint: 'token endpoint',
+    url: metadata.tokenEndpoint,
+    successes: [200],
+    secrets: [],
+    send,
+    read,
+  };
   const error = await failureIn(client.ask(request, metadata));
   expect(error).not.toBeInstanceOf(ProviderFault);
   expect(everythingIn(error)).not.toMatch(/s3cret/);

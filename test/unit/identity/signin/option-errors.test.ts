@@ -31,7 +31,14 @@ test('every error is found at once', () => {
     },
     {
       redirectUri: '/cb',
-      clientAuthentication: { kind: 'private_key_jwt', key: 'marker', keyId: null, algorithm: null },
+      clientAuthentication: {
+        kind: 'private_key_jwt',
+        key: 'marker',
+        keyId: null,
+        algorithm: null,
+        audience: 'issuer',
+        certificate: null,
+      },
     },
   );
   expect(found.map(({ option }) => option)).toEqual([

@@ -141,3 +141,19 @@ test('the host for client certificates is where they revoke tokens, too', () => 
   expect(readMetadata(aliased, options()).revocationEndpoint).toBe('https://id.example/revoke');
   expect(readMetadata(aliased, options({ tls })).revocationEndpoint).toBe('https://mtls.example/revoke');
 });
+
+test('with tenants the document may name all of them by any placeholder, or an accepted one', () => {
+  const tenants = { before: 'https://id.example/', claim: 'tid', after: '/v2.0', values: ['red'] };
+  const accepts = (issuer: unknown) => {
+    try {
+      readMetadata({ ...document, issuer }, options({ issuer: 'https://id.example/{tid}/v2.0', tenants }));
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const good = ['{tid}', '{tenantid}', 'red'].map(name => `https://id.example/${name}/v2.0`);
+  expect(good.map(accepts)).toEqual([true, true, true]);
+  const bad = ['https://id.example/blue/v2.0', 'https://evil.example/{tid}/v2.0', '', 7, undefined];
+  expect(bad.map(accepts)).toEqual([false, false, false, false, false]);
+});

@@ -33,7 +33,7 @@ test('everything that Keycloak issues has its place, in the order of the contrac
       scope: 'openid profile',
     }),
   );
-  expect(mark).toEqual({ subject: 'alice', notBefore: 1_600_000_000 });
+  expect(mark).toEqual({ issuer: null, subject: 'alice', notBefore: 1_600_000_000 });
 });
 
 test('an opaque access token alone becomes the minimal response', () => {

@@ -16,7 +16,7 @@ function start(capacity: number): void {
   const memory = ownMemory(randomBytes);
   table = new CounterTable(memory, 'limits', capacity);
   table.keysPerCaller = MAX_PARTS;
-  two = new Keyspaces(memory, 'limits', table).bind(limit('2/1s', { main: 'id' }));
+  two = new Keyspaces(memory, 'limits', table).bind(limit('2/1s', { main: 'id', returnsUnits: true }));
 }
 
 beforeEach(() => start(2));

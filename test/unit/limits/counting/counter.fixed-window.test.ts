@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type MemoryStore, NO_SHADOW } from '../../../../src/limits/index.ts';
 import { FrozenClock } from '../frozen-clock.ts';
-import { admittedOf, copyOf, limit, limits, newStore } from '../stores.ts';
+import { admittedOf, copyOf, limit, limits, newStore, windowIn } from '../stores.ts';
 
 let clock: FrozenClock;
 let store: MemoryStore;
@@ -18,6 +18,7 @@ test('the first request opens a window that closes one period later', () => {
   expect(decide()).toEqual({
     admitted: true,
     role: 'caller',
+    by: five.caller,
     limit: 5,
     remaining: 4,
     resetAtMs: 1_700_000_005_000,
@@ -27,8 +28,7 @@ test('the first request opens a window that closes one period later', () => {
     place: null,
     sharedKey: false,
     otherParts: false,
-    groupWindow: 0,
-    resourceWindow: 0,
+    drawn: [],
     decidedAtMs: 1_700_000_000_000,
     shadow: NO_SHADOW,
   });
@@ -246,7 +246,7 @@ describe('a request that costs several units', () => {
   test('gives back what it took', () => {
     const shared = limit('5/5s', { role: 'resource', main: 'id', largestCost: 3 });
     const set = limits({ resource: shared });
-    const { resourceWindow } = store.decide(set, 'user:a', '7', '', 3);
+    const resourceWindow = windowIn(store.decide(set, 'user:a', '7', '', 3), 'resource');
     store.refund(shared, '7', resourceWindow, 3);
     expect(store.peek(set, 'user:a', '7')).toMatchObject({ remaining: 5 });
   });
@@ -258,10 +258,22 @@ test.each(['window', 'smooth'] as const)(
     const shared = limit('7/10s', { role: 'resource', main: 'id', algorithm });
     const set = limits({ resource: shared });
     const ask = () => copyOf(store.decide(set, 'user:a', '7'));
-    const windows = Array.from({ length: 7 }, () => ask().resourceWindow);
+    const windows = Array.from({ length: 7 }, () => windowIn(ask(), 'resource'));
     expect(ask().admitted).toBe(false);
     for (const window of windows) store.refund(shared, '7', window);
     expect(admittedOf(20, ask)).toBe(7);
     expect(ask().retryAfterMs).toBe(algorithm === 'smooth' ? 1_429 : 10_000);
   },
 );
+
+test('of 1,000,000,000 in 31 days every unit counts, and the wait is the whole one', () => {
+  const set = limits({ caller: limit('1000000000/31d', { largestCost: 999_999_999 }) });
+  expect(store.decide(set, 'user:a', '', '', 999_999_999)).toMatchObject({ admitted: true, remaining: 1 });
+  expect(store.decide(set, 'user:a', '', '', 1)).toMatchObject({ admitted: true, remaining: 0 });
+  clock.advance(1_000);
+  expect(store.decide(set, 'user:a', '', '', 1)).toMatchObject({
+    admitted: false,
+    limit: 1_000_000_000,
+    retryAfterMs: 31 * 86_400_000 - 1_000,
+  });
+});

@@ -66,6 +66,22 @@ test.each(['50/1s', '100/1s', '1000/1s', '65535/1s', '7/1s', '3/1s', '13/7s', '6
   },
 );
 
+test.each(['1000000000/31d', '999999937/2678399s', '1000000000/1s'])(
+  'a limit of %s counts to the unit, although its products need more than 53 bits',
+  quota => {
+    const caller = limit(quota, { algorithm: 'smooth', largestCost: 1_000_000_000 });
+    const ask = (cost: number) => copyOf(store.decide(limits({ caller }), 'user:a', '', '', cost));
+    const { units, periodMs } = caller;
+    expect(ask(units - 3)).toMatchObject({ admitted: true, remaining: 3 });
+    expect(ask(1)).toMatchObject({ admitted: true, remaining: 2 });
+    expect(ask(3)).toMatchObject({ admitted: false });
+    expect(ask(2)).toMatchObject({ admitted: true, remaining: 0, resetAfterMs: periodMs });
+    clock.advance(periodMs / 2);
+    const half = BigInt(units) * BigInt(periodMs / 2 - (periodMs % 2) / 2);
+    expect(store.peek(limits({ caller }), 'user:a', '').remaining).toBe(Number(half / BigInt(periodMs)));
+  },
+);
+
 test('a limit of 7 in 3 s admits exactly 7,007 in 3,000 s to a client that always asks', () => {
   const set = smooth('7/3s');
   let admitted = 0;

@@ -300,3 +300,25 @@ test('what stands in for others goes on, too: for a network, for addresses, and 
   expect(store.counts.keys).toBe(before.counts.keys);
   expect(ask(store)).toEqual(sender.map(() => false));
 });
+
+test('a day is kept to its midnight, also where the clock was set back meanwhile', async () => {
+  const clock = new FrozenClock(Date.parse('2026-11-29T22:00:00Z'));
+  const set = limits({ caller: limit('2/day') });
+  const store = newStore(clock, { memory: memoryOf() });
+  store.share(allOf([set]));
+  admittedOf(2, () => store.decide(set, 'user:a', ''));
+  const kept = await keep(store);
+  const later = await restart(clockAfter(clock, 3_600_000), kept, allOf([set]));
+  expect(later.store.decide(set, 'user:a', '')).toMatchObject({
+    admitted: false,
+    resetAtMs: Date.parse('2026-11-30T00:00:00Z'),
+  });
+  const next = await restart(clockAfter(clock, 2 * 3_600_000), kept, allOf([set]));
+  expect(next).toMatchObject({ taken: 0 });
+  expect(next.store.decide(set, 'user:a', '')).toMatchObject({ admitted: true, remaining: 1 });
+  const monthBack = await restart(clockAfter(clock, -31 * 86_400_000), kept, allOf([set]));
+  expect(monthBack.store.decide(set, 'user:a', '')).toMatchObject({
+    admitted: false,
+    resetAtMs: Date.parse('2026-10-31T00:00:00Z'),
+  });
+});

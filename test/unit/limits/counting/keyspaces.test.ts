@@ -68,7 +68,7 @@ describe('a keyspace', () => {
     expect(bound.enforced.map(each => each.limit)).toEqual([
       ...[set.global, set.caller, set.group, set.resource],
     ]);
-    expect(bound.described?.limit).toBe(set.caller);
+    expect(bound.described.map(({ limit }) => limit)).toEqual([set.caller]);
     expect(bound.toLook.map(({ limit }) => limit.role)).toEqual(['global', 'caller', 'resource', 'group']);
     expect(new Set(numbersOf(bound)).size).toBe(4);
     expect(new Set(numbersOf(bound).map(partitionOf)).size).toBe(4);

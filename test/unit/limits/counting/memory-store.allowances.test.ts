@@ -7,7 +7,7 @@ import {
 } from '../../../../src/limits/index.ts';
 import { threadsOf } from '../../../support/shared-memory.ts';
 import { FrozenClock } from '../frozen-clock.ts';
-import { limit, limits, newStore } from '../stores.ts';
+import { limit, limits, newStore, windowIn } from '../stores.ts';
 
 const global = limit('50/60s', { role: 'global', bucket: '' });
 const plain = limit('3/60s', { bucket: 'plain' });
@@ -136,7 +136,7 @@ test('every decision that admits, refund and reset is noted as a change once cha
   expect(store.kept.changes).toBe(0);
   await store.kept.countChanges();
   const seen = [store.kept.changes];
-  const { resourceWindow } = store.decide(limits({ resource }), 'user:a', '1');
+  const resourceWindow = windowIn(store.decide(limits({ resource }), 'user:a', '1'), 'resource');
   seen.push(store.kept.changes);
   store.refund(resource, '1', resourceWindow);
   seen.push(store.kept.changes);

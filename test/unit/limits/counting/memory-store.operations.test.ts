@@ -3,7 +3,7 @@ import { type Limit, type LimitSet, type MemoryStore, NO_LIMITS } from '../../..
 import { runs, seedOfRun } from '../../../support/runs.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 import { MortalThreads } from '../mortal-threads.ts';
-import { expectAllRoom, limit } from '../stores.ts';
+import { expectAllRoom, limit, windowIn } from '../stores.ts';
 
 const OPERATIONS = runs(25_000);
 const THREADS = 3;
@@ -108,7 +108,9 @@ function operate(maxKeys: number, seed: number, model: Windows | null): void {
       if (death !== null) threads.replace(turn);
       return;
     }
-    const { admitted, resourceWindow } = store.decide(set, who, main);
+    const decision = store.decide(set, who, main);
+    const { admitted } = decision;
+    const resourceWindow = windowIn(decision, 'resource');
     if (model !== null) expect(admitted).toBe(isAdmitted);
     consume();
     if (admitted && set.resource !== null && resourceWindow > 0)

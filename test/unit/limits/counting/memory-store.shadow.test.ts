@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type Limit, type MemoryStore, NO_LIMITS, NO_SHADOW } from '../../../../src/limits/index.ts';
 import { FrozenClock } from '../frozen-clock.ts';
-import { limit, limits, newStore } from '../stores.ts';
+import { limit, limits, newStore, windowIn } from '../stores.ts';
 
 let clock: FrozenClock;
 let store: MemoryStore;
@@ -92,16 +92,18 @@ describe('a limit in shadow', () => {
 
   test('of a caller or of all its requests has no unit to give back', () => {
     const shadow = inShadow({ global: limit('5/5s', { role: 'global', bucket: '' }), caller: held });
-    const nothing = { refused: [], groupWindow: 0, resourceWindow: 0 };
+    const nothing = { refused: [], drawn: [] };
     for (let i = 0; i < 2; i++)
       expect(store.decide(limits({ shadow }), 'user:a', '7').shadow).toEqual(nothing);
   });
 
   test('gives a unit of a resource back', () => {
     const set = limits({ shadow: inShadow({ resource }) });
-    const { resourceWindow, shadow } = store.decide(set, 'user:a', '7');
+    const decision = store.decide(set, 'user:a', '7');
+    const { shadow } = decision;
+    const resourceWindow = windowIn(decision, 'resource');
     expect(resourceWindow).toBe(0);
-    store.refund(resource, '7', shadow.resourceWindow);
+    store.refund(resource, '7', windowIn(shadow, 'resource'));
     expect(refusedBy(2, set, '7')).toEqual(['+', '+resource']);
   });
 

@@ -3,7 +3,7 @@ import { inNextTurn, type TableMemory } from '../../../../src/core/index.ts';
 import { type MemoryStore, mostLimits } from '../../../../src/limits/index.ts';
 import { threadsOf } from '../../../support/shared-memory.ts';
 import { FrozenClock } from '../frozen-clock.ts';
-import { copyOf, limit, limits, newStore } from '../stores.ts';
+import { copyOf, limit, limits, newStore, windowIn } from '../stores.ts';
 
 const caller = limit('3/10s', { main: 'id' });
 const resource = limit('4/10s', { role: 'resource', main: 'id' });
@@ -39,7 +39,7 @@ async function turns(count: number): Promise<void> {
 describe('stores that share their memory', () => {
   test('look, refund and reset what any of them has counted', () => {
     const set = limits({ caller, resource });
-    const { resourceWindow } = store(ONE).decide(set, 'user:a', '1');
+    const resourceWindow = windowIn(store(ONE).decide(set, 'user:a', '1'), 'resource');
     expect(store(TWO).peek(set, 'user:a', '1')).toMatchObject({ admitted: true, remaining: 2 });
     store(TWO).refund(resource, '1', resourceWindow);
     store(TWO).reset(caller, 'user:a', '1');

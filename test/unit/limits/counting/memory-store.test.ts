@@ -6,7 +6,7 @@ import {
   type MemoryStore,
 } from '../../../../src/limits/index.ts';
 import { FrozenClock } from '../frozen-clock.ts';
-import { admittedOf, copyOf, limit, limits, newStore } from '../stores.ts';
+import { admittedOf, copyOf, limit, limits, newStore, windowIn } from '../stores.ts';
 
 let clock: FrozenClock;
 let store: MemoryStore;
@@ -64,7 +64,7 @@ describe('the limit of a group', () => {
   });
 
   test('gets its unit back', () => {
-    const { groupWindow } = decide({ group }, 'user:a');
+    const groupWindow = windowIn(decide({ group }, 'user:a'), 'group');
     admittedOf(2, () => decide({ group }, 'user:b'));
     store.refund(group, groupCounterKey('acme', ''), groupWindow);
     expect(admittedOf(9, () => decide({ group }, 'user:b'))).toBe(1);
@@ -76,14 +76,14 @@ describe('the limit of a group', () => {
     expect(store.counts.callerOverflows).toBe(0);
     for (const main of ['c1', 'c2', 'c3']) decide({ group: split }, 'user:a', main);
     expect(store.counts.callerOverflows).toBe(1);
-    expect(decide({ group: split }, 'user:a', 'c4').groupWindow).toBe(0);
+    expect(windowIn(decide({ group: split }, 'user:a', 'c4'), 'group')).toBe(0);
     expect(admittedOf(9, () => decide({ group: split }, 'user:b', 'c4'))).toBe(3);
   });
 
   test('in shadow counts as a key of its opener only where requests choose the main value, too', () => {
     store.keysPerCaller = 2;
     const shadow = (tried: Limit, main: string, name: string) =>
-      decide({ shadow: limits({ group: tried }) }, 'user:a', main, name).shadow.groupWindow;
+      windowIn(decide({ shadow: limits({ group: tried }) }, 'user:a', main, name).shadow, 'group');
     for (let i = 0; i < 5; i++) expect(shadow(group, '', `org${i}`)).toBeGreaterThan(0);
     expect(store.counts).toMatchObject({ keys: 5, callers: 0 });
     for (const main of ['c1', 'c2']) expect(shadow(split, main, 'acme')).toBeGreaterThan(0);
@@ -93,7 +93,7 @@ describe('the limit of a group', () => {
 
   test('is tried in shadow', () => {
     const set = { shadow: limits({ group }) };
-    const { groupWindow } = decide(set, 'user:a').shadow;
+    const groupWindow = windowIn(decide(set, 'user:a').shadow, 'group');
     expect(groupWindow).toBeGreaterThan(0);
     admittedOf(2, () => decide(set, 'user:b'));
     expect(decide(set, 'user:c')).toMatchObject({ admitted: true, shadow: { refused: ['group'] } });
@@ -295,7 +295,7 @@ describe('giving back a unit of a resource', () => {
   const set = limits({ resource });
 
   test('undoes the draw', () => {
-    const { resourceWindow } = store.decide(set, 'user:a', 'c1');
+    const resourceWindow = windowIn(store.decide(set, 'user:a', 'c1'), 'resource');
     store.refund(resource, 'c1', resourceWindow);
     expect(remaining(set, '', 'c1')).toBe(4);
     admittedOf(4, () => store.decide(set, 'user:a', 'c1'));
@@ -304,7 +304,7 @@ describe('giving back a unit of a resource', () => {
   });
 
   test('does nothing when its window is over, also when the next one is open', () => {
-    const { resourceWindow } = store.decide(set, 'user:a', 'c1');
+    const resourceWindow = windowIn(store.decide(set, 'user:a', 'c1'), 'resource');
     clock.advance(9_990);
     admittedOf(2, () => store.decide(set, 'user:a', 'c1'));
     store.refund(resource, 'c1', resourceWindow);
@@ -312,14 +312,14 @@ describe('giving back a unit of a resource', () => {
   });
 
   test('does nothing at the moment of Reset', () => {
-    const { resourceWindow } = store.decide(set, 'user:a', 'c1');
+    const resourceWindow = windowIn(store.decide(set, 'user:a', 'c1'), 'resource');
     clock.advance(10_000);
     store.refund(resource, 'c1', resourceWindow);
     expect(admittedOf(5, () => store.decide(set, 'user:a', 'c1'))).toBe(4);
   });
 
   test('does nothing for another resource, or one without draws', () => {
-    const { resourceWindow } = store.decide(set, 'user:a', 'c1');
+    const resourceWindow = windowIn(store.decide(set, 'user:a', 'c1'), 'resource');
     store.decide(set, 'user:a', 'c2');
     store.refund(resource, 'c3', resourceWindow);
     expect(remaining(set, '', 'c1')).toBe(3);
@@ -328,15 +328,15 @@ describe('giving back a unit of a resource', () => {
   });
 
   test('never gives back more than was drawn', () => {
-    const { resourceWindow } = store.decide(set, 'user:a', 'c1');
+    const resourceWindow = windowIn(store.decide(set, 'user:a', 'c1'), 'resource');
     for (let i = 0; i < 5; i++) store.refund(resource, 'c1', resourceWindow);
     expect(admittedOf(9, () => store.decide(set, 'user:a', 'c1'))).toBe(4);
   });
 
   test('is offered only when a unit was taken from a resource', () => {
-    expect(store.decide(limits({ caller: own }), 'user:a', 'c1').resourceWindow).toBe(0);
+    expect(windowIn(store.decide(limits({ caller: own }), 'user:a', 'c1'), 'resource')).toBe(0);
     admittedOf(4, () => store.decide(set, 'user:a', 'c1'));
-    expect(store.decide(set, 'user:a', 'c1').resourceWindow).toBe(0);
+    expect(windowIn(store.decide(set, 'user:a', 'c1'), 'resource')).toBe(0);
   });
 
   describe('of a smooth limit', () => {
@@ -346,12 +346,12 @@ describe('giving back a unit of a resource', () => {
     test('undoes the draw, but Reset does not go back', () => {
       const first = copyOf(store.decide(set, 'user:a', 'c1'));
       const second = copyOf(store.decide(set, 'user:a', 'c1'));
-      store.refund(smooth, 'c1', first.resourceWindow);
+      store.refund(smooth, 'c1', windowIn(first, 'resource'));
       expect(store.peek(set, '', 'c1')).toMatchObject({ remaining: 3, resetAtMs: second.resetAtMs });
     });
 
     test('does nothing once time has given the unit back', () => {
-      const { resourceWindow } = store.decide(set, 'user:a', 'c1');
+      const resourceWindow = windowIn(store.decide(set, 'user:a', 'c1'), 'resource');
       clock.advance(1_000);
       store.decide(set, 'user:a', 'c1');
       store.refund(smooth, 'c1', resourceWindow);
@@ -359,7 +359,7 @@ describe('giving back a unit of a resource', () => {
     });
 
     test('does nothing once time has given the unit back, also where no request has come since', () => {
-      const { resourceWindow } = store.decide(set, 'user:a', 'c1');
+      const resourceWindow = windowIn(store.decide(set, 'user:a', 'c1'), 'resource');
       clock.advance(900);
       store.decide(set, 'user:a', 'c1');
       clock.advance(600);
@@ -368,7 +368,7 @@ describe('giving back a unit of a resource', () => {
     });
 
     test('never gives back more than was drawn', () => {
-      const { resourceWindow } = store.decide(set, 'user:a', 'c1');
+      const resourceWindow = windowIn(store.decide(set, 'user:a', 'c1'), 'resource');
       for (let i = 0; i < 5; i++) store.refund(smooth, 'c1', resourceWindow);
       expect(admittedOf(9, () => store.decide(set, 'user:a', 'c1'))).toBe(4);
     });
@@ -523,9 +523,9 @@ describe('a caller with too many main values', () => {
 
   test('returns no unit of that key, which does not tell the resources apart', () => {
     const set = limits({ resource });
-    expect(store.decide(set, 'user:a', 'c4').resourceWindow).toBe(0);
+    expect(windowIn(store.decide(set, 'user:a', 'c4'), 'resource')).toBe(0);
     expect(store.decide(limits({ shadow: limits({ resource }) }), 'user:a', 'c4').shadow).toEqual({
-      ...{ refused: [], groupWindow: 0, resourceWindow: 0 },
+      ...{ refused: [], drawn: [] },
     });
   });
 
@@ -648,7 +648,7 @@ describe('a full store', () => {
       const set = limits({ resource: shared });
       const windows = ['a', 'b', 'c', 'd'].map(main => {
         store.decide(set, 'user:a', main, '', 3);
-        return store.decide(set, 'user:a', main, '', 2).resourceWindow;
+        return windowIn(store.decide(set, 'user:a', main, '', 2), 'resource');
       });
       store.refund(shared, 'b', windows[1] ?? 0, 2);
       store.decide(set, 'user:a', 'e');

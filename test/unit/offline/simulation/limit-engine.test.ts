@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { type LimitedRequest, readPart } from '../../../../src/config/index.ts';
 import { LimitEngine } from '../../../../src/offline/simulation/index.ts';
 import { tempText } from '../../../support/temp.ts';
+import { windowIn } from '../../limits/stores.ts';
 
 const START = 1_790_000_000_000;
 
@@ -76,12 +77,12 @@ test('a unit that is returned can be drawn again', async () => {
   const draw = (caller: string) => engine.decide(START, read('1', { caller }));
   const first = draw('alice');
   const limit = first?.limitRequest.set.resource;
-  const window = first?.decision.resourceWindow ?? 0;
+  const window = first == null ? 0 : windowIn(first.decision, 'resource');
   draw('bob');
   draw('carol');
   expect(draw('dave')?.decision.admitted).toBe(false);
   if (limit === null || limit === undefined) throw new Error('there is no resource limit');
-  engine.refund(START, { limit, part: '1', window, cost: 1 });
+  engine.refund(START, { limit, part: '1', window, cost: 1, caller: 'alice' });
   expect(draw('dave')?.decision.admitted).toBe(true);
 });
 

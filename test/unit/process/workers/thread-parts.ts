@@ -17,7 +17,14 @@ const quiet = () => {};
 
 /** Hear nothing of what a thread decides and of its Redis. */
 export const quietListener = {
-  ...{ decided: quiet, held: quiet, shadowRefused: quiet, invalid: quiet, refusedByRestriction: quiet },
+  ...{
+    decided: quiet,
+    defaultRefused: quiet,
+    held: quiet,
+    shadowRefused: quiet,
+    invalid: quiet,
+    refusedByRestriction: quiet,
+  },
   ...{ restricted: quiet, prolonged: quiet, released: quiet, evicted: quiet },
 };
 export const quietStoreListener = {

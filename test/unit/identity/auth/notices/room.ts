@@ -94,6 +94,7 @@ export async function noticeIssuer(provider: ScriptedIssuer, name = options.issu
   await keys.refresh();
   return {
     issuer: name,
+    tenants: null,
     clientId: 'gateway',
     leewayMs: 30_000,
     keys,

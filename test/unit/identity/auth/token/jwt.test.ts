@@ -31,7 +31,16 @@ describe('a compact JWS', () => {
   });
 
   it('need not name its key or its type', () => {
-    expect(parseJwt(parts('{"alg":"ES256"}'))).toMatchObject({ keyId: null, type: null });
+    expect(parseJwt(parts('{"alg":"ES256"}'))).toMatchObject({
+      ...{ keyId: null, type: null, thumbprint: null },
+    });
+  });
+
+  it('may name its key by the certificate, the longer thumbprint first', () => {
+    const named = (members: string) => parseJwt(parts(`{"alg":"ES256",${members}}`));
+    expect(named('"x5t":"a"')).toMatchObject({ thumbprint: 'a' });
+    expect(named('"x5t":"a","x5t#S256":"b"')).toMatchObject({ thumbprint: 'b' });
+    expect(named('"x5t":7')).toMatchObject({ thumbprint: null });
   });
 
   it('may have blanks in its JSON, duplicate members, of which the last counts, and unknown members', () => {

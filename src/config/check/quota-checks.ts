@@ -1,0 +1,124 @@
+import { MAX_COMMON_WAIT_MS } from '../../core/index.ts';
+import {
+  CALENDAR_MS,
+  formatPeriod,
+  MAX_COMMON_UNITS,
+  type Quota,
+  quotaInWords,
+  quotasOf,
+} from '../../limits/index.ts';
+import { asList, asMap, type ConfigFile, isMap, type LimitsFiles } from '../file/index.ts';
+import { bucketKeys } from '../schema/index.ts';
+import { Statuses } from '../values/index.ts';
+
+type Path = readonly (string | number)[];
+
+/** Windows from this length on, people expect to outlive a restart. */
+const LONG_MS = 86_400_000;
+
+/**
+ * Checks the quotas of buckets and of the global limit, wherever they are written.
+ *
+ * @param gateway null if limits.yaml is read on its own
+ */
+export function checkQuotas(file: LimitsFiles, gateway: ConfigFile | null): void {
+  const { global, buckets } = asMap(file.value);
+  const quotas = [...quotasAt(['global'], global), ...quotasAt(['buckets'], buckets)];
+  for (const [path, quota] of quotas) checkNumbers(file, path, quota);
+  for (const [name, bucket] of Object.entries(asMap(buckets))) checkSmooth(file, name, bucket);
+  for (const [path, list] of [...listsAt(['global'], global), ...listsAt(['buckets'], buckets)])
+    checkList(file, path, list);
+  for (const [name, bucket] of Object.entries(asMap(buckets))) checkGiveBack(file, name, bucket, global);
+  const long = quotas.find(([, { periodMs }]) => periodMs >= LONG_MS);
+  if (long === undefined || gateway === null || keepsCounters(gateway)) return;
+  const message =
+    'a restart forgets what is counted in this window: count in Redis, or write "state: { folder: /var/lib/weir, counters: 1h }" in gateway.yaml';
+  file.add(long[0], message, { severity: 'warning' });
+}
+
+/** Hints at whom `give_back` may leave without a limit. */
+function checkGiveBack(file: LimitsFiles, name: string, bucket: unknown, global: unknown): void {
+  const read = bucketKeys.give_back.safeParse(asMap(bucket).give_back);
+  if (!read.success || read.data === undefined) return;
+  const given = new Statuses(read.data);
+  const path = ['buckets', name, 'give_back'];
+  if (given.meets(5)) {
+    const message =
+      'whoever can provoke such an answer of the service is not limited by this bucket while it gives them: the global limit still counts';
+    file.add(path, message, { severity: 'hint' });
+  }
+  if (!given.meets(2) || (global !== 'off' && asMap(global).shadow !== true)) return;
+  const message = 'without a global limit nothing limits the requests that succeed';
+  file.add(path, message, { severity: 'hint' });
+}
+
+/** Reports periods of the calendar in a smooth bucket: units return at any time, so nothing begins at midnight. */
+function checkSmooth(file: LimitsFiles, name: string, bucket: unknown): void {
+  if (asMap(bucket).algorithm !== 'smooth') return;
+  for (const [path, { calendar, units }] of quotasAt(['buckets', name], bucket)) {
+    if (calendar === undefined) continue;
+    const message = `a smooth bucket has no ${calendar}: write a period such as ${units}/${formatPeriod({ periodMs: CALENDAR_MS[calendar] })}, or leave out "algorithm: smooth"`;
+    file.add(path, message);
+  }
+}
+
+function keepsCounters(gateway: ConfigFile): boolean {
+  const { store, state } = asMap(gateway.value);
+  return (store !== undefined && store !== 'memory') || asMap(state).counters !== undefined;
+}
+
+/** Hints at numbers that some client libraries cannot keep. */
+function checkNumbers(file: LimitsFiles, path: Path, { units, periodMs }: Quota): void {
+  const kept = 'some client libraries keep at most 65535';
+  const message =
+    units > MAX_COMMON_UNITS
+      ? `${kept} of X-RateLimit-Limit and X-RateLimit-Remaining: try yours with this number`
+      : `the wait of a 429 may be longer than 65535 seconds, and ${kept} of Retry-After: try yours with this period`;
+  if (units > MAX_COMMON_UNITS || periodMs > MAX_COMMON_WAIT_MS)
+    file.add(path, message, { severity: 'hint' });
+}
+
+/** Warns about a quota of a list that is never reached, because another one refuses before. */
+function checkList(file: LimitsFiles, path: Path, list: Quota): void {
+  const quotas = quotasOf(list);
+  for (const [at, quota] of quotas.entries()) {
+    const smaller = quotas.find(other => other !== quota && neverReached(quota, other, false));
+    if (smaller === undefined) continue;
+    const message = `${quotaInWords(quota)} is never reached: ${quotaInWords(smaller)}, of the same list, refuses before`;
+    file.add([...path, at], message, { severity: 'warning' });
+  }
+}
+
+/**
+ * Whether a caller that sends everything the bound admits leaves some of its quota unused. In a period, a bound with windows
+ * admits its units as often as its window begins there. A smooth quota refills meanwhile: it is reached at once, or by a bound
+ * that admits more over time.
+ */
+export function neverReached(quota: Quota, bound: Quota, isSmooth: boolean): boolean {
+  if (isSmooth)
+    return quota.units > bound.units && quota.units * bound.periodMs >= bound.units * quota.periodMs;
+  return quota.units > bound.units * Math.ceil(quota.periodMs / bound.periodMs);
+}
+
+/** All valid lists in a part of the file. */
+function* listsAt(path: Path, written: unknown): Generator<readonly [Path, Quota]> {
+  if (isMap(written))
+    for (const [key, value] of Object.entries(written)) yield* listsAt([...path, key], value);
+  const list = Array.isArray(written) ? quotaIn(written) : null;
+  if (list !== null) yield [path, list];
+}
+
+/** All valid quotas in a part of the file, with their places: those of a list one by one. */
+export function* quotasAt(path: Path, written: unknown): Generator<readonly [Path, Quota]> {
+  if (isMap(written))
+    for (const [key, value] of Object.entries(written)) yield* quotasAt([...path, key], value);
+  for (const [at, value] of asList(written).entries()) yield* quotasAt([...path, at], value);
+  const quota = quotaIn(written);
+  if (quota !== null && !Array.isArray(written)) yield [path, quota];
+}
+
+/** Reads a quota or a list as written; `null` if there is none or it is invalid. */
+export function quotaIn(written: unknown): Quota | null {
+  const read = bucketKeys.resource.safeParse(written);
+  return read.success ? (read.data ?? null) : null;
+}

@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { AddressSet } from '../../wire/http/index.ts';
+import { compareNeutral, compareStrictness } from '../difference.ts';
+import { network } from '../values/index.ts';
+import { routePolicy } from './policy.ts';
+
+/** Where the clients of a route are. */
+export interface NetworksModel {
+  /** Whether only these networks may use the route; else only others may. */
+  readonly areAllowed: boolean;
+  readonly addresses: AddressSet;
+  /** As written. */
+  readonly written: string;
+}
+
+const ONE = 'expected { allow: [10.0.0.0/8] } or { deny: [192.0.2.0/24] }, one of the two';
+
+const networks = () =>
+  z.array(network(), { error: 'expected a list of networks such as [10.0.0.0/8]' }).min(1, {
+    error: 'an empty list names no network: leave it out',
+  });
+
+/** `networks`: which clients may use the route, by their addresses. */
+export const routeNetworks = routePolicy({
+  keys: {
+    networks: z
+      .strictObject(
+        {
+          allow: networks().optional().describe('The networks and addresses that may use it.'),
+          deny: networks().optional().describe('In place of allow: those that may not.'),
+        },
+        { error: ONE },
+      )
+      .refine(({ allow, deny }) => (allow === undefined) !== (deny === undefined), { error: ONE })
+      .optional()
+      .describe(
+        'Which clients may use it, by their addresses: those of the networks under allow, or all but those under deny. Others get 403, before their tokens are looked at.',
+      ),
+  },
+  pathOnly: [],
+  compile: ({ networks }): { readonly networks: NetworksModel | null } => {
+    if (networks === undefined) return { networks: null };
+    const { allow, deny = [] } = networks;
+    const list = allow ?? deny;
+    const areAllowed = allow !== undefined;
+    return { networks: { areAllowed, addresses: new AddressSet(list), written: list.join(', ') } };
+  },
+  section: 'caller',
+  describe: ({ networks }) => (networks === null ? [] : [['networks', `${inWords(networks)}, else 403`]]),
+  compare: ({ networks: now }, { networks: before }) => [
+    now === null || before === null
+      ? compareStrictness(now !== null, before !== null, `takes clients ${inWords(now ?? before)}`)
+      : compareNeutral('networks', inWords(now), inWords(before)),
+  ],
+});
+
+/** Whether a client may use a route with these networks. */
+export function admits({ areAllowed, addresses }: NetworksModel, address: string): boolean {
+  return addresses.has(address) === areAllowed;
+}
+
+function inWords(networks: NetworksModel | null): string {
+  if (networks === null) return 'from anywhere';
+  return `${networks.areAllowed ? 'of' : 'not of'} ${networks.written}`;
+}

@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { hasOddIpv4, pathBehind } from '../../wire/http/index.ts';
+import { asMap, type ConfigFile, type Path, type RawMap } from '../file/index.ts';
+import { ODD_IPV4 } from '../values/index.ts';
+
+// Where `redirect` sends clients: one address, which may take over the path of the request or its end.
+
+const TO = 'expected an http or https URL such as https://new.example.com/, or a path such as /new';
+const PLACE =
+  'a redirect takes over the path as https://new.example.com{path}, right behind the host, or its end as /new/{rest}, behind a slash';
+const PLACEHOLDER = /\{(?:path|rest)\}/;
+
+/** An address sent as written, except for a placeholder: visible ASCII, without characters that browsers change. */
+export function redirectTarget() {
+  return z
+    .string({ error: TO })
+    .regex(/^[\x21-\x7e]+$/, { error: TO, abort: true })
+    .refine(to => !/[{}]/.test(to.replace(PLACEHOLDER, '')), {
+      error: `${PLACE}; other parameters do not go along`,
+      abort: true,
+    })
+    .refine(isWellPlaced, { error: PLACE, abort: true })
+    .refine(to => !hasOddIpv4(filled(to)), { error: ODD_IPV4, abort: true })
+    .refine(to => !/[\\"<>^`|]/.test(to) && (isPath(filled(to)) || isHttpUrl(filled(to))), { error: TO });
+}
+
+/** Whether no value of the placeholder can change the host: what stands before it is an address of its own. */
+function isWellPlaced(to: string): boolean {
+  const [before = '', behind] = to.split(PLACEHOLDER);
+  if (behind === undefined) return true;
+  if (to.includes('{path}')) return /^https?:\/\/[^/?#]+$/i.test(before) && isHttpUrl(before);
+  return /\/$/.test(before) && !/[?#]/.test(before) && (isPath(before) || isHttpUrl(before));
+}
+
+/** An address with a path in place of its placeholder. */
+function filled(to: string): string {
+  return to.replace('{path}', '/x').replace('{rest}', 'x');
+}
+
+/** Excludes `//`, which would begin a host. */
+function isPath(to: string): boolean {
+  return /^\/(?!\/)/.test(to);
+}
+
+function isHttpUrl(to: string): boolean {
+  const url = /^https?:\/\/[^/]/i.test(to) ? URL.parse(to) : null;
+  return url !== null && url.username === '' && url.password === '';
+}
+
+/** Reports `{rest}` on a route that has none. */
+export function checkRest(file: ConfigFile, path: Path, { redirect, path: ofRoute }: RawMap): void {
+  const { to } = asMap(redirect);
+  if (typeof to !== 'string' || !to.includes('{rest}')) return;
+  if (typeof ofRoute !== 'string' || ofRoute.endsWith('/**')) return;
+  const message = '{rest} is what "**" matched, and the path of this route does not end with it';
+  file.add([...path, 'redirect', 'to'], message);
+}
+
+/** An address, in parts if the path or the query of the request goes between them. */
+export interface LocationModel {
+  /** The address as written. */
+  readonly to: string;
+  readonly before: string;
+  /** How many segments of the path do not go along; `null` if none goes along. */
+  readonly leftOut: number | null;
+  readonly behind: string;
+  /** The fragment; `null` if the request's query is not appended. */
+  readonly afterQuery: string | null;
+}
+
+/** @param ofRoute the path of the route */
+export function compileLocation(to: string, ofRoute: string): LocationModel {
+  const [address = '', ...fragment] = to.split(/(?=#)/);
+  const takesQuery = !address.includes('?');
+  const [before = '', behind] = (takesQuery ? address : to).split(PLACEHOLDER);
+  const isRest = to.includes('{rest}');
+  const leftOut = isRest ? ofRoute.split('/').length - 2 : 0;
+  return {
+    to,
+    // The slash is that of the path that goes along.
+    before: isRest ? before.slice(0, -1) : before,
+    leftOut: behind === undefined ? null : leftOut,
+    behind: behind ?? '',
+    afterQuery: takesQuery ? fragment.join('') : null,
+  };
+}
+
+/**
+ * The target of a redirect.
+ *
+ * @param path the canonical path of the request, with single slashes
+ * @param query begins with its `?`
+ */
+export function locationFor(
+  { before, leftOut, behind, afterQuery }: LocationModel,
+  path: string,
+  query: string,
+): string {
+  const taken = leftOut === null ? '' : pathBehind(path, leftOut);
+  return before + taken + behind + (afterQuery === null ? '' : query + afterQuery);
+}

@@ -1,0 +1,41 @@
+import { compareNeutral } from '../difference.ts';
+import { choice } from '../values/index.ts';
+import { routePolicy } from './policy.ts';
+
+/** `trailing_slash`: whether its path is one with a slash at its end and without. */
+export const trailingSlash = routePolicy({
+  keys: {
+    trailing_slash: choice(['ignore', 'redirect'])
+      .prefault('ignore')
+      .describe(
+        'What a slash at the end of a path means. ignore: nothing. redirect: GET and HEAD without the slash that the path of this route has, or with one that it lacks, get a 308 to the other.',
+      ),
+  },
+  pathOnly: ['trailing_slash'],
+  compile: ({ trailing_slash }, { id }): { readonly endsWithSlash: boolean | null } => ({
+    /** Whether paths of GET and HEAD end with a slash; `null` if that means nothing. */
+    endsWithSlash: trailing_slash === 'ignore' ? null : id.endsWith('/'),
+  }),
+  check({ file, path, route: { trailing_slash: slash, path: ofRoute } }) {
+    if (slash !== 'redirect' || typeof ofRoute !== 'string') return;
+    const add = (message: string) => file.add([...path, 'trailing_slash'], message);
+    if (ofRoute === '/') add('this path has no other form: leave it out');
+    else if (ofRoute.endsWith('**')) add('"**" takes paths with and without a slash: leave it out');
+  },
+  describe: ({ endsWithSlash }) =>
+    endsWithSlash === null
+      ? []
+      : [
+          [
+            'trailing slash',
+            `GET and HEAD ${endsWithSlash ? 'without' : 'with'} one get 308 to the other path`,
+          ],
+        ],
+  compare: (now, before) => [
+    compareNeutral('trailing_slash', inWords(now.endsWithSlash), inWords(before.endsWithSlash)),
+  ],
+});
+
+function inWords(endsWithSlash: boolean | null): string {
+  return endsWithSlash === null ? 'ignore' : 'redirect';
+}

@@ -1,0 +1,39 @@
+import { z } from 'zod';
+
+const EXPECTED = 'expected a list of statuses such as [404, 5xx]';
+const HUNDREDS = 100;
+
+/** A set of statuses, by number and by class. */
+export class Statuses {
+  readonly written: readonly string[];
+  readonly #statuses: ReadonlySet<number>;
+  readonly #classes: ReadonlySet<number>;
+
+  /** @param written such as `404` and `5xx` */
+  constructor(written: readonly string[]) {
+    this.written = written;
+    this.#statuses = new Set(written.filter(each => !each.endsWith('xx')).map(Number));
+    this.#classes = new Set(written.filter(each => each.endsWith('xx')).map(each => Number(each.charAt(0))));
+  }
+
+  has(status: number): boolean {
+    return this.#classes.has(Math.floor(status / HUNDREDS)) || this.#statuses.has(status);
+  }
+
+  /** Whether any status of a class is in the set, such as 5 for 500 to 599. */
+  meets(ofClass: number): boolean {
+    return this.written.some(each => each.startsWith(String(ofClass)));
+  }
+}
+
+/** A list of statuses (`404`) and classes of them (`5xx`). */
+export function statuses() {
+  const one = z.union([
+    z.int({ error: EXPECTED }).min(200, { error: EXPECTED }).max(599, { error: EXPECTED }).transform(String),
+    z.string({ error: EXPECTED }).regex(/^(?:[2-5]xx|[2-5]\d\d)$/, { error: EXPECTED }),
+  ]);
+  return z
+    .array(one, { error: EXPECTED })
+    .min(1, { error: EXPECTED })
+    .refine(list => new Set(list).size === list.length, { error: 'a status is listed twice' });
+}

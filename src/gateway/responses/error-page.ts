@@ -1,0 +1,67 @@
+import type { Snapshot } from '../../config/index.ts';
+import { type Fields, firstValue, type GatewayError } from '../../core/index.ts';
+import type { RenderedResponse } from './render-error.ts';
+
+type Pages = NonNullable<Snapshot['errorPages']>;
+
+/** Turns an error object into the page for browsers, if there is one for this status and the client prefers HTML. */
+export function asErrorPage(
+  rendered: RenderedResponse,
+  { message }: GatewayError,
+  {
+    pages,
+    requestId,
+    fields,
+  }: { readonly pages: Pages; readonly requestId: string; readonly fields: Fields },
+): RenderedResponse {
+  const { status } = rendered;
+  const page = pages.get(status) ?? pages.get(status < 500 ? '4xx' : '5xx');
+  if (page === undefined) return rendered;
+  // What others get depends on it, too.
+  rendered.fields.push('Vary', 'Accept');
+  if (!prefersHtml(fields)) return rendered;
+  const values = { status: String(status), message, request_id: requestId };
+  const body = page.replace(/\{(status|message|request_id)\}/g, (_, name: keyof typeof values) =>
+    escapeHtml(values[name]),
+  );
+  const others = rendered.fields.slice(FRAMING.length);
+  return {
+    ...rendered,
+    body,
+    fields: ['Content-Type', 'text/html; charset=utf-8', 'Content-Length', String(body.length), ...others],
+  };
+}
+
+/** The first fields of an error object: its type and its length, with their values. */
+const FRAMING = ['Content-Type', '', 'Content-Length', ''];
+
+/**
+ * Whether a client wants HTML more than JSON (RFC 9110, 12.5.1), and says so by name: programs that take anything get the error
+ * object.
+ */
+export function prefersHtml(fields: Fields): boolean {
+  const accept = firstValue(fields, 'accept');
+  if (accept === undefined || !/text\/html/i.test(accept)) return false;
+  const weights = new Map(accept.split(',').map(readRange));
+  const html = weights.get('text/html') ?? 0;
+  const json = weights.get('application/json') ?? weights.get('application/*') ?? weights.get('*/*') ?? 0;
+  return html > json;
+}
+
+function readRange(text: string): readonly [type: string, weight: number] {
+  const [type = '', ...parameters] = text.split(';').map(part => part.trim().toLowerCase());
+  const weight = parameters.find(parameter => parameter.startsWith('q='))?.slice(2);
+  return [type, weight === undefined ? 1 : /^[01](\.\d{0,3})?$/.test(weight) ? Number(weight) : 0];
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+function escapeHtml(value: string): string {
+  return value.replace(/[&<>"']/g, character => ESCAPES[character] ?? '');
+}

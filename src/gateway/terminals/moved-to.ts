@@ -1,0 +1,43 @@
+import { refusesSemicolons } from '../../config/index.ts';
+import { type Fields, GatewayError } from '../../core/index.ts';
+import { clientAddress, keepsPaths, readDestination, servicePath } from '../../wire/http/index.ts';
+import type { Exchange, Forwarded } from '../exchange/index.ts';
+import { badCall } from '../responses/index.ts';
+
+/**
+ * Translates the `Destination` of a MOVE or COPY like the path of the request, for a service that gets other paths than clients
+ * send. It must lead to the same route: what the service has outside of the route is not for its clients.
+ */
+export function translateDestination(
+  exchange: Exchange,
+  { route }: Forwarded,
+  fields: Fields,
+): Fields | GatewayError {
+  const { method } = exchange.downstream;
+  const { base, hostHeader } = route.upstream;
+  if ((method !== 'MOVE' && method !== 'COPY') || keepsPaths(route, base)) return fields;
+  const { hostAndPort } = exchange.arrival;
+  const { host } = clientAddress(exchange.head, hostAndPort, exchange.downstream.scheme);
+  const sent = fields.slice();
+  for (let i = 0; i + 1 < sent.length; i += 2) {
+    if ((sent[i] as string).toLowerCase() !== 'destination') continue;
+    const named = readDestination(sent[i + 1] as string, host);
+    if (named === 'elsewhere') return elsewhere();
+    if ('rejected' in named) return badCall(`in Destination ${named.rejected}`);
+    const { path, query, semicolon } = named.target;
+    if (semicolon && refusesSemicolons(route)) return badCall('the path in Destination contains a semicolon');
+    const found = exchange.snapshot.routes.find(method, exchange.host, path);
+    if (found === null || !('id' in found.value) || found.value.id !== route.id) return elsewhere();
+    const origin = named.scheme === '' ? '' : `${named.scheme}//${hostHeader ?? hostAndPort}`;
+    sent[i + 1] = origin + servicePath(path, route, base) + query;
+  }
+  return sent;
+}
+
+/** RFC 4918, 9.8.5 and 9.9.4: the destination is in another part of the namespace, which does not accept the resource. */
+function elsewhere(): GatewayError {
+  return new GatewayError({
+    status: 502,
+    message: 'Destination leads elsewhere than the path of this request.',
+  });
+}

@@ -1,0 +1,127 @@
+import { formatDuration } from '../../core/index.ts';
+import { CALENDAR_MS, CALENDAR_UNITS, type CalendarUnit } from './calendar.ts';
+
+/** An allowed number per period. */
+export interface Quota {
+  /** Units in one period, 1 to 1,000,000,000. */
+  readonly units: number;
+  /** Whole seconds, 1 s to 31 days, in milliseconds. */
+  readonly periodMs: number;
+  /** The period is one of the calendar, and `periodMs` how long it is at most. Absent for a window that the first request opens. */
+  readonly calendar?: CalendarUnit | undefined;
+  /** The further quotas of a list, each of another period: a request takes of all or of none. */
+  readonly more?: readonly Quota[] | undefined;
+}
+
+/** The most quotas of a list. */
+export const MAX_LIST = 4;
+
+/** The quotas of a list, as written. */
+export function quotasOf(quota: Quota): readonly Quota[] {
+  const { more = [], ...first } = quota;
+  return [first, ...more];
+}
+
+/** A quota whose number the caller's token may set. `units` is for tokens that do not. */
+export interface ClaimedQuota extends Quota {
+  readonly claim: string;
+  readonly maxUnits: number;
+}
+
+export function isClaimed(quota: Quota): quota is ClaimedQuota {
+  return 'claim' in quota;
+}
+
+/** Thrown if a text is not a quota; the message says what to write instead. */
+export class QuotaError extends Error {
+  override readonly name = 'QuotaError';
+}
+
+/** The most units of a quota: a counter keeps them in 30 bits. */
+export const MAX_UNITS = 1_000_000_000;
+/** The most that all clients can keep of `X-RateLimit-Limit`: 16 bits. */
+export const MAX_COMMON_UNITS = 65_535;
+const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+const MAX_PERIOD_S = 31 * 86_400;
+const EXAMPLE = 'a quota is a number and a period, for example 5/5s, 100/10m or 1000/1h';
+
+/**
+ * Reads `N/P`: N from 1 to 1,000,000,000, P from 1s to 31d in whole seconds, minutes, hours or days, or one of the calendar: day,
+ * week or month. Throws a QuotaError.
+ */
+export function parseQuota(text: string): Quota {
+  const compact = text.replaceAll(/\s/g, '');
+  if (compact !== text && isQuota(compact)) fail(text, `write it without spaces: ${compact}`);
+  const parts = text.split('/');
+  const [number = '', period = ''] = parts;
+  if (parts.length !== 2 || number === '' || period === '') fail(text, EXAMPLE);
+  const units = parseUnits(number, text);
+  const calendar = CALENDAR_UNITS.find(unit => unit === period);
+  if (calendar !== undefined) return { units, periodMs: CALENDAR_MS[calendar], calendar };
+  return { units, periodMs: parsePeriodSeconds(period, text) * 1_000 };
+}
+
+/** Writes a period as `parseQuota` reads it: `5s`, `30d` or `month`. */
+export function formatPeriod({ periodMs, calendar }: Pick<Quota, 'periodMs' | 'calendar'>): string {
+  if (calendar !== undefined) return calendar;
+  const days = periodMs / 86_400_000;
+  return Number.isInteger(days) && days > 1 ? `${days}d` : formatDuration(periodMs);
+}
+
+/** Says a quota in words: `5 in 5s`, or `5 in 1s and 1000 a day`. */
+export function quotaInWords(quota: Quota): string {
+  return quotasOf(quota)
+    .map(each => `${each.units} ${each.calendar === undefined ? 'in' : 'a'} ${formatPeriod(each)}`)
+    .join(' and ');
+}
+
+function isQuota(text: string): boolean {
+  try {
+    parseQuota(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function parseUnits(number: string, text: string): number {
+  if (!/^\d+$/.test(number))
+    fail(text, `"${number}" is not a whole number from 1 to ${MAX_UNITS}: ${EXAMPLE}`);
+  const units = Number(number);
+  if (units === 0) fail(text, 'write at least 1 (to switch a route off, take it out of gateway.yaml)');
+  if (units > MAX_UNITS) fail(text, `write at most ${MAX_UNITS}, over a shorter period if it has to be more`);
+  if (number !== String(units)) fail(text, `write ${units} without leading zeros`);
+  return units;
+}
+
+function parsePeriodSeconds(period: string, text: string): number {
+  const [, number = '', unit = ''] = /^([\d.]*)(.*)$/.exec(period) ?? [];
+  const unitSeconds = UNIT_SECONDS[unit];
+  if (unitSeconds === undefined) fail(text, suggestUnit(text, number, unit));
+  if (number === '') fail(text, `write ${text.replace('/', '/1')}`);
+  if (!/^\d+$/.test(number))
+    fail(text, 'periods are whole seconds, minutes, hours or days: 90s for one minute and a half');
+  const seconds = Number(number) * unitSeconds;
+  if (seconds === 0) fail(text, 'the shortest period is 1s');
+  if (seconds > MAX_PERIOD_S) fail(text, 'the longest period is 31d');
+  if (number !== String(Number(number)))
+    fail(text, `write the period without leading zeros: ${Number(number)}${unit}`);
+  return seconds;
+}
+
+function suggestUnit(text: string, number: string, unit: string): string {
+  if (unit === '') return `the period lacks its unit: write ${text}s, ${text}m, ${text}h or ${text}d`;
+  if (unit === 'ms') return 'the shortest period is 1s: write whole seconds';
+  const letter = unit.charAt(0).toLowerCase();
+  const calendar = CALENDAR_UNITS.find(each => unit.replace(/s$|ly$/i, '').toLowerCase() === each);
+  if (calendar !== undefined && (number === '' || number === '1') && calendar !== 'day')
+    return `write ${text.split('/')[0]}/${calendar}`;
+  const known = /^(s|sec|secs|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)$/i.test(unit);
+  if (known) return `write ${text.split('/')[0]}/${number === '' ? '1' : number}${letter}`;
+  return 'a period ends in s, m, h or d, at most 31d, or is day, week or month';
+}
+
+function fail(text: string, advice: string): never {
+  const shown = text.length > 60 ? `${text.slice(0, 60)}...` : text;
+  throw new QuotaError(`"${shown}" is not a quota: ${advice}`);
+}

@@ -1,0 +1,50 @@
+import { defaultLimitOf, type Snapshot } from '../../config/index.ts';
+import type * as core from '../../core/index.ts';
+
+/**
+ * Notices refusals by a global limit that no limits file names: a page with many files meets it, and nothing else would name the
+ * key. Reports each class of callers once in the life of the process.
+ */
+export class DefaultLimits {
+  readonly #topic: core.Topic<core.DefaultRefusal>;
+  readonly #clock: core.Clock;
+  /** `null` in a worker: the main thread reports what any thread noticed. */
+  readonly #listener: Pick<core.LimitListener, 'defaultRefused'> | null;
+  /** Bounded by the classes that were ever configured. */
+  readonly #noticed = new Map<core.ClassName, core.DefaultRefusal>();
+
+  constructor(
+    part: Pick<core.ProcessPart, 'topic' | 'isMain'>,
+    clock: core.Clock,
+    listener: Pick<core.LimitListener, 'defaultRefused'>,
+  ) {
+    this.#topic = part.topic('default limits');
+    this.#clock = clock;
+    this.#listener = part.isMain ? listener : null;
+    this.#topic.join({ learn: refusal => this.#learn(refusal), everything: () => this.#noticed.values() });
+  }
+
+  /** Notes that the global limit of a class refused a request. */
+  refused(callerClass: core.ClassName, snapshot: Pick<Snapshot, 'limits' | 'outline'>): void {
+    const limit = this.#noticed.has(callerClass) ? null : defaultLimitOf(snapshot, callerClass);
+    if (limit === null) return;
+    const { quota, key } = limit;
+    const message = `the global limit of ${quota} refused a request, and no limits file names it: write "global: { ${key}: 500/10s }" into limits.yaml, or what your clients need at once`;
+    const refusal = { callerClass, quota, sinceMs: this.#clock.epochMs(), message };
+    this.#learn(refusal);
+    this.#topic.post(refusal);
+  }
+
+  /** What was noticed of limits that this configuration does not name either. */
+  reports(snapshot: Pick<Snapshot, 'limits' | 'outline'>): core.DefaultRefusal[] {
+    return [...this.#noticed.values()].filter(
+      ({ callerClass }) => defaultLimitOf(snapshot, callerClass) !== null,
+    );
+  }
+
+  #learn(refusal: core.DefaultRefusal): void {
+    if (this.#noticed.has(refusal.callerClass)) return;
+    this.#noticed.set(refusal.callerClass, refusal);
+    this.#listener?.defaultRefused(refusal);
+  }
+}

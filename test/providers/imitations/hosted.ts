@@ -1,0 +1,460 @@
+import type { Imitation } from './imitation.ts';
+
+// Providers that run as a service.
+
+const RED = '11111111-0000-4000-8000-000000000001';
+const BLUE = '22222222-0000-4000-8000-000000000002';
+const MICROSOFT = 'https://login.microsoftonline.com';
+const API = '33333333-0000-4000-8000-000000000003';
+const ENTRA_PAGES = [
+  'https://learn.microsoft.com/en-us/entra/identity-platform/access-tokens',
+  'https://learn.microsoft.com/en-us/entra/identity-platform/access-token-claims-reference',
+  'https://learn.microsoft.com/en-us/entra/identity-platform/reference-error-codes',
+];
+/** `typ`, `alg` and `kid`, with the certificate as `x5t`. */
+const ENTRA_HEADER = { typ: 'JWT', x5t: 'c2hhMS1vZi1jZXJ0aWZpY2F0ZQ', kid: 'entra-key' };
+
+function entraClaims(tenant: string) {
+  return {
+    ...{ iss: `${MICROSOFT}/${tenant}/v2.0`, tid: tenant, aud: API, ver: '2.0', azp: 'app-1', azpacr: '1' },
+    ...{ sub: 'pairwise-subject', oid: 'object-id', scp: 'orders.read', uti: 'u', rh: 'r' },
+  };
+}
+
+function entraDocument(tenant: string, issuer: string) {
+  return {
+    url: `${MICROSOFT}/${tenant}/v2.0/.well-known/openid-configuration`,
+    document: {
+      issuer,
+      authorization_endpoint: `${MICROSOFT}/${tenant}/oauth2/v2.0/authorize`,
+      token_endpoint: `${MICROSOFT}/${tenant}/oauth2/v2.0/token`,
+      jwks_uri: `${MICROSOFT}/${tenant}/discovery/v2.0/keys`,
+      subject_types_supported: ['pairwise'],
+    },
+  };
+}
+
+/** Each key of the version 2 set names its issuer. */
+const entraKey = (issuer: string) => ({
+  ...{ use: 'sig', alg: undefined, kid: 'entra-key', x5t: ENTRA_HEADER.x5t, x5c: ['MII'], issuer },
+});
+/** RFC 6749's words with AADSTS numbers. */
+const ENTRA_ERRORS = [
+  {
+    status: 400,
+    body: { error: 'invalid_grant', error_description: 'AADSTS70008: expired', error_codes: [70008] },
+    refresh: 401,
+  },
+  {
+    status: 400,
+    body: { error: 'interaction_required', error_description: 'AADSTS50076: MFA', error_codes: [50076] },
+    refresh: 401,
+  },
+  {
+    status: 401,
+    body: { error: 'invalid_client', error_description: 'AADSTS7000215: secret', error_codes: [7000215] },
+    refresh: 500,
+  },
+];
+const entraIdToken = (tenant: string) => ({
+  what: 'an ID token of the gateway',
+  header: ENTRA_HEADER,
+  claims: { ...entraClaims(tenant), aud: 'gateway-app', azp: undefined, scp: undefined, nonce: 'n' },
+  reason: 'audience',
+});
+const TWO_APPS =
+  'two app registrations: one for the API, which exposes a scope and has `requestedAccessTokenVersion` 2 in its manifest, and one for the gateway';
+
+export const ENTRA_ONE: Imitation = {
+  name: 'Entra ID, one tenant',
+  config: `identity_provider:
+  issuer: ${MICROSOFT}/${RED}/v2.0
+  client_id: gateway-app
+  client_authentication: client_secret_post
+  client_secret_file: /run/secrets/oidc/client-secret
+  redirect_uri: https://app.example.com/callback
+  scope: openid offline_access api://orders/orders.read
+access_tokens:
+  audience: ${API}    # the client ID of the API
+  principal: [azp, sub]`,
+  told: TWO_APPS,
+  sources: ENTRA_PAGES,
+  discovery: entraDocument(RED, `${MICROSOFT}/${RED}/v2.0`),
+  keySetUrl: `${MICROSOFT}/${RED}/discovery/v2.0/keys`,
+  key: entraKey(`${MICROSOFT}/${RED}/v2.0`),
+  tokenUrl: `${MICROSOFT}/${RED}/oauth2/v2.0/token`,
+  accepted: [{ what: "a user's token", header: ENTRA_HEADER, claims: entraClaims(RED) }],
+  refused: [
+    entraIdToken(RED),
+    { what: 'a token of another tenant', header: ENTRA_HEADER, claims: entraClaims(BLUE), reason: 'issuer' },
+  ],
+  errors: ENTRA_ERRORS,
+};
+
+export const ENTRA_KEY: Imitation = {
+  ...ENTRA_ONE,
+  name: 'Entra ID, with a certificate',
+  config: `identity_provider:
+  issuer: ${MICROSOFT}/${RED}/v2.0
+  client_id: gateway-app
+  client_authentication: private_key_jwt
+  private_key_file: /run/secrets/oidc/client.key
+  client_assertion: { audience: token_endpoint, certificate_file: /run/secrets/oidc/client.crt }
+  redirect_uri: https://app.example.com/callback
+  scope: openid offline_access api://orders/orders.read
+access_tokens:
+  audience: ${API}
+  principal: [azp, sub]`,
+  told: `${TWO_APPS}, with the certificate under Certificates & secrets`,
+  sources: ['https://learn.microsoft.com/en-us/entra/identity-platform/certificate-credentials'],
+  assertionAudience: `${MICROSOFT}/${RED}/oauth2/v2.0/token`,
+};
+
+const TENANTS_TOLD = `${TWO_APPS}, both for accounts in any organizational directory`;
+
+export const ENTRA_LISTED: Imitation = {
+  ...ENTRA_ONE,
+  name: 'Entra ID, listed tenants',
+  config: `identity_provider:
+  issuer: "${MICROSOFT}/{tid}/v2.0"
+  issuer_values: [${RED}]
+  discovery_url: ${MICROSOFT}/organizations/v2.0/.well-known/openid-configuration
+  client_id: gateway-app
+  client_authentication: client_secret_post
+  client_secret_file: /run/secrets/oidc/client-secret
+  redirect_uri: https://app.example.com/callback
+  scope: openid offline_access api://orders/orders.read
+access_tokens:
+  audience: ${API}
+  principal: [azp, sub]`,
+  told: TENANTS_TOLD,
+  discovery: entraDocument('organizations', `${MICROSOFT}/{tenantid}/v2.0`),
+  keySetUrl: `${MICROSOFT}/organizations/discovery/v2.0/keys`,
+  key: entraKey(`${MICROSOFT}/{tenantid}/v2.0`),
+  tokenUrl: `${MICROSOFT}/organizations/oauth2/v2.0/token`,
+};
+
+export const ENTRA_ANY: Imitation = {
+  ...ENTRA_LISTED,
+  name: 'Entra ID, any tenant',
+  config: ENTRA_LISTED.config.replace(`[${RED}]`, 'any'),
+  accepted: [RED, BLUE].map(tenant => ({
+    ...{ what: `a token of the tenant ${tenant}`, header: ENTRA_HEADER, claims: entraClaims(tenant) },
+  })),
+  refused: [
+    entraIdToken(RED),
+    {
+      what: 'a token whose claim contradicts its issuer',
+      header: ENTRA_HEADER,
+      claims: { ...entraClaims(RED), tid: BLUE },
+      reason: 'issuer',
+    },
+  ],
+};
+
+export const ENTRA_V1: Imitation = {
+  ...ENTRA_ONE,
+  name: 'Entra ID, version 1 tokens',
+  config: `identity_provider:
+  issuer: https://sts.windows.net/${RED}/
+  discovery_url: ${MICROSOFT}/${RED}/.well-known/openid-configuration
+access_tokens:
+  audience: api://orders
+  principal: [appid, sub]`,
+  told: 'nothing: APIs without `requestedAccessTokenVersion` get version 1 tokens. Sign in elsewhere, or ask for version 2',
+  discovery: {
+    url: `${MICROSOFT}/${RED}/.well-known/openid-configuration`,
+    document: {
+      issuer: `https://sts.windows.net/${RED}/`,
+      token_endpoint: `${MICROSOFT}/${RED}/oauth2/token`,
+      jwks_uri: `${MICROSOFT}/common/discovery/keys`,
+    },
+  },
+  keySetUrl: `${MICROSOFT}/common/discovery/keys`,
+  key: { use: 'sig', alg: undefined, kid: 'entra-key', x5t: ENTRA_HEADER.x5t, x5c: ['MII'] },
+  accepted: [
+    {
+      what: "a user's token",
+      header: ENTRA_HEADER,
+      claims: {
+        ...{ iss: `https://sts.windows.net/${RED}/`, aud: 'api://orders', appid: 'app-1', appidacr: '1' },
+        ...{ sub: 's', oid: 'o', tid: RED, scp: 'orders.read', ver: '1.0' },
+      },
+    },
+  ],
+  refused: [{ what: 'a version 2 token', header: ENTRA_HEADER, claims: entraClaims(RED), reason: 'issuer' }],
+};
+
+const AUTH0 = 'https://tenant.eu.auth0.com';
+const AUTH0_CLAIMS = {
+  ...{
+    iss: `${AUTH0}/`,
+    sub: 'auth0|1',
+    aud: ['https://api.example.com', `${AUTH0}/userinfo`],
+    azp: 'gateway',
+  },
+  scope: 'openid profile offline_access',
+};
+const AUTH0_HEADER = { typ: 'JWT', kid: 'auth0-key' };
+
+export const AUTH0_ROW: Imitation = {
+  name: 'Auth0',
+  config: `identity_provider:
+  issuer: ${AUTH0}/
+  client_id: gateway
+  client_authentication: client_secret_post
+  client_secret_file: /run/secrets/oidc/client-secret
+  redirect_uri: https://app.example.com/callback
+  scope: openid profile offline_access
+  authorization_parameters: { fixed: { audience: "https://api.example.com" } }
+access_tokens:
+  audience: https://api.example.com
+  principal: [azp, sub]
+  bots: { claim: gty, value: client-credentials, principal: [azp] }`,
+  told: 'an API with the identifier https://api.example.com and Allow Offline Access; a Regular Web Application for the gateway',
+  sources: [
+    'https://auth0.com/docs/secure/tokens/access-tokens/access-token-profiles',
+    'https://auth0.com/docs/secure/tokens/refresh-tokens/use-refresh-tokens',
+  ],
+  discovery: {
+    url: `${AUTH0}/.well-known/openid-configuration`,
+    document: {
+      issuer: `${AUTH0}/`,
+      authorization_endpoint: `${AUTH0}/authorize`,
+      token_endpoint: `${AUTH0}/oauth/token`,
+      jwks_uri: `${AUTH0}/.well-known/jwks.json`,
+      revocation_endpoint: `${AUTH0}/oauth/revoke`,
+    },
+  },
+  keySetUrl: `${AUTH0}/.well-known/jwks.json`,
+  key: { kid: 'auth0-key', x5t: 'auth0-thumbprint', x5c: ['MII'] },
+  tokenUrl: `${AUTH0}/oauth/token`,
+  accepted: [
+    { what: "a user's token", header: AUTH0_HEADER, claims: AUTH0_CLAIMS },
+    {
+      what: 'a token of a machine',
+      header: AUTH0_HEADER,
+      claims: {
+        ...AUTH0_CLAIMS,
+        aud: 'https://api.example.com',
+        sub: 'machine@clients',
+        gty: 'client-credentials',
+      },
+    },
+  ],
+  refused: [
+    {
+      what: 'an ID token',
+      header: AUTH0_HEADER,
+      claims: { ...AUTH0_CLAIMS, aud: 'gateway', azp: undefined, scope: undefined, sid: 's', nonce: 'n' },
+      reason: 'audience',
+    },
+  ],
+  errors: [
+    // Refresh tokens are refused by 403, and so are users whom an Action turns away.
+    {
+      status: 403,
+      body: { error: 'invalid_grant', error_description: 'Unknown or invalid refresh token.' },
+      refresh: 401,
+    },
+    { status: 403, body: { error: 'access_denied', error_description: 'not today' }, refresh: 401 },
+    { status: 401, body: { error: 'access_denied', error_description: 'Unauthorized' }, refresh: 401 },
+  ],
+};
+
+const OKTA = 'https://org.okta.com/oauth2/default';
+const OKTA_CLAIMS = {
+  ...{ ver: 1, iss: OKTA, aud: 'api://default', cid: 'gateway', uid: '00u1', sub: 'alice@example.com' },
+  ...{ scp: ['openid', 'offline_access'], auth_time: 1, jti: 'AT.1' },
+};
+
+export const OKTA_SECRET: Imitation = {
+  name: 'Okta, with a secret',
+  config: `identity_provider:
+  issuer: ${OKTA}
+  client_id: gateway
+  client_secret_file: /run/secrets/oidc/client-secret
+  redirect_uri: https://app.example.com/callback
+  scope: openid offline_access
+access_tokens:
+  audience: api://default
+  principal: [cid, uid]`,
+  told: 'an OIDC Web Application with the grant Refresh Token; the access policy of the authorization server `default` allows it',
+  sources: [
+    'https://developer.okta.com/docs/reference/api/oidc/',
+    'https://support.okta.com/help/s/article/the-audience-claim-for-client-assertion-must-be-the-endpoint-invoked-for-the-request',
+  ],
+  discovery: {
+    url: `${OKTA}/.well-known/openid-configuration`,
+    document: {
+      issuer: OKTA,
+      authorization_endpoint: `${OKTA}/v1/authorize`,
+      token_endpoint: `${OKTA}/v1/token`,
+      jwks_uri: `${OKTA}/v1/keys`,
+      introspection_endpoint: `${OKTA}/v1/introspect`,
+      revocation_endpoint: `${OKTA}/v1/revoke`,
+    },
+  },
+  keySetUrl: `${OKTA}/v1/keys`,
+  key: { kid: 'okta-key' },
+  tokenUrl: `${OKTA}/v1/token`,
+  // The header has no `typ`.
+  accepted: [{ what: "a user's token", header: { kid: 'okta-key' }, claims: OKTA_CLAIMS }],
+  refused: [
+    {
+      what: 'an ID token',
+      header: { kid: 'okta-key' },
+      claims: { ...OKTA_CLAIMS, aud: 'gateway', at_hash: 'x', cid: undefined },
+      reason: 'audience',
+    },
+  ],
+  errors: [
+    {
+      status: 400,
+      body: { error: 'invalid_grant', error_description: 'The refresh token is invalid or expired.' },
+      refresh: 401,
+    },
+    {
+      status: 401,
+      body: { error: 'invalid_client', error_description: 'The client secret supplied is invalid.' },
+      refresh: 500,
+    },
+  ],
+};
+
+export const OKTA_KEY: Imitation = {
+  ...OKTA_SECRET,
+  name: 'Okta, with a key',
+  config: `identity_provider:
+  issuer: ${OKTA}
+  client_id: gateway
+  client_authentication: private_key_jwt
+  private_key_file: /run/secrets/oidc/client.key
+  private_key_id: gateway-2026
+  client_assertion: { audience: token_endpoint }
+  redirect_uri: https://app.example.com/callback
+  scope: openid offline_access
+access_tokens:
+  audience: api://default
+  principal: [cid, uid]`,
+  told: 'an OIDC Web Application whose client authentication is Public key / Private key, with the public key under the id `gateway-2026`',
+  assertionAudience: `${OKTA}/v1/token`,
+};
+
+const POOL = 'https://cognito-idp.eu-west-1.amazonaws.com/eu-west-1_Example';
+const COGNITO_LOGIN = 'https://example.auth.eu-west-1.amazoncognito.com';
+const COGNITO_CLAIMS = {
+  ...{
+    sub: 'u-1',
+    iss: POOL,
+    version: 2,
+    client_id: '1example23456789',
+    token_use: 'access',
+    scope: 'openid',
+  },
+  ...{
+    auth_time: 1,
+    jti: 'j',
+    username: 'alice',
+    'cognito:groups': ['clerk'],
+    origin_jti: 'o',
+    event_id: 'e',
+  },
+};
+
+export const COGNITO: Imitation = {
+  name: 'Amazon Cognito',
+  config: `identity_provider:
+  issuer: ${POOL}
+  client_id: 1example23456789
+  client_secret_file: /run/secrets/oidc/client-secret
+  redirect_uri: https://app.example.com/callback
+access_tokens:
+  audience: 1example23456789    # tokens have no aud: the app clients whose tokens are accepted
+  audience_claim: client_id
+  principal: [client_id, sub]
+  roles: ["cognito:groups"]`,
+  told: 'an app client with a secret, the authorization code grant and the scope `openid`',
+  sources: [
+    'https://docs.aws.amazon.com/cognito/latest/developerguide/amazon-cognito-user-pools-using-the-access-token.html',
+    'https://docs.aws.amazon.com/cognito/latest/developerguide/token-endpoint.html',
+  ],
+  discovery: {
+    url: `${POOL}/.well-known/openid-configuration`,
+    document: {
+      issuer: POOL,
+      authorization_endpoint: `${COGNITO_LOGIN}/oauth2/authorize`,
+      token_endpoint: `${COGNITO_LOGIN}/oauth2/token`,
+      jwks_uri: `${POOL}/.well-known/jwks.json`,
+      revocation_endpoint: `${COGNITO_LOGIN}/oauth2/revoke`,
+    },
+  },
+  keySetUrl: `${POOL}/.well-known/jwks.json`,
+  key: { kid: 'cognito-key' },
+  tokenUrl: `${COGNITO_LOGIN}/oauth2/token`,
+  accepted: [{ what: "a user's token", header: { kid: 'cognito-key' }, claims: COGNITO_CLAIMS }],
+  refused: [
+    {
+      what: 'an ID token',
+      header: { kid: 'cognito-key' },
+      claims: {
+        ...COGNITO_CLAIMS,
+        client_id: undefined,
+        token_use: 'id',
+        aud: '1example23456789',
+        at_hash: 'x',
+      },
+      reason: 'audience',
+    },
+    {
+      what: 'a token of another app client',
+      header: { kid: 'cognito-key' },
+      claims: { ...COGNITO_CLAIMS, client_id: '9other' },
+      reason: 'audience',
+    },
+  ],
+  errors: [{ status: 400, body: { error: 'invalid_grant' }, refresh: 401 }],
+};
+
+const GOOGLE = 'https://accounts.google.com';
+const GOOGLE_CLAIMS = {
+  ...{ iss: GOOGLE, aud: 'https://api.example.com', azp: '1092', sub: '1092', email_verified: true },
+  email: 'reports@project.iam.gserviceaccount.com',
+};
+
+export const GOOGLE_ACCOUNTS: Imitation = {
+  name: 'Google service accounts',
+  config: `identity_provider:
+  issuer: ${GOOGLE}
+access_tokens:
+  audience: https://api.example.com    # what the service accounts ask for
+  principal: [sub]
+  bots: { claim: email, principal: [sub] }`,
+  told: 'nothing: a service account asks its metadata server, or `generateIdToken`, for an ID token with this audience',
+  sources: [
+    'https://cloud.google.com/docs/authentication/get-id-token',
+    'https://cloud.google.com/docs/authentication/token-types#id',
+  ],
+  discovery: {
+    url: `${GOOGLE}/.well-known/openid-configuration`,
+    document: {
+      issuer: GOOGLE,
+      authorization_endpoint: `${GOOGLE}/o/oauth2/v2/auth`,
+      token_endpoint: 'https://oauth2.googleapis.com/token',
+      jwks_uri: 'https://www.googleapis.com/oauth2/v3/certs',
+    },
+  },
+  keySetUrl: 'https://www.googleapis.com/oauth2/v3/certs',
+  key: { kid: 'google-key' },
+  accepted: [
+    { what: "a service account's token", header: { kid: 'google-key', typ: 'JWT' }, claims: GOOGLE_CLAIMS },
+  ],
+  refused: [
+    {
+      what: "a user's ID token of some application",
+      header: { kid: 'google-key', typ: 'JWT' },
+      claims: { ...GOOGLE_CLAIMS, aud: 'app.apps.googleusercontent.com', at_hash: 'x' },
+      reason: 'audience',
+    },
+  ],
+};

@@ -1,0 +1,42 @@
+type Members = Readonly<Record<string, unknown>>;
+
+/** A token as the provider issues it. The imitation adds `iat` and `exp`, and signs it. */
+export interface ImitatedToken {
+  /** In a sentence: "a user's token". */
+  readonly what: string;
+  readonly header: Members;
+  readonly claims: Members;
+}
+
+/** An error of the token endpoint, and what the client of the gateway gets for a refresh token. */
+export interface ImitatedError {
+  readonly status: number;
+  readonly body: Members;
+  readonly refresh: number;
+}
+
+/**
+ * What a provider publishes, as far as the gateway sees it, and how the gateway is configured for it. Addresses are the provider's own: the
+ * gateway reaches the imitation through a proxy.
+ */
+export interface Imitation {
+  readonly name: string;
+  /** The keys of gateway.yaml, at most 15 lines. */
+  readonly config: string;
+  /** What the provider must be told. */
+  readonly told: string;
+  /** The pages that say so. */
+  readonly sources: readonly string[];
+  /** The discovery document by its address; `null` if the configuration needs none. */
+  readonly discovery: { readonly url: string; readonly document: Members } | null;
+  readonly keySetUrl: string;
+  /** Members of the key besides its public ones; undefined removes one. */
+  readonly key: Members;
+  readonly tokenUrl?: string;
+  /** What the token endpoint demands of an assertion: its audience. */
+  readonly assertionAudience?: string;
+  readonly accepted: readonly ImitatedToken[];
+  /** With the reason in the log. */
+  readonly refused: readonly (ImitatedToken & { readonly reason: string })[];
+  readonly errors?: readonly ImitatedError[];
+}

@@ -1,0 +1,545 @@
+import type { Imitation } from './imitation.ts';
+
+// Providers that people run themselves, and platforms that issue tokens to jobs and pods.
+
+const KEYCLOAK = 'https://id.example.com/realms/main';
+const INSIDE = 'http://keycloak.identity.svc:8080/realms/main';
+const OIDC = 'protocol/openid-connect';
+const KEYCLOAK_HEADER = { typ: 'JWT', kid: 'keycloak-key' };
+const KEYCLOAK_CLAIMS = {
+  ...{ iss: KEYCLOAK, aud: 'api', azp: 'gateway', sub: 'u-1', sid: 's-1', typ: 'Bearer', jti: 'j' },
+  ...{ scope: 'openid', acr: '1', realm_access: { roles: ['clerk'] } },
+};
+const KEYCLOAK_ID_TOKEN = {
+  ...{ what: 'an ID token', header: KEYCLOAK_HEADER, reason: 'audience' },
+  claims: { ...KEYCLOAK_CLAIMS, typ: 'ID', aud: 'gateway', at_hash: 'x' },
+};
+const KEYCLOAK_CONFIG = `identity_provider:
+  issuer: ${KEYCLOAK}
+  client_id: gateway
+  client_secret_file: /run/secrets/oidc/client-secret
+  redirect_uri: https://app.example.com/callback
+access_tokens:
+  audience: api
+  bots: { claim: client_id, principal: [azp] }`;
+
+export const KEYCLOAK_ROW: Imitation = {
+  name: 'Keycloak',
+  config: KEYCLOAK_CONFIG,
+  told: 'a client `gateway` with an audience mapper for `api`, see [Keycloak](keycloak.md)',
+  sources: [
+    'https://www.keycloak.org/docs/latest/server_admin/',
+    'servers 26.4.0 and 26.7.3, `npm run test:keycloak`',
+  ],
+  discovery: {
+    url: `${KEYCLOAK}/.well-known/openid-configuration`,
+    document: {
+      issuer: KEYCLOAK,
+      authorization_endpoint: `${KEYCLOAK}/${OIDC}/auth`,
+      token_endpoint: `${KEYCLOAK}/${OIDC}/token`,
+      jwks_uri: `${KEYCLOAK}/${OIDC}/certs`,
+      revocation_endpoint: `${KEYCLOAK}/${OIDC}/revoke`,
+      end_session_endpoint: `${KEYCLOAK}/${OIDC}/logout`,
+    },
+  },
+  keySetUrl: `${KEYCLOAK}/${OIDC}/certs`,
+  key: { kid: 'keycloak-key', alg: 'RS256', use: 'sig' },
+  tokenUrl: `${KEYCLOAK}/${OIDC}/token`,
+  accepted: [
+    { what: "a user's token", header: KEYCLOAK_HEADER, claims: KEYCLOAK_CLAIMS },
+    {
+      what: "a service account's token",
+      header: KEYCLOAK_HEADER,
+      claims: { ...KEYCLOAK_CLAIMS, sid: undefined, client_id: 'reporting', azp: 'reporting' },
+    },
+  ],
+  refused: [KEYCLOAK_ID_TOKEN],
+  errors: [
+    { status: 400, body: { error: 'invalid_grant', error_description: 'Token is not active' }, refresh: 401 },
+    // A wrong secret.
+    {
+      status: 401,
+      body: { error: 'unauthorized_client', error_description: 'Invalid client credentials' },
+      refresh: 500,
+    },
+  ],
+};
+
+export const KEYCLOAK_SPLIT: Imitation = {
+  ...KEYCLOAK_ROW,
+  name: 'Keycloak, other names inside',
+  config: KEYCLOAK_CONFIG.replace(
+    '  client_id: gateway\n',
+    `  discovery_url: ${INSIDE}/.well-known/openid-configuration
+  endpoints:
+    revocation: ${INSIDE}/${OIDC}/revoke
+    end_session: ${INSIDE}/${OIDC}/logout
+  allow_http: true
+  client_id: gateway
+`,
+  ),
+  told: '`--hostname=https://id.example.com --hostname-backchannel-dynamic=true`',
+  discovery: {
+    url: `${INSIDE}/.well-known/openid-configuration`,
+    // Tokens, introspection and keys inside, the rest outside: seen on 26.7.3.
+    document: {
+      ...KEYCLOAK_ROW.discovery?.document,
+      token_endpoint: `${INSIDE}/${OIDC}/token`,
+      jwks_uri: `${INSIDE}/${OIDC}/certs`,
+    },
+  },
+  keySetUrl: `${INSIDE}/${OIDC}/certs`,
+  tokenUrl: `${INSIDE}/${OIDC}/token`,
+};
+
+const ZITADEL = 'https://instance.zitadel.cloud';
+const ROLES = 'urn:zitadel:iam:org:project:roles';
+const ZITADEL_CLAIMS = {
+  ...{ iss: ZITADEL, sub: '300', aud: ['gateway', '200'], client_id: 'gateway', jti: 'j' },
+  [ROLES]: { clerk: { '100': 'example.com' } },
+};
+
+export const ZITADEL_ROW: Imitation = {
+  name: 'ZITADEL',
+  config: `identity_provider:
+  issuer: ${ZITADEL}
+  client_id: gateway
+  client_secret_file: /run/secrets/oidc/client-secret
+  redirect_uri: https://app.example.com/callback
+  scope: openid offline_access urn:zitadel:iam:org:project:id:200:aud
+access_tokens:
+  audience: "200"    # the project
+  principal: [client_id, sub]
+  roles: ["${ROLES}"]`,
+  told: 'an application whose Auth Token Type is JWT; Assert Roles on Authentication in its project',
+  sources: [
+    'https://zitadel.com/docs/apis/openidoauth/claims',
+    'https://zitadel.com/docs/apis/openidoauth/scopes',
+  ],
+  discovery: {
+    url: `${ZITADEL}/.well-known/openid-configuration`,
+    document: {
+      issuer: ZITADEL,
+      authorization_endpoint: `${ZITADEL}/oauth/v2/authorize`,
+      token_endpoint: `${ZITADEL}/oauth/v2/token`,
+      jwks_uri: `${ZITADEL}/oauth/v2/keys`,
+    },
+  },
+  keySetUrl: `${ZITADEL}/oauth/v2/keys`,
+  key: { kid: 'zitadel-key', use: 'sig', alg: 'RS256' },
+  tokenUrl: `${ZITADEL}/oauth/v2/token`,
+  accepted: [{ what: "a user's token", header: { typ: 'JWT', kid: 'zitadel-key' }, claims: ZITADEL_CLAIMS }],
+  refused: [
+    {
+      what: 'an ID token',
+      header: { typ: 'JWT', kid: 'zitadel-key' },
+      claims: { ...ZITADEL_CLAIMS, azp: 'gateway', at_hash: 'x' },
+      reason: 'token_kind',
+    },
+  ],
+  errors: [
+    {
+      status: 400,
+      body: { error: 'invalid_grant', error_description: 'Errors.User.RefreshToken.Invalid' },
+      refresh: 401,
+    },
+  ],
+};
+
+const AUTHENTIK = 'https://authentik.example.com/application/o/gateway/';
+const AUTHENTIK_CLAIMS = {
+  ...{ iss: AUTHENTIK, sub: 'hash', aud: 'gateway', azp: 'gateway', uid: 'u', typ: 'Bearer' },
+  ...{ acr: 'goauthentik.io/providers/oauth2/default', scope: 'openid profile' },
+};
+
+export const AUTHENTIK_ROW: Imitation = {
+  name: 'authentik',
+  config: `identity_provider:
+  issuer: ${AUTHENTIK}
+  client_id: gateway
+  client_secret_file: /run/secrets/oidc/client-secret
+  redirect_uri: https://app.example.com/callback
+  scope: openid profile offline_access
+access_tokens:
+  audience: gateway    # the client ID
+  principal: [azp, sub]`,
+  told: 'a Signing Key (else tokens are HS256), and a scope mapping for `profile` that returns `{"typ": "Bearer"}`. Include claims in id_token makes it count, for ID tokens as well: keep those as safe as access tokens',
+  sources: ['https://docs.goauthentik.io/docs/add-secure-apps/providers/oauth2/'],
+  discovery: {
+    url: `${AUTHENTIK}.well-known/openid-configuration`,
+    document: {
+      issuer: AUTHENTIK,
+      authorization_endpoint: 'https://authentik.example.com/application/o/authorize/',
+      token_endpoint: 'https://authentik.example.com/application/o/token/',
+      jwks_uri: `${AUTHENTIK}jwks/`,
+    },
+  },
+  keySetUrl: `${AUTHENTIK}jwks/`,
+  key: { kid: 'authentik-key', use: 'sig', alg: 'RS256', x5t: 'a', 'x5t#S256': 'b', x5c: ['MII'] },
+  tokenUrl: 'https://authentik.example.com/application/o/token/',
+  accepted: [
+    { what: "a user's token", header: { typ: 'JWT', kid: 'authentik-key' }, claims: AUTHENTIK_CLAIMS },
+  ],
+  refused: [
+    {
+      what: 'an ID token, or an access token without the mapping',
+      header: { typ: 'JWT', kid: 'authentik-key' },
+      claims: { ...AUTHENTIK_CLAIMS, typ: undefined },
+      reason: 'token_kind',
+    },
+  ],
+};
+
+const HYDRA = 'https://hydra.example.com';
+const HYDRA_CLAIMS = {
+  ...{ iss: HYDRA, aud: ['https://api.example.com'], client_id: 'gateway', sub: 'alice', jti: 'j' },
+  ...{ scp: ['openid', 'offline'], ext: {}, nbf: 1 },
+};
+
+export const HYDRA_JWT: Imitation = {
+  name: 'Ory Hydra, JWTs',
+  config: `identity_provider:
+  issuer: ${HYDRA}
+  client_id: gateway
+  client_secret_file: /run/secrets/oidc/client-secret
+  redirect_uri: https://app.example.com/callback
+  scope: openid offline
+  authorization_parameters: { fixed: { audience: "https://api.example.com" } }
+access_tokens:
+  audience: https://api.example.com
+  principal: [client_id, sub]`,
+  told: '`strategies.access_token: jwt`, and https://api.example.com in the `audience` of the client',
+  sources: [
+    'https://www.ory.sh/docs/oauth2-oidc/jwt-access-token',
+    'https://www.ory.sh/docs/hydra/guides/audiences',
+  ],
+  discovery: {
+    url: `${HYDRA}/.well-known/openid-configuration`,
+    document: {
+      issuer: HYDRA,
+      authorization_endpoint: `${HYDRA}/oauth2/auth`,
+      token_endpoint: `${HYDRA}/oauth2/token`,
+      jwks_uri: `${HYDRA}/.well-known/jwks.json`,
+      revocation_endpoint: `${HYDRA}/oauth2/revoke`,
+    },
+  },
+  keySetUrl: `${HYDRA}/.well-known/jwks.json`,
+  key: { kid: 'hydra-key', use: 'sig', alg: 'RS256' },
+  tokenUrl: `${HYDRA}/oauth2/token`,
+  accepted: [{ what: "a user's token", header: { typ: 'JWT', kid: 'hydra-key' }, claims: HYDRA_CLAIMS }],
+  refused: [
+    {
+      what: 'an ID token',
+      header: { typ: 'JWT', kid: 'hydra-key' },
+      claims: { ...HYDRA_CLAIMS, aud: ['gateway'], at_hash: 'x', rat: 1 },
+      reason: 'audience',
+    },
+  ],
+  // A refresh token that was rotated away.
+  errors: [
+    { status: 401, body: { error: 'token_inactive', error_description: 'Token is inactive' }, refresh: 401 },
+  ],
+};
+
+const DUENDE = 'https://ids.example.com';
+const DUENDE_CLAIMS = {
+  ...{
+    iss: DUENDE,
+    aud: 'api1',
+    client_id: 'gateway',
+    sub: '1',
+    jti: 'J',
+    amr: ['pwd'],
+    idp: 'local',
+    nbf: 1,
+  },
+  scope: ['openid', 'orders.read', 'offline_access'],
+};
+
+export const DUENDE_ROW: Imitation = {
+  name: 'Duende IdentityServer',
+  config: `identity_provider:
+  issuer: ${DUENDE}
+  client_id: gateway
+  client_secret_file: /run/secrets/oidc/client-secret
+  redirect_uri: https://app.example.com/callback
+  scope: openid orders.read offline_access
+access_tokens:
+  audience: api1
+  principal: [client_id, sub]`,
+  told: 'an `ApiResource` with the name api1 that has the scopes; `AllowOfflineAccess` for the client',
+  sources: [
+    'https://docs.duendesoftware.com/identityserver/tokens/',
+    'https://docs.duendesoftware.com/identityserver/reference/options/',
+  ],
+  discovery: {
+    url: `${DUENDE}/.well-known/openid-configuration`,
+    document: {
+      issuer: DUENDE,
+      authorization_endpoint: `${DUENDE}/connect/authorize`,
+      token_endpoint: `${DUENDE}/connect/token`,
+      jwks_uri: `${DUENDE}/.well-known/openid-configuration/jwks`,
+    },
+  },
+  keySetUrl: `${DUENDE}/.well-known/openid-configuration/jwks`,
+  key: { kid: 'DUENDE', use: 'sig', alg: 'RS256' },
+  tokenUrl: `${DUENDE}/connect/token`,
+  accepted: [{ what: "a user's token", header: { typ: 'at+jwt', kid: 'DUENDE' }, claims: DUENDE_CLAIMS }],
+  refused: [
+    {
+      what: 'an ID token',
+      header: { typ: 'JWT', kid: 'DUENDE' },
+      claims: { ...DUENDE_CLAIMS, aud: 'gateway', at_hash: 'x', client_id: undefined, scope: undefined },
+      reason: 'audience',
+    },
+  ],
+  errors: [{ status: 400, body: { error: 'invalid_grant' }, refresh: 401 }],
+};
+
+const PING = 'https://ping.example.com';
+const PING_CLAIMS = {
+  iss: PING,
+  aud: 'api',
+  client_id: 'gateway',
+  sub: 'alice',
+  scope: 'openid orders.read',
+  jti: 'j',
+};
+
+export const PING_ROW: Imitation = {
+  name: 'PingFederate',
+  config: `identity_provider:
+  issuer: ${PING}
+  client_id: gateway
+  client_secret_file: /run/secrets/oidc/client-secret
+  redirect_uri: https://app.example.com/callback
+access_tokens:
+  audience: api
+  principal: [client_id, sub]`,
+  told: 'an Access Token Manager of the type JSON Web Tokens with centralized signing key, the issuer and the audience `api` as here, and `sub` in its attribute contract',
+  sources: [
+    'https://docs.pingidentity.com/pingfederate/latest/administrators_reference_guide/pf_config_json_token_management.html',
+  ],
+  discovery: {
+    url: `${PING}/.well-known/openid-configuration`,
+    document: {
+      issuer: PING,
+      authorization_endpoint: `${PING}/as/authorization.oauth2`,
+      token_endpoint: `${PING}/as/token.oauth2`,
+      jwks_uri: `${PING}/pf/JWKS`,
+      revocation_endpoint: `${PING}/as/revoke_token.oauth2`,
+    },
+  },
+  keySetUrl: `${PING}/pf/JWKS`,
+  key: { kid: 'ping-key', use: 'sig' },
+  tokenUrl: `${PING}/as/token.oauth2`,
+  accepted: [{ what: "a user's token", header: { kid: 'ping-key', 'pi.atm': '1' }, claims: PING_CLAIMS }],
+  refused: [
+    {
+      what: 'an ID token',
+      header: { kid: 'ping-key' },
+      claims: { ...PING_CLAIMS, aud: 'gateway', at_hash: 'x' },
+      reason: 'audience',
+    },
+  ],
+  errors: [
+    {
+      status: 400,
+      body: { error: 'invalid_grant', error_description: 'unknown, invalid, or expired refresh token' },
+      refresh: 401,
+    },
+  ],
+};
+
+const AM = 'https://am.example.com/am/oauth2/realms/root/realms/main';
+const AM_CLAIMS = {
+  ...{ iss: AM, aud: 'web', sub: '(usr!alice)', subname: 'alice', scope: ['openid', 'orders.read'] },
+  ...{
+    cts: 'OAUTH2_STATELESS_GRANT',
+    tokenName: 'access_token',
+    grant_type: 'authorization_code',
+    realm: '/main',
+    expires_in: 3600,
+  },
+};
+
+export const AM_ROW: Imitation = {
+  name: 'PingAM',
+  config: `identity_provider:
+  issuer: ${AM}
+access_tokens:
+  audience: [web, mobile]    # tokens are for the client that asked
+  principal: [aud, sub]`,
+  told: 'client-based OAuth 2.0 tokens, signed with RS256 or ES256. The gateway only checks tokens here: an ID token has the same `aud` as an access token, so list no client whose ID tokens leave it',
+  sources: ['https://docs.pingidentity.com/pingam/latest/oauth2-guide/oauth2-client-based-tokens.html'],
+  discovery: {
+    url: `${AM}/.well-known/openid-configuration`,
+    document: {
+      issuer: AM,
+      authorization_endpoint: `${AM}/authorize`,
+      token_endpoint: `${AM}/access_token`,
+      jwks_uri: `${AM}/connect/jwk_uri`,
+    },
+  },
+  keySetUrl: `${AM}/connect/jwk_uri`,
+  key: { kid: 'am-key', use: 'sig', alg: 'RS256' },
+  accepted: [{ what: "a user's token", header: { typ: 'JWT', kid: 'am-key' }, claims: AM_CLAIMS }],
+  refused: [
+    {
+      what: 'an ID token',
+      header: { typ: 'JWT', kid: 'am-key' },
+      claims: { ...AM_CLAIMS, at_hash: 'x', tokenName: 'id_token' },
+      reason: 'token_kind',
+    },
+    {
+      what: 'a token of another client',
+      header: { typ: 'JWT', kid: 'am-key' },
+      claims: { ...AM_CLAIMS, aud: 'other' },
+      reason: 'audience',
+    },
+  ],
+};
+
+const ADFS = 'https://adfs.example.com/adfs';
+const ADFS_CLAIMS = {
+  ...{ iss: 'http://adfs.example.com/adfs/services/trust', aud: 'https://api.example.com', appid: 'gateway' },
+  ...{ sub: 'alice', apptype: 'Confidential', scp: 'openid', ver: '1.0' },
+};
+
+export const ADFS_ROW: Imitation = {
+  name: 'AD FS',
+  config: `identity_provider:
+  issuer: http://adfs.example.com/adfs/services/trust    # access_token_issuer
+  endpoints:
+    authorization: ${ADFS}/oauth2/authorize/
+    token: ${ADFS}/oauth2/token/
+    key_set: ${ADFS}/discovery/keys
+  client_id: gateway
+  client_authentication: client_secret_post
+  client_secret_file: /run/secrets/oidc/client-secret
+  redirect_uri: https://app.example.com/callback
+  authorization_parameters: { fixed: { resource: "https://api.example.com" } }
+access_tokens:
+  audience: https://api.example.com
+  principal: [appid, sub]`,
+  told: 'a Web API https://api.example.com in the application group of the gateway, and a rule that issues `sub`',
+  sources: [
+    'https://learn.microsoft.com/en-us/windows-server/identity/ad-fs/overview/ad-fs-openid-connect-oauth-concepts',
+  ],
+  discovery: null,
+  keySetUrl: `${ADFS}/discovery/keys`,
+  key: { kid: undefined, use: 'sig', alg: 'RS256', x5t: 'adfs-thumbprint', x5c: ['MII'] },
+  tokenUrl: `${ADFS}/oauth2/token/`,
+  // The key is named by its certificate.
+  accepted: [
+    {
+      what: "a user's token",
+      header: { typ: 'JWT', kid: undefined, x5t: 'adfs-thumbprint' },
+      claims: ADFS_CLAIMS,
+    },
+  ],
+  refused: [
+    {
+      what: 'an ID token, whose issuer is another',
+      header: { typ: 'JWT', kid: undefined, x5t: 'adfs-thumbprint' },
+      claims: { ...ADFS_CLAIMS, iss: ADFS, aud: 'gateway' },
+      reason: 'issuer',
+    },
+  ],
+  errors: [
+    {
+      status: 400,
+      body: { error: 'invalid_grant', error_description: 'MSIS9615: The refresh token is invalid.' },
+      refresh: 401,
+    },
+  ],
+};
+
+const GITLAB = 'https://gitlab.example.com';
+const GITLAB_CLAIMS = {
+  ...{ iss: GITLAB, aud: 'https://api.example.com', sub: 'project_path:group/shop:ref_type:branch:ref:main' },
+  ...{
+    project_id: '22',
+    project_path: 'group/shop',
+    ref: 'main',
+    job_id: '1',
+    pipeline_id: '2',
+    jti: 'j',
+    nbf: 1,
+  },
+};
+
+export const GITLAB_ROW: Imitation = {
+  name: 'GitLab jobs',
+  config: `identity_provider:
+  issuer: ${GITLAB}
+access_tokens:
+  audience: https://api.example.com
+  principal: [project_id]
+  bots: { claim: project_id, principal: [project_id] }`,
+  told: 'in .gitlab-ci.yml, `id_tokens: { API_TOKEN: { aud: "https://api.example.com" } }`. Tokens of users are opaque',
+  sources: ['https://docs.gitlab.com/ci/secrets/id_token_authentication/'],
+  discovery: {
+    url: `${GITLAB}/.well-known/openid-configuration`,
+    document: {
+      issuer: GITLAB,
+      authorization_endpoint: `${GITLAB}/oauth/authorize`,
+      token_endpoint: `${GITLAB}/oauth/token`,
+      jwks_uri: `${GITLAB}/oauth/discovery/keys`,
+    },
+  },
+  keySetUrl: `${GITLAB}/oauth/discovery/keys`,
+  key: { kid: 'gitlab-key', use: 'sig', alg: 'RS256' },
+  accepted: [{ what: "a job's token", header: { typ: 'JWT', kid: 'gitlab-key' }, claims: GITLAB_CLAIMS }],
+  refused: [
+    {
+      what: 'a token for another service',
+      header: { typ: 'JWT', kid: 'gitlab-key' },
+      claims: { ...GITLAB_CLAIMS, aud: 'vault' },
+      reason: 'audience',
+    },
+  ],
+};
+
+const CLUSTER = 'https://kubernetes.default.svc.cluster.local';
+const POD_CLAIMS = {
+  ...{ iss: CLUSTER, aud: ['https://api.example.com'], sub: 'system:serviceaccount:shop:reports', nbf: 1 },
+  'kubernetes.io': { namespace: 'shop', serviceaccount: { name: 'reports', uid: 'u' } },
+};
+
+export const KUBERNETES_ROW: Imitation = {
+  name: 'Kubernetes service accounts',
+  config: `identity_provider:
+  issuer: ${CLUSTER}
+  tls: { ca_file: /var/run/secrets/kubernetes.io/serviceaccount/ca.crt }
+access_tokens:
+  audience: https://api.example.com
+  principal: [sub]
+  bots: { claim: "/kubernetes.io/serviceaccount/name", principal: [sub] }`,
+  told: 'a projected volume `serviceAccountToken` with this audience, and `kubectl create clusterrolebinding oidc --clusterrole=system:service-account-issuer-discovery --group=system:unauthenticated`',
+  sources: [
+    'https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-account/#service-account-issuer-discovery',
+  ],
+  discovery: {
+    url: `${CLUSTER}/.well-known/openid-configuration`,
+    // Neither an authorization nor a token endpoint.
+    document: {
+      issuer: CLUSTER,
+      jwks_uri: 'https://10.0.0.1:6443/openid/v1/jwks',
+      response_types_supported: ['id_token'],
+      subject_types_supported: ['public'],
+      id_token_signing_alg_values_supported: ['RS256'],
+    },
+  },
+  keySetUrl: 'https://10.0.0.1:6443/openid/v1/jwks',
+  key: { kid: 'cluster-key', use: 'sig', alg: 'RS256' },
+  accepted: [{ what: "a pod's token", header: { kid: 'cluster-key' }, claims: POD_CLAIMS }],
+  refused: [
+    {
+      what: 'a token for the API server',
+      header: { kid: 'cluster-key' },
+      claims: { ...POD_CLAIMS, aud: [CLUSTER] },
+      reason: 'audience',
+    },
+  ],
+};

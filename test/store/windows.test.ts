@@ -1,0 +1,193 @@
+import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { calendarOf } from '../../src/limits/counting/calendar.ts';
+import {
+  type Decision,
+  defineLimit,
+  groupCounterKey,
+  type Limit,
+  type LimitRole,
+  type LimitSet,
+  MemoryStore,
+  NO_LIMITS,
+  parseQuota,
+} from '../../src/limits/index.ts';
+import { DECIDE, HOLD, REFUND } from '../../src/limits/redis/store/counter-scripts.ts';
+import { type RedisServer, startRedis } from '../support/redis.ts';
+import { runs, seedOfRun } from '../support/runs.ts';
+import { storeOn } from './parts.ts';
+import { TimedRunner } from './timed-runner.ts';
+
+const HISTORIES = runs(100);
+const STEPS = 40;
+
+let server: RedisServer;
+let prefixes = 0;
+beforeAll(async () => {
+  server = await startRedis();
+});
+afterAll(async () => {
+  await server.client.ping();
+  await server.close();
+});
+
+async function newRunner(isCluster = false): Promise<TimedRunner> {
+  const runner = new TimedRunner(server.client, `c${prefixes++}:`, isCluster);
+  await Promise.all([DECIDE, HOLD, REFUND].map(script => runner.load(script)));
+  return runner;
+}
+
+/** A limit, or one with several windows: `5/1s 9/day`. */
+function define(role: LimitRole, quotas: string, timeZone: string, isTrial = false): Limit {
+  const [bucket, main] = role === 'global' ? ['', null] : ['b', 'id'];
+  const [first = { units: 1, periodMs: 1_000 }, ...more] = quotas.split(' ').map(parseQuota);
+  const quota = more.length === 0 ? first : { ...first, more };
+  const claim = role === 'group' ? { claim: 'org' } : {};
+  // The caller's units can be returned as well.
+  return defineLimit({
+    ...{ role, bucket, main, algorithm: 'window', quota, timeZone, isTrial, largestCost: 3 },
+    ...claim,
+    returnsUnits: role === 'caller',
+  });
+}
+
+const SETS: readonly LimitSet[] = ['Europe/Berlin', 'America/Havana', 'Pacific/Kiritimati', 'UTC'].flatMap(
+  zone => {
+    const of = (role: LimitRole, quotas: string, isTrial = false) => define(role, quotas, zone, isTrial);
+    return [
+      { ...NO_LIMITS, global: of('global', '9/day'), caller: of('caller', '4/day') },
+      { ...NO_LIMITS, caller: of('caller', '6/month'), resource: of('resource', '5/day') },
+      {
+        ...NO_LIMITS,
+        caller: of('caller', '3/week'),
+        shadow: { ...NO_LIMITS, resource: of('resource', '2/day') },
+      },
+      {
+        ...NO_LIMITS,
+        global: of('global', '3/1s 12/day 30/week'),
+        caller: of('caller', '2/1s 4/1h 9/day 20/month'),
+      },
+      { ...NO_LIMITS, resource: of('resource', '4/day 3/1m') },
+      {
+        ...NO_LIMITS,
+        caller: of('caller', '9/day'),
+        group: of('group', '7/day 4/1s'),
+        resource: of('resource', '6/2s 8/week'),
+      },
+      {
+        ...{ ...NO_LIMITS, global: of('global', '9/day'), caller: of('caller', '4/24h 4/day') },
+        shadow: {
+          ...{
+            ...NO_LIMITS,
+            global: of('global', '1/1s 8/day', true),
+            caller: of('caller', '2/1s 3/1m 4/1h 5/day', true),
+          },
+          ...{ group: of('group', '3/1s 6/day', true), resource: of('resource', '5/day 2/1m', true) },
+        },
+      },
+    ];
+  },
+);
+
+/** Moments near which boundaries lie: of days, of a week and a month, of changes of the clocks. */
+const BEGINNINGS = [
+  '2026-03-28T22:00:00Z',
+  '2026-10-24T21:00:00Z',
+  '2026-10-31T22:59:00Z',
+  '2026-11-01T03:00:00Z',
+].map(moment => Date.parse(moment));
+
+const number = fc.noBias(fc.nat({ max: 2 ** 30 }));
+const history = fc.record({
+  beginning: fc.nat({ max: BEGINNINGS.length - 1 }),
+  steps: fc.array(number, { minLength: STEPS, maxLength: STEPS, size: 'max' }),
+});
+
+/** How far a step goes: a moment, an hour, or to within the slack of a boundary. */
+function pass(step: number, nowMs: number): number {
+  const kind = step % 4;
+  const amount = Math.floor(step / 4) % 60;
+  if (kind < 2) return nowMs + amount;
+  if (kind === 2) return nowMs + amount * 600_000;
+  const unit = (['day', 'day', 'week', 'month'] as const)[amount % 4] ?? 'day';
+  return Math.max(nowMs, calendarOf(unit, 'Europe/Berlin').endAfter(nowMs) - 30 + amount);
+}
+
+function told({ place: _, shadow, ...rest }: Decision) {
+  return { ...rest, shadow: { ...shadow } };
+}
+
+/** Limits by what they are: in a cluster each window is asked about alone. Shadow limits answer in the order of their roles. */
+function sorted(decision: object): unknown {
+  return JSON.parse(
+    JSON.stringify(decision, (key, value: unknown) =>
+      key === 'by' || key === 'limit' ? ((value as Limit | null)?.identity ?? value) : value,
+    ),
+  );
+}
+
+/** In a cluster another limit may be named: its steps are taken one after the other, and the first that refuses ends them. */
+function comparable(decision: ReturnType<typeof told>, isCluster: boolean) {
+  return isCluster && !decision.admitted ? { admitted: false } : decision;
+}
+
+test.each([
+  ['one server', false, HISTORIES],
+  ['a cluster', true, Math.ceil(HISTORIES / 4)],
+])(
+  'over midnights and changes of clocks replicas with other clocks decide on %s what memory decides',
+  async (_, isCluster, histories) => {
+    await fc.assert(
+      fc.asyncProperty(history, async ({ beginning, steps }) => {
+        const runner = await newRunner(isCluster);
+        runner.nowMs = BEGINNINGS[beginning] ?? 0;
+        const clock = { epochMs: () => runner.nowMs, monotonicMs: () => runner.nowMs };
+        const memory = new MemoryStore({ clock, randomBytes, maxKeys: 1_000 });
+        // The clock of one gateway is 20 hours behind that of Redis, that of another 20 hours ahead.
+        const replicas = [0, -20, 20].map(hours =>
+          storeOn(
+            runner,
+            {},
+            { epochMs: () => runner.nowMs + hours * 3_600_000, monotonicMs: () => 1e9 * prefixes++ },
+          ),
+        );
+        const units: { limit: Limit; window: number; cost: number }[] = [];
+        for (const [n, step] of steps.entries()) {
+          runner.nowMs = pass(step, runner.nowMs);
+          const bits = Math.floor(step / 256);
+          const set = SETS[bits % SETS.length] ?? NO_LIMITS;
+          const cost = 1 + (Math.floor(bits / 16) % 3);
+          const store = replicas[n % 3];
+          if (store === undefined) throw new Error('no replica');
+          if (bits % 5 === 0 && units.length > 0) {
+            const [unit] = units.splice(-1);
+            if (unit === undefined) continue;
+            const part = unit.limit.role === 'group' ? groupCounterKey('acme', 'x') : 'x';
+            for (const each of [memory, store])
+              each.refund(unit.limit, part, unit.window, unit.cost, 'user:a');
+            continue;
+          }
+          const expected = comparable(told(memory.decide(set, 'user:a', 'x', 'acme', cost)), isCluster);
+          const decision = comparable(told(await store.decide(set, 'user:a', 'x', 'acme', cost)), isCluster);
+          expect(sorted(decision), `step ${n}`).toEqual(sorted(expected));
+          for (const drawn of 'drawn' in expected ? [...expected.drawn, ...expected.shadow.drawn] : [])
+            units.push({ ...drawn, cost });
+        }
+      }),
+      { seed: seedOfRun(), numRuns: histories, endOnFailure: false },
+    );
+  },
+);
+
+test('a window that seems to end later than its calendar knows ends with the current one: Redis has another clock now', async () => {
+  const runner = await newRunner();
+  const clock = { epochMs: () => runner.nowMs, monotonicMs: () => runner.nowMs };
+  const set = { ...NO_LIMITS, caller: define('caller', '1/day', 'UTC') };
+  const store = storeOn(runner, {}, clock);
+  runner.nowMs = Date.parse('2027-06-01T12:00:00Z');
+  await store.decide(set, 'user:a', 'x');
+  runner.nowMs = Date.parse('2026-11-29T12:00:00Z');
+  const refused = await storeOn(runner, {}, clock).decide(set, 'user:a', 'x');
+  expect(refused).toMatchObject({ admitted: false, resetAtMs: Date.parse('2026-11-30T00:00:00Z') });
+});
