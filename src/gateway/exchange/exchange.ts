@@ -216,8 +216,8 @@ export class Exchange {
 
   /** True if tokens may be bound to a key, and this one came under the scheme of those (RFC 9449, 7.1). */
   get usesDpop(): boolean {
-    const { dpop, authorization } = this;
-    return dpop !== null && authorization !== null && /^dpop(?: |$)/i.test(authorization);
+    const { authorization } = this;
+    return this.dpop !== null && authorization !== null && /^dpop(?: |$)/i.test(authorization);
   }
 
   /** How tokens that are bound to a key are accepted; `null` if they are not. */
