@@ -135,7 +135,9 @@ function whyNotStarted(error: unknown): string {
   };
   if (syscall === 'getaddrinfo') return `cannot listen on ${hostname}: the name has no address (${code})`;
   if (syscall !== 'listen') return error.stack ?? error.message;
-  const place = address?.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+  const isSocket = address?.startsWith('/') === true;
+  const named = address?.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+  const place = isSocket ? `unix:${address}` : named;
   return `cannot listen on ${place}: ${REASONS[code ?? ''] ?? error.message}`;
 }
 
@@ -143,6 +145,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE:
     'another process already listens there. Stop it, or give this gateway addresses of its own under "listen" (several on one machine: docs/more-cores.md)',
   EACCES: 'permission denied (ports below 1024 need extra privileges)',
+  ENOTSOCK: 'a file that is no socket is there',
   ENOTSUP: 'this system lets no threads share an address: take "workers" out',
   EADDRNOTAVAIL: 'this machine has no such address',
 };

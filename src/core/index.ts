@@ -19,3 +19,4 @@ export * from './tenants.ts';
 export * from './text.ts';
 export type * from './token-answer.ts';
 export { type GatheredBytes, TurnWriter, type Written } from './turn-writer.ts';
+export * from './unix-sockets.ts';

@@ -197,14 +197,19 @@ function describeUpstream({ name, protocol, base, options, endpoints, balance }:
   const scheme = options.tls === null ? 'http' : 'https';
   const addresses = endpoints.map(endpoint => {
     const weight = endpoint.weight === 1 ? '' : ` (weight ${endpoint.weight})`;
+    const backup = endpoint.backup === true ? ' (backup)' : '';
     const url =
       endpoint.lookup === 'srv'
         ? `srv+${scheme}://${endpoint.host}`
-        : `${scheme}://${formatHostPort(endpoint)}`;
-    return `${url}${base}${weight}`;
+        : urlOf(scheme, formatHostPort(endpoint));
+    return `${url}${base}${weight}${backup}`;
   });
   const spread = endpoints.length === 1 ? [] : [`balance ${balance}`];
   return [name, ...addresses, ...spread, ...(protocol === 'http1' ? [] : [protocol])].join(', ');
+}
+
+function urlOf(scheme: string, place: string): string {
+  return place.startsWith('unix:') ? place : `${scheme}://${place}`;
 }
 
 /** Returns a route by its policies, with its most specific pattern for this host. */

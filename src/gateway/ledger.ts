@@ -124,11 +124,11 @@ function restrictedBy({ response, restrictedAtMs }: Exchange): core.RestrictionR
 
 /** What a replay needs to check the limits of a request that a restriction refused. */
 function restrictionRecord(
-  { destination, head, restrictedAtMs: atMs }: Exchange,
+  { destination, authorization, restrictedAtMs: atMs }: Exchange,
   by: core.RestrictionRecord['by'],
   caller: Caller | null,
 ): core.RestrictionRecord {
-  const mayHaveCaller = destination.authentication !== 'none' && head.authorization !== null;
+  const mayHaveCaller = destination.authentication !== 'none' && authorization !== null;
   // Treats an unknown caller as a user, who consumes the route's bucket.
   const requirement = requirementAt(destination);
   const shortfall = caller === null || requirement === null ? null : shortfallOf(caller, requirement);

@@ -1,6 +1,6 @@
 import { isIP, type OnReadOpts, type Socket } from 'node:net';
 import { createSecureContext, TLSSocket } from 'node:tls';
-import type { Network } from '../core/index.ts';
+import { type Network, resetSocket, socketPath } from '../core/index.ts';
 import type { UpstreamOptions, UpstreamTls } from './transport.ts';
 
 /**
@@ -28,16 +28,20 @@ export function readyEvent({ tls }: UpstreamOptions): 'connect' | 'secureConnect
 /** Closes with RST. Node supports this only for TCP; TLS is cut off without its closing alert. */
 export function reset(socket: Socket): void {
   if (socket instanceof TLSSocket) socket.destroy();
-  else socket.resetAndDestroy();
+  else resetSocket(socket);
 }
 
-/** Connects by TCP. Resolves the name each time and tries all of its addresses (RFC 8305, as Node does it). */
+/** Connects by TCP, or at a Unix socket. Resolves the name each time and tries all of its addresses (RFC 8305, as Node does it). */
 function tcpConnector({ connect, lookup }: Network): Connect {
-  return ({ host, port }, onread) =>
-    connect({
-      ...{ host, port, lookup, noDelay: true, keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS },
+  return ({ host, port }, onread) => {
+    const path = socketPath(host);
+    return connect({
+      ...(path === null
+        ? { host, port, lookup, noDelay: true, keepAlive: true, keepAliveInitialDelay: PROBE_AFTER_MS }
+        : { path }),
       ...(onread === undefined ? {} : { onread }),
     });
+  };
 }
 
 /** Returns what connects by TLS. Reads certificates once, and resumes the session of the last connection. */

@@ -85,8 +85,8 @@ export class StreamResponse {
     if (++this.interim > MAX_INTERIM) throw new MalformedMessage('too many interim responses');
     // RFC 9113, 8.6, and RFC 9110, 8.6.
     if (status === 101 || statedLength !== null) throw new MalformedMessage('an invalid interim response');
-    // Ignore a 100: the body that it requests is on its way, or follows as soon as the client sends it.
-    if (status !== 100) this.#sink.info(status, fields);
+    if (status === 100) this.#sink.continues?.();
+    else this.#sink.info(status, fields);
   }
 
   #readTrailers(fields: readonly string[], ends: boolean): void {

@@ -169,6 +169,8 @@ export interface EndpointAddress {
 export interface EndpointOptions extends EndpointAddress {
   /** Its share of the requests, relative to others: a number above 0. */
   readonly weight: number;
+  /** True if it gets requests only where no other address is healthy. Default: false. */
+  readonly backup?: boolean;
   /** How the addresses of a name are found: as the system does, or by DNS SRV records, which include ports. */
   readonly lookup: 'system' | 'srv';
 }
@@ -195,6 +197,8 @@ export interface ConnectionOptions {
   readonly maxAgeMs: number;
   /** Maximum connections, and so maximum requests in flight. If a new connection would exceed this, a resting one is closed. */
   readonly maxConnections: number;
+  /** Whether responses that break rules of RFC 9112 in harmless ways are read. Default: false. */
+  readonly lenient?: boolean;
   /** Largest header section of a response, in bytes. */
   readonly maxHeadBytes: number;
 }

@@ -1,5 +1,13 @@
 import { isIP } from 'node:net';
-import { isSame, type Kept, type ProcessPart, reuse, States, type UpstreamListener } from '../core/index.ts';
+import {
+  isSame,
+  type Kept,
+  type ProcessPart,
+  reuse,
+  States,
+  socketPath,
+  type UpstreamListener,
+} from '../core/index.ts';
 import type { OutgoingRequest } from '../wire/http1/index.ts';
 import { type EndpointsState, EndpointTransport, endpointName, type Spreading } from './balancing/index.ts';
 import { ConnectionPool } from './connection-pool.ts';
@@ -139,7 +147,8 @@ export function transportOpener(
   const lookups = new Lookups(part, system);
   const openSource = (endpoint: EndpointOptions, upstream: string): EndpointSource => {
     const { host, port } = endpoint;
-    if (isIP(host) !== 0) return new FixedEndpoints([{ host, port, weight: 1, name: host }]);
+    if (isIP(host) !== 0 || socketPath(host) !== null)
+      return new FixedEndpoints([{ host, port, weight: 1, name: host }]);
     return new NamedEndpoints(() => lookups.ask(endpoint), serviceHost(host), system, {
       failed: cause => listener.lookupFailed(upstream, host, cause),
       works: () => listener.lookupWorks(upstream, host),
@@ -171,6 +180,7 @@ function openPool(options: UpstreamOptions, system: PoolSystem): EndpointPool {
 
 /** The host of an address as in a client's URL: without the default port (RFC 9110, 7.2). */
 function ownHostOf({ name, port, tls }: UpstreamOptions): string {
+  if (socketPath(name) !== null) return 'localhost';
   return endpointName({ host: name, port }).replace(tls === null ? /:80$/ : /:443$/, '');
 }
 

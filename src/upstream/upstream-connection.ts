@@ -52,7 +52,7 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
   constructor(share: ConnectionShare, chance: number) {
     const { options, clock, slabs, connect } = share;
     this.#share = share;
-    this.#response = new ResponseReader(options.maxHeadBytes);
+    this.#response = new ResponseReader(options.maxHeadBytes, options.lenient);
     this.#slab = slabs.take();
     this.#lifetime = new Lifetime(options, chance, clock.monotonicMs());
     this.#socket = connect(options, this.#reads);

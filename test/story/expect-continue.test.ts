@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { expectError, expectRejected } from '../support/error-object.ts';
 import { freePort } from '../support/free-port.ts';
 import { type GatewaySettings, startGateway } from '../support/gateway.ts';
 import { head } from '../support/requests.ts';
+import { waitFor } from '../support/wait.ts';
 import { header, type Script, startUpstream, values } from '../support/wire/index.ts';
 
 async function front(script?: Script, settings: Partial<GatewaySettings> = {}) {
@@ -91,4 +92,70 @@ test('a request that is refused for its body is not asked for it', async () => {
   await expectRejected(client);
   expect(client.received.toString()).not.toContain(' 100 ');
   expect(upstream.requests.filter(request => request.complete)).toEqual([]);
+});
+
+describe('where the service decides (expect: pass)', () => {
+  const pass = { route: { expect: 'pass' } };
+
+  test('it gets the field, and its 100 lets the client send the body', async () => {
+    const before: string[] = [];
+    const { upstream, client } = await front(async exchange => {
+      before.push(client.received.toString('latin1'));
+      await exchange.send('HTTP/1.1 100 Continue\r\n\r\n');
+      await exchange.received();
+      await exchange.answer(200, [], 'ok');
+    }, pass);
+    await client.send(EXPECT);
+    const response = client.answer();
+    while (!client.received.includes('HTTP/1.1 100 ')) await new Promise(resolve => setTimeout(resolve, 1));
+    await client.send('hello');
+    expect(await response).toMatchObject({ status: 200, interim: [{ status: 100 }] });
+    expect(upstream.onlyRequest.body.toString()).toBe('hello');
+    expect(values(upstream.onlyRequest.fields, 'expect')).toEqual(['100-continue']);
+    expect(before).toEqual(['']);
+    expect((await client.ask(head('GET /next'))).status).toBe(200);
+  });
+
+  test('its refusal comes instead of a 100, and no byte of the body is read', async () => {
+    const { upstream, client } = await front(exchange => exchange.answer(417, [], 'no'), pass);
+    const response = await client.ask(EXPECT);
+    expect(response).toMatchObject({ status: 417, interim: [] });
+    expect(header(response, 'connection')).toBe('close');
+    upstream.takeViolations();
+  });
+
+  test('the gateway says 100 after a second in which the service says nothing', async () => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({ upstreamPort: upstream.port, ...pass });
+    const client = await gateway.connect();
+    await client.send(EXPECT);
+    const response = client.answer();
+    await waitFor('the service has the head', () =>
+      upstream.connections.some(({ bytesRead }) => bytesRead > 0),
+    );
+    expect(client.received.length).toBe(0);
+    await gateway.time.advanceUntil('it says 100', () => client.received.includes('HTTP/1.1 100 '));
+    await client.send('hello');
+    expect(await response).toMatchObject({ status: 200 });
+    expect(upstream.onlyRequest.body.toString()).toBe('hello');
+  });
+
+  test('a client that does not wait is served as well, and one without the field as ever', async () => {
+    const { upstream, client } = await front(async exchange => {
+      if (exchange.request.fields.includes('Expect')) await exchange.send('HTTP/1.1 100 Continue\r\n\r\n');
+      await exchange.received();
+      await exchange.answer(200, [], 'ok');
+    }, pass);
+    expect((await client.ask(`${EXPECT}hello`)).status).toBe(200);
+    expect((await client.ask(`${EXPECT.replace('Expect: 100-continue\r\n', '')}hello`)).status).toBe(200);
+    expect(upstream.requests.map(({ body }) => body.toString())).toEqual(['hello', 'hello']);
+    expect(upstream.requests.map(({ fields }) => values(fields, 'expect'))).toEqual([['100-continue'], []]);
+  });
+
+  test('without a service there is no 100', async () => {
+    const gateway = await startGateway({ upstreamPort: await freePort(), ...pass });
+    const response = await (await gateway.connect()).ask(EXPECT);
+    expectError(response, 502, 14);
+    expect(response.interim).toEqual([]);
+  });
 });

@@ -275,7 +275,9 @@ export class BareClient implements Downstream {
     return { started: false, start: () => {}, pause: () => {}, resume: () => {} };
   }
 
-  keeps(): void {}
+  keeps(): boolean {
+    return true;
+  }
 
   neverIndex(): void {}
 

@@ -32,6 +32,8 @@ interface Taker {
   readonly authentication: Authentication;
   /** Whether it is exempt from the global limit. */
   readonly exempt: boolean;
+  /** The route whose service tells clients of limits of its own; `null` for others. */
+  readonly ownLimits: string | null;
 }
 
 /**
@@ -52,6 +54,7 @@ export function checkReach(
     if (pattern === null) continue;
     const found = reach.takersOf(pattern).flatMap(index => takers[index] ?? []);
     reached.set(line, found);
+    checkOwnLimits(file, line, found);
     if (found.length > 0) continue;
     const message = `no route of gateway.yaml serves a request that "${line}" matches`;
     file.add(['routes', line], message, { about: 'key', severity: 'warning' });
@@ -76,6 +79,14 @@ export function checkReach(
   }
 }
 
+/** Reports a line whose bucket no client would learn of, since its route passes what the service says. */
+function checkOwnLimits(file: LimitsFiles, line: string, takers: readonly Taker[]): void {
+  const owner = takers.find(({ ownLimits }) => ownLimits !== null);
+  if (owner === undefined) return;
+  const message = `the route ${owner.ownLimits} says "rate_limit_headers: service", so its clients would learn nothing of this bucket: leave out one of the two`;
+  file.add(['routes', line], message, { about: 'key' });
+}
+
 /** Returns the routes of gateway.yaml and the gateway's own; `null` if one is invalid. */
 function takersIn(gateway: ConfigFile): Taker[] | null {
   const { routes } = asMap(gateway.value);
@@ -88,10 +99,11 @@ function takersIn(gateway: ConfigFile): Taker[] | null {
     // A route that requires something of the token admits nobody without one.
     const kind = raw.require === undefined ? authentication.data : 'required';
     const exempt = raw.global_limit === 'exempt';
-    return patterns.map(pattern => ({ pattern, authentication: kind, exempt }));
+    const ownLimits = raw.rate_limit_headers === 'service' ? String(raw.path) : null;
+    return patterns.map(pattern => ({ pattern, authentication: kind, exempt, ownLimits }));
   });
   const own = ownRoutesIn(gateway).map(({ pattern, value: { authentication } }) => {
-    return { pattern, authentication, exempt: false };
+    return { pattern, authentication, exempt: false, ownLimits: null };
   });
   const sound = takers.filter(taker => taker !== null);
   return sound.length === takers.length ? [...sound.flat(), ...own] : null;

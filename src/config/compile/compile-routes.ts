@@ -9,6 +9,7 @@ import {
   placeOf,
 } from '../../gateway/routing/index.ts';
 import { CallerShare } from '../../limits/index.ts';
+import { TokenPlaces } from '../../wire/http/index.ts';
 import type * as model from '../model/index.ts';
 import type { Requirements, RouteTimeouts } from '../policies/index.ts';
 import { compileAnswer, compilePolicies, partsOf } from '../policies/index.ts';
@@ -177,6 +178,14 @@ function ofOnePath(routes: readonly RouteEntry<model.RouteOfFile>[]): RouteEntry
 
 function forEveryMethod({ pattern, value }: RouteEntry<model.RouteOfFile>): RouteEntry<model.RouteOfFile> {
   return { pattern: { ...pattern, methods: null }, value };
+}
+
+/** The query parameters of all routes that may carry tokens; `null` if there are none. */
+export function tokensInUrls(routes: readonly RouteEntry<model.RouteOfFile>[]): TokenPlaces | null {
+  const places = routes
+    .flatMap(({ value }) => value.tokenFrom?.all ?? [])
+    .filter(({ kind }) => kind === 'query');
+  return places.length === 0 ? null : new TokenPlaces(places);
 }
 
 /** The gateway's own routes: for sign-in, and for notices from providers. */

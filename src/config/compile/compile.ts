@@ -19,7 +19,13 @@ import { compileSettings, compileUpstreams, type GatewayConfig, type Secrets } f
 import { claimsOf, compileIdentity } from './compile-identity.ts';
 import { compileLabels } from './compile-labels.ts';
 import { compileLimits } from './compile-limits.ts';
-import { compileRoute, ownRoutesOf, preflightRoutes, SIGN_IN_PREFIX } from './compile-routes.ts';
+import {
+  compileRoute,
+  ownRoutesOf,
+  preflightRoutes,
+  SIGN_IN_PREFIX,
+  tokensInUrls,
+} from './compile-routes.ts';
 import { descriptorsOf, memoryOf } from './memory-use.ts';
 
 /** Everything that was read and is valid. */
@@ -108,6 +114,7 @@ export function* compileGateway(
         ...ofCertificates,
       ],
     }),
+    tokensInUrls: tokensInUrls(routes),
     upstreams: [...upstreams.values()],
     routes: tables.routes,
     preflightRoutes: tables.preflightRoutes,

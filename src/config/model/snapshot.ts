@@ -1,6 +1,6 @@
 import type { RouteEntry, RouteTable } from '../../gateway/routing/index.ts';
 import type { LabelModel } from '../../observe/index.ts';
-import type { ForwardingRules } from '../../wire/http/index.ts';
+import type { ForwardingRules, TokenPlaces } from '../../wire/http/index.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
 import type { UpstreamModel } from '../policies/index.ts';
 import type { EffectiveConfig, LimitsConfig } from '../schema/index.ts';
@@ -23,6 +23,8 @@ export interface Snapshot extends SettingModels {
   /** The names of these files: gateway.yaml, then the limits files if it names any. */
   readonly files: readonly string[];
   readonly forwarding: ForwardingRules;
+  /** What URLs of some route may carry as a token; `null` if no route takes any from there. */
+  readonly tokensInUrls: TokenPlaces | null;
   readonly upstreams: readonly UpstreamModel[];
   readonly routes: RouteTable<RouteModel>;
   /** Whether a route accepts paths with escaped slashes or empty segments. */

@@ -7,11 +7,13 @@ import { keysOf, type ModelsOf, type PolicyConfig } from './keys.ts';
 import { routeNetworks } from './networks.ts';
 import { oddPaths } from './odd-paths.ts';
 import type { ExplainedSection, PolicyContext, RouteInFile } from './policy.ts';
+import { rateLimitHeaders } from './rate-limit-headers.ts';
 import { reading } from './reading.ts';
 import { requires } from './require.ts';
 import { rewriteLocation, stripPrefix } from './service-path.ts';
-import { globalLimit, semicolons, upstream429, webhook } from './switches.ts';
+import { expect, globalLimit, semicolons, upstream429, webhook } from './switches.ts';
 import { timeouts } from './timeouts.ts';
+import { tokenFrom } from './token-from.ts';
 import { trailingSlash } from './trailing-slash.ts';
 import type { UpstreamModel } from './upstream-settings.ts';
 import { websocket } from './websocket.ts';
@@ -22,6 +24,7 @@ import { websocket } from './websocket.ts';
 /** Every policy, in the order of the keys in the JSON Schema and in the effective configuration. */
 const POLICIES = [
   authentication,
+  tokenFrom,
   requires,
   routeNetworks,
   stripPrefix,
@@ -33,8 +36,10 @@ const POLICIES = [
   websocket,
   globalLimit,
   upstream429,
+  rateLimitHeaders,
   cors,
   body,
+  expect,
   reading,
   timeouts,
   requestHeaders,
@@ -44,6 +49,7 @@ const POLICIES = [
 /** The order in `weir explain` and `weir diff`, where it matters to readers; policies not named here follow. */
 const EXPLAINED = beginningWith([
   authentication,
+  tokenFrom,
   requires,
   routeNetworks,
   stripPrefix,
@@ -57,6 +63,7 @@ const EXPLAINED = beginningWith([
 ]);
 const COMPARED = beginningWith([
   authentication,
+  tokenFrom,
   requires,
   routeNetworks,
   globalLimit,

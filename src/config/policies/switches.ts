@@ -54,6 +54,26 @@ export const globalLimit = routePolicy({
   ],
 });
 
+/** `expect`: who answers an `Expect: 100-continue`. */
+export const expect = routePolicy({
+  keys: {
+    expect: choice(['answer', 'pass'])
+      .prefault('answer')
+      .describe(
+        'Who tells a client with "Expect: 100-continue" to send its body. answer: the gateway, once it has a connection to the upstream. pass: the upstream, which may refuse by the head alone; after 1s without its word, the gateway.',
+      ),
+  },
+  pathOnly: ['expect'],
+  forwardOnly: ['expect'],
+  compile: ({ expect }) => ({ passesExpect: expect === 'pass' }),
+  compileCall: () => ({ passesExpect: false }),
+  describe: ({ passesExpect }) =>
+    passesExpect ? [['Expect', 'passed on: the service says 100, or the gateway after 1s']] : [],
+  compare: (now, before) => [
+    compareNeutral('expect', now.passesExpect ? 'pass' : 'answer', before.passesExpect ? 'pass' : 'answer'),
+  ],
+});
+
 /** `upstream_429`: how an upstream's own 429 is handled. */
 export const upstream429 = routePolicy({
   keys: {

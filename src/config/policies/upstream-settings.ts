@@ -8,12 +8,14 @@ import {
   countByMemory,
   duration,
   durationOrOff,
+  formatSize,
   hostChoice,
   means,
   onlyFor,
   percentage,
   size,
   sizeOrOff,
+  yesOrNo,
 } from '../values/index.ts';
 import { keysOf, type ModelsOf, type PolicyConfig, type PolicyKeys } from './keys.ts';
 
@@ -271,6 +273,40 @@ const replay = upstreamSetting({
   compile: ({ replay }): ReplayModel => ({ replayBytes: replay }),
 });
 
+const bufferBody = upstreamSetting({
+  keys: {
+    buffer_body: onlyFor(
+      ['http1', 'h2'],
+      sizeOrOff({ min: '1B', max: '64MiB' })
+        .prefault('off')
+        .describe(
+          'Request bodies up to this size are read whole, in at most 60s, before a connection is taken, so that slow clients take no time of a service with few workers. Longer ones are streamed, and all are where caps.buffered is full. off: none is kept.',
+        ),
+    ),
+  },
+  compile: ({ buffer_body }): { readonly bufferBytes: number } => ({ bufferBytes: buffer_body }),
+  describe: ({ bufferBytes }) =>
+    bufferBytes === 0
+      ? []
+      : [['request body', `read whole up to ${formatSize(bufferBytes)} before the service is asked`]],
+});
+
+const lenient = upstreamSetting({
+  keys: {
+    lenient: onlyFor(
+      ['http1'],
+      yesOrNo()
+        .prefault(false)
+        .describe(
+          'Whether its responses may have line ends without CR, blanks after chunk sizes, and a Content-Length that is said twice alike. false: 502.',
+        ),
+    ),
+  },
+  compile: ({ lenient }): { readonly options: Pick<upstream.ConnectionOptions, 'lenient'> } => ({
+    options: lenient ? { lenient } : {},
+  }),
+});
+
 const PATH_EXPECTED = 'expected a path such as /healthz';
 const SERVICE_EXPECTED = 'expected the full name of a service of gRPC such as orders.v1.Orders';
 
@@ -347,7 +383,7 @@ function describeHealth({ target, everyMs }: upstream.HealthOptions): string {
 /** Every setting, in the order of the keys in the JSON Schema and in the effective configuration. */
 const SETTINGS = [
   ...([balance, health, host, authorization, http2] as const),
-  ...([timeouts, connections, replay, pools, responseHeads] as const),
+  ...([timeouts, connections, replay, bufferBody, pools, responseHeads, lenient] as const),
 ] as const;
 
 type Setting = (typeof SETTINGS)[number];

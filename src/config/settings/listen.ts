@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { socketPath } from '../../core/index.ts';
 import { ServerNames, type TlsOptions } from '../../edge/tls/index.ts';
 import { parseRoutePattern, placeOf, RouteTable } from '../../gateway/routing/index.ts';
 import { asList, asMap, type ConfigFile, type RawMap } from '../file/index.ts';
 import {
+  clientPlace,
+  clientPlaceOrOff,
   count,
   formatHostPort,
   HOST_PORT_EXPECTED,
@@ -12,6 +15,7 @@ import {
   hostPort,
   hostPortOrOff,
   mapExpected,
+  orSocket,
   pathOfFile,
   routePath,
   yesOrNo,
@@ -20,12 +24,10 @@ import { adminTlsSchema, type ListenerTls, listenerTlsSchema, readListenerTls } 
 import { readKeyFile } from './secret-files.ts';
 import { setting } from './setting.ts';
 
-const addressKeys = {
-  address: hostPort().describe('Where it listens: host:port. Port 0 takes a free one, which is logged.'),
-};
-
 const grpcKeys = {
-  ...addressKeys,
+  address: clientPlace().describe(
+    'Where it listens: host:port, or unix:/run/weir/weir.sock with mode 0660. Port 0 takes a free one, which is logged.',
+  ),
   tls: listenerTlsSchema.optional(),
   proxy_protocol: yesOrNo()
     .prefault(false)
@@ -35,7 +37,7 @@ const grpcKeys = {
 };
 
 const redirectKeys = {
-  ...addressKeys,
+  address: grpcKeys.address,
   proxy_protocol: grpcKeys.proxy_protocol,
   port: count(65_535).prefault(443).describe('The port of https that clients are sent to.'),
   except: z
@@ -57,7 +59,7 @@ const clientMap = z.strictObject(clientKeys);
 const grpcMap = z.strictObject(grpcKeys);
 const redirectMap = z.strictObject(redirectKeys);
 const adminMap = z.strictObject({
-  ...addressKeys,
+  address: hostPort().describe('Where it listens: host:port. Port 0 takes a free one, which is logged.'),
   tls: adminTlsSchema.optional(),
   token_file: pathOfFile()
     .optional()
@@ -69,13 +71,16 @@ const adminMap = z.strictObject({
 /** An address, or a map with the address and protocol settings. */
 function listener() {
   return z
-    .union([hostPort(), clientMap], { error: HOST_PORT_EXPECTED })
+    .union([clientPlace(), clientMap], { error: orSocket(HOST_PORT_EXPECTED) })
     .transform(value => ('address' in value ? value : clientMap.parse(written(value))));
 }
 
-function listenerOrOff<Map extends typeof adminMap | typeof grpcMap>(map: Map) {
+function listenerOrOff<Map extends typeof adminMap | typeof grpcMap>(
+  map: Map,
+  place: ReturnType<typeof clientPlaceOrOff>,
+) {
   return z
-    .union([hostPortOrOff(), map], { error: HOST_PORT_OR_OFF_EXPECTED })
+    .union([place, map], { error: orSocket(HOST_PORT_OR_OFF_EXPECTED) })
     .transform((value): z.output<Map> | null => {
       if (value === null) return null;
       return ('host' in value ? map.parse(written(value as HostPort)) : value) as z.output<Map>;
@@ -84,7 +89,7 @@ function listenerOrOff<Map extends typeof adminMap | typeof grpcMap>(map: Map) {
 
 function redirectOrOff() {
   return z
-    .union([hostPortOrOff(), redirectMap], { error: HOST_PORT_OR_OFF_EXPECTED })
+    .union([clientPlaceOrOff(), redirectMap], { error: orSocket(HOST_PORT_OR_OFF_EXPECTED) })
     .transform(value => (value === null || 'address' in value ? value : redirectMap.parse(written(value))));
 }
 
@@ -97,18 +102,20 @@ export const listenSchema = z.strictObject(
   {
     http: listener()
       .prefault('[::]:8080')
-      .describe('Where clients connect: host:port, or a map. Address changes take effect after a restart.'),
+      .describe(
+        'Where clients connect: host:port, unix:/run/weir/weir.sock, or a map. Address changes take effect after a restart.',
+      ),
     redirect: redirectOrOff()
       .prefault('off')
       .describe(
         'A listener that redirects clients from http to https: host:port, a map, or off. Every request gets a 308. Address changes take effect after a restart.',
       ),
-    grpc: listenerOrOff(grpcMap)
+    grpc: listenerOrOff(grpcMap, clientPlaceOrOff())
       .prefault('off')
       .describe(
         'Where gRPC clients connect, over HTTP/2 only: host:port, a map, or off. Address changes take effect after a restart.',
       ),
-    admin: listenerOrOff(adminMap)
+    admin: listenerOrOff(adminMap, hostPortOrOff())
       .prefault('127.0.0.1:9090')
       .describe(
         'Where metrics and health are served, for the platform only: host:port, a map, or off. Address changes take effect after a restart.',
@@ -124,6 +131,7 @@ export const listen = setting({
   keys: { listen: listenSchema.prefault({}).describe('Where the gateway listens.') },
   check(written, file) {
     checkAddresses(file, written.listen);
+    checkSockets(file, written);
     checkProxyProtocol(file, written);
   },
   /** The certificates of each listener, and the SHA-256 of the admin API's token. */
@@ -210,13 +218,32 @@ type Listening = { readonly address: HostPort } | null;
 
 /** Whether two listeners need the same port. */
 function overlap(one: Listening, other: Listening): boolean {
-  if (one === null || other === null || one.address.port === 0) return false;
+  if (one === null || other === null) return false;
   const [a, b] = [one.address, other.address];
+  if (socketPath(a.host) !== null) return a.host === b.host;
+  if (a.port === 0) return false;
   return a.port === b.port && (a.host === b.host || isEveryAddress(a.host) || isEveryAddress(b.host));
 }
 
 function isEveryAddress(host: string): boolean {
   return host === '0.0.0.0' || /^[0:]+$/.test(host);
+}
+
+/** Reports Unix sockets that threads would have to share, and those whose clients all count as one. */
+function checkSockets(file: ConfigFile, { listen, trusted_proxies, workers = 1 }: RawMap): void {
+  for (const [name, listener] of Object.entries(asMap(listen))) {
+    const { address = listener } = asMap(listener);
+    if (name === 'admin' || typeof address !== 'string' || socketPath(address) === null) continue;
+    if (String(workers) !== '1')
+      file.add(
+        ['listen', name],
+        'threads cannot share a Unix socket: take "workers" out, or listen on a port',
+      );
+    if (asList(trusted_proxies).includes('unix')) continue;
+    const message =
+      'all clients on a Unix socket are the address "unix", with one share of all limits: if a proxy connects there, add unix to trusted_proxies';
+    file.add(['listen', name], message, { severity: 'warning' });
+  }
 }
 
 /** Reports a listener that could serve no one: it requires PROXY headers, but no proxy is trusted to send them. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { UNIX_PEER } from '../../core/index.ts';
 import { AddressSet } from '../../wire/http/index.ts';
 import { textsIn } from '../file/index.ts';
 import { network } from '../values/index.ts';
@@ -16,12 +17,15 @@ const sound = network();
 export const trustedProxies = setting({
   keys: {
     trusted_proxies: z
-      .union([z.literal('none').transform(() => [] as string[]), z.array(sound)], {
-        error: 'expected the word none, or a list of networks such as [10.1.0.0/16]',
-      })
+      .union(
+        [z.literal('none').transform(() => [] as string[]), z.array(z.union([z.literal(UNIX_PEER), sound]))],
+        {
+          error: 'expected the word none, or a list of networks such as [10.1.0.0/16]',
+        },
+      )
       .prefault('none')
       .describe(
-        'Networks and addresses of the proxies in front of the gateway, or none. Only their X-Forwarded-* and X-Request-Id are trusted.',
+        'Networks and addresses of the proxies in front of the gateway, or none. unix: those that connect to a Unix socket. Only their X-Forwarded-* and X-Request-Id are trusted.',
       ),
   },
   // Warns about networks that span unrelated owners: a trusted address can claim to be any client.

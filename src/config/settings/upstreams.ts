@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Clock, digestOf } from '../../core/index.ts';
+import { type Clock, digestOf, socketPath } from '../../core/index.ts';
 import { serviceHost, type UpstreamTls } from '../../upstream/index.ts';
 import { asList, asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
 import {
@@ -36,8 +36,13 @@ function weightedUrl() {
     weight: count(1_000)
       .prefault(1)
       .describe('Its share of the requests, relative to the weights of the others.'),
+    backup: yesOrNo()
+      .prefault(false)
+      .describe('Whether it gets requests only where no other address is healthy.'),
   });
-  return z.union([upstreamUrl().transform(url => ({ url, weight: 1 })), map], { error: URL_EXPECTED });
+  return z.union([upstreamUrl().transform(url => ({ url, weight: 1, backup: false })), map], {
+    error: URL_EXPECTED,
+  });
 }
 
 const SERVER_NAME_EXPECTED = 'expected the name of a host such as api.internal';
@@ -69,7 +74,7 @@ export const upstreamKeys = {
   url: upstreamUrl()
     .optional()
     .describe(
-      'The address of the service: http://host:port, or https://host:port for TLS. Each address of a name gets requests. srv+http://name and srv+https://name: hosts and ports from the SRV records of the name. A path after the port, as in http://host:port/base, goes before every path that is sent there.',
+      'The address of the service: http://host:port, or https://host:port for TLS. Each address of a name gets requests. srv+http://name and srv+https://name: hosts and ports from the SRV records of the name. unix:/run/app.sock: a Unix socket. A path after the port, as in http://host:port/base, goes before every path that is sent there.',
     ),
   urls: z
     .array(weightedUrl(), { error: URLS_EXPECTED })
@@ -181,11 +186,13 @@ function checkPresence(file: ConfigFile, path: Path): void {
 
 /** Checks that all addresses have the same scheme and path, since any of them may get any request. */
 function checkList(file: ConfigFile, path: Path, urls: readonly unknown[]): void {
+  if (urls.length > 0 && urls.every(entry => asMap(entry).backup === true))
+    file.add(path, 'all addresses are backups: take "backup" from those that serve as a rule');
   const listed = urls.map(entry => {
     const url = readUrl(entry);
     return url === undefined
       ? null
-      : { ...url, place: `${url.lookup} ${url.host.toLowerCase()} ${url.port}` };
+      : { ...url, place: `${url.lookup} ${canonicalPlace(url.host)} ${url.port}` };
   });
   const lineOf = (index: number) => file.place([...path, index]).line;
   const baseAt = (index: number) => {
@@ -208,6 +215,10 @@ function checkList(file: ConfigFile, path: Path, urls: readonly unknown[]): void
       file.add([...path, index], message);
     }
   }
+}
+
+function canonicalPlace(host: string): string {
+  return socketPath(host) === null ? host.toLowerCase() : host;
 }
 
 function schemeOf(isTls: boolean | undefined): string {
@@ -266,7 +277,7 @@ async function readTls(file: ConfigFile, clock: Clock): Promise<ReadonlyMap<stri
 
 function checkTlsUse(file: ConfigFile, name: string, url: unknown, tls: RawMap): void {
   const section = ['upstreams', name, 'tls'];
-  if (typeof url === 'string' && url.startsWith('http:') && Object.keys(tls).length > 0) {
+  if (typeof url === 'string' && /^(http|unix):/.test(url) && Object.keys(tls).length > 0) {
     file.addUseless(section, 'without TLS: write https://');
   } else if (tls.verify === false) {
     const message = 'anyone between the gateway and this service can read and change everything';
@@ -281,14 +292,18 @@ function checkTlsUse(file: ConfigFile, name: string, url: unknown, tls: RawMap):
  */
 function compileUpstream(name: string, config: UpstreamConfig, files: TlsFiles | undefined): UpstreamModel {
   // The checks ensure that exactly one of the keys is present.
-  const listed = config.urls ?? (config.url === undefined ? [] : [{ url: config.url, weight: 1 }]);
+  const listed =
+    config.urls ?? (config.url === undefined ? [] : [{ url: config.url, weight: 1, backup: false }]);
   const [authority = '', ...others] = listed.map(({ url }) => authorityOf(url));
   const hasOthers = others.some(other => other !== authority);
   const isTls = listed.some(({ url }) => url.tls);
   const { protocol } = config;
   const settings = compileUpstreamSettings(config, { name, authority, hasOthers, protocol });
   const live = {
-    endpoints: listed.map(({ url: { host, port, lookup }, weight }) => ({ host, port, weight, lookup })),
+    endpoints: listed.map(({ url: { host, port, lookup }, weight, backup }) => ({
+      ...{ host, port, weight, lookup },
+      ...(backup && { backup }),
+    })),
     options: { ...settings.options, protocol, tls: isTls ? compileUpstreamTls(config.tls, files) : null },
     balance: settings.balance,
     health: settings.health && { ...settings.health, host: settings.hostHeader ?? authority },
@@ -298,10 +313,11 @@ function compileUpstream(name: string, config: UpstreamConfig, files: TlsFiles |
 }
 
 /**
- * Omits the default port, as a client with this URL would (RFC 9110, 4.2.1 and 7.2). For an SRV name, it is the host after the
+ * Omits the default port, as a client with this URL would (RFC 9110, 4.2.1 and 7.2). For a Unix socket, it is localhost. For an SRV name, it is the host after the
  * service and protocol labels.
  */
 function authorityOf(url: NonNullable<UpstreamConfig['url']>): string {
+  if (socketPath(url.host) !== null) return 'localhost';
   if (url.lookup === 'srv') return serviceHost(url.host);
   return formatHostPort(url).replace(url.tls ? /:443$/ : /:80$/, '');
 }

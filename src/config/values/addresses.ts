@@ -1,5 +1,6 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { z } from 'zod';
+import { socketPath } from '../../core/index.ts';
 import { PatternError, parseRoutePattern } from '../../gateway/routing/index.ts';
 import { AddressSet, parseTranslator } from '../../wire/http/index.ts';
 import { nearestWord } from '../file/index.ts';
@@ -13,6 +14,39 @@ export const HOST_PORT_OR_OFF_EXPECTED = 'expected off, or host:port such as 127
 export function hostPort() {
   const error = HOST_PORT_EXPECTED;
   return textOfForm(error, HOST_PORT, (text, context) => parseHostPort(text) ?? refuse(context, error));
+}
+
+const SOCKET = /^unix:\/[A-Za-z0-9._/@+-]{1,100}$/;
+
+/** The same message, unless a Unix socket is meant. */
+export function orSocket(expected: string) {
+  return ({ input }: { readonly input?: unknown }) =>
+    typeof input === 'string' && input.startsWith('unix:')
+      ? 'expected a socket such as unix:/run/weir/weir.sock: an absolute path of up to 101 letters, digits and "._/@+-"'
+      : expected;
+}
+
+/** The address of a listener for clients: `0.0.0.0:8080`, or a Unix socket. */
+export function clientPlace() {
+  const form = new RegExp(`${SOCKET.source}|${HOST_PORT.source}`);
+  const read = (text: string, context: z.RefinementCtx) =>
+    readPlace(text) ?? refuse(context, HOST_PORT_EXPECTED);
+  return textOfForm(orSocket(HOST_PORT_EXPECTED), form, read);
+}
+
+/** The same, or `off`, read as null. */
+export function clientPlaceOrOff() {
+  const error = HOST_PORT_OR_OFF_EXPECTED;
+  const form = new RegExp(`^off$|${SOCKET.source}|${HOST_PORT.source}`);
+  return textOfForm(orSocket(error), form, (text, context): HostPort | null => {
+    if (text === 'off') return null;
+    return readPlace(text) ?? refuse(context, error);
+  });
+}
+
+/** A Unix socket has the port 0. */
+function readPlace(text: string): HostPort | undefined {
+  return socketPath(text) === null ? parseHostPort(text) : { host: text, port: 0 };
 }
 
 /** `off`, read as null, or a listener's address. */
@@ -36,19 +70,20 @@ interface UpstreamUrl extends HostPort {
   readonly lookup: 'system' | 'srv';
 }
 
-/** An upstream's `http://host:port/base` or `https://host:port/base`; or `srv+http://name/base`, without a port. */
+/** An upstream's `http://host:port/base` or `https://host:port/base`; `srv+http://name/base`, without a port; or `unix:/path`. */
 export function upstreamUrl() {
   const error = 'expected a URL such as http://api.internal:3000';
   return z
     .string({ error })
     .regex(
-      /^(https?:\/\/(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:\d{1,5})?|srv\+https?:\/\/[A-Za-z0-9._-]+)(\/[^?#@]*)?$/,
+      /^(https?:\/\/(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:\d{1,5})?|srv\+https?:\/\/[A-Za-z0-9._-]+)(\/[^?#@]*)?$|^unix:\/[A-Za-z0-9._/@+-]{1,100}$/,
       {
         error: whyNoUpstreamUrl,
         abort: true,
       },
     )
     .transform((text, context): UpstreamUrl => {
+      if (socketPath(text) !== null) return { host: text, port: 0, tls: false, base: '', lookup: 'system' };
       const [, srv, scheme, authority = '', base = ''] = URL_PARTS.exec(text) ?? [];
       const tls = scheme === 'https';
       const place = parseHostPort(authority, tls ? 443 : 80);
@@ -79,6 +114,8 @@ function whyNoBase(url: string, base: string): string | null {
 
 /** Explains each near miss. Repeats nothing of the URL, which may contain a password. */
 function whyNoUpstreamUrl({ input }: { readonly input?: unknown }): string {
+  if (typeof input === 'string' && input.startsWith('unix:'))
+    return 'expected the path of a socket such as unix:/run/app.sock: absolute, up to 101 letters, digits and "._/@+-"';
   const [, srv, rest] = /^(srv\+)?https?:\/\/(.*)$/i.exec(String(input)) ?? [];
   if (rest === undefined)
     return 'expected a URL that starts with http:// or https://, such as http://api.internal:3000';
@@ -186,8 +223,9 @@ export function parseHostPort(text: string, defaultPort?: number): HostPort | un
   return name !== undefined && isHost(name) ? { host: name, port } : undefined;
 }
 
-/** Formats `host:port`, with an IPv6 address in brackets. */
+/** Formats `host:port`, with an IPv6 address in brackets; a Unix socket as `unix:/run/app.sock`. */
 export function formatHostPort({ host, port }: HostPort): string {
+  if (socketPath(host) !== null) return host;
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 

@@ -19,7 +19,7 @@ export function messageOf(kind: new (message: string) => Error, read: () => unkn
  * @param read may reject text of this form
  */
 export function textOfForm<Value>(
-  error: string,
+  error: string | ((issue: { readonly input?: unknown }) => string),
   form: RegExp,
   read: (text: string, context: z.RefinementCtx) => Value,
 ) {

@@ -69,6 +69,11 @@ export class Holding implements RosterEntry {
     return this.bytes > 0 && this.#buffered.isOverShare(this);
   }
 
+  /** Whether this many further bytes fit under the cap, and under the shares of its owners. */
+  hasRoomFor(bytes: number): boolean {
+    return bytes <= 0 || this.#buffered.hasRoomFor(this, bytes);
+  }
+
   /** True if its progress is known from the kernel. */
   get isAcknowledged(): boolean {
     return this.#acknowledged !== null;
@@ -250,10 +255,15 @@ export class Buffered implements TurnTask {
     if (change > 0) this.check();
   }
 
-  isOverShare({ owners }: Holding): boolean {
+  hasRoomFor(holding: Holding, bytes: number): boolean {
+    return this.bytes + bytes <= this.#terms.capBytes && !this.isOverShare(holding, bytes);
+  }
+
+  /** @param more bytes that it would hold as well */
+  isOverShare({ owners }: Holding, more = 0): boolean {
     const workers = Math.max(1, this.#memory.threads - 1);
     const share = this.#terms.capBytes / ADDRESS_PART / workers;
-    return owners.some(({ key, shares }) => (this.#byOwner.get(key) ?? 0) > share * shares);
+    return owners.some(({ key, shares }) => (this.#byOwner.get(key) ?? 0) + more > share * shares);
   }
 
   /**

@@ -1,6 +1,13 @@
 import type { Socket } from 'node:net';
 import type { Http2Model, TimeoutsModel } from '../../config/index.ts';
-import type { ConnectionListener, GatewayError, Random, RandomBytes, TimerClock } from '../../core/index.ts';
+import {
+  type ConnectionListener,
+  type GatewayError,
+  type Random,
+  type RandomBytes,
+  resetSocket,
+  type TimerClock,
+} from '../../core/index.ts';
 import type { Gateway } from '../../gateway/index.ts';
 import type { AddressSet } from '../../wire/http/index.ts';
 import type { DateField } from '../../wire/http1/index.ts';
@@ -86,7 +93,7 @@ export class Accepted implements ClientConnection {
    * send it for minutes.
    */
   reset(): void {
-    this.socket.resetAndDestroy();
+    resetSocket(this.socket);
   }
 
   /** Hands the socket over to another stage. */

@@ -87,6 +87,10 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
     this.#holding.set(bytes === 0 ? 0 : bytes + around);
   }
 
+  hasRoomFor(bytes: number): boolean {
+    return this.#holding.hasRoomFor(bytes);
+  }
+
   terms(kept: boolean, chunked: boolean): ResponseTerms {
     const { date, clock, keepAliveHint } = this.#state;
     return { date: date.at(clock.epochMs()), keepAliveHint: kept ? keepAliveHint : null, chunked };

@@ -25,6 +25,8 @@ export interface ConnectionSide {
   readonly draining: boolean;
   /** Returns what a response head written now says about the date and about keeping the connection. */
   terms(kept: boolean, chunked: boolean): ResponseTerms;
+  /** Whether this many further bytes may be kept. */
+  hasRoomFor(bytes: number): boolean;
   /** Called when the last byte of the response has been written. */
   answered(): void;
   /** Updates the count of what is held for the client, after some of it could not be written. */
@@ -115,9 +117,11 @@ export class Http1Downstream implements Downstream, TurnTask {
     return this.requestBody.withTerms(terms);
   }
 
-  keeps(bytes: number): void {
+  keeps(bytes: number): boolean {
+    const fits = this.#connection.hasRoomFor(bytes - this.kept);
     this.kept = bytes;
     this.#connection.count();
+    return fits;
   }
 
   /** Does nothing: HTTP/1.1 has no tables. */

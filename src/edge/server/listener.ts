@@ -1,6 +1,15 @@
 import type { AddressInfo, Server, Socket } from 'node:net';
 import type { HostPort, ListenerModel } from '../../config/index.ts';
-import { inNextTurn, type Kept, listenPlace, type Network, reuse } from '../../core/index.ts';
+import {
+  inNextTurn,
+  type Kept,
+  listenAtSocket,
+  listenPlace,
+  type Network,
+  reuse,
+  socketPath,
+  UNIX_PEER,
+} from '../../core/index.ts';
 import { errors } from '../../gateway/index.ts';
 import { normalizeAddress } from '../../wire/http/index.ts';
 import type { TlsOptions } from '../tls/index.ts';
@@ -78,6 +87,8 @@ export class Listener {
    * @param shared the address to listen at together with other workers. Default: alone, at the configured one
    */
   async listen(shared?: HostPort): Promise<HostPort> {
+    const path = socketPath(this.#address.host);
+    if (path !== null) return this.#listenAtSocket(path);
     const place = listenPlace(shared ?? this.#address);
     const reusePort = shared !== undefined;
     await new Promise<void>((resolve, reject) => {
@@ -88,6 +99,12 @@ export class Listener {
     this.#server.on('error', () => {});
     const bound = this.#server.address() as AddressInfo;
     return { host: bound.address, port: bound.port };
+  }
+
+  async #listenAtSocket(path: string): Promise<HostPort> {
+    await listenAtSocket(this.#server, path, BACKLOG);
+    this.#server.on('error', () => {});
+    return this.#address;
   }
 
   sweep(nowMs: number): void {
@@ -119,7 +136,8 @@ export class Listener {
   }
 
   #onSocket(socket: Socket): void {
-    const peer = normalizeAddress(socket.remoteAddress ?? '') ?? '';
+    const isUnix = socketPath(this.#address.host) !== null;
+    const peer = isUnix ? UNIX_PEER : (normalizeAddress(socket.remoteAddress ?? '') ?? '');
     const { clock, random, timeouts } = this.#terms.state;
     const retiresAtMs = oldAtMs(clock.monotonicMs(), timeouts.maxConnectionAgeMs, random());
     const connection = new Accepted(socket, peer, retiresAtMs);

@@ -43,9 +43,9 @@ export interface Downstream {
 
   /**
    * Reports that this many bytes of the body are buffered instead of passed on. They count as held for the client until the
-   * exchange ends.
+   * exchange ends. Returns false if there was no room for them under `caps.buffered`, in all or for its client.
    */
-  keeps(bytes: number): void;
+  keeps(bytes: number): boolean;
   /** Keeps response fields with these names out of compression tables. Call it before they are sent. */
   neverIndex(names: FieldNames): void;
   /** Sends a complete response in one write; each character of the body is one byte. */

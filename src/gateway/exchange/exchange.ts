@@ -85,6 +85,8 @@ export class Exchange {
   returnedAtMs = 0;
   /** Set by `startDeadline`: ends the exchange when the client's deadline passes. */
   deadline: core.Timer | null = null;
+  /** Set by `findRoute`: a token from elsewhere than `Authorization`, as that field would say it; `null` if there is none. */
+  placedToken: string | null = null;
   /** Set by `identify`: the caller's token; null if only the address is known. */
   token: ValidToken | null = null;
   /** Set by `identify`: why the token was refused; null if it is valid, not needed, or missing. */
@@ -139,6 +141,11 @@ export class Exchange {
 
   get head(): RequestHead {
     return this.arrival.head;
+  }
+
+  /** The `Authorization` that says who calls. */
+  get authorization(): string | null {
+    return this.placedToken ?? this.head.authorization;
   }
 
   /** The host used to choose routes; '' if missing, which is refused. Forwarding headers never change it. */
@@ -411,6 +418,8 @@ export interface UpstreamLeg {
   readonly heldBytes: number;
   /** Called when the client can take more. */
   drained(): void;
+  /** Called when a body that is read before the upstream is asked is there. */
+  bodyReady(): void;
   /** Stops all work for the client. Idempotent. */
   abandoned(): void;
 }

@@ -13,9 +13,9 @@ import type { GateResult } from './gate.ts';
  * Refuses a request with an access token and an API key where both are accepted: either could be meant, and each could have other
  * limits and rights.
  */
-export function refuseTwoCredentials({ head, destination }: Exchange): GateResult {
+export function refuseTwoCredentials({ head, authorization, destination }: Exchange): GateResult {
   const { route, authentication } = destination;
-  const hasTwo = head.apiKey !== null && head.authorization !== null;
+  const hasTwo = head.apiKey !== null && authorization !== null;
   if (!hasTwo || authentication === 'none' || !isOfFile(route)) return null;
   return route.acceptsTokens && route.acceptsApiKeys ? errors.twoCredentials() : null;
 }
@@ -190,8 +190,7 @@ function clientOf({ principal }: Caller): KnownClient {
 /**
  * The token as received; `null` if there is none, or no provider to check it. Then `authorise` refuses requests that need one.
  */
-function submittedIn({ head, generation, snapshot }: Exchange): Submitted | null {
-  const { authorization } = head;
+function submittedIn({ authorization, generation, snapshot }: Exchange): Submitted | null {
   const { identity } = generation;
   if (authorization === null || identity === null || snapshot.identity === null) return null;
   return { authorization, verifier: identity.verifier, schemes: snapshot.identity.schemes };

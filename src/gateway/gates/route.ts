@@ -10,10 +10,11 @@ import type { GatewayState } from '../gateway-state.ts';
 import { errors, notGrpcWeb } from '../responses/index.ts';
 import { GRPC_METHOD, type RouteMatch } from '../routing/index.ts';
 import type { GateResult } from './gate.ts';
+import { takeToken } from './token-places.ts';
 
 /** Step 5: determines where the request goes. Only this and `chooseUpstream` set the destination of an exchange. */
 export function findRoute(exchange: Exchange): GateResult {
-  exchange.destination = findDestination(exchange);
+  exchange.destination = takeToken(exchange, findDestination(exchange));
   return exchange.destination.refusal;
 }
 

@@ -7,6 +7,7 @@ import {
   firstValue,
   GatewayError,
   type Release,
+  type Timer,
 } from '../../core/index.ts';
 import type { RequestGeneration } from '../../process/runtime/index.ts';
 import type {
@@ -44,8 +45,11 @@ import {
   type Served,
   type UpstreamLeg,
 } from '../exchange/index.ts';
+import { upstreamCapacity } from '../gates/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { addOwnFields, answeredWithoutGrpc, badCall, errors } from '../responses/index.ts';
+import { AwaitedBody } from './awaited-body.ts';
+import { BufferedBody } from './buffered-body.ts';
 import { KeptBody } from './kept-body.ts';
 import { translateDestination } from './moved-to.ts';
 import { fieldsOf429, UpstreamRefusal } from './upstream-refusal.ts';
@@ -62,7 +66,12 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
     return exchange.answerError(errors.bodyTooLarge());
   // Preflights need no token, so only their fields are forwarded, without a body.
   const forwardedLength = isPreflight ? 0 : bodyLength;
-  const body = forwardedLength === 0 ? null : bodyFor(exchange, route);
+  const awaited = isAwaited(exchange, route) ? awaitedBody(exchange, route) : null;
+  const buffered = isBuffered(exchange, route) ? bufferedBody(exchange, route) : null;
+  const body =
+    forwardedLength === 0
+      ? null
+      : keptBody(buffered ?? awaited ?? translatedBody(exchange, route), exchange, route);
   const authorization = route.upstream.passAuthorization ? authorizationFor(exchange, destination) : null;
   const fields = translateDestination(exchange, destination, fieldsFor(exchange, destination, authorization));
   if (fields instanceof GatewayError) return exchange.answerError(fields);
@@ -83,16 +92,45 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
     idleTimeoutMs: route.idleTimeoutMs,
   });
   if (body instanceof KeptBody) forwarding.kept = body;
+  forwarding.awaited = awaited;
   forwarding.isPrivate = authenticatesConnection(authorization);
   exchange.upstreamLeg = forwarding;
-  return forwarding.send();
+  return buffered === null ? forwarding.send() : forwarding.sendBuffered(buffered);
+}
+
+/** Whether the client waits for the service's word before it sends the body. */
+function isAwaited(exchange: Exchange, route: ForwardRoute): boolean {
+  const { downstream, bodyLength } = exchange;
+  const { passesExpect } = route;
+  if (!passesExpect || bodyLength === 0 || isBuffered(exchange, route)) return false;
+  return downstream.framing.expectation === 'continue';
+}
+
+/** Whether the body is read whole before the upstream is asked. */
+function isBuffered({ bodyLength, translation, destination }: Exchange, { upstream }: ForwardRoute): boolean {
+  const { bufferBytes } = upstream;
+  if (bufferBytes === 0 || bodyLength === 0 || translation !== null || destination.isPreflight) return false;
+  return bodyLength === 'chunked' || bodyLength <= bufferBytes;
+}
+
+/** The longest time that a body is waited for. */
+const BUFFERED_MS = 60_000;
+
+function bufferedBody(exchange: Exchange, route: ForwardRoute): BufferedBody {
+  const { downstream } = exchange;
+  return new BufferedBody(downstream.body(route.body), route.upstream.bufferBytes, {
+    keeps: bytes => downstream.keeps(bytes),
+    ready: () => exchange.contain(() => exchange.upstreamLeg?.bodyReady()),
+  });
+}
+
+function awaitedBody(exchange: Exchange, route: ForwardRoute): AwaitedBody {
+  return new AwaitedBody(translatedBody(exchange, route), exchange.clock);
 }
 
 /** Makes the body for the upstream: a short one can be sent again. */
-function bodyFor(exchange: Exchange, route: ForwardRoute): BodySource {
-  const { bodyLength } = exchange;
+function keptBody(body: BodySource, { bodyLength }: Exchange, route: ForwardRoute): BodySource {
   const { replayBytes } = route.upstream;
-  const body = translatedBody(exchange, route);
   const isLong = replayBytes === 0 || (bodyLength !== 'chunked' && bodyLength > replayBytes);
   return isLong ? body : new KeptBody(body, replayBytes);
 }
@@ -122,7 +160,9 @@ function fieldsFor(exchange: Exchange, destination: Forwarded, authorization: st
     origin: originFor(exchange, destination),
     maxForwards: maxForwards === null ? null : maxForwards - 1,
   });
-  const fields = translation === null ? sent : translation.requestFields(sent);
+  const cut =
+    translation === null ? withoutTokens(sent, exchange, destination) : translation.requestFields(sent);
+  const fields = isAwaited(exchange, destination.route) ? [...cut, 'Expect', '100-continue'] : cut;
   return requestEdits === null ? fields : requestEdits.apply(fields, exchange);
 }
 
@@ -136,6 +176,12 @@ function originFor({ snapshot, arrival, head, downstream }: Exchange, { path, ro
     client,
     prefix: strippedFrom(path, route),
   });
+}
+
+/** A page whose URL has a token sends it as `Referer` to every route. */
+function withoutTokens(fields: Fields, { snapshot }: Exchange, { route: { tokenFrom } }: Forwarded): Fields {
+  const cut = tokenFrom === null ? fields : tokenFrom.cutFields(fields);
+  return snapshot.tokensInUrls === null ? cut : snapshot.tokensInUrls.cutFields(cut);
 }
 
 /** The trace context for the upstream, with a new span; empty if tracing is off. */
@@ -220,6 +266,10 @@ class Forwarding implements CallSink, UpstreamLeg {
   isPrivate = false;
   /** The request's body, if it can be sent again. */
   kept: KeptBody | null = null;
+  /** The same, if its client waits for the service to want it. */
+  awaited: AwaitedBody | null = null;
+  #buffered: BufferedBody | null = null;
+  #late: Timer | null = null;
   readonly #exchange: Exchange;
   readonly #route: ForwardRoute;
   readonly #request: OutgoingRequest;
@@ -268,6 +318,28 @@ class Forwarding implements CallSink, UpstreamLeg {
     return SERVED;
   }
 
+  /** Step 10: reads the body first. The place at the upstream is others' meanwhile. */
+  sendBuffered(body: BufferedBody): Served {
+    const exchange = this.#exchange;
+    this.#buffered = body;
+    exchange.upstreamPermit?.giveBack();
+    exchange.upstreamPermit = null;
+    const tooLate = () => exchange.fault(errors.bodyTooSlow());
+    this.#late = exchange.clock.after(BUFFERED_MS, () => exchange.contain(tooLate));
+    body.read();
+    return SERVED;
+  }
+
+  /** Sends the request, whose body is there or will be streamed. */
+  bodyReady(): void {
+    const exchange = this.#exchange;
+    exchange.clock.cancel(this.#late);
+    if (this.#isAbandoned || !exchange.response.isAwaited) return;
+    upstreamCapacity(exchange, this.#state);
+    if (exchange.noRoom === null) this.send();
+    else exchange.answerError(exchange.noRoom.error);
+  }
+
   /**
    * Takes the call that carries the request. The exchange may have ended during the handover: buffered body bytes are read then,
    * and may be incomplete or malformed.
@@ -293,6 +365,10 @@ class Forwarding implements CallSink, UpstreamLeg {
     } catch (fault) {
       this.#exchange.fault(fault);
     }
+  }
+
+  continues(): void {
+    this.#exchange.contain(() => this.awaited?.begin());
   }
 
   whole(status: number, reason: string, fields: Fields, body: string): void {
@@ -362,12 +438,16 @@ class Forwarding implements CallSink, UpstreamLeg {
 
   abandoned(): void {
     this.#isAbandoned = true;
+    this.#exchange.clock.cancel(this.#late);
+    this.#buffered?.stop();
+    this.awaited?.stop();
     this.#refusal?.stop();
     this.#call?.abort();
   }
 
   /** Returns the fields of a response that may pass; `null` if it may not, and was answered with an error. */
   #passable(status: number, fields: Fields): Fields | null {
+    this.awaited?.stop();
     if (isChallenge(status)) return this.#challenged(fields);
     // RFC 9110, 15: no status is above 599. Clients of HTTP/2 reset the stream, those of HTTP/1.1 know what some services mean.
     if (status <= MAX_STATUS || this.#exchange.downstream.protocol === 'http1') return fields;
@@ -408,7 +488,9 @@ class Forwarding implements CallSink, UpstreamLeg {
   #info(status: number, fields: Fields): void {
     const { downstream, sendsPolicies } = this.#exchange;
     if (downstream.version === '1.0') return;
-    const policy = { status, chunked: false, rateLimits: false, policies: !sendsPolicies, cors: false };
+    const { passesRateLimits: rateLimits } = this.#route;
+    const policies = rateLimits || !sendsPolicies;
+    const policy = { status, chunked: false, rateLimits, policies, cors: false };
     const kept = keepResponseFields(fields, policy);
     const { responseEdits } = this.#route;
     downstream.info(status, responseEdits === null ? kept : responseEdits.removeFrom(kept));
@@ -489,6 +571,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     } else if (this.#refusal !== null) {
       this.#refusal.fail();
     } else if (!this.#repeat(failure, resender)) {
+      this.awaited?.stop();
       this.#exchange.answerError(this.#errorOf(failure));
     }
   }
@@ -521,6 +604,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     this.answeredAtMs = this.#state.clock.monotonicMs();
     this.kept?.forget();
     const { dialect, response } = this.#exchange;
+    if (this.#route.passesRateLimits) return this.#fieldsOfService(status, fields, chunked);
     if (status === 429)
       return fieldsOf429(this.#exchange, this.#via, rateLimits =>
         this.#keep(429, fields, chunked, rateLimits),
@@ -533,6 +617,16 @@ class Forwarding implements CallSink, UpstreamLeg {
     const report =
       rate === null || response.limitedBy === null ? rate : { ...rate, scope: 'shared' as const };
     addOwnFields(out, this.#exchange, report, this.#via);
+    return out;
+  }
+
+  /** The fields of a response whose service tells its clients about limits of its own. */
+  #fieldsOfService(status: number, fields: Fields, chunked: boolean): string[] {
+    const { response } = this.#exchange;
+    const isShared = firstValue(fields, 'x-ratelimit-scope')?.toLowerCase() === 'shared';
+    if (status === 429) response.limitedBy = isShared ? 'shared' : 'user';
+    const out = this.#keep(status, fields, chunked, true);
+    addOwnFields(out, this.#exchange, null, this.#via);
     return out;
   }
 
@@ -569,7 +663,8 @@ class Forwarding implements CallSink, UpstreamLeg {
   }
 
   #refusalOf(status: number, reason: string, fields: Fields): UpstreamRefusal | null {
-    if (status !== 429 || this.#route.upstream429 !== 'rewrite') return null;
+    const { upstream429, passesRateLimits } = this.#route;
+    if (status !== 429 || upstream429 !== 'rewrite' || passesRateLimits) return null;
     const exchange = this.#exchange;
     this.answeredAtMs = this.#state.clock.monotonicMs();
     const abort = () => this.#call?.abort();

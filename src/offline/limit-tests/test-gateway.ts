@@ -158,7 +158,7 @@ class TestDownstream implements Downstream {
   readonly clientCertificate = null;
   readonly memory = new ConnectionMemory(true);
   readonly bytesReceived = 0;
-  readonly keeps = () => {};
+  readonly keeps = () => true;
   /** The fields of the response, as the gateway passes them to its listener. */
   received: Fields = [];
   readonly #over = Promise.withResolvers<void>();

@@ -10,6 +10,8 @@ export interface Candidate {
   readonly nameHash: number;
   /** Above 0. */
   readonly weight: number;
+  /** Whether it is used only where no other is healthy. Default: false. */
+  readonly isBackup?: boolean;
   /** Whether it is ejected, or fails its health checks. */
   readonly isOut: boolean;
   /** Ends an ejection whose time is up. Returns when to call again, unless something changes before. */
@@ -29,7 +31,7 @@ export class Balancer<Endpoint extends Candidate> {
   readonly #random: Random;
   #balance: Balance = 'least_requests';
   #all: readonly Endpoint[] = [];
-  /** The endpoints in use: all of them if every one is out. */
+  /** The endpoints in use: without those that are out, and without backups while another is left; all of them if every one is out. */
   #used: readonly Endpoint[] = [];
   /** Their current weights, and the cumulative sums. */
   #weights: readonly number[] = [];
@@ -60,8 +62,10 @@ export class Balancer<Endpoint extends Candidate> {
     this.#changes.count++;
   }
 
-  /** Whether another one may be ejected: never more than half are out. */
-  mayEject(): boolean {
+  /** Whether this one may be ejected: never more than half are out, unless a backup stands in for it. */
+  mayEject(endpoint?: Endpoint): boolean {
+    const isCovered = this.#all.some(({ isBackup = false, isOut }) => isBackup && !isOut);
+    if (isCovered && endpoint?.isBackup === false) return true;
     const out = this.#all.reduce((sum, { isOut }) => sum + (isOut ? 1 : 0), 0);
     return (out + 1) * 2 <= this.#all.length;
   }
@@ -78,7 +82,9 @@ export class Balancer<Endpoint extends Candidate> {
     this.#reviewAtMs = Math.min(...this.#all.map(endpoint => endpoint.review(nowMs)));
     this.#seenChanges = this.#changes.count;
     const fit = this.#all.filter(({ isOut }) => !isOut);
-    this.#used = fit.length > 0 ? fit : this.#all;
+    const first = fit.filter(({ isBackup = false }) => !isBackup);
+    const left = first.length > 0 ? first : fit;
+    this.#used = left.length > 0 ? left : this.#all;
     this.#weights = this.#used.map(endpoint => endpoint.weight * endpoint.share(nowMs));
     let sum = 0;
     this.#sums = this.#weights.map(weight => {

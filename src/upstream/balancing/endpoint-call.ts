@@ -136,6 +136,10 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
     this.#sink.info(status, fields);
   }
 
+  continues(): void {
+    this.#sink.continues?.();
+  }
+
   neverIndex(names: FieldNames): void {
     this.#sink.neverIndex(names);
   }

@@ -238,8 +238,8 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
     return fault ?? new Error('the upstream has no address');
   }
 
-  mayEject(): boolean {
-    return this.#balancer.mayEject();
+  mayEject(endpoint: Endpoint): boolean {
+    return this.#balancer.mayEject(endpoint);
   }
 
   changed(endpoint: Endpoint, reason: core.OutReason | null): void {
@@ -255,14 +255,14 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
   }
 
   #list(configured: transport.EndpointOptions, known: ReadonlyMap<string, Listed>, isFirst: boolean): Listed {
-    const { weight } = configured;
+    const { weight, backup = false } = configured;
     const followed = known.get(sourceKey(configured))?.followed;
     if (followed === undefined) {
       const source = this.#parts.openSource(configured);
-      return { followed: { source, follower: this, isFirst }, weight };
+      return { followed: { source, follower: this, isFirst }, weight, backup };
     }
     followed.follower = this;
-    return { followed, weight };
+    return { followed, weight, backup };
   }
 
   #changed(): void {
@@ -285,17 +285,19 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
   /** Takes the current addresses from the sources. */
   #take(before: ReadonlyMap<string, Endpoint>): void {
     const serving = new Map<string, Endpoint>();
-    for (const { followed, weight } of this.#listed.values()) {
+    for (const { followed, weight, backup } of this.#listed.values()) {
       const { endpoints } = followed.source;
       for (const sourced of endpoints) {
         const key = endpointKey(sourced);
         const twice = serving.get(key);
         if (twice !== undefined) {
           twice.weight += sourced.weight * weight;
+          twice.isBackup &&= backup;
           continue;
         }
         const endpoint = before.get(key) ?? this.#open(sourced, before.size > 0 && !followed.isFirst);
         endpoint.weight = sourced.weight * weight;
+        endpoint.isBackup = backup;
         endpoint.owner = this;
         serving.set(key, endpoint);
       }
@@ -341,6 +343,7 @@ function openChecks(
 interface Listed {
   readonly followed: Followed;
   readonly weight: number;
+  readonly backup: boolean;
 }
 
 /** A source of addresses, and the transport that follows it, which a reload replaces. */
@@ -351,8 +354,8 @@ interface Followed {
   isFirst: boolean;
 }
 
-/** Changing the weight of an address needs no new source. */
-function sourceKey({ weight: _weight, ...where }: transport.EndpointOptions): string {
+/** Changing the weight of an address, or whether it is a backup, needs no new source. */
+function sourceKey({ weight: _weight, backup: _backup, ...where }: transport.EndpointOptions): string {
   return JSON.stringify(where);
 }
 

@@ -1,5 +1,5 @@
 import type { OutReason, Random } from '../../core/index.ts';
-import { RecentCount } from '../../core/index.ts';
+import { RecentCount, socketPath } from '../../core/index.ts';
 import type { EndpointAddress, EndpointPool } from '../transport.ts';
 import type { Candidate } from './balancer.ts';
 import { textHash } from './caller-rank.ts';
@@ -11,8 +11,8 @@ const FAILURE_SLOT_MS = 250;
 
 /** Balances between endpoints, and is notified of their health. */
 export interface EndpointOwner {
-  /** Whether one more endpoint may be ejected. */
-  mayEject(): boolean;
+  /** Whether this endpoint may be ejected. */
+  mayEject(endpoint: Endpoint): boolean;
   /** Called when an endpoint is out, or back (`null`). */
   changed(endpoint: Endpoint, reason: OutReason | null): void;
 }
@@ -27,6 +27,8 @@ export class Endpoint implements Candidate {
   readonly health: EndpointHealth;
   /** Above 0. The transport sets it. */
   weight = 1;
+  /** The transport sets it. */
+  isBackup = false;
   /** Is notified of its health. Replaced by a reload. */
   owner: EndpointOwner;
   #inFlight = 0;
@@ -39,7 +41,7 @@ export class Endpoint implements Candidate {
     this.pool = pool;
     this.owner = owner;
     const changed = (reason: OutReason | null) => this.owner.changed(this, reason);
-    this.health = new EndpointHealth({ mayEject: () => this.owner.mayEject(), changed }, random);
+    this.health = new EndpointHealth({ mayEject: () => this.owner.mayEject(this), changed }, random);
   }
 
   get isOut(): boolean {
@@ -80,7 +82,8 @@ export class Endpoint implements Candidate {
   }
 }
 
-/** Names an endpoint. Where host and port are the same, it is the same endpoint. */
+/** Names an endpoint. Where host and port are the same, it is the same endpoint. A Unix socket has no port. */
 export function endpointName({ host, port }: EndpointAddress): string {
+  if (socketPath(host) !== null) return host;
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }

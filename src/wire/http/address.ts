@@ -1,4 +1,5 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
+import { UNIX_PEER } from '../../core/index.ts';
 import { addressOfKey, IPV6_PREFIX, isEmbedded, networkKey } from './address-keys.ts';
 import { ipv4Text, ipv6Groups, ipv6Text } from './ipv6.ts';
 
@@ -13,7 +14,7 @@ export function normalizeAddress(text: string): string | null {
 }
 
 /**
- * Addresses and networks such as `192.0.2.7`, `10.1.0.0/16` and `2001:db8::/32`. The two families stay apart: no IPv4 address
+ * Addresses and networks such as `192.0.2.7`, `10.1.0.0/16` and `2001:db8::/32`, and `unix` for peers of Unix sockets. The two families stay apart: no IPv4 address
  * is in an IPv6 network, not even in `::/0`.
  */
 export class AddressSet {
@@ -24,6 +25,7 @@ export class AddressSet {
   /** The keys (`networkKey`) that entries list individually, not those within a larger network. */
   readonly keys: ReadonlySet<string> = this.#keys;
   readonly #prefix: number;
+  #unix = false;
 
   /**
    * Throws an Error for an entry that is neither an address nor a network; the message says what to write instead.
@@ -39,10 +41,15 @@ export class AddressSet {
   /** Whether the set contains an address, in the form of `normalizeAddress`. */
   has(address: string): boolean {
     if (this.#empty) return false;
+    if (address === UNIX_PEER) return this.#unix;
     return address.includes(':') ? this.#ipv6.check(address, 'ipv6') : this.#ipv4.check(address, 'ipv4');
   }
 
   #add(entry: string): void {
+    if (entry === UNIX_PEER) {
+      this.#unix = true;
+      return;
+    }
     const [, address = '', digits] = /^([0-9A-Fa-f.:]+)(?:\/(0|[1-9]\d{0,2}))?$/.exec(entry) ?? [];
     const bits = isIPv4(address) ? 32 : 128;
     const prefix = digits === undefined ? bits : Number(digits);

@@ -21,3 +21,4 @@ export {
 export * from './request-head.ts';
 export * from './sent-fields.ts';
 export * from './target.ts';
+export * from './token-places.ts';

@@ -1,4 +1,5 @@
 import { type Fields, GrowingBytes } from '../../core/index.ts';
+import { lenientSectionEnd, strictSection } from './lenient-response.ts';
 import type { BodyDecoder, PieceTaker } from './message.ts';
 import {
   CR,
@@ -10,6 +11,8 @@ import {
   PartialHead,
   readFields,
   SEMICOLON,
+  SPACE,
+  TAB,
   TEXT,
   TOKEN,
 } from './message.ts';
@@ -30,6 +33,8 @@ type Place =
   | 'size'
   /** Among the extensions after the size. */
   | 'extensions'
+  /** Among blanks behind the size, which only a lenient reader takes. */
+  | 'size blanks'
   /** At the LF that ends the size line. */
   | 'size LF'
   /** Inside a chunk's data. */
@@ -53,10 +58,16 @@ export class ChunkedBody implements BodyDecoder {
   /** Reads extensions; `null` until there are some, since they are rare. */
   #extensions: ChunkExtensions | null = null;
   #trailers: TrailerSection | null = null;
+  readonly #lenient: boolean;
+  #blanks = 0;
 
-  /** @param maxExtensionBytes maximum bytes of extensions in all chunks together; those of one chunk have a separate limit */
-  constructor(take: PieceTaker, maxExtensionBytes: number) {
+  /**
+   * @param maxExtensionBytes maximum bytes of extensions in all chunks together; those of one chunk have a separate limit
+   * @param lenient whether lines may end without CR, and blanks may follow a size
+   */
+  constructor(take: PieceTaker, maxExtensionBytes: number, lenient = false) {
     this.#take = take;
+    this.#lenient = lenient;
     this.#maxExtensionBytes = maxExtensionBytes;
   }
 
@@ -73,6 +84,9 @@ export class ChunkedBody implements BodyDecoder {
         case 'extensions':
           at = this.#readExtensions(bytes, at, end);
           break;
+        case 'size blanks':
+          this.#endSize(bytes[at++]);
+          break;
         case 'size LF':
           // The last chunk has no data: trailers follow its size line.
           this.#expect(bytes[at++], LF, this.#size === 0 ? 'trailers' : 'data');
@@ -81,11 +95,13 @@ export class ChunkedBody implements BodyDecoder {
           at = this.#readData(bytes, at, end);
           break;
         case 'data CR':
-          this.#expect(bytes[at++], CR, 'data LF');
+          if (!this.#lenient || bytes[at] === CR) this.#expect(bytes[at++], CR, 'data LF');
+          else this.#place = 'data LF';
           break;
         case 'data LF':
           this.#expect(bytes[at++], LF, 'size');
           this.#digits = 0;
+          this.#blanks = 0;
           break;
         case 'trailers':
           at = this.#readTrailers(bytes, at, end);
@@ -112,9 +128,20 @@ export class ChunkedBody implements BodyDecoder {
 
   /** Ends the size, which needs a digit. The end of the line or an extension follows. */
   #endSize(byte: number | undefined): void {
+    if (this.#lenient && this.#endsLeniently(byte)) return;
     if (this.#digits === 0 || (byte !== CR && byte !== SEMICOLON))
       throw new MalformedMessage('a malformed chunk size');
     this.#place = byte === CR ? 'size LF' : 'extensions';
+  }
+
+  /** Takes a blank behind the size, or a line end without CR. */
+  #endsLeniently(byte: number | undefined): boolean {
+    const isBlank = byte === SPACE || byte === TAB;
+    if (this.#digits === 0 || (!isBlank && byte !== LF)) return false;
+    if (!isBlank) this.#expect(byte, LF, this.#size === 0 ? 'trailers' : 'data');
+    else if (++this.#blanks > MAX_LINE_BYTES) throw new MalformedMessage('a malformed chunk size');
+    else this.#place = 'size blanks';
+    return true;
   }
 
   #readExtensions(bytes: Uint8Array, at: number, end: number): number {
@@ -144,7 +171,7 @@ export class ChunkedBody implements BodyDecoder {
       this.#place = 'done';
       return at + 2;
     }
-    this.#trailers ??= new TrailerSection();
+    this.#trailers ??= new TrailerSection(this.#lenient);
     at = this.#trailers.read(bytes, at, end);
     if (this.#trailers.fields === null) return at;
     this.trailers = this.#trailers.fields;
@@ -238,6 +265,7 @@ export function chunkSize(bytes: number): string {
 export const LAST_CHUNK = '0\r\n';
 
 const MAX_BYTES = 8_192;
+const LINE_END = Buffer.from('\n');
 const MAX_FIELDS = 500;
 
 /**
@@ -253,12 +281,19 @@ class TrailerSection {
   #bytes: Buffer = Buffer.alloc(0);
   readonly #joined = new GrowingBytes(MAX_BYTES);
   readonly #pieces = new PartialHead();
+  readonly #lenient: boolean;
+
+  /** @param lenient whether lines may end without CR */
+  constructor(lenient: boolean) {
+    this.#lenient = lenient;
+  }
 
   /** Reads the section's bytes and returns the position after them. Throws MalformedMessage. */
   read(bytes: Uint8Array, at: number, end: number): number {
     const before = this.#bytes.length;
     const piece = bytes.subarray(at, Math.min(end, at + MAX_BYTES - before));
     this.#bytes = this.#joined.join(this.#bytes, piece);
+    if (this.#lenient) return this.#readLeniently(at, end, before);
     if (!this.#pieces.isParsingDue(this.#bytes, MAX_BYTES)) return end;
     const { length } = this.#bytes;
     const fields: string[] = [];
@@ -268,11 +303,31 @@ class TrailerSection {
       this.#pieces.incomplete(length);
       return end;
     }
+    this.#accept(fields);
+    return at + behind - before;
+  }
+
+  /** The same, once the section is there as a whole. It is short, and servers that are read so send none. */
+  #readLeniently(at: number, end: number, before: number): number {
+    // Behind a line end, the section may be nothing but its empty line.
+    const behind = lenientSectionEnd(Buffer.concat([LINE_END, this.#bytes]), this.#bytes.length + 1) - 1;
+    if (behind < 0) {
+      if (this.#bytes.length >= MAX_BYTES) throw new MalformedMessage('trailers that are too long');
+      return end;
+    }
+    const text = strictSection(this.#bytes.toString('latin1', 0, behind));
+    const strict = Buffer.from(text, 'latin1');
+    const fields: string[] = [];
+    readFields(strict, 0, strict.length, text, fields, MAX_FIELDS);
+    this.#accept(fields);
+    return at + behind - before;
+  }
+
+  #accept(fields: Fields): void {
     for (let i = 0; i < fields.length; i += 2) {
       if (NEVER_TRAILERS.has((fields[i] as string).toLowerCase()))
         throw new MalformedMessage('a framing field among the trailers');
     }
     this.fields = fields;
-    return at + behind - before;
   }
 }

@@ -42,7 +42,7 @@ function isBlankByte(character: string | undefined): boolean {
 
 /** The byte classes of HTTP's grammar as tables: one lookup per byte. */
 
-const TAB = 9;
+export const TAB = 9;
 export const LF = 10;
 export const CR = 13;
 export const SPACE = 32;
@@ -173,6 +173,10 @@ export class PartialHead {
     if (length < SHORT_BYTES || length >= 2 * this.#bytes || length >= maxBytes) return true;
     const from = Math.max(0, this.#searched - SECTION_END.length);
     this.#searched = length;
+    return this.hasEnd(bytes, from);
+  }
+
+  protected hasEnd(bytes: Buffer, from: number): boolean {
     return bytes.indexOf(SECTION_END, from) >= 0;
   }
 

@@ -73,7 +73,12 @@ function digit(bytes: Uint8Array, at: number): number {
 export class UnfinishedHead {
   #bytes: Buffer = NO_BYTES;
   readonly #joined = new GrowingBytes();
-  readonly #partialHead = new PartialHead();
+  readonly #partialHead: PartialHead;
+
+  /** @param isDue says when a head that arrives in pieces is parsed again */
+  constructor(isDue = new PartialHead()) {
+    this.#partialHead = isDue;
+  }
 
   get isEmpty(): boolean {
     return this.#bytes.length === 0;

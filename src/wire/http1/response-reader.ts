@@ -1,5 +1,6 @@
 import type { Fields, LendingBytes, Release } from '../../core/index.ts';
 import { ChunkedBody } from './chunked-body.ts';
+import { LenientPartialHead, readLenientHead } from './lenient-response.ts';
 import type { BodyDecoder, PieceTaker } from './message.ts';
 import { JoinedPieces, LengthBody, MalformedMessage, sectionEnd, UntilCloseBody } from './message.ts';
 import type { ResponseFraming, ResponseHead } from './response-head.ts';
@@ -39,7 +40,8 @@ export class ResponseReader {
   #phase: ResponsePhase = 'over';
   #method = '';
   #sink: ResponseSink | null = null;
-  readonly #unfinishedHead = new UnfinishedHead();
+  readonly #unfinishedHead: UnfinishedHead;
+  readonly #lenient: boolean;
   #body: BodyDecoder | null = null;
   /** The part of the body in the bytes just read. */
   readonly #found = new JoinedPieces();
@@ -53,8 +55,11 @@ export class ResponseReader {
   #maySwitch = false;
   readonly #last = new LastResponse();
 
-  constructor(maxHeadBytes: number) {
+  /** @param lenient whether to read what old servers write against RFC 9112 (lenient-response.ts) */
+  constructor(maxHeadBytes: number, lenient = false) {
     this.#maxHeadBytes = maxHeadBytes;
+    this.#lenient = lenient;
+    this.#unfinishedHead = new UnfinishedHead(lenient ? new LenientPartialHead() : undefined);
   }
 
   /** What the last response, or the one in progress, says about the connection. */
@@ -127,7 +132,7 @@ export class ResponseReader {
       const headEnd = Math.min(end, this.#maxHeadBytes);
       // Larger responses are not passed on as a whole, so only their heads are needed as strings.
       const text = bytes.toString('latin1', 0, end <= WHOLE_MAX_BYTES ? end : sectionEnd(bytes, 0, headEnd));
-      const head = readResponseHead(bytes, headEnd, text);
+      const head = this.#lenient ? readLenientHead(bytes, headEnd) : readResponseHead(bytes, headEnd, text);
       if (head === null) {
         if (end >= this.#maxHeadBytes) throw new MalformedMessage('a head that is too large');
         this.#unfinishedHead.keep(bytes.subarray(0, end), this.#slab !== null);
@@ -157,9 +162,8 @@ export class ResponseReader {
     this.#unfinishedHead.forget();
     const { close, fields } = responseFraming(this.#method, head);
     if (close) this.#last.close = true;
-    // Ignore a 100: the body that it requests is on its way, or follows as soon as the client sends it.
-    if (head.status === 100) return;
-    this.#sink?.info(head.status, fields);
+    if (head.status === 100) this.#sink?.continues?.();
+    else this.#sink?.info(head.status, fields);
   }
 
   /** Passes on the final response: as a whole if its body is there as well. */
@@ -170,7 +174,7 @@ export class ResponseReader {
     this.#last.keepAliveMs = keepAliveMs;
     this.#last.status = head.status;
     this.#last.bodiless = true;
-    const body = responseBody(length, this.#takePiece);
+    const body = responseBody(length, this.#takePiece, this.#lenient);
     this.#body = body;
     this.#phase = 'body';
     const bodyLength = typeof length === 'number' ? length : null;
@@ -248,6 +252,8 @@ export class ResponseReader {
 export interface ResponseSink {
   /** Takes an interim response, with a status of 102 to 199. */
   info(status: number, fields: Fields): void;
+  /** Called for a 100. Absent if the body that it requests is on its way, or follows as soon as the client sends it. */
+  continues?(): void;
   /** Takes a small response that arrived in one read; every character of the body is one byte. */
   whole(status: number, reason: string, fields: Fields, body: string): void;
   /** Takes the start of a response with a body; `bodyLength` is `null` if unknown until its end. */
@@ -262,8 +268,8 @@ export interface ResponseSink {
 }
 
 /** Makes the decoder for a response body of this length. */
-function responseBody(length: ResponseFraming['length'], take: PieceTaker): BodyDecoder {
+function responseBody(length: ResponseFraming['length'], take: PieceTaker, lenient: boolean): BodyDecoder {
   // No limit on chunk extensions: a service may sign every chunk of a body of any length.
-  if (length === 'chunked') return new ChunkedBody(take, Number.POSITIVE_INFINITY);
+  if (length === 'chunked') return new ChunkedBody(take, Number.POSITIVE_INFINITY, lenient);
   return length === 'until close' ? new UntilCloseBody(take) : new LengthBody(length, take);
 }

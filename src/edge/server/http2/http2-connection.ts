@@ -224,9 +224,11 @@ export class Http2Connection implements ClientConnection, DownstreamConnection, 
     if (this.#streams.size === 0) this.goaway();
   }
 
-  keeps(change: number): void {
+  keeps(change: number): boolean {
+    const fits = this.#holding.hasRoomFor(change);
     this.#kept += change;
     this.count();
+    return fits;
   }
 
   /** Counts what the connection holds for its client. */

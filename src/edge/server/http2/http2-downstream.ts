@@ -39,7 +39,7 @@ export interface DownstreamConnection {
   /** Called when a stream ended because its client read too slowly. */
   readTooSlowly(): void;
   /** Reports that this many more bytes of requests are buffered, or fewer if negative. */
-  keeps(change: number): void;
+  keeps(change: number): boolean;
   /**
    * Called once, when the stream is closed.
    *
@@ -163,9 +163,10 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
     return !this.stream.isClosed && this.stream.unsent < WAITING_BYTES;
   }
 
-  keeps(bytes: number): void {
-    this.#connection.keeps(bytes - this.#kept);
+  keeps(bytes: number): boolean {
+    const change = bytes - this.#kept;
     this.#kept = bytes;
+    return this.#connection.keeps(change);
   }
 
   end(trailers: core.Fields): void {

@@ -134,6 +134,7 @@ describe('an upstream', () => {
       },
       hostHeader: null,
       replayBytes: 16_384,
+      bufferBytes: 0,
       passAuthorization: true,
       pools: {
         requests: { name: 'requests', upstream: 'api', max: 1_024, maxPerCaller: 256 },
@@ -167,6 +168,7 @@ describe('an upstream', () => {
       },
       hostHeader: '[::1]',
       replayBytes: 6_144,
+      bufferBytes: 0,
       passAuthorization: false,
       pools: {
         requests: { name: 'requests', upstream: 'api', max: 400, maxPerCaller: 116 },

@@ -107,3 +107,14 @@ describe('the addresses of an upstream', () => {
     ]);
   });
 });
+
+describe('backups', () => {
+  it('are not all addresses of an upstream', async () => {
+    const lines = ['urls:', '  - { url: "http://a", backup: true }', '  - { url: "http://b", backup: true }'];
+    expect(await diagnosticsIn(upstream(...lines))).toEqual([
+      expect.stringContaining('all addresses are backups'),
+    ]);
+    const one = ['urls:', '  - http://a', '  - { url: "http://b", backup: true }'];
+    expect(await diagnosticsIn(upstream(...one))).toEqual([]);
+  });
+});

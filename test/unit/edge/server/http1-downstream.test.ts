@@ -30,6 +30,7 @@ function request({ method = 'POST', httpMinor = 1, fields = [], draining = false
     terms: (kept, chunked) => ({ date: 'now', keepAliveHint: kept ? 'timeout=5' : null, chunked }),
     answered: () => side.answered++,
     count: () => {},
+    hasRoomFor: () => true,
     reset: () => side.resets++,
     switched: () => {},
   };

@@ -8,6 +8,7 @@ class Stub implements Candidate {
   readonly nameHash: number;
   weight: number;
   isOut = false;
+  isBackup = false;
   inFlight = 0;
   part = 1;
   reviewAtMs = Number.POSITIVE_INFINITY;
@@ -256,5 +257,64 @@ describe('in either way', () => {
     expect(first.reviews).toBe(1);
     balancer.choose(500, '', []);
     expect(first.reviews).toBe(2);
+  });
+});
+
+describe('a backup', () => {
+  const withBackups = () => {
+    const endpoints = some(1, 1, 1, 1) as [Stub, Stub, Stub, Stub];
+    for (const backup of endpoints.slice(2)) backup.isBackup = true;
+    balancer.use(endpoints, 'least_requests');
+    return endpoints;
+  };
+
+  it.each(['least_requests', 'caller'] as const)('gets nothing while another is healthy (%s)', balance => {
+    const endpoints = withBackups();
+    balancer.use(endpoints, balance);
+    const chosen = new Set(Array.from({ length: 200 }, (_, i) => balancer.choose(0, `caller ${i}`, [])));
+    expect(chosen).toEqual(new Set(endpoints.slice(0, 2)));
+    endpoints[0].isOut = true;
+    balancer.changed();
+    expect(balancer.choose(0, 'a', [])).toBe(endpoints[1]);
+  });
+
+  it('gets all once none of the others is healthy, until one is again', () => {
+    const endpoints = withBackups();
+    endpoints[0].isOut = true;
+    endpoints[1].isOut = true;
+    balancer.changed();
+    expect(partsOf(endpoints, 200).slice(0, 2)).toEqual([0, 0]);
+    endpoints[2].isOut = true;
+    balancer.changed();
+    expect(balancer.choose(0, '', [])).toBe(endpoints[3]);
+    endpoints[1].isOut = false;
+    balancer.changed();
+    expect(balancer.choose(0, '', [])).toBe(endpoints[1]);
+  });
+
+  it('is one of all where every one is out', () => {
+    const endpoints = withBackups();
+    for (const endpoint of endpoints) endpoint.isOut = true;
+    balancer.changed();
+    expect(Math.min(...partsOf(endpoints, 200))).toBeGreaterThan(0);
+  });
+
+  it('is where a request goes that failed at all others', () => {
+    const endpoints = withBackups();
+    const next = balancer.choose(0, '', endpoints.slice(0, 2));
+    expect(next?.isBackup).toBe(true);
+    expect(balancer.choose(0, '', endpoints.slice(0, 1))).toBe(endpoints[1]);
+  });
+
+  it('lets all others be ejected while it is healthy, and itself be ejected as ever', () => {
+    const endpoints = withBackups();
+    for (const endpoint of endpoints.slice(0, 2)) {
+      expect(balancer.mayEject(endpoint)).toBe(true);
+      endpoint.isOut = true;
+    }
+    expect(balancer.mayEject(endpoints[2])).toBe(false);
+    endpoints[2].isOut = true;
+    endpoints[3].isOut = true;
+    expect(balancer.mayEject(endpoints[0])).toBe(false);
   });
 });

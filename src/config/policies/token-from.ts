@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { type TokenPlace, TokenPlaces } from '../../wire/http/index.ts';
+import { compareLists } from '../difference.ts';
+import { asList, asMap } from '../file/index.ts';
+import { routePolicy } from './policy.ts';
+
+const EXPECTED =
+  'expected one of { query: access_token }, { subprotocol: bearer } and { cookie: api_token }, with a name of letters, digits, "_", "-" and "."';
+const nameOfPlace = z.string({ error: EXPECTED }).regex(/^[A-Za-z0-9_.-]{1,100}$/, { error: EXPECTED });
+
+const place = z.union(
+  [
+    z.strictObject({ query: nameOfPlace.describe('A parameter of the query.') }),
+    z.strictObject({
+      subprotocol: nameOfPlace.describe('A word in Sec-WebSocket-Protocol behind which the token follows.'),
+    }),
+    z.strictObject({
+      cookie: nameOfPlace.describe(
+        "A cookie. It counts only for pages of the request's own host and of cors.origins.",
+      ),
+    }),
+  ],
+  { error: EXPECTED },
+);
+
+function placeOf(written: z.output<typeof place>): TokenPlace {
+  if ('query' in written) return { kind: 'query', name: written.query };
+  return 'cookie' in written
+    ? { kind: 'cookie', name: written.cookie }
+    : { kind: 'subprotocol', name: written.subprotocol };
+}
+
+/** `token_from`: where a token may be for what browsers send without `Authorization`. */
+export const tokenFrom = routePolicy({
+  keys: {
+    token_from: z
+      .array(place, { error: 'expected a list such as [{ query: access_token }]' })
+      .min(1, { error: 'name a place, or leave it out' })
+      .max(8, { error: 'expected at most 8 places' })
+      .optional()
+      .describe(
+        'Where a GET, HEAD or WebSocket handshake may carry its token besides Authorization, since browsers send none with WebSockets, EventSource and images. No service, log or trace gets what is there. Left out: nowhere else.',
+      ),
+  },
+  pathOnly: ['token_from'],
+  compile: ({ token_from }) => ({
+    /** Where a token may be besides `Authorization`; `null` for nowhere. */
+    tokenFrom: token_from === undefined ? null : new TokenPlaces(token_from.map(placeOf)),
+  }),
+  check({ file, path, route }) {
+    const { token_from: places, methods, authentication, websocket = false } = route;
+    if (places === undefined) return;
+    const at = [...path, 'token_from'];
+    if (authentication === 'none')
+      file.add(at, 'has no effect with "authentication: none", which ignores tokens');
+    else if (Array.isArray(methods) && !methods.includes('GET') && !methods.includes('HEAD'))
+      file.add(at, 'tokens are read there for GET and HEAD only, which "methods" does not name');
+    const index = asList(places).findIndex(each => asMap(each).subprotocol !== undefined);
+    if (index !== -1 && websocket === false)
+      file.add([...at, index], 'this route serves no WebSockets: add "websocket: true"');
+  },
+  section: 'caller',
+  describe: ({ tokenFrom }) =>
+    tokenFrom === null
+      ? []
+      : [
+          [
+            'token from',
+            `also ${wordsOf(tokenFrom).join(', ')}: for GET, HEAD and WebSockets; removed before anything is sent`,
+          ],
+        ],
+  compare: ({ tokenFrom: now }, { tokenFrom: before }) =>
+    compareLists(wordsOf(now), wordsOf(before), {
+      added: 'reads tokens from',
+      removed: 'no longer reads tokens from',
+    }),
+});
+
+function wordsOf(places: TokenPlaces | null): string[] {
+  return (places?.all ?? []).map(({ kind, name }) => `${kind} ${name}`);
+}

@@ -1,0 +1,52 @@
+import type { BodySink, BodySource, Timer, TimerClock } from '../../core/index.ts';
+
+/** How long the service may take to say 100. RFC 9110, 10.1.1: a client does not wait indefinitely either. */
+const MAX_WAIT_MS = 1_000;
+
+/**
+ * A request's body that its client holds back (`Expect: 100-continue`) until the service says 100, or has said nothing for a
+ * second. Reading it makes the gateway say 100.
+ */
+export class AwaitedBody implements BodySource {
+  readonly #source: BodySource;
+  readonly #clock: TimerClock;
+  #sink: BodySink | null = null;
+  #timer: Timer | null = null;
+  #isOver = false;
+
+  constructor(source: BodySource, clock: TimerClock) {
+    this.#source = source;
+    this.#clock = clock;
+  }
+
+  get started(): boolean {
+    return this.#source.started;
+  }
+
+  /** Called once for each time the request is sent, until the body has begun. */
+  start(sink: BodySink): void {
+    this.#sink = sink;
+    this.#timer ??= this.#clock.after(MAX_WAIT_MS, () => this.begin());
+  }
+
+  pause(): void {
+    if (this.started) this.#source.pause();
+  }
+
+  resume(): void {
+    if (this.started) this.#source.resume();
+  }
+
+  /** Reads the body: the service wants it. */
+  begin(): void {
+    if (this.#isOver || this.#sink === null) return;
+    this.stop();
+    this.#source.start(this.#sink);
+  }
+
+  /** Reads nothing that is not being read: the service has answered. */
+  stop(): void {
+    this.#isOver = true;
+    this.#clock.cancel(this.#timer);
+  }
+}

@@ -1,0 +1,100 @@
+import { type BodySink, type BodySource, GrowingBytes, NO_BYTES } from '../../core/index.ts';
+
+/** Takes over once the body is there, or will not be kept any longer. */
+interface BufferedBodyOwner {
+  /** Counts what is kept. Returns false if there is no room for it. */
+  keeps(bytes: number): boolean;
+  /** Called once: the body may be sent, which calls `start`. */
+  ready(): void;
+}
+
+/**
+ * A request's body that is read whole before its upstream is asked, so that a slow client takes no time of a service. One that
+ * turns out longer, or finds no room, is streamed from there on.
+ */
+export class BufferedBody implements BodySource, BodySink {
+  started = false;
+  readonly #source: BodySource;
+  readonly #maxBytes: number;
+  readonly #owner: BufferedBodyOwner;
+  /** Copied: a piece of a few bytes would hold the whole read that it came with. */
+  readonly #growing: GrowingBytes;
+  #held = NO_BYTES;
+  #phase: 'reading' | 'ready' | 'over' = 'reading';
+  #sink: BodySink | null = null;
+  #ended = false;
+  #isPaused = false;
+
+  constructor(source: BodySource, maxBytes: number, owner: BufferedBodyOwner) {
+    this.#source = source;
+    this.#maxBytes = maxBytes;
+    this.#growing = new GrowingBytes(maxBytes);
+    this.#owner = owner;
+  }
+
+  /** Begins to read. */
+  read(): void {
+    this.#source.start(this);
+  }
+
+  start(sink: BodySink): void {
+    this.started = true;
+    this.#sink = sink;
+    const held = this.#held;
+    this.#drop();
+    const more = held.length === 0 || sink.chunk(held);
+    if (this.#ended) sink.end();
+    else if (more) this.resume();
+    else this.pause();
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#source.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#source.resume();
+  }
+
+  chunk(bytes: Buffer): boolean {
+    if (this.#sink !== null) return this.#sink.chunk(bytes);
+    if (this.#phase === 'over') return false;
+    this.#held = this.#growing.join(this.#held, bytes);
+    const fits = this.#held.length <= this.#maxBytes && this.#owner.keeps(this.#growing.roomBytes);
+    if (fits) return true;
+    this.#beReady();
+    // Its sink may have begun meanwhile.
+    return this.started && !this.#isPaused;
+  }
+
+  end(): void {
+    this.#ended = true;
+    if (this.#sink !== null) this.#sink.end();
+    else this.#beReady();
+  }
+
+  fail(): void {
+    this.#sink?.fail();
+    this.stop();
+  }
+
+  /** Keeps nothing any more: the exchange is over. */
+  stop(): void {
+    this.#phase = 'over';
+    this.#drop();
+  }
+
+  #beReady(): void {
+    if (this.#phase !== 'reading') return;
+    this.#phase = 'ready';
+    this.#owner.ready();
+  }
+
+  #drop(): void {
+    this.#held = NO_BYTES;
+    this.#growing.forget();
+    this.#owner.keeps(0);
+  }
+}

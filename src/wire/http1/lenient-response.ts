@@ -1,0 +1,53 @@
+import { CR, LF, MalformedMessage, PartialHead } from './message.ts';
+import { type ResponseHead, readResponseHead } from './response-head.ts';
+
+// What old servers write against RFC 9112, put right before the strict readers see it: lines that end without CR, and a length
+// that is said twice alike. For upstreams with `lenient: true` only: requests are always read strictly.
+
+/**
+ * Returns the position after the first empty line, or -1 if there is none yet.
+ *
+ * @param from where to begin to look
+ */
+export function lenientSectionEnd(bytes: Uint8Array, end: number, from = 0): number {
+  for (let at = bytes.indexOf(LF, from); at >= 0 && at < end; at = bytes.indexOf(LF, at + 1)) {
+    const next = bytes[at + 1] === CR ? at + 2 : at + 1;
+    if (next < end && bytes[next] === LF) return next + 1;
+  }
+  return -1;
+}
+
+/** Ends every line of a section in CRLF. A CR elsewhere stays, and is refused. */
+export function strictSection(text: string): string {
+  return text.replace(/\r?\n/g, '\r\n');
+}
+
+/** As `readResponseHead`; returns `null` until the head is complete. */
+export function readLenientHead(bytes: Buffer, end: number): ResponseHead | null {
+  const sectionEnd = lenientSectionEnd(bytes, end);
+  if (sectionEnd < 0) return null;
+  const text = strictSection(bytes.toString('latin1', 0, sectionEnd));
+  const strict = Buffer.from(text, 'latin1');
+  const head = readResponseHead(strict, strict.length, text);
+  if (head === null) throw new MalformedMessage('a head that ends before its time');
+  return { ...head, fields: withOneLength(head.fields), bytes: sectionEnd };
+}
+
+/** Joins lengths that all say the same. Others stay, and are refused. */
+function withOneLength(fields: readonly string[]): string[] {
+  const isLength = (at: number) => fields[at]?.toLowerCase() === 'content-length';
+  const said = fields.filter((_, i) => i % 2 === 1 && isLength(i - 1)).flatMap(value => value.split(','));
+  const [length = '', ...others] = said.map(value => value.trim());
+  if (others.length === 0 || others.some(other => other !== length)) return [...fields];
+  const kept: string[] = [];
+  for (let i = 0; i + 1 < fields.length; i += 2)
+    if (!isLength(i)) kept.push(fields[i] as string, fields[i + 1] as string);
+  return [...kept, 'Content-Length', length];
+}
+
+/** Decides the same for a head whose lines may end without CR. */
+export class LenientPartialHead extends PartialHead {
+  protected override hasEnd(bytes: Buffer, from: number): boolean {
+    return lenientSectionEnd(bytes, bytes.length, from) >= 0;
+  }
+}
