@@ -216,7 +216,7 @@ export class Exchange {
 
   /** True if tokens may be bound to a key, and this one came under the scheme of those (RFC 9449, 7.1). */
   get usesDpop(): boolean {
-    const { authorization } = this.head;
+    const { authorization } = this;
     return this.dpop !== null && authorization !== null && /^dpop(?: |$)/i.test(authorization);
   }
 
