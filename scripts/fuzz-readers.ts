@@ -5,6 +5,7 @@ import { fuzzHpack } from '../test/support/fuzz/hpack-fuzz.ts';
 import { fuzzHttp2Exchanges } from '../test/support/fuzz/http2-exchange-fuzz.ts';
 import { fuzzHttp2Requests, fuzzHttp2Responses } from '../test/support/fuzz/http2-fuzz.ts';
 import { fuzzHttp2ThroughProxy } from '../test/support/fuzz/http2-proxy-fuzz.ts';
+import { fuzzProofs } from '../test/support/fuzz/proof-fuzz.ts';
 import { fuzzThroughProxy } from '../test/support/fuzz/proxy-fuzz.ts';
 import { fuzzReader } from '../test/support/fuzz/reader-fuzz.ts';
 import { fuzzRequests } from '../test/support/fuzz/request-fuzz.ts';
@@ -25,6 +26,7 @@ Gives the same bytes to the gateway's readers and to others, and tells what they
   h2-responses  frames of HTTP/2, with the clients of Node and Go
   h2-exchanges  Node's client talks to our HTTP/2 server
   hpack         header blocks, with HPACK of Go
+  proofs        proofs of possession (DPoP), with a check made with jose
 
   KIND       which, several perhaps; all if none is named
   --minutes  how long, in all
@@ -46,6 +48,7 @@ const KINDS: Readonly<Record<string, (run: FuzzRun) => Promise<Result>>> = {
   'h2-responses': fuzzHttp2Responses,
   'h2-exchanges': fuzzHttp2Exchanges,
   hpack: fuzzHpack,
+  proofs: fuzzProofs,
 };
 /** Cases of a turn: some seconds. */
 const TURN = 4_000;

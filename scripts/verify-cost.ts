@@ -22,6 +22,7 @@ const SILENT: AuthListener = {
   signatureChecked() {},
   tokenRefused() {},
   tokenUndecided() {},
+  proofAccepted() {},
   budgetSpent() {},
   keySetLoaded() {},
   keySetFailed() {},
@@ -86,6 +87,7 @@ async function weirCheck(key: IssuerKey): Promise<Check> {
     keptClaims: [],
     requirements: [],
     roleClaims: [],
+    dpop: 'off' as const,
     leewayMs: 30_000,
     maxLifetimeMs: null,
   };

@@ -16,6 +16,7 @@ import {
 import { formatDuration, type PoolModel } from '../core/index.ts';
 import type { RouteEntry } from '../gateway/routing/index.ts';
 import { EVERY_HOST, findConflicts, GRPC_METHOD, RouteTable, wildcardOf } from '../gateway/routing/index.ts';
+import type { ProofOptions } from '../identity/auth/index.ts';
 import { servicePath } from '../wire/http/index.ts';
 import type { ExplainedRow } from './explanation.ts';
 
@@ -121,7 +122,7 @@ function describeCaller(
 }
 
 function describeIdentity(
-  { providers: all, apiKeys, certificateField: field }: IdentityModel,
+  { providers: all, apiKeys, certificateField: field, dpop }: IdentityModel,
   { requirement, acceptsTokens, acceptsApiKeys }: ForwardRoute,
 ): ExplainedRow[] {
   const providers = acceptsTokens ? all : [];
@@ -144,11 +145,19 @@ function describeIdentity(
     ...(field === null || !acceptsTokens
       ? []
       : [['certificates', `of tokens that are bound to one: in ${field} of a trusted proxy`] as const]),
+    ...(dpop === null || !acceptsTokens ? [] : [['proofs', describeProofs(dpop)] as const]),
     ...headers.map(
       ({ name, claim }): ExplainedRow => ['identity headers', `${name} from the claim ${claim}`],
     ),
     ...providers.flatMap(describeTokens),
   ];
+}
+
+function describeProofs({ required, leewayMs, nonceMs }: ProofOptions): string {
+  const whose = required ? 'every token needs one' : 'a token that is bound to a key needs one';
+  const nonce =
+    nonceMs === null ? '' : `, with a nonce of the gateway that is valid for ${formatDuration(nonceMs)}`;
+  return `${whose} (DPoP), made at most ${formatDuration(leewayMs)} ago${nonce}`;
 }
 
 function describeTokens({

@@ -257,6 +257,7 @@ const IDENTITY: MethodNames<core.AuthListener & core.SignInListener> = {
   signatureChecked: true,
   tokenRefused: true,
   tokenUndecided: true,
+  proofAccepted: true,
   budgetSpent: true,
   keySetLoaded: true,
   keySetFailed: true,

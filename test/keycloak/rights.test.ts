@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { beforeAll, expect, test } from 'vitest';
 import type { Representation } from '../../src/cli/demo/keycloak-realm.ts';
 import { GATEWAY_CLIENT } from '../../src/cli/demo/provider/index.ts';
 import { expectInvalidToken } from '../support/error-object.ts';
+import { head } from '../support/requests.ts';
 import { secret } from '../support/secrets.ts';
 import { header } from '../support/wire/index.ts';
 import { gatewayOf } from './gateways.ts';
@@ -80,7 +82,7 @@ test('scopes, roles of the realm and roles of a client open the routes that requ
   expect(challenge).toBe('Bearer error="insufficient_scope", scope="orders.read"');
 });
 
-test('a token that Keycloak binds to a key of DPoP is no bearer token', async () => {
+test('a token that Keycloak binds to a key of DPoP is no bearer token, and is valid with proofs of it', async () => {
   const bot = { id: 'bound', secret: secret('bound-secret') };
   await realm.addClient({
     clientId: bot.id,
@@ -105,4 +107,14 @@ test('a token that Keycloak binds to a key of DPoP is no bearer token', async ()
   const { access_token, token_type } = (await response.json()) as Record<string, string>;
   expect(token_type).toBe('DPoP');
   expectInvalidToken(await call(gateway, secret(String(access_token))));
+
+  const front = await gatewayOf(realm, { tokens: { dpop: 'accepted' } });
+  const ath = createHash('sha256').update(String(access_token)).digest('base64url');
+  const ofCall = await new SignJWT({ htm: 'GET', htu: 'http://gateway.test/', jti: crypto.randomUUID(), ath })
+    .setProtectedHeader({ alg: 'ES256', typ: 'dpop+jwt', jwk: await exportJWK(publicKey) })
+    .setIssuedAt()
+    .sign(privateKey);
+  const asked = head('GET /', `Authorization: DPoP ${access_token}`, `DPoP: ${secret(ofCall)}`);
+  expect((await front.gateway.ask(asked)).status).toBe(200);
+  expect((await front.gateway.ask(asked)).status).toBe(401);
 });

@@ -7,6 +7,7 @@ import { ADMIN_TOKEN, ApiClient } from '../support/admin-api.ts';
 import { expectError } from '../support/error-object.ts';
 import { type ConfigPart, type LocalGateway, withoutWorkers } from '../support/gateway.ts';
 import { accessLines, type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
+import { clientKey, hashOfToken, proofOf } from '../support/proofs.ts';
 import { head } from '../support/requests.ts';
 import { secret } from '../support/secrets.ts';
 import { tempFolder } from '../support/temp.ts';
@@ -130,6 +131,45 @@ test('a key and a token are one too many where both are accepted; else only one 
   expect(values(ofKey?.fields ?? [], 'authorization')).toEqual([]);
   expect(values(ofToken?.fields ?? [], 'x-auth-subject')).toEqual(['alice']);
   expect((await get('/keys/a', issuer.bearer())).status).toBe(401);
+});
+
+test('a key needs no proof where tokens do, and a proof with it changes nothing', async () => {
+  const { key, line } = await newKey('--name', 'partner-7');
+  const { upstream, get, issuer } = await front([line], {
+    tokens: { dpop: { mode: 'required', nonce: '5m' } },
+    config: { protected_resource: { resource: 'https://api.example.com' } },
+  });
+  const ada = clientKey();
+  const proof = `DPoP: ${secret(proofOf(ada, { htu: 'http://gateway.test/either/a' }))}`;
+  for (const path of ['/keys/a', '/either/a', '/perhaps/a'])
+    expect((await get(path, by(key), proof)).status).toBe(200);
+  expect(upstream.requests.map(({ fields }) => values(fields, 'dpop'))).toEqual([[], [], []]);
+  // The challenges: one for tokens, and one for keys, which knows no provider.
+  const challengesOf = async (...fields: readonly string[]) => {
+    const response = await get('/either/a', ...fields);
+    expectError(response, 401, 16);
+    return values(response.fields, 'www-authenticate').map(each => each.replace(/algs="[^"]*"/, 'algs'));
+  };
+  const resource = 'resource_metadata="https://api.example.com/.well-known/oauth-protected-resource"';
+  expect(await challengesOf()).toEqual([`DPoP algs, ${resource}`, CHALLENGE]);
+  expect(await challengesOf(issuer.bearer())).toEqual([
+    `DPoP error="invalid_token", algs, ${resource}`,
+    CHALLENGE,
+  ]);
+  expect(await challengesOf(by('wrong'))).toEqual([
+    `DPoP algs, ${resource}`,
+    `${CHALLENGE}, error="invalid_key"`,
+  ]);
+  // A token with its proof is 400 with a key, and passes without it.
+  const token = issuer.token({ cnf: ada.cnf });
+  const asked = await get('/either/a', `Authorization: DPoP ${token}`, proof);
+  const nonce = header(asked, 'dpop-nonce');
+  const lines = [
+    `Authorization: DPoP ${token}`,
+    `DPoP: ${secret(proofOf(ada, { htu: 'http://gateway.test/either/a', ath: hashOfToken(token), nonce }))}`,
+  ];
+  expectError(await get('/either/a', ...lines, by(key)), 400, 3);
+  expect((await get('/either/a', ...lines)).status).toBe(200);
 });
 
 describe('the field', () => {

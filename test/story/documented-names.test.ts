@@ -37,6 +37,8 @@ const OF_PROTOCOLS = [
   ...['insufficient_scope', 'resource_metadata', 'realm_access', 'resource_access'],
   ...['authorization_servers', 'bearer_methods_supported', 'scopes_supported'],
   'tls_client_certificate_bound_access_tokens',
+  ...['cnf.jkt', 'invalid_dpop_proof', 'use_dpop_nonce', 'dpop_signing_alg_values_supported'],
+  ...['dpop_bound_access_tokens_required', 'dpop_jkt'],
 ];
 /** Names of OpenTelemetry's semantic conventions. */
 const OF_OPEN_TELEMETRY = [
@@ -126,6 +128,7 @@ function wordsBeside(document: Document): string[] {
   if (
     [
       'docs/alerts.md',
+      'docs/dpop.md',
       'docs/log.md',
       'docs/monitoring.md',
       'docs/operations.md',

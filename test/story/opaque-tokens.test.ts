@@ -5,6 +5,7 @@ import { expectError, expectInvalidToken } from '../support/error-object.ts';
 import { withoutWorkers } from '../support/gateway.ts';
 import { accessLines, type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
 import { LOGOUT_PATH, logoutOf, toAdmin } from '../support/notices.ts';
+import { clientKey, hashOfToken, proofOf } from '../support/proofs.ts';
 import { head, withBody } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
@@ -124,6 +125,47 @@ test('a token that its provider revokes is refused within the cache time, within
   expect((await get('/a', token)).status).toBe(200);
   expectInvalidToken(await get('/strict/a', token));
   expectInvalidToken(await get('/a', token));
+});
+
+test.each(['accepted', 'required'] as const)(
+  'an opaque token that its provider binds to a key needs a proof of it where DPoP is %s',
+  async dpop => {
+    withoutWorkers();
+    const { gateway, upstream, asked, issue, get } = await front({ tokens: { dpop } });
+    const [own, foreign] = [clientKey(), clientKey()];
+    const bound = issue('bound', { token_type: 'DPoP', cnf: own.cnf });
+    const unbound = issue('unbound');
+    const proof = (more = {}, key = own) =>
+      secret(proofOf(key, { htu: 'http://gateway.test/a', ath: hashOfToken(bound), ...more }));
+    const prove = (text: string, token = bound) =>
+      gateway.ask(head('GET /a', `Authorization: DPoP ${token}`, `DPoP: ${text}`));
+    const used = proof();
+    expect((await prove(used)).status).toBe(200);
+    expect(values(upstream.onlyRequest.fields, 'authorization')).toEqual([`Bearer ${bound}`]);
+    const refusals = [
+      [prove(used), 'proof_replayed'],
+      [prove(proof({ ath: hashOfToken(unbound) })), 'proof_token'],
+      [prove(proof({}, foreign)), 'proof_key'],
+      [get('/a', bound), 'proof_scheme'],
+      [prove(proof(), unbound), 'unbound'],
+    ] as const;
+    for (const [response, reason] of refusals) expect((await response).status, reason).toBe(401);
+    expect((await get('/a', unbound)).status).toBe(dpop === 'accepted' ? 200 : 401);
+    // A known token costs no further question, whatever its proofs.
+    expect((await prove(proof())).status).toBe(200);
+    expect(asked).toEqual([bound, unbound]);
+    await expect.poll(() => accessLines(gateway).length).toBe(8);
+    const reasons = accessLines(gateway).map(line => line['tokenRefused']);
+    expect(reasons.filter(reason => reason !== undefined).sort()).toEqual(
+      [...refusals.map(([, reason]) => reason), ...(dpop === 'accepted' ? [] : ['unbound'])].sort(),
+    );
+  },
+);
+
+test('without DPoP an opaque token that is bound to a key is refused', async () => {
+  const { gateway, issue, get } = await front();
+  expectInvalidToken(await get('/a', issue('bound', { token_type: 'DPoP', cnf: clientKey().cnf })));
+  await expect.poll(() => accessLines(gateway)[0]).toMatchObject({ tokenRefused: 'confirmation' });
 });
 
 test('random tokens cost the provider no more than the budget of their address', async () => {

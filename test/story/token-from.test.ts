@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { accessLines, type IdentityGateway, startGatewayOf } from '../support/identity-gateway.ts';
+import { clientKey, hashOfToken, proofOf } from '../support/proofs.ts';
 import { agreementToHead, handshake, startRawUpstream } from '../support/raw-web-sockets.ts';
 import { head } from '../support/requests.ts';
 import { secret } from '../support/secrets.ts';
@@ -67,6 +68,27 @@ test('two tokens in two places are refused with 400', async () => {
   expect(await statusOf(front1, `${inQuery}&access_token=${other}`)).toBe(400);
   expect(await statusOf(front1, inQuery, `Cookie: api_token=${other}`)).toBe(200);
   expect(front1.upstream.requests).toHaveLength(1);
+});
+
+test('a token that is bound to a key needs its proof, so it counts in no place but Authorization', async () => {
+  const issuer = await startIssuer();
+  const routes = [{ path: '/live/**', upstream: 'api', token_from: FROM, websocket: true }];
+  const { gateway, upstream } = await startGatewayOf(issuer, { routes, tokens: { dpop: 'accepted' } });
+  const key = clientKey();
+  const token = secret(issuer.token({ cnf: key.cnf }));
+  const proof = () =>
+    `DPoP: ${secret(proofOf(key, { htu: 'http://gateway.test/live/a', ath: hashOfToken(token) }))}`;
+  const dpop = `Authorization: DPoP ${token}`;
+  expect((await gateway.ask(head(`GET /live/a?access_token=${token}`, proof()))).status).toBe(401);
+  expect((await gateway.ask(head('GET /live/a', `Cookie: api_token=${token}`, OWN, proof()))).status).toBe(
+    401,
+  );
+  expect((await gateway.ask(head(`GET /live/a?access_token=${token}`, dpop, proof()))).status).toBe(400);
+  expect(upstream.requests).toEqual([]);
+  expect((await gateway.ask(head('GET /live/a?x=1', dpop, proof()))).status).toBe(200);
+  await expect.poll(() => accessLines(gateway).length).toBe(4);
+  const reasons = accessLines(gateway).map(line => line['tokenRefused'] ?? null);
+  expect(reasons).toEqual(['proof_scheme', 'proof_scheme', null, null]);
 });
 
 test('a cookie is a token for pages of the own host and of cors.origins alone', async () => {

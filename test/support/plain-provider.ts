@@ -7,6 +7,15 @@ import { memoryStore } from '../../src/cli/demo/provider/demo-provider.ts';
 import { loginPage } from '../../src/cli/demo/provider/pages.ts';
 import { systemClock } from '../../src/core/index.ts';
 
+/** Settings of oidc-provider in addition to those of `startPlainProvider`, or in place of them. */
+export interface PlainOptions {
+  /** Members of its client. */
+  readonly client?: Readonly<Record<string, unknown>>;
+  readonly features?: Readonly<Record<string, unknown>>;
+  /** The resource that access tokens are for, whose only scope is `orders`. */
+  readonly resource?: string;
+}
+
 export interface PlainProvider {
   readonly issuer: string;
   readonly callbackUri: string;
@@ -18,7 +27,11 @@ export interface PlainProvider {
  * `not-before-policy`, no `session_state`, no refresh token that was not asked for. Any name signs in. Its client is
  * `gateway` with the secret `plain-secret`.
  */
-export async function startPlainProvider(): Promise<PlainProvider> {
+export async function startPlainProvider({
+  client = {},
+  features = {},
+  resource,
+}: PlainOptions = {}): Promise<PlainProvider> {
   let serve = (_request: IncomingMessage, _response: ServerResponse): void => undefined;
   const server = createServer((request, response) => serve(request, response));
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
@@ -34,11 +47,14 @@ export async function startPlainProvider(): Promise<PlainProvider> {
         token_endpoint_auth_method: 'client_secret_post',
         id_token_signed_response_alg: 'ES256',
         redirect_uris: [callbackUri],
+        ...client,
       },
     ],
     jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: 'one', use: 'sig', alg: 'ES256' }] },
     cookies: { keys: ['plain'] },
-    features: { devInteractions: { enabled: false } },
+    features: { devInteractions: { enabled: false }, ...features },
+    issueRefreshToken: (_ctx: unknown, { grantTypes }: { grantTypes: readonly string[] }) =>
+      grantTypes.includes('refresh_token'),
     pkce: { required: () => false },
     interactions: { url: (_ctx: unknown, { uid }: { uid: string }) => `/login/${uid}` },
     findAccount: (_ctx: unknown, sub: string) => ({ accountId: sub, claims: () => ({ sub }) }),
@@ -50,6 +66,7 @@ export async function startPlainProvider(): Promise<PlainProvider> {
         accountId: ctx.oidc.session.accountId,
       });
       grant.addOIDCScope('openid');
+      if (resource !== undefined) grant.addResourceScope(resource, 'orders');
       await grant.save();
       return grant;
     },

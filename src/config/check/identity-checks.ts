@@ -1,5 +1,15 @@
+import { parseDurationMs } from '../../core/index.ts';
 import { foldName } from '../../wire/http/index.ts';
-import { asList, asMap, type ConfigFile, isMap, nearestWord, type Path, type RawMap } from '../file/index.ts';
+import {
+  asList,
+  asMap,
+  type ConfigFile,
+  isMap,
+  nearestWord,
+  type Path,
+  type RawMap,
+  textsIn,
+} from '../file/index.ts';
 import {
   AUDIENCE,
   gatewaySchema,
@@ -27,6 +37,7 @@ export function checkIdentity(file: ConfigFile): void {
   checkIdentityHeaders(file, root);
   checkCertificateField(file, root);
   checkTokenLength(file, root);
+  checkDpop(file, asMap(root.access_tokens));
 }
 
 const SECTIONS = ['identity_provider', 'identity_providers'] as const;
@@ -112,6 +123,26 @@ function checkTokenLength(file: ConfigFile, root: RawMap): void {
   if (maxLength === undefined || head === undefined || maxLength <= head) return;
   const message = `is more than the head of a request may have: raise "head" under "caps" (${formatSize(head)}) above it as well`;
   file.add(['access_tokens', 'max_length'], message);
+}
+
+/** The shortest leeway with which proofs work: clients write whole seconds. */
+const MIN_PROOF_LEEWAY_MS = 5_000;
+
+/** Checks what proofs of possession need, and that their scheme has no other meaning. */
+function checkDpop(file: ConfigFile, { dpop, schemes, leeway }: RawMap): void {
+  if (dpop === undefined || dpop === 'off') return;
+  const index = textsIn(schemes).findIndex(scheme => scheme.toLowerCase() === 'dpop');
+  if (index !== -1)
+    file.add(
+      ['access_tokens', 'schemes', index],
+      'is accepted by "dpop" already, with a proof: leave it out here',
+    );
+  const leewayMs = typeof leeway === 'string' ? parseDurationMs(leeway) : undefined;
+  if (leewayMs !== undefined && leewayMs < MIN_PROOF_LEEWAY_MS)
+    file.add(
+      ['access_tokens', 'leeway'],
+      'is too short for "dpop": proofs are made by the clocks of clients, so leave them 5s or more',
+    );
 }
 
 function sizeIn(written: unknown): number | undefined {

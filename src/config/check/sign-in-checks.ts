@@ -25,7 +25,8 @@ export function ownRoutesIn(file: ConfigFile): readonly RouteEntry<OwnRoute>[] {
 /** The routes of `protected_resource`, without the content of their document. */
 function metadataRoutesIn(file: ConfigFile): readonly RouteEntry<MetadataRoute>[] {
   const { data } = protectedResource.keys.protected_resource.safeParse(asMap(file.value).protected_resource);
-  return data === undefined ? [] : metadataRoutes({ ...data, issuers: [], scopes: [], certificates: false });
+  const facts = { issuers: [], scopes: [], certificates: false, dpop: 'off' } as const;
+  return data === undefined ? [] : metadataRoutes({ ...data, ...facts });
 }
 
 /** Checks that there are tokens for the document to describe. */

@@ -16,6 +16,7 @@ import {
   accessTokensSchema,
   type GatewayConfig,
   type ProviderConfigOptions,
+  proofOptions,
   withTenant,
 } from '../settings/index.ts';
 import { namedClaims } from './named-claims.ts';
@@ -51,9 +52,10 @@ export function compileIdentity(
         : [compileProvider(options, { ...each, keptClaims, requirements }, config)];
     }),
     apiKeys: keys === undefined ? null : { ...keys, lines, requirements, identityHeaders: headersIn(shared) },
-    schemes: shared.schemes.map(word => word.toLowerCase()),
+    schemes: [...shared.schemes, ...(shared.dpop === null ? [] : ['DPoP'])].map(word => word.toLowerCase()),
     maxTokenLength: shared.max_length,
     certificateField: shared.certificate_field ?? null,
+    dpop: proofOptions(shared),
     failedVerifications:
       failures === null ? null : { ...BUDGET_LIMITS, limit: failures.units, periodMs: failures.periodMs },
   };
@@ -116,6 +118,7 @@ function accessTokenOptions(
     bots: bots && { claim: bots.claim, value: bots.value ?? null, principal: bots.principal },
     identityHeaders: headersIn(shared),
     roleClaims: shared.roles,
+    dpop: shared.dpop?.mode ?? 'off',
     leewayMs: shared.leeway,
     maxLifetimeMs: shared.max_lifetime,
   };

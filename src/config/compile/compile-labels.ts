@@ -48,6 +48,7 @@ export function* compileLabels(sources: LabelSources): Steps<LabelModel> {
       identity?.providers.some(({ opaqueTokens }) => opaqueTokens !== null) === true,
     refreshes: own.some(each => each.kind === 'sign-in' && each.endpoint === 'refresh'),
     signsOut: own.some(each => each.kind === 'sign-in' && each.endpoint === 'sign-out'),
+    dpop: identity !== null && identity.dpop !== null,
     notices: identity === null ? [] : noticeKindsIn(...identity.providers.map(({ notices }) => notices)),
     routeDurations,
   };

@@ -204,6 +204,7 @@ export function ownRoutesOf(
           issuers: providers.flatMap(({ provider }) => issuersOf(provider)),
           scopes: requirements.scopes,
           certificates: tokens?.certificate_field !== undefined || asksForCertificates,
+          dpop: tokens?.dpop?.mode ?? 'off',
         });
   return [...signInRoutes(sign_in), ...noticeRoutes(providers.map(({ notices }) => notices)), ...metadata];
 }

@@ -67,6 +67,7 @@ export function* compileGateway(
     before !== null && hasSameItems(before.tables.entries, entries) ? before.tables.entries : entries;
   const compiledLimits = yield* compileLimits(limits, claimsOf(config), before?.limits);
   const identity = compileIdentity(config, limits, { providers: secrets.providers, apiKeys }, requirements);
+  const proofs = identity !== null && identity.dpop !== null;
   yield;
   const ofCertificates = certificateFields(secrets.listenerTls);
   const ownRoutes = ownRoutesOf(config, identity, requirements, ofCertificates.length > 0);
@@ -81,6 +82,7 @@ export function* compileGateway(
       gatewayFile: files[0] ?? '',
       machine,
       headers: limits.headers,
+      proofs,
       countsInMemory: config.store === 'memory',
       webSockets: routes.some(({ value }) => value.kind === 'forward' && value.websocket !== null),
       routes: [...routes, ...compiledLimits.kept.entries],
@@ -104,6 +106,7 @@ export function* compileGateway(
       traces: config.tracing !== null,
       certificate: tokens?.certificate_field ?? null,
       apiKey: config.api_keys?.header ?? null,
+      proofs,
       own: [
         ...Object.keys(tokens?.identity_headers ?? {}),
         ...(settings.sentFields ?? []).filter(name => name !== 'X-Forwarded-Port'),

@@ -1,5 +1,6 @@
 import { asciiJson, issuerOfTenant } from '../../core/index.ts';
 import { EVERY_HOST, parseRoutePattern, type RouteEntry } from '../../gateway/routing/index.ts';
+import { PROOF_ALGORITHMS } from '../../identity/auth/index.ts';
 import type { ProviderOptions } from '../../identity/signin/index.ts';
 import type { MetadataRoute } from '../model/index.ts';
 import { pathOfResource, WELL_KNOWN } from '../settings/index.ts';
@@ -14,6 +15,8 @@ export interface ResourceFacts {
   readonly scopes: readonly string[];
   /** Whether clients can present a certificate that their token is bound to (RFC 8705). */
   readonly certificates: boolean;
+  /** Whether tokens may be bound to a key (RFC 9449), or must be. */
+  readonly dpop: 'off' | 'accepted' | 'required';
 }
 
 /**
@@ -26,6 +29,8 @@ export function metadataRoutes(facts: ResourceFacts): readonly RouteEntry<Metada
     bearer_methods_supported: ['header'],
     ...(facts.scopes.length === 0 ? {} : { scopes_supported: facts.scopes }),
     ...(facts.certificates ? { tls_client_certificate_bound_access_tokens: true } : {}),
+    ...(facts.dpop === 'off' ? {} : { dpop_signing_alg_values_supported: PROOF_ALGORITHMS }),
+    ...(facts.dpop === 'required' ? { dpop_bound_access_tokens_required: true } : {}),
   });
   const paths = new Set([WELL_KNOWN, `${WELL_KNOWN}${pathOfResource(facts.resource)}`]);
   const how = { methods: ['GET', 'HEAD'], authentication: 'none' } as const;

@@ -5,6 +5,7 @@ import type {
   BudgetOptions,
   CacheOptions,
   KeySetOptions,
+  ProofOptions,
 } from '../../identity/auth/index.ts';
 import type {
   ClientOptions,
@@ -26,6 +27,8 @@ export interface IdentityModel {
   readonly maxTokenLength: number;
   /** The field in which trusted proxies report the certificates that tokens may be bound to; `null` if they do not. */
   readonly certificateField: string | null;
+  /** How tokens that are bound to a key are accepted; `null` if they are not. */
+  readonly dpop: ProofOptions | null;
   /** The budget of failed verifications per address, for tokens of any issuer; `null` if off. */
   readonly failedVerifications: BudgetOptions | null;
 }

@@ -13,6 +13,7 @@ import {
   size,
   text,
 } from '../values/index.ts';
+import { dpop } from './dpop.ts';
 
 // `access_tokens` of gateway.yaml, and the same keys of each of several providers.
 
@@ -183,6 +184,7 @@ export const accessTokensSchema = z.strictObject({
     .describe(
       "The header field in which trusted proxies send the client's certificate, for tokens that are bound to one (RFC 8705): as in RFC 9440, or as nginx, Envoy or HAProxy write it. Left out: only the certificate of the connection counts.",
     ),
+  dpop: dpop(),
   schemes: means(
     'door',
     z.array(httpToken('expected a scheme such as Bearer or Bot'), {

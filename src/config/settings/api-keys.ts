@@ -62,7 +62,7 @@ function checkHeader({ api_keys: keys, access_tokens: tokens }: RawMap, file: Co
   const { remove, keep } = listedHeaders(file);
   const add = (message: string) =>
     file.add(file.has(['api_keys', 'header']) ? ['api_keys', 'header'] : ['api_keys'], message);
-  if (RULES_BY_DEFAULT.get(header) !== undefined || isSame('Cookie'))
+  if (RULES_BY_DEFAULT.get(header) !== undefined || isSame('Cookie') || isSame('DPoP'))
     add(`"${header}" has a meaning of its own: name another field, such as X-API-Key`);
   else if (Object.keys(asMap(headers)).some(isSame) || isSame(certificate))
     add('access_tokens names this field, too: choose another');

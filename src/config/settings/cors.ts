@@ -74,13 +74,13 @@ export const cors = setting({
       'Which web pages of other origins may call the gateway from a browser. off: preflights are ordinary requests.',
     ),
   },
-  compile({ cors }, { headers }): { readonly cors: CorsRules | null } {
+  compile({ cors }, { headers, proofs }): { readonly cors: CorsRules | null } {
     if (cors === 'off') return { cors: null };
     const { origins, allow_headers: allowHeaders, expose_headers: exposeHeaders } = cors;
     const { credentials, max_age: maxAgeMs } = cors;
     const maxAgeS = Math.floor(maxAgeMs / 1_000);
     const policies = headers.includes('ratelimit');
-    const rules = { allowHeaders, exposeHeaders, credentials, maxAgeS, policies };
+    const rules = { allowHeaders, exposeHeaders, credentials, maxAgeS, policies, proofs };
     return { cors: { origins: origins && new Set(origins), ...rules } };
   },
 });

@@ -2,6 +2,7 @@ export { type AccessTokensConfig, AUDIENCE, accessTokensSchema, tokenRules } fro
 export { apiKeyLines, apiKeysFileSchema, apiKeysSecrecy } from './api-keys.ts';
 export type { CapsModel } from './caps.ts';
 export * from './descriptors.ts';
+export { proofOptions } from './dpop.ts';
 export { listedHeaders, RULES_BY_DEFAULT } from './forwarding-headers.ts';
 export type { Http2Model } from './http2.ts';
 export * from './listen.ts';

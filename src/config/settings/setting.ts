@@ -13,6 +13,8 @@ export interface SettingContext {
   readonly machine: Machine;
   /** The header families that tell clients about their limits. */
   readonly headers: readonly string[];
+  /** Whether tokens may be bound to a key, so that requests carry proofs. */
+  readonly proofs: boolean;
   /** Whether limits are counted in each gateway alone. */
   readonly countsInMemory: boolean;
   /** Whether a route serves WebSockets. */

@@ -22,6 +22,33 @@ export const CLOSE_TEXTS: Readonly<Record<TokenEnd, string>> = {
   signed_out: 'token revoked',
 };
 
+/** Why a token is refused that is bound to a key, or has to be (RFC 9449). Most concern the proof of possession in `DPoP`. */
+export const PROOF_REASONS = [
+  /** Bound to no key: under the scheme DPoP, or where only bound tokens are accepted. */
+  'unbound',
+  /** Bound to a key, but sent under another scheme than DPoP. */
+  'proof_scheme',
+  'proof_missing',
+  /** Several proofs, no signed JWT with a public key, too long, or without a member that every proof has. */
+  'proof_malformed',
+  /** `alg` is none of those accepted, or does not fit the key. */
+  'proof_algorithm',
+  /** Another key than the token's, or one that is too weak. */
+  'proof_key',
+  /** Made for another method or URL. */
+  'proof_target',
+  /** Made for another token (`ath`). */
+  'proof_token',
+  /** Made too long ago, or in the future. */
+  'proof_time',
+  /** Without a nonce of the gateway, or with an old one. Every client meets this once. */
+  'proof_nonce',
+  'proof_signature',
+  /** Used before. */
+  'proof_replayed',
+] as const;
+export type ProofReason = (typeof PROOF_REASONS)[number];
+
 /** Why a token is refused. Never shown to the client. */
 export const INVALID_REASONS = [
   /** The scheme is not one of those configured. */
@@ -50,7 +77,7 @@ export const INVALID_REASONS = [
   /** Signed by a key that is not in the issuer's key set. */
   'unknown_key',
   'signature',
-  /** Bound to something other than a certificate (`cnf`), which the gateway cannot check. */
+  /** Bound to something that the gateway cannot check (`cnf`): other than a certificate or, with `dpop`, a key. */
   'confirmation',
   /** Bound to a client certificate that the request did not present (RFC 8705). */
   'certificate',
@@ -58,6 +85,7 @@ export const INVALID_REASONS = [
   'inactive',
   /** An API key that no line of its file has. */
   'unknown_api_key',
+  ...PROOF_REASONS,
 ] as const;
 export type InvalidReason = (typeof INVALID_REASONS)[number];
 
@@ -95,6 +123,8 @@ export interface AuthListener {
   tokenRefused(reason: InvalidReason, claim: string | null): void;
   /** A token could not be judged because its key is not known yet. */
   tokenUndecided(): void;
+  /** A proof of possession was valid. */
+  proofAccepted(): void;
   /** A signature was not checked because the address has used up its budget of failed verifications. */
   budgetSpent(): void;
   /** The issuer's keys were fetched: how many can verify tokens, how many were left out, and which of these are flawed. */
@@ -136,6 +166,8 @@ export const REDEEM_OUTCOMES = [
   'code_refused',
   /** The provider refused the refresh token. */
   'token_refused',
+  /** The proof that the client sent along is wrong, or has to contain a nonce; the code or token was not used. */
+  'proof_refused',
   ...PROVIDER_FAILURES,
 ] as const;
 export type RedeemOutcome = (typeof REDEEM_OUTCOMES)[number];
@@ -152,7 +184,7 @@ export interface RedeemEvent {
 /**
  * The outcomes of the provider's part of a sign-out. Except for `bad_body`, the session's access tokens are refused from then on.
  */
-export type SignOutOutcome = Exclude<RedeemOutcome, 'code_refused'>;
+export type SignOutOutcome = Exclude<RedeemOutcome, 'code_refused' | 'proof_refused'>;
 
 export interface SignOutEvent {
   readonly outcome: SignOutOutcome;
@@ -234,6 +266,7 @@ export type NoticeFlaw =
       InvalidReason,
       | ('scheme' | 'credentials' | 'too_long' | 'not_before' | 'signed_out')
       | ('inactive' | 'confirmation' | 'certificate' | 'unknown_api_key')
+      | ProofReason
     >
   /** The body does not match the kind of notice. */
   | 'body'

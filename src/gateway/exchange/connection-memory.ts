@@ -28,7 +28,9 @@ export interface Arrival {
 /** What the gateway remembers from one request of a connection to the next. */
 export class ConnectionMemory {
   /** The last valid token: clients send the same one with every request. */
-  token: ValidToken | null = null;
+  token: AccessToken | null = null;
+  /** The key of the last proof, if it was good (RFC 9449); `null` if it was not, or there was none. */
+  provenKey: string | null = null;
   /** The last arrival with a valid head: clients repeat their other fields as well. */
   arrival: Arrival | null = null;
   /** The connections to upstreams that belong to it; `null` until an upstream first authenticates connections. */
@@ -90,4 +92,9 @@ export interface ValidToken {
   readonly authorization: string;
   readonly verifier: TokenVerifier;
   readonly schemes: readonly string[];
+}
+
+/** One that is no API key. */
+export interface AccessToken extends ValidToken {
+  readonly token: string;
 }

@@ -2,7 +2,7 @@ import type { BucketModel, LimitedBy, ReturnableUnits, RouteModel, Snapshot } fr
 import { isOfFile, limitsOf } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
 import { GatewayError, NO_OWNERS, ownString } from '../../core/index.ts';
-import type { Caller, Invalid, Requirement, Shortfall } from '../../identity/auth/index.ts';
+import type { Caller, Invalid, ProofOptions, Requirement, Shortfall } from '../../identity/auth/index.ts';
 import type { Place } from '../../limits/index.ts';
 import type { RequestGeneration } from '../../process/runtime/index.ts';
 import type { WebCall } from '../../wire/grpc-web/index.ts';
@@ -91,6 +91,8 @@ export class Exchange {
   token: ValidToken | null = null;
   /** Set by `identify`: why the token was refused; null if it is valid, not needed, or missing. */
   refusedToken: Invalid | null = null;
+  /** Set by `identify`: a nonce that the client's next proof has to contain; `null` if it has one, or needs none. */
+  freshNonce: string | null = null;
   /** Set by `judge`: what the token lacks for the route; `null` if nothing. */
   shortfall: Shortfall | null = null;
   /** Set by `upstreamCapacity`: the place among the requests to the upstream. */
@@ -210,6 +212,17 @@ export class Exchange {
   get bodyLength(): core.BodyLength {
     const { bodyLength } = this.downstream.framing;
     return typeof bodyLength === 'object' ? 0 : bodyLength;
+  }
+
+  /** True if tokens may be bound to a key, and this one came under the scheme of those (RFC 9449, 7.1). */
+  get usesDpop(): boolean {
+    const { authorization } = this;
+    return this.dpop !== null && authorization !== null && /^dpop(?: |$)/i.test(authorization);
+  }
+
+  /** How tokens that are bound to a key are accepted; `null` if they are not. */
+  get dpop(): ProofOptions | null {
+    return this.snapshot.identity === null ? null : this.snapshot.identity.dpop;
   }
 
   /** True unless the caller's token is bound to a certificate and the request came with another or none (RFC 8705, 3). */

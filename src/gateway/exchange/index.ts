@@ -1,4 +1,4 @@
-export { ConnectionMemory, type ValidToken } from './connection-memory.ts';
+export { type AccessToken, ConnectionMemory, type ValidToken } from './connection-memory.ts';
 export * from './destination.ts';
 export type { Downstream, Successor } from './downstream.ts';
 export * from './exchange.ts';

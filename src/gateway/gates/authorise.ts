@@ -26,12 +26,15 @@ export function authorise(exchange: Exchange): GateResult {
   if (shortfall === null || requirement === null) return null;
   return token !== null && token.token === null
     ? errors.insufficientKey()
-    : errors.insufficient(requirement, shortfall);
+    : errors.insufficient(requirement, shortfall, exchange);
 }
 
-function unauthenticated({ destination: { route }, head, refusedToken, snapshot }: Exchange): GatewayError {
+function unauthenticated(exchange: Exchange): GatewayError {
+  const { destination, head, refusedToken, snapshot } = exchange;
+  const { route } = destination;
   const keys = snapshot.identity?.apiKeys ?? null;
-  if (!isOfFile(route) || !route.acceptsApiKeys || keys === null) return errors.unauthenticated(refusedToken);
+  if (!isOfFile(route) || !route.acceptsApiKeys || keys === null)
+    return errors.unauthenticated(refusedToken, exchange);
   const isWrong = head.apiKey !== null && refusedToken !== null;
-  return errors.withoutKey(keys.header, isWrong, route.acceptsTokens ? refusedToken : undefined);
+  return errors.withoutKey(keys.header, isWrong, route.acceptsTokens ? refusedToken : undefined, exchange);
 }

@@ -1,10 +1,11 @@
 import { isOfFile } from '../../config/index.ts';
-import { GatewayError } from '../../core/index.ts';
-import type { ApiKeys, Caller, Invalid, Verdict } from '../../identity/auth/index.ts';
-import { invalid, readBearer } from '../../identity/auth/index.ts';
+import { GatewayError, type InvalidReason } from '../../core/index.ts';
+import type { ApiKeys, Caller, Invalid, Proofs, ProofVerdict, Verdict } from '../../identity/auth/index.ts';
+import { hashOf, invalid, readBearer } from '../../identity/auth/index.ts';
 import type { Activity } from '../../identity/signin/index.ts';
 import { KnownClient } from '../../limits/index.ts';
-import type { Exchange, ValidToken } from '../exchange/index.ts';
+import { clientAddress } from '../../wire/http/index.ts';
+import type { AccessToken, Exchange, ValidToken } from '../exchange/index.ts';
 import { errors, globallyRefused } from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
 
@@ -40,7 +41,9 @@ export function identify(exchange: Exchange): GateResult | Promise<GateResult> {
     if (!route.acceptsTokens) return null;
   }
   const submitted = submittedIn(exchange);
-  if (submitted === null || recallLast(exchange, submitted)) return null;
+  if (submitted === null) return null;
+  const known = lastToken(exchange, submitted);
+  if (known !== null) return accept(exchange, known);
   const { verifier } = submitted;
   const token = tokenIn(exchange, submitted);
   if (typeof token !== 'string') {
@@ -73,9 +76,8 @@ export function recallToken(exchange: Exchange): void {
   if (ofKey !== null) exchange.token = ofKey;
   if (ofKey !== null || !takesTokens(exchange)) return;
   const submitted = submittedIn(exchange);
-  if (submitted === null || recallLast(exchange, submitted)) return;
-  const remembered = rememberedToken(exchange, submitted);
-  if (remembered !== null && exchange.holdsCertificate(remembered.caller)) exchange.token = remembered;
+  const remembered = submitted === null ? null : ownToken(exchange, submitted);
+  if (remembered !== null) exchange.token = remembered;
 }
 
 /**
@@ -89,9 +91,14 @@ export function rememberedCaller(exchange: Exchange): Caller | null {
   if (ofKey !== null) return ofKey.caller;
   const isRead = destination.authentication !== 'none' && takesTokens(exchange);
   const submitted = isRead ? submittedIn(exchange) : null;
-  if (submitted === null) return null;
+  return submitted === null ? null : (ownToken(exchange, submitted)?.caller ?? null);
+}
+
+/** A token that the gateway remembers; `null` if it may be stolen: a proof is not checked here, so it counts as missing. */
+function ownToken(exchange: Exchange, submitted: Submitted): AccessToken | null {
   const remembered = lastToken(exchange, submitted) ?? rememberedToken(exchange, submitted);
-  return remembered !== null && exchange.holdsCertificate(remembered.caller) ? remembered.caller : null;
+  if (remembered === null || remembered.caller.proofKey !== null) return null;
+  return exchange.holdsCertificate(remembered.caller) ? remembered : null;
 }
 
 /** Whether a token counts there: not on a route for API keys alone. */
@@ -110,22 +117,70 @@ function rememberedKey({ head, destination, generation }: Exchange): ValidToken 
 }
 
 /** The token among those that the verifier knows to be valid; `null` if it is not. */
-function rememberedToken(exchange: Exchange, submitted: Submitted): ValidToken | null {
+function rememberedToken(exchange: Exchange, submitted: Submitted): AccessToken | null {
   const token = tokenIn(exchange, submitted);
   const caller = typeof token === 'string' ? submitted.verifier.remembered(token) : null;
   if (typeof token !== 'string' || caller === null) return null;
   return { ...submitted, caller, client: clientOf(caller), token };
 }
 
-/** Sets the caller of a valid token, unless the token is bound to a certificate that the request did not present. */
-function accept(exchange: Exchange, token: ValidToken): void {
-  const { caller, verifier } = token;
-  if (exchange.holdsCertificate(caller)) exchange.token = token;
-  else
-    exchange.refusedToken = verifier.refuse(
-      { ...invalid('certificate'), principal: caller.principal },
-      caller,
-    );
+/**
+ * Sets the caller of a valid token, unless the token is bound to a certificate that the request did not present, or to a key
+ * without a proof.
+ */
+function accept(exchange: Exchange, token: AccessToken): GateResult | Promise<GateResult> {
+  if (!exchange.holdsCertificate(token.caller)) return refuse(exchange, token, 'certificate');
+  const proofs = exchange.generation.identity?.proofs ?? null;
+  if (proofs !== null) return prove(exchange, token, proofs);
+  exchange.token = token;
+  return null;
+}
+
+/** Has the proof of a request checked (RFC 9449, 4.3), and accepts or refuses its token by that. */
+function prove(exchange: Exchange, token: AccessToken, proofs: Proofs): GateResult | Promise<GateResult> {
+  const { head, arrival, downstream, destination } = exchange;
+  const { proofKey: key } = token.caller;
+  const verdict = proofs.check({
+    ...clientAddress(head, arrival.hostAndPort, downstream.scheme),
+    method: downstream.method,
+    path: destination.path,
+    key,
+    tokenHash: () => hashOf(token.token),
+    underDpop: exchange.usesDpop,
+    proof: head.proof,
+    address: exchange.addressKey,
+    isKnown: key !== null && downstream.memory.provenKey === key,
+  });
+  return verdict instanceof Promise
+    ? verdict.then(awaited => concludeProof(exchange, token, awaited))
+    : concludeProof(exchange, token, verdict);
+}
+
+function concludeProof(exchange: Exchange, token: AccessToken, verdict: ProofVerdict): GateResult {
+  const { memory } = exchange.downstream;
+  switch (verdict.kind) {
+    case 'proved':
+      memory.provenKey = token.caller.proofKey;
+      exchange.freshNonce = verdict.nonce;
+      exchange.token = token;
+      return null;
+    case 'refused':
+      memory.provenKey = null;
+      exchange.freshNonce = verdict.nonce;
+      return refuse(exchange, token, verdict.reason);
+    case 'spent':
+      return globallyRefused(verdict.retryAfterMs);
+    case 'unavailable':
+      return errors.storeUnreachable(verdict.retryAfterMs);
+  }
+}
+
+function refuse(exchange: Exchange, { caller, verifier }: AccessToken, reason: InvalidReason): null {
+  exchange.refusedToken = verifier.refuse(
+    { kind: 'invalid', reason, claim: null, principal: caller.principal },
+    caller,
+  );
+  return null;
 }
 
 function clientOf({ principal }: Caller): KnownClient {
@@ -145,15 +200,8 @@ function tokenIn({ snapshot }: Exchange, { authorization, schemes }: Submitted):
   return readBearer(authorization, schemes, snapshot.identity?.maxTokenLength ?? 0);
 }
 
-/** Takes the caller of the connection's last request if the token is the same and still valid. Returns whether it did. */
-function recallLast(exchange: Exchange, submitted: Submitted): boolean {
-  const known = lastToken(exchange, submitted);
-  if (known !== null) accept(exchange, known);
-  return known !== null;
-}
-
 /** The token of the connection's last request, if it is the same and still valid. */
-function lastToken(exchange: Exchange, { authorization, verifier, schemes }: Submitted): ValidToken | null {
+function lastToken(exchange: Exchange, { authorization, verifier, schemes }: Submitted): AccessToken | null {
   const known = exchange.downstream.memory.token;
   if (known === null || known.authorization !== authorization) return null;
   if (known.verifier !== verifier || known.schemes !== schemes) return null;
@@ -170,7 +218,7 @@ function conclude(
   { authorization, verifier, schemes }: Submitted,
   token: string,
   verdict: Verdict | Invalid,
-): GateResult {
+): GateResult | Promise<GateResult> {
   switch (verdict.kind) {
     case 'bot':
     case 'user': {
@@ -183,8 +231,7 @@ function conclude(
         schemes,
       };
       exchange.downstream.memory.token = valid;
-      accept(exchange, valid);
-      return null;
+      return accept(exchange, valid);
     }
     case 'invalid':
       exchange.refusedToken = verdict;

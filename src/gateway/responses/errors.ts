@@ -1,14 +1,13 @@
 import { type Cap, type Fields, GatewayError, type PoolName, retryAfterField } from '../../core/index.ts';
 import type { Invalid, Requirement, Shortfall } from '../../identity/auth/index.ts';
 import { isOwnLack } from '../../upstream/index.ts';
+import { CHALLENGE, type Challenged, challenges, OF_BEARER, proofErrorOf } from './challenges.ts';
 
 // Every error that the gateway itself answers with, except the 429s. Messages are ASCII, never repeat what the client sent, and
 // say what to do if anything can be done.
 
 /** The methods that routes can serve. */
 export const USUAL_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
-const CHALLENGE: Fields = ['WWW-Authenticate', 'Bearer'];
-const INVALID_TOKEN: Fields = ['WWW-Authenticate', 'Bearer error="invalid_token"'];
 
 /** For an ambiguous request. Nothing after it on the connection can be trusted. */
 export function badRequest(why: string): GatewayError {
@@ -29,29 +28,27 @@ export function wrongMethod(allow: string): GatewayError {
   return new GatewayError({ status: 405, message: `Use ${allow} here.`, fields: ['Allow', allow] });
 }
 
-const TOKEN_TOO_LONG: Fields = [
-  'WWW-Authenticate',
-  'Bearer error="invalid_token", error_description="the token is too long"',
-];
-
 /**
  * For a request without a valid token. A client that sent one is told that it is invalid; one that sent none, or used another
  * scheme, gets no error code (RFC 6750, 3.1). The reason is only logged,
  * except for the length: that is a limit of the gateway, and a new token would be as long.
  */
-export function unauthenticated(refused: Invalid | null): GatewayError {
-  if (refused?.reason === 'too_long')
-    return new GatewayError({
-      status: 401,
-      message: 'The access token is longer than this service accepts.',
-      fields: TOKEN_TOO_LONG,
-    });
-  const sentNone = refused === null || refused.reason === 'scheme' || refused.reason === 'credentials';
-  return new GatewayError({
-    status: 401,
-    message: 'A valid access token is required: Authorization: Bearer <token>.',
-    fields: sentNone ? CHALLENGE : INVALID_TOKEN,
-  });
+export function unauthenticated(refused: Invalid | null, sender = OF_BEARER): GatewayError {
+  const fields = challenges(refused, sender);
+  return new GatewayError({ status: 401, message: messageOf(refused, sender), fields });
+}
+
+/** @param keyField the field for API keys, if one would do as well */
+function messageOf(refused: Invalid | null, { dpop }: Challenged, keyField: string | null = null): string {
+  const error = refused === null ? null : proofErrorOf(refused.reason);
+  if (error === 'use_dpop_nonce') return 'The DPoP proof has to contain the nonce in DPoP-Nonce.';
+  if (error !== null)
+    return 'The access token is bound to a key: send a valid DPoP proof for this request with it.';
+  if (refused?.reason === 'too_long') return 'The access token is longer than this service accepts.';
+  const scheme = dpop?.required === true ? 'DPoP' : 'Bearer';
+  return keyField === null
+    ? `A valid access token is required: Authorization: ${scheme} <token>.`
+    : `A valid access token or API key is required: Authorization: ${scheme} <token>, or ${keyField}: <key>.`;
 }
 
 /**
@@ -60,20 +57,26 @@ export function unauthenticated(refused: Invalid | null): GatewayError {
  * @param header the field for keys
  * @param isWrong whether the request had one
  * @param refused as in `unauthenticated`, if a token would be accepted as well; else `undefined`
+ * @param sender as in `unauthenticated`
  */
-export function withoutKey(header: string, isWrong: boolean, refused?: Invalid | null): GatewayError {
+export function withoutKey(
+  header: string,
+  isWrong: boolean,
+  refused: Invalid | null | undefined,
+  sender: Challenged,
+): GatewayError {
   const ofKeys = `ApiKey header="${header}"${isWrong ? ', error="invalid_key"' : ''}`;
   if (refused === undefined)
     return new GatewayError({
       status: 401,
       message: `A valid API key is required: ${header}: <key>.`,
-      fields: ['WWW-Authenticate', ofKeys],
+      fields: [CHALLENGE, ofKeys],
     });
-  const ofTokens = unauthenticated(isWrong ? null : refused);
+  const ofToken = isWrong ? null : refused;
   return new GatewayError({
     status: 401,
-    message: `A valid access token or API key is required: Authorization: Bearer <token>, or ${header}: <key>.`,
-    fields: [...ofTokens.fields, 'WWW-Authenticate', ofKeys],
+    message: messageOf(ofToken, sender, header),
+    fields: [...challenges(ofToken, sender), CHALLENGE, ofKeys],
   });
 }
 
@@ -94,15 +97,20 @@ export function twoCredentials(): GatewayError {
  * For a valid token that does not meet the route's requirements. Names missing scopes, which a client can request (RFC 6750,
  * 3.1); missing roles and claims are only logged.
  */
-export function insufficient(requirement: Requirement, shortfall: Shortfall): GatewayError {
+export function insufficient(
+  requirement: Requirement,
+  shortfall: Shortfall,
+  { usesDpop }: Challenged,
+): GatewayError {
   const scopes = requirement.scopes.join(' ');
   const lacksScopes = shortfall === 'scopes';
+  const scheme = usesDpop ? 'DPoP' : 'Bearer';
   return new GatewayError({
     status: 403,
     message: lacksScopes
       ? `The access token needs these scopes here: ${scopes}.`
       : 'This caller has no right to what is here.',
-    fields: lacksScopes ? ['WWW-Authenticate', `Bearer error="insufficient_scope", scope="${scopes}"`] : [],
+    fields: lacksScopes ? [CHALLENGE, `${scheme} error="insufficient_scope", scope="${scopes}"`] : [],
     cause: `the token lacks ${shortfall} that the route requires: ${demandedOf(requirement)[shortfall]}`,
   });
 }

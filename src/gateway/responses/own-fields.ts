@@ -11,6 +11,8 @@ interface Answered {
   readonly snapshot: Snapshot;
   readonly head: RequestHead;
   readonly destination: { readonly route: RouteModel | null };
+  /** A nonce for the client's next proof; `null` for none. */
+  readonly freshNonce: string | null;
 }
 
 /**
@@ -26,6 +28,7 @@ export function addOwnFields(
   rate: RateReport | null,
   via: HttpVersion | null = '1.1',
 ): void {
+  if (answered.freshNonce !== null) fields.push('DPoP-Nonce', answered.freshNonce);
   if (rate !== null) addRateFields(fields, rate, answered.clock.monotonicMs());
   if (answered.snapshot.cors !== null) addCorsFields(fields, answered);
   if (via !== null) addTrace(fields, answered.requestId, via);

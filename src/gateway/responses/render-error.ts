@@ -2,10 +2,8 @@ import { STATUS_CODES } from 'node:http';
 import { asciiJson, type Fields, firstValue, GatewayError, RpcCode } from '../../core/index.ts';
 import { trailersOnly } from '../../wire/grpc-web/index.ts';
 import { ErrorCode } from '../../wire/http2/index.ts';
+import { CHALLENGE } from './challenges.ts';
 import { RateLimitError } from './rate-limit-error.ts';
-
-/** The name of the challenge field, as errors spell it. */
-const CHALLENGE = 'WWW-Authenticate';
 
 /** A response made by the gateway, without the fields common to all responses. */
 export interface RenderedResponse {
@@ -60,14 +58,15 @@ export function reportsRate(error: GatewayError): boolean {
   return error.status !== 401 && error.status !== 404 && error.status !== 503;
 }
 
-/** Adds to a challenge the URL where clients learn whose tokens are accepted (RFC 9728, 5.1). */
+/** Adds to each challenge for tokens the URL where clients learn whose tokens are accepted (RFC 9728, 5.1). */
 export function nameResource(fields: string[], url: string): void {
-  const at = fields.indexOf(CHALLENGE) + 1;
-  const challenge = at === 0 ? undefined : fields[at];
-  if (challenge === undefined) return;
-  // A challenge without parameters is only the scheme.
-  const separator = challenge.includes(' ') ? ', ' : ' ';
-  fields[at] = `${challenge}${separator}resource_metadata="${url}"`;
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const challenge = fields[i + 1] as string;
+    if (fields[i] !== CHALLENGE || !/^(?:Bearer|DPoP)\b/.test(challenge)) continue;
+    // A challenge without parameters is only the scheme.
+    const separator = challenge.includes(' ') ? ', ' : ' ';
+    fields[i + 1] = `${challenge}${separator}resource_metadata="${url}"`;
+  }
 }
 
 /** Exactly `application/json`: clients of this header family compare for equality. */

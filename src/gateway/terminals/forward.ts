@@ -195,12 +195,21 @@ function traceFor({ trace }: Exchange): Fields {
  * trusted to report its client's certificate does not have its own sent.
  */
 function identityFor(exchange: Exchange): Fields {
-  const { downstream, head, token } = exchange;
-  const own = token === null ? [] : token.caller.identityFields;
+  const { downstream, head, token, destination } = exchange;
+  const own = token === null ? proofFor(head, destination) : token.caller.identityFields;
   const caller = head.apiKey === null ? own : [...own, ...apiKeyFor(exchange, head.apiKey)];
   const { clientCertificate } = downstream;
   if (clientCertificate === null || head.certificate !== null) return caller;
   return [...caller, 'Client-Cert', clientCertificate];
+}
+
+/** The proof of a token that the service has to check itself, since the route does not. */
+function proofFor(
+  { proof, proofForHop }: Exchange['head'],
+  { authentication, isPreflight }: Exchange['destination'],
+): Fields {
+  const passes = authentication === 'none' && !isPreflight && !proofForHop;
+  return passes && proof !== null && proof !== '' ? ['DPoP', proof] : NO_FIELDS;
 }
 
 /**

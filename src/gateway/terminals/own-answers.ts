@@ -31,14 +31,14 @@ export function serveSignIn(exchange: Exchange, { route, query }: SignInHere): S
   if (signIn === null) return exchange.answerError(errors.noRoute());
   if (!route.methods.includes(exchange.downstream.method))
     return exchange.answerError(errors.wrongMethod(route.methods.join(', ')));
-  const { addressKey } = exchange;
+  const { addressKey, head } = exchange;
   switch (route.endpoint) {
     case 'authorize-url':
       return reply(exchange, signIn.authorizeUrl(query));
     case 'auth':
-      return serveBody(exchange, body => signIn.redeem(body, addressKey));
+      return serveBody(exchange, body => signIn.redeem(body, addressKey, head.proof));
     case 'refresh':
-      return serveBody(exchange, body => signIn.refresh(body, addressKey));
+      return serveBody(exchange, body => signIn.refresh(body, addressKey, head.proof));
     case 'sign-out':
       return serveSignOut(exchange, signIn);
   }
@@ -47,7 +47,7 @@ export function serveSignIn(exchange: Exchange, { route, query }: SignInHere): S
 /** Signs out the caller that the gates identified, once the complete body has arrived. */
 function serveSignOut(exchange: Exchange, signIn: SignIn): Served {
   const { caller, addressKey, refusedToken, generation } = exchange;
-  if (caller === null) return exchange.answerError(errors.unauthenticated(refusedToken));
+  if (caller === null) return exchange.answerError(errors.unauthenticated(refusedToken, exchange));
   const endSession = async () => generation.identity?.endSession(caller);
   // The refresh token belongs to another provider than the one it would be sent to.
   if (caller.issuer !== signIn.issuer)

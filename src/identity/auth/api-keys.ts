@@ -126,7 +126,8 @@ function callerOf(
   const named = { sub: line.name, azp: line.name };
   return {
     ...{ issuedAtS: 0, subject: null, session: digest, unnamedSessions: null, passedVersion: 0 },
-    ...{ issuer: '', tenant: null, key: null, askedAtMs: null, certificate: null, claims: NO_CLAIMS },
+    ...{ issuer: '', tenant: null, key: null, askedAtMs: null },
+    ...{ certificate: null, proofKey: null, claims: NO_CLAIMS },
     kind,
     class: line.class ?? kind,
     // No token can have it: those of tokens begin with another word.

@@ -6,6 +6,7 @@ import type { Revocable } from './revocation-rules.ts';
 import type { Invalid, JsonObject, VerificationKey } from './token/index.ts';
 import {
   boundCertificate,
+  boundKey,
   claimAt,
   dateClaim,
   lacking,
@@ -46,6 +47,8 @@ export interface Caller extends Revocable {
   readonly askedAtMs: number | null;
   /** The thumbprint of the certificate that must accompany the token (RFC 8705); `null` if it is not bound to one. */
   readonly certificate: string | null;
+  /** The thumbprint of the key whose proof must accompany the token (RFC 9449); `null` if it is not bound to one. */
+  readonly proofKey: string | null;
   /** Fields for the upstream, ready to be sent: name, value, ... */
   readonly identityFields: Fields;
   /**
@@ -93,6 +96,7 @@ export function callerOf(
     key,
     askedAtMs,
     certificate: boundCertificate(claims),
+    proofKey: boundKey(claims),
     identityFields: identityFields(claims, options.identityHeaders),
     claims: keptOf(claims, options.keptClaims),
     rulings: judgeRequirements(claims, options.requirements, options.roleClaims),

@@ -7,6 +7,7 @@ export { MAX_NOTICE_BYTES } from './notice-token.ts';
 export * from './notices.ts';
 export { EitherVerifier, OpaqueVerifier } from './opaque-verifier.ts';
 export * from './options.ts';
+export * from './proofs/index.ts';
 export type { Shortfall } from './requirement.ts';
 export {
   type AnonymousRevocation,
@@ -16,4 +17,4 @@ export {
 } from './revocation-rules.ts';
 export { type IssuerRevocations, Revocations } from './revocations.ts';
 export { type Invalid, invalid, isOpaque, percentEncode, readBearer } from './token/index.ts';
-export { type TokenVerifier, Verifier } from './verifier.ts';
+export { hashOf, type TokenVerifier, Verifier } from './verifier.ts';

@@ -62,7 +62,9 @@ export class OpaqueVerifier implements TokenVerifier {
 
   /** Judges a token that comes straight from the provider. Counts no refusal, and draws on no budget. */
   async preview(token: string): Promise<Verdict> {
-    return this.#judge(token, null, this.#cacheMs);
+    const verdict = await this.#judge(token, null, this.#cacheMs);
+    const isUnbound = 'proofKey' in verdict && verdict.proofKey === null;
+    return isUnbound && this.#options.dpop === 'required' ? invalid('unbound') : verdict;
   }
 
   remembered(token: string): Caller | null {
@@ -199,7 +201,7 @@ function typeIn(members: JsonObject): string | null {
   if (type === undefined || type === null) return null;
   const isBound = member(members, 'cnf') !== undefined;
   const isAccess = typeof type === 'string' && /^(?:bearer|access_token)$/i.test(type);
-  // A token for DPoP whose key the provider does not name cannot be checked.
+  // One for DPoP is checked by its key, so the provider has to name it.
   return isAccess || (isBound && String(type).toLowerCase() === 'dpop') ? 'at+jwt' : 'another';
 }
 

@@ -28,6 +28,8 @@ export interface AccessTokenOptions {
   readonly requirements: readonly Requirement[];
   /** Claims that list roles, in addition to Keycloak's. */
   readonly roleClaims: readonly string[];
+  /** Whether tokens may or must be bound to a key (RFC 9449): then requests need a proof. */
+  readonly dpop: 'off' | 'accepted' | 'required';
   /** How far the issuer's clock may be ahead of or behind ours. */
   readonly leewayMs: number;
   /** The longest accepted time from `iat` to `exp`; `null` for no limit. */

@@ -9,7 +9,15 @@ import { Refusals } from './refusals.ts';
 import { type Revocable, revocableOf } from './revocation-rules.ts';
 import type { IssuerRevocations } from './revocations.ts';
 import type { Invalid, Jwt, VerificationKey } from './token/index.ts';
-import { dateClaim, invalid, isSignature, parseJwt, refuseClaims, tenantOf } from './token/index.ts';
+import {
+  boundKey,
+  dateClaim,
+  invalid,
+  isSignature,
+  parseJwt,
+  refuseClaims,
+  tenantOf,
+} from './token/index.ts';
 
 interface VerifierDependencies {
   readonly keys: KeySet;
@@ -126,7 +134,9 @@ export class Verifier implements TokenVerifier {
     const refusal = refuseClaims(jwt, this.#options, this.#clock.epochMs());
     if (refusal !== null) return refusal;
     const revoked = this.#revocations.refusal(this.#revocableOf(jwt));
-    return revoked === null ? refuseNameless(jwt.claims, this.#options) : invalid(revoked);
+    if (revoked !== null) return invalid(revoked);
+    if (this.#options.dpop === 'required' && boundKey(jwt.claims) === null) return invalid('unbound');
+    return refuseNameless(jwt.claims, this.#options);
   }
 
   #revocableOf(jwt: Jwt): Revocable {

@@ -21,8 +21,13 @@ export interface ProviderResponse {
   readonly status: number;
   /** The media type in lower case, without parameters; '' if none was sent. */
   readonly mediaType: string;
+  /** The nonce for the next proof (RFC 9449, 8); `null` if it sent none. */
+  readonly dpopNonce: string | null;
   readonly body: Buffer;
 }
+
+/** A nonce that may be passed on (RFC 9449, 8.1). */
+const NONCE = /^[\x21\x23-\x5b\x5d-\x7e]{1,512}$/;
 
 /** Without `fatal`: bytes that are not UTF-8 become U+FFFD. */
 const UTF8 = new TextDecoder();
@@ -142,7 +147,13 @@ async function readResponse(response: IncomingMessage, maxBytes: number): Promis
     body = joined.join(body, chunk);
   }
   const [mediaType = ''] = (response.headers['content-type'] ?? '').split(';', 1);
-  return { status: response.statusCode ?? 0, mediaType: mediaType.trim().toLowerCase(), body };
+  const nonce = response.headers['dpop-nonce'];
+  return {
+    status: response.statusCode ?? 0,
+    mediaType: mediaType.trim().toLowerCase(),
+    dpopNonce: typeof nonce === 'string' && NONCE.test(nonce) ? nonce : null,
+    body,
+  };
 }
 
 function faultOf(error: unknown, connected: boolean, request: ProviderRequest): ProviderFault {
@@ -233,8 +244,8 @@ type FaultKind = 'unreachable' | 'timed_out' | 'reset' | 'too_large' | 'malforme
 
 /**
  * The provider's errors that the gateway knows: those of RFC 6749, 5.2, those intended for other endpoints (RFC 6749, 4.1.2.1;
- * RFC 6750, 3.1; RFC 7009, 2.2.1; RFC 8628; RFC 9470; OpenID Connect Core 1.0, 3.1.2.6), Google's own for a wrong redirect URI,
- * and that of Ory Hydra for a refresh token which was used before.
+ * RFC 6750, 3.1; RFC 7009, 2.2.1; RFC 8628; RFC 9449; RFC 9470; OpenID Connect Core 1.0, 3.1.2.6), Google's own for a wrong
+ * redirect URI, and that of Ory Hydra for a refresh token which was used before.
  */
 const OAUTH_ERRORS = [
   'invalid_request',
@@ -257,6 +268,8 @@ const OAUTH_ERRORS = [
   'redirect_uri_mismatch',
   'invalid_token',
   'unsupported_token_type',
+  'use_dpop_nonce',
+  'invalid_dpop_proof',
 ] as const;
 
 export type OAuthError = (typeof OAUTH_ERRORS)[number] | 'unsupported' | 'another';
@@ -278,11 +291,17 @@ export class ProviderFault extends Error {
   readonly status: number | null;
   /** The OAuth error in the provider's response, or `null`. */
   readonly error: OAuthError | null;
+  /** The nonce that it asks for in proofs, or `null`. */
+  readonly dpopNonce: string | null;
 
   constructor(
     kind: FaultKind,
     message: string,
-    response?: { readonly status: number; readonly error?: OAuthError },
+    response?: {
+      readonly status: number;
+      readonly error?: OAuthError;
+      readonly dpopNonce?: string | null;
+    },
   ) {
     // Skip the stack trace: these are expected, one for each refused code.
     const limit = Error.stackTraceLimit;
@@ -292,5 +311,6 @@ export class ProviderFault extends Error {
     this.kind = kind;
     this.status = response?.status ?? null;
     this.error = response?.error ?? null;
+    this.dpopNonce = response?.dpopNonce ?? null;
   }
 }

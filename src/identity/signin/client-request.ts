@@ -29,6 +29,8 @@ interface ClientRequest<T> {
   readonly successes: readonly number[];
   /** The secrets in the request; they are cut out of the provider's explanation before it is logged. */
   readonly secrets: readonly string[];
+  /** Further header fields. */
+  readonly fields?: Readonly<Record<string, string>>;
   /** Has openid-client build the request, authenticate it and send it, with the `customFetch` of the configuration. */
   send(configuration: Configuration, authenticate: ClientAuth): Promise<T>;
   /** Reads a success; returns the part for openid-client. May throw a `ProviderFault`. */
@@ -73,7 +75,7 @@ export class ProviderClient {
         if (sent)
           throw new ProviderFault('nonsense', `a second request to the ${request.endpoint} was prevented`);
         sent = true;
-        const fields = { ...headers, 'user-agent': 'weir' };
+        const fields = { ...headers, ...request.fields, 'user-agent': 'weir' };
         const post = { method: 'POST', url, headers: fields, body: String(body), deadline } as const;
         return this.#read(request, await askProvider(post, this.#provider.options, network));
       } catch (error) {

@@ -107,6 +107,9 @@ function judgeResponse(status: number, error: OAuthError | null): ProviderFailur
     case 'unsupported_token_type':
     case 'unsupported':
     case 'invalid_scope':
+    // The gateway itself sends no proofs; those of clients are judged in failureOf.
+    case 'use_dpop_nonce':
+    case 'invalid_dpop_proof':
       return 'gateway_refused';
     // Standards say how the gateway itself is refused, so a provider's own words are about the user.
     case 'another':
@@ -129,7 +132,7 @@ function judgeStatus(status: number): ProviderFailure | 'grant_refused' {
  */
 export function refusedBy(
   endpoint: string,
-  { status, body }: Pick<ProviderResponse, 'status' | 'body'>,
+  { status, body, dpopNonce = null }: Pick<ProviderResponse, 'status' | 'body'> & Partial<ProviderResponse>,
   secrets: readonly string[],
 ): ProviderFault {
   const members = jsonMembers(body);
@@ -142,7 +145,7 @@ export function refusedBy(
   const why = members?.get('error_description');
   const description = typeof why === 'string' ? redact(why, secrets) : '';
   const message = `the ${endpoint} answered ${status} ${word}${description === '' ? '' : ` (${description})`}`;
-  return new ProviderFault('refused', message, { status, error });
+  return new ProviderFault('refused', message, { status, error, dpopNonce });
 }
 
 const MAX_LENGTH = 200;
@@ -177,7 +180,7 @@ export function redact(text: string, secrets: readonly string[]): string {
 }
 
 /** How redeeming a valid request can fail. */
-export type FailedOutcome = ProviderFailure | 'code_refused' | 'token_refused';
+export type FailedOutcome = ProviderFailure | 'code_refused' | 'token_refused' | 'proof_refused';
 
 const REFUSED = { code: 'code_refused', refresh_token: 'token_refused' } as const;
 
@@ -186,6 +189,7 @@ const KINDS: Readonly<Record<FailedOutcome, ErrorKind>> = {
   code_refused: { status: 400, side: 'client' },
   // A refresh token is a credential: 401, which counts as an invalid request, and a challenge (RFC 9110, 15.5.2).
   token_refused: { status: 401, fields: ['WWW-Authenticate', 'Bearer'] },
+  proof_refused: { status: 401, fields: ['WWW-Authenticate', 'DPoP error="invalid_dpop_proof"'] },
 };
 
 /** The client's messages. They only say what to do about the request, since that is all a client can act on. */
@@ -200,6 +204,7 @@ function messagesFor(
       'The code was not accepted: it is unknown, expired or already used, or redirectUri is not exactly the one it was obtained with. Start the sign-in again.',
     token_refused:
       'The refresh token was not accepted: it is unknown, expired, revoked or already used. Start the sign-in again.',
+    proof_refused: `The DPoP proof was not accepted: make one for the token endpoint of the identity provider, with the nonce in DPoP-Nonce if there is one. ${unused}`,
     gateway_refused: `${operation} is not possible at the moment because of a fault in this service.`,
     not_ready: `The identity provider could not be reached yet. ${unused}`,
     overloaded: `Too many requests to the identity provider are under way. ${unused}`,
@@ -237,8 +242,25 @@ export function failure(grant: GrantKind, outcome: FailedOutcome, cause?: Error)
   };
 }
 
-/** Turns an error of redeeming a grant into an outcome. */
-export function failureOf(grant: GrantKind, error: unknown): Failure<FailedOutcome> {
+/**
+ * Turns an error of redeeming a grant into an outcome.
+ *
+ * @param sentProof whether the client sent a proof along
+ */
+export function failureOf(grant: GrantKind, error: unknown, sentProof = false): Failure<FailedOutcome> {
+  if (sentProof && error instanceof ProviderFault) {
+    if (error.error === 'use_dpop_nonce') return nonceNeeded(grant, error);
+    if (error.error === 'invalid_dpop_proof') return failure(grant, 'proof_refused', error);
+  }
   const { outcome, cause } = judgeFailure(error, 'redeeming', REFUSED[grant]);
   return failure(grant, outcome, cause);
+}
+
+/** The failure for a proof without the provider's nonce, which the client gets to send another (RFC 9449, 8). */
+function nonceNeeded(grant: GrantKind, cause: ProviderFault): Failure<'proof_refused'> {
+  const { dpopNonce } = cause;
+  const fields = ['WWW-Authenticate', 'DPoP error="use_dpop_nonce"'];
+  if (dpopNonce !== null) fields.push('DPoP-Nonce', dpopNonce);
+  const message = MESSAGES[grant].proof_refused;
+  return { outcome: 'proof_refused', error: new GatewayError({ status: 401, fields, message, cause }) };
 }

@@ -46,6 +46,8 @@ type Ended =
   | { readonly outcome: 'bad_body'; readonly error: GatewayError };
 
 const JSON_FIELDS = ['Content-Type', 'application/json'] as const;
+/** A proof that may be passed on: the provider checks it. */
+const PROOF = /^(?=.{1,8192}$)[\w-]+\.[\w-]+\.[\w-]+$/;
 /** Tokens must not be cached (RFC 6749, 5.1). */
 const TOKEN_FIELDS = [...JSON_FIELDS, 'Cache-Control', 'no-store'] as const;
 
@@ -107,14 +109,19 @@ export class SignIn {
    * for the provider's timeout at most, whether or not the client is still waiting.
    *
    * @param address the key of the client's address, which limits its share of the requests in flight
+   * @param proof the client's proof for the provider (RFC 9449, 5); '' if it sent several, `null` if none
    */
-  redeem(body: Buffer, address: string): Promise<SignInResponse | GatewayError> {
-    return this.#announce('code', () => this.#redeem(this.#codeGrantIn(body), address));
+  redeem(body: Buffer, address: string, proof: string | null = null): Promise<SignInResponse | GatewayError> {
+    return this.#announce('code', () => this.#redeem(this.#codeGrantIn(body), address, proof));
   }
 
   /** The path `sign_in.refresh`: exchanges the refresh token in the body for new tokens, in the same way. */
-  refresh(body: Buffer, address: string): Promise<SignInResponse | GatewayError> {
-    return this.#announce('refresh_token', () => this.#redeem(refreshGrantIn(body), address));
+  refresh(
+    body: Buffer,
+    address: string,
+    proof: string | null = null,
+  ): Promise<SignInResponse | GatewayError> {
+    return this.#announce('refresh_token', () => this.#redeem(refreshGrantIn(body), address, proof));
   }
 
   /**
@@ -145,27 +152,34 @@ export class SignIn {
     return this.#redirects?.allows(request.redirectUri) === false ? redirectRefusal() : codeGrant(request);
   }
 
-  async #redeem(grant: Grant | GatewayError, address: string): Promise<Ended> {
+  async #redeem(grant: Grant | GatewayError, address: string, proof: string | null): Promise<Ended> {
     if (grant instanceof GatewayError) return { outcome: 'bad_body', error: grant };
+    if (proof !== null && !PROOF.test(proof)) return failure(grant.kind, 'proof_refused');
     const { metadata } = this.#client;
     if (metadata === undefined) return failure(grant.kind, 'not_ready');
     if (!this.#inFlight.take(address)) return failure(grant.kind, 'overloaded');
     try {
-      return await this.#trade(grant, metadata);
+      return await this.#trade({ ...grant, proof }, metadata);
     } catch (error) {
-      return failureOf(grant.kind, error);
+      return failureOf(grant.kind, error, proof !== null);
     } finally {
       this.#inFlight.giveBack(address);
     }
   }
 
-  async #trade(grant: Grant, metadata: ProviderMetadata): Promise<Ended> {
-    const members = await requestTokens(grant, this.#client, metadata);
+  async #trade(grant: Grant & { readonly proof: string | null }, metadata: ProviderMetadata): Promise<Ended> {
+    const { members, dpopNonce } = await requestTokens(grant, this.#client, metadata);
     const nowSeconds = this.#parts.clock.epochMs() / 1_000;
-    const { response, mark } = readTokenResponse(members, this.#options.scope, nowSeconds);
+    const { response, mark } = readTokenResponse(
+      members,
+      this.#options.scope,
+      nowSeconds,
+      grant.proof !== null,
+    );
     if (mark !== undefined) this.#parts.learnedMark(mark);
     this.#parts.handedOut?.(response.accessToken);
-    return { outcome: 'success', response: { status: 200, fields: TOKEN_FIELDS, body: json(response) } };
+    const fields = dpopNonce === null ? TOKEN_FIELDS : [...TOKEN_FIELDS, 'DPoP-Nonce', dpopNonce];
+    return { outcome: 'success', response: { status: 200, fields, body: json(response) } };
   }
 }
 

@@ -13,25 +13,28 @@ import { GRANT_TYPES, type Grant } from './read-request.ts';
  * and the provider compares it byte for byte. Rejects as `ProviderClient.ask` does.
  */
 export function requestTokens(
-  { kind, parameters }: Grant,
+  { kind, parameters, proof }: Grant & { readonly proof: string | null },
   client: ProviderClient,
   metadata: ProviderMetadata,
-): Promise<TokenMembers> {
+): Promise<{ readonly members: TokenMembers; readonly dpopNonce: string | null }> {
   let members: TokenMembers = new Map();
+  let nonce: string | null = null;
   const request = {
     endpoint: 'token endpoint',
     url: metadata.tokenEndpoint,
     successes: [200],
-    secrets: Object.values(parameters),
+    secrets: [...Object.values(parameters), ...(proof === null ? [] : [proof])],
+    ...(proof === null ? undefined : { fields: { DPoP: proof } }),
     async send(configuration: Configuration) {
       await genericGrantRequest(configuration, GRANT_TYPES[kind], { ...parameters });
-      return members;
+      return { members, dpopNonce: nonce };
     },
-    read({ body }: ProviderResponse) {
+    read({ body, dpopNonce }: ProviderResponse) {
       const found = jsonMembers(body);
       if (found === undefined)
         throw new ProviderFault('nonsense', 'the token response is not a JSON object', { status: 200 });
       members = found;
+      nonce = dpopNonce;
       return essentials(found);
     },
   };
@@ -56,7 +59,7 @@ type TokenMembers = ReadonlyMap<string, unknown>;
 /** What a client gets for its code (docs/contract.md, 1.4), without members that the provider did not issue. */
 interface AuthResponse {
   readonly accessToken: string;
-  readonly tokenType: 'Bearer';
+  readonly tokenType: 'Bearer' | 'DPoP';
   /** Seconds. */
   readonly expiresIn?: number;
   readonly refreshToken?: string;
@@ -85,7 +88,7 @@ interface ReadResponse {
 
 /**
  * Turns the provider's response into the client's. Throws a `ProviderFault` if there is no access token that works as a bearer
- * token. Nothing else is a reason to fail, because the code is used up: a member of the wrong type counts as missing.
+ * token or, with a proof, as one that is bound to a key. Nothing else is a reason to fail, because the code is used up: a member of the wrong type counts as missing.
  *
  * Verifies no signature, because nothing depends on one: the tokens come from the token endpoint itself, over a connection that
  * authenticates it (OpenID Connect Core 1.0, 3.1.3.7, rule 6). The ID token is for the client to verify; the gateway takes only
@@ -96,11 +99,13 @@ export function readTokenResponse(
   members: TokenMembers,
   requestedScope: string,
   nowSeconds: number,
+  sentProof = false,
 ): ReadResponse {
   const accessToken = text(members, 'access_token');
   if (accessToken === undefined)
     throw new ProviderFault('nonsense', 'the token response has no access_token');
-  if (!isBearer(members.get('token_type'))) {
+  const tokenType = tokenTypeIn(members.get('token_type'));
+  if (tokenType === null || (tokenType === 'DPoP' && !sentProof)) {
     throw new ProviderFault('nonsense', 'the token response has a token_type other than Bearer');
   }
   const claims = unverifiedClaims(accessToken);
@@ -120,7 +125,7 @@ export function readTokenResponse(
   return {
     response: {
       accessToken,
-      tokenType: 'Bearer',
+      tokenType,
       ...(expiresIn === undefined ? undefined : { expiresIn }),
       ...(refreshToken === undefined ? undefined : { refreshToken }),
       ...(refreshExpiresIn === undefined ? undefined : { refreshExpiresIn }),
@@ -137,9 +142,11 @@ export function readTokenResponse(
 }
 
 /** Compares without letter case (RFC 6749, 7.1). Providers that omit `token_type` mean Bearer. */
-function isBearer(tokenType: unknown): boolean {
-  if (tokenType === undefined || tokenType === null) return true;
-  return typeof tokenType === 'string' && tokenType.toLowerCase() === 'bearer';
+function tokenTypeIn(written: unknown): AuthResponse['tokenType'] | null {
+  if (written === undefined || written === null) return 'Bearer';
+  const word = typeof written === 'string' ? written.toLowerCase() : '';
+  if (word === 'dpop') return 'DPoP';
+  return word === 'bearer' ? 'Bearer' : null;
 }
 
 function text(members: ReadonlyMap<string, unknown>, name: string): string | undefined {

@@ -11,5 +11,5 @@ export * from './limit-definition.ts';
 export * from './memory-store.ts';
 export type { PartitionCounts } from './partitions.ts';
 export * from './quota.ts';
-export { FIRST_NAMED_WORD, NamedTable } from './record-table.ts';
+export { FIRST_NAMED_WORD, NamedTable, StringHash } from './record-table.ts';
 export { SharedPermits } from './shared-permits.ts';

@@ -43,6 +43,9 @@ const byUpstream = ({ upstreams }: labels.LabelModel): labels.Rows => upstreams.
 const exceptFor = <Word extends string>(words: readonly Word[], ...others: Word[]): Word[][] =>
   words.filter(word => !others.includes(word)).map(word => [word]);
 
+/** Without DPoP no proof is refused. */
+const withoutProofs = (dpop: boolean): core.RedeemOutcome[] => (dpop ? [] : ['proof_refused']);
+
 type Labels = NonNullable<MetricDeclaration['labels']>;
 type Options = Omit<MetricDeclaration, 'type' | 'help' | 'labels'>;
 const declare =
@@ -248,6 +251,7 @@ export const METRICS = {
     { provider: PROVIDER, reason: core.INVALID_REASONS },
     { series: labels.refusalRows },
   ),
+  weir_proofs_total: counter('Valid proofs that the sender has the key of its token (DPoP).'),
   weir_signature_checks_total: counter(
     'Signatures checked, by algorithm and result.',
     { provider: PROVIDER, algorithm: core.SIGNATURE_ALGORITHMS, good: ['true', 'false'] },
@@ -291,14 +295,15 @@ export const METRICS = {
     'Sign-in attempts, by outcome.',
     { outcome: core.REDEEM_OUTCOMES },
     {
-      series: ({ providers }) => (providers === null ? [] : exceptFor(core.REDEEM_OUTCOMES, 'token_refused')),
+      series: ({ providers, dpop }) =>
+        providers === null ? [] : exceptFor(core.REDEEM_OUTCOMES, 'token_refused', ...withoutProofs(dpop)),
     },
   ),
   weir_sign_in_tokens_refused_total: counter(
     'Access tokens that clients got for a code or a refresh token, and that this gateway refuses, by reason.',
     { reason: core.INVALID_REASONS },
     {
-      series: ({ providers }) => (providers === null ? [] : core.INVALID_REASONS.map(reason => [reason])),
+      series: model => (model.providers === null ? [] : labels.reasonsOf(model).map(reason => [reason])),
       more: 'More than 0 means that clients sign in again and again: see [other providers](providers.md#tokens-that-the-gateway-refuses).',
     },
   ),
@@ -307,8 +312,10 @@ export const METRICS = {
     'Attempts to exchange a refresh token for new tokens, by outcome.',
     { outcome: core.REDEEM_OUTCOMES },
     {
-      series: ({ providers, refreshes }) =>
-        providers === null || !refreshes ? [] : exceptFor(core.REDEEM_OUTCOMES, 'code_refused'),
+      series: ({ providers, refreshes, dpop }) =>
+        providers === null || !refreshes
+          ? []
+          : exceptFor(core.REDEEM_OUTCOMES, 'code_refused', ...withoutProofs(dpop)),
       more: 'Only with `sign_in.refresh`.',
     },
   ),
@@ -320,7 +327,9 @@ export const METRICS = {
     { outcome: core.REDEEM_OUTCOMES },
     {
       series: ({ providers, signsOut }) =>
-        providers === null || !signsOut ? [] : exceptFor(core.REDEEM_OUTCOMES, 'code_refused'),
+        providers === null || !signsOut
+          ? []
+          : exceptFor(core.REDEEM_OUTCOMES, 'code_refused', 'proof_refused'),
       more: 'Only with `sign_in.sign_out`.',
     },
   ),

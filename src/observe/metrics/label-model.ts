@@ -4,6 +4,7 @@ import {
   GATEWAY_CAPS,
   INVALID_REASONS,
   OUT_REASONS,
+  PROOF_REASONS,
   RESTRICTION_REASONS,
   RESTRICTS,
   RpcCode,
@@ -35,6 +36,8 @@ export interface LabelModel {
   readonly refreshes: boolean;
   /** Whether there is an endpoint for signing out. */
   readonly signsOut: boolean;
+  /** Whether tokens may be bound to a key. */
+  readonly dpop: boolean;
   /** The notices that providers may send to the gateway. */
   readonly notices: readonly core.NoticeKind[];
   /** Whether durations of requests are broken down by route. */
@@ -220,9 +223,16 @@ export function tokenRows(model: LabelModel): Rows {
 }
 
 export function refusalRows(model: LabelModel): Rows {
-  const ofProviders = perProvider(model, INVALID_REASONS);
-  const others = hasSeveralProviders(model) ? INVALID_REASONS.map(reason => [NO_PROVIDER, reason]) : [];
-  return [...ofProviders, ...others];
+  const reasons = reasonsOf(model);
+  const others = hasSeveralProviders(model) ? reasons.map(reason => [NO_PROVIDER, reason]) : [];
+  return [...perProvider(model, reasons), ...others];
+}
+
+const ofProofs: ReadonlySet<core.InvalidReason> = new Set(PROOF_REASONS);
+
+/** Without DPoP, no token is refused for its proof. */
+export function reasonsOf({ dpop }: LabelModel): readonly core.InvalidReason[] {
+  return dpop ? INVALID_REASONS : INVALID_REASONS.filter(reason => !ofProofs.has(reason));
 }
 
 export function checkRows(model: LabelModel): Rows {

@@ -294,6 +294,7 @@ function identityMetrics(set: MetricSet) {
     checks: set.counter('weir_signature_checks_total'),
     keys: set.gauge('weir_key_set_keys'),
     keySetFetches: set.counter('weir_key_set_fetches_total'),
+    proofs: set.counter('weir_proofs_total'),
     revocationsEvicted: set.counter('weir_revocations_evicted_total'),
     redeemed: set.counter('weir_sign_ins_total'),
     redeemDuration: set.histogram('weir_sign_in_duration_seconds'),
@@ -350,6 +351,7 @@ export class IdentityMetrics {
         refused.of(reason).count++;
       },
       tokenUndecided: counting(tokens, 'undecided'),
+      proofAccepted: () => this.#metrics.proofs.count++,
       budgetSpent: counting(tokens, 'put_off'),
       keySetLoaded: (usable: number) => {
         this.#metrics.keys.set(labelled(label), usable);

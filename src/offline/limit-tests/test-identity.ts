@@ -6,10 +6,13 @@ import {
   IssuerVerifiers,
   KeySet,
   NOTICE_BUDGET,
+  Nonces,
   OwnerChecks,
+  ProofKeys,
   REVOCATION_LIMITS,
   Revocations,
   SeenNotices,
+  SeenProofs,
   VerificationBudget,
   Verifier,
 } from '../../identity/auth/index.ts';
@@ -39,6 +42,12 @@ export async function testIdentity(model: IdentityModel, clock: TimerClock): Pro
   const live = new Identity(model, {
     ...{ ...shared, listenerOf: () => silent() },
     ...{ ownerChecks: new OwnerChecks(clock, memory), permits, issuers: new SharedIssuers(part) },
+    proofs: {
+      seen: new SeenProofs(1, clock, memory),
+      keys: new ProofKeys(),
+      nonces: new Nonces(memory.secret('nonces', 32), clock),
+      claimElsewhere: null,
+    },
   });
   const verifiers = issuers.map(({ verifier }) => verifier);
   const [only, ...others] = verifiers;
@@ -51,6 +60,8 @@ export async function testIdentity(model: IdentityModel, clock: TimerClock): Pro
       notices: live.notices,
       endSession: caller => live.endSession(caller),
       introspect: () => 'active',
+      // The requests of a test carry no proofs.
+      proofs: null,
     },
   };
 }

@@ -30,10 +30,13 @@ import { Gateway, UnlistedProxies } from '../../gateway/index.ts';
 import type * as auth from '../../identity/auth/index.ts';
 import {
   NOTICE_BUDGET,
+  Nonces,
   OwnerChecks,
+  ProofKeys,
   REVOCATION_LIMITS,
   Revocations,
   SeenNotices,
+  SeenProofs,
   UNUSED_BUDGET,
   VerificationBudget,
 } from '../../identity/auth/index.ts';
@@ -59,6 +62,8 @@ import { type ReportExtent, type WorkerReport, WorkerReports } from './worker-re
 
 /** Maximum paths and callers whose names in the log are remembered. */
 const MAX_NAMES = 20_000;
+/** Maximum proofs of possession remembered, so that none is used twice: with twice 30s of leeway, 4,000 a second. */
+const MAX_PROOFS = 250_000;
 /** A gateway without workers does not fail. */
 const NEVER = new Promise<string>(() => {});
 
@@ -93,6 +98,7 @@ class RunningApp implements PlaneApp {
   readonly #state: KeptState | null;
   readonly #transports: Transports;
   readonly #revocations: Revocations;
+  readonly #nonces: Nonces;
   readonly #generations: Generations;
   readonly #limiting: Limiting;
   readonly #overload: Overload;
@@ -149,6 +155,7 @@ class RunningApp implements PlaneApp {
       if (part.isMain) this.#observation.identityOf(null).revocationEvicted();
     };
     this.#revocations = new Revocations(REVOCATION_LIMITS, clock, evicted);
+    this.#nonces = new Nonces(part.memory.secret('nonces', 32), clock);
     this.#workers = workers ?? null;
     this.#reports = workers?.reports ?? new WorkerReports(clock);
     this.#reports.follow(growth => this.#observation.add(growth));
@@ -339,6 +346,12 @@ class RunningApp implements PlaneApp {
         ownerChecks: new OwnerChecks(this.#clock, memory),
         permits,
         issuers: new SharedIssuers(this.#part),
+        proofs: {
+          seen: new SeenProofs(tableSizeFor(MAX_PROOFS, first.caps.limitKeys), this.#clock, memory),
+          keys: new ProofKeys(),
+          nonces: this.#nonces,
+          claimElsewhere: first.store.kind === 'memory' ? null : (...proof) => this.#claimProof(...proof),
+        },
         notices: {
           clock: this.#clock,
           listener: this.#observation.notices,
@@ -357,6 +370,10 @@ class RunningApp implements PlaneApp {
     });
   }
 
+  async #claimProof(name: string, forMs: number): Promise<boolean | 'unknown'> {
+    return (await this.#limiting.shared?.proofs.claim(name, forMs)) ?? true;
+  }
+
   #makeLimiting({ limits, caps }: Snapshot, newSharedStore: NewSharedStore | null): Limiting {
     const limiting = new Limiting(limits, {
       ...this.#system,
@@ -369,6 +386,7 @@ class RunningApp implements PlaneApp {
       inFlightElsewhere: () => this.#reports.inFlight,
     });
     limiting.shareRevocations(this.#revocations);
+    limiting.shared?.shareNonces(this.#nonces);
     return this.#follows(limiting, (part, { snapshot }) => {
       part.apply(snapshot.limits);
       part.shared?.useSecrets(snapshot.store);

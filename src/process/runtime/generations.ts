@@ -89,7 +89,7 @@ export interface Generation {
 /** The part of an identity that requests need. */
 export type RequestIdentity = Pick<
   Identity,
-  'verifier' | 'apiKeys' | 'signIn' | 'notices' | 'endSession' | 'introspect'
+  'verifier' | 'apiKeys' | 'signIn' | 'notices' | 'endSession' | 'introspect' | 'proofs'
 >;
 
 /** The part of a generation that requests need. */

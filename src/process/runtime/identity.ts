@@ -17,6 +17,8 @@ import {
   type NoticesDependencies,
   OpaqueVerifier,
   type OwnerChecks,
+  Proofs,
+  type ProofsDependencies,
   type RevocationFacts,
   type Revocations,
   type TokenBudget,
@@ -44,6 +46,8 @@ export interface IdentityDependencies extends Pick<System, 'clock' | 'random' | 
   /** Creates the permits of requests to providers. */
   readonly permits: NewPermits;
   readonly issuers: SharedIssuers;
+  /** What proofs of possession are checked with. Outlives changes of the configuration. */
+  readonly proofs: Pick<ProofsDependencies, 'seen' | 'keys' | 'nonces' | 'claimElsewhere'>;
 }
 
 /** Identifies callers by their tokens and signs users in, at one or more providers. */
@@ -53,6 +57,8 @@ export class Identity {
   readonly signIn: SignIn | null;
   /** Receives notices that providers send. */
   readonly notices: Notices;
+  /** Checks the proofs of tokens that are bound to a key; `null` if there are no such tokens. */
+  readonly proofs: Proofs | null;
   readonly #model: IdentityModel;
   readonly #apiKeys: Kept<unknown, ApiKeys | null>;
   readonly #jwts: TokenVerifier;
@@ -79,14 +85,18 @@ export class Identity {
     this.#opaque = this.#providers.find(({ opaque }) => opaque !== null)?.opaque ?? null;
     this.verifier = this.#either(before);
     const { apiKeys } = model;
-    // Their metrics and log lines are those of tokens, with several providers those of no provider.
+    const { clock } = shared;
+    // Metrics and log lines of keys and proofs are those of tokens, with several providers those of no provider.
     const listener = listenerOf(model.providers.length > 1 ? 'none' : null);
-    const { clock } = dependencies;
     this.#apiKeys = reuse(
       before === null ? null : before.#apiKeys,
       [apiKeys, budget, model.providers.length > 1],
       () => (apiKeys === null ? null : new ApiKeys(apiKeys, { budget, clock, listener })),
     );
+    this.proofs =
+      model.dpop === null
+        ? null
+        : new Proofs(model.dpop, { ...dependencies.proofs, budget, clock, listener });
     this.signIn = this.#providers.find(({ signIn }) => signIn !== null)?.signIn ?? null;
     const issuers = this.#providers.map(({ noticeIssuer }) => noticeIssuer);
     this.notices = new Notices(

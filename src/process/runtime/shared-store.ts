@@ -1,6 +1,7 @@
 import { fixedPartOfStore, type StoreModel } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
 import { isSame, randomName } from '../../core/index.ts';
+import type { Nonces } from '../../identity/auth/index.ts';
 import type { LocalStore, OffenceFeed, OffencesExceeded } from '../../limits/index.ts';
 import {
   Board,
@@ -8,12 +9,15 @@ import {
   RedisClaims,
   RedisConnection,
   RedisOffenceFeed,
+  RedisProofs,
   RedisStore,
   Replicas,
 } from '../../limits/redis/index.ts';
 
 /** How long startup waits for Redis before the policy decides. */
 const START_MS = 5_000;
+/** How often the secret of nonces is looked up: Redis may have lost its data. */
+const LOOK_MS = 60_000;
 /** How often leases are checked for renewal. */
 const RENEW_MS = 1_000;
 
@@ -36,6 +40,7 @@ export class SharedStore {
   /** Decides while Redis does not. */
   readonly policy: core.FailurePolicy;
   readonly claims: core.Claims;
+  readonly proofs: RedisProofs;
   readonly #connection: RedisConnection;
   readonly #board: Board;
   /** Whether this thread informs other processes of what all threads know. */
@@ -48,6 +53,7 @@ export class SharedStore {
   #waited = false;
   #timer: core.Timer | null = null;
   #renewer: core.Timer | null = null;
+  #secretTimer: core.Timer | null = null;
 
   constructor(model: Extract<StoreModel, { kind: 'redis' }>, dependencies: SharedStoreDependencies) {
     const { clock, randomBytes, local, keysPerCaller, part } = dependencies;
@@ -85,6 +91,7 @@ export class SharedStore {
       },
     });
     this.claims = new RedisClaims({ connection, health });
+    this.proofs = new RedisProofs({ connection, health, policy });
     if (this.#isVoice) {
       part.carry(this.#board);
       health.onFound(() => this.#board.look());
@@ -139,6 +146,17 @@ export class SharedStore {
     });
   }
 
+  /** Lets these nonces, once clients need them, be those of all gateways. */
+  shareNonces(nonces: Nonces): void {
+    const look = async () => {
+      const secret = nonces.areUsed ? await this.proofs.commonSecret(nonces.secret) : null;
+      if (secret !== null) nonces.use(secret);
+    };
+    nonces.onFirstUse = () => void look();
+    this.health.onFound(() => void look());
+    this.#secretTimer = this.#clock.every(LOOK_MS, () => void look());
+  }
+
   start(): void {
     this.#connection.start();
     this.health.start();
@@ -154,6 +172,7 @@ export class SharedStore {
   stop(): void {
     this.#clock.cancel(this.#timer);
     this.#clock.cancel(this.#renewer);
+    this.#clock.cancel(this.#secretTimer);
     this.#board.stop();
     this.health.stop();
     this.#replicas.leave();

@@ -12,6 +12,8 @@ export interface CorsRules {
   readonly maxAgeS: number;
   /** Whether responses carry `RateLimit` and `RateLimit-Policy` (docs/contract.md, 4.10). */
   readonly policies: boolean;
+  /** Whether scripts may send proofs, and read the nonces for them (RFC 9449). */
+  readonly proofs: boolean;
 }
 
 /** Fields that scripts may read in addition to the simple ones: everything about limits and tokens, and the request id. */
@@ -55,7 +57,11 @@ export function corsFields(
   if (origin === undefined || !mayUse(rules, origin)) return vary;
   const exposed = rules.policies ? EXPOSED_WITH_POLICIES : EXPOSED;
   const all = isOfCalls ? exposed + EXPOSED_OF_CALLS : exposed;
-  const exposedToo = namesBeside(all, [...theirs, ...rules.exposeHeaders]);
+  const exposedToo = namesBeside(all, [
+    ...(rules.proofs ? ['DPoP-Nonce'] : []),
+    ...theirs,
+    ...rules.exposeHeaders,
+  ]);
   return [...originFields(rules, origin), 'Access-Control-Expose-Headers', all + exposedToo, ...vary];
 }
 
@@ -99,7 +105,8 @@ export function preflightFields(
   const vary = ['Vary', 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers'];
   const asked = firstValue(fields, 'access-control-request-headers') ?? '';
   if (method === null || !mayUse(rules, origin) || !FIELD_NAMES.test(asked)) return vary;
-  const allowed = rules.allowHeaders?.concat(isOfCalls ? SENT_WITH_CALLS : []).join(', ') ?? asked;
+  const more = [...(isOfCalls ? SENT_WITH_CALLS : []), ...(rules.proofs ? ['DPoP'] : [])];
+  const allowed = rules.allowHeaders?.concat(more).join(', ') ?? asked;
   return [
     ...originFields(rules, origin),
     'Access-Control-Allow-Methods',

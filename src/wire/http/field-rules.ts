@@ -151,6 +151,8 @@ export type FieldRule =
   | 'certificate'
   /** Contains an API key. Read from everyone; the gateway decides whether it is forwarded. */
   | 'api-key'
+  /** Proves that the sender has the key of its token (RFC 9449). */
+  | 'proof'
   /** Never forwarded. */
   | 'drop'
   /** Claims where the request came from: forwarded only from a trusted proxy. */
@@ -230,6 +232,8 @@ interface ForwardingOptions {
   readonly certificate?: string | null;
   /** The field in which clients send API keys. */
   readonly apiKey?: string | null;
+  /** True if tokens may be bound to a key. Otherwise `DPoP` is like any other field. */
+  readonly proofs?: boolean;
 }
 
 /** The rules for which request fields the gateway reads, drops or trusts. Compiled once per configuration. */
@@ -248,6 +252,7 @@ export class ForwardingRules {
     traces = false,
     certificate = null,
     apiKey = null,
+    proofs = false,
   }: ForwardingOptions = {}) {
     this.certificates = certificate !== null;
     // The last entry wins: a field that the gateway writes or drops can be neither kept nor trusted.
@@ -260,6 +265,7 @@ export class ForwardingRules {
       ...withRule(namesOf(OVERRIDES), 'drop'),
       ...READ,
       ...(traces ? TRACE : []),
+      ...(proofs ? withRule(['dpop'], 'proof') : []),
       ...withRule(own, 'drop'),
       ...withRule(certificate === null ? [] : [certificate], 'certificate'),
       ...withRule(apiKey === null ? [] : [apiKey], 'api-key'),

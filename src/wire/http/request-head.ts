@@ -31,6 +31,10 @@ export class RequestHead {
    * not report one, so that the connection's certificate counts.
    */
   certificate: string | null = null;
+  /** The value of `DPoP` if tokens may be bound to a key; '' if there are several. */
+  proof: string | null = null;
+  /** True if `Connection` names DPoP, as for Authorization. */
+  proofForHop = false;
   /** A repeated field that must be unique; `null` if there is none. */
   doubled: FieldRule | null = null;
   /** True if an untrusted peer sent fields that are reserved for trusted proxies. */
@@ -71,6 +75,9 @@ export class RequestHead {
         break;
       case 'api-key':
         this.apiKey = this.#once(rule, this.apiKey, value);
+        break;
+      case 'proof':
+        this.proof = this.proof === null ? value : '';
         break;
       case 'te':
         this.takesTrailers ||= takesTrailers(value);
@@ -126,6 +133,7 @@ export class RequestHead {
   /** Drops the fields that end at this hop. */
   #dropNamed(named: ReadonlySet<string>): void {
     if (named.has('authorization')) this.authorizationForHop = true;
+    if (named.has('dpop')) this.proofForHop = true;
     const kept = this.#kept;
     this.#kept = [];
     for (let i = 0; i + 1 < kept.length; i += 2) {

@@ -18,7 +18,14 @@ const LABELS = {
   ],
   buckets: [{ bucket: 'things', callerClass: 'user', outcomes: OUTCOMES, inShadow: [] }],
   ...{ upstreams: ['api'], webSocketUpstreams: ['api'], tlsListeners: ['http'], providers: [null] },
-  ...{ introspects: false, refreshes: false, signsOut: false, notices: [], routeDurations: true },
+  ...{
+    introspects: false,
+    refreshes: false,
+    signsOut: false,
+    dpop: false,
+    notices: [],
+    routeDurations: true,
+  },
 };
 const LOGGING: LoggingOptions = {
   ...{ level: 'info', access: false, pseudonymKey: null },

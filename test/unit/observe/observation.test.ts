@@ -5,7 +5,14 @@ import { FrozenClock } from '../limits/frozen-clock.ts';
 
 const LABELS = {
   ...{ routes: [], upstreams: [], webSocketUpstreams: [], buckets: [], tlsListeners: [], providers: null },
-  ...{ introspects: false, refreshes: false, signsOut: false, notices: [], routeDurations: false },
+  ...{
+    introspects: false,
+    refreshes: false,
+    signsOut: false,
+    dpop: false,
+    notices: [],
+    routeDurations: false,
+  },
 };
 const LOGGING: LoggingOptions = {
   level: 'info',

@@ -281,7 +281,7 @@ function tokens(): object {
     required: ['accessToken', 'tokenType', 'notBeforePolicy', 'scope'],
     properties: {
       accessToken: text,
-      tokenType: { const: 'Bearer' },
+      tokenType: { enum: ['Bearer', 'DPoP'] },
       expiresIn: seconds,
       refreshToken: text,
       refreshExpiresIn: seconds,

@@ -25,7 +25,7 @@ export function refuseClaims(
     refuseTimes(jwt.claims, options.leewayMs, nowMs) ??
     refuseLifetime(jwt.claims, options.maxLifetimeMs) ??
     refuseAudience(jwt.claims, options) ??
-    refuseConfirmation(jwt.claims) ??
+    refuseConfirmation(jwt.claims, options) ??
     refuseKind(jwt, options)
   );
 }
@@ -96,13 +96,10 @@ function audiencesIn(claims: JsonObject, claim: string): readonly unknown[] | un
   return value === undefined || Array.isArray(value) ? value : [value];
 }
 
-/**
- * Rejects tokens bound to something that the gateway cannot check, such as the key of a DPoP proof (RFC 9449, `jkt`): otherwise a
- * thief could use a stolen one.
- */
-function refuseConfirmation(claims: JsonObject): Invalid | null {
-  const isBound = member(claims, 'cnf') !== undefined;
-  return isBound && boundCertificate(claims) === null ? invalid('confirmation') : null;
+/** Rejects tokens bound to something that the gateway does not check: otherwise a thief could use a stolen one. */
+function refuseConfirmation(claims: JsonObject, { dpop }: AccessTokenOptions): Invalid | null {
+  if (member(claims, 'cnf') === undefined || boundCertificate(claims) !== null) return null;
+  return dpop !== 'off' && boundKey(claims) !== null ? null : invalid('confirmation');
 }
 
 /**
@@ -110,9 +107,21 @@ function refuseConfirmation(claims: JsonObject): Invalid | null {
  * something else.
  */
 export function boundCertificate(claims: JsonObject): string | null {
+  return onlyThumbprint(member(claims, 'cnf'), 'x5t#S256');
+}
+
+/** The thumbprint of the key that a token is bound to (RFC 9449, 6.1); `null` as for a certificate. */
+export function boundKey(claims: JsonObject): string | null {
   const bound = member(claims, 'cnf');
+  if (!isJsonObject(bound)) return null;
+  // Keycloak says what kind of key it is: it knows others than those of DPoP.
+  const { 'kc-jkt-type': kind = 'DPoP', ...rest } = bound;
+  return kind === 'DPoP' ? onlyThumbprint(rest, 'jkt') : null;
+}
+
+function onlyThumbprint(bound: unknown, name: string): string | null {
   if (!isJsonObject(bound) || Object.keys(bound).length !== 1) return null;
-  const thumbprint = member(bound, 'x5t#S256');
+  const thumbprint = member(bound, name);
   return typeof thumbprint === 'string' && /^[\w-]{43}$/.test(thumbprint) ? thumbprint : null;
 }
 
@@ -125,7 +134,9 @@ function refuseKind(jwt: Pick<Jwt, 'claims' | 'type'>, options: AccessTokenOptio
   const { claims } = jwt;
   const payloadType = member(claims, 'typ');
   const headerType = jwt.type?.toLowerCase().replace(/^application\//, '');
-  if (payloadType !== undefined && payloadType !== 'Bearer') return invalid('token_kind');
+  // Keycloak names the scheme in which a token is used.
+  const isBearer = payloadType === 'Bearer' || (payloadType === 'DPoP' && boundKey(claims) !== null);
+  if (payloadType !== undefined && !isBearer) return invalid('token_kind');
   if (headerType !== undefined && headerType !== 'at+jwt' && headerType !== 'jwt')
     return invalid('token_kind');
   const use = member(claims, 'token_use');
@@ -134,7 +145,7 @@ function refuseKind(jwt: Pick<Jwt, 'claims' | 'type'>, options: AccessTokenOptio
   if (use !== undefined && !isForAccess) return invalid('token_kind');
   if (member(claims, 'at_hash') !== undefined || member(claims, 'events') !== undefined)
     return invalid('token_kind');
-  if (payloadType === 'Bearer' || headerType === 'at+jwt' || isForAccess) return null;
+  if (isBearer || headerType === 'at+jwt' || isForAccess) return null;
   // Nothing marks it as an access token, and without `typ` an ID token looks the same. The audience of an ID token is the client
   // that signed in, so only an audience other than that client distinguishes them.
   return namesAnotherAudience(claims, options) ? null : invalid('token_kind');

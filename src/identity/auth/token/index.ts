@@ -1,4 +1,4 @@
-export { isSignature, type SigningAlgorithm } from './algorithms.ts';
-export { boundCertificate, dateClaim, refuseClaims, tenantOf, textClaim } from './claims.ts';
-export { KeySetError, readKeySet, type VerificationKey } from './jwk.ts';
+export { algorithmsFor, isSignature, type SigningAlgorithm } from './algorithms.ts';
+export { boundCertificate, boundKey, dateClaim, refuseClaims, tenantOf, textClaim } from './claims.ts';
+export { importKey, KeySetError, readKeySet, type VerificationKey } from './jwk.ts';
 export * from './jwt.ts';

@@ -114,7 +114,7 @@ function isForSignatures(jwk: JsonObject): boolean {
 }
 
 /** Returns the key, or its flaw. */
-function importKey(jwk: JsonObject): KeyObject | string {
+export function importKey(jwk: JsonObject): KeyObject | string {
   const members = PUBLIC_MEMBERS.map(name => [name, member(jwk, name)] as const);
   const key: Record<string, unknown> = Object.fromEntries(members.filter(([, value]) => value !== undefined));
   try {

@@ -38,6 +38,7 @@ export interface Jwt {
   readonly thumbprint: string | null;
   /** The header's `typ`, or null. */
   readonly type: string | null;
+  readonly header: JsonObject;
   readonly claims: JsonObject;
   /** The signed text: header and payload as received. */
   readonly signingInput: string;
@@ -76,7 +77,7 @@ export function parseJwt(token: string): Jwt | Invalid {
   const signature = decodeBase64Url(token.slice(second + 1));
   if (claims === null || signature === null) return invalid('malformed');
   const signingInput = token.slice(0, second);
-  return { kind: 'jwt', algorithm, keyId, thumbprint, type, claims, signingInput, signature };
+  return { kind: 'jwt', algorithm, keyId, thumbprint, type, header, claims, signingInput, signature };
 }
 
 function isText(value: unknown): value is string {

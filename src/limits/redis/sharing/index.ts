@@ -1,3 +1,4 @@
 export { Board } from './board.ts';
 export { RedisClaims } from './claims.ts';
 export { RedisOffenceFeed } from './offence-feed.ts';
+export { RedisProofs } from './proofs.ts';

@@ -162,6 +162,7 @@ describe('api_keys', () => {
     'Via',
     'Cookie',
     'x_forwarded_for',
+    'dpop',
   ])('cannot come in %s', async header => {
     expect(await found({ apiKeys: `, header: ${header}` })).toContainEqual(
       expect.stringMatching(/api_keys\.header: ".*" has a meaning of its own/),

@@ -20,6 +20,7 @@ test('cors has every default in the reference', async () => {
     credentials: false,
     maxAgeS: 3_600,
     policies: false,
+    proofs: false,
   });
 });
 
@@ -33,6 +34,7 @@ test('cors has what the file says in the place of a default', async () => {
     credentials: true,
     maxAgeS: 90,
     policies: false,
+    proofs: false,
   });
   expect(await corsOf('{ origins: any, allow_headers: any }')).toMatchObject({
     origins: null,

@@ -52,6 +52,7 @@ export const options: AccessTokenOptions = {
   keptClaims: [],
   requirements: [],
   roleClaims: [],
+  dpop: 'off',
   leewayMs: 30_000,
   maxLifetimeMs: null,
 };
@@ -99,6 +100,7 @@ export class Recorder implements AuthListener {
   tokenKnown = () => this.#add('tokenKnown');
   signatureChecked = (...values: unknown[]) => this.#add('signatureChecked', ...values);
   tokenRefused = (...values: unknown[]) => this.#add('tokenRefused', ...values);
+  proofAccepted = () => this.#add('proofAccepted');
   tokenUndecided = () => this.#add('tokenUndecided');
   budgetSpent = () => this.#add('budgetSpent');
   keySetLoaded = (...values: unknown[]) => this.#add('keySetLoaded', ...values);

@@ -207,6 +207,21 @@ describe('the answer', () => {
     expect((await room.caller()).certificate).toBe(thumbprint);
   });
 
+  it('with a key binds the caller to it where proofs are checked, and is refused where they are not', async () => {
+    const jkt = 'k'.repeat(43);
+    const bound = { ...MEMBERS, token_type: 'DPoP', cnf: { jkt } };
+    for (const dpop of ['accepted', 'required'] as const) {
+      const room = open({ access: { dpop } });
+      room.answer = async () => says(bound);
+      expect(await room.caller()).toMatchObject({ proofKey: jkt, certificate: null });
+      expect(await judgeAnswer({ ...bound, token_type: 'Bearer' }, { dpop })).toBe('user web ada');
+      expect(await judgeAnswer({ ...bound, cnf: undefined }, { dpop })).toBe('invalid token_kind');
+      const both = { jkt, 'x5t#S256': jkt };
+      expect(await judgeAnswer({ ...bound, cnf: both }, { dpop })).toBe('invalid confirmation');
+    }
+    expect(await judgeAnswer(bound)).toBe('invalid confirmation');
+  });
+
   it('of any form makes a caller of the issuer or none, and never throws', async () => {
     const value = fc.oneof(
       fc.jsonValue(),
@@ -473,5 +488,9 @@ it('previews a token that sign-in hands out, on nobody’s budget and without co
   expect(inWords(await room.verifier.preview('second'))).toBe('unanswered 503');
   const good = open();
   expect(inWords(await good.verifier.preview(TOKEN))).toBe('user web ada');
+  const strict = open({ access: { dpop: 'required' } });
+  expect(await strict.verifier.preview(TOKEN)).toMatchObject({ reason: 'unbound' });
+  strict.answer = async () => says({ ...MEMBERS, cnf: { jkt: 'k'.repeat(43) } });
+  expect(inWords(await strict.verifier.preview('second'))).toBe('user web ada');
   expect(good.recorder.count('tokenRefused') + room.recorder.count('tokenRefused')).toBe(0);
 });

@@ -14,6 +14,7 @@ const rules = (change: Partial<CorsRules> = {}): CorsRules => ({
   credentials: false,
   maxAgeS: 600,
   policies: false,
+  proofs: false,
   ...change,
 });
 

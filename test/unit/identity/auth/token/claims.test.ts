@@ -33,6 +33,32 @@ describe('the confirmation of a token', () => {
   });
 });
 
+describe('with dpop, the confirmation of a token', () => {
+  const bound = (cnf: unknown, more: object = {}) =>
+    outcome({ cnf, ...more }, { options: { dpop: 'accepted' } });
+
+  it('may be the thumbprint of one key, and nothing beside it', () => {
+    expect(bound({ jkt: PRINT })).toBe('valid');
+    expect(bound({ [THUMBPRINT]: PRINT })).toBe('valid');
+    for (const jkt of ['', 'x', 7, null, [PRINT], `${PRINT}=`, `${PRINT.slice(1)}/`])
+      expect(bound({ jkt }), `${jkt}`).toBe('invalid confirmation');
+    expect(bound({ jkt: PRINT, [THUMBPRINT]: PRINT })).toBe('invalid confirmation');
+    expect(bound({ jkt: PRINT, more: 7 })).toBe('invalid confirmation');
+    expect(bound({ jkt: PRINT, 'kc-jkt-type': 'DPoP' })).toBe('valid');
+    expect(bound({ jkt: PRINT, 'kc-jkt-type': 'attestation' })).toBe('invalid confirmation');
+    expect(bound({ [THUMBPRINT]: PRINT, 'kc-jkt-type': 'DPoP' })).toBe('invalid confirmation');
+    expect(bound(PRINT)).toBe('invalid confirmation');
+  });
+
+  it('goes with a payload that names the scheme, as Keycloak writes it', () => {
+    expect(bound({ jkt: PRINT }, { typ: 'DPoP' })).toBe('valid');
+    expect(bound({ [THUMBPRINT]: PRINT }, { typ: 'DPoP' })).toBe('invalid token_kind');
+    expect(bound(undefined, { typ: 'DPoP' })).toBe('invalid token_kind');
+    expect(bound({ jkt: PRINT }, { typ: 'ID' })).toBe('invalid token_kind');
+    expect(outcome({ cnf: { jkt: PRINT }, typ: 'DPoP' })).toBe('invalid confirmation');
+  });
+});
+
 describe('the times of a token', () => {
   it('make it valid from its iat less the leeway to its exp with the leeway', () => {
     expect(outcome({}, { nowMs: START_MS - 30_001 })).toBe('invalid not_yet_valid');

@@ -1,0 +1,49 @@
+import { type Fields, type InvalidReason, PROOF_REASONS } from '../../core/index.ts';
+import { type Invalid, PROOF_ALGORITHMS, type ProofOptions } from '../../identity/auth/index.ts';
+
+/** The name of the challenge field, as errors spell it. */
+export const CHALLENGE = 'WWW-Authenticate';
+
+/** What a challenge depends on besides the token. */
+export interface Challenged {
+  /** How tokens that are bound to a key are accepted; `null` if they are not. */
+  readonly dpop: ProofOptions | null;
+  /** Whether the token came under the scheme DPoP. */
+  readonly usesDpop: boolean;
+}
+
+/** What clients are told where no tokens are bound to keys. */
+export const OF_BEARER: Challenged = { dpop: null, usesDpop: false };
+
+const OF_PROOFS: ReadonlySet<InvalidReason> = new Set(PROOF_REASONS);
+
+/** The error code for a bad proof (RFC 9449, 7.1 and 9); `null` if the token is to blame. */
+export function proofErrorOf(reason: InvalidReason): 'use_dpop_nonce' | 'invalid_dpop_proof' | null {
+  if (reason === 'proof_nonce') return 'use_dpop_nonce';
+  return OF_PROOFS.has(reason) && !OF_BINDING.has(reason) ? 'invalid_dpop_proof' : null;
+}
+
+/** Reasons that concern the token itself: another token, or another scheme, would be right. */
+const OF_BINDING: ReadonlySet<InvalidReason> = new Set(['unbound', 'proof_scheme']);
+
+/** The challenges of a 401: one for each scheme that is accepted, with the error in that of the scheme that the client used. */
+export function challenges(refused: Invalid | null, { dpop, usesDpop }: Challenged): Fields {
+  const error = errorOf(refused);
+  if (dpop === null) return bearer(error);
+  // A bound token under Bearer, or an unbound one where that is not enough, has to come under DPoP.
+  const isOfDpop = usesDpop || dpop.required || refused?.reason === 'proof_scheme';
+  const bound = [...(isOfDpop ? error : []), `algs="${PROOF_ALGORITHMS.join(' ')}"`];
+  return [...(dpop.required ? [] : bearer(isOfDpop ? [] : error)), CHALLENGE, `DPoP ${bound.join(', ')}`];
+}
+
+function bearer(error: readonly string[]): Fields {
+  return [CHALLENGE, ['Bearer', error.join(', ')].filter(part => part !== '').join(' ')];
+}
+
+/** A client that sent no token, or one under another scheme, gets no error code (RFC 6750, 3.1). */
+function errorOf(refused: Invalid | null): readonly string[] {
+  if (refused === null || refused.reason === 'scheme' || refused.reason === 'credentials') return [];
+  if (refused.reason === 'too_long')
+    return ['error="invalid_token"', 'error_description="the token is too long"'];
+  return [`error="${proofErrorOf(refused.reason) ?? 'invalid_token'}"`];
+}
