@@ -1,4 +1,7 @@
+import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { compileData, type LoadResult } from '../../../src/config/index.ts';
+import { atOnce } from '../../../src/core/index.ts';
 import { diagnosticsOf, loadFiles } from '../../support/config-text.ts';
 import { docExamples, examplesIn } from '../../support/doc-examples.ts';
 
@@ -17,6 +20,20 @@ routes:
   - { grpc: service.v1.Interactions/*, upstream: interactions, global_limit: exempt }
 `;
 
+/** That threads which get this configuration as data compile the same of it: a reload is read in another thread. */
+async function expectSameElsewhere(loaded: LoadResult, where: string): Promise<void> {
+  if (!loaded.ok) return;
+  const { snapshot } = loaded;
+  const compiled = atOnce(compileData(structuredClone(loaded.data()), snapshot.generation, null));
+  const { effective, ...outline } = snapshot.outline;
+  const { effective: packed, ...otherOutline } = compiled.outline;
+  // As text: functions are equal where they have the same name.
+  const text = (value: unknown) =>
+    inspect(value, { depth: null, maxArrayLength: null, maxStringLength: null, sorted: true });
+  expect(text({ ...compiled, outline: otherOutline }), where).toBe(text({ ...snapshot, outline }));
+  expect(await packed.read(), where).toEqual(await effective.read());
+}
+
 describe('the examples of gateway.yaml in the documents', () => {
   it('have no error and no warning', async () => {
     expect(examples).not.toEqual([]);
@@ -25,6 +42,7 @@ describe('the examples of gateway.yaml in the documents', () => {
       const keys = text.includes('file: keys.yaml') ? exampleBeside(where, 'keys.yaml') : {};
       const loaded = await loadFiles({ 'gateway.yaml': text, ...limits, ...keys }, variablesOf(text));
       expect(diagnosticsOf(loaded), where).toEqual([]);
+      await expectSameElsewhere(loaded, where);
     }
   });
 });
@@ -32,9 +50,9 @@ describe('the examples of gateway.yaml in the documents', () => {
 describe('the examples of limits.yaml in the documents', () => {
   it('have no error and no warning', async () => {
     for (const { where, text } of all.filter(({ file }) => file === 'limits.yaml')) {
-      expect(diagnosticsOf(await loadFiles({ 'gateway.yaml': GATEWAY, 'limits.yaml': text })), where).toEqual(
-        [],
-      );
+      const loaded = await loadFiles({ 'gateway.yaml': GATEWAY, 'limits.yaml': text });
+      expect(diagnosticsOf(loaded), where).toEqual([]);
+      await expectSameElsewhere(loaded, where);
     }
   });
 });
