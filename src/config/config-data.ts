@@ -20,7 +20,10 @@ interface DataHead {
   readonly gateway: Omit<GatewayConfig, 'routes'>;
   readonly limits: Omit<LimitsConfig, 'buckets' | 'routes'>;
   readonly secrets: Secrets;
-  readonly rest: Pick<compile.Sources, 'apiKeys' | 'machine' | 'settings' | 'hash' | 'files'>;
+  readonly rest: Pick<
+    compile.Sources,
+    'apiKeys' | 'machine' | 'settings' | 'namedGlobals' | 'hash' | 'files'
+  >;
   /** For those who explain and compare configurations. */
   readonly shown: {
     readonly effective: Uint8Array;
@@ -50,7 +53,19 @@ export type LoadedData =
 const ITEMS_PER_PIECE = 250;
 
 export function dataOf(sources: compile.Sources): ConfigData {
-  const { gateway, limits, apiKeys, secrets, machine, settings, hash, files, effective, places } = sources;
+  const {
+    gateway,
+    limits,
+    apiKeys,
+    secrets,
+    machine,
+    settings,
+    namedGlobals,
+    hash,
+    files,
+    effective,
+    places,
+  } = sources;
   const { routes, ...otherSettings } = gateway;
   const { buckets, routes: lines, ...otherLimits } = limits;
   const shown = {
@@ -63,7 +78,7 @@ export function dataOf(sources: compile.Sources): ConfigData {
       gateway: otherSettings,
       limits: otherLimits,
       secrets,
-      rest: { apiKeys, machine, settings, hash, files },
+      rest: { apiKeys, machine, settings, namedGlobals, hash, files },
       shown,
     },
     pieces: [

@@ -1,5 +1,12 @@
 export { changesInSteps, changesInWords, changesOf, changesOfLimits } from './compare/index.ts';
-export { type CallerClaims, claimsByKind, KEY_CALLERS, quotaPaths } from './compile/index.ts';
+export {
+  type CallerClaims,
+  claimsByKind,
+  ENOUGH_FOR_A_PAGE,
+  hintsAtDefaultLimits,
+  KEY_CALLERS,
+  quotaPaths,
+} from './compile/index.ts';
 export {
   type ConfigData,
   compileData,
@@ -7,7 +14,6 @@ export {
   type LoadedData,
   withoutTexts,
 } from './config-data.ts';
-export { defaultLimitOf, hintsAtDefaultLimits } from './default-limits.ts';
 export { type Change, isStricter } from './difference.ts';
 export { LimitsText, type QuotaChange } from './edit/index.ts';
 export type { ConfigBytes, Diagnostic, FilePlace, Severity } from './file/index.ts';

@@ -102,6 +102,7 @@ function compile(gateway: GatewayConfig, limits: schema.LimitsConfig): Snapshot 
     settings: new Map(),
     effective: schema.EffectiveConfig.ofParts({}),
     places: { routes: [], limits: new KeyPlaces('[]') },
+    namedGlobals: [],
     hash: '',
     files: [],
   };

@@ -175,10 +175,16 @@ async function readSources(
     settings: settingsOf(file, gateway),
     effective: schemas.EffectiveConfig.of(file, limitsFiles),
     places: { routes: routePlaces(file, gateway.routes.length), limits: KeyPlaces.in(limitsFiles) },
+    namedGlobals: namedGlobals(limitsFiles?.value),
     hash: readings.hash,
     files: names,
   };
   return { ok: true, sources, readings, diagnostics, writtenCaps: compile.writtenCaps(file) };
+}
+
+function namedGlobals(limits: unknown): string[] {
+  const { classes, ...others } = asMap(asMap(limits).global);
+  return [...Object.keys(others), ...Object.keys(asMap(classes))];
 }
 
 /**

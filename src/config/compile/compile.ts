@@ -26,6 +26,7 @@ import {
   SIGN_IN_PREFIX,
   tokensInUrls,
 } from './compile-routes.ts';
+import { defaultLimitsOf } from './default-limits.ts';
 import { descriptorsOf, memoryOf } from './memory-use.ts';
 
 /** Everything that was read and is valid. */
@@ -41,6 +42,8 @@ export interface Sources {
   readonly effective: EffectiveConfig;
   /** Where the routes of gateway.yaml and the keys of limits.yaml are written. */
   readonly places: { readonly routes: readonly FilePlace[]; readonly limits: KeyPlaces };
+  /** The keys that a limits file has under `global`, and those under its `classes`. */
+  readonly namedGlobals: readonly string[];
   /** The hash of the configuration files. */
   readonly hash: string;
   /** The names of these files: gateway.yaml, then the limits files. */
@@ -122,6 +125,7 @@ export function* compileGateway(
       ({ value }) => value.encodedSlashes !== 'refuse' || value.emptySegments !== 'refuse',
     ),
     limits: compiledLimits.model,
+    defaultLimits: defaultLimitsOf(compiledLimits.model, sources.namedGlobals),
     identity,
     memory: memoryOf(
       {

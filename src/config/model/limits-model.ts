@@ -35,6 +35,14 @@ export interface LimitsModel {
   readonly policies: LimitPolicies | null;
 }
 
+/** A global limit that no limits file names. */
+export interface DefaultLimit {
+  /** The key under `global` that would. */
+  readonly key: string;
+  /** Such as `50/1s`. */
+  readonly quota: string;
+}
+
 /** The policy fields of responses for each set of limits. */
 export interface LimitPolicies {
   get(set: limits.LimitSet): LimitPolicyModel;

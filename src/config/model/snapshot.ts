@@ -1,4 +1,5 @@
 import type { RouteEntry, RouteTable } from '../../gateway/routing/index.ts';
+import type { ByClass } from '../../limits/index.ts';
 import type { LabelModel } from '../../observe/index.ts';
 import type { ForwardingRules, TokenPlaces } from '../../wire/http/index.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
@@ -7,7 +8,7 @@ import type { EffectiveConfig, LimitsConfig } from '../schema/index.ts';
 import type { DescriptorsModel, MemoryModel, SettingModels } from '../settings/index.ts';
 import type { IdentityModel } from './identity-model.ts';
 import type { KeptParts } from './kept-parts.ts';
-import type { LimitsModel } from './limits-model.ts';
+import type { DefaultLimit, LimitsModel } from './limits-model.ts';
 import type { OwnRoute, RouteModel, RouteOfFile } from './route-model.ts';
 
 /**
@@ -32,6 +33,8 @@ export interface Snapshot extends SettingModels {
   /** Routes whose services answer preflights, by the requested method; empty if `cors` is off. */
   readonly preflightRoutes: RouteTable<RouteOfFile>;
   readonly limits: LimitsModel;
+  /** The global limits that no limits file names; `null` where one does, or there is no limit. */
+  readonly defaultLimits: ByClass<DefaultLimit | null>;
   /** `null` without an identity provider; then every route has `authentication: none`. */
   readonly identity: IdentityModel | null;
   /** What clients may take under all caps, and the memory available. */

@@ -11,7 +11,7 @@ import {
   tableSizeFor,
 } from '../../limits/index.ts';
 import { networkOfKey } from '../../wire/http/index.ts';
-import { DefaultLimits } from './default-limits.ts';
+import { DefaultRefusals } from './default-refusals.ts';
 import type { KeptState } from './kept-state.ts';
 import type { NewSharedStore } from './load-store.ts';
 import { sharedClaims, sharedRestrictions, shareResets, shareRevocations } from './replication.ts';
@@ -39,7 +39,7 @@ export class Limiting {
   readonly allowances: Allowances;
   readonly listener: core.LimitListener;
   /** Notices limits that no file names. */
-  readonly defaults: DefaultLimits;
+  readonly defaults: DefaultRefusals;
   /** Whether no thread of any gateway has claimed this name in the last `forMs`. */
   readonly claim: core.Claims['claim'];
   readonly #part: core.ProcessPart;
@@ -75,7 +75,7 @@ export class Limiting {
     const { memory } = part;
     this.#part = part;
     this.listener = listener;
-    this.defaults = new DefaultLimits(part, clock, listener);
+    this.defaults = new DefaultRefusals(part, clock, listener);
     const inFlight = new ProcessInFlight(part.permits, dependencies.inFlightElsewhere);
     this.memory = memoryCounters({ clock, randomBytes, memory, maxKeys: dependencies.limitKeys, inFlight });
     this.shared =

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { compileData, type LoadResult } from '../../../src/config/index.ts';
+import { type ConfigData, compileData, type LoadResult, withoutTexts } from '../../../src/config/index.ts';
 import { atOnce } from '../../../src/core/index.ts';
 import { diagnosticsOf, loadFiles } from '../../support/config-text.ts';
 import { docExamples, examplesIn } from '../../support/doc-examples.ts';
@@ -23,16 +23,20 @@ routes:
 /** That threads which get this configuration as data compile the same of it: a reload is read in another thread. */
 async function expectSameElsewhere(loaded: LoadResult, where: string): Promise<void> {
   if (!loaded.ok) return;
-  const { snapshot } = loaded;
-  const compiled = atOnce(compileData(structuredClone(loaded.data()), snapshot.generation, null));
-  const { effective, ...outline } = snapshot.outline;
-  const { effective: packed, ...otherOutline } = compiled.outline;
-  // As text: functions are equal where they have the same name.
-  const text = (value: unknown) =>
-    inspect(value, { depth: null, maxArrayLength: null, maxStringLength: null, sorted: true });
-  expect(text({ ...compiled, outline: otherOutline }), where).toBe(text({ ...snapshot, outline }));
-  expect(await packed.read(), where).toEqual(await effective.read());
+  const { outline: written, ...snapshot } = loaded.snapshot;
+  const compiled = (data: ConfigData) =>
+    atOnce(compileData(structuredClone(data), snapshot.generation, null));
+  const { outline, ...same } = compiled(loaded.data());
+  const { outline: _none, ...inWorker } = compiled(withoutTexts(loaded.data()));
+  expect(textOf(same), where).toBe(textOf(snapshot));
+  expect(textOf(inWorker), where).toBe(textOf(snapshot));
+  expect(textOf({ ...outline, effective: null }), where).toBe(textOf({ ...written, effective: null }));
+  expect(await outline.effective.read(), where).toEqual(await written.effective.read());
 }
+
+/** Functions are equal where they have the same name. */
+const textOf = (value: unknown) =>
+  inspect(value, { depth: null, maxArrayLength: null, maxStringLength: null, sorted: true });
 
 describe('the examples of gateway.yaml in the documents', () => {
   it('have no error and no warning', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { hintsAtDefaultLimits } from '../../../src/config/index.ts';
-import { loadFiles, NEEDED } from '../../support/config-text.ts';
+import { hintsAtDefaultLimits } from '../../../../src/config/index.ts';
+import { loadFiles, NEEDED } from '../../../support/config-text.ts';
 
 const SIGNED_IN = `${NEEDED}identity_provider: { issuer: "https://id.test" }\naccess_tokens: { audience: api }\n`;
 

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import type { DefaultRefusal } from '../../../../src/core/index.ts';
-import { DefaultLimits } from '../../../../src/process/runtime/default-limits.ts';
+import { DefaultRefusals } from '../../../../src/process/runtime/default-refusals.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 import { mainPartOf, snapshotOf } from '../workers/thread-parts.ts';
 
 async function noticed(limits: string) {
   const reported: DefaultRefusal[] = [];
   const clock = new FrozenClock();
-  const defaults = new DefaultLimits(mainPartOf(clock), clock, {
+  const defaults = new DefaultRefusals(mainPartOf(clock), clock, {
     defaultRefused: refusal => reported.push(refusal),
   });
   const snapshot = await snapshotOf(limits);

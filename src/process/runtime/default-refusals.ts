@@ -1,11 +1,11 @@
-import { defaultLimitOf, type Snapshot } from '../../config/index.ts';
+import { ENOUGH_FOR_A_PAGE, type Snapshot } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
 
 /**
  * Notices refusals by a global limit that no limits file names: a page with many files meets it, and nothing else would name the
  * key. Reports each class of callers once in the life of the process.
  */
-export class DefaultLimits {
+export class DefaultRefusals {
   readonly #topic: core.Topic<core.DefaultRefusal>;
   readonly #clock: core.Clock;
   /** `null` in a worker: the main thread reports what any thread noticed. */
@@ -25,21 +25,19 @@ export class DefaultLimits {
   }
 
   /** Notes that the global limit of a class refused a request. */
-  refused(callerClass: core.ClassName, snapshot: Pick<Snapshot, 'limits' | 'outline'>): void {
-    const limit = this.#noticed.has(callerClass) ? null : defaultLimitOf(snapshot, callerClass);
+  refused(callerClass: core.ClassName, { defaultLimits }: Pick<Snapshot, 'defaultLimits'>): void {
+    const limit = this.#noticed.has(callerClass) ? null : defaultLimits.of(callerClass);
     if (limit === null) return;
     const { quota, key } = limit;
-    const message = `the global limit of ${quota} refused a request, and no limits file names it: write "global: { ${key}: 500/10s }" into limits.yaml, or what your clients need at once`;
+    const message = `the global limit of ${quota} refused a request, and no limits file names it: write "global: { ${key}: ${ENOUGH_FOR_A_PAGE} }" into limits.yaml, or what your clients need at once`;
     const refusal = { callerClass, quota, sinceMs: this.#clock.epochMs(), message };
     this.#learn(refusal);
     this.#topic.post(refusal);
   }
 
   /** What was noticed of limits that this configuration does not name either. */
-  reports(snapshot: Pick<Snapshot, 'limits' | 'outline'>): core.DefaultRefusal[] {
-    return [...this.#noticed.values()].filter(
-      ({ callerClass }) => defaultLimitOf(snapshot, callerClass) !== null,
-    );
+  reports({ defaultLimits }: Pick<Snapshot, 'defaultLimits'>): core.DefaultRefusal[] {
+    return [...this.#noticed.values()].filter(({ callerClass }) => defaultLimits.of(callerClass) !== null);
   }
 
   #learn(refusal: core.DefaultRefusal): void {
