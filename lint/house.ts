@@ -1,8 +1,10 @@
 // Prints how easy it is to find one's way in src/: `npm run house`. These are figures, not rules: `npm run lint` checks the rules.
-//   --list   also lists lines by folder, fragments, and names that several files declare
-import { readdirSync, readFileSync } from 'node:fs';
+//   --list    also lists lines by folder, fragments, names that several files declare, and the mechanisms
+//   --check   prints nothing but files of house-lists.ts that are gone
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { argv } from 'node:process';
+import { argv, exit } from 'node:process';
+import { MECHANISMS, TASKS } from './house-lists.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const SRC = join(ROOT, 'src');
@@ -85,6 +87,12 @@ function doubledNames(sources: readonly Source[]): readonly [string, readonly st
   return [...files].filter(([, paths]) => paths.length > 1).sort();
 }
 
+const named = [...MECHANISMS, ...TASKS].flatMap(({ files }) => files);
+const gone = named.filter(file => !existsSync(join(SRC, file)));
+for (const file of gone) console.log(`lint/house-lists.ts names ${file}, which src/ does not have`);
+if (gone.length > 0) exit(1);
+if (argv.includes('--check')) exit();
+
 const withList = argv.includes('--list');
 const sources = readSources();
 const short = fragments(sources);
@@ -103,7 +111,17 @@ for (const [what, figure] of figures) console.log(`${String(figure).padStart(6)}
 console.log('\nLines by wing:');
 for (const [wing, lines] of linesBy(sources, path => path.split('/')[1] ?? ''))
   console.log(`${String(lines).padStart(6)}  ${wing}`);
+console.log('\nFiles of src/ that a change touches, and the most that it should:');
+for (const { task, files, most } of TASKS)
+  console.log(`${String(files.length).padStart(6)}  of ${most}: ${task}`);
+const several = MECHANISMS.filter(({ files }) => files.length > 1);
+console.log(`\nIdeas that have several mechanisms (of ${MECHANISMS.length} that are listed):`);
+for (const { idea, files, why } of several)
+  console.log(`${String(files.length).padStart(6)}  ${idea}: ${why}`);
 if (withList) {
+  console.log(
+    `\nMechanisms:\n${MECHANISMS.map(({ idea, files }) => `  ${idea}: ${files.join(', ')}`).join('\n')}`,
+  );
   console.log('\nLines by folder:');
   for (const [room, lines] of linesBy(sources, roomOf)) console.log(`${String(lines).padStart(6)}  ${room}`);
   console.log(`\nFragments:\n${short.map(({ path, lines }) => `  ${path} ${lines}`).join('\n')}`);
