@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Network, thisMachine } from '../../src/core/index.ts';
 import { frailHost } from '../support/frail-host.ts';
-import { startGateway } from '../support/gateway.ts';
+import { startGateway, withoutWorkers } from '../support/gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { identityConfig } from '../support/identity-gateway.ts';
 import { startRedis } from '../support/redis.ts';
@@ -124,6 +124,7 @@ test('a worker that replaces another warms up', async () => {
 });
 
 test('a warm-up that fails is one line of the log, and the gateway serves', async () => {
+  withoutWorkers();
   const upstream = await startUpstream();
   const gateway = await startGateway({
     upstreamPort: upstream.port,
