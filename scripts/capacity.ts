@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
-import { cpus, tmpdir } from 'node:os';
+import { cpus, loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Bench } from '../bench/bench.ts';
@@ -88,7 +88,8 @@ const figures: CapacityFigures = {
       openWebSocket(port, planOf(bench)),
     ),
   },
-  redisCounterBytes: await redisCounterBytes(),
+  redisCounterBytes: await redisBytesOfCaller({}),
+  redisMainBytes: await redisBytesOfCaller({ byMainValue: true }),
 };
 issuer.close();
 await Promise.all([upstream.stop(), grpcUpstream.stop(), webSocketUpstream.stop(), redis.stop()]);
@@ -143,11 +144,14 @@ async function idleBytes(name: string, job: Job, open: (port: number) => Promise
 }
 
 /** What a caller under one limit takes of Redis. */
-async function redisCounterBytes(): Promise<number> {
+async function redisBytesOfCaller(changes: Partial<Job['weir']>): Promise<number> {
   bench.progress('counters in Redis');
   redisCommand('flushall');
   const job = { ...FORWARDING, limits: 'wide', forwardedAddresses: true } as const;
-  const { port } = await bench.start(weir, withWeir(job, { redis: redis?.url ?? null, sheds: false }));
+  const { port } = await bench.start(
+    weir,
+    withWeir(job, { ...changes, redis: redis?.url ?? null, sheds: false }),
+  );
   await sendCallers(port, 0, 100);
   const used = usedByRedis();
   await sendCallers(port, 100, CALLERS);
@@ -185,6 +189,7 @@ function rounded(all: CapacityFigures): CapacityFigures {
     requestMicroseconds: of(all.requestMicroseconds),
     connectionBytes: of(all.connectionBytes),
     redisCounterBytes: Math.round(all.redisCounterBytes),
+    redisMainBytes: Math.round(all.redisMainBytes),
   };
 }
 
@@ -212,6 +217,7 @@ function tableOf({
   requestMicroseconds: cost,
   connectionBytes: held,
   redisCounterBytes: inRedis,
+  redisMainBytes: withMain,
 }: CapacityFigures): string {
   const { plain, tokenAndLimits, log, tls, http2, grpc, redis: toRedis, ofRedis } = cost;
   const usual = plain + tokenAndLimits;
@@ -219,7 +225,7 @@ function tableOf({
     `| ${name} | ${microseconds.toFixed(1)} | ${(Math.round(1e4 / microseconds) * 100).toLocaleString('en')} |`;
   const kib = (bytes: number) => `${Math.round(bytes / 1_024)} KiB`;
   return [
-    `Measured on ${cpus()[0]?.model ?? 'an unknown processor'} with Node.js ${process.versions.node}.`,
+    `Measured on ${cpus()[0]?.model ?? 'an unknown processor'} with Node.js ${process.versions.node}, at a load of ${loadavg()[0]?.toFixed(1)} on ${cpus().length} processors.`,
     '',
     '| A request | CPU, µs | a core |',
     '|---|--:|--:|',
@@ -237,8 +243,9 @@ function tableOf({
     `| idle connection | ${kib(held.plain)} | 1 |`,
     `| the same over TLS | ${kib(held.tls)} | 1 |`,
     `| idle WebSocket, with its connection to the service | ${kib(held.webSocket)} | 2 |`,
-    `| caller under one limit, in the memory of a gateway, at most | ${CAP_COSTS.limitKeys.bytes(1)} B | |`,
-    `| the same in Redis | ${Math.round(inRedis)} B | |`,
+    `| counter in the memory of a gateway, with [all that follows \`caps.limit_keys\`](memory.md) | ${CAP_COSTS.limitKeys.bytes(1)} B | |`,
+    `| counter in Redis, of a caller under one limit | ${Math.round(inRedis)} B | |`,
+    `| caller in Redis in a bucket with \`main\`, with one main value | ${Math.round(withMain)} B | |`,
     '',
   ].join('\n');
 }

@@ -29,6 +29,8 @@ export interface Job {
     readonly hosts: boolean;
     /** Bounds how many requests of a caller are in flight, by a number that is never reached. */
     readonly concurrent: boolean;
+    /** Counts the requests of each address by the last part of the path alone, and by nothing else. */
+    readonly byMainValue: boolean;
     /** How long it plays requests to itself before it is ready; null: not. */
     readonly warmUp: string | null;
   };
@@ -48,7 +50,7 @@ export const FORWARDING: Job = {
   routes: 1,
   weir: {
     ...{ accessLog: false, redis: null, restrictAfter: null, sheds: true },
-    ...{ tracing: 'off', hosts: false, concurrent: false },
+    ...{ tracing: 'off', hosts: false, concurrent: false, byMainValue: false },
     warmUp: null,
   },
   forwardedAddresses: false,

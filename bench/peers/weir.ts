@@ -182,12 +182,16 @@ function limitRoutes(job: Job): readonly string[] {
 
 /** @param max overrides how many requests the bucket admits. */
 function limitsConfig(job: Job) {
-  const { restrictAfter, concurrent } = job.weir;
+  const { restrictAfter, concurrent, byMainValue } = job.weir;
   const invalid_requests =
     restrictAfter === null ? 'off' : { limit: `${restrictAfter}/10m`, restrict_for: '10m' };
   if (job.limits === 'none') return { global: 'off', invalid_requests };
   const quota =
     job.limits === 'spent' ? '1/1h' : `${NEVER_REACHED_PER_SECOND}/${job.forwardedAddresses ? '18h' : '1s'}`;
+  if (byMainValue) {
+    const buckets = { all: { main: 'id', address: quota } };
+    return { global: 'off', invalid_requests, buckets, routes: { '/v1/things/{id}': 'all' } };
+  }
   return {
     global: { user: quota, bot: quota, address: quota },
     invalid_requests,

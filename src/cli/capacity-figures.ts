@@ -16,6 +16,8 @@ export interface CapacityFigures {
   readonly connectionBytes: { readonly plain: number; readonly tls: number; readonly webSocket: number };
   /** Memory of Redis for one caller under one limit, in bytes. */
   readonly redisCounterBytes: number;
+  /** The same for one caller with one main value of a bucket that has `main`: the counter, and the list of the caller's main values. */
+  readonly redisMainBytes: number;
 }
 
 // Written by `npm run capacity`.
@@ -35,5 +37,6 @@ export const FIGURES: CapacityFigures = {
     tls: 46387,
     webSocket: 34028,
   },
-  redisCounterBytes: 169,
+  redisCounterBytes: 213,
+  redisMainBytes: 1343,
 };

@@ -50,11 +50,13 @@ export interface Capacity {
 /** Does the sum of docs/capacity.md. @param figures default: those measured */
 export function capacityOf(snapshot: Snapshot, load: Load, figures: CapacityFigures = FIGURES): Capacity {
   const { workers, caps, memory, store, descriptors, upstreams, listen } = snapshot;
-  const { requestMicroseconds: cost, connectionBytes, redisCounterBytes } = figures;
+  const { requestMicroseconds: cost, connectionBytes } = figures;
   const requestMicroseconds = costOf(snapshot, cost);
   const cores = (load.requests * requestMicroseconds) / 1e6;
   const isShared = store.kind === 'redis';
-  const counters = load.callers * limitsOfCaller(snapshot);
+  const { plain, withMain } = countersOfCaller(snapshot);
+  const counters = load.callers * (plain + withMain);
+  const redisBytes = load.callers * (plain * figures.redisCounterBytes + withMain * figures.redisMainBytes);
   const ofTls = listen.http.tls === null ? 0 : connectionBytes.tls - connectionBytes.plain;
   const sockets = load.websockets * (connectionBytes.webSocket + ofTls);
   const base =
@@ -74,9 +76,7 @@ export function capacityOf(snapshot: Snapshot, load: Load, figures: CapacityFigu
   const pods = Math.max(1, Math.ceil(most[1] || 0));
   return {
     ...{ pods, by: most[0], requestMicroseconds, cores, memoryBytesOfPod: base + sockets / pods },
-    redis: isShared
-      ? { cores: (load.requests * cost.ofRedis) / 1e6, bytes: counters * redisCounterBytes }
-      : null,
+    redis: isShared ? { cores: (load.requests * cost.ofRedis) / 1e6, bytes: redisBytes } : null,
   };
 }
 
@@ -105,7 +105,8 @@ export function capacityInWords(capacity: Capacity, load: Load): string {
 function costOf(snapshot: Snapshot, cost: CapacityFigures['requestMicroseconds']): number {
   const { log, identity, limits, store, listen } = snapshot;
   const isLogged = log.access && ['trace', 'debug', 'info'].includes(log.level);
-  const isCounted = identity !== null || limits.buckets.length > 0 || limitsOfCaller(snapshot) > 0;
+  const isCounted =
+    identity !== null || limits.buckets.length > 0 || limits.global.all.some(set => set.global !== null);
   return sum([
     cost.plain,
     isCounted ? cost.tokenAndLimits : 0,
@@ -115,10 +116,14 @@ function costOf(snapshot: Snapshot, cost: CapacityFigures['requestMicroseconds']
   ]);
 }
 
-/** The global limit, and one bucket. */
-function limitsOfCaller({ limits: { global, buckets } }: Snapshot): number {
-  const hasGlobal = [global.user, global.bot, global.address].some(set => set.global !== null);
-  return (hasGlobal ? 1 : 0) + (buckets.length > 0 ? 1 : 0);
+/**
+ * The counters of a caller who uses one bucket, with one main value: of the global limit, and those of the bucket that has most.
+ * What callers share, groups and resources, takes too little to count.
+ */
+function countersOfCaller({ limits: { global, buckets } }: Snapshot) {
+  const hasGlobal = global.all.some(set => set.global !== null);
+  const withMain = buckets.some(({ main }) => main !== null) ? 1 : 0;
+  return { plain: (hasGlobal ? 1 : 0) + (buckets.length > 0 ? 1 - withMain : 0), withMain };
 }
 
 function sum(parts: readonly number[]): number {

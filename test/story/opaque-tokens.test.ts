@@ -49,7 +49,7 @@ function answer(members: Members | undefined, response: ServerResponse, socket: 
   scripts.json(200, members ?? { active: false })(response, socket);
 }
 
-/** https://www.ory.com/docs/hydra/reference/api, introspectOAuth2Token. */
+/** The members of `introspectedOAuth2Token` in Ory Hydra's API description (v2.2.0), without `ext`, `username` and `obfuscated_subject`. */
 function hydra(issuer: TestIssuer, members: Members): Members {
   const { iss, iat, exp, sub, aud } = issuer.claims();
   const kind = { token_type: 'Bearer', token_use: 'access_token' };

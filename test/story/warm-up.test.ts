@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest';
+import { type Network, thisMachine } from '../../src/core/index.ts';
+import { frailHost } from '../support/frail-host.ts';
+import { startGateway, withoutWorkers } from '../support/gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { identityConfig } from '../support/identity-gateway.ts';
+import { startRedis } from '../support/redis.ts';
+import { startRedisGatewayProcess } from '../support/redis-gateway.ts';
+import { monitorRedis } from '../support/redis-monitor.ts';
+import { head } from '../support/requests.ts';
 import { tempFolder } from '../support/temp.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { AUTHORITY, writeIdentity } from '../support/tls-gateway.ts';
@@ -8,6 +15,8 @@ import { waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
 
 const LOG = { level: 'debug' };
+
+// A warm-up of 10 ms is over before its first request, as one is on a machine that is busy: what it plays even so is certain.
 const CALLS = { calls: { url: 'http://127.0.0.1:9', protocol: 'grpc' } };
 
 async function warmedUp(gateway: GatewayProcess, count = 1): Promise<Record<string, unknown>[]> {
@@ -33,11 +42,29 @@ async function expectNoTrace(gateway: GatewayProcess): Promise<void> {
   expect(JSON.stringify({ buckets, upstreams, callers })).not.toContain('played');
 }
 
+/** A network on which no port is free for the service of a warm-up, which alone asks for one by number. */
+function withoutPlayedService(): Network {
+  const { network } = thisMachine;
+  return {
+    ...network,
+    createServer: (options, onSocket) => {
+      const server = network.createServer(options, onSocket);
+      const listen = server.listen.bind(server);
+      server.listen = (...args: unknown[]) => {
+        if (args[0] !== 0) return Reflect.apply(listen, server, args);
+        server.emit('error', new Error('no port is free'));
+        return server;
+      };
+      return server;
+    },
+  };
+}
+
 test('a gateway plays requests of each kind to itself before it is ready, with a token, and nothing of them shows', async () => {
   const issuer = await startIssuer();
   const upstream = await startUpstream();
   const settings = await identityConfig(
-    { issuer: issuer.url, config: { warm_up: '2s', log: LOG } },
+    { issuer: issuer.url, config: { warm_up: '10ms', log: LOG } },
     upstream,
   );
   const upstreams = { api: { url: `http://127.0.0.1:${upstream.port}` }, ...CALLS };
@@ -49,12 +76,16 @@ test('a gateway plays requests of each kind to itself before it is ready, with a
   for (const kind of ['http1', 'http2', 'grpc']) expect(line?.[kind]).toBeGreaterThan(0);
   await expectNoTrace(gateway);
   expect(upstream.requests).toEqual([]);
+  // Two gateways were played: had they asked, the provider would know of three.
+  const { tokenRequests, introspections, discoveries, keyFetches } = issuer.provider;
+  expect([...tokenRequests, ...introspections]).toEqual([]);
+  expect(Math.max(discoveries, keyFetches)).toBeLessThan(3);
 });
 
 test('each worker warms up, over TLS with the certificate of the listener', async () => {
   const upstream = await startUpstream();
   const certificates = [await writeIdentity(await tempFolder(), 'a', AUTHORITY.forHosts('localhost'))];
-  const config = { workers: 2, warm_up: '2s', log: LOG };
+  const config = { workers: 2, warm_up: '10ms', log: LOG };
   const gateway = await startGatewayProcess(
     { upstreamPort: upstream.port, config },
     { tls: { certificates } },
@@ -63,6 +94,52 @@ test('each worker warms up, over TLS with the certificate of the listener', asyn
     expect(Number(http1) + Number(http2)).toBeGreaterThan(0);
   await expectNoTrace(gateway);
   expect(upstream.requests).toEqual([]);
+});
+
+test('Redis is asked nothing by a warm-up', async () => {
+  const redis = await startRedis();
+  const monitor = await monitorRedis(redis.port);
+  const gateway = await startRedisGatewayProcess({
+    store: { redis: `redis://127.0.0.1:${redis.port}` },
+    limits: { global: { address: '9/1m' } },
+    config: { warm_up: '10ms', log: LOG },
+  });
+  await warmedUp(gateway);
+  await gateway.ask(head('GET /a'));
+  const isDecision = (line: string) => line.startsWith('"evalsha"') && line.includes(':window:');
+  const decisions = () => monitor.commands().filter(isDecision);
+  await waitFor('the decision about a client is there', () => decisions().length > 0);
+  expect(decisions()).toHaveLength(1);
+});
+
+test('a worker that replaces another warms up', async () => {
+  const upstream = await startUpstream();
+  const { host, kill } = await frailHost();
+  const config = { workers: 2, warm_up: '10ms', log: { ...LOG, access: false } };
+  const { logLines } = await startGateway({ upstreamPort: upstream.port, config, host });
+  const count = () => logLines.filter(line => line.includes('"msg":"warmed up"')).length;
+  await waitFor('both have warmed up', () => count() === 2);
+  kill(1, 'exits');
+  await waitFor('the new one has warmed up', () => count() === 3);
+});
+
+test('a warm-up that fails is one line of the log, and the gateway serves', async () => {
+  withoutWorkers();
+  const upstream = await startUpstream();
+  const gateway = await startGateway({
+    upstreamPort: upstream.port,
+    config: { warm_up: '10ms', log: { level: 'info', access: false } },
+    network: withoutPlayedService(),
+  });
+  const lines = gateway.logLines.filter(line => line.includes('"type":"warm-up"'));
+  expect(lines.map(line => JSON.parse(line))).toEqual([
+    expect.objectContaining({
+      level: 'warn',
+      msg: 'the gateway could not warm up',
+      cause: 'no port is free',
+    }),
+  ]);
+  expect((await gateway.ask(head('GET /a'))).status).toBe(200);
 });
 
 test('a gateway without warm_up does not', async () => {

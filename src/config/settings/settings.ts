@@ -63,7 +63,7 @@ const SETTINGS = [
 ] as const;
 
 /** The order in which keys that need a restart are named. */
-const RESTARTED = [listen, workers, caps, tracing, state, store] as const;
+const RESTARTED = [listen, workers, caps, tracing, state, store, warmUp] as const;
 
 type Declared = (typeof SETTINGS)[number];
 

@@ -130,9 +130,9 @@ class RunningApp implements PlaneApp {
     const { listen, caps, store, tracing, limits } = snapshot;
     const { clock } = system;
     const { writtenKeying } = limits;
-    const { workers: fixedWorkers, state: fixedState } = snapshot;
+    const { workers: fixedWorkers, state: fixedState, warmUpMs } = snapshot;
     this.#fixed = {
-      ...{ listen, workers: fixedWorkers, caps, store, state: fixedState, tracing },
+      ...{ listen, workers: fixedWorkers, caps, store, state: fixedState, tracing, warmUpMs },
       limits: { writtenKeying },
     };
     this.#spans = spans;

@@ -111,10 +111,12 @@ access_tokens:
   audience: "200"    # the project
   principal: [client_id, sub]
   roles: ["${ROLES}"]`,
-  told: 'an application whose Auth Token Type is JWT; Assert Roles on Authentication in its project',
+  told: 'an application whose Auth Token Type is JWT; Assert Roles on Authentication in its project. Versions before September 2024 issue JWTs without `client_id`',
   sources: [
     'https://zitadel.com/docs/apis/openidoauth/claims',
     'https://zitadel.com/docs/apis/openidoauth/scopes',
+    // JWTs have `client_id` since September 2024.
+    'https://github.com/zitadel/oidc/issues/649',
   ],
   discovery: {
     url: `${ZITADEL}/.well-known/openid-configuration`,
@@ -318,7 +320,7 @@ access_tokens:
   principal: [client_id, sub]`,
   told: 'an Access Token Manager of the type JSON Web Tokens with centralized signing key, the issuer and the audience `api` as here, and `sub` in its attribute contract',
   sources: [
-    'https://docs.pingidentity.com/pingfederate/latest/administrators_reference_guide/pf_config_json_token_management.html',
+    'https://docs.pingidentity.com/pingfederate/latest/administrators_reference_guide/pf_configure_json_token_management.html',
   ],
   discovery: {
     url: `${PING}/.well-known/openid-configuration`,

@@ -3,7 +3,7 @@ import { capacityInWords, capacityOf, parseLoad } from '../../../src/cli/capacit
 import type { CapacityFigures } from '../../../src/cli/capacity-figures.ts';
 import { loadConfig, type Snapshot } from '../../../src/config/index.ts';
 import type { Machine } from '../../../src/core/index.ts';
-import { NEEDED, ROOMY } from '../../support/config-text.ts';
+import { loadFiles, NEEDED, ROOMY } from '../../support/config-text.ts';
 import { runWeir } from '../../support/run-weir.ts';
 import { tempText } from '../../support/temp.ts';
 
@@ -15,6 +15,7 @@ const FIGURES: CapacityFigures = {
   },
   connectionBytes: { plain: 10_000, tls: 60_000, webSocket: 20_000 },
   redisCounterBytes: 400,
+  redisMainBytes: 1_500,
 };
 const SOCKETS = NEEDED.replace('none }', 'none, websocket: true }');
 
@@ -69,6 +70,22 @@ describe('the pods that a load takes', () => {
     );
     expect(shared.redis).toEqual({ cores: 0.14, bytes: 4e8 });
     expect(shared.requestMicroseconds).toBe(37);
+  });
+
+  it.each([
+    ['global: { address: 9/1m }', 400],
+    ['global: off', 0],
+    ['buckets: { a: { address: 9/1m } }\nroutes: { /a: a }', 800],
+    ['global: off\nbuckets: { a: { main: id, address: 9/1m } }\nroutes: { "/a/{id}": a }', 1_500],
+    [
+      'buckets: { a: { main: id, address: 9/1m }, b: { address: 9/1m } }\nroutes: { "/a/{id}": a, /b: b }',
+      1_900,
+    ],
+  ])('count in Redis what each caller takes of it: %s', async (limits, bytes) => {
+    const text = `${NEEDED}limits: limits.yaml\nstore: { redis: "redis://r:6379" }\n`;
+    const loaded = await loadFiles({ 'gateway.yaml': text, 'limits.yaml': `${limits}\n` });
+    if (!loaded.ok) throw new Error(JSON.stringify(loaded.diagnostics));
+    expect(capacityOf(loaded.snapshot, parseLoad('callers=10'), FIGURES).redis?.bytes).toBe(10 * bytes);
   });
 
   it('are no number where nothing has room', async () => {

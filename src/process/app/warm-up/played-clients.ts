@@ -28,8 +28,11 @@ export class PlayedClient {
   readonly kind: PlayedKind;
   /** How many requests were answered. */
   answered = 0;
+  /** Resolves at the first answer, or when there will be none. */
+  readonly begun: Promise<void>;
   /** Resolves when it asks no more, whatever the reason. */
   readonly ended: Promise<void>;
+  #begin: () => void = () => {};
   readonly #socket: Socket;
 
   constructor(kind: PlayedKind, { network, address, isTls, fields }: PlayedClientOptions) {
@@ -40,6 +43,10 @@ export class PlayedClient {
       : network.connect({ ...address, noDelay: true });
     this.#socket.on('error', () => {});
     this.ended = new Promise(resolve => this.#socket.on('close', () => resolve()));
+    this.begun = new Promise(resolve => {
+      this.#begin = resolve;
+      this.#socket.on('close', resolve);
+    });
     this.#socket.once(isTls ? 'secureConnect' : 'connect', () =>
       kind === 'http1' ? this.#ask(fields) : this.#call(fields, kind === 'grpc'),
     );
@@ -55,6 +62,7 @@ export class PlayedClient {
     this.#socket.on('data', (bytes: Buffer) => {
       // A response is smaller than a segment, and is read whole.
       if (bytes.toString('latin1', 0, SUCCESS.length) === SUCCESS) this.answered++;
+      this.#begin();
       this.#socket.write(request);
     });
     this.#socket.write(request);
@@ -80,6 +88,7 @@ export class PlayedClient {
       false,
       ended => {
         this.answered += ended.length;
+        if (ended.length > 0) this.#begin();
         ask(ended.length);
       },
       reply => this.#socket.write(reply),

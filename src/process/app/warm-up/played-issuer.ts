@@ -3,8 +3,8 @@ import type { Clock } from '../../../core/index.ts';
 
 export const AUDIENCE = 'played';
 
-/** How long the token of a warm-up is valid, in seconds: no longer than the longest warm-up. */
-const LIFETIME_S = 60;
+/** How long the token of a warm-up is valid, in seconds: longer than any warm-up. */
+const LIFETIME_S = 3_600;
 
 /** Issues the token of a warm-up. Its key leaves this thread by no way, and nothing real accepts it. */
 export class PlayedIssuer {

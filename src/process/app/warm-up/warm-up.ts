@@ -50,7 +50,8 @@ export async function warmUp(
       const clients = kindsOf(real).flatMap(kind =>
         Array.from({ length: CLIENTS[kind] }, () => new PlayedClient(kind, { ...to, fields })),
       );
-      await budget.spent(part);
+      // However late it is, each kind is played: with little processor time the budget may be over before the first answer.
+      await Promise.all([budget.spent(part), ...clients.map(({ begun }) => begun)]);
       for (const client of clients) client.stop();
       await Promise.all([...clients.map(({ ended }) => ended), gateway.drain()]);
       for (const { kind, answered } of clients) played[kind] = (played[kind] ?? 0) + answered;
@@ -64,7 +65,7 @@ export async function warmUp(
 
 /** How often it is looked whether the budget is spent, in milliseconds. */
 const LOOK_MS = 10;
-/** On a machine that is busy with other work, a warm-up takes at most so many times as long. */
+/** On a machine that is busy with other work, a warm-up takes so many times as long, or until each kind was answered. */
 const MAX_WAIT = 10;
 
 /** The processor time of this thread that a warm-up may take, so that it warms up as well on a busy machine. */

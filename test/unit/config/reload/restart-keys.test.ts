@@ -49,6 +49,11 @@ test('another number of workers is reported, and how auto was understood', async
   ]);
 });
 
+test('another warm-up is reported, since only a new process warms up', async () => {
+  const [off, on] = [await snapshotOf(''), await snapshotOf('warm_up: 500ms\n')];
+  expect(restartKeys(off, on)).toEqual([{ key: 'warm_up', running: 'off', wanted: '500ms' }]);
+});
+
 test('other addresses that count as one are reported, though they stand in limits.yaml', async () => {
   const [from, to] = [await snapshotOf(''), await snapshotOf('')];
   const withKeying = (...prefixes: string[]) => {

@@ -193,6 +193,20 @@ describe('the answer', () => {
     expect(await judgeAnswer({ ...MEMBERS, ...changed })).toBe(words);
   });
 
+  it.each<[string, readonly string[], string]>([
+    ['PingAM', ['sub', 'iss'], 'user web ada'],
+    ['Doorkeeper', ['iat'], 'invalid claim sub'],
+  ])('of %s has no aud: the client is the audience', async (_, members, words) => {
+    const given = Object.entries({ ...MEMBERS, iss: options.issuer, azp: 'web' });
+    const published = given.filter(([name]) =>
+      ['active', 'exp', 'token_type', 'azp', ...members].includes(name),
+    );
+    const said = { ...Object.fromEntries(published), client_id: 'web' };
+    const access = { audienceClaim: 'client_id', bots: null };
+    expect(await judgeAnswer(said, { ...access, audience: ['web'] })).toBe(words);
+    expect(await judgeAnswer(said, { ...access, audience: ['app'] })).toBe('invalid audience');
+  });
+
   it('about no kind of token does not do where any audience does', async () => {
     expect(await judgeAnswer({ ...MEMBERS, token_type: undefined }, { audience: null })).toBe(
       'invalid token_kind',
