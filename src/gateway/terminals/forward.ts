@@ -659,8 +659,9 @@ class Forwarding implements CallSink, UpstreamLeg {
   /** Has the client stay at the endpoint that answered, unless its cookie says so already. */
   #addCookie(out: string[]): void {
     const { balance } = this.#route.upstream;
+    if (typeof balance === 'string') return;
     const mark = this.#call?.mark ?? null;
-    if (typeof balance === 'string' || mark === null || this.marks.includes(mark)) return;
+    if (mark === null || this.marks.includes(mark)) return;
     const { arrival, head, downstream } = this.#exchange;
     const { scheme } = clientAddress(head, arrival.hostAndPort, downstream.scheme);
     const secure = scheme === 'https' ? '; Secure' : '';

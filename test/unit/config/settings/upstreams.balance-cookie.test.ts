@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { changesInWords } from '../../../../src/config/index.ts';
+import { explain } from '../../../../src/explain/index.ts';
 import { diagnosticsIn, diagnosticsOf, loadFiles, loadText } from '../../../support/config-text.ts';
 
 const ROUTES = 'routes: [{ path: /**, upstream: api, authentication: none }]\n';
@@ -78,6 +80,24 @@ routes: [{ grpc: a.B/C, upstream: api, authentication: none }]
     expect(await warned(WITH_FILE, store)).toEqual([]);
     expect(await warned('caller', store)).toEqual([]);
     expect(await warned('{ cookie: weir_node }', '')).toEqual([]);
+  });
+
+  it('is explained, without its key, and compared', async () => {
+    const snapshotOf = async (balance: string) => {
+      const two = gateway(balance).replace('url: "http://api:3000"', 'urls: ["http://a", "http://b"]');
+      const loaded = await loadFiles({ 'gateway.yaml': two, 'keys/node': KEY });
+      if (!loaded.ok) throw new Error(JSON.stringify(loaded.diagnostics));
+      return loaded.snapshot;
+    };
+    const [now, before] = [await snapshotOf(WITH_FILE), await snapshotOf('caller')];
+    const caller = { as: null, address: null, principal: null };
+    const { rows } = explain({ method: 'GET', target: '/', caller }, now);
+    expect(rows).toContainEqual([
+      'upstream',
+      'api, http://a:80, http://b:80, balance by the cookie weir_node',
+    ]);
+    expect(JSON.stringify(rows)).not.toContain(KEY);
+    expect(changesInWords(now.outline, before.outline).join()).toContain('upstreams.api.balance');
   });
 
   it('is not looked for with another way to balance', async () => {
