@@ -204,8 +204,12 @@ function describeUpstream({ name, protocol, base, options, endpoints, balance }:
         : urlOf(scheme, formatHostPort(endpoint));
     return `${url}${base}${weight}${backup}`;
   });
-  const spread = endpoints.length === 1 ? [] : [`balance ${balance}`];
+  const spread = endpoints.length === 1 ? [] : [describeBalance(balance)];
   return [name, ...addresses, ...spread, ...(protocol === 'http1' ? [] : [protocol])].join(', ');
+}
+
+function describeBalance(balance: UpstreamModel['balance']): string {
+  return typeof balance === 'string' ? `balance ${balance}` : `balance by the cookie ${balance.cookie}`;
 }
 
 function urlOf(scheme: string, place: string): string {

@@ -1,4 +1,4 @@
-export type { Balance, EndpointsState } from './balancing/index.ts';
+export type { Balance, CookieBalance, EndpointsState } from './balancing/index.ts';
 export { ConnectionPool } from './connection-pool.ts';
 export type { HealthOptions } from './health/index.ts';
 export { serviceHost } from './names/index.ts';

@@ -84,6 +84,8 @@ export interface CallSink extends ResponseSink {
    * closes. May become true up to the end of the response. Default: false, it then serves anyone.
    */
   readonly isPrivate?: boolean;
+  /** What the client's cookies say about the endpoint to choose: values of `TransportCall.mark`, or anything. Default: nothing. */
+  readonly marks?: readonly string[];
   /** Names fields that the upstream marked as never indexed (RFC 7541, 6.2.3). Called before the part that contains them. */
   neverIndex(names: FieldNames): void;
   /**
@@ -99,6 +101,8 @@ export interface CallSink extends ResponseSink {
 export interface TransportCall {
   /** The endpoint it went to, as `host:port`. Absent if the upstream has only one, or none yet. */
   readonly endpoint?: string | null;
+  /** The value of the cookie that names the endpoint; `null` or absent without `balance: { cookie }`. */
+  readonly mark?: string | null;
   /** Memory of response bytes that wait until it is resumed. Default: none, since they are still in the kernel. */
   readonly heldBytes?: number;
   /**

@@ -145,6 +145,7 @@ export function transportOpener(
   const { clock, random } = system;
   const checks = new States<CheckState>(part, 'health checks');
   const lookups = new Lookups(part, system);
+  const cookieKey = part.memory.secret('balance cookies', 32);
   const openSource = (endpoint: EndpointOptions, upstream: string): EndpointSource => {
     const { host, port } = endpoint;
     if (isIP(host) !== 0 || socketPath(host) !== null)
@@ -159,7 +160,7 @@ export function transportOpener(
     new EndpointTransport(
       { name, isGrpc: options.protocol === 'grpc', connectTimeoutMs: options.connectTimeoutMs },
       {
-        ...{ clock, random, listener, part, checks },
+        ...{ clock, random, listener, part, checks, cookieKey },
         openSource: configured => openSource(configured, name),
         openPool: endpoint => openPool(optionsFor(endpoint, options), system),
       },

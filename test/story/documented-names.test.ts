@@ -62,6 +62,7 @@ const OF_OTHERS = [
   ...['circuit_breakers', 'xff_num_trusted_hops', 'trusted_ips', 'timeout'],
   ...[
     'proxy_redirect',
+    'ip_hash',
     'least_conn',
     'max_fails',
     'split_clients',

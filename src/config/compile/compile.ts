@@ -160,7 +160,7 @@ function* compileRoutes(
 ) {
   const { routes: written, ...others } = config;
   const upstreams = reuse(before?.upstreams, [others, secrets, requirements.all], () =>
-    compileUpstreams(config.upstreams, secrets.upstreamTls),
+    compileUpstreams(config.upstreams, secrets),
   );
   const known = upstreams === before?.upstreams ? before.routes : null;
   const routes = new Map<string, Kept<string, readonly RouteEntry<model.RouteOfFile>[]>>();

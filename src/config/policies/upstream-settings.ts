@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { formatDuration, type PoolModel, type PoolName } from '../../core/index.ts';
 import type * as upstream from '../../upstream/index.ts';
+import { TokenPlaces } from '../../wire/http/index.ts';
 import type { Meaning } from '../values/index.ts';
 import {
   choice,
@@ -12,7 +13,9 @@ import {
   hostChoice,
   means,
   onlyFor,
+  pathOfFile,
   percentage,
+  shown,
   size,
   sizeOrOff,
   yesOrNo,
@@ -30,6 +33,8 @@ interface UpstreamContext {
   /** True if its URLs have different hosts. */
   readonly hasOthers: boolean;
   readonly protocol: upstream.UpstreamProtocol;
+  /** The content of `balance.key_file`; `null` if none is named. */
+  readonly balanceKey: string | null;
 }
 
 /** A setting of upstreams: everything about one key in gateway.yaml, or about a few keys that form one part of the model. */
@@ -81,15 +86,49 @@ const authorization = upstreamSetting({
   compile: ({ authorization }) => ({ passAuthorization: authorization === 'pass' }),
 });
 
+const BALANCE_EXPECTED = 'expected "least_requests", "caller" or a map such as { cookie: weir_node }';
+const COOKIE_EXPECTED = 'expected a name of letters, digits, "_", "-" and "."';
+
+const balanceCookie = shown(
+  z.strictObject({
+    cookie: onlyFor(
+      ['http1', 'h2'],
+      z
+        .string({ error: COOKIE_EXPECTED })
+        .regex(/^[A-Za-z0-9_.-]{1,100}$/, { error: COOKIE_EXPECTED })
+        .describe('The name of the cookie by which each client stays at one address.'),
+    ),
+    key_file: pathOfFile()
+      .optional()
+      .describe(
+        'A file with the key of its values, at least 32 characters, the same for all gateways. Relative to this file. Left out: a random key per process, so that clients may get another address at each start.',
+      ),
+  }),
+);
+
+interface BalanceModel {
+  readonly balance: upstream.Balance;
+  /** Where clients keep the cookie of `balance`; `null` if there is none. */
+  readonly balanceCookie: TokenPlaces | null;
+}
+
 const balance = upstreamSetting({
   keys: {
-    balance: choice(['least_requests', 'caller'])
+    balance: z
+      .union([choice(['least_requests', 'caller']), balanceCookie], { error: BALANCE_EXPECTED })
       .prefault('least_requests')
       .describe(
-        'Which of several addresses a request goes to. least_requests: of two chosen at random, the one with fewer requests in flight; caller: for each caller the same one, as long as it is healthy.',
+        'Which of several addresses a request goes to. least_requests: of two chosen at random, the one with fewer requests in flight; caller: for each caller the same one, as long as it is healthy; { cookie: weir_node }: for each client with its cookies the same one, as long as it is healthy.',
       ),
   },
-  compile: ({ balance }): { readonly balance: upstream.Balance } => ({ balance }),
+  compile({ balance }, { balanceKey: key }): BalanceModel {
+    if (typeof balance === 'string') return { balance, balanceCookie: null };
+    const { cookie } = balance;
+    return {
+      balance: { cookie, key },
+      balanceCookie: new TokenPlaces([{ kind: 'cookie', name: cookie }]),
+    };
+  },
 });
 
 const http2 = upstreamSetting({

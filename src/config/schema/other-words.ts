@@ -42,7 +42,7 @@ const OF_UPSTREAM: Words = [
   ['health_check health_checks', 'write health: { path: /healthz }'],
   [
     'lb lb_policy load_balancing',
-    'write balance: least_requests, or balance: caller for the same address for each caller',
+    'write balance: least_requests, or balance: caller for the same address for each caller, or balance: { cookie: weir_node } for each browser',
   ],
 ];
 

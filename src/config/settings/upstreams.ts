@@ -21,7 +21,7 @@ import {
   yesOrNo,
 } from '../values/index.ts';
 import { CAP_COSTS, fillIn } from './memory.ts';
-import { clientTlsKeys, SecretFiles, type TlsFiles } from './secret-files.ts';
+import { clientTlsKeys, readKeyFile, SecretFiles, type TlsFiles } from './secret-files.ts';
 import { setting } from './setting.ts';
 
 const URL_EXPECTED =
@@ -119,26 +119,36 @@ export const upstreams = setting({
       if (protocol === 'http1') fillIn(upstream, { max_websockets: ofWebSockets });
     }
   },
-  check({ upstreams }, file) {
+  check({ upstreams, store }, file) {
     for (const [name, value] of Object.entries(asMap(upstreams))) {
       const [path, upstream] = [['upstreams', name], asMap(value)];
       checkUrls(file, path, upstream);
       checkHealth(file, [...path, 'health'], upstream);
       checkProtocol(file, path, upstream);
+      if (store !== undefined) checkCookieKey(file, [...path, 'balance'], upstream);
     }
   },
-  /** The files that upstreams name under `tls`, by their names. */
-  read: async (file, clock) => ({ upstreamTls: await readTls(file, clock) }),
-  withoutSecrets: () => ({ upstreamTls: new Map() }),
+  /** The files that upstreams name under `tls` and `balance`, by their names. */
+  read: async (file, clock) => ({
+    upstreamTls: await readTls(file, clock),
+    balanceKeys: await readBalanceKeys(file),
+  }),
+  withoutSecrets: () => ({ upstreamTls: new Map(), balanceKeys: new Map() }),
 });
+
+/** The secrets of upstreams, by their names. */
+interface UpstreamSecrets {
+  readonly upstreamTls: ReadonlyMap<string, TlsFiles>;
+  readonly balanceKeys: ReadonlyMap<string, string>;
+}
 
 /** Compiles the upstreams, by their names. Not a part of `upstreams`, since routes are compiled with them. */
 export function compileUpstreams(
   configs: Readonly<Record<string, UpstreamConfig>>,
-  tlsFiles: ReadonlyMap<string, TlsFiles>,
+  secrets: UpstreamSecrets,
 ): ReadonlyMap<string, UpstreamModel> {
   const compiled = Object.entries(configs).map(
-    ([name, config]) => [name, compileUpstream(name, config, tlsFiles.get(name))] as const,
+    ([name, config]) => [name, compileUpstream(name, config, secrets)] as const,
   );
   return new Map(compiled);
 }
@@ -285,12 +295,27 @@ function checkTlsUse(file: ConfigFile, name: string, url: unknown, tls: RawMap):
   }
 }
 
-/**
- * Compiles an upstream.
- *
- * @param files the files named under `tls`
- */
-function compileUpstream(name: string, config: UpstreamConfig, files: TlsFiles | undefined): UpstreamModel {
+/** Warns where several gateways, each with a key of its own, would not know the cookies of each other. */
+function checkCookieKey(file: ConfigFile, path: Path, { balance }: RawMap): void {
+  const { cookie, key_file } = asMap(balance);
+  if (cookie === undefined || key_file !== undefined) return;
+  const message =
+    'each of the gateways at this Redis makes cookies that the others do not know, so clients change their address: add a "key_file", the same for all';
+  file.add(path, message, { severity: 'warning' });
+}
+
+/** Reads the keys that upstreams name under `balance`. */
+async function readBalanceKeys(file: ConfigFile): Promise<ReadonlyMap<string, string>> {
+  const keys = new Map<string, string>();
+  for (const [name, upstream] of Object.entries(asMap(asMap(file.value).upstreams))) {
+    if (!isMap(asMap(upstream).balance)) continue;
+    const key = await readKeyFile(file, ['upstreams', name, 'balance', 'key_file'], 'key');
+    if (key !== null) keys.set(name, key);
+  }
+  return keys;
+}
+
+function compileUpstream(name: string, config: UpstreamConfig, secrets: UpstreamSecrets): UpstreamModel {
   // The checks ensure that exactly one of the keys is present.
   const listed =
     config.urls ?? (config.url === undefined ? [] : [{ url: config.url, weight: 1, backup: false }]);
@@ -298,7 +323,11 @@ function compileUpstream(name: string, config: UpstreamConfig, files: TlsFiles |
   const hasOthers = others.some(other => other !== authority);
   const isTls = listed.some(({ url }) => url.tls);
   const { protocol } = config;
-  const settings = compileUpstreamSettings(config, { name, authority, hasOthers, protocol });
+  const settings = compileUpstreamSettings(config, {
+    ...{ name, authority, hasOthers, protocol },
+    balanceKey: secrets.balanceKeys.get(name) ?? null,
+  });
+  const files = secrets.upstreamTls.get(name);
   const live = {
     endpoints: listed.map(({ url: { host, port, lookup }, weight, backup }) => ({
       ...{ host, port, weight, lookup },

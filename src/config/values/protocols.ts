@@ -30,5 +30,6 @@ export function protocolKeysIn(keys: Readonly<Record<string, z.core.$ZodType>>):
 function keysOf(schema: z.core.$ZodType): Readonly<Record<string, z.core.$ZodType>> {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   if (def.type === 'prefault' || def.type === 'optional') return keysOf(def.innerType);
+  if (def.type === 'union') return Object.assign({}, ...def.options.map(keysOf));
   return def.type === 'object' ? def.shape : {};
 }

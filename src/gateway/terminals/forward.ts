@@ -28,6 +28,7 @@ import {
   sentFields,
   servicePath,
   strippedFrom,
+  type TokenPlaces,
   traceContextFields,
   upstreamFields,
 } from '../../wire/http/index.ts';
@@ -56,6 +57,7 @@ import { fieldsOf429, UpstreamRefusal } from './upstream-refusal.ts';
 import { openWebSocket } from './web-socket.ts';
 
 const NO_FIELDS: Fields = [];
+const NO_MARKS: readonly string[] = [];
 
 /** Step 10: forwards the request to its upstream, and streams the response back. */
 export function forward(exchange: Exchange, destination: Forwarded, state: GatewayState): Served {
@@ -92,6 +94,8 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
     idleTimeoutMs: route.idleTimeoutMs,
   });
   if (body instanceof KeptBody) forwarding.kept = body;
+  if (route.upstream.balanceCookie !== null)
+    forwarding.marks = marksIn(route.upstream.balanceCookie, downstream.fields);
   forwarding.awaited = awaited;
   forwarding.isPrivate = authenticatesConnection(authorization);
   exchange.upstreamLeg = forwarding;
@@ -178,9 +182,18 @@ function originFor({ snapshot, arrival, head, downstream }: Exchange, { path, ro
   });
 }
 
-/** A page whose URL has a token sends it as `Referer` to every route. */
-function withoutTokens(fields: Fields, { snapshot }: Exchange, { route: { tokenFrom } }: Forwarded): Fields {
-  const cut = tokenFrom === null ? fields : tokenFrom.cutFields(fields);
+/** The values of the cookie of `balance` that a client sent. */
+function marksIn(cookie: TokenPlaces, fields: Fields): readonly string[] {
+  return cookie.tokensIn({ query: '', fields, isWebSocket: false, cookies: true });
+}
+
+/**
+ * The fields without tokens and the cookie of `balance`. A page whose URL has a token sends it as `Referer` to every route.
+ */
+function withoutTokens(fields: Fields, { snapshot }: Exchange, { route }: Forwarded): Fields {
+  const { tokenFrom, upstream } = route;
+  const others = upstream.balanceCookie === null ? fields : upstream.balanceCookie.cutFields(fields);
+  const cut = tokenFrom === null ? others : tokenFrom.cutFields(others);
   return snapshot.tokensInUrls === null ? cut : snapshot.tokensInUrls.cutFields(cut);
 }
 
@@ -264,6 +277,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   answeredAtMs: number | null = null;
   repeated = false;
   isPrivate = false;
+  marks: readonly string[] = NO_MARKS;
   /** The request's body, if it can be sent again. */
   kept: KeptBody | null = null;
   /** The same, if its client waits for the service to want it. */
@@ -637,7 +651,21 @@ class Forwarding implements CallSink, UpstreamLeg {
     const { responseEdits, rewritesLocation } = this.#route;
     if (rewritesLocation) this.#rewriteLocations(kept);
     if (status === UPGRADE_REQUIRED) this.#keepUpgrade(kept, fields);
-    return responseEdits === null ? kept : responseEdits.applyToService(kept);
+    const out = responseEdits === null ? kept : responseEdits.applyToService(kept);
+    this.#addCookie(out);
+    return out;
+  }
+
+  /** Has the client stay at the endpoint that answered, unless its cookie says so already. */
+  #addCookie(out: string[]): void {
+    const { balance } = this.#route.upstream;
+    if (typeof balance === 'string') return;
+    const mark = this.#call?.mark ?? null;
+    if (mark === null || this.marks.includes(mark)) return;
+    const { arrival, head, downstream } = this.#exchange;
+    const { scheme } = clientAddress(head, arrival.hostAndPort, downstream.scheme);
+    const secure = scheme === 'https' ? '; Secure' : '';
+    out.push('Set-Cookie', `${balance.cookie}=${mark}; Path=/; HttpOnly; SameSite=Lax${secure}`);
   }
 
   /** RFC 9110, 15.5.22: a 426 names the protocols that the client needs. HTTP/2 has no upgrades. */

@@ -2,7 +2,15 @@ import type { Random } from '../../core/index.ts';
 import { rankOf, textHash } from './caller-rank.ts';
 
 /** How requests are spread over the endpoints of an upstream. */
-export type Balance = 'least_requests' | 'caller';
+export type Balance = 'least_requests' | 'caller' | CookieBalance;
+
+/** Each client stays at the endpoint that its cookie names. Clients without one are spread as by `least_requests`. */
+export interface CookieBalance {
+  /** The name of the cookie. */
+  readonly cookie: string;
+  /** Makes its values; `null` for a random key of the process. */
+  readonly key: string | null;
+}
 
 /** An endpoint as the balancer sees it. */
 export interface Candidate {
@@ -91,6 +99,12 @@ export class Balancer<Endpoint extends Candidate> {
       sum += weight;
       return sum;
     });
+  }
+
+  /** Whether requests go to this endpoint now. */
+  uses(endpoint: Endpoint, nowMs: number): boolean {
+    this.review(nowMs);
+    return this.#used.includes(endpoint);
   }
 
   /**

@@ -17,8 +17,8 @@ export interface CallShare {
   /** Whether the upstream speaks gRPC. */
   readonly isGrpc: boolean;
   nowMs(): number;
-  /** Chooses an endpoint that has not been tried; `null` if there is none. */
-  choose(caller: string, tried: readonly Endpoint[]): Endpoint | null;
+  /** Chooses an endpoint that has not been tried, if possible one with these marks; `null` if there is none. */
+  choose(caller: string, tried: readonly Endpoint[], marks: readonly string[]): Endpoint | null;
   /** Takes a retry out of the budget; false if it is spent. */
   takeRetry(): boolean;
   /** Looks the addresses up again because no connection could be made to this endpoint. */
@@ -41,6 +41,7 @@ interface Attempts {
 
 const FIRST: Attempts = { tried: [], mayHaveArrived: false };
 const NOTHING = () => {};
+const NO_MARKS: readonly string[] = [];
 
 /** One attempt to have a request answered by an endpoint. Reports the outcome to the balancer and to the endpoint's health. */
 export class EndpointCall implements CallSink, TransportCall, Resender {
@@ -72,6 +73,10 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
 
   get endpoint(): string | null {
     return this.#endpoint === null ? null : this.#endpoint.name;
+  }
+
+  get mark(): string | null {
+    return this.#endpoint === null ? null : this.#endpoint.mark;
   }
 
   get heldBytes(): number {
@@ -183,7 +188,7 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
   }
 
   #choose(): Endpoint | null {
-    return this.#share.choose(this.#caller, this.#before.tried);
+    return this.#share.choose(this.#caller, this.#before.tried, this.#sink.marks ?? NO_MARKS);
   }
 
   /** Waits until the addresses have been looked up again. */

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import type * as core from '../../core/index.ts';
 import type { OutgoingRequest } from '../../wire/http1/index.ts';
 import { type EndpointSource, FixedEndpoints, type SourcedEndpoint } from '../endpoint-source.ts';
@@ -52,6 +53,8 @@ interface EndpointTransportDependencies {
   readonly part: Pick<core.ProcessPart, 'isMain' | 'memory' | 'rates'>;
   /** The results of checks, which the main thread makes for all. */
   readonly checks: core.States<CheckState>;
+  /** Makes the values of cookies where the configuration has no key. The same in all threads of the process. */
+  readonly cookieKey: Buffer;
 }
 
 interface EndpointTransportOptions {
@@ -76,6 +79,8 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
   #listed: ReadonlyMap<string, Listed> = new Map();
   /** The endpoints in use, by address and name. */
   #serving: ReadonlyMap<string, Endpoint> = new Map();
+  /** The same by their marks; empty without `balance: { cookie }`. */
+  #marked: ReadonlyMap<string, Endpoint> = new Map();
   readonly #balancer: Balancer<Endpoint>;
   /** Kept across reloads as well. */
   #budget: RetryBudget;
@@ -161,17 +166,27 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
     if (this.#only !== null) return this.#only.send(request, sink, caller);
     const { owner } = sink;
     const owned = owner === null || owner === undefined ? null : this.#holderFor(owner);
-    return new EndpointCall(this, request, sink, caller).start(owned ?? this.#firstFor(caller));
+    return new EndpointCall(this, request, sink, caller).start(owned ?? this.#firstFor(caller, sink.marks));
   }
 
   /**
    * Chooses the endpoint of a request. Reading the clock costs more than everything else, so it is avoided if there is no choice.
    */
-  #firstFor(caller: string): Endpoint | null {
+  #firstFor(caller: string, marks: readonly string[] = NO_MARKS): Endpoint | null {
     if (this.#sole !== null) return this.#sole;
     const nowMs = this.nowMs();
     this.#budget.sent(nowMs);
-    return this.#balancer.choose(nowMs, caller, NONE);
+    return this.#markedBy(marks, NONE, nowMs) ?? this.#balancer.choose(nowMs, caller, NONE);
+  }
+
+  /** The endpoint that a cookie of the client names, if requests go there now. */
+  #markedBy(marks: readonly string[], tried: readonly Endpoint[], nowMs: number): Endpoint | null {
+    for (const mark of marks) {
+      const endpoint = this.#marked.get(mark);
+      if (endpoint === undefined || tried.includes(endpoint)) continue;
+      if (this.#balancer.uses(endpoint, nowMs)) return endpoint;
+    }
+    return null;
   }
 
   /** The endpoint that has a connection of this owner. */
@@ -195,8 +210,9 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
     return this.#parts.clock.monotonicMs();
   }
 
-  choose(caller: string, tried: readonly Endpoint[]): Endpoint | null {
-    return this.#balancer.choose(this.nowMs(), caller, tried);
+  choose(caller: string, tried: readonly Endpoint[], marks: readonly string[]): Endpoint | null {
+    const nowMs = this.nowMs();
+    return this.#markedBy(marks, tried, nowMs) ?? this.#balancer.choose(nowMs, caller, tried);
   }
 
   takeRetry(): boolean {
@@ -304,13 +320,27 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
       if (endpoints.length > 0) followed.isFirst = false;
     }
     this.#serving = serving;
+    this.#mark();
     for (const [key, { pool }] of before) if (!serving.has(key)) this.#drain(pool);
     this.#balancer.use([...serving.values()], this.#balance);
     this.#checks.use(this.#health, serving, address => void this.#refresh(address));
     const [first, ...others] = serving.values();
     this.#sole = others.length === 0 ? (first ?? null) : null;
     const isFinal = this.#sources.every(source => source instanceof FixedEndpoints);
-    this.#only = isFinal && this.#sole !== null ? this.#sole.pool : null;
+    const isPlain = isFinal && this.#marked.size === 0;
+    this.#only = isPlain && this.#sole !== null ? this.#sole.pool : null;
+  }
+
+  /** Gives each endpoint the value of the cookie that names it, which tells clients nothing about its address. */
+  #mark(): void {
+    const { cookieKey } = this.#parts;
+    const key = typeof this.#balance === 'string' ? null : (this.#balance.key ?? cookieKey);
+    const marked = new Map<string, Endpoint>();
+    for (const [name, endpoint] of this.#serving) {
+      endpoint.mark = key === null ? null : createHmac('sha256', key).update(name).digest('base64url');
+      if (endpoint.mark !== null) marked.set(endpoint.mark, endpoint);
+    }
+    this.#marked = marked;
   }
 
   #open(sourced: SourcedEndpoint, isAmongOthers: boolean): Endpoint {
@@ -330,6 +360,7 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
 }
 
 const NONE: readonly Endpoint[] = [];
+const NO_MARKS: readonly string[] = [];
 
 function openChecks(
   upstream: string,

@@ -29,6 +29,8 @@ export class Endpoint implements Candidate {
   weight = 1;
   /** The transport sets it. */
   isBackup = false;
+  /** The value of the cookie that names it; `null` if none does. The transport sets it. */
+  mark: string | null = null;
   /** Is notified of its health. Replaced by a reload. */
   owner: EndpointOwner;
   #inFlight = 0;

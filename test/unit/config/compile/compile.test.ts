@@ -120,6 +120,7 @@ describe('an upstream', () => {
       base: '',
       endpoints: [{ host: 'api', port: 3000, weight: 1, lookup: 'system' }],
       balance: 'least_requests',
+      balanceCookie: null,
       health: null,
       options: {
         protocol: 'http1',
@@ -154,6 +155,7 @@ describe('an upstream', () => {
       base: '/base',
       endpoints: [{ host: '::1', port: 80, weight: 1, lookup: 'system' }],
       balance: 'least_requests',
+      balanceCookie: null,
       health: null,
       options: {
         protocol: 'h2',

@@ -104,6 +104,7 @@ const HIDDEN_ONCE = [
   'store.tls.ca_file',
   'store.tls.certificate_file',
   'store.tls.key_file',
+  'upstreams.NAME.balance.key_file',
   'upstreams.NAME.tls',
   'upstreams.NAME.tls.ca_file',
   'upstreams.NAME.tls.certificate_file',

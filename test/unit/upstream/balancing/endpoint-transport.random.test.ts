@@ -96,7 +96,7 @@ class Chaos {
       { name: 'api', isGrpc: false, connectTimeoutMs: 1_000 },
       {
         ...{ clock: this.#clock, random: () => this.#random.below(1_000) / 1_000, listener: SILENT },
-        ...{ part, checks: new States(part, 'checks') },
+        ...{ part, checks: new States(part, 'checks'), cookieKey: Buffer.alloc(32) },
         openSource: ({ host, port }) => new FixedEndpoints([{ host, port, weight: 1, name: host }]),
         openPool: ({ port }) => this.#poolOf(port),
       },

@@ -69,6 +69,7 @@ class PoolStub implements EndpointPool {
 class Sink implements CallSink {
   owner: ConnectionOwner | null = null;
   isPrivate = false;
+  marks: readonly string[] = [];
   call: TransportCall | null = null;
   readonly failures: UpstreamFailure[] = [];
   status = 0;
@@ -126,6 +127,8 @@ class NameStub implements EndpointSource {
   }
 }
 
+const OWN_KEY = Buffer.alloc(32, 'own');
+
 let clock: FrozenClock;
 let pools: Map<number, PoolStub>;
 let names: NameStub[];
@@ -146,7 +149,7 @@ function open(): EndpointTransport {
   return new EndpointTransport(
     { name: 'api', isGrpc: false, connectTimeoutMs: 60_000 },
     {
-      ...{ clock, random: () => 0, part, checks: new States(part, 'checks') },
+      ...{ clock, random: () => 0, part, checks: new States(part, 'checks'), cookieKey: OWN_KEY },
       listener: {
         endpointChanged: ({ endpoint, reason }) => void heard.push(`${endpoint} ${reason ?? 'back'}`),
         retried: (_upstream, wasAllowed) => void heard.push(wasAllowed ? 'retried' : 'not retried'),
@@ -197,8 +200,9 @@ const failed = (kind: UpstreamFailure['kind'], more: Partial<UpstreamFailure> = 
   ...{ kind, onReusedConnection: false, responseBegun: false, resetCode: null, cause: new Error(kind) },
   ...more,
 });
-const send = (): Sink => {
+const send = (...marks: string[]): Sink => {
   const sink = new Sink();
+  sink.marks = marks;
   sink.call = transport.send(GET, sink, 'caller');
   return sink;
 };
@@ -776,4 +780,126 @@ it('has closed when every pool has, those included that drain', async () => {
   expect(isClosed).toBe(false);
   first.gone.resolve();
   await closed;
+});
+
+describe('a cookie that names an endpoint', () => {
+  const byCookie = (key: string | null = 'k', ...ports: number[]) =>
+    use(
+      (ports.length === 0 ? [1, 2] : ports).map(port => at(port)),
+      { cookie: 'node', key },
+    );
+  const markOf = ({ call }: Sink) => call?.mark ?? '';
+  /** The value that names the endpoint at this port. */
+  const markAt = (port: number) =>
+    transport.endpoints.find(({ address }) => address.port === port)?.mark ?? '';
+  const takeOut = (port: number) => {
+    for (let i = 0; i < 3; i++) {
+      const sink = send(markAt(port));
+      sink.sendsAgain = false;
+      pool(port).last.sink.fail(failed('connect'));
+    }
+    expect(outside()).toContain(`10.0.0.1:${port}`);
+  };
+
+  it('keeps its client there, however busy it is', () => {
+    byCookie();
+    const first = send();
+    for (let i = 0; i < 10; i++) expect(portOf(send(markOf(first)))).toBe(portOf(first));
+  });
+
+  it('is a hash of the address with a key, the same in every gateway with that key', () => {
+    byCookie('k');
+    const [one, two] = [markAt(1), markAt(2)];
+    expect(one).toMatch(/^[A-Za-z0-9_-]{43}$/);
+    expect(one).not.toBe(two);
+    latest = null;
+    byCookie('k', 2, 1, 3);
+    expect([markAt(1), markAt(2)]).toEqual([one, two]);
+    latest = null;
+    byCookie('other');
+    expect(markAt(1)).not.toBe(one);
+  });
+
+  it('is made with the key of the process if the configuration has none', () => {
+    byCookie(null);
+    const own = markAt(1);
+    latest = null;
+    byCookie(OWN_KEY.toString());
+    expect(markAt(1)).toBe(own);
+  });
+
+  it('is another one after a reload with another key', () => {
+    byCookie('k');
+    const before = markAt(2);
+    byCookie('new');
+    expect(markAt(2)).not.toBe(before);
+    expect(portOf(send(before))).toBe(1);
+    expect(portOf(send(markAt(2)))).toBe(2);
+  });
+
+  it('counts for nothing if it is unknown, and the first that is known counts', () => {
+    byCookie();
+    const ports = [1, 2, 3, 4].map(() => portOf(send('foreign', '10.0.0.1:2')));
+    expect(ports).toEqual([1, 2, 1, 2]);
+    for (let i = 0; i < 4; i++) expect(portOf(send('foreign', markAt(2)))).toBe(2);
+  });
+
+  it('gives way to another one while its endpoint is out', () => {
+    byCookie();
+    const lost = markAt(2);
+    takeOut(2);
+    const moved = send(lost);
+    expect([portOf(moved), markOf(moved)]).toEqual([1, markAt(1)]);
+    clock.advance(10_000);
+    expect(portOf(send(lost))).toBe(2);
+  });
+
+  it('gives way to another one once its endpoint is gone', () => {
+    byCookie();
+    const lost = markAt(2);
+    byCookie('k', 1, 3);
+    const moved = send(lost);
+    expect([1, 3]).toContain(portOf(moved));
+    expect(markOf(moved)).not.toBe(lost);
+  });
+
+  it('gives way where its endpoint has failed the same request', () => {
+    byCookie();
+    const sink = send(markAt(2));
+    expect(portOf(sink)).toBe(2);
+    pool(2).last.sink.fail(failed('connect'));
+    expect([portOf(sink), markOf(sink)]).toEqual([1, markAt(1)]);
+  });
+
+  it('does not name a backup while others are healthy', () => {
+    use([at(1), { ...at(2), backup: true }], { cookie: 'node', key: 'k' });
+    expect(portOf(send(markAt(2)))).toBe(1);
+  });
+
+  it('names the only address as well, which may get others later', () => {
+    byCookie('k', 1);
+    expect(markOf(send())).toBe(markAt(1));
+  });
+
+  it('is followed when the first addresses of a name arrive', async () => {
+    use([named(1)], { cookie: 'node', key: 'k' });
+    names[0]?.found(1, 2);
+    const known = markAt(2);
+    latest = null;
+    use([named(1)], { cookie: 'node', key: 'k' });
+    const sink = send(known);
+    names[1]?.found(1, 2);
+    await settled();
+    expect(portOf(sink)).toBe(2);
+  });
+
+  it('is absent with another balance', () => {
+    byCookie();
+    const before = markAt(2);
+    useNow(1, 2);
+    expect([send(before), send(before)].map(sink => [portOf(sink), markOf(sink)])).toEqual([
+      [1, ''],
+      [2, ''],
+    ]);
+  });
 });
