@@ -101,11 +101,31 @@ export const HELD_OUTCOMES = [
 ] as const;
 export type HeldOutcome = (typeof HELD_OUTCOMES)[number];
 
+/**
+ * What decided in place of a counter of its own:
+ * - `caller`: the counter that a caller's main values beyond its maximum share
+ * - `network`: the counter that stands in for the addresses of a network, which is at its share, or finds no room
+ * - `everyone`: the counter of all for whom there is no room
+ */
+export const STAND_INS = ['caller', 'network', 'everyone'] as const;
+export type StandIn = (typeof STAND_INS)[number];
+
+/** Requests decided by counters that stand in for others. */
+export interface StandInEvent {
+  /** The bucket as configured; `null` for the global limit. */
+  readonly bucket: string | null;
+  readonly standIn: StandIn;
+  /** How many decisions since the last event of this kind. */
+  readonly decisions: number;
+}
+
 /** Is notified of what limits and restrictions do. Must be quick and must not throw. */
 export interface LimitListener {
   decided(event: DecisionEvent): void;
   /** Called once for each class of callers in the life of the process, in its main thread. */
   defaultRefused(refusal: DefaultRefusal): void;
+  /** Called in the main thread alone, at most once in five seconds for each bucket and stand-in. */
+  stoodIn(event: StandInEvent): void;
   /** A request was refused before its limits were checked, so that nothing was decided. */
   refusedByRestriction(event: RestrictionRefusal): void;
   /** Called once for each that would have refused the request. */

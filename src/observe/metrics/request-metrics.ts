@@ -198,7 +198,7 @@ interface PartitionView {
 }
 
 /** The metrics of limits and restrictions. Labels are configured bucket names and short fixed lists, never callers. */
-export class LimitMetrics implements Omit<core.LimitListener, 'defaultRefused'> {
+export class LimitMetrics implements Omit<core.LimitListener, 'defaultRefused' | 'stoodIn'> {
   /** Decisions by bucket, class and outcome. */
   readonly decisions: Tally;
   /** Requests that shadow limits would have refused: by bucket, class and limit. */
