@@ -77,7 +77,7 @@ export class RecentDecisions {
   #totals(bucket: string, callerClass: string): DecisionCounts {
     const { decisions, inShadow, byRestriction } = this.#tallies;
     const outcomes = decisions.parts.get(bucket)?.parts.get(callerClass);
-    const admitted = outcomes?.parts.get('admitted')?.count ?? 0;
+    const admitted = sumOf(outcomes?.parts.get('admitted'));
     return {
       admitted,
       refused: sumOf(outcomes) - admitted,
@@ -105,9 +105,11 @@ function eachOf(count: (name: keyof DecisionCounts) => number): DecisionCounts {
   };
 }
 
+/** Adds up a tally and all its parts. */
 function sumOf(tally: Tally | undefined): number {
-  let sum = 0;
-  if (tally !== undefined) for (const { count } of tally.parts.values()) sum += count;
+  if (tally === undefined) return 0;
+  let sum = tally.count;
+  for (const part of tally.parts.values()) sum += sumOf(part);
   return sum;
 }
 

@@ -19,6 +19,8 @@ export interface DecisionEvent {
   /** The principal or the address that is counted. Identifies a person: never write a principal unhashed. */
   readonly caller: string;
   readonly outcome: DecisionOutcome;
+  /** The period of the window that refused, or that is described, as configured; `''` unless its limit has several windows. */
+  readonly period: string;
   /** Whether at least 80 % of the limit described is used up. */
   readonly nearLimit: boolean;
 }

@@ -1,7 +1,7 @@
 import type { BucketModel, LimitPolicies, LimitRequest } from '../../config/index.ts';
 import { globalLimitRequest, limitRequestFor, returnableUnitsOf } from '../../config/index.ts';
 import type { GatewayError } from '../../core/index.ts';
-import type { Decision, ShadowDecision } from '../../limits/index.ts';
+import { type Decision, periodAmongSeveral, type ShadowDecision } from '../../limits/index.ts';
 import { noteRefusal } from '../../process/runtime/index.ts';
 import { type Exchange, limitsConsumedBy } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
@@ -99,7 +99,8 @@ function conclude(
   const name = bucket === null ? null : bucket.name;
   const decidedAtMs = decision.decidedAtMs || exchange.arrivedAtMs;
   const nearLimit = units > 0 && remaining * 5 <= units;
-  state.limiting.listener.decided({ bucket: name, callerClass, caller, outcome, nearLimit });
+  const period = atOnce ? '' : periodAmongSeveral(limitRequest.set, decision.by);
+  state.limiting.listener.decided({ bucket: name, callerClass, caller, outcome, period, nearLimit });
   if (outcome === 'global') state.limiting.defaults.refused(callerClass, exchange.snapshot);
   if (!admitted)
     noteRefusal(state.limiting.ignoredRefusals, limitRequest, decision, {

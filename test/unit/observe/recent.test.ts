@@ -22,13 +22,13 @@ describe('decisions', () => {
     const { decisions, inShadow, recent } = made();
     inShadow.of('all').of('user').of('caller').count = 4;
     const ofClass = decisions.of('all').of('user');
-    ofClass.of('admitted').count = 5;
+    ofClass.of('admitted').of('').count = 5;
     ofClass.of('caller').count = 2;
     ofClass.of('global').count = 1;
     const counts = { admitted: 5, refused: 3, shadowRefused: 4, restricted: 0 };
     expect(recent.decisions.of('all', 'user')).toEqual({ lastMinute: counts, lastHour: counts });
     for (let tick = 0; tick < 20; tick++) recent.advance();
-    ofClass.of('admitted').count++;
+    ofClass.of('admitted').of('').count++;
     expect(recent.decisions.of('all', 'user')).toEqual({
       lastMinute: { admitted: 1, refused: 0, shadowRefused: 0, restricted: 0 },
       lastHour: { admitted: 6, refused: 3, shadowRefused: 4, restricted: 0 },
@@ -51,17 +51,17 @@ describe('decisions', () => {
 
   it('of a bucket that a reload removed and another one brought back begin anew', () => {
     const { decisions, recent } = made();
-    decisions.of('all').of('user').of('admitted').count = 5;
+    decisions.of('all').of('user').of('admitted').of('').count = 5;
     recent.advance();
     decisions.parts.delete('all');
     recent.advance();
-    decisions.of('all').of('user').of('admitted').count = 1;
+    decisions.of('all').of('user').of('admitted').of('').count = 1;
     expect(recent.decisions.of('all', 'user').lastHour.admitted).toBe(1);
   });
 });
 
 describe('callers', () => {
-  const event = { bucket: null, callerClass: 'user', caller: 'user:a', nearLimit: true } as const;
+  const event = { bucket: null, callerClass: 'user', caller: 'user:a', period: '', nearLimit: true } as const;
 
   it('are listed as refused or as near their limit', () => {
     const { recent } = made();
