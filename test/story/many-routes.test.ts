@@ -22,7 +22,7 @@ const SEVERAL = 1_500;
 /** Resident memory a route. What serves are 500 bytes; most of the rest is V8's, which gives back late what reading took. */
 const MAX_BYTES = 8_000;
 /** Heap a route when all that can be collected is. */
-const MAX_HEAP_BYTES = 2_300;
+const MAX_HEAP_BYTES = 3_000;
 
 /** Keys of a gateway.yaml with so many routes, and as many lines in the limits.yaml that it names. */
 async function partsWith(count: number) {
@@ -62,7 +62,7 @@ test(`${MANY} routes take less than 8 KB of memory each, and the last one is ser
   expect((await many.ask(head(`GET /v1/service-${MANY - 1}/things/7`))).status).toBe(200);
 });
 
-test('a snapshot holds a route in less than 2.3 KB', async () => {
+test('a snapshot holds a route, and what the next one takes over of it, in less than 3 KB', async () => {
   const held = new Map<number, Snapshot>();
   const hold = async (count: number) => {
     const { snapshot } = (await loadWith(count)).loaded;

@@ -1,4 +1,5 @@
 import {
+  digestOf,
   eachInSteps,
   hasSameItems,
   isSame,
@@ -164,7 +165,8 @@ function* compileRoutes(
   const known = upstreams === before?.upstreams ? before.routes : null;
   const routes = new Map<string, Kept<string, readonly RouteEntry<model.RouteOfFile>[]>>();
   const byRoute = yield* eachInSteps(written, route => {
-    const key = JSON.stringify(route);
+    // The text itself would take as much memory as the compiled route.
+    const key = digestOf(JSON.stringify(route));
     const kept = reuse(known?.get(key), key, () => compileRoute(route, config, upstreams.part, requirements));
     routes.set(key, kept);
     return kept.part;
