@@ -1,4 +1,4 @@
-import { type DecisionEvent, ownString, type RestrictionRefusal } from '../core/index.ts';
+import { type DecisionEvent, ownString, type QuotaUse, type RestrictionRefusal } from '../core/index.ts';
 import type { Tally } from './metrics/index.ts';
 
 /** The metrics of limits' decisions. */
@@ -130,6 +130,8 @@ export interface TopCaller {
   readonly restricted: number;
   /** The latest reason. `admitted` if nothing refused it. */
   readonly why: Why;
+  /** The quota that refused last, or is nearly used up, if it lasts an hour or more. */
+  readonly quota?: QuotaUse | undefined;
   /** Milliseconds since the epoch. */
   readonly sinceMs: number;
   readonly lastMs: number;
@@ -157,6 +159,7 @@ interface Entry {
   excess: number;
   restricted: number;
   why: Why;
+  quota: QuotaUse | undefined;
   sinceMs: number;
   lastMs: number;
 }
@@ -184,6 +187,7 @@ export class TopCallers {
       excess: 0,
       restricted: 0,
       why: 'admitted' as const,
+      quota: undefined,
       sinceMs: 0,
       lastMs: 0,
     }));
@@ -195,7 +199,7 @@ export class TopCallers {
     callerClass: string,
     caller: string,
     nowMs: number,
-  ): Pick<Entry, 'restricted' | 'why'> {
+  ): Pick<Entry, 'restricted' | 'why' | 'quota'> {
     const entry = this.#places.get(bucket)?.get(caller) ?? this.#enter(bucket, callerClass, caller, nowMs);
     entry.count++;
     entry.lastMs = nowMs;
@@ -234,7 +238,8 @@ export class TopCallers {
     }
   }
 
-  #add({ bucket, callerClass, caller, count, maxCount, restricted, why, sinceMs, lastMs }: TopCaller): Entry {
+  #add(added: TopCaller): Entry {
+    const { bucket, callerClass, caller, count, maxCount, restricted, why, quota, sinceMs, lastMs } = added;
     const entry = this.#places.get(bucket)?.get(caller) ?? this.#enter(bucket, callerClass, caller, sinceMs);
     entry.count += maxCount;
     entry.excess += maxCount - count;
@@ -243,6 +248,7 @@ export class TopCallers {
     if (lastMs < entry.lastMs) return entry;
     entry.lastMs = lastMs;
     entry.why = why;
+    entry.quota = quota;
     return entry;
   }
 
@@ -267,6 +273,7 @@ export class TopCallers {
     entry.excess = count;
     entry.restricted = 0;
     entry.why = 'admitted';
+    entry.quota = undefined;
     const ofBucket = this.#places.get(bucket);
     if (ofBucket === undefined) this.#places.set(bucket, new Map([[caller, entry]]));
     else ofBucket.set(caller, entry);

@@ -11,6 +11,16 @@ export type CallerClass = (typeof CALLER_CLASSES)[number];
 /** The class that decides the limits of a caller: one of gateway.yaml by its name, else `bot`, `user` or `address`. */
 export type ClassName = string;
 
+/** What a caller has left of a quota that lasts an hour or more. */
+export interface QuotaUse {
+  /** As configured, such as `day`. */
+  readonly period: string;
+  readonly limit: number;
+  readonly remaining: number;
+  /** Milliseconds since the epoch. */
+  readonly resetAtMs: number;
+}
+
 /** What was decided about a request. */
 export interface DecisionEvent {
   /** The bucket as configured; `null` if the request has none. */
@@ -23,6 +33,8 @@ export interface DecisionEvent {
   readonly period: string;
   /** Whether at least 80 % of the limit described is used up. */
   readonly nearLimit: boolean;
+  /** The quota that refused or is nearly used up, if it lasts an hour or more and is of this caller alone. */
+  readonly quota?: QuotaUse | undefined;
 }
 
 /** A refusal by a global limit that no limits file names: the first one of a class of callers. */

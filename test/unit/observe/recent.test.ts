@@ -74,6 +74,21 @@ describe('callers', () => {
     expect(recent.callers.nearLimit).toEqual([{ caller: 'user:b', why: 'admitted', ...entry }]);
   });
 
+  it('have what is left of a long quota that refused last or is nearly used up', () => {
+    const { recent } = made();
+    const quota = { period: 'day', limit: 10, remaining: 1, resetAtMs: NOW + 1_000 };
+    recent.callers.decided({ ...event, outcome: 'admitted', quota: { ...quota, remaining: 2 } });
+    recent.callers.decided({ ...event, outcome: 'admitted', quota });
+    recent.callers.decided({ ...event, outcome: 'caller', quota });
+    expect(recent.callers.nearLimit).toEqual([expect.objectContaining({ quota })]);
+    expect(recent.callers.refused).toEqual([expect.objectContaining({ quota })]);
+    recent.callers.decided({ ...event, outcome: 'global' });
+    expect(recent.callers.refused[0]?.quota).toBeUndefined();
+    const other = made().recent;
+    other.add(recent.take());
+    expect(other.callers.nearLimit).toEqual([expect.objectContaining({ quota })]);
+  });
+
   it('that restrictions refuse are among the refused, with the last reason', () => {
     const { recent } = made();
     const address = { callerClass: 'address', caller: '192.0.2.1' } as const;
