@@ -129,7 +129,7 @@ export class Observation {
       errors,
     ]);
     this.upstreams = join(UPSTREAMS, [this.#upstreamMetrics, upstreamLog(log)]);
-    this.limits = join(LIMITS, [this.#limitMetrics, limitLog(log, pseudonyms), callers, errors]);
+    this.limits = join(LIMITS, [this.#limitMetrics, limitLog(log, pseudonyms, clock), callers, errors]);
     this.store = join(STORE, storeMetrics === null ? [] : [storeMetrics, storeLog(log), errors]);
     this.overload = join(OVERLOAD, [metric.overloadMetrics(metrics), overloadLog(log)]);
     const reloadMetrics = metric.reloadMetrics(metrics, clock);
@@ -272,6 +272,7 @@ const IDENTITY: MethodNames<core.AuthListener & core.SignInListener> = {
 const LIMITS: MethodNames<core.LimitListener> = {
   decided: true,
   defaultRefused: true,
+  stoodIn: true,
   refusedByRestriction: true,
   shadowRefused: true,
   held: true,

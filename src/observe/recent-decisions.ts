@@ -1,4 +1,4 @@
-import { type DecisionEvent, ownString, type RestrictionRefusal } from '../core/index.ts';
+import { type DecisionEvent, ownString, type QuotaUse, type RestrictionRefusal } from '../core/index.ts';
 import type { Tally } from './metrics/index.ts';
 
 /** The metrics of limits' decisions. */
@@ -77,7 +77,7 @@ export class RecentDecisions {
   #totals(bucket: string, callerClass: string): DecisionCounts {
     const { decisions, inShadow, byRestriction } = this.#tallies;
     const outcomes = decisions.parts.get(bucket)?.parts.get(callerClass);
-    const admitted = outcomes?.parts.get('admitted')?.count ?? 0;
+    const admitted = sumOf(outcomes?.parts.get('admitted'));
     return {
       admitted,
       refused: sumOf(outcomes) - admitted,
@@ -105,9 +105,11 @@ function eachOf(count: (name: keyof DecisionCounts) => number): DecisionCounts {
   };
 }
 
+/** Adds up a tally and all its parts. */
 function sumOf(tally: Tally | undefined): number {
-  let sum = 0;
-  if (tally !== undefined) for (const { count } of tally.parts.values()) sum += count;
+  if (tally === undefined) return 0;
+  let sum = tally.count;
+  for (const part of tally.parts.values()) sum += sumOf(part);
   return sum;
 }
 
@@ -128,6 +130,8 @@ export interface TopCaller {
   readonly restricted: number;
   /** The latest reason. `admitted` if nothing refused it. */
   readonly why: Why;
+  /** The quota that refused last, or is nearly used up, if it lasts an hour or more. */
+  readonly quota?: QuotaUse | undefined;
   /** Milliseconds since the epoch. */
   readonly sinceMs: number;
   readonly lastMs: number;
@@ -155,6 +159,7 @@ interface Entry {
   excess: number;
   restricted: number;
   why: Why;
+  quota: QuotaUse | undefined;
   sinceMs: number;
   lastMs: number;
 }
@@ -182,6 +187,7 @@ export class TopCallers {
       excess: 0,
       restricted: 0,
       why: 'admitted' as const,
+      quota: undefined,
       sinceMs: 0,
       lastMs: 0,
     }));
@@ -193,7 +199,7 @@ export class TopCallers {
     callerClass: string,
     caller: string,
     nowMs: number,
-  ): Pick<Entry, 'restricted' | 'why'> {
+  ): Pick<Entry, 'restricted' | 'why' | 'quota'> {
     const entry = this.#places.get(bucket)?.get(caller) ?? this.#enter(bucket, callerClass, caller, nowMs);
     entry.count++;
     entry.lastMs = nowMs;
@@ -232,7 +238,8 @@ export class TopCallers {
     }
   }
 
-  #add({ bucket, callerClass, caller, count, maxCount, restricted, why, sinceMs, lastMs }: TopCaller): Entry {
+  #add(added: TopCaller): Entry {
+    const { bucket, callerClass, caller, count, maxCount, restricted, why, quota, sinceMs, lastMs } = added;
     const entry = this.#places.get(bucket)?.get(caller) ?? this.#enter(bucket, callerClass, caller, sinceMs);
     entry.count += maxCount;
     entry.excess += maxCount - count;
@@ -241,6 +248,7 @@ export class TopCallers {
     if (lastMs < entry.lastMs) return entry;
     entry.lastMs = lastMs;
     entry.why = why;
+    entry.quota = quota;
     return entry;
   }
 
@@ -265,6 +273,7 @@ export class TopCallers {
     entry.excess = count;
     entry.restricted = 0;
     entry.why = 'admitted';
+    entry.quota = undefined;
     const ofBucket = this.#places.get(bucket);
     if (ofBucket === undefined) this.#places.set(bucket, new Map([[caller, entry]]));
     else ofBucket.set(caller, entry);

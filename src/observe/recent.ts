@@ -91,16 +91,20 @@ class RecentCallers implements Partial<core.LimitListener & core.ExchangeListene
     this.#clock = clock;
   }
 
-  decided({ bucket, callerClass, caller, outcome, nearLimit }: core.DecisionEvent): void {
-    if (outcome !== 'admitted')
-      this.#refused.note(bucket ?? 'none', callerClass, caller, this.#clock.epochMs()).why = outcome;
-    else if (nearLimit) this.#nearLimit.note(bucket ?? 'none', callerClass, caller, this.#clock.epochMs());
+  decided({ bucket, callerClass, caller, outcome, nearLimit, quota }: core.DecisionEvent): void {
+    const isAdmitted = outcome === 'admitted';
+    if (isAdmitted && !nearLimit) return;
+    const list = isAdmitted ? this.#nearLimit : this.#refused;
+    const entry = list.note(bucket ?? 'none', callerClass, caller, this.#clock.epochMs());
+    entry.why = outcome;
+    entry.quota = quota;
   }
 
   refusedByRestriction({ callerClass, caller, why }: core.RestrictionRefusal): void {
     const entry = this.#refused.note('none', callerClass, caller, this.#clock.epochMs());
     entry.restricted++;
     entry.why = why;
+    entry.quota = undefined;
   }
 
   finished({ restriction, caller, clientAddress, arrivedAtMs }: core.ExchangeRecord): void {

@@ -19,7 +19,11 @@ async function seriesOf(gateway: TestGateway): Promise<string[]> {
   return lines.map(line => line.slice(0, line.lastIndexOf(' ')));
 }
 
-const LIMITS = { global: 'off', buckets: { things: { user: '2/1h' } }, routes: { 'GET /things': 'things' } };
+const LIMITS = {
+  global: 'off',
+  buckets: { things: { user: ['2/1h', '9/day'] } },
+  routes: { 'GET /things': 'things' },
+};
 
 async function startLimited(config: ConfigPart = {}) {
   const issuer = await startIssuer();
@@ -66,6 +70,12 @@ describe('the metrics', () => {
     expect(statuses).toEqual([200, 200, 429, 401, 401, 502, 400, 400]);
     const grown = (await seriesOf(gateway)).filter(series => !before.includes(series));
     expect(grown).toEqual([]);
+    const decisions = await gateway.metric('weir_limit_decisions_total');
+    expect(
+      ['1h', 'day'].map(period =>
+        decisions.get(`{bucket="things",class="user",outcome="caller",period="${period}"}`),
+      ),
+    ).toEqual([1, 0]);
     expect(await gateway.metric('weir_errors_total')).toEqual(
       new Map([
         ['{side="client",upstream="none"}', 5],

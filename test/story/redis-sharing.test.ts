@@ -78,7 +78,7 @@ test('all gateways report one Reset and count down one Remaining', async () => {
   expect(responses.map(response => response?.status)).toEqual([...Array(9).fill(200), 429, 429, 429]);
 });
 
-test('requests for main values beyond what a caller may hold are counted, whichever worker they come to', async () => {
+test('requests for main values beyond what a caller may hold are counted and logged, whichever worker they come to', async () => {
   const gateway = await startRedisGateway({
     store: newStore(),
     limits: {
@@ -91,6 +91,9 @@ test('requests for main values beyond what a caller may hold are counted, whiche
   });
   for (let id = 0; id < 20; id++) expect((await gateway.ask(head(`GET /things/${id}`))).status).toBe(200);
   expect(await gateway.metric('weir_limit_caller_overflows_total')).toEqual(new Map([['', 4]]));
+  const lines = () => gateway.logLines.map(line => JSON.parse(line)).filter(({ type }) => type === 'limit');
+  await gateway.time.advanceUntil('the log names the bucket', () => lines().length > 0);
+  expect(lines()).toMatchObject([{ bucket: 'things', standIn: 'caller', decisions: 4 }]);
 });
 
 test('each worker has one connection to Redis, and the main thread two', async () => {

@@ -69,6 +69,24 @@ describe('/status.json', () => {
   });
 });
 
+test("a day's quota of a caller who has used it up is a bar, with when it resets", async () => {
+  const front = await startLimited({
+    buckets: { things: { user: ['100/1s', '4/day'], main: 'id' } },
+    routes: { '/things/{id}': 'things' },
+  });
+  expect(statusesOf(await askTimes(front, 5, 'GET /things/1', front.issuer.bearer()))).toEqual([
+    200, 200, 200, 200, 429,
+  ]);
+  const { refusedMost, nearLimit } = (await statusOf(front)).callers;
+  const resetAt = expect.stringMatching(/T00:00:00\.000Z$/);
+  const quota = { period: 'day', limit: 4, remaining: 0, resetAt };
+  expect([refusedMost, nearLimit]).toMatchObject([[{ quota }], [{ quota }]]);
+  const page = (await front.gateway.admin('/status')).text;
+  expect(
+    page.match(/<meter max="4" value="4"[^>]*><\/meter> 4 of 4\/day, until <time class="local"/g),
+  ).toHaveLength(2);
+});
+
 test('a client that hammers a restriction is shown as refused most, with the reason, and counts in the last minute', async () => {
   const front = await startLimited(limits);
   await askTimes(front, 25, 'GET /things/1');

@@ -1,6 +1,6 @@
 import { eachInSteps, type NoticeKind, type Protocol, type Steps } from '../../core/index.ts';
 import type { RouteEntry } from '../../gateway/routing/index.ts';
-import { LIMIT_ROLES, type LimitsByRole } from '../../limits/index.ts';
+import { LIMIT_ROLES, type LimitsByRole, limitsIn, periodAmongSeveral } from '../../limits/index.ts';
 import type { BucketLabels, Ending, LabelModel, RouteLabels } from '../../observe/index.ts';
 import type * as model from '../model/index.ts';
 import { classNames, hasBots, noticeKindsIn, signInProvider } from '../model/index.ts';
@@ -174,14 +174,14 @@ function* bucketLabels({ limits, limitRoutes, identity }: LabelSources): Steps<B
     classes.map(callerClass => ({
       bucket: bucket.name,
       callerClass,
-      outcomes: ['admitted', ...rolesIn(bucket.sets.of(callerClass))],
+      ...windowLabels(bucket.sets.of(callerClass)),
       inShadow: shadowRolesIn(bucket, callerClass),
     })),
   );
   const withoutBucket = classes.map(callerClass => ({
     bucket: 'none',
     callerClass,
-    outcomes: ['admitted', ...rolesIn(limits.global.of(callerClass))],
+    ...windowLabels(limits.global.of(callerClass)),
     inShadow: rolesIn(limits.global.of(callerClass).shadow),
   }));
   return [...ofBuckets.flat(), ...withoutBucket];
@@ -190,6 +190,13 @@ function* bucketLabels({ limits, limitRoutes, identity }: LabelSources): Steps<B
 function classesOf(identity: LabelSources['identity']): readonly model.ClassName[] {
   if (identity === null) return ['address'];
   return [...(hasBots(identity) ? ['bot'] : []), 'user', ...classNames(identity), 'address'];
+}
+
+/** Returns how limits decide, by the periods of those that have several windows. */
+function windowLabels(limits: LimitsByRole): Pick<BucketLabels, 'outcomes' | 'periods'> {
+  const refusing = limitsIn(limits).map(limit => [limit.role, periodAmongSeveral(limits, limit)] as const);
+  const periods = new Set(refusing.map(([, period]) => period));
+  return { outcomes: [['admitted', ''], ...refusing], periods: periods.size === 0 ? [''] : [...periods] };
 }
 
 /** Returns the limits that can refuse. Exempt routes have no global one. */

@@ -11,6 +11,16 @@ export type CallerClass = (typeof CALLER_CLASSES)[number];
 /** The class that decides the limits of a caller: one of gateway.yaml by its name, else `bot`, `user` or `address`. */
 export type ClassName = string;
 
+/** What a caller has left of a quota that lasts an hour or more. */
+export interface QuotaUse {
+  /** As configured, such as `day`. */
+  readonly period: string;
+  readonly limit: number;
+  readonly remaining: number;
+  /** Milliseconds since the epoch. */
+  readonly resetAtMs: number;
+}
+
 /** What was decided about a request. */
 export interface DecisionEvent {
   /** The bucket as configured; `null` if the request has none. */
@@ -19,8 +29,12 @@ export interface DecisionEvent {
   /** The principal or the address that is counted. Identifies a person: never write a principal unhashed. */
   readonly caller: string;
   readonly outcome: DecisionOutcome;
+  /** The period of the window that refused, or that is described, as configured; `''` unless its limit has several windows. */
+  readonly period: string;
   /** Whether at least 80 % of the limit described is used up. */
   readonly nearLimit: boolean;
+  /** The quota that refused or is nearly used up, if it lasts an hour or more and is of this caller alone. */
+  readonly quota?: QuotaUse | undefined;
 }
 
 /** A refusal by a global limit that no limits file names: the first one of a class of callers. */
@@ -101,11 +115,31 @@ export const HELD_OUTCOMES = [
 ] as const;
 export type HeldOutcome = (typeof HELD_OUTCOMES)[number];
 
+/**
+ * What decided in place of a counter of its own:
+ * - `caller`: the counter that a caller's main values beyond its maximum share
+ * - `network`: the counter that stands in for the addresses of a network, which is at its share, or finds no room
+ * - `everyone`: the counter of all for whom there is no room
+ */
+export const STAND_INS = ['caller', 'network', 'everyone'] as const;
+export type StandIn = (typeof STAND_INS)[number];
+
+/** Requests decided by counters that stand in for others. */
+export interface StandInEvent {
+  /** The bucket as configured; `null` for the global limit. */
+  readonly bucket: string | null;
+  readonly standIn: StandIn;
+  /** How many decisions since the last event of this kind. */
+  readonly decisions: number;
+}
+
 /** Is notified of what limits and restrictions do. Must be quick and must not throw. */
 export interface LimitListener {
   decided(event: DecisionEvent): void;
   /** Called once for each class of callers in the life of the process, in its main thread. */
   defaultRefused(refusal: DefaultRefusal): void;
+  /** Called in the main thread alone, at most once in five seconds for each bucket and stand-in. */
+  stoodIn(event: StandInEvent): void;
   /** A request was refused before its limits were checked, so that nothing was decided. */
   refusedByRestriction(event: RestrictionRefusal): void;
   /** Called once for each that would have refused the request. */

@@ -202,6 +202,7 @@ function gatherCallers({ limiting, observation }: StatusSources): CallersStatus 
     maxCount,
     sinceMs: top.sinceMs,
     lastAtMs: top.lastMs,
+    quota: top.quota,
   });
   const refusedViewOf = (top: TopCaller): RefusedCallerStatus => {
     const { restricted, why } = top;

@@ -37,6 +37,12 @@ export function momentHtml(epochMs: number, nowMs: number): Html {
   return html`<time datetime="${iso}">${iso.slice(0, 19).replace('T', ' ')}Z</time> <small>(${words})</small>`;
 }
 
+/** A time that the page shows in the time zone of its reader, and in UTC where scripts do not run. */
+export function localMomentHtml(epochMs: number): Html {
+  const iso = isoTime(epochMs);
+  return html`<time class="local" datetime="${iso}">${iso.slice(0, 19).replace('T', ' ')}Z</time>`;
+}
+
 /** A length of time in its two largest units: `3d 4h`, `12m 5s`. */
 export function span(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000));
@@ -62,6 +68,13 @@ export function span(ms: number): string {
 export const SCRIPT = `
 const EVERY_MS = 2000;
 const live = document.getElementById('live');
+const LOCAL = { dateStyle: 'medium', timeStyle: 'short' };
+function showLocalTimes() {
+  for (const time of document.querySelectorAll('time.local')) {
+    time.title = time.textContent;
+    time.textContent = new Date(time.dateTime).toLocaleString(undefined, LOCAL);
+  }
+}
 async function update() {
   try {
     if (document.hidden || !getSelection().isCollapsed) return;
@@ -69,6 +82,7 @@ async function update() {
     if (!response.ok) throw new Error(response.status);
     const next = new DOMParser().parseFromString(await response.text(), 'text/html');
     for (const part of ['main', '#word', '#facts']) document.querySelector(part).replaceWith(next.querySelector(part));
+    showLocalTimes();
     document.title = next.title;
     live.textContent = 'updates itself';
     live.className = '';
@@ -80,6 +94,7 @@ async function update() {
   }
 }
 live.textContent = 'updates itself';
+showLocalTimes();
 setTimeout(update, EVERY_MS);
 `;
 

@@ -1,4 +1,4 @@
-import { type Html, type HtmlPart, html, listTable, momentHtml, section } from './html.ts';
+import { type Html, type HtmlPart, html, listTable, localMomentHtml, momentHtml, section } from './html.ts';
 import type {
   BucketStatus,
   CallerName,
@@ -119,11 +119,22 @@ function refusedTable(callers: readonly RefusedCallerStatus[], nowMs: number): H
     span(caller.count - caller.restricted, caller.maxCount - caller.restricted),
     counted(caller.restricted),
     whyInWords(caller.why),
+    quotaHtml(caller, nowMs),
     momentHtml(caller.sinceMs, nowMs),
     momentHtml(caller.lastAtMs, nowMs),
   ]);
-  const columns = ['Caller', 'Class', 'Bucket', 'By limits', 'By restriction', 'Why, last', 'Since', 'Last'];
-  return listTable(columns, rows);
+  const columns = [
+    'Caller',
+    'Class',
+    'Bucket',
+    'By limits',
+    'By restriction',
+    'Why, last',
+    QUOTA,
+    'Since',
+    'Last',
+  ];
+  return quotaTable(columns, rows, callers);
 }
 
 /** Shows networks of which several addresses are refused. */
@@ -146,10 +157,30 @@ function nearTable(callers: readonly CallerStatus[], nowMs: number): Html | stri
     caller.class,
     caller.bucket,
     span(caller.count, caller.maxCount),
+    quotaHtml(caller, nowMs),
     momentHtml(caller.sinceMs, nowMs),
     momentHtml(caller.lastAtMs, nowMs),
   ]);
-  return listTable(['Caller', 'Class', 'Bucket', 'Times', 'Since', 'Last'], rows);
+  return quotaTable(['Caller', 'Class', 'Bucket', 'Times', QUOTA, 'Since', 'Last'], rows, callers);
+}
+
+const QUOTA = 'Quota used';
+
+/** Leaves out the column of quotas where no caller has one. */
+function quotaTable(columns: string[], rows: HtmlPart[][], callers: readonly CallerStatus[]): Html {
+  if (callers.every(({ quota }) => quota === undefined)) {
+    const at = columns.indexOf(QUOTA);
+    for (const cells of [columns, ...rows]) cells.splice(at, 1);
+  }
+  return listTable(columns, rows);
+}
+
+/** How much of a long quota is used, as a bar, and when it resets. */
+function quotaHtml({ quota }: CallerStatus, nowMs: number): HtmlPart {
+  if (quota === undefined || quota.resetAtMs <= nowMs) return '';
+  const { limit, remaining, period, resetAtMs } = quota;
+  const words = `${limit - remaining} of ${limit}/${period}`;
+  return html`<meter max="${limit}" value="${limit - remaining}" aria-label="${words}"></meter> ${words}, until ${localMomentHtml(resetAtMs)}`;
 }
 
 function inFlightTable(callers: CallersStatus['mostInFlight']): Html {

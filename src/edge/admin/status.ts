@@ -5,7 +5,7 @@ import type {
   RestartKey,
   WorkersModel,
 } from '../../config/index.ts';
-import { type DefaultRefusal, escapeInvisible, type UnlistedProxy } from '../../core/index.ts';
+import { type DefaultRefusal, escapeInvisible, type QuotaUse, type UnlistedProxy } from '../../core/index.ts';
 import type { BucketInFlight } from '../../limits/index.ts';
 import type * as observe from '../../observe/index.ts';
 import type { ProviderFacts } from '../../process/runtime/index.ts';
@@ -184,6 +184,8 @@ export type CallerStatus = CallerName & {
   readonly maxCount: number;
   readonly sinceMs: number;
   readonly lastAtMs: number;
+  /** The quota that refused last, or is nearly used up. Absent unless it lasts an hour or more. */
+  readonly quota?: QuotaUse | undefined;
 };
 
 export type RefusedCallerStatus = CallerStatus & {

@@ -1,7 +1,7 @@
 import type { BucketModel, LimitPolicies, LimitRequest } from '../../config/index.ts';
 import { globalLimitRequest, limitRequestFor, returnableUnitsOf } from '../../config/index.ts';
-import type { GatewayError } from '../../core/index.ts';
-import type { Decision, ShadowDecision } from '../../limits/index.ts';
+import type { GatewayError, QuotaUse } from '../../core/index.ts';
+import { type Decision, isSharedRole, periodAmongSeveral, type ShadowDecision } from '../../limits/index.ts';
 import { noteRefusal } from '../../process/runtime/index.ts';
 import { type Exchange, limitsConsumedBy } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
@@ -99,7 +99,9 @@ function conclude(
   const name = bucket === null ? null : bucket.name;
   const decidedAtMs = decision.decidedAtMs || exchange.arrivedAtMs;
   const nearLimit = units > 0 && remaining * 5 <= units;
-  state.limiting.listener.decided({ bucket: name, callerClass, caller, outcome, nearLimit });
+  const quota = nearLimit ? longQuotaOf(decision) : undefined;
+  const period = atOnce ? '' : periodAmongSeveral(limitRequest.set, decision.by);
+  state.limiting.listener.decided({ bucket: name, callerClass, caller, outcome, period, nearLimit, quota });
   if (outcome === 'global') state.limiting.defaults.refused(callerClass, exchange.snapshot);
   if (!admitted)
     noteRefusal(state.limiting.ignoredRefusals, limitRequest, decision, {
@@ -124,6 +126,16 @@ function conclude(
   const policy = policies === null ? null : policyReportOf(decision, limitRequest.set, policies, null, nowMs);
   const fields = policy === null ? [] : policyFields(policy, nowMs);
   return globallyRefused(retryAfterMs, fields, decision.sharedKey);
+}
+
+/** Quotas of this period or more, milliseconds, are shown with what is left of them. */
+const LONG_MS = 3_600_000;
+
+/** What is left of a quota that lasts long; `undefined` for others, and where other callers or main values draw on it as well. */
+function longQuotaOf(decision: Decision): QuotaUse | undefined {
+  const { by, limit, remaining, resetAtMs, sharedKey, otherParts, atOnce } = decision;
+  if (by === null || by.periodMs < LONG_MS || isSharedRole(by.role)) return undefined;
+  return sharedKey || otherParts || atOnce ? undefined : { period: by.period, limit, remaining, resetAtMs };
 }
 
 /** Reports the state of the bucket to the client. */

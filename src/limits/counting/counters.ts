@@ -83,8 +83,9 @@ export class Counters {
     return this.#words.floats[CALLER_OVERFLOWS] ?? 0;
   }
 
-  countCallerOverflow(): void {
+  countCallerOverflow(partition: number, ofNetwork: boolean): void {
     this.#words.addFloat(CALLER_OVERFLOWS, 1);
+    if (partition >= 0) this.table.partitions.countOtherParts(partition, ofNetwork);
   }
 
   /** A number that changes with each change of a counter, once changes are tracked. */

@@ -95,6 +95,13 @@ export interface Limit {
 /** At most one limit of each role, with its further windows. */
 export type LimitsByRole = Readonly<Record<LimitRole, Limit | null>>;
 
+/** The period of one of these limits as it is written, where its role has several windows; else `''`. */
+export function periodAmongSeveral(limits: LimitsByRole, limit: Limit | null): string {
+  if (limit === null) return '';
+  const first = limits[limit.role];
+  return first === null || first.more.length === 0 ? '' : limit.period;
+}
+
 /** The limits in the order of their roles, each followed by its further windows. */
 export function limitsIn(limits: LimitsByRole): Limit[] {
   return LIMIT_ROLES.flatMap(role => windowsOf(limits[role]));

@@ -1,5 +1,6 @@
 import { MAIN_THREAD, type Steps } from '../../core/index.ts';
 import type { BoundLimit } from './bound-limit.ts';
+import { partitionOf } from './counter-table.ts';
 import { Counters, type CountersOptions } from './counters.ts';
 import type { Decision, DrawnUnits, LimitStore, ShadowDecision } from './decision.ts';
 import { NO_SHADOW, UNLIMITED } from './decision.ts';
@@ -84,9 +85,15 @@ export class MemoryStore implements LimitStore {
     };
   }
 
-  /** Counts a request for a main value beyond the caller's maximum. */
-  countCallerOverflow(): void {
-    this.#counters.memory.whole(() => this.#counters.countCallerOverflow());
+  /** Decisions by counters that stand in for others, of a caller, a network or a partition, since startup. Cheaper than `counts`. */
+  get decidedByStandIns(): number {
+    return this.#counters.callerOverflows + this.#counters.table.partitions.totals.overflows;
+  }
+
+  /** Counts a request for a main value beyond the caller's maximum, and for which limit. */
+  countCallerOverflow(limit: Limit): void {
+    const { memory, table } = this.#counters;
+    memory.whole(() => this.#counters.countCallerOverflow(table.partitions.of(limit), false));
   }
 
   /**
@@ -203,7 +210,8 @@ export class MemoryStore implements LimitStore {
       refusing = refusingOf(enforced);
       if (refusing !== null) for (const each of enforced) each.undo();
     }
-    if (enforced.some(isOfOtherParts)) counters.countCallerOverflow();
+    const other = enforced.find(isOfOtherParts);
+    if (other !== undefined) counters.countCallerOverflow(partitionOf(other.keyspace), other.isShared);
     if (refusing !== null) return this.#refuse(refusing);
     // 4. All limits admit: consume the request's cost.
     for (const each of enforced) each.commit(counters.moment);

@@ -14,7 +14,11 @@ const HAND = SIZES + COMPARTMENTS;
 const EVICTIONS = HAND + 1;
 /** Decisions by the overflow counter because the table had no room for another. */
 const OVERFLOWS = EVICTIONS + 2;
-const WIDTH = OVERFLOWS + 2;
+/** Requests decided by the counter of their caller's further main values. */
+const OF_CALLERS = OVERFLOWS + 2;
+/** Requests decided by a counter that stands in for their network. */
+const OF_NETWORKS = OF_CALLERS + 2;
+const WIDTH = OF_NETWORKS + 2;
 
 // Words of all partitions together.
 const ALL_RESERVED = 0;
@@ -51,6 +55,10 @@ export interface PartitionCounts {
   readonly size: number;
   readonly evictions: number;
   readonly overflows: number;
+  /** Requests decided by the counter that a caller's further main values share. */
+  readonly ofCallers: number;
+  /** Requests decided by a counter that stands in for a network. */
+  readonly ofNetworks: number;
 }
 
 /**
@@ -190,6 +198,12 @@ export class Partitions {
     this.#all.addFloat(ALL_OVERFLOWS, 1);
   }
 
+  /** Counts a request beyond the maximum of its caller or, if `ofNetwork`, of its network. */
+  countOtherParts(partition: number, ofNetwork: boolean): void {
+    const word = ofNetwork ? OF_NETWORKS : OF_CALLERS;
+    this.#table.records.addFloat((partition * WIDTH + word) >> 1, 1);
+  }
+
   /** The partition that exceeds its reserve the most, or -1: after a reload, others may need that room. */
   get mostLent(): number {
     let most = -1;
@@ -214,15 +228,15 @@ export class Partitions {
     return [...this.#inForce].map(([partition, names]) => ({ ...names, ...this.countsOf(partition) }));
   }
 
-  countsOf(
-    partition: number,
-  ): Pick<PartitionCounts, 'size' | 'evictions' | 'overflows'> & { readonly reserved: number } {
+  countsOf(partition: number): Omit<PartitionCounts, 'bucket' | 'role'> & { readonly reserved: number } {
     const { floats } = this.#table;
     return {
       size: this.size(partition),
       reserved: this.#read(partition, RESERVED),
       evictions: floats[(partition * WIDTH + EVICTIONS) >> 1] ?? 0,
       overflows: floats[(partition * WIDTH + OVERFLOWS) >> 1] ?? 0,
+      ofCallers: floats[(partition * WIDTH + OF_CALLERS) >> 1] ?? 0,
+      ofNetworks: floats[(partition * WIDTH + OF_NETWORKS) >> 1] ?? 0,
     };
   }
 

@@ -15,14 +15,14 @@ export class OncePerMinute {
   }
 
   /**
-   * Counts an event. Returns how many of its kind occurred since the last line, to be logged now; 0 if it is too early for a
-   * line.
+   * Counts an event, or several. Returns how many of their kind occurred since the last line, to be logged now; 0 if it is too early
+   * for a line.
    */
-  count(name: string): number {
+  count(name: string, count = 1): number {
     const nowMs = this.#clock.monotonicMs();
     const kind = this.#kinds.get(name) ?? { loggedAtMs: Number.NEGATIVE_INFINITY, events: 0 };
     this.#kinds.set(name, kind);
-    kind.events++;
+    kind.events += count;
     if (nowMs - kind.loggedAtMs < INTERVAL_MS) return 0;
     const { events } = kind;
     kind.loggedAtMs = nowMs;

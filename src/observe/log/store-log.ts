@@ -1,14 +1,17 @@
 import type {
+  Clock,
   EvictionEvent,
   LimitListener,
   OverloadListener,
   ReloadListener,
   RestrictionEvent,
+  StandIn,
   StoreListener,
 } from '../../core/index.ts';
 import { errorStack, errorText } from '../../core/index.ts';
 import type { Pseudonyms } from './access-log.ts';
 import type { Logger } from './logging.ts';
+import { OncePerMinute } from './once-per-minute.ts';
 
 /** Clocks further apart than this are logged, milliseconds. */
 const FAR_APART_MS = 500;
@@ -102,8 +105,15 @@ export function overloadLog(log: Logger): OverloadListener {
   };
 }
 
-/** Logs restrictions and releases. Decisions are everyday events, so only metrics count them. */
-export function limitLog(log: Logger, pseudonyms: Pseudonyms): Partial<LimitListener> {
+const STOOD_IN: Readonly<Record<StandIn, string>> = {
+  caller: 'callers use more main values than keys_per_caller: the further ones of each share one counter',
+  network: 'addresses of a network without room for more counters share one',
+  everyone: 'there is no room for counters of their own for new callers: they share one (caps.limit_keys)',
+};
+
+/** Logs restrictions and releases, and counters that stand in for others. Decisions are everyday events, so only metrics count them. */
+export function limitLog(log: Logger, pseudonyms: Pseudonyms, clock: Clock): Partial<LimitListener> {
+  const counts = new OncePerMinute(clock);
   const lineOf = ({ kind, reason, key, untilEpochMs }: RestrictionEvent | EvictionEvent): object => {
     const line = { type: 'restriction', kind, reason };
     const until = new Date(untilEpochMs).toISOString();
@@ -118,6 +128,11 @@ export function limitLog(log: Logger, pseudonyms: Pseudonyms): Partial<LimitList
     evicted: event => log.error(lineOf(event), 'restriction ended early: its table is full'),
     defaultRefused: ({ callerClass, quota, message }) =>
       log.warn({ type: 'limit', class: callerClass, quota }, message),
+    stoodIn({ bucket, standIn, decisions: count }) {
+      const decisions = counts.count(`${standIn} ${bucket ?? ''}`, count);
+      if (decisions === 0) return;
+      log.warn({ type: 'limit', bucket: bucket ?? 'none', standIn, decisions }, STOOD_IN[standIn]);
+    },
   };
 }
 

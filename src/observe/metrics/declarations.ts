@@ -36,6 +36,8 @@ const UPSTREAM_OR_NONE = 'as configured; `none`: for no upstream';
 const BUCKET = 'as configured; `none`: without a bucket';
 const CLASS = '`bot`, `user`, `address`, or a class of `access_tokens.classes`';
 const PROVIDER = 'with [several providers](tokens.md#several-providers)';
+const PERIOD =
+  'of the window, such as `day`, where a limit has [several](plans.md); without a value where it has one';
 const WORKER = 'its number, from 1';
 const PARTITION = { bucket: '`none`: the global limit', limit: '`global`, `caller` or `resource`' };
 
@@ -348,8 +350,8 @@ export const METRICS = {
   ),
   weir_introspection_duration_seconds: ofProvider('Duration of introspection requests to the provider.'),
   weir_limit_decisions_total: counter(
-    'Limit decisions, by bucket, caller class and outcome: admitted, or the limit that refused.',
-    { bucket: BUCKET, class: CLASS, outcome: '`admitted`, or the limit that refused' },
+    'Limit decisions, by bucket, caller class and outcome (admitted, or the limit that refused), and by the period of the window that refused.',
+    { bucket: BUCKET, class: CLASS, outcome: '`admitted`, or the limit that refused', period: PERIOD },
     { series: labels.decisionRows, configured: 'bucket' },
   ),
   weir_restriction_refusals_total: counter(
@@ -358,9 +360,9 @@ export const METRICS = {
     { series: labels.restrictionRefusalRows, configured: 'class' },
   ),
   weir_limit_near_total: counter(
-    'Requests admitted with at least 80 % of their limit used.',
-    { bucket: BUCKET, class: CLASS },
-    { series: labels.bucketRows, configured: 'bucket' },
+    'Requests admitted with at least 80 % of their limit used, by the period of that window.',
+    { bucket: BUCKET, class: CLASS, period: PERIOD },
+    { series: labels.nearRows, configured: 'bucket' },
   ),
   weir_shadow_refused_total: counter(
     'Requests served that a limit in shadow would have refused, by bucket, caller class and limit.',

@@ -58,7 +58,10 @@ export type Ending = readonly [status: string, outcome: core.Outcome];
 export interface BucketLabels {
   readonly bucket: string;
   readonly callerClass: string;
-  readonly outcomes: readonly string[];
+  /** The outcomes of its decisions, each with the period of the window that refuses; `''` where a limit has one window. */
+  readonly outcomes: readonly (readonly [outcome: string, period: string])[];
+  /** The periods of windows that may be nearly used up, as above. */
+  readonly periods: readonly string[];
   /** The limits in shadow. */
   readonly inShadow: readonly string[];
 }
@@ -175,7 +178,7 @@ export function capRows({ upstreams }: LabelModel): Rows {
 
 export function* decisionRows({ buckets }: LabelModel): Rows {
   for (const { bucket, callerClass, outcomes } of buckets)
-    for (const outcome of outcomes) yield [bucket, callerClass, outcome];
+    for (const outcome of outcomes) yield [bucket, callerClass, ...outcome];
 }
 
 export function* shadowRows({ buckets }: LabelModel): Rows {
@@ -183,8 +186,9 @@ export function* shadowRows({ buckets }: LabelModel): Rows {
     for (const by of inShadow) yield [bucket, callerClass, by];
 }
 
-export function* bucketRows({ buckets }: LabelModel): Rows {
-  for (const { bucket, callerClass } of buckets) yield [bucket, callerClass];
+export function* nearRows({ buckets }: LabelModel): Rows {
+  for (const { bucket, callerClass, periods } of buckets)
+    for (const period of periods) yield [bucket, callerClass, period];
 }
 
 export function restrictionRefusalRows({ buckets }: LabelModel): Rows {

@@ -198,8 +198,8 @@ interface PartitionView {
 }
 
 /** The metrics of limits and restrictions. Labels are configured bucket names and short fixed lists, never callers. */
-export class LimitMetrics implements Omit<core.LimitListener, 'defaultRefused'> {
-  /** Decisions by bucket, class and outcome. */
+export class LimitMetrics implements Omit<core.LimitListener, 'defaultRefused' | 'stoodIn'> {
+  /** Decisions by bucket, class, outcome and period. */
   readonly decisions: Tally;
   /** Requests that shadow limits would have refused: by bucket, class and limit. */
   readonly inShadow: Tally;
@@ -242,10 +242,15 @@ export class LimitMetrics implements Omit<core.LimitListener, 'defaultRefused'> 
     this.#set.read('weir_limit_shared_overflows_total', () => byPartition(({ overflows }) => overflows));
   }
 
-  decided({ bucket, callerClass, outcome, nearLimit }: core.DecisionEvent): void {
+  decided({ bucket, callerClass, outcome, period, nearLimit }: core.DecisionEvent): void {
     const name = bucket ?? 'none';
-    this.decisions.of(name).of(callerClass).of(outcome).count++;
-    if (nearLimit && outcome === 'admitted') this.#nearLimit.of(name).of(callerClass).count++;
+    const isAdmitted = outcome === 'admitted';
+    this.decisions
+      .of(name)
+      .of(callerClass)
+      .of(outcome)
+      .of(isAdmitted ? '' : period).count++;
+    if (nearLimit && isAdmitted) this.#nearLimit.of(name).of(callerClass).of(period).count++;
   }
 
   refusedByRestriction({ callerClass, why }: core.RestrictionRefusal): void {

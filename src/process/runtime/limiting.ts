@@ -17,9 +17,12 @@ import type { NewSharedStore } from './load-store.ts';
 import { sharedClaims, sharedRestrictions, shareResets, shareRevocations } from './replication.ts';
 import { Blocked, ownersOfCaller, Restricting } from './restricting.ts';
 import type { SharedStore } from './shared-store.ts';
+import { StandIns } from './stand-ins.ts';
 
 /** How often expired counters and restrictions are dropped. */
 const SWEEP_MS = 250;
+/** How often the main thread looks for decisions by counters that stand in for others. */
+const STAND_INS_MS = 5_000;
 
 /** Counts requests and offences. Outlives a reload: `use` applies the next configuration's rules. */
 export class Limiting {
@@ -50,6 +53,7 @@ export class Limiting {
   #buckets: LimitsModel['buckets'] = [];
   readonly #clock: core.TimerClock;
   #sweeper: core.Timer | null = null;
+  #standInTimer: core.Timer | null = null;
 
   constructor(
     model: LimitsModel,
@@ -177,10 +181,14 @@ export class Limiting {
       this.memory.sweep();
       this.#restricting.sweep();
     });
+    if (!this.#part.isMain) return;
+    const standIns = new StandIns(this.listener);
+    this.#standInTimer = this.#clock.every(STAND_INS_MS, () => standIns.look(this.memory));
   }
 
   stop(): void {
     this.#clock.cancel(this.#sweeper);
+    this.#clock.cancel(this.#standInTimer);
     this.#feed?.stop();
     this.shared?.stop();
   }

@@ -16,7 +16,15 @@ const LABELS = {
       endings: [['200', 'forwarded'] as const],
     },
   ],
-  buckets: [{ bucket: 'things', callerClass: 'user', outcomes: OUTCOMES, inShadow: [] }],
+  buckets: [
+    {
+      bucket: 'things',
+      callerClass: 'user',
+      outcomes: OUTCOMES.map(each => [each, ''] as const),
+      periods: [''],
+      inShadow: [],
+    },
+  ],
   ...{ upstreams: ['api'], webSocketUpstreams: ['api'], tlsListeners: ['http'], providers: [null] },
   ...{
     introspects: false,
@@ -103,6 +111,7 @@ const decision = fc.record({
   bucket: fc.constantFrom(null, 'things'),
   caller: fc.constantFrom('user:a', 'user:b', 'user:c'),
   outcome: fc.constantFrom(...OUTCOMES),
+  period: fc.constantFrom('', 'day'),
   nearLimit: fc.boolean(),
 });
 const event = fc.oneof(

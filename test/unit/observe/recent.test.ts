@@ -22,13 +22,13 @@ describe('decisions', () => {
     const { decisions, inShadow, recent } = made();
     inShadow.of('all').of('user').of('caller').count = 4;
     const ofClass = decisions.of('all').of('user');
-    ofClass.of('admitted').count = 5;
+    ofClass.of('admitted').of('').count = 5;
     ofClass.of('caller').count = 2;
     ofClass.of('global').count = 1;
     const counts = { admitted: 5, refused: 3, shadowRefused: 4, restricted: 0 };
     expect(recent.decisions.of('all', 'user')).toEqual({ lastMinute: counts, lastHour: counts });
     for (let tick = 0; tick < 20; tick++) recent.advance();
-    ofClass.of('admitted').count++;
+    ofClass.of('admitted').of('').count++;
     expect(recent.decisions.of('all', 'user')).toEqual({
       lastMinute: { admitted: 1, refused: 0, shadowRefused: 0, restricted: 0 },
       lastHour: { admitted: 6, refused: 3, shadowRefused: 4, restricted: 0 },
@@ -51,17 +51,17 @@ describe('decisions', () => {
 
   it('of a bucket that a reload removed and another one brought back begin anew', () => {
     const { decisions, recent } = made();
-    decisions.of('all').of('user').of('admitted').count = 5;
+    decisions.of('all').of('user').of('admitted').of('').count = 5;
     recent.advance();
     decisions.parts.delete('all');
     recent.advance();
-    decisions.of('all').of('user').of('admitted').count = 1;
+    decisions.of('all').of('user').of('admitted').of('').count = 1;
     expect(recent.decisions.of('all', 'user').lastHour.admitted).toBe(1);
   });
 });
 
 describe('callers', () => {
-  const event = { bucket: null, callerClass: 'user', caller: 'user:a', nearLimit: true } as const;
+  const event = { bucket: null, callerClass: 'user', caller: 'user:a', period: '', nearLimit: true } as const;
 
   it('are listed as refused or as near their limit', () => {
     const { recent } = made();
@@ -72,6 +72,21 @@ describe('callers', () => {
     const entry = { callerClass: 'user', bucket: 'none', ...counts, sinceMs: NOW, lastMs: NOW };
     expect(recent.callers.refused).toEqual([{ caller: 'user:a', why: 'global', ...entry }]);
     expect(recent.callers.nearLimit).toEqual([{ caller: 'user:b', why: 'admitted', ...entry }]);
+  });
+
+  it('have what is left of a long quota that refused last or is nearly used up', () => {
+    const { recent } = made();
+    const quota = { period: 'day', limit: 10, remaining: 1, resetAtMs: NOW + 1_000 };
+    recent.callers.decided({ ...event, outcome: 'admitted', quota: { ...quota, remaining: 2 } });
+    recent.callers.decided({ ...event, outcome: 'admitted', quota });
+    recent.callers.decided({ ...event, outcome: 'caller', quota });
+    expect(recent.callers.nearLimit).toEqual([expect.objectContaining({ quota })]);
+    expect(recent.callers.refused).toEqual([expect.objectContaining({ quota })]);
+    recent.callers.decided({ ...event, outcome: 'global' });
+    expect(recent.callers.refused[0]?.quota).toBeUndefined();
+    const other = made().recent;
+    other.add(recent.take());
+    expect(other.callers.nearLimit).toEqual([expect.objectContaining({ quota })]);
   });
 
   it('that restrictions refuse are among the refused, with the last reason', () => {

@@ -296,7 +296,8 @@ export class RedisStore implements LimitStore {
   }
 
   #note({ step, keys, response }: Taken, cost: number, askedAtMs: number, version: number): void {
-    if (has(response, REPLY.usedOthers)) this.#dependencies.local.countCallerOverflow();
+    const others = has(response, REPLY.usedOthers) ? step.limits.find(isOfBucket) : undefined;
+    if (others !== undefined) this.#dependencies.local.countCallerOverflow(others);
     const limit = step.limits[response.refusedBy];
     const key = keys[response.refusedBy];
     if (limit === undefined || key === undefined || isSharedRole(limit.role)) return;
@@ -322,6 +323,10 @@ export class RedisStore implements LimitStore {
     if (consuming && lease !== null && decision.place === null) this.#leases.end(lease.key, lease.id);
     return decision;
   }
+}
+
+function isOfBucket({ role }: Limit): boolean {
+  return role !== 'global';
 }
 
 /** How many requests of a caller may be in flight: the enforced limit, or the one in shadow. */

@@ -13,6 +13,10 @@ async function labelsOf(gateway: string, limits = 'global: off\n'): Promise<Labe
   return result.snapshot.labels;
 }
 
+function wordsOf(outcomes: readonly (readonly string[])[]): string {
+  return outcomes.map(each => each.join(' ').trim()).join();
+}
+
 describe('the labels of a configuration', () => {
   it('name each route with its upstream, its protocols and how its requests commonly end', async () => {
     const { routes, webSocketUpstreams, upstreams } = await labelsOf(`${IDENTITY}
@@ -71,7 +75,7 @@ routes: [{ path: /v1/**, upstream: api }]`,
       limits,
     );
     const shown = buckets.map(
-      ({ bucket, callerClass, outcomes }) => `${bucket} ${callerClass}: ${outcomes.join()}`,
+      ({ bucket, callerClass, outcomes }) => `${bucket} ${callerClass}: ${wordsOf(outcomes)}`,
     );
     expect(shown).toHaveLength(6);
     expect(shown).toContain('things user: admitted,global,caller,resource');
@@ -91,11 +95,32 @@ routes: [{ path: /v1/**, upstream: api }]`;
     const { buckets } = await labelsOf(gateway, limits);
     const shown = buckets
       .filter(({ callerClass }) => callerClass === 'user')
-      .map(({ bucket, outcomes, inShadow }) => `${bucket}: ${outcomes.join()} / ${inShadow.join()}`);
+      .map(({ bucket, outcomes, inShadow }) => `${bucket}: ${wordsOf(outcomes)} / ${inShadow.join()}`);
     expect(shown).toEqual([
       'tried: admitted,global / global,caller',
       'partly: admitted,global,caller / global,caller',
       'none: admitted,global / global',
+    ]);
+  });
+
+  it('name the periods of limits with several windows, and of no others', async () => {
+    const limits = `global: { user: 50/1s, address: off }
+buckets:
+  sold: { main: id, user: [5/1s, 1000/1h], resource: 50/5s }
+  plain: { user: 5/5s }
+routes: { "GET /v1/a/{id}": sold, GET /v1/b: plain }
+`;
+    const gateway = `${IDENTITY}
+upstreams: { api: { url: "http://a" } }
+routes: [{ path: /v1/**, upstream: api }]`;
+    const { buckets } = await labelsOf(gateway, limits);
+    const shown = buckets
+      .filter(({ callerClass }) => callerClass === 'user')
+      .map(({ bucket, outcomes, periods }) => `${bucket}: ${wordsOf(outcomes)} / ${periods.join()}`);
+    expect(shown).toEqual([
+      'sold: admitted,global,caller 1s,caller 1h,resource / ,1s,1h',
+      'plain: admitted,global,caller / ',
+      'none: admitted,global / ',
     ]);
   });
 
@@ -105,7 +130,7 @@ routes: [{ path: /v1/**, upstream: api }]`;
     );
     expect(labels.providers).toBeNull();
     expect(labels.buckets).toEqual([
-      { bucket: 'none', callerClass: 'address', outcomes: ['admitted'], inShadow: [] },
+      { bucket: 'none', callerClass: 'address', outcomes: [['admitted', '']], periods: [''], inShadow: [] },
     ]);
     expect(labels.routes.map(({ route }) => route)).toEqual(['/**', 'none']);
   });

@@ -1,4 +1,6 @@
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
+import { SCRIPT } from '../../../../src/edge/admin/html.ts';
 import type { BucketStatus, GatewayStatus } from '../../../../src/edge/admin/status.ts';
 import { PAGE_POLICY, statusAsPage } from '../../../../src/edge/admin/status-page.ts';
 import { MOMENT, PROVIDER, STATUS } from './gateway-status.ts';
@@ -266,6 +268,40 @@ describe('the page', () => {
       /^\|held\|caller\|ignored_refusals\|2026-01-31 12:00:00Z\|.*\|2026-01-31 12:02:05Z\| \|\(in 1m\)\|$/,
     );
     expect(page).toContain('4 more, which are not listed');
+  });
+
+  it("shows a day's quota as a bar with its reset, and no column for it where nobody has one", () => {
+    const quota = { period: 'day', limit: 1_000, remaining: 20, resetAtMs: STATUS.atMs + 3_600_000 };
+    const counts = { class: 'user', bucket: 'all', count: 5, maxCount: 5, sinceMs: MOMENT, lastAtMs: MOMENT };
+    const pageWith = (...quotas: (typeof quota | undefined)[]) =>
+      pageOf(
+        {},
+        {
+          callers: {
+            ...{ refusedNetworks: [], refusedMost: [], mostInFlight: [], restrictions: [] },
+            nearLimit: quotas.map((each, i) => ({ address: `192.0.2.${i}`, ...counts, quota: each })),
+            unlistedRestrictions: 0,
+          },
+        },
+      );
+    const page = pageWith(quota, undefined, { ...quota, resetAtMs: STATUS.atMs });
+    const reset = new Date(quota.resetAtMs).toISOString();
+    expect(page).toContain(
+      `<meter max="1000" value="980" aria-label="980 of 1000/day"></meter> 980 of 1000/day, until <time class="local" datetime="${reset}">`,
+    );
+    expect(page.match(/<meter/g)).toHaveLength(1);
+    expect(pageWith(undefined)).not.toContain('Quota used');
+  });
+
+  it('shows the reset of a quota in the time zone of the browser', () => {
+    const time = { dateTime: '2026-02-01T00:00:00.000Z', textContent: '2026-02-01 00:00:00Z', title: '' };
+    const document = { getElementById: () => ({}), querySelectorAll: () => [time] };
+    runInNewContext(SCRIPT, { document, setTimeout: () => {} });
+    const local = { dateStyle: 'medium', timeStyle: 'short' } as const;
+    expect(time).toMatchObject({
+      textContent: new Date(time.dateTime).toLocaleString(undefined, local),
+      title: '2026-02-01 00:00:00Z',
+    });
   });
 
   it('says how to see callers where they are hidden', () => {

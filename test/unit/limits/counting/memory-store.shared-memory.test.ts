@@ -45,7 +45,7 @@ describe('stores that share their memory', () => {
     store(TWO).reset(caller, 'user:a', '1');
     expect(store(MAIN).peek(set, 'user:a', '1').remaining).toBe(3);
     expect(store(MAIN).peek(limits({ resource }), '', '1').remaining).toBe(4);
-    for (const each of stores) each.countCallerOverflow();
+    for (const each of stores) each.countCallerOverflow(caller);
     expect(stores.map(({ counts }) => [counts.keys, counts.callerOverflows])).toEqual([
       [1, 3],
       [1, 3],
@@ -102,7 +102,7 @@ test('stores of other names count apart in the same memory, also where each has 
       i => each?.decide(limits({ caller: once }), `user:${i}`, '1').admitted,
     );
     expect(admitted).toEqual([true, true, true, true, true, false]);
-    each?.countCallerOverflow();
+    each?.countCallerOverflow(once);
     expect(each?.counts).toMatchObject({ keys: 4, callers: 4, evictions: 0, sharedOverflows: 2 });
     expect(each?.counts).toMatchObject({ callerOverflows: 1, partitions: [{ size: 4 }] });
   }

@@ -140,6 +140,7 @@ test('decisions are counted by bucket, class and outcome, and by who made them',
     callerClass: 'user',
     caller: 'user:a',
     outcome: 'admitted',
+    period: '',
     nearLimit: true,
   });
   limits.decided({
@@ -147,6 +148,7 @@ test('decisions are counted by bucket, class and outcome, and by who made them',
     callerClass: 'user',
     caller: 'user:a',
     outcome: 'caller',
+    period: '',
     nearLimit: true,
   });
   limits.decided({
@@ -154,6 +156,7 @@ test('decisions are counted by bucket, class and outcome, and by who made them',
     callerClass: 'bot',
     caller: 'user:a',
     outcome: 'admitted',
+    period: '',
     nearLimit: false,
   });
   limits.invalid(429);
@@ -167,6 +170,21 @@ test('decisions are counted by bucket, class and outcome, and by who made them',
     'weir_limit_near_total{bucket="things",class="user"} 1',
     'weir_invalid_requests_total{status="429"} 1',
     'weir_store_decisions_total{by="redis"} 2',
+  ]);
+});
+
+test('of a limit with several windows, decisions name the period of the one that refused or is nearly used up', async () => {
+  const set = new MetricSet();
+  const limits = new LimitMetrics(set);
+  const before = await series(set);
+  const things = { bucket: 'things', callerClass: 'user', caller: 'user:a' } as const;
+  limits.decided({ ...things, outcome: 'admitted', period: '5s', nearLimit: false });
+  limits.decided({ ...things, outcome: 'admitted', period: 'day', nearLimit: true });
+  limits.decided({ ...things, outcome: 'caller', period: 'day', nearLimit: true });
+  expect((await series(set, before)).filter(line => !line.endsWith(' 0'))).toEqual([
+    'weir_limit_decisions_total{bucket="things",class="user",outcome="admitted"} 2',
+    'weir_limit_decisions_total{bucket="things",class="user",outcome="caller",period="day"} 1',
+    'weir_limit_near_total{bucket="things",class="user",period="day"} 1',
   ]);
 });
 

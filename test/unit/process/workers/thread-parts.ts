@@ -20,6 +20,7 @@ export const quietListener = {
   ...{
     decided: quiet,
     defaultRefused: quiet,
+    stoodIn: quiet,
     held: quiet,
     shadowRefused: quiet,
     invalid: quiet,

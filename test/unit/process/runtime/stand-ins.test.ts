@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { type Limit, type LimitRole, NO_LIMITS } from '../../../../src/limits/index.ts';
+import { ownersOfCaller } from '../../../../src/process/runtime/restricting.ts';
+import { StandIns } from '../../../../src/process/runtime/stand-ins.ts';
+import { FrozenClock } from '../../limits/frozen-clock.ts';
+import { limit, newStore } from '../../limits/stores.ts';
+
+/** A store of 20 counters at most, and what is reported of it since the last look. */
+function watch(limits: readonly Limit[], keysPerCaller = 4_096) {
+  const ownersOf = ownersOfCaller;
+  const store = newStore(new FrozenClock(), { maxKeys: 20, keysPerCaller, ownersOf });
+  store.share(limits);
+  const events: unknown[] = [];
+  const standIns = new StandIns({ stoodIn: event => events.push(Object.values(event)) });
+  const ask = (role: LimitRole, of: Limit, caller: string, main = '') =>
+    store.decide({ ...NO_LIMITS, [role]: of }, caller, main);
+  const look = () => {
+    standIns.look(store);
+    return events.splice(0);
+  };
+  return { ask, look };
+}
+
+test('further main values of callers are reported by bucket, with how many requests since the last look', () => {
+  const things = limit('9/1h', { bucket: 'things', main: 'id' });
+  const others = limit('9/1h', { bucket: 'others', main: 'id' });
+  const { ask, look } = watch([things, others], 2);
+  for (const main of ['a', 'b', 'b']) ask('caller', things, 'user:a', main);
+  expect(look()).toEqual([]);
+  for (const main of ['c', 'd', 'a']) ask('caller', things, 'user:a', main);
+  ask('caller', others, 'user:a', 'a');
+  expect(look()).toEqual([
+    ['things', 'caller', 2],
+    ['others', 'caller', 1],
+  ]);
+  expect(look()).toEqual([]);
+  ask('caller', things, 'user:a', 'c');
+  expect(look()).toEqual([['things', 'caller', 1]]);
+});
+
+test('a network at its share is reported apart from a store without room for anyone', () => {
+  const global = limit('1/1h', { role: 'global', bucket: '' });
+  const { ask, look } = watch([global]);
+  for (let i = 0; i < 40; i++) ask('global', global, `192.0.2.${i}`);
+  expect(look()).toEqual([[null, 'network', expect.any(Number)]]);
+  for (let i = 0; i < 40; i++) ask('global', global, `user:${i}`);
+  expect(look()).toEqual([[null, 'everyone', expect.any(Number)]]);
+});
