@@ -22,6 +22,7 @@ const CHANGES: Readonly<Record<string, object>> = {
   'listen.grpc': { listen: { grpc: { address: '0.0.0.0:8081' } } },
   'listen.admin': { listen: { admin: '0.0.0.0:9090' } },
   workers: { workers: 2 },
+  warm_up: { warm_up: '2s' },
   'caps.limit_keys': { caps: { limit_keys: 600_000 } },
   'tracing.export': { tracing: { export: EXPORT } },
   state: { state: '/var/lib/weir' },

@@ -76,9 +76,14 @@ export class Relay {
       left -= bytes.length;
       if (left <= 0) this.#end(line, this.resets);
     };
+    // In their order, as TCP keeps it: none overtakes another that is late.
+    const waiting: Buffer[] = [];
     far.on('data', (bytes: Buffer) => {
-      if (this.delayMs === 0) pass(bytes);
-      else setTimeout(pass, this.delayMs, bytes);
+      if (this.delayMs === 0 && waiting.length === 0) pass(bytes);
+      else {
+        waiting.push(bytes);
+        setTimeout(() => pass(waiting.shift() as Buffer), this.delayMs);
+      }
     });
     if (left === 0) near.once('data', () => this.#end(line, this.resets));
   }

@@ -40,7 +40,7 @@
 {{- range $name, $listener := fromYaml (include "weir.listeners" .) -}}
 {{- $_ := set $addresses $name $listener.address -}}
 {{- end -}}
-{{- $keys := dict "listen" $addresses "limit_keys" (dig "caps" "limit_keys" "" $config) "store" (default "memory" $config.store) -}}
+{{- $keys := dict "listen" $addresses "limit_keys" (dig "caps" "limit_keys" "" $config) "store" (default "memory" $config.store) "warm_up" $config.warm_up -}}
 {{- if ne (toString (default 1 $config.workers)) "1" -}}
 {{- $_ := set $keys "workers" $config.workers -}}
 {{- end -}}
