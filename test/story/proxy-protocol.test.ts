@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
@@ -261,6 +261,18 @@ describe('a connection is closed without a word', () => {
     const client = await gateway.connect();
     client.endSending();
     await expectSilence(client);
+    expect(await faults(gateway)).toEqual({});
+  });
+
+  test('and a health check that resets before it is accepted is not counted', async () => {
+    // In this process, so that it can be held up until the reset is there.
+    withoutWorkers();
+    const { gateway } = await front();
+    const check = `require('net').connect(${gateway.port}, '127.0.0.1', function () { this.resetAndDestroy() })`;
+    execFileSync(process.execPath, ['-e', check]);
+    expect(
+      (await gateway.ask(Buffer.concat([v2(TCP4('192.0.2.7')), Buffer.from(head('GET /a'))]))).status,
+    ).toBe(200);
     expect(await faults(gateway)).toEqual({});
   });
 

@@ -136,8 +136,11 @@ export class Listener {
   }
 
   #onSocket(socket: Socket): void {
-    const isUnix = socketPath(this.#address.host) !== null;
-    const peer = isUnix ? UNIX_PEER : (normalizeAddress(socket.remoteAddress ?? '') ?? '');
+    const peer = this.#peerOf(socket);
+    if (peer === null) {
+      socket.destroy();
+      return;
+    }
     const { clock, random, timeouts } = this.#terms.state;
     const retiresAtMs = oldAtMs(clock.monotonicMs(), timeouts.maxConnectionAgeMs, random());
     const connection = new Accepted(socket, peer, retiresAtMs);
@@ -161,6 +164,12 @@ export class Listener {
     // A refused connection lingers for a moment, unless a flood brings too many.
     if (lingers) connection.refuse(errors.overloaded(cap));
     else if (cap !== null) socket.destroy();
+  }
+
+  /** Returns the address of a peer; null if it reset the connection before this was accepted: the kernel then knows it no more. */
+  #peerOf({ remoteAddress }: Socket): string | null {
+    if (socketPath(this.#address.host) !== null) return UNIX_PEER;
+    return remoteAddress === undefined ? null : (normalizeAddress(remoteAddress) ?? '');
   }
 
   #recount(connection: Accepted, address: string): void {
