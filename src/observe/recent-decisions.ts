@@ -1,15 +1,8 @@
 import { type DecisionEvent, ownString, type QuotaUse, type RestrictionRefusal } from '../core/index.ts';
-import type { Tally } from './metrics/index.ts';
+import type { LimitMetrics, Tally } from './metrics/index.ts';
 
 /** The metrics of limits' decisions. */
-export interface LimitTallies {
-  /** Decisions by bucket, class and outcome. */
-  readonly decisions: Tally;
-  /** Requests that a shadow limit would have refused, by bucket, class and limit. */
-  readonly inShadow: Tally;
-  /** Requests that a restriction refused, by class and reason. */
-  readonly byRestriction: Tally;
-}
+export type LimitTallies = Pick<LimitMetrics, 'decisions' | 'inShadow' | 'byRestriction'>;
 
 /** Requests that limits admitted and refused, and how often a shadow limit would have refused one. */
 export interface DecisionCounts {

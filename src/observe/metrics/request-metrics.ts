@@ -1,21 +1,9 @@
 import { STATUS_CODES } from 'node:http';
 import { collectDefaultMetrics, type Gauge, type Metric, Registry } from 'prom-client';
 import type * as core from '../../core/index.ts';
-import { atOnce, CALL_PROTOCOLS, RpcCode, readVersion, rpcCodeName } from '../../core/index.ts';
+import { atOnce, CALL_PROTOCOLS, RpcCode, rpcCodeName } from '../../core/index.ts';
 import { type LabelModel, prepareSeries, RESPONSE_CLASSES } from './label-model.ts';
 import { type MetricSet, Tally, type TallyHistogram } from './metric-set.ts';
-
-/** Connections open now, read at each scrape. */
-export interface ConnectionGauges {
-  /** Counts requests whose complete response has not arrived yet. */
-  requestsInFlight(): number;
-  clientConnections(): number;
-  /** Bytes held for clients. */
-  bufferedBytes(): number;
-  upstreamConnections(): Iterable<readonly [upstream: string, connections: number]>;
-  /** Default: there are none. */
-  readonly workers?: { readonly count: number } | undefined;
-}
 
 /** Gauges of the library whose names have a counter's suffix, which `promtool check metrics` rejects. */
 const MISNAMED = [
@@ -44,7 +32,6 @@ function metricsOfThread(): readonly Metric[] {
  * send, so that the number of series is bounded.
  */
 export class ExchangeMetrics implements core.ExchangeListener {
-  readonly #set: MetricSet;
   readonly #requests: Tally;
   readonly #grpc: Tally;
   readonly #duration: TallyHistogram;
@@ -62,7 +49,6 @@ export class ExchangeMetrics implements core.ExchangeListener {
   #routeDurations = false;
 
   constructor(set: MetricSet) {
-    this.#set = set;
     for (const metric of metricsOfThread()) set.registry.registerMetric(metric);
     this.#requests = set.counter('weir_requests_total');
     this.#grpc = set.counter('weir_grpc_calls_total');
@@ -92,19 +78,6 @@ export class ExchangeMetrics implements core.ExchangeListener {
     const rows = [...webSocketUpstreams, ...open.map(([upstream]) => upstream)].map(upstream => [upstream]);
     atOnce(prepareSeries(this.#webSockets, rows, 0));
     atOnce(prepareSeries(this.#webSocketDuration, rows, 0));
-  }
-
-  /** Registers what is read at each scrape. */
-  observe(gauges: ConnectionGauges): void {
-    const { workers } = gauges;
-    const labels = { version: readVersion(), node: process.versions.node };
-    this.#set.gauge('weir_build_info').set(workers ? { ...labels, workers: workers.count } : labels, 1);
-    this.#set.read('weir_requests_in_flight', () => gauges.requestsInFlight());
-    this.#set.read('weir_client_connections', () => gauges.clientConnections());
-    this.#set.read('weir_buffered_bytes', () => gauges.bufferedBytes());
-    this.#set.read('weir_upstream_connections', () =>
-      Array.from(gauges.upstreamConnections(), ([upstream, connections]) => [{ upstream }, connections]),
-    );
   }
 
   switched(upstream: string): void {
@@ -179,24 +152,6 @@ function responseClass({ status, grpcStatus }: core.ExchangeRecord): (typeof RES
   return RESPONSE_CLASSES[Math.min(5, Math.floor(status / 100)) - 1] ?? 'none';
 }
 
-/** What a store holds, read at each scrape. Counts are since startup. */
-export interface StoreView {
-  readonly keys: number;
-  readonly callerOverflows: number;
-  /** The requests in flight in each bucket that limits them. */
-  readonly concurrent: readonly { readonly bucket: string; readonly inFlight: number }[];
-  readonly partitions: readonly PartitionView[];
-}
-
-/** Counters that compete for room only with each other. */
-interface PartitionView {
-  /** The bucket as configured; '' for the global limit. */
-  readonly bucket: string;
-  readonly role: Exclude<core.DecisionOutcome, 'admitted'>;
-  readonly evictions: number;
-  readonly overflows: number;
-}
-
 /** The metrics of limits and restrictions. Labels are configured bucket names and short fixed lists, never callers. */
 export class LimitMetrics implements Omit<core.LimitListener, 'defaultRefused' | 'stoodIn'> {
   /** Decisions by bucket, class, outcome and period. */
@@ -205,7 +160,6 @@ export class LimitMetrics implements Omit<core.LimitListener, 'defaultRefused' |
   readonly inShadow: Tally;
   /** Requests refused by restrictions and blocks: by class and reason. */
   readonly byRestriction: Tally;
-  readonly #set: MetricSet;
   readonly #nearLimit: Tally;
   readonly #held: Tally;
   readonly #invalid: Tally;
@@ -214,7 +168,6 @@ export class LimitMetrics implements Omit<core.LimitListener, 'defaultRefused' |
   readonly #evicted: Tally;
 
   constructor(set: MetricSet) {
-    this.#set = set;
     this.decisions = set.counter('weir_limit_decisions_total');
     this.byRestriction = set.counter('weir_restriction_refusals_total');
     this.#nearLimit = set.counter('weir_limit_near_total');
@@ -224,22 +177,6 @@ export class LimitMetrics implements Omit<core.LimitListener, 'defaultRefused' |
     this.#restrictions = set.counter('weir_restrictions_total');
     this.#restricted = set.gauge('weir_restricted');
     this.#evicted = set.counter('weir_restrictions_evicted_total');
-  }
-
-  /** Registers what is read at each scrape. Counters of shadow limits are included. */
-  observe(store: () => StoreView): void {
-    const byPartition = (count: (partition: PartitionView) => number) =>
-      store().partitions.map(partition => {
-        const { bucket, role } = partition;
-        return [{ bucket: bucket || 'none', limit: role }, count(partition)] as const;
-      });
-    this.#set.read('weir_limit_keys', () => store().keys);
-    this.#set.read('weir_limit_caller_overflows_total', () => store().callerOverflows);
-    this.#set.read('weir_limit_in_flight', () =>
-      store().concurrent.map(({ bucket, inFlight }) => [{ bucket }, inFlight]),
-    );
-    this.#set.read('weir_limit_keys_evicted_total', () => byPartition(({ evictions }) => evictions));
-    this.#set.read('weir_limit_shared_overflows_total', () => byPartition(({ overflows }) => overflows));
   }
 
   decided({ bucket, callerClass, outcome, period, nearLimit }: core.DecisionEvent): void {
@@ -397,21 +334,4 @@ function labelled(provider: string): Partial<Record<'provider', string>> {
 export function noticeMetrics(set: MetricSet): core.NoticeListener {
   const received = set.counter('weir_notices_total');
   return { noticeReceived: ({ kind, outcome }) => received.of(kind).of(outcome).count++ };
-}
-
-/** How many revocations are remembered, for all providers, read at each scrape. */
-export interface RevocationView {
-  readonly sessions: number;
-  readonly subjects: number;
-}
-
-/** Registers how many revocations this gateway remembers. */
-export function observeRevocations(set: MetricSet, revocations: () => RevocationView): void {
-  set.read('weir_revocations', () => {
-    const { sessions, subjects } = revocations();
-    return [
-      [{ kind: 'session' }, sessions],
-      [{ kind: 'subject' }, subjects],
-    ];
-  });
 }
