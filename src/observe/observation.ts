@@ -101,9 +101,9 @@ export class Observation {
     this.#labels = labels;
     this.recent = new Recent(clock, limitMetrics, () => this.#labels.upstreams);
     const { callers, errors } = this.recent;
-    const { accessLog, pseudonyms } = this.#logging;
+    const { pseudonyms } = this.#logging;
     this.exchanges = join(EXCHANGE, [
-      ...[this.#exchangeMetrics, new FaultLog(log, clock), accessLog, callers, errors],
+      ...[this.#exchangeMetrics, new FaultLog(log, clock), this.#logging, callers, errors],
       ...(spans === null ? [] : [spans]),
     ]);
     this.connections = join(CONNECTIONS, [
