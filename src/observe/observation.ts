@@ -61,7 +61,7 @@ export class Observation {
   readonly recent: Recent;
   readonly #metrics = new metric.MetricSet();
   readonly #exchangeMetrics: metric.ExchangeMetrics;
-  readonly #identityMetrics: metric.IdentityMetrics;
+  readonly #identityMetrics: ReturnType<typeof metric.identityMetrics>;
   readonly #identities = new Map<string | null, core.AuthListener & core.SignInListener>();
   readonly #log: Logger;
   readonly #clock: core.Clock;
@@ -93,8 +93,8 @@ export class Observation {
       fanOut(methods, listeners, this.#onFault, this.#unheard);
     this.#logging = new Logging(log, logging, clock, instance, pseudonymKey);
     this.#exchangeMetrics = new metric.ExchangeMetrics(metrics);
-    this.#identityMetrics = new metric.IdentityMetrics(metrics);
-    const limitMetrics = new metric.LimitMetrics(metrics);
+    this.#identityMetrics = metric.identityMetrics(metrics);
+    const limitMetrics = metric.limitMetrics(metrics);
     this.#sharesStore = sharesStore;
     const storeMetrics = sharesStore ? metric.storeMetrics(metrics) : null;
     const upstreamMetrics = metric.upstreamMetrics(metrics);
