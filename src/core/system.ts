@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { lookup, promises } from 'node:dns';
-import { type FSWatcher, watch } from 'node:fs';
+import { type FSWatcher, type Stats, watch } from 'node:fs';
 import { lstat, open, readdir, readlink, rename, rm, stat } from 'node:fs/promises';
 import { createServer as createHttpServer, type Server as HttpServer, type RequestListener } from 'node:http';
 import type { LookupFunction, NetConnectOpts, Server, ServerOpts, Socket } from 'node:net';
@@ -298,14 +298,7 @@ interface NewFile {
   close(): Promise<void>;
 }
 
-interface FileStat {
-  readonly dev: number;
-  readonly ino: number;
-  readonly birthtimeMs: number;
-  isFile(): boolean;
-  isDirectory(): boolean;
-  isSymbolicLink(): boolean;
-}
+type FileStat = Pick<Stats, 'dev' | 'ino' | 'birthtimeMs' | 'isFile' | 'isDirectory' | 'isSymbolicLink'>;
 
 /** The machine that this process runs on. */
 export const thisMachine: System = {
