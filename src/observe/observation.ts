@@ -127,7 +127,6 @@ export class Observation {
     atOnce(this.showSeries());
   }
 
-  /** The fate of log lines. */
   get logLosses(): LogLosses {
     return this.#log.destination.losses ?? NO_LOSSES;
   }
@@ -163,7 +162,6 @@ export class Observation {
     return made;
   }
 
-  /** The pseudonym of a principal in the log. */
   pseudonymOf(principal: string): string {
     return this.#logging.pseudonyms.of(principal);
   }

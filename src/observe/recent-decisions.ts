@@ -1,7 +1,6 @@
 import { type DecisionEvent, ownString, type QuotaUse, type RestrictionRefusal } from '../core/index.ts';
 import type { limitMetrics, Tally } from './metrics/index.ts';
 
-/** The metrics of limits' decisions. */
 export type LimitTallies = Pick<ReturnType<typeof limitMetrics>, 'decisions' | 'inShadow' | 'byRestriction'>;
 
 /** Requests that limits admitted and refused, and how often a shadow limit would have refused one. */

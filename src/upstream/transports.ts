@@ -164,7 +164,6 @@ export function transportOpener(
     });
 }
 
-/** Makes the pool of one address for the protocol of the upstream. */
 function openPool(options: UpstreamOptions, system: PoolSystem): EndpointPool {
   const pool =
     options.protocol === 'http1' ? new ConnectionPool(options, system) : new SessionPool(options, system);

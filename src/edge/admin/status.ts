@@ -88,7 +88,6 @@ export interface GatewayStatus {
   readonly errors: readonly observe.RecentError[];
 }
 
-/** A file of `state`. */
 export interface StateFileStatus extends Omit<observe.StateFileView, 'fault'> {
   /** Why it is out of date; `null` if it is not. */
   readonly cause: string | null;

@@ -104,7 +104,6 @@ export function reloadMetrics(set: MetricSet, clock: core.Clock) {
   } satisfies Partial<core.ReloadListener>;
 }
 
-/** The metrics of the shared store of limits. */
 export function storeMetrics(set: MetricSet): core.StoreListener {
   const decisions = set.counter('weir_store_decisions_total');
   const failures = set.counter('weir_store_failures_total');

@@ -62,7 +62,6 @@ interface SharingView {
   readonly unshared: number;
 }
 
-/** A certificate in use. */
 export interface CertificateView {
   /** Its key under `listen`. */
   readonly listener: string;
@@ -71,7 +70,6 @@ export interface CertificateView {
   readonly notAfterMs: number;
 }
 
-/** A file of `state`. */
 export interface StateFileView {
   readonly file: 'state' | 'counters';
   readonly failures: number;

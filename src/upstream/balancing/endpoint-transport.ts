@@ -184,7 +184,6 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
     return null;
   }
 
-  /** The endpoint that has a connection of this owner. */
   #holderFor(owner: transport.ConnectionOwner): Endpoint | null {
     for (const endpoint of this.#serving.values()) if (endpoint.pool.holdsFor(owner)) return endpoint;
     return null;

@@ -143,7 +143,6 @@ export class RequestHead {
   }
 }
 
-/** Whether a `TE` value includes trailers. */
 function takesTrailers(value: string): boolean {
   return value === 'trailers' || /(?:^|[,\t ])trailers(?:[,\t ]|$)/i.test(value);
 }

@@ -245,7 +245,6 @@ export const CALLER_CLAIMS: readonly ReservedFields[] = [
   },
 ];
 
-/** All names of a list. */
 export function namesOf(lists: readonly ReservedFields[]): readonly string[] {
   return lists.flatMap(({ names }) => names);
 }

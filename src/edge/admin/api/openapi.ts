@@ -113,7 +113,6 @@ export const ADMIN_PATHS = {
 } as const;
 
 type Operations<Path> = Path extends Readonly<Record<string, infer Each>> ? Each : never;
-/** One operation of the API. */
 export type Operation = Operations<(typeof ADMIN_PATHS)[keyof typeof ADMIN_PATHS]>;
 
 /** Makes a query parameter for each key of a schema. */
@@ -162,7 +161,6 @@ function json(description: string, schema: string): object {
   };
 }
 
-/** Makes responses with the error object. */
 function errors(...statuses: readonly number[]): object {
   return Object.fromEntries(
     statuses.map(status => [String(status), json(`${STATUS_CODES[status] ?? ''}.`, 'Error')]),

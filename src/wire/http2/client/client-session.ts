@@ -8,7 +8,6 @@ import { ClientStream } from './client-stream.ts';
 /** The client's side of an HTTP/2 connection (RFC 9113), without its socket: bytes in, bytes out. */
 export class ClientSession extends Session<ClientStream> {
   readonly #owner: ClientSessionOwner;
-  /** The bytes being read. */
   #reading: LendingBytes | null = null;
   #nextId = 1;
   /** The last stream that a GOAWAY named. */
@@ -102,7 +101,6 @@ export class ClientSession extends Session<ClientStream> {
   }
 }
 
-/** The connection of a session. */
 export interface ClientSessionOwner {
   /** Called when there are bytes to take and write by the end of this turn of the event loop. */
   wake(): void;

@@ -48,7 +48,6 @@ export const MAX_31_BITS = 0x7fffffff;
 export interface FrameSink {
   /** Takes a part of a DATA frame. `flowBytes` counts padding as well. */
   data(stream: number, bytes: Buffer, flowBytes: number, ends: boolean): void;
-  /** Takes a complete header block. */
   headers(stream: number, block: Buffer, ends: boolean): void;
   reset(stream: number, code: number): void;
   /** Takes the payload of SETTINGS: entries of 6 bytes. */

@@ -207,7 +207,6 @@ export class HeaderDecoder {
   }
 }
 
-/** A decoded field. */
 interface DecodedField {
   readonly name: string;
   readonly value: string;

@@ -336,7 +336,6 @@ export interface ServerSessionOptions extends SessionOptions {
   readonly maxUnsent: number;
 }
 
-/** The connection of a session. */
 export interface ServerSessionOwner {
   /** True while more is held for the connection's client than its share: no streams are opened, and no body is read further. */
   readonly isOverShare: boolean;

@@ -78,7 +78,6 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
     this.writer.windowUpdate(0, options.connectionWindow - FIRST_WINDOW);
   }
 
-  /** The number of open streams. */
   get openStreams(): number {
     return this.streams.size;
   }
@@ -241,7 +240,6 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
    */
   protected abstract streamOf(id: number): S | undefined;
 
-  /** Takes a header section. */
   protected abstract section(id: number, section: HeaderSection, ends: boolean): void;
 
   protected abstract settingsRead(): void;
