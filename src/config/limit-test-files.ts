@@ -25,7 +25,7 @@ async function loadGatewayUnderTest(
   env: Environment,
 ): Promise<ConfigUnderTest> {
   const { file, isLimits } = await readGateway(path, env, new Readings(), 'name it under "limits"');
-  const gateway = isLimits ? undefined : schema.validate(file, gatewaySchema, schema.gatewayJsonSchema);
+  const gateway = isLimits ? undefined : schema.validate(file, gatewaySchema);
   crossCheck(file);
   const { limits, files } =
     limitsPath === null ? await readLimits(file, env) : await readLimitsAlone(limitsPath, env);
@@ -154,7 +154,7 @@ export async function loadLimitTest(path: string, env: Environment): Promise<Rea
     file.add([], 'this is a gateway.yaml: name a file of tests, which may name this one under "gateway"');
     return { ok: false, diagnostics: file.diagnostics };
   }
-  const config = schema.validate(file, schema.testSchema, schema.testJsonSchema);
+  const config = schema.validate(file, schema.testSchema);
   if (config === undefined || file.hasErrors) return { ok: false, diagnostics: file.diagnostics };
   const named = (name: string) => (isAbsolute(name) ? name : join(dirname(path), name));
   const { gateway, limits, tests } = config;

@@ -145,7 +145,7 @@ async function readSources(
   if (isLimits) return { ok: false, diagnostics: file.diagnostics, readings };
   const { machine = await readMachine(options.files ?? thisMachine.files) } = options;
   settings.fillDefaults(file, machine);
-  const gateway = schemas.validate(file, settings.gatewaySchema, schemas.gatewayJsonSchema);
+  const gateway = schemas.validate(file, settings.gatewaySchema);
   crossCheck(file);
   const { clock = thisMachine.clock } = options;
   const secrets = await settings.readSecrets(file, clock);
