@@ -33,10 +33,9 @@ export const websocket = routePolicy({
       );
   },
   section: 'websocket',
-  describe: ({ websocket }) =>
-    websocket === null
-      ? []
-      : [['WebSockets', `served, ended after ${formatDuration(websocket.idleMs)} without traffic`]],
+  describe: ({ websocket }) => [
+    ['WebSockets', websocket && `served, ended after ${formatDuration(websocket.idleMs)} without traffic`],
+  ],
   compare: ({ websocket: now }, { websocket: before }) => [
     compareStrictness(now === null, before === null, 'serves no WebSockets'),
     compareTimes('websocket_idle', now?.idleMs ?? null, before?.idleMs ?? null),
