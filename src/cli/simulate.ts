@@ -57,7 +57,6 @@ function read(args: readonly string[]) {
   return { limitsFile, logs, store, top: Number(top), format, svg };
 }
 
-/** The report as tables, with notes below. */
 function formatReport(report: Report): string {
   const { from, to, requests, refused } = report;
   const head = `${countOf(requests, 'request', 'requests')} from ${from} to ${to}: ${formatCount(refused.before)} refused before, ${formatCount(refused.after)} after.`;
@@ -132,7 +131,6 @@ function notes(report: Report): string {
   ]);
 }
 
-/** Notes about the restrictions in a report. */
 function restrictionNotes({ unknown, sparesCallers }: Report['restrictions']): Note[] {
   const { callers, outcomes, moments } = unknown;
   return [

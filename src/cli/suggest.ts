@@ -87,7 +87,6 @@ function read(args: readonly string[]) {
   return { limitsFile, logs, percentile, headroomPercent, store, format, write, svg };
 }
 
-/** The suggestion as a table, with notes below. */
 function formatSuggestion(suggestion: Suggestion): string {
   const { from, to, requests, limits } = suggestion;
   const head = `${countOf(requests, 'request', 'requests')} from ${from} to ${to}. Share of callers that never need more than:`;

@@ -174,7 +174,6 @@ export async function loadLimitTest(path: string, env: Environment): Promise<Rea
 
 const CALL = /^GRPC \/([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\/[A-Za-z_]\w*$/;
 
-/** The gRPC services that the tests call. */
 function servicesIn(tests: schema.TestConfig['tests']): ReadonlySet<string> {
   const sent = tests.flatMap(({ requests }) => requests.map(({ send }) => CALL.exec(send)?.[1]));
   return new Set(sent.filter(service => service !== undefined));

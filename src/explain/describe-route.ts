@@ -30,7 +30,6 @@ export function routeRow(route: ListedRoute): ExplainedRow {
   return ['route', nameOfRoute(route)];
 }
 
-/** Describes what a route does with its requests. */
 export function describeForwarding(
   route: ForwardRoute,
   path: string,
@@ -48,7 +47,6 @@ export function describeForwarding(
   ];
 }
 
-/** Names the fields of `forwarding_headers.send`. */
 export function describeSentFields({ sentFields }: Snapshot): ExplainedRow[] {
   return applying([['forwarding headers', sentFields && `${sentFields.join(', ')} are sent as well`]]);
 }
@@ -66,7 +64,6 @@ function describeSentPath(route: ForwardRoute, path: string): ExplainedRow[] {
   return applying([[PATH_SENT, sent === path ? null : sent]]);
 }
 
-/** Describes the gateway's own answer on a route. */
 export function describeAnswered(route: AnswerRoute, params: readonly string[]): ExplainedRow[] {
   return [
     ...describeParameters(route, params),
@@ -76,7 +73,6 @@ export function describeAnswered(route: AnswerRoute, params: readonly string[]):
   ];
 }
 
-/** Describes how a gRPC route handles its calls. */
 export function describeCall(
   route: ForwardRoute,
   path: string,

@@ -141,7 +141,6 @@ function keyOf(
   return as === callerClass ? principal : null;
 }
 
-/** Describes what one caller of this class may send. */
 function describeClass(callerClass: ClassName, key: string | null, context: Context): ExplainedRow[] {
   const { bucket, outline } = context;
   const own = bucket === null ? [] : describeOwn(callerClass, key, bucket, outline);

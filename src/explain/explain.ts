@@ -181,7 +181,6 @@ function describePolicies({ route, path, params, caller }: Matched, snapshot: Sn
   }
 }
 
-/** Traces a gRPC call through the gateway. */
 function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot): Explanation {
   const noHost = whyNoHost(target);
   if (noHost !== null) return refused(noHost);

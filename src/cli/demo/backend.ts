@@ -153,7 +153,6 @@ interface AppFile {
   readonly text: string;
 }
 
-/** The file of the page at this path, or null. */
 async function appFile(path: string): Promise<AppFile | null> {
   const found = FILES[path];
   if (found === undefined) return null;

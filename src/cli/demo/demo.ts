@@ -95,7 +95,6 @@ async function ready(adminPort: number): Promise<void> {
 const FOLDER = resolve(PACKAGE_ROOT, 'config/demo');
 const FROM_SOURCES = import.meta.filename.endsWith('.ts');
 
-/** The gateway's configuration. */
 export const DEMO_CONFIG = resolve(FOLDER, 'gateway.yaml');
 
 /** The folder of the configuration, as typed in the working directory. */

@@ -1,4 +1,3 @@
-/** The header fields that are shown. */
 const SHOWN_FIELDS = [
   ...['WWW-Authenticate', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
   ...['X-RateLimit-Reset-After', 'X-RateLimit-Bucket', 'X-RateLimit-Scope', 'X-RateLimit-Global'],

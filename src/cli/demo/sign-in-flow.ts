@@ -226,7 +226,6 @@ function textOf({ status, members }: StepResponse, name: string): string {
   throw new Error(`cannot go on: the response ${status} has no "${name}"`);
 }
 
-/** Whether the backend received this header field. */
 function reachedTheBackend({ members }: StepResponse, field: string): boolean {
   const headers = members.get('headers');
   return Array.isArray(headers) && headers.includes(field);

@@ -62,7 +62,6 @@ export function classNamesIn(file: ConfigFile): string[] {
   return [...new Set(sectionsIn(file).flatMap(({ raw }) => Object.keys(asMap(raw.classes))))];
 }
 
-/** The classes that lines of the file of API keys name. */
 export function keyClassesIn(keys: ConfigFile | null): readonly string[] {
   return [
     ...new Set(

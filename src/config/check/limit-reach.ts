@@ -18,7 +18,6 @@ export interface LimitLine {
   readonly pattern: RoutePattern | null;
   /** The bucket of the line; `null` if it names none, which validation reports. */
   readonly bucket: string | null;
-  /** The path at which the bucket is named. */
   readonly bucketPath: readonly string[];
   /** The written cost; `null` if there is none, or it is not a whole number. */
   readonly cost: number | null;

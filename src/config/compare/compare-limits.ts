@@ -4,7 +4,6 @@ import { compareLists, compareQuotas, compareSizes } from '../difference.ts';
 import type { LimitsConfig, OffenceConfig } from '../schema/index.ts';
 import * as buckets from './compare-buckets.ts';
 
-/** Compares two limits.yaml files. */
 export function* compareLimits(now: LimitsConfig, before: LimitsConfig): Steps<WeighedChange[]> {
   const about = (subject: string, differences: readonly (Difference | null)[]) =>
     differences.flatMap(difference => (difference === null ? [] : [{ subject, ...difference }]));

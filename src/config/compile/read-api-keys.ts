@@ -34,7 +34,6 @@ export async function readApiKeys(gateway: ConfigFile, clock: Clock): Promise<Re
   return { lines: file.hasErrors ? undefined : lines, file };
 }
 
-/** Reports names and digests that are there twice. */
 function checkUnique(file: ConfigFile, lines: readonly ApiKeyLine[]): void {
   const [names, digests] = [new Map<string, number>(), new Map<string, number>()];
   for (const [index, line] of lines.entries()) {

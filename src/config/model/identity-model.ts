@@ -73,7 +73,6 @@ export function signInProvider(
   return null;
 }
 
-/** Whether any caller can be a bot. */
 export function hasBots({ providers, apiKeys }: IdentityModel): boolean {
   return (
     providers.some(({ accessTokens }) => accessTokens.bots !== null) ||

@@ -100,7 +100,6 @@ function wordsOf(model: { readonly acceptsTokens: boolean; readonly acceptsApiKe
 
 const manyOf = (model: Parameters<typeof wordsOf>[0]) => wordsOf(model).map(word => `${word}s`);
 
-/** Checks a route that accepts API keys. */
 function checkKeys({ file, path, route }: RouteInFile): void {
   const add = (message: string) => file.add([...path, 'accept'], message);
   if (asMap(file.value).api_keys === undefined)

@@ -192,12 +192,10 @@ export const bucketSettingKeys = keysOf(SETTINGS);
 
 type Config = PolicyConfig<typeof bucketSettingKeys>;
 
-/** Compiles the settings of a bucket. */
 export function compileBucketSettings(config: Config, lines: Lines): BucketSettingModels {
   return Object.assign({}, ...SETTINGS.map((setting: Setting) => setting.compile(config, lines)));
 }
 
-/** Describes the settings of a bucket in the output of `weir explain`. */
 export function describeBucketSettings(
   bucket: BucketSettingModels,
   placeOf: (key: keyof Config) => string | null,
@@ -205,7 +203,6 @@ export function describeBucketSettings(
   return applying(SETTINGS.map((setting: Setting) => setting.describe?.(bucket, placeOf)));
 }
 
-/** Returns what changes of a bucket's settings mean to callers. */
 export function compareBucketSettings(
   now: BucketToCompare<typeof bucketSettingKeys>,
   before: BucketToCompare<typeof bucketSettingKeys>,

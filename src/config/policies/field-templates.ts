@@ -46,7 +46,6 @@ export class FieldTemplate {
     return kinds.has('claim') ? 'caller' : 'always';
   }
 
-  /** Its placeholders as written. */
   get placeholders(): readonly string[] {
     return this.#parts.flatMap(part => (typeof part === 'string' ? [] : [written(part)]));
   }

@@ -9,7 +9,6 @@ export interface NetworksModel {
   /** Whether only these networks may use the route; else only others may. */
   readonly areAllowed: boolean;
   readonly addresses: AddressSet;
-  /** As written. */
   readonly written: string;
 }
 
@@ -54,7 +53,6 @@ export const routeNetworks = routePolicy({
   ],
 });
 
-/** Whether a client may use a route with these networks. */
 export function admits({ areAllowed, addresses }: NetworksModel, address: string): boolean {
   return addresses.has(address) === areAllowed;
 }

@@ -59,7 +59,6 @@ export interface RoutePolicy<Keys extends PolicyKeys, Model extends object> {
 /** A fact for `weir explain`: its subject, and the fact in words; `null` if it does not apply. */
 export type Fact = readonly [about: string, fact: string | null];
 
-/** Returns the facts that apply. */
 export function applying(facts: Iterable<Fact | undefined>): (readonly [about: string, fact: string])[] {
   return [...facts].flatMap(([about, fact] = ['', null]) => (fact === null ? [] : [[about, fact] as const]));
 }

@@ -93,7 +93,6 @@ export class Requirements {
     return [...new Set(this.all.flatMap(({ scopes }) => scopes))].sort();
   }
 
-  /** The requirement of one of the routes. */
   of(config: RequireConfig): Requirement {
     const found = this.#all.get(keyOf(config));
     if (found === undefined) throw new Error('a requirement of no route');

@@ -97,7 +97,6 @@ export const FORWARD_ONLY: readonly string[] = POLICIES.flatMap(
   ({ forwardOnly }: Policy): readonly string[] => forwardOnly ?? [],
 );
 
-/** Compiles the policies of a route. */
 export function compilePolicies(
   config: PolicyConfig<typeof policyKeys>,
   serves: 'paths' | 'calls',

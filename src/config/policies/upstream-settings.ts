@@ -449,7 +449,6 @@ export interface UpstreamModel extends SettingModels {
 /** The schemas of all keys, by their names. */
 export const upstreamSettingKeys = keysOf(SETTINGS);
 
-/** Compiles the settings of an upstream. */
 export function compileUpstreamSettings(
   config: PolicyConfig<typeof upstreamSettingKeys>,
   context: UpstreamContext,
@@ -459,7 +458,6 @@ export function compileUpstreamSettings(
   return Object.assign({}, ...parts, { options: Object.assign({}, ...options) });
 }
 
-/** Describes the settings in the output of `weir explain` about a route. */
 export function describeUpstreamSettings(upstream: UpstreamModel) {
   return applying(SETTINGS.map((setting: Setting) => setting.describe?.(upstream)));
 }

@@ -16,17 +16,14 @@ export function gatewayJsonSchema(): JsonSchema {
   return draft7('gateway', gatewaySchema);
 }
 
-/** Makes the JSON Schema of limits.yaml. */
 export function limitsJsonSchema(): JsonSchema {
   return draft7('limits', limitsSchema);
 }
 
-/** Makes the JSON Schema of the file of API keys. */
 export function apiKeysJsonSchema(): JsonSchema {
   return draft7('keys', apiKeysFileSchema);
 }
 
-/** Makes the JSON Schema of the files of `weir test`. */
 export function testJsonSchema(): JsonSchema {
   return draft7('test', testSchema);
 }

@@ -103,7 +103,6 @@ function aboutVariable(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): s
   return `${expected}, but ${file.shown(path)} contains something else`;
 }
 
-/** Whether the message repeats the value. */
 function isQuoting(issue: z.core.$ZodIssue): boolean {
   return issue.code === 'custom' && issue.params?.expected !== undefined;
 }

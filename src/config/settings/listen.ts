@@ -179,7 +179,6 @@ export interface ListenerModel {
 
 /** A listener that redirects clients to https. */
 export interface RedirectModel extends ListenerModel {
-  /** The https port in redirects. */
   readonly httpsPort: number;
   /** The paths that the routes serve, without a redirect. */
   readonly except: RouteTable<true>;
@@ -199,7 +198,6 @@ function addressOrOff(address: HostPort | null): string {
   return address === null ? 'off' : formatHostPort(address);
 }
 
-/** Reports listeners with the same address. */
 function checkAddresses(file: ConfigFile, value: unknown): void {
   const listen = listenSchema.safeParse(value ?? {});
   if (!listen.success) return;
@@ -216,7 +214,6 @@ function checkAddresses(file: ConfigFile, value: unknown): void {
 
 type Listening = { readonly address: HostPort } | null;
 
-/** Whether two listeners need the same port. */
 function overlap(one: Listening, other: Listening): boolean {
   if (one === null || other === null) return false;
   const [a, b] = [one.address, other.address];
@@ -276,7 +273,6 @@ async function readAdminToken(file: ConfigFile): Promise<Buffer | null> {
   return null;
 }
 
-/** Compiles `listen`. */
 function compileListen(
   { http, redirect, grpc, admin }: z.output<typeof listenSchema>,
   tls: ListenerTls,

@@ -33,13 +33,11 @@ export interface ProviderConfigOptions {
 /** Where a provider's notices are received, by kind: on the admin listener, or at a public path. `null` if they are not. */
 export type NoticePlaces = Readonly<Record<NoticeKind, string | null>>;
 
-/** A provider as written. */
 export interface WrittenProvider {
   readonly path: Path;
   readonly raw: RawMap;
 }
 
-/** Returns the provider of `identity_provider`, or those of `identity_providers`. */
 export function writtenProviders(file: ConfigFile): readonly WrittenProvider[] {
   const { identity_provider: one, identity_providers: several } = asMap(file.value);
   return [
@@ -224,7 +222,6 @@ const NEED_CLIENT = [
 /** Keys for a client's requests. */
 const OF_CLIENT: readonly Path[] = [['max_in_flight'], ['endpoints', 'introspection']];
 
-/** The keys that set how users sign in. */
 const OF_SIGN_IN: readonly Path[] = [
   ['redirect_uris'],
   ['scope'],
@@ -271,7 +268,6 @@ const AUTHENTICATION_KEYS = [
   'client_assertion',
 ] as const;
 
-/** The keys that each kind of client authentication uses. */
 const USES: Readonly<Record<ClientAuthentication['kind'], readonly string[]>> = {
   client_secret_basic: ['client_secret', 'client_secret_file'],
   client_secret_post: ['client_secret', 'client_secret_file'],

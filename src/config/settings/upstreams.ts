@@ -47,7 +47,6 @@ function weightedUrl() {
 
 const SERVER_NAME_EXPECTED = 'expected the name of a host such as api.internal';
 
-/** `tls` of an upstream. */
 const upstreamTlsSchema = z
   .strictObject({
     ...clientTlsKeys('a service'),
@@ -158,7 +157,6 @@ type UpstreamConfig = z.output<typeof upstream>;
 /** Default maximum of requests or calls in flight to an upstream. */
 const MAX_TO_UPSTREAM = 1_024;
 
-/** How many upstreams have routes that serve WebSockets. */
 function countWithWebSockets({ routes }: RawMap): number {
   const serving = asList(routes)
     .map(asMap)
@@ -248,10 +246,8 @@ function checkHealth(file: ConfigFile, path: Path, { health, protocol }: RawMap)
   file.add([...path, 'timeout' in health ? 'timeout' : 'every'], message);
 }
 
-/** The keys that apply only to some protocols. */
 const PROTOCOL_KEYS = protocolKeysIn(upstreamKeys);
 
-/** Reports keys that do not apply to the protocol. */
 function checkProtocol(file: ConfigFile, at: Path, upstream: RawMap): void {
   const { protocol = 'http1' } = upstream;
   // Validation reports other values.
@@ -304,7 +300,6 @@ function checkCookieKey(file: ConfigFile, path: Path, { balance }: RawMap): void
   file.add(path, message, { severity: 'warning' });
 }
 
-/** Reads the keys that upstreams name under `balance`. */
 async function readBalanceKeys(file: ConfigFile): Promise<ReadonlyMap<string, string>> {
   const keys = new Map<string, string>();
   for (const [name, upstream] of Object.entries(asMap(asMap(file.value).upstreams))) {

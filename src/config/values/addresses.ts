@@ -183,7 +183,6 @@ export function callerEntry() {
   return z.record(z.string(), text('expected text, in quotes if it is a number'), { error });
 }
 
-/** Addresses or a caller. */
 export function networkOrCaller() {
   const error =
     'expected a network such as 192.0.2.0/24, or a caller such as { client: web, subject: alice }';

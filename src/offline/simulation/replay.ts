@@ -62,7 +62,6 @@ export async function replayLogs(options: ReplayOptions): Promise<Replayed> {
   return { ...replay.result, counts };
 }
 
-/** Whether any bucket limits how many requests of one caller are in flight. */
 function limitsConcurrency({ buckets }: LimitsModel): boolean {
   return buckets.some(({ concurrent }) => concurrent !== null);
 }
