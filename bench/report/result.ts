@@ -28,8 +28,8 @@ export interface Column {
 
 export interface Row {
   readonly name: string;
-  /** What the entrant leaves out, as prose; empty: nothing. */
-  readonly note: string;
+  /** What the entrant leaves out, as prose. */
+  readonly note?: string | null;
   /** By column; a missing one was not measured. */
   readonly figures: Readonly<Record<string, Figure>>;
 }

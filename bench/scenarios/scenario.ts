@@ -17,7 +17,7 @@ export interface Scenario {
   run(bench: Bench): Promise<Findings>;
 }
 
-export type Findings = Pick<Result, 'how' | 'columns' | 'rows' | 'aims' | 'notes'>;
+export type Findings = Pick<Result, 'how' | 'columns' | 'rows'> & Partial<Pick<Result, 'aims' | 'notes'>>;
 
 export interface Who {
   readonly without?: readonly string[];
@@ -62,7 +62,7 @@ const NO_DEARER = 1.03;
 /** How much dearer the first second may be. */
 const COLD_TO_WARM = 1.25;
 
-export function findingsOf(comparison: Comparison, what: string, aims: readonly Aim[] = []): Findings {
+export function findingsOf(comparison: Comparison, what: string, aims: readonly Aim[] = []) {
   const { how, columns, rows, notes } = comparison;
   const always = [
     { what: 'CPU, Weir to Weir before', max: NO_DEARER, figure: comparison.ratio('Weir', 'Weir before') },
