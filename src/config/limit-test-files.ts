@@ -8,7 +8,7 @@ import { asMap, ConfigFile, KeyPlaces, Readings } from './file/index.ts';
 import { errorsBesideSecrets, errorsOf, holdsLimits, readGateway } from './load.ts';
 import type { Snapshot } from './model/index.ts';
 import * as schema from './schema/index.ts';
-import { type GatewayConfig, gatewaySchema, withoutSecrets } from './settings/index.ts';
+import { type GatewayConfig, gatewaySchema, MAX_CLASSES, withoutSecrets } from './settings/index.ts';
 
 /** A configuration for `weir test`. */
 type ConfigUnderTest = Read<{ readonly snapshot: Snapshot }>;
@@ -62,8 +62,6 @@ function classesIn({ global, buckets }: schema.LimitsConfig): readonly string[] 
   ]);
   return [...new Set(named)].slice(0, MAX_CLASSES);
 }
-
-const MAX_CLASSES = 8;
 
 /** @param classes those that tokens name in the claim `class` */
 function standInGateway(grpcServices: Iterable<string>, classes: readonly string[]): GatewayConfig {
