@@ -68,29 +68,16 @@ const adminMap = z.strictObject({
     ),
 });
 
-/** An address, or a map with the address and protocol settings. */
-function listener() {
-  return z
-    .union([clientPlace(), clientMap], { error: orSocket(HOST_PORT_EXPECTED) })
-    .transform(value => ('address' in value ? value : clientMap.parse(written(value))));
-}
-
-function listenerOrOff<Map extends typeof adminMap | typeof grpcMap>(
-  map: Map,
-  place: ReturnType<typeof clientPlaceOrOff>,
+/** An address, or a map with the address and protocol settings; or `off`, read as null, where that is possible. */
+function listener<Keys extends typeof clientMap | typeof grpcMap | typeof redirectMap | typeof adminMap, Off>(
+  map: Keys,
+  place: z.ZodType<HostPort | Off>,
+  expected = HOST_PORT_OR_OFF_EXPECTED,
 ) {
-  return z
-    .union([place, map], { error: orSocket(HOST_PORT_OR_OFF_EXPECTED) })
-    .transform((value): z.output<Map> | null => {
-      if (value === null) return null;
-      return ('host' in value ? map.parse(written(value as HostPort)) : value) as z.output<Map>;
-    });
-}
-
-function redirectOrOff() {
-  return z
-    .union([clientPlaceOrOff(), redirectMap], { error: orSocket(HOST_PORT_OR_OFF_EXPECTED) })
-    .transform(value => (value === null || 'address' in value ? value : redirectMap.parse(written(value))));
+  return z.union([place, map], { error: orSocket(expected) }).transform((value): z.output<Keys> | Off => {
+    const isAddress = value !== null && typeof value === 'object' && 'host' in value;
+    return (isAddress ? map.parse(written(value as HostPort)) : value) as z.output<Keys> | Off;
+  });
 }
 
 /** The map equivalent to an address. */
@@ -100,22 +87,22 @@ function written(address: HostPort) {
 
 export const listenSchema = z.strictObject(
   {
-    http: listener()
+    http: listener<typeof clientMap, never>(clientMap, clientPlace(), HOST_PORT_EXPECTED)
       .prefault('[::]:8080')
       .describe(
         'Where clients connect: host:port, unix:/run/weir/weir.sock, or a map. Address changes take effect after a restart.',
       ),
-    redirect: redirectOrOff()
+    redirect: listener(redirectMap, clientPlaceOrOff())
       .prefault('off')
       .describe(
         'A listener that redirects clients from http to https: host:port, a map, or off. Every request gets a 308. Address changes take effect after a restart.',
       ),
-    grpc: listenerOrOff(grpcMap, clientPlaceOrOff())
+    grpc: listener(grpcMap, clientPlaceOrOff())
       .prefault('off')
       .describe(
         'Where gRPC clients connect, over HTTP/2 only: host:port, a map, or off. Address changes take effect after a restart.',
       ),
-    admin: listenerOrOff(adminMap, hostPortOrOff())
+    admin: listener(adminMap, hostPortOrOff())
       .prefault('127.0.0.1:9090')
       .describe(
         'Where metrics and health are served, for the platform only: host:port, a map, or off. Address changes take effect after a restart.',
