@@ -260,21 +260,14 @@ function warnOfScope(file: ConfigFile, section: Path, { scope }: IdentityProvide
   if (!scope.split(' ').includes('openid')) file.add([...section, 'scope'], message, { severity: 'warning' });
 }
 
-const AUTHENTICATION_KEYS = [
-  'client_secret',
-  'client_secret_file',
-  'private_key_file',
-  'private_key_id',
-  'client_assertion',
-] as const;
-
-const USES: Readonly<Record<ClientAuthentication['kind'], readonly string[]>> = {
-  client_secret_basic: ['client_secret', 'client_secret_file'],
-  client_secret_post: ['client_secret', 'client_secret_file'],
-  private_key_jwt: ['private_key_file', 'private_key_id', 'client_assertion'],
-  tls_client_auth: [],
-  none: [],
-};
+const WITH_SECRET = ['client_secret_basic', 'client_secret_post'];
+const USED_BY = {
+  client_secret: WITH_SECRET,
+  client_secret_file: WITH_SECRET,
+  private_key_file: ['private_key_jwt'],
+  private_key_id: ['private_key_jwt'],
+  client_assertion: ['private_key_jwt'],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
 
 /**
  * Builds the client authentication. Returns null, and adds an error to the file, if something is missing.
@@ -288,11 +281,10 @@ function clientAuthentication(
   files: Readonly<Record<'clientSecret' | 'privateKey' | 'certificate', FileText>>,
 ): ClientAuthentication | null {
   const { client_authentication: kind } = config;
-  for (const key of AUTHENTICATION_KEYS)
-    if (config[key] !== undefined && !USES[kind].includes(key))
+  for (const [key, kinds] of Object.entries(USED_BY))
+    if (config[key as keyof typeof USED_BY] !== undefined && !kinds.some(each => each === kind))
       file.addUseless([...section, key], `with client_authentication: ${kind}`);
-  const needsSecret = kind === 'client_secret_basic' || kind === 'client_secret_post';
-  const secret = needsSecret ? clientSecret(file, section, config, files.clientSecret) : '';
+  const secret = WITH_SECRET.includes(kind) ? clientSecret(file, section, config, files.clientSecret) : '';
   const key = kind === 'private_key_jwt' ? files.privateKey : '';
   if (key === undefined) file.add(section, 'missing key "private_key_file": private_key_jwt needs it');
   const { certificate = null } = files;
