@@ -212,16 +212,15 @@ function checkList(file: ConfigFile, path: Path, urls: readonly unknown[]): void
   for (const [index, url] of listed.entries()) {
     if (url === null) continue;
     const twin = listed.findIndex(other => other?.place === url.place);
-    if (schemeOf(url.tls) !== scheme) {
-      const message = `all addresses of an upstream have one scheme: this one has ${schemeOf(url.tls)}, the one in line ${lineOf(first)} has ${scheme}`;
-      file.add([...path, index], message);
-    } else if (url.base !== listed[first]?.base) {
-      const message = `all addresses of an upstream have one path: this one has ${baseAt(index)}, the one in line ${lineOf(first)} has ${baseAt(first)}`;
-      file.add([...path, index], message);
-    } else if (twin < index) {
-      const message = `this address is already in line ${lineOf(twin)}: give it a "weight" there instead`;
-      file.add([...path, index], message);
-    }
+    const add = (message: string) => file.add([...path, index], message);
+    const differs = (what: string, own: string, others: string) =>
+      add(
+        `all addresses of an upstream have one ${what}: this one has ${own}, the one in line ${lineOf(first)} has ${others}`,
+      );
+    if (schemeOf(url.tls) !== scheme) differs('scheme', schemeOf(url.tls), scheme);
+    else if (url.base !== listed[first]?.base) differs('path', baseAt(index), baseAt(first));
+    else if (twin < index)
+      add(`this address is already in line ${lineOf(twin)}: give it a "weight" there instead`);
   }
 }
 
