@@ -1,6 +1,5 @@
 import type { Figure } from '../measure/figures.ts';
 
-/** The result of one scenario. */
 export interface Result {
   readonly id: string;
   /** When it was measured. */

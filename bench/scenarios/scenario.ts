@@ -12,7 +12,6 @@ export interface Scenario {
   readonly title: string;
   /** What it means to a user, one or two sentences. */
   readonly meaning: string;
-  /** Whether quick runs include it. */
   readonly quick: boolean;
   run(bench: Bench): Promise<Findings>;
 }

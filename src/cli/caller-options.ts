@@ -18,7 +18,6 @@ interface ClaimOptions {
   readonly client?: string | undefined;
   readonly subject?: string | undefined;
   readonly claim?: readonly string[] | undefined;
-  /** The name of an API key. */
   readonly key?: string | undefined;
 }
 

@@ -74,7 +74,6 @@ async function withHints(result: LoadedConfig, offline: boolean): Promise<Loaded
   return { ...result, hints: [...result.hints, ...hintsAtDefaultLimits(result.snapshot), ...ofScopes] };
 }
 
-/** Diagnostics by severity. */
 interface Findings {
   readonly errors: readonly Diagnostic[];
   readonly warnings: readonly Diagnostic[];

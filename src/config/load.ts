@@ -45,7 +45,6 @@ export interface LoadOptions {
   readonly turns?: Turns;
 }
 
-/** A valid configuration. */
 export interface LoadedConfig {
   readonly ok: true;
   readonly snapshot: Snapshot;
@@ -126,7 +125,6 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   };
 }
 
-/** The sources without errors. */
 interface SoundSources {
   readonly ok: true;
   readonly sources: compile.Sources;

@@ -69,7 +69,6 @@ async function responseMessages(
   sendJson(response, 201, messages.post(channelId, message));
 }
 
-/** The member `text` of a JSON object, or null. */
 function textOf(json: string): string | null {
   try {
     const body: unknown = JSON.parse(json);

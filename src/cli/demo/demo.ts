@@ -23,7 +23,6 @@ interface DemoOptions {
   readonly startProvider?: StartIdentityProvider;
 }
 
-/** The running demo. */
 export interface Demo {
   /** The ports in use, with a number for each 0. */
   readonly ports: DemoPorts;
@@ -111,7 +110,6 @@ export const DEMO_COMMANDS = FROM_SOURCES
 /** The lifetime of a code: a person who signs in by hand must have time to paste it. */
 const CODE_SECONDS = 300;
 
-/** The running identity provider of the demo. */
 interface IdentityProvider {
   readonly issuer: string;
   close(): Promise<unknown>;

@@ -28,12 +28,10 @@ export class Narrator {
   #steps = 0;
   #faults = 0;
 
-  /** Number of failed checks. */
   get faults(): number {
     return this.#faults;
   }
 
-  /** Begins a step. */
   step(title: string): void {
     this.#steps += 1;
     console.log(`\n${this.#steps}. ${title}`);

@@ -6,7 +6,6 @@ import { BOT_CLIENT } from './provider/index.ts';
 /** The start of a sign-in, according to the gateway. */
 interface Start {
   readonly authorizeUrl: string;
-  /** The redirect URI in the URL. */
   readonly redirectUri: string;
 }
 

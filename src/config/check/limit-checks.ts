@@ -165,7 +165,6 @@ function checkBlocked(file: LimitsFiles): void {
   }
 }
 
-/** The valid translator prefixes in the file. */
 function translatorsIn(prefixes: unknown): TranslatorPrefix[] {
   return asList(prefixes).flatMap(text => {
     try {

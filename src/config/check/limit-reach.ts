@@ -29,7 +29,6 @@ type Authentication = ForwardRoute['authentication'];
 interface Taker {
   readonly pattern: RoutePattern;
   readonly authentication: Authentication;
-  /** Whether it is exempt from the global limit. */
   readonly exempt: boolean;
   /** The route whose service tells clients of limits of its own; `null` for others. */
   readonly ownLimits: string | null;

@@ -101,7 +101,6 @@ function checkSignOut(file: ConfigFile, { sign_out, sign_out_ends }: RawMap): vo
   file.add(['sign_in', 'sign_out'], message);
 }
 
-/** Returns the provider that signs users in, as written. */
 function signInProvider({ identity_provider: only, identity_providers: list }: RawMap): RawMap {
   return asMap(Array.isArray(list) ? list.find(signsIn) : only);
 }

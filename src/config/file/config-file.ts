@@ -19,7 +19,6 @@ const MAX_DIAGNOSTICS = 200;
 /** Whether a diagnostic is about the value at a path, or about the path's last key, which is then part of the message. */
 export type About = 'value' | 'key';
 
-/** What was read of a file. */
 interface FileContent extends Pick<ConfigFile, 'unreadable'> {
   readonly root: YamlNode | null;
   readonly diagnostics: Diagnostic[];
@@ -143,7 +142,6 @@ export class ConfigFile {
     return /^\$\{[A-Za-z_][A-Za-z0-9_]*\}$/.test(this.#find(path)?.node.written ?? '');
   }
 
-  /** Whether the text at `path` contains a variable. */
   holdsVariable(path: Path): boolean {
     const found = this.#find(path);
     return found?.node.written?.includes('${') === true;

@@ -99,7 +99,6 @@ export function listedClass(principal: string, identity: IdentityModel | null): 
   return rules.find(({ callers }) => callers.has(principal))?.name ?? null;
 }
 
-/** Returns the kinds of notices that are received anywhere. */
 export function noticeKindsIn(...all: readonly NoticePlaces[]): readonly NoticeKind[] {
   return NOTICE_KINDS.filter(kind => all.some(places => places[kind] !== null));
 }

@@ -32,7 +32,6 @@ export class FieldTemplate {
       .map(partOf);
   }
 
-  /** The claims it refers to. */
   get claims(): readonly string[] {
     return this.#parts.flatMap(part =>
       typeof part === 'object' && part.kind === 'claim' ? [part.claim] : [],

@@ -90,7 +90,6 @@ interface SetField {
 
 const NO_FIELDS: Fields = [];
 
-/** What a route does to the fields of its requests. */
 export class RequestEdits {
   /** The fields it sets, as written: name, value, ... */
   readonly set: Fields;

@@ -4,7 +4,6 @@ import { asMap } from '../file/index.ts';
 import { yesOrNo } from '../values/index.ts';
 import { type RouteInFile, routePolicy } from './policy.ts';
 
-/** `websocket`: whether the route serves WebSockets. */
 export const websocket = routePolicy({
   keys: {
     websocket: yesOrNo()

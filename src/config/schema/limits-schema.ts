@@ -259,7 +259,6 @@ function limitLine() {
   });
 }
 
-/** The name of a class of gateway.yaml. */
 function className() {
   return name().refine(word => !CALLER_CLASSES.some(each => each === word), {
     error: 'has a key of its own in addition to "classes"',

@@ -33,7 +33,6 @@ const claims = () =>
 /** Claims that differ between two tokens of one caller (RFC 7519, 4.1). */
 const OF_ONE_TOKEN = new Set(['exp', 'nbf', 'iat', 'jti']);
 
-/** The message about `audience`. */
 export const AUDIENCE =
   'expected the name of this API in the aud of its tokens, in quotes if it is a number, or any';
 

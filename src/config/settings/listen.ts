@@ -151,7 +151,6 @@ export interface ListenModel {
   readonly admin: AdminListenerModel | null;
 }
 
-/** A listener's address and protocols. */
 export interface ListenerModel {
   readonly address: HostPort;
   /** What it serves. `grpc`: only gRPC calls, only over HTTP/2. */
@@ -164,7 +163,6 @@ export interface ListenerModel {
   readonly proxyProtocol: boolean;
 }
 
-/** A listener that redirects clients to https. */
 export interface RedirectModel extends ListenerModel {
   readonly httpsPort: number;
   /** The paths that the routes serve, without a redirect. */

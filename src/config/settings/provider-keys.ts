@@ -50,7 +50,6 @@ export const noticeKeys = {
     ),
 };
 
-/** `notices` of a provider. */
 const noticesSchema = z
   .strictObject(noticeKeys)
   .prefault({})
@@ -101,7 +100,6 @@ const tenantList = () => {
     .refine(values => new Set(values).size === values.length, { error: 'a value is listed twice' });
 };
 
-/** The name of a parameter of the authorization request. */
 const parameterName = () => {
   const error = 'expected the name of a parameter such as login_hint';
   return z

@@ -23,7 +23,6 @@ export interface ProviderConfigOptions {
   readonly provider: ProviderOptions;
   /** The gateway's client settings; `null` if it is not a client. */
   readonly client: ClientOptions | null;
-  /** Maximum requests in flight to it. */
   readonly maxInFlight: number;
   /** How users sign in; `null` if they do not. */
   readonly signIn: SignInSection | null;

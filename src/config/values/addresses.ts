@@ -62,7 +62,6 @@ function orOff(
 
 const HOST_PORT = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/;
 
-/** The address of an upstream. */
 interface UpstreamUrl extends HostPort {
   readonly tls: boolean;
   /** The path prepended to what is forwarded: canonical, without a trailing slash; '' if there is none. */
