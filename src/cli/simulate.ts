@@ -7,7 +7,7 @@ import { countOf, formatCount, logNotes, type Note, percent, sentences, table } 
 import { readLogs, STORES, withoutDecisions } from './logs.ts';
 import { asJson } from './output.ts';
 
-export const simulate: Command = {
+export const command: Command = {
   help: `Replays access logs under other limits, with the gateway's own code and the times in the logs, and shows who would have been
 refused, by limits or restrictions. Sends nothing. Requests that failed for another reason (a wrong path, a cap) fail again.
 
