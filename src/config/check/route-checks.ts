@@ -4,13 +4,11 @@ import { asList, asMap, type ConfigFile, type Path, type RawMap } from '../file/
 import * as policies from '../policies/index.ts';
 import { routeKeys } from '../settings/index.ts';
 
-/** Checks the routes by themselves. */
 export function checkRoutes(file: ConfigFile): void {
   checkGrpc(file);
   checkRoutePolicies(file);
 }
 
-/** Checks the policies of each route against each other and against its upstream. */
 function checkRoutePolicies(file: ConfigFile): void {
   const { routes, upstreams } = asMap(file.value);
   for (const [index, value] of asList(routes).entries()) {

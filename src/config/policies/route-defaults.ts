@@ -56,7 +56,6 @@ export function fillRouteDefaults(file: ConfigFile, { defaults, routes, upstream
   }
 }
 
-/** Whether this kind of route has a key. */
 function hasKey(route: RawMap, key: string): boolean {
   if (route.grpc === undefined ? key === 'grpc_web' : PATH_ONLY.includes(key)) return false;
   if (isAnswered(route) && FORWARD_ONLY.includes(key)) return false;
