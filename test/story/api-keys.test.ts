@@ -305,10 +305,15 @@ describe('weir key', () => {
   });
 
   test.each([
-    [['new'], 'takes 1 to 63 letters'],
-    [['new', '--name', 'a b'], 'takes 1 to 63 letters'],
-    [['new', '--name', 'a', '--class', '"'], 'takes 1 to 63 letters'],
-    [['new', '--name', 'a', '--not-after', 'soon'], '--not-after takes a moment'],
+    [['new'], '--name: is not a valid name'],
+    [['new', '--name', 'a b'], '--name: is not a valid name'],
+    [['new', '--name', 'a', '--class', '"'], '--class: is not a valid name'],
+    [['new', '--name', 'a', '--class', 'bot'], '--class: has a meaning of its own'],
+    [['new', '--name', 'a', '--not-after', 'soon'], '--not-after: expected a moment'],
+    [['new', '--name', 'a', '--not-after', '2030-02-30T00:00:00Z'], '--not-after: expected a moment'],
+    [['new', '--name', 'a', '--not-after', '2030-01-31T24:00:00Z'], '--not-after: expected a moment'],
+    [['new', '--name', 'a', '--not-after', '2030-01-31T00:00:00+99:00'], '--not-after: expected a moment'],
+    [['new', '--name', 'a', '--not-after', '2020-01-31T00:00:00Z'], '--not-after: this moment is over'],
     [['old', '--name', 'a'], 'write weir key new'],
     [[], 'missing'],
   ])('%j is a wrong command line', async (args, message) => {

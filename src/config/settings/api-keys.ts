@@ -14,6 +14,7 @@ import {
   unshown,
   yesOrNo,
 } from '../values/index.ts';
+import { className } from './access-tokens.ts';
 import { listedHeaders, RULES_BY_DEFAULT } from './forwarding-headers.ts';
 import { setting } from './setting.ts';
 
@@ -97,7 +98,7 @@ const line = z.strictObject({
       error: `expected a digest, or ${MAX_DIGESTS} while a key is replaced`,
     })
     .describe('The SHA-256 of the key in hex; a list of two while one key replaces another.'),
-  class: name()
+  class: className()
     .optional()
     .describe('The class whose numbers in limits.yaml it has. Left out: that of its kind.'),
   bot: yesOrNo().prefault(false).describe('Whether it counts as a bot and not as a user.'),
