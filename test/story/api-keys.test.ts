@@ -274,6 +274,27 @@ test('a line that goes ends requests and WebSockets of its key, and another key 
   expect(await inTime(gateway.time, last)).toEqual([1008, 'token revoked']);
 });
 
+test('who still waits for a response when its line goes is told what the route accepts', async () => {
+  const { key, line } = await newKey('--name', 'partner-7');
+  const { gateway, get, write, upstream } = await front([line], {
+    upstream: async exchange => await exchange.gone,
+  });
+  const waiting = ['/keys/a', '/either/a'].map(path => get(path, by(key)));
+  await expect.poll(() => upstream.requests.length).toBe(2);
+  await write([]);
+  await gateway.app.reload();
+  const [ofKeys, ofEither] = await inTime(gateway.time, Promise.all(waiting));
+  const wrong = `${CHALLENGE}, error="invalid_key"`;
+  for (const [response, message, challenges] of [
+    [ofKeys, 'A valid API key is required: X-API-Key: <key>.', [wrong]],
+    [ofEither, 'A valid access token or API key is required', ['Bearer', wrong]],
+  ] as const) {
+    expectError(response ?? (await Promise.reject()), 401, 16);
+    expect(response?.body.toString()).toContain(message);
+    expect(values(response?.fields ?? [], 'www-authenticate')).toEqual(challenges);
+  }
+});
+
 test('the file may be broken later: what was read stays in force, and the log says where', async () => {
   const { key, line } = await newKey('--name', 'partner-7');
   const { gateway, get, write } = await front([line]);
