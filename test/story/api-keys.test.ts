@@ -1,8 +1,11 @@
+import { randomInt } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { queryObjects } from 'node:v8';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { runCommandLine } from '../../src/cli/index.ts';
+import { ApiKeys } from '../../src/identity/auth/index.ts';
 import { ADMIN_TOKEN, ApiClient } from '../support/admin-api.ts';
 import { expectError } from '../support/error-object.ts';
 import { type ConfigPart, type LocalGateway, withoutWorkers } from '../support/gateway.ts';
@@ -273,6 +276,27 @@ test('a line that goes ends requests and WebSockets of its key, and another key 
   await gateway.app.reload();
   expect(await inTime(gateway.time, last)).toEqual([1008, 'token revoked']);
 });
+
+test('a stream of a key keeps no file in memory that a reload replaced', async () => {
+  const { key, line } = await newKey('--name', 'partner-7');
+  const lasting = { path: '/lasting/**', upstream: 'api', websocket: true, accept: ['api_key'] };
+  const server = (await startWsServer()).echo();
+  const { gateway, write } = await front([line], {
+    config: { upstreams: { api: { url: `http://127.0.0.1:${server.port}` } }, routes: [lasting] },
+  });
+  const socket = await openSocket(gateway, '/lasting/a', { headers: { 'X-API-Key': key } });
+  const kept: number[] = [];
+  for (let more = 1; more <= 5; more += 1) {
+    await write([line, ...(await Promise.all(Array.from({ length: more }, other)))]);
+    await gateway.app.reload();
+    if (more === 1 || more === 5) kept.push(queryObjects(ApiKeys, { format: 'count' }));
+  }
+  expect(kept.at(-1)).toBe(kept[0]);
+  expect(socket.readyState).toBe(1);
+});
+
+/** A line of another key. */
+const other = async () => (await newKey('--name', `other-${randomInt(2 ** 40)}`)).line;
 
 test('who still waits for a response when its line goes is told what the route accepts', async () => {
   const { key, line } = await newKey('--name', 'partner-7');

@@ -21,7 +21,7 @@ export function refuseTwoCredentials({ head, authorization, destination }: Excha
 }
 
 /** A token as received, and what it is checked with. */
-type Submitted = Omit<ValidToken, 'caller' | 'client' | 'token'>;
+type Submitted = Omit<AccessToken, 'caller' | 'client' | 'token'>;
 
 /**
  * Step 6: finds the token's caller if the route needs one. Does not refuse requests without a valid token: `authorise` does,
@@ -60,14 +60,14 @@ function identifyByKey(exchange: Exchange, key: string): GateResult {
   const verifier = exchange.generation.identity?.apiKeys ?? null;
   if (verifier === null) return null;
   const verdict = verifier.verify(key, exchange.addressKey);
-  if (verdict.kind === 'invalid') exchange.refusedToken = verifier.refuse(verdict);
+  if (verdict.kind === 'invalid') exchange.refusedToken = verifier.inUse.refuse(verdict);
   else if (verdict.kind === 'spent') return globallyRefused(verdict.retryAfterMs);
   else exchange.token = tokenOfKey(verdict, key, verifier);
   return null;
 }
 
 function tokenOfKey(caller: Caller, key: string, verifier: ApiKeys): ValidToken {
-  return { caller, client: clientOf(caller), token: null, authorization: key, verifier, schemes: [] };
+  return { caller, client: clientOf(caller), token: null, authorization: key, verifier: verifier.inUse };
 }
 
 /** Finds the caller of a remembered token, without verifying any. For requests that never reach a service. */

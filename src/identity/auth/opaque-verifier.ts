@@ -101,6 +101,12 @@ export class OpaqueVerifier implements TokenVerifier {
     return null;
   }
 
+  /** Forgets the tokens that it remembers, since few requests still use it. */
+  forget(): void {
+    this.#callers.clear();
+    this.#refused.clear();
+  }
+
   #review(caller: Caller, verdict: Verdict): void {
     if (verdict.kind === 'invalid') this.#reviews.set(caller, { askedAtMs: 0, isOver: true });
     else if ('askedAtMs' in verdict && verdict.askedAtMs !== null)

@@ -91,7 +91,10 @@ export class Identity {
     this.#apiKeys = reuse(
       before === null ? null : before.#apiKeys,
       [apiKeys, budget, model.providers.length > 1],
-      () => (apiKeys === null ? null : new ApiKeys(apiKeys, { budget, clock, listener })),
+      () =>
+        apiKeys === null
+          ? null
+          : new ApiKeys(apiKeys, { budget, clock, listener }, before === null ? null : before.apiKeys),
     );
     this.proofs =
       model.dpop === null
@@ -165,12 +168,13 @@ export class Identity {
   /** Comes into use: its numbers apply to what it shares with the previous identity. */
   serve(): void {
     for (const provider of this.#providers) provider.serve();
+    this.apiKeys?.serve();
     if (this.#model.failedVerifications !== null) this.#budget.use(this.#model.failedVerifications);
   }
 
   /** Stops everything that `next` has not taken over, except for exchanges in progress. */
   retire(next: Identity | null): void {
-    this.apiKeys?.retire(next === null ? null : next.apiKeys);
+    if (next === null || next.apiKeys === null) this.apiKeys?.retire();
     for (const provider of this.#providers) provider.retire(next === null ? [] : next.#providers);
   }
 
@@ -368,6 +372,9 @@ class ProviderIdentity {
   /** Stops everything that none of `next` has taken over, except for exchanges in progress. */
   retire(next: readonly ProviderIdentity[]): void {
     if (!next.some(each => each.#issuer === this.#issuer)) this.#issuer.part.retire();
+    // Streams keep the verifier of their token.
+    if (!next.some(({ verifier }) => verifier === this.verifier)) this.verifier.forget();
+    if (!next.some(({ opaque }) => opaque === this.opaque)) this.opaque?.forget();
   }
 
   stop(): void {
