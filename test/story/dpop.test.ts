@@ -67,6 +67,36 @@ describe('a token that is bound to a key', () => {
     expect((await gateway.ask(head('GET /', `Authorization: Bearer ${unbound.token}`))).status).toBe(401);
   });
 
+  it('has a proof for the path as its client wrote it where a route takes paths with odd slashes', async () => {
+    const { gateway, tokenOf } = await bindingGateway('accepted', {
+      routes: [
+        { path: '/escaped/**', upstream: 'api', encoded_slashes: 'pass' },
+        { path: '/merged/**', upstream: 'api', empty_segments: 'merge' },
+        { path: '/passed/**', upstream: 'api', empty_segments: 'pass', encoded_slashes: 'pass' },
+      ],
+    });
+    const { lines } = tokenOf(ADA);
+    const statusOf = async (target: string, proven: string) =>
+      (await gateway.ask(head(`GET ${target}`, ...lines(proven)))).status;
+    for (const [target, ...same] of [
+      ['/escaped/a%2fb', '/escaped/a%2Fb', '/escaped/%61%2Fb?c=d'],
+      ['/merged//a', '/merged//%61'],
+      ['/passed/a//b%2Fc', '/passed/a//b%2fc'],
+      ['/things', '/thing%73'],
+    ] as const)
+      for (const proven of [target, ...same])
+        expect([proven, await statusOf(target, proven)]).toEqual([proven, 200]);
+    for (const [target, proven] of [
+      ['/escaped/a%2fb', '/escaped/a/b'],
+      ['/escaped/a%2fb', '/escaped/a%252fb'],
+      ['/merged//a', '/merged/a'],
+      ['/merged/a', '/merged//a'],
+      ['/passed/a//b', '/passed/a/b'],
+      ['/passed/a/b', '/passed/a/../a/b'],
+    ] as const)
+      expect([proven, await statusOf(target, proven)]).toEqual([proven, 401]);
+  });
+
   it('is refused under its own scheme where it ends before its response has begun', async () => {
     const clock = new FrozenClock(Date.now());
     const { gateway, upstream, tokenOf } = await bindingGateway('required', {
