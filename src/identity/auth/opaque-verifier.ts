@@ -205,10 +205,10 @@ export class OpaqueVerifier implements TokenVerifier {
 function typeIn(members: JsonObject): string | null {
   const type = member(members, 'token_type');
   if (type === undefined || type === null) return null;
-  const isBound = member(members, 'cnf') !== undefined;
-  const isAccess = typeof type === 'string' && /^(?:bearer|access_token)$/i.test(type);
   // One for DPoP is checked by its key, so the provider has to name it.
-  return isAccess || (isBound && String(type).toLowerCase() === 'dpop') ? 'at+jwt' : 'another';
+  const isBound = member(members, 'cnf') !== undefined;
+  const kinds = isBound ? /^(?:bearer|access_token|dpop)$/i : /^(?:bearer|access_token)$/i;
+  return typeof type === 'string' && kinds.test(type) ? 'at+jwt' : 'another';
 }
 
 /** Verifies JWTs with one verifier and opaque tokens with another. */
