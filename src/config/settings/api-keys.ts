@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ApiKeyLine } from '../../identity/auth/index.ts';
-import { foldName } from '../../wire/http/index.ts';
+import { foldName, OWNED_OF_CALLS, OWNED_OF_REQUESTS } from '../../wire/http/index.ts';
 import { asList, asMap, type ConfigFile, isMap, type RawMap } from '../file/index.ts';
 import { roleEntry, roleOf, scopeText } from '../policies/index.ts';
 import {
@@ -63,12 +63,19 @@ function checkHeader({ api_keys: keys, access_tokens: tokens }: RawMap, file: Co
   const { remove, keep } = listedHeaders(file);
   const add = (message: string) =>
     file.add(file.has(['api_keys', 'header']) ? ['api_keys', 'header'] : ['api_keys'], message);
-  if (RULES_BY_DEFAULT.get(header) !== undefined || isSame('Cookie') || isSame('DPoP'))
-    add(`"${header}" has a meaning of its own: name another field, such as X-API-Key`);
+  if (hasMeaning(header)) add(`"${header}" has a meaning of its own: name another field, such as X-API-Key`);
   else if (Object.keys(asMap(headers)).some(isSame) || isSame(certificate))
     add('access_tokens names this field, too: choose another');
   else if ([...remove, ...keep].some(isSame))
     add('forwarding_headers lists this field, too: remove it from that list');
+}
+
+/** Fields of browsers and others, of which no other rule says that they have a use. */
+const IN_USE = /^(?:cookie|dpop|origin|referer|access-control-.*|sec-.*)$/;
+
+function hasMeaning(header: string): boolean {
+  const rules = [RULES_BY_DEFAULT, OWNED_OF_REQUESTS, OWNED_OF_CALLS];
+  return rules.some(table => table.get(header) !== undefined) || IN_USE.test(foldName(header));
 }
 
 const DIGEST = 'expected the SHA-256 of a key: 64 hexadecimal digits, as "weir key new" prints them';

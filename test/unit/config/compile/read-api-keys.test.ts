@@ -173,6 +173,13 @@ describe('api_keys', () => {
     'Cookie',
     'x_forwarded_for',
     'dpop',
+    'Content-Type',
+    'grpc-timeout',
+    'Max-Forwards',
+    'traceparent',
+    'Sec-WebSocket-Protocol',
+    'Origin',
+    'Access-Control-Request-Method',
   ])('cannot come in %s', async header => {
     expect(await found({ apiKeys: `, header: ${header}` })).toContainEqual(
       expect.stringMatching(/api_keys\.header: ".*" has a meaning of its own/),
