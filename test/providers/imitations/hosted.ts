@@ -1,4 +1,4 @@
-import type { Imitation } from './imitation.ts';
+import { type Imitation, published } from './imitation.ts';
 
 // Providers that run as a service.
 
@@ -284,20 +284,14 @@ access_tokens:
     'https://developer.okta.com/docs/reference/api/oidc/',
     'https://support.okta.com/help/s/article/the-audience-claim-for-client-assertion-must-be-the-endpoint-invoked-for-the-request',
   ],
-  discovery: {
-    url: `${OKTA}/.well-known/openid-configuration`,
-    document: {
-      issuer: OKTA,
-      authorization_endpoint: `${OKTA}/v1/authorize`,
-      token_endpoint: `${OKTA}/v1/token`,
-      jwks_uri: `${OKTA}/v1/keys`,
-      introspection_endpoint: `${OKTA}/v1/introspect`,
-      revocation_endpoint: `${OKTA}/v1/revoke`,
-    },
-  },
-  keySetUrl: `${OKTA}/v1/keys`,
+  ...published(OKTA, {
+    authorization_endpoint: `${OKTA}/v1/authorize`,
+    token_endpoint: `${OKTA}/v1/token`,
+    jwks_uri: `${OKTA}/v1/keys`,
+    introspection_endpoint: `${OKTA}/v1/introspect`,
+    revocation_endpoint: `${OKTA}/v1/revoke`,
+  }),
   key: { kid: 'okta-key' },
-  tokenUrl: `${OKTA}/v1/token`,
   // The header has no `typ`.
   accepted: [{ what: "a user's token", header: { kid: 'okta-key' }, claims: OKTA_CLAIMS }],
   refused: [
@@ -379,19 +373,13 @@ access_tokens:
     'https://docs.aws.amazon.com/cognito/latest/developerguide/amazon-cognito-user-pools-using-the-access-token.html',
     'https://docs.aws.amazon.com/cognito/latest/developerguide/token-endpoint.html',
   ],
-  discovery: {
-    url: `${POOL}/.well-known/openid-configuration`,
-    document: {
-      issuer: POOL,
-      authorization_endpoint: `${COGNITO_LOGIN}/oauth2/authorize`,
-      token_endpoint: `${COGNITO_LOGIN}/oauth2/token`,
-      jwks_uri: `${POOL}/.well-known/jwks.json`,
-      revocation_endpoint: `${COGNITO_LOGIN}/oauth2/revoke`,
-    },
-  },
-  keySetUrl: `${POOL}/.well-known/jwks.json`,
+  ...published(POOL, {
+    authorization_endpoint: `${COGNITO_LOGIN}/oauth2/authorize`,
+    token_endpoint: `${COGNITO_LOGIN}/oauth2/token`,
+    jwks_uri: `${POOL}/.well-known/jwks.json`,
+    revocation_endpoint: `${COGNITO_LOGIN}/oauth2/revoke`,
+  }),
   key: { kid: 'cognito-key' },
-  tokenUrl: `${COGNITO_LOGIN}/oauth2/token`,
   accepted: [{ what: "a user's token", header: { kid: 'cognito-key' }, claims: COGNITO_CLAIMS }],
   refused: [
     {
@@ -435,16 +423,11 @@ access_tokens:
     'https://cloud.google.com/docs/authentication/get-id-token',
     'https://cloud.google.com/docs/authentication/token-types#id',
   ],
-  discovery: {
-    url: `${GOOGLE}/.well-known/openid-configuration`,
-    document: {
-      issuer: GOOGLE,
-      authorization_endpoint: `${GOOGLE}/o/oauth2/v2/auth`,
-      token_endpoint: 'https://oauth2.googleapis.com/token',
-      jwks_uri: 'https://www.googleapis.com/oauth2/v3/certs',
-    },
-  },
-  keySetUrl: 'https://www.googleapis.com/oauth2/v3/certs',
+  ...published(GOOGLE, {
+    authorization_endpoint: `${GOOGLE}/o/oauth2/v2/auth`,
+    token_endpoint: 'https://oauth2.googleapis.com/token',
+    jwks_uri: 'https://www.googleapis.com/oauth2/v3/certs',
+  }),
   key: { kid: 'google-key' },
   accepted: [
     { what: "a service account's token", header: { kid: 'google-key', typ: 'JWT' }, claims: GOOGLE_CLAIMS },
