@@ -441,3 +441,54 @@ access_tokens:
     },
   ],
 };
+
+/** What the translator of docs/opaque-tokens.md makes of an answer of `tokeninfo`. */
+const GOOGLE_ANSWER = {
+  ...{ aud: 'gateway.apps.googleusercontent.com', client_id: 'gateway.apps.googleusercontent.com' },
+  ...{ sub: '1093', token_type: 'Bearer', scope: 'openid https://www.googleapis.com/auth/userinfo.email' },
+};
+
+export const GOOGLE_USERS: Imitation = {
+  ...GOOGLE_ACCOUNTS,
+  name: 'Google users',
+  config: `identity_provider:
+  issuer: ${GOOGLE}
+  endpoints: { introspection: "http://127.0.0.1:8090/" }
+  client_id: gateway.apps.googleusercontent.com
+  client_secret_file: /run/secrets/oidc/client-secret
+  redirect_uri: https://app.example.com/callback
+  scope: openid email
+  authorization_parameters: { fixed: { access_type: offline, prompt: consent } }
+access_tokens:
+  audience: gateway.apps.googleusercontent.com    # the client: tokens name no API
+  principal: [client_id, sub]
+  opaque_tokens: { cache: 30s }`,
+  told: 'an OAuth client of the type Web application. It has no endpoint of RFC 7662: a small program of yours [translates its tokeninfo](opaque-tokens.md#tokens-of-googles-users)',
+  sources: [
+    'https://developers.google.com/identity/protocols/oauth2/web-server',
+    'https://cloud.google.com/docs/authentication/token-types#access',
+  ],
+  introspectionUrl: 'http://127.0.0.1:8090/',
+  accepted: [{ what: "a user's token", header: {}, claims: GOOGLE_ANSWER }],
+  refused: [
+    {
+      what: 'a token of another application',
+      header: {},
+      claims: { ...GOOGLE_ANSWER, aud: 'app.apps.googleusercontent.com' },
+      reason: 'audience',
+    },
+    {
+      what: 'a token that was not asked for with openid',
+      header: {},
+      claims: { ...GOOGLE_ANSWER, sub: undefined },
+      reason: 'claim',
+    },
+  ],
+  errors: [
+    {
+      status: 400,
+      body: { error: 'invalid_grant', error_description: 'Token has been expired or revoked.' },
+      refresh: 401,
+    },
+  ],
+};

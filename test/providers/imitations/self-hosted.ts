@@ -1,4 +1,4 @@
-import { type Imitation, published } from './imitation.ts';
+import { type Imitation, type ProviderRow, published } from './imitation.ts';
 
 // Providers that people run themselves, and platforms that issue tokens to jobs and pods.
 
@@ -216,6 +216,121 @@ access_tokens:
   // A refresh token that was rotated away.
   errors: [
     { status: 401, body: { error: 'token_inactive', error_description: 'Token is inactive' }, refresh: 401 },
+  ],
+};
+
+/** An answer of `/admin/oauth2/introspect`. */
+const HYDRA_ANSWER = {
+  ...{ iss: HYDRA, aud: ['https://api.example.com'], client_id: 'gateway', sub: 'alice', nbf: 1 },
+  ...{ scope: 'openid offline', token_type: 'Bearer', token_use: 'access_token', ext: {} },
+};
+
+export const HYDRA_OPAQUE: Imitation = {
+  ...HYDRA_JWT,
+  name: 'Ory Hydra, opaque tokens',
+  config: `identity_provider:
+  issuer: ${HYDRA}
+  endpoints: { introspection: "http://hydra-admin.identity.svc:4445/admin/oauth2/introspect" }
+  allow_http: true
+  client_id: gateway
+  client_secret_file: /run/secrets/oidc/client-secret
+  redirect_uri: https://app.example.com/callback
+  scope: openid offline
+  authorization_parameters: { fixed: { audience: "https://api.example.com" } }
+access_tokens:
+  audience: https://api.example.com
+  principal: [client_id, sub]
+  opaque_tokens: { cache: 30s }`,
+  told: 'https://api.example.com in the `audience` of the client. Only the gateway may reach the port of the admin API',
+  sources: [
+    'https://www.ory.sh/docs/reference/api',
+    'https://www.ory.sh/docs/hydra/guides/audiences',
+    'https://github.com/ory/hydra/blob/master/oauth2/handler.go',
+  ],
+  introspectionUrl: 'http://hydra-admin.identity.svc:4445/admin/oauth2/introspect',
+  accepted: [{ what: "a user's token", header: {}, claims: HYDRA_ANSWER }],
+  refused: [
+    {
+      what: 'a refresh token',
+      header: {},
+      claims: { ...HYDRA_ANSWER, token_type: undefined, token_use: 'refresh_token' },
+      reason: 'token_kind',
+    },
+    {
+      what: 'a token without this audience',
+      header: {},
+      claims: { ...HYDRA_ANSWER, aud: [] },
+      reason: 'audience',
+    },
+  ],
+};
+
+const DEX = 'https://dex.example.com';
+const DEX_CLAIMS = {
+  ...{ iss: DEX, sub: 'CgVhbGljZRIFbG9jYWw', aud: ['api', 'gateway'], azp: 'gateway', at_hash: 'x' },
+  ...{ email: 'alice@example.com', email_verified: true },
+};
+
+/** Not in the table: the gateway refuses its tokens, see docs/providers.md. */
+export const DEX_REFUSED: Imitation = {
+  name: 'Dex',
+  config: `identity_provider:
+  issuer: ${DEX}
+  client_id: gateway
+  client_secret_file: /run/secrets/oidc/client-secret
+  redirect_uri: https://app.example.com/callback
+  scope: openid offline_access email audience:server:client_id:api
+access_tokens:
+  audience: api
+  principal: [azp, sub]`,
+  told: 'nothing helps',
+  sources: [
+    'https://dexidp.io/docs/configuration/custom-scopes-claims-clients/',
+    'https://github.com/dexidp/dex/blob/master/server/oauth2.go',
+  ],
+  ...published(DEX, {
+    authorization_endpoint: `${DEX}/auth`,
+    token_endpoint: `${DEX}/token`,
+    jwks_uri: `${DEX}/keys`,
+    introspection_endpoint: `${DEX}/token/introspect`,
+  }),
+  key: { kid: 'dex-key', use: 'sig', alg: 'RS256' },
+  accepted: [],
+  refused: [
+    {
+      what: 'an access token, whose at_hash is that of a random text',
+      header: { kid: 'dex-key' },
+      claims: DEX_CLAIMS,
+      reason: 'token_kind',
+    },
+    {
+      what: 'an ID token, which differs from it in the value of at_hash alone',
+      header: { kid: 'dex-key' },
+      claims: { ...DEX_CLAIMS, at_hash: 'y' },
+      reason: 'token_kind',
+    },
+  ],
+};
+
+const PLAIN = 'https://id.example.com';
+
+/** No imitation: the tests run the package itself. */
+export const OIDC_PROVIDER: ProviderRow = {
+  name: 'oidc-provider, the npm package',
+  config: `identity_provider:
+  issuer: ${PLAIN}
+  client_id: gateway
+  client_secret_file: /run/secrets/oidc/client-secret
+  redirect_uri: https://app.example.com/callback
+  scope: openid orders
+  authorization_parameters: { fixed: { resource: "https://api.example.com" } }
+access_tokens:
+  audience: https://api.example.com
+  principal: [client_id, sub]`,
+  told: '`features.resourceIndicators`, with `useGrantedResource: () => true`, since only the address of the login page names the resource, and a `getResourceServerInfo` that returns its scopes, `audience: "https://api.example.com"` and `accessTokenFormat: "jwt"`. Or `"opaque"`, with `features.introspection` here and `opaque_tokens` there',
+  sources: [
+    'https://github.com/panva/node-oidc-provider/blob/main/docs/README.md',
+    'the package, `npm run test:providers`',
   ],
 };
 
