@@ -78,7 +78,7 @@ function providersTable(): string {
   const rows = ROWS.map(({ name, told }) => {
     const anchor = name
       .toLowerCase()
-      .replace(/[^a-z0-9 ]/g, '')
+      .replace(/[^a-z0-9 -]/g, '')
       .replaceAll(' ', '-');
     return `| [${name}](provider-configurations.md#${anchor}) | ${told} |`;
   });

@@ -36,3 +36,4 @@ export const IMITATIONS: readonly Imitation[] = [
 export const ROWS: readonly ProviderRow[] = [...IMITATIONS, selfHosted.OIDC_PROVIDER];
 
 export const { DEX_REFUSED, OIDC_PROVIDER } = selfHosted;
+export const { GOOGLE_USERS } = hosted;
