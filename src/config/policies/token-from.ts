@@ -57,6 +57,13 @@ export const tokenFrom = routePolicy({
     const index = asList(places).findIndex(each => asMap(each).subprotocol !== undefined);
     if (index !== -1 && websocket === false)
       file.add([...at, index], 'this route serves no WebSockets: add "websocket: true"');
+    const { cookie: ofBalance } = asMap(written.upstream.balance);
+    for (const [each, { cookie }] of asList(places).map(asMap).entries())
+      if (cookie !== undefined && cookie === ofBalance)
+        file.add(
+          [...at, each],
+          'no token could be valid there: "balance" of the upstream writes this cookie',
+        );
   },
   section: 'caller',
   describe: ({ tokenFrom }) =>

@@ -7,9 +7,9 @@ const PROVIDER = 'identity_provider: { issuer: "https://id" }\n';
 async function found(route: string, dpop = 'off'): Promise<string[]> {
   const gateway = `${PROVIDER}access_tokens: { audience: api, dpop: ${dpop} }
 api_keys: { file: keys.yaml }
-upstreams: { api: { url: "http://api:3000" } }
+upstreams: { api: { url: "http://api:3000" }, nodes: { urls: ["http://a", "http://b"], balance: { cookie: node } } }
 routes:
-  - { path: /keys, upstream: api, accept: [api_key] }
+  - { path: /keys, upstream: { api: 50, nodes: 50 }, accept: [api_key] }
   - { path: /a, ${route} }
 `;
   const loaded = await loadFiles({ 'gateway.yaml': gateway, 'keys.yaml': '[]' });
@@ -30,6 +30,14 @@ test.each([
   expect(await found(`${route}, ${places}`, dpop)).toEqual([
     expect.stringMatching(new RegExp(`^routes\\[1\\]\\.token_from: .*${why.replace(/[[\]]/g, '\\$&')}`)),
   ]);
+});
+
+test('a cookie that the upstream balances by has no place for a token', async () => {
+  const places = 'token_from: [{ query: a }, { cookie: node }]';
+  expect(await found(`upstream: nodes, ${places}`)).toContainEqual(
+    'routes[1].token_from[1]: no token could be valid there: "balance" of the upstream writes this cookie',
+  );
+  expect(await found(`upstream: nodes, ${places.replace('node', 'api_token')}`)).toEqual([]);
 });
 
 test.each([
