@@ -266,7 +266,7 @@ class ProviderIdentity {
       verifier: reuse(known?.verifier, [accessTokens, cache, budget], () => this.#newVerifier(dependencies)),
       introspection: reuse(known?.introspection, introspection, () => this.#newIntrospection(dependencies)),
       opaque: reuse(known?.opaque, [accessTokens, cache, budget, introspection, opaqueTokens], () =>
-        this.#newOpaque(dependencies),
+        this.#newOpaque(dependencies, before === null ? null : before.opaque),
       ),
       signIn: reuse(known?.signIn, signIn, () => this.#newSignIn(dependencies)),
     };
@@ -352,6 +352,7 @@ class ProviderIdentity {
       maxLifetimeS: lifeOf(accessTokens),
     });
     this.#issuer.part.judgeNew = token => this.#judgeNew(token);
+    this.opaque?.serve();
   }
 
   /** A token that this gateway will refuse helps nobody: clients would sign in again and again. */
@@ -405,16 +406,20 @@ class ProviderIdentity {
     });
   }
 
-  #newOpaque(dependencies: ProviderIdentityDependencies): OpaqueVerifier | null {
+  #newOpaque(
+    dependencies: ProviderIdentityDependencies,
+    before: OpaqueVerifier | null,
+  ): OpaqueVerifier | null {
     const { accessTokens, cache, opaqueTokens } = this.#model;
     const introspection =
       opaqueTokens === null ? null : this.#newIntrospection(dependencies, 'opaque tokens');
     if (opaqueTokens === null || introspection === null) return null;
     const { clock, listener, budget } = dependencies;
-    return new OpaqueVerifier(accessTokens, opaqueTokens.cacheMs, cache, {
-      ask: (token, address) => introspection.question(token, address),
+    const parts = {
+      ask: (token: string, address: string | null) => introspection.question(token, address),
       ...{ revocations: this.#issuer.part.revocations, budget, clock, listener },
-    });
+    };
+    return new OpaqueVerifier(accessTokens, opaqueTokens.cacheMs, cache, parts, before);
   }
 
   #newSignIn({ clock, listener, permits }: ProviderIdentityDependencies): SignIn | null {
