@@ -164,8 +164,8 @@ function fieldsFor(exchange: Exchange, destination: Forwarded, authorization: st
     origin: originFor(exchange, destination),
     maxForwards: maxForwards === null ? null : maxForwards - 1,
   });
-  const cut =
-    translation === null ? withoutTokens(sent, exchange, destination) : translation.requestFields(sent);
+  const ours = withoutTokens(sent, exchange, destination);
+  const cut = translation === null ? ours : translation.requestFields(ours);
   const fields = isAwaited(exchange, destination.route) ? [...cut, 'Expect', '100-continue'] : cut;
   return requestEdits === null ? fields : requestEdits.apply(fields, exchange);
 }
