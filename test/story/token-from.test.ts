@@ -50,7 +50,12 @@ test('a token in the query of a page is in no Referer of any route', async () =>
 test('nor in what a browser says of a page to which a link sends pings', async () => {
   const { gateway, upstream, token } = await front();
   const url = (page: string) => `http://gateway.test/live/?access_token=${token}&page=${page}`;
-  const ping = head('POST /plain/ping', `Ping-From: ${url('1')}`, `Ping-To: ${url('2')}`, 'Content-Length: 0');
+  const ping = head(
+    'POST /plain/ping',
+    `Ping-From: ${url('1')}`,
+    `Ping-To: ${url('2')}`,
+    'Content-Length: 0',
+  );
   expect((await gateway.ask(ping)).status).toBe(200);
   const { fields } = upstream.onlyRequest;
   expect(values(fields, 'ping-from')).toEqual(['http://gateway.test/live/?page=1']);
