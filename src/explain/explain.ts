@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http';
 import type { ForwardRoute, RouteModel, Snapshot } from '../config/index.ts';
 import { admits, isOfFile, refusesSemicolons, routeOfCaller, whyOddPathRefused } from '../config/index.ts';
-import { GRPC_METHOD, isRoutable } from '../gateway/routing/index.ts';
+import { GRPC_METHOD, isRoutable, servesMethod, whyNoMethod } from '../gateway/routing/index.ts';
 import {
   type AddressKeying,
   addressKey,
@@ -23,6 +23,11 @@ import type { AskedCaller, AskedRequest, ExplainedRow, Explanation } from './exp
 
 /** The methods that `explain` takes. */
 export const EXPLAINED_METHODS: readonly string[] = [...METHODS, GRPC_METHOD];
+
+/** Whether a word is a method, or may be one that a route names. */
+export function isExplained(method: string): boolean {
+  return EXPLAINED_METHODS.includes(method) || whyNoMethod(method) === null;
+}
 
 /**
  * Returns what a gateway with this configuration would do with a request, and why. Sends nothing.
@@ -65,7 +70,8 @@ function explainRequest(request: AskedRequest, snapshot: Snapshot): Explanation 
   const noHost = whyNoHost(sent);
   if (noHost !== null) return refused(noHost);
   const unserved = describeUnserved(snapshot, request.caller.as);
-  if (!isRoutable(method)) return refused(`405, the gateway does not serve ${method}`, [], unserved);
+  if (!isRoutable(method) && !snapshot.namedMethods.has(method))
+    return refused(`405, the gateway does not serve ${method}`, [], unserved);
   // Assumes that `Host` agrees with an absolute form.
   const strict = parseTarget(sent, authorityOf(sent) ?? '', method);
   const target =
@@ -95,6 +101,8 @@ function explainRouted(
   const routes = describe.routesOf(snapshot);
   const route = describe.entryOf(match?.value, host, routes);
   const found = route === undefined ? [] : [describe.routeRow(route)];
+  if (!servesMethod(match?.value.methods ?? null, method))
+    return refused(`405, no route for this path names ${method}`, found);
   if (target.semicolon && refusesSemicolons(match?.value ?? null))
     return refused(
       '400, the path contains a semicolon, which only a route with "semicolons: pass" accepts',
