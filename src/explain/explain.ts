@@ -139,7 +139,7 @@ function explainMatched(matched: Matched, snapshot: Snapshot): Explanation {
   const { method, caller, host, path, route: value, found, rivals } = matched;
   const refusal = isOfFile(value) ? null : whyOwnRefuses(value, method, caller.as, snapshot.identity);
   const limited = { method, host, path, route: value, caller };
-  const outside = whyOutside(value, caller);
+  const outside = whyOutside(value, caller, snapshot);
   if (outside !== null) return refused(outside, [...found, ...rivals]);
   if (refusal !== null) return refused(refusal, found, [...rivals, ...describeLimits(limited, snapshot)]);
   const unread = whyBucketRefuses(limited, snapshot);
@@ -154,9 +154,10 @@ function explainMatched(matched: Matched, snapshot: Snapshot): Explanation {
 }
 
 /** Why the address may not use the route; `null` if it may, or is not known. */
-function whyOutside(route: RouteModel, { address }: AskedCaller): string | null {
+function whyOutside(route: RouteModel, { address }: AskedCaller, { limits }: Snapshot): string | null {
   if (address === null || !isOfFile(route) || route.networks === null) return null;
-  return admits(route.networks, address) ? null : `403, ${address} may not use this route (networks)`;
+  const key = addressKey(address, limits.keying);
+  return admits(route.networks, address, key) ? null : `403, ${address} may not use this route (networks)`;
 }
 
 function refused(
@@ -203,7 +204,7 @@ function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot): Expl
   if (match === null || match.value.kind !== 'forward' || route === undefined)
     return refused('UNIMPLEMENTED, no route takes it', before, describeUnserved(snapshot, caller.as));
   const { value } = match;
-  const outside = whyOutside(value, caller);
+  const outside = whyOutside(value, caller, snapshot);
   if (outside !== null) return refused(outside, [...before, describe.routeRow(route)]);
   const chosen = chooseFor(value, caller, snapshot.limits.keying);
   return {
