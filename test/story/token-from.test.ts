@@ -74,6 +74,18 @@ test('other methods find no token there, and send none on', async () => {
   expect(values(request.fields, 'authorization')).toEqual([]);
 });
 
+test('a redirect to the other slash leaves the client its token, which it has to send again', async () => {
+  const issuer = await startIssuer();
+  const token = secret(issuer.token({ sub: 'alice' }));
+  const routes = [
+    { path: '/live/', upstream: 'api', token_from: FROM, websocket: true, trailing_slash: 'redirect' },
+  ];
+  const { gateway } = await startGatewayOf(issuer, { routes });
+  const answer = await gateway.ask(head(`GET /live?x=1&access_token=${token}`));
+  expect([answer.status, header(answer, 'location')]).toEqual([308, `/live/?x=1&access_token=${token}`]);
+  expect((await gateway.ask(head(`GET ${header(answer, 'location')}`))).status).toBe(200);
+});
+
 test('two tokens in two places are refused with 400', async () => {
   const front1 = await front();
   const { token, other } = front1;
