@@ -129,7 +129,7 @@ function bufferedBody(exchange: Exchange, route: ForwardRoute): BufferedBody {
 }
 
 function awaitedBody(exchange: Exchange, route: ForwardRoute): AwaitedBody {
-  return new AwaitedBody(translatedBody(exchange, route), exchange.clock);
+  return new AwaitedBody(translatedBody(exchange, route), exchange.clock, act => exchange.contain(act));
 }
 
 /** Makes the body for the upstream: a short one can be sent again. */
