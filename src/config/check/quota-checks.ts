@@ -119,6 +119,12 @@ export function* quotasAt(path: Path, written: unknown): Generator<readonly [Pat
 
 /** Reads a quota or a list as written; `null` if there is none or it is invalid. */
 export function quotaIn(written: unknown): Quota | null {
+  // The schema takes long to refuse what is not meant as a quota, such as a whole bucket.
+  const mayBe =
+    typeof written === 'string'
+      ? /^\d/.test(written)
+      : Array.isArray(written) || (isMap(written) && written.claim !== undefined);
+  if (!mayBe) return null;
   const read = bucketKeys.resource.safeParse(written);
   return read.success ? (read.data ?? null) : null;
 }
