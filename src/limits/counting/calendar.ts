@@ -51,9 +51,10 @@ export class Calendar {
     return this.#spanAt(ms).endMs;
   }
 
-  /** The start of the period that ends at this moment or, where none does, of the one around the moment before. */
-  startOf(endMs: number): number {
-    return this.#spanAt(endMs - 1).startMs;
+  /** The start of the period that ends at this moment; `null` if none does, as after a change of the time zone. */
+  startOf(endMs: number): number | null {
+    const span = this.#spanAt(endMs - 1);
+    return span.endMs === endMs ? span.startMs : null;
   }
 
   /** The ends of the two periods before a moment, and of the four from then on. */
