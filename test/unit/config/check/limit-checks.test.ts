@@ -130,7 +130,7 @@ describe('a value of limits.yaml', () => {
       'headers: [ratelimit]',
       '1:10: headers: x-ratelimit must be among them: clients of this API rely on it. Write [x-ratelimit] or [x-ratelimit, ratelimit]',
     ],
-    ['headers: [x-ratelimit, x-ratelimit]', '1:10: headers: a family is listed twice'],
+    ['headers: [x-ratelimit, x-ratelimit]', '1:24: headers[1]: "x-ratelimit" is listed twice'],
     [
       'headers: [x-ratelimit, rate-limit]',
       '1:24: headers[1]: expected "x-ratelimit" or "ratelimit", found "rate-limit", did you mean "ratelimit"?',
@@ -775,15 +775,30 @@ describe('a list of quotas', () => {
 });
 
 describe('give_back', () => {
-  it.each(['[]', '[6xx]', '[199]', '[600]', '["2x"]', 'all'])('is no list of statuses: %s', async list => {
-    expect(await diagnosticsOfBucket(`user: 5/1s, scope: user, give_back: ${list}`, ['/v1/**'])).toEqual([
-      expect.stringContaining('expected a list of statuses such as [404, 5xx]'),
-    ]);
+  const ENTRY = '[0]: expected a status from 200 to 599, or a class such as 5xx';
+
+  it.each([
+    ['[]', ': expected a list of statuses such as [404, 5xx], found an empty list'],
+    ['all', ': expected a list of statuses such as [404, 5xx], found "all"'],
+    ['404', ': expected a list of statuses such as [404, 5xx], found 404, did you mean [404]?'],
+    ['700', ': expected a list of statuses such as [404, 5xx], found 700'],
+    ['[700]', `${ENTRY}, found 700`],
+    ['[199]', `${ENTRY}, found 199`],
+    ['[2xy]', `${ENTRY}, found "2xy"`],
+    ['["2x"]', `${ENTRY}, found "2x"`],
+    ['[[404]]', `${ENTRY}, found a list`],
+  ])('is no list of statuses: %s', async (list, message) => {
+    const [diagnostic = '', ...others] = await diagnosticsOfBucket(
+      `user: 5/1s, scope: user, give_back: ${list}`,
+      ['/v1/**'],
+    );
+    expect(diagnostic.replace(/^.*give_back/, '')).toBe(message);
+    expect(others).toEqual([]);
   });
 
   it('names each status once', async () => {
     expect(await diagnosticsOfBucket('user: 5/1s, scope: user, give_back: [404, 404]', ['/v1/**'])).toEqual([
-      expect.stringContaining('a status is listed twice'),
+      expect.stringContaining('give_back[1]: 404 is listed twice'),
     ]);
   });
 
