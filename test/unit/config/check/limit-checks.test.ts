@@ -751,9 +751,24 @@ describe('a list of quotas', () => {
     ['[5/1s, 3/1m]', '5 in 1s is never reached: 3 in 1m, of the same list, refuses before'],
     ['[5/1s, 400/1m]', '400 in 1m is never reached: 5 in 1s, of the same list, refuses before'],
     ['[5/1s, 100/1m, 90/1h]', '100 in 1m is never reached: 90 in 1h, of the same list, refuses before'],
+    ['[5/day, 36/week]', '36 a week is never reached: 5 a day, of the same list, refuses before'],
+    // Two days are in one window of 24 hours, and six weeks in one month.
+    ['[5/day, 11/24h]', '11 in 24h is never reached: 5 a day, of the same list, refuses before'],
+    ['[5/week, 31/month]', '31 a month is never reached: 5 a week, of the same list, refuses before'],
   ])('%s has a quota that is never reached', async (list, message) => {
-    expect(await found(`user: ${list}`)).toEqual([expect.stringContaining(message)]);
+    const messages = await found(`user: ${list}`);
+    expect(messages.filter(each => each.includes('never reached'))).toEqual([
+      expect.stringContaining(message),
+    ]);
   });
+
+  it.each(['[5/day, 9/24h]', '[5/24h, 9/day]', '[5/week, 28/month]', '[28/month, 5/week]'])(
+    '%s has quotas of which each may be reached: their windows do not begin together',
+    async list => {
+      const messages = await found(`user: ${list}`);
+      expect(messages.filter(message => message.includes('never reached'))).toEqual([]);
+    },
+  );
 
   it('is compared with the lists of the global limit, quota by quota', async () => {
     const text = `global: { user: [50/1s, 100/1h], bot: off }\n${textOfBucket('user: [5/1s, 200/1h], scope: user', ['/v1/**'])}`;
