@@ -59,6 +59,7 @@ export type {
   WorkersModel,
 } from './settings/index.ts';
 export {
+  apiKeysFileSchema,
   areWorkersShown,
   CAP_COSTS,
   descriptorsInWords,

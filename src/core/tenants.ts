@@ -34,7 +34,6 @@ function isHostLabel({ before }: Pick<Tenants, 'before'>): boolean {
   return !before.slice(before.indexOf('://') + 3).includes('/');
 }
 
-/** The issuer of a tenant. */
 export function issuerOfTenant({ before, after }: Tenants, value: string): string {
   return `${before}${value}${after}`;
 }

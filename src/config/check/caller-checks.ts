@@ -16,7 +16,7 @@ import {
   type Path,
   type RawMap,
 } from '../file/index.ts';
-import { MAX_CLASSES, TAKEN_CLASSES } from '../settings/index.ts';
+import { MAX_CLASSES } from '../settings/index.ts';
 
 /** The rules for tokens in gateway.yaml. */
 interface TokenSection {
@@ -70,11 +70,6 @@ export function keyClassesIn(keys: ConfigFile | null): readonly string[] {
 export function checkKeyClasses(keys: ConfigFile, gateway: ConfigFile): void {
   const names = new Set([...classNamesIn(gateway), ...keyClassesIn(keys)]);
   const index = asList(keys.value).findIndex(line => asMap(line).class !== undefined);
-  for (const [at, line] of asList(keys.value).entries()) {
-    const { class: name } = asMap(line);
-    if (typeof name === 'string' && TAKEN_CLASSES.has(name))
-      keys.add([at, 'class'], `"${name}" is no class: leave it out, or write bot: true for a bot`);
-  }
   if (names.size <= MAX_CLASSES || index === -1) return;
   const message = `there are ${names.size} classes with those of gateway.yaml, and at most ${MAX_CLASSES} are possible`;
   keys.add([index, 'class'], message);

@@ -179,10 +179,16 @@ function addEmpty(file: ConfigFile, path: Path, edits: RawMap): void {
 
 /** Reports claims of tokens that the route does not verify. */
 function checkClaims({ file, path, route }: RouteInFile): void {
-  if (route.authentication !== 'none') return;
+  const why = whyWithoutClaims(route);
+  if (why === null) return;
   for (const [name, value] of Object.entries(asMap(asMap(route.request_headers).set))) {
     if (typeof value !== 'string' || !/\{claim\./.test(value)) continue;
-    const message = 'no claim is known here: "authentication: none" ignores tokens. Leave out one of the two';
-    file.add([...path, 'request_headers', 'set', name], message);
+    file.add([...path, 'request_headers', 'set', name], `no claim is known here: ${why}`);
   }
+}
+
+/** Why the callers of a route have no claims; `null` if they may have. */
+function whyWithoutClaims({ authentication, accept = ['token'] }: RawMap): string | null {
+  if (authentication === 'none') return '"authentication: none" ignores tokens. Leave out one of the two';
+  return asList(accept).includes('token') ? null : 'API keys have none, and "accept" names no token';
 }

@@ -15,10 +15,7 @@ export const requires = routePolicy({
   check({ file, path, route }) {
     if (isMap(route.require) && Object.keys(route.require).length === 0)
       file.add([...path, 'require'], NOTHING);
-    // An answer without a service is open to everyone, unless it says otherwise.
-    const isOpen = route.redirect !== undefined || route.respond !== undefined;
-    const { authentication = isOpen ? 'none' : 'required' } = route;
-    if (route.require === undefined || authentication !== 'none') return;
+    if (route.require === undefined || route.authentication !== 'none') return;
     const message = 'nobody could meet it: "authentication: none" ignores tokens. Leave out one of the two';
     file.add([...path, 'require'], message, { about: 'key' });
   },

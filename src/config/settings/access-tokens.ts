@@ -93,8 +93,8 @@ const classRule = z
 /** Words for classes that are always there. */
 export const TAKEN_CLASSES: ReadonlySet<string> = new Set([...CALLER_CLASSES, 'group', 'resource']);
 
-/** A class as the key of a map. Its name is a label value, next to those of the three built-in classes. */
-function className() {
+/** A class, in limits.yaml the key of a map. Its name is a label value, next to those of the three built-in classes. */
+export function className() {
   return name()
     .refine(word => !TAKEN_CLASSES.has(word), {
       error: 'has a meaning of its own in limits.yaml and in metrics: choose another name',
