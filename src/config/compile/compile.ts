@@ -22,6 +22,7 @@ import { compileLabels } from './compile-labels.ts';
 import { compileLimits } from './compile-limits.ts';
 import {
   compileRoute,
+  namedMethods,
   ownRoutesOf,
   preflightRoutes,
   SIGN_IN_PREFIX,
@@ -121,6 +122,7 @@ export function* compileGateway(
     upstreams: [...upstreams.values()],
     routes: tables.routes,
     preflightRoutes: tables.preflightRoutes,
+    namedMethods: namedMethods(routes),
     takesOddPaths: routes.some(
       ({ value }) => value.encodedSlashes !== 'refuse' || value.emptySegments !== 'refuse',
     ),

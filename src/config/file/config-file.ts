@@ -170,9 +170,9 @@ export class ConfigFile {
     if (this.#root !== null) fillScalar(this.#root, path, value);
   }
 
-  /** Makes the value at `from` a member of a map as well, as an alias would. It keeps its place. */
-  share(from: Path, to: Path): void {
-    if (this.#root !== null) shareNode(this.#root, from, to);
+  /** Makes the value at `from`, without one of its members, a member of a map as well, as an alias would. It keeps its place. */
+  share(from: Path, to: Path, without?: string): void {
+    if (this.#root !== null) shareNode(this.#root, from, to, without);
   }
 
   place(path: Path, about: About = 'value'): Position {

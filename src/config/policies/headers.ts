@@ -175,10 +175,14 @@ function addEmpty(file: ConfigFile, path: Path, edits: RawMap): void {
   if (isSound) file.add(path, 'changes nothing: write set or remove, or leave it out');
 }
 
-/** Reports claims of tokens that the route does not verify. */
+/**
+ * Reports claims of tokens that the route does not verify. Those of `defaults` may stay: a field without a value is left out, and
+ * clients cannot send it in its place.
+ */
 function checkClaims({ file, path, route }: RouteInFile): void {
+  const isDefault = asMap(asMap(file.value).defaults).request_headers === route.request_headers;
   const why = whyWithoutClaims(route);
-  if (why === null) return;
+  if (why === null || isDefault) return;
   for (const [name, value] of Object.entries(asMap(asMap(route.request_headers).set))) {
     if (typeof value !== 'string' || !/\{claim\./.test(value)) continue;
     file.add([...path, 'request_headers', 'set', name], `no claim is known here: ${why}`);
