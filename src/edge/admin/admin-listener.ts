@@ -87,7 +87,7 @@ export class AdminListener {
     const server = createTlsServer(options, this.#randomBytes(TICKET_KEY_BYTES));
     return server.on('secureConnection', socket => {
       this.#handshakes.end(socket);
-      if (hasBadCertificate(socket)) socket.destroy();
+      if (isNobody(socket) || hasBadCertificate(socket)) socket.destroy();
       else this.#serve(socket);
     });
   }
@@ -95,6 +95,10 @@ export class AdminListener {
   #onSocket(socket: Socket): void {
     this.#sockets.add(socket);
     socket.on('close', () => this.#sockets.delete(socket));
+    if (isNobody(socket)) {
+      socket.destroy();
+      return;
+    }
     const { part: tls } = this.#tls;
     if (tls === null) this.#serve(socket);
     else {
@@ -166,6 +170,14 @@ const STATUS_FIELDS = [
   ...['Content-Security-Policy', PAGE_POLICY, 'Referrer-Policy', 'no-referrer'],
   ...['X-Content-Type-Options', 'nosniff'],
 ];
+
+/**
+ * True if the peer has reset the connection: the kernel knows it no more, and nobody could be named for what it asks. Node keeps
+ * an address that was asked for once, also when the connection is gone.
+ */
+function isNobody({ remoteAddress }: Socket): boolean {
+  return remoteAddress === undefined;
+}
 
 /** Browsers accept text/html; a program that wants JSON does not. */
 function wantsJson(accept = ''): boolean {

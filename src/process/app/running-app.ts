@@ -275,7 +275,7 @@ class RunningApp implements PlaneApp {
     const following = (this.#following?.then(run) ?? run()).finally(() => {
       if (this.#following === following) this.#following = null;
     });
-    // Whoever awaits it learns of a fault.
+    // Those who await it learn of a fault.
     following.catch(() => {});
     this.#following = following;
   }

@@ -63,6 +63,16 @@ export function parseLooseTarget(target: string, host: string, method: string): 
   };
 }
 
+/**
+ * The path of a target as its client knows it: in canonical form, with the escaped slashes and empty segments that only some routes
+ * accept. `null` if every route rejects it.
+ */
+export function pathAsSent(target: string, host: string): string | null {
+  const strict = parseTarget(target, host);
+  const read = 'rejected' in strict ? parseLooseTarget(target, host, '') : strict;
+  return 'rejected' in read ? null : read.path;
+}
+
 /** The path by which the route and the limits of a request are found: it has single slashes. */
 export function pathToFind(target: Target | LooseTarget): string {
   return isLoose(target) ? target.merged : target.path;

@@ -16,6 +16,9 @@ interface PlacedRequest {
   readonly cookies: boolean;
 }
 
+/** Fields in which browsers tell URLs of pages: `Ping-From` and `Ping-To` come with a link's `ping`, in place of `Referer`. */
+const TELL_PAGES: ReadonlySet<string> = new Set(['referer', 'ping-from', 'ping-to']);
+
 /** The places of one route. What lies there is read at most once, and sent to no service. */
 export class TokenPlaces {
   readonly all: readonly TokenPlace[];
@@ -73,7 +76,7 @@ export class TokenPlaces {
   /** What is left of a field; '' for nothing. */
   #cut(name: string, value: string): string {
     if (name === 'cookie') return this.#cutCookie(value);
-    if (name !== 'referer') return value;
+    if (!TELL_PAGES.has(name)) return value;
     const [, before = '', query = '', fragment = ''] = /^([^?#]*)(\?[^#]*)?(.*)$/s.exec(value) ?? [];
     return before + this.cutQuery(query) + fragment;
   }
