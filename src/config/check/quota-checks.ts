@@ -44,7 +44,7 @@ function checkGiveBack(file: LimitsFiles, name: string, bucket: unknown, global:
   const path = ['buckets', name, 'give_back'];
   if (given.meets(5)) {
     const message =
-      'whoever can provoke such an answer of the service is not limited by this bucket while it gives them: the global limit still counts';
+      'a client that can provoke such an answer of the service is not limited by this bucket while it gives them: the global limit still counts';
     file.add(path, message, { severity: 'hint' });
   }
   if (!given.meets(2) || (global !== 'off' && asMap(global).shadow !== true)) return;
@@ -126,6 +126,12 @@ export function* quotasAt(path: Path, written: unknown): Generator<readonly [Pat
 
 /** Reads a quota or a list as written; `null` if there is none or it is invalid. */
 export function quotaIn(written: unknown): Quota | null {
+  // The schema takes long to refuse what is not meant as a quota, such as a whole bucket.
+  const mayBe =
+    typeof written === 'string'
+      ? /^\d/.test(written)
+      : Array.isArray(written) || (isMap(written) && written.claim !== undefined);
+  if (!mayBe) return null;
   const read = bucketKeys.resource.safeParse(written);
   return read.success ? (read.data ?? null) : null;
 }

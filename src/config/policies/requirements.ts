@@ -42,7 +42,6 @@ function listOf<Entry extends z.ZodType>(entry: Entry, error: string) {
     .superRefine(eachOnce);
 }
 
-/** The value of `require`. */
 export const requireSchema = z
   .strictObject(
     {
@@ -69,7 +68,6 @@ export const requireSchema = z
     'What a valid token must have for this route; a caller whose token lacks any of it gets 403. Left out: any valid token will do.',
   );
 
-/** The value of `require` on a route. */
 export type RequireConfig = NonNullable<z.output<typeof requireSchema>>;
 
 /** All requirements of a configuration: routes with equal requirements share one. */
@@ -91,7 +89,6 @@ export class Requirements {
     return [...new Set(this.all.flatMap(({ scopes }) => scopes))].sort();
   }
 
-  /** The requirement of one of the routes. */
   of(config: RequireConfig): Requirement {
     const found = this.#all.get(keyOf(config));
     if (found === undefined) throw new Error('a requirement of no route');

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ROUTABLE_METHODS } from '../../gateway/routing/index.ts';
+import { METHOD_PATTERN, ROUTABLE_METHODS, whyNoMethod } from '../../gateway/routing/index.ts';
 import {
   fillAnsweredRoutes,
   fillRouteDefaults,
@@ -35,7 +35,9 @@ export const routeKeys = {
     .min(1, { error: 'an empty list matches no request: leave out "methods" to match every method' })
     .superRefine(eachOnce)
     .optional()
-    .describe('Which methods; left out: all. GET includes HEAD.'),
+    .describe(
+      'Which methods; left out: all that gateways know. GET includes HEAD. Any token may be named but TRACE, CONNECT and PRI: what gateways do not know is served where it is named alone, and 405 elsewhere.',
+    ),
   upstream: routeUpstreamSchema
     .optional()
     .describe(
@@ -75,11 +77,12 @@ function holding(key: keyof typeof routeKeys) {
   return { type: 'object', properties: { [key]: {} }, required: [key] };
 }
 
+/** One that every gateway knows, or any other token. */
 function method() {
-  return z.enum(ROUTABLE_METHODS, {
-    error: ({ input }) =>
-      input === 'CONNECT' || input === 'TRACE'
-        ? `the gateway does not serve ${input}`
-        : 'expected a method such as GET or POST, in upper case',
-  });
+  const error = ({ input }: { readonly input?: unknown }) => whyNoMethod(String(input)) ?? undefined;
+  const other = z
+    .string()
+    .regex(METHOD_PATTERN, { error })
+    .refine(text => whyNoMethod(text) === null, { error });
+  return z.union([z.enum(ROUTABLE_METHODS), other], { error });
 }

@@ -5,7 +5,6 @@ const EXPECTED = 'expected a list of statuses such as [404, 5xx]';
 const ONE_EXPECTED = 'expected a status from 200 to 599, or a class such as 5xx';
 const HUNDREDS = 100;
 
-/** A set of statuses, by number and by class. */
 export class Statuses {
   readonly written: readonly string[];
   readonly #statuses: ReadonlySet<number>;

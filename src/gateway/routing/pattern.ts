@@ -1,5 +1,5 @@
 import type { RoutePattern, Segment } from './table.ts';
-import { EVERY_METHOD, foldSegment, GRPC_METHOD, isRoutable } from './table.ts';
+import { EVERY_METHOD, foldSegment, GRPC_METHOD, isRoutable, whyNoMethod } from './table.ts';
 
 /**
  * Reads `/v1/channels/{channel_id}/messages` or `/v1/**`. A trailing slash makes no difference, in patterns as in requests.
@@ -138,7 +138,7 @@ function checkMethods(methods: readonly string[]): void {
 }
 
 function errorIn(method: string): string | null {
-  if (isRoutable(method)) return null;
+  if (whyNoMethod(method) === null) return null;
   const upper = method.toUpperCase();
   if (isRoutable(upper)) return `is written in upper case: write "${upper}"`;
   return 'is not a supported method: write GET, POST, PUT, PATCH, DELETE or the like, or name no method to match all';

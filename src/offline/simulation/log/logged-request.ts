@@ -35,7 +35,6 @@ export interface LoggedRequest extends LimitedRequest {
   readonly facts: RestrictionFacts | null;
   /** The status by which units are returned: that of a call is the equivalent of its own. 0 if none is known. */
   readonly status: number;
-  /** Whether the service answered. */
   readonly isOfService: boolean;
   /** True if it returned units: the service denied access (401, 403, 404), or the line says when. */
   readonly returned: boolean;
@@ -167,7 +166,6 @@ function statusOfCall({ grpcStatus }: UncheckedLine): number {
   return isAccessValue('grpcStatus', grpcStatus) ? equivalentStatusOf(grpcStatus) : 0;
 }
 
-/** The facts about restrictions in a line. */
 interface RestrictionFacts {
   /** What refused the request before its limits were checked; `null` if nothing did. */
   readonly restrictedBy: RestrictedBy | null;
