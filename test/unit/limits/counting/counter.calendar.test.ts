@@ -149,6 +149,17 @@ test('a window of the far future takes no room for longer than it was announced'
   expect(store.counts.keys).toBe(0);
 });
 
+test('a month of 31 days in which clocks go back is told whole', () => {
+  begin('2026-09-30T22:00:00Z');
+  const set = of('1/month', 'Europe/Berlin');
+  ask(set);
+  const { retryAfterMs, resetAtMs } = ask(set);
+  expect(resetAtMs).toBe(at('2026-10-31T23:00:00Z'));
+  expect(Math.abs(retryAfterMs - (31 * 24 + 1) * HOUR_MS)).toBeLessThanOrEqual(1);
+  clock.advance(retryAfterMs);
+  expect(ask(set).admitted).toBe(true);
+});
+
 test('24h is no day: it opens with the first request', () => {
   const set = of('2/24h');
   expect(ask(set).resetAfterMs).toBe(24 * HOUR_MS);
