@@ -5,7 +5,7 @@ import { apiKeyOf, digestOfApiKey } from '../identity/auth/index.ts';
 import { readArguments } from './arguments.ts';
 import { type Command, ExitCode, UsageError } from './command.ts';
 
-export const key: Command = {
+export const command: Command = {
   help: `Makes an API key.
 
 weir key new --name NAME [OPTIONS]

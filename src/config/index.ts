@@ -30,6 +30,7 @@ export {
 export * from './model/index.ts';
 export {
   admits,
+  applying,
   describeAnswer,
   describeBucketSettings,
   describePolicies,

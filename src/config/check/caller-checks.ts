@@ -16,9 +16,7 @@ import {
   type Path,
   type RawMap,
 } from '../file/index.ts';
-
-/** Maximum classes of all providers together: each is a metrics label value, for every bucket. */
-const MAX_CLASSES = 8;
+import { MAX_CLASSES } from '../settings/index.ts';
 
 /** The rules for tokens in gateway.yaml. */
 interface TokenSection {
@@ -58,7 +56,6 @@ export function classNamesIn(file: ConfigFile): string[] {
   return [...new Set(sectionsIn(file).flatMap(({ raw }) => Object.keys(asMap(raw.classes))))];
 }
 
-/** The classes that lines of the file of API keys name. */
 export function keyClassesIn(keys: ConfigFile | null): readonly string[] {
   return [
     ...new Set(

@@ -21,11 +21,10 @@ export const requires = routePolicy({
   },
   section: 'caller',
   describe: ({ requirement }) =>
-    requirement === null
+    (requirement === null
       ? []
-      : [...describeRequirement(requirement), 'else 403, without using the bucket'].map(
-          text => ['requires', text] as const,
-        ),
+      : [...describeRequirement(requirement), 'else 403, without using the bucket']
+    ).map(text => ['requires', text]),
   compare: ({ requirement: now }, { requirement: before }) => compareRequirements(now, before),
 });
 

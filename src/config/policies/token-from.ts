@@ -66,15 +66,13 @@ export const tokenFrom = routePolicy({
         );
   },
   section: 'caller',
-  describe: ({ tokenFrom }) =>
-    tokenFrom === null
-      ? []
-      : [
-          [
-            'token from',
-            `also ${wordsOf(tokenFrom).join(', ')}: for GET, HEAD and WebSockets; removed before anything is sent`,
-          ],
-        ],
+  describe: ({ tokenFrom }) => [
+    [
+      'token from',
+      tokenFrom &&
+        `also ${wordsOf(tokenFrom).join(', ')}: for GET, HEAD and WebSockets; removed before anything is sent`,
+    ],
+  ],
   compare: ({ tokenFrom: now }, { tokenFrom: before }) =>
     compareLists(wordsOf(now), wordsOf(before), {
       added: 'reads tokens from',

@@ -125,7 +125,6 @@ const line = z.strictObject({
     .describe('When it stops being valid: 2027-01-31T00:00:00Z. Left out: never.'),
 });
 
-/** The file of API keys. */
 export const apiKeysFileSchema = z
   .array(line, { error: 'expected a list of lines such as - { name: partner-7, sha256: ... }' })
   .max(MAX_LINES, { error: `at most ${MAX_LINES} keys` });
