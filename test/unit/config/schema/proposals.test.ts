@@ -123,8 +123,8 @@ async function saidOf({ isOfLimits, path }: Key, value: unknown, name: string): 
   await writeFile(name, stringify(written));
   const secrecy = isOfLimits ? limitsSecrecy : gatewaySecrecy;
   const file = await ConfigFile.read(name, {}, new Readings(), secrecy);
-  if (isOfLimits) validate(file, limitsSchema, limitsJsonSchema);
-  else validate(file, gatewaySchema, gatewayJsonSchema);
+  if (isOfLimits) validate(file, limitsSchema);
+  else validate(file, gatewaySchema);
   const place = formatPath(path);
   const isOfKey = ({ message }: Diagnostic) => message.startsWith(place) && !message.includes('missing key');
   return file.diagnostics.filter(isOfKey).map(({ message }) => message.slice(place.length));
