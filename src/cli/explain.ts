@@ -7,7 +7,7 @@ import { callerIn, readCaller, readClaims } from './caller-options.ts';
 import { type Command, type CommandOutput, ExitCode, UsageError } from './command.ts';
 import { asJson, formatRows, reportErrors } from './output.ts';
 
-export const explain: Command = {
+export const command: Command = {
   help: `Shows what the gateway would do with a request: the canonical path, the route and upstream with their policies (or
 that the gateway serves it itself), the bucket and every limit with the line that sets it, what may restrict the caller, and
 which other routes match. Sends nothing. With --running, the gateway on this machine answers: from the configuration that it uses

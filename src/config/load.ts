@@ -45,7 +45,6 @@ export interface LoadOptions {
   readonly turns?: Turns;
 }
 
-/** A valid configuration. */
 export interface LoadedConfig {
   readonly ok: true;
   readonly snapshot: Snapshot;
@@ -126,7 +125,6 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   };
 }
 
-/** The sources without errors. */
 interface SoundSources {
   readonly ok: true;
   readonly sources: compile.Sources;
@@ -145,7 +143,7 @@ async function readSources(
   if (isLimits) return { ok: false, diagnostics: file.diagnostics, readings };
   const { machine = await readMachine(options.files ?? thisMachine.files) } = options;
   settings.fillDefaults(file, machine);
-  const gateway = schemas.validate(file, settings.gatewaySchema, schemas.gatewayJsonSchema);
+  const gateway = schemas.validate(file, settings.gatewaySchema);
   crossCheck(file);
   const { clock = thisMachine.clock } = options;
   const secrets = await settings.readSecrets(file, clock);

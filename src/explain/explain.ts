@@ -21,7 +21,6 @@ import { describeActive, describeCors, describeRestrictions, whyBlocked } from '
 import { describeMetadata, describeNotice, describeSignIn, whyOwnRefuses } from './explain-sign-in.ts';
 import type { AskedCaller, AskedRequest, ExplainedRow, Explanation } from './explanation.ts';
 
-/** The methods that `explain` takes. */
 export const EXPLAINED_METHODS: readonly string[] = [...METHODS, GRPC_METHOD];
 
 /** Whether a word is a method, or may be one that a route names. */
@@ -123,7 +122,6 @@ function explainRouted(
   return { ...matched, route: { route: value, params } };
 }
 
-/** A request to a route. */
 interface Matched extends Pick<AskedRequest, 'method' | 'caller'> {
   readonly host: string;
   readonly path: string;
@@ -190,7 +188,6 @@ function describePolicies({ route, path, params, caller }: Matched, snapshot: Sn
   }
 }
 
-/** Traces a gRPC call through the gateway. */
 function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot): Explanation {
   const noHost = whyNoHost(target);
   if (noHost !== null) return refused(noHost);

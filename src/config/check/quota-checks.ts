@@ -44,7 +44,7 @@ function checkGiveBack(file: LimitsFiles, name: string, bucket: unknown, global:
   const path = ['buckets', name, 'give_back'];
   if (given.meets(5)) {
     const message =
-      'whoever can provoke such an answer of the service is not limited by this bucket while it gives them: the global limit still counts';
+      'a client that can provoke such an answer of the service is not limited by this bucket while it gives them: the global limit still counts';
     file.add(path, message, { severity: 'hint' });
   }
   if (!given.meets(2) || (global !== 'off' && asMap(global).shadow !== true)) return;

@@ -4,7 +4,6 @@ import { asList, asMap, type ConfigFile, didYouMean, type Path, type RawMap } fr
 import * as policies from '../policies/index.ts';
 import { routeKeys } from '../settings/index.ts';
 
-/** Checks the routes by themselves. */
 export function checkRoutes(file: ConfigFile): void {
   checkMethods(file);
   checkGrpc(file);
@@ -22,7 +21,6 @@ function checkMethods(file: ConfigFile): void {
     }
 }
 
-/** Checks the policies of each route against each other and against its upstream. */
 function checkRoutePolicies(file: ConfigFile): void {
   const { routes, upstreams } = asMap(file.value);
   for (const [index, value] of asList(routes).entries()) {

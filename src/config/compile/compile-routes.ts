@@ -143,7 +143,6 @@ export function patternsOfRoute({
   return path === undefined ? [] : written.map(host => parseRoutePattern(path, methods ?? null, host));
 }
 
-/** Merges the timeouts of a route into those of its upstream. */
 function timeoutsOf(own: RouteConfig['timeouts'], ofUpstream: RouteTimeouts): RouteTimeouts {
   return {
     first_byte: own.first_byte ?? ofUpstream.first_byte,

@@ -46,7 +46,6 @@ export interface Sources {
   readonly places: { readonly routes: readonly FilePlace[]; readonly limits: KeyPlaces };
   /** The keys that a limits file has under `global`, and those under its `classes`. */
   readonly namedGlobals: readonly string[];
-  /** The hash of the configuration files. */
   readonly hash: string;
   /** The names of these files: gateway.yaml, then the limits files. */
   readonly files: readonly string[];

@@ -59,7 +59,6 @@ export function isOfFile(route: RouteModel | null): route is RouteOfFile {
   return route !== null && (route.kind === 'forward' || route.kind === 'answer');
 }
 
-/** The route that applies to a caller. */
 export function routeOfCaller(route: ForwardRoute, caller: string): ForwardRoute {
   const { shares } = route;
   if (shares === null) return route;

@@ -67,18 +67,14 @@ export const authentication = routePolicy({
   section: 'caller',
   describe: ({ authentication, acceptsTokens, acceptsApiKeys, closeAtExpiry, introspectionMs, upstream }) => [
     ['authentication', WHO[authentication](wordsOf({ acceptsTokens, acceptsApiKeys }).join(' or '))],
-    ...(closeAtExpiry ? [['authentication', 'a response is cut off when its token expires'] as const] : []),
-    ...(upstream === null
-      ? []
-      : [
-          [
-            'Authorization',
-            upstream.passAuthorization && (acceptsTokens || authentication === 'none')
-              ? PASSED_ON[authentication]
-              : 'removed',
-          ] as const,
-        ]),
-    ...(introspectionMs === null ? [] : [['introspection', describeIntrospection(introspectionMs)] as const]),
+    ['authentication', closeAtExpiry ? 'a response is cut off when its token expires' : null],
+    [
+      'Authorization',
+      upstream?.passAuthorization === true && (acceptsTokens || authentication === 'none')
+        ? PASSED_ON[authentication]
+        : upstream && 'removed',
+    ],
+    ['introspection', introspectionMs === null ? null : describeIntrospection(introspectionMs)],
   ],
   compare: (now, before) => [
     compareSizes(
@@ -104,7 +100,6 @@ function wordsOf(model: { readonly acceptsTokens: boolean; readonly acceptsApiKe
 
 const manyOf = (model: Parameters<typeof wordsOf>[0]) => wordsOf(model).map(word => `${word}s`);
 
-/** Checks a route that accepts API keys. */
 function checkKeys({ file, path, route }: RouteInFile): void {
   const add = (message: string) => file.add([...path, 'accept'], message);
   if (asMap(file.value).api_keys === undefined)

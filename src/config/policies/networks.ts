@@ -9,7 +9,6 @@ export interface NetworksModel {
   /** Whether only these networks may use the route; else only others may. */
   readonly areAllowed: boolean;
   readonly addresses: AddressSet;
-  /** As written. */
   readonly written: string;
 }
 
@@ -46,7 +45,7 @@ export const routeNetworks = routePolicy({
     return { networks: { areAllowed, addresses: new AddressSet(list), written: list.join(', ') } };
   },
   section: 'caller',
-  describe: ({ networks }) => (networks === null ? [] : [['networks', `${inWords(networks)}, else 403`]]),
+  describe: ({ networks }) => [['networks', networks && `${inWords(networks)}, else 403`]],
   compare: ({ networks: now }, { networks: before }) => [
     now === null || before === null
       ? compareStrictness(now !== null, before !== null, `takes clients ${inWords(now ?? before)}`)

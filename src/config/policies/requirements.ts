@@ -44,7 +44,6 @@ function listOf<Entry extends z.ZodType>(entry: Entry, error: string) {
     });
 }
 
-/** The value of `require`. */
 export const requireSchema = z
   .strictObject(
     {
@@ -71,7 +70,6 @@ export const requireSchema = z
     'What a valid token must have for this route; a caller whose token lacks any of it gets 403. Left out: any valid token will do.',
   );
 
-/** The value of `require` on a route. */
 export type RequireConfig = NonNullable<z.output<typeof requireSchema>>;
 
 /** All requirements of a configuration: routes with equal requirements share one. */
@@ -93,7 +91,6 @@ export class Requirements {
     return [...new Set(this.all.flatMap(({ scopes }) => scopes))].sort();
   }
 
-  /** The requirement of one of the routes. */
   of(config: RequireConfig): Requirement {
     const found = this.#all.get(keyOf(config));
     if (found === undefined) throw new Error('a requirement of no route');

@@ -1,22 +1,22 @@
 import type { z } from 'zod';
 import type { ConfigFile, Path } from '../file/index.ts';
 import { asMap, didYouMean, falseBlankIn, formatPath, nearestWord } from '../file/index.ts';
-import { fillTyped, type PlacedIssue } from '../values/index.ts';
-import { gatewayJsonSchema, type JsonSchema, keysAt, limitsJsonSchema } from './json-schema.ts';
+import { gatewaySchema } from '../settings/index.ts';
+import { fillTyped, keysAt, keysIn, type PlacedIssue, waysOf } from '../values/index.ts';
+import { limitsSchema } from './limits-schema.ts';
 import { whatWasMeant } from './meant.ts';
 import { otherWord } from './other-words.ts';
 
 /**
  * Validates a file against its schema and adds every error to the file.
  *
- * @param jsonSchema makes the JSON Schema of the same schema, which lists the known keys. Only called for an unknown key, because
- *   making it costs more than everything else. @returns the value with all defaults; undefined if the file is invalid or
- *   unreadable
+ * @param known the schema with all keys of the file. Default: this one
+ * @returns the value with all defaults; undefined if the file is invalid or unreadable
  */
 export function validate<Schema extends z.ZodType>(
   file: ConfigFile,
   schema: Schema,
-  jsonSchema: () => JsonSchema,
+  known: z.ZodType = schema,
 ): z.output<Schema> | undefined {
   if (file.value === undefined) return undefined;
   let result = schema.safeParse(file.value, { error: inOurWords });
@@ -28,7 +28,7 @@ export function validate<Schema extends z.ZodType>(
     issue.code === 'unrecognized_keys' ? [{ path, keys: issue.keys }] : [],
   );
   // A misspelt key also leaves the intended one missing: one message is enough.
-  const meant = addUnknownKeys(file, unknown, jsonSchema);
+  const meant = addUnknownKeys(file, unknown, known);
   for (const { issue, path } of issues) {
     if (issue.code !== 'unrecognized_keys' && !meant.has(formatPath(path))) addIssue(file, path, issue);
   }
@@ -103,7 +103,6 @@ function aboutVariable(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): s
   return `${expected}, but ${file.shown(path)} contains something else`;
 }
 
-/** Whether the message repeats the value. */
 function isQuoting(issue: z.core.$ZodIssue): boolean {
   return issue.code === 'custom' && issue.params?.expected !== undefined;
 }
@@ -144,23 +143,20 @@ interface UnknownKeys {
 /**
  * Adds an error for each unknown key, with a suggestion.
  *
- * @param schema makes the file's JSON Schema, which costs more than the rest of the validation
  * @returns the paths of the suggested keys as messages name them: they need no message about being missing
  */
 function addUnknownKeys(
   file: ConfigFile,
   unknown: readonly UnknownKeys[],
-  schema: () => JsonSchema,
+  schema: z.ZodType,
 ): ReadonlySet<string> {
   const meant = new Set<string>();
   if (unknown.length === 0) return meant;
-  const own = schema();
-  const places = placesOf(own);
-  const isOfLimits = schema === limitsJsonSchema;
+  const places = placesOf(schema);
   for (const { path, keys } of unknown) {
-    const known = keysAt(own, path);
+    const known = keysAt(schema, path);
     for (const key of keys) {
-      const other = otherWord(key, path, isOfLimits);
+      const other = otherWord(key, path, schema === limitsSchema);
       const { word, why } =
         other === undefined ? guess(key, known, places) : { word: null, why: `: ${other}` };
       if (word !== null) meant.add(formatPath([...path, word]));
@@ -197,29 +193,30 @@ const TOO_COMMON: ReadonlySet<string> = new Set([
 type Places = ReadonlyMap<string, readonly string[]>;
 
 /** Collects the places of both files' keys, this file's first. */
-function placesOf(own: JsonSchema): Places {
+function placesOf(own: z.ZodType): Places {
   const found = new Map<string, string[]>();
   collect(own, [], '', found);
-  for (const other of [gatewayJsonSchema(), limitsJsonSchema()])
-    if (other.$id !== own.$id) collect(other, [], `${other.$id?.replace('.schema.json', '.yaml')}`, found);
+  if (own !== gatewaySchema) collect(gatewaySchema, [], 'gateway.yaml', found);
+  if (own !== limitsSchema) collect(limitsSchema, [], 'limits.yaml', found);
   return found;
 }
 
 /** @param at the path to this schema: keys, NAME for a key chosen by the operator, [] for the entries of a list */
 function collect(
-  schema: JsonSchema,
+  schema: z.core.$ZodType,
   at: readonly string[],
   file: string,
   found: Map<string, string[]>,
 ): void {
-  for (const way of [schema, ...(schema.anyOf ?? [])]) {
-    for (const [key, part] of Object.entries(way.properties ?? {})) {
+  for (const way of waysOf(schema)) {
+    const { def } = (way as z.core.$ZodTypes)._zod;
+    if (def.type === 'array') collect(def.element, [...at, '[]'], file, found);
+    if (def.type === 'record') collect(def.valueType, [...at, 'NAME'], file, found);
+    for (const [key, part] of Object.entries(keysIn(way))) {
       found.set(key, [...(found.get(key) ?? []), placeIn(at, file)]);
       // Its keys belong to routes, which come later.
-      if (key !== 'defaults') collect(part as JsonSchema, [...at, key], file, found);
+      if (key !== 'defaults') collect(part, [...at, key], file, found);
     }
-    if (isObject(way.items)) collect(way.items, [...at, '[]'], file, found);
-    if (isObject(way.additionalProperties)) collect(way.additionalProperties, [...at, 'NAME'], file, found);
   }
 }
 
@@ -227,8 +224,4 @@ function placeIn(at: readonly string[], file: string): string {
   if (at.length === 0) return file === '' ? 'at the top of the file, without an indent' : `in ${file}`;
   const entry = at.at(-1) === '[]' ? 'an entry of ' : '';
   return `in ${entry}"${at.filter(step => step !== '[]').join('.')}"${file === '' ? '' : ` of ${file}`}`;
-}
-
-function isObject(part: unknown): part is JsonSchema {
-  return typeof part === 'object' && part !== null && !Array.isArray(part);
 }

@@ -33,7 +33,6 @@ const claims = () =>
 /** Claims that differ between two tokens of one caller (RFC 7519, 4.1). */
 const OF_ONE_TOKEN = new Set(['exp', 'nbf', 'iat', 'jti']);
 
-/** The message about `audience`. */
 export const AUDIENCE =
   'expected the name of this API in the aud of its tokens, in quotes if it is a number, or any';
 
@@ -67,8 +66,8 @@ const botRule = z.strictObject({
   principal: claims().prefault(['azp']).describe('The claims that together identify a bot.'),
 });
 
-/** Maximum classes: each is a metrics label value, for every bucket. */
-const MAX_CLASSES = 8;
+/** Maximum classes, of all providers together: each is a metrics label value, for every bucket. */
+export const MAX_CLASSES = 8;
 
 const classRule = z
   .strictObject(
@@ -91,12 +90,13 @@ const classRule = z
     path: ['value'],
   });
 
-const TAKEN: ReadonlySet<string> = new Set([...CALLER_CLASSES, 'group', 'resource']);
+/** Words for classes that are always there. */
+export const TAKEN_CLASSES: ReadonlySet<string> = new Set([...CALLER_CLASSES, 'group', 'resource']);
 
-/** A class as the key of a map. Its name is a label value, next to those of the three built-in classes. */
-function className() {
+/** A class, in limits.yaml the key of a map. Its name is a label value, next to those of the three built-in classes. */
+export function className() {
   return name()
-    .refine(word => !TAKEN.has(word), {
+    .refine(word => !TAKEN_CLASSES.has(word), {
       error: 'has a meaning of its own in limits.yaml and in metrics: choose another name',
     })
     .refine(word => !/^\d+$/.test(word), {

@@ -27,9 +27,13 @@ function place() {
     .regex(/^(?:admin$|\/)/, { error: EXPECTED, abort: true })
     .superRefine((written, context) => {
       if (written === 'admin') return;
-      const { error } = ownPath().safeParse(written);
-      for (const { message } of error?.issues ?? []) context.addIssue({ code: 'custom', message });
+      addIssuesOf(ownPath(), written, context);
     });
+}
+
+function addIssuesOf(schema: z.ZodType, written: string, context: z.RefinementCtx): void {
+  for (const { message } of schema.safeParse(written).error?.issues ?? [])
+    context.addIssue({ code: 'custom', message });
 }
 
 /** The keys of `notices`. sign-in-checks.ts uses them one by one, as the cross-checks do with the keys of a route. */
@@ -46,7 +50,6 @@ export const noticeKeys = {
     ),
 };
 
-/** `notices` of a provider. */
 const noticesSchema = z
   .strictObject(noticeKeys)
   .prefault({})
@@ -85,8 +88,7 @@ const listedUri = () => {
       abort: true,
     })
     .superRefine((uri, context) => {
-      const { error } = redirectUri().safeParse(hasAnyPort(uri) ? uri.replace('*', '1') : uri);
-      for (const { message } of error?.issues ?? []) context.addIssue({ code: 'custom', message });
+      addIssuesOf(redirectUri(), hasAnyPort(uri) ? uri.replace('*', '1') : uri, context);
     });
 };
 
@@ -98,7 +100,6 @@ const tenantList = () => {
     .refine(values => new Set(values).size === values.length, { error: 'a value is listed twice' });
 };
 
-/** The name of a parameter of the authorization request. */
 const parameterName = () => {
   const error = 'expected the name of a parameter such as login_hint';
   return z

@@ -37,11 +37,7 @@ export function clientPlace() {
 /** The same, or `off`, read as null. */
 export function clientPlaceOrOff() {
   const error = HOST_PORT_OR_OFF_EXPECTED;
-  const form = new RegExp(`^off$|${SOCKET.source}|${HOST_PORT.source}`);
-  return textOfForm(orSocket(error), form, (text, context): HostPort | null => {
-    if (text === 'off') return null;
-    return readPlace(text) ?? refuse(context, error);
-  });
+  return orOff(orSocket(error), new RegExp(`^off$|${SOCKET.source}|${HOST_PORT.source}`), readPlace);
 }
 
 /** A Unix socket has the port 0. */
@@ -51,17 +47,21 @@ function readPlace(text: string): HostPort | undefined {
 
 /** `off`, read as null, or a listener's address. */
 export function hostPortOrOff() {
-  const error = HOST_PORT_OR_OFF_EXPECTED;
-  const form = new RegExp(`^off$|${HOST_PORT.source}`);
-  return textOfForm(error, form, (text, context): HostPort | null => {
-    if (text === 'off') return null;
-    return parseHostPort(text) ?? refuse(context, error);
-  });
+  return orOff(HOST_PORT_OR_OFF_EXPECTED, new RegExp(`^off$|${HOST_PORT.source}`), parseHostPort);
+}
+
+function orOff(
+  error: Parameters<typeof textOfForm>[0],
+  form: RegExp,
+  parse: (text: string) => HostPort | undefined,
+) {
+  return textOfForm(error, form, (text, context) =>
+    text === 'off' ? null : (parse(text) ?? refuse(context, HOST_PORT_OR_OFF_EXPECTED)),
+  );
 }
 
 const HOST_PORT = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/;
 
-/** The address of an upstream. */
 interface UpstreamUrl extends HostPort {
   readonly tls: boolean;
   /** The path prepended to what is forwarded: canonical, without a trailing slash; '' if there is none. */
@@ -183,7 +183,6 @@ export function callerEntry() {
   return z.record(z.string(), text('expected text, in quotes if it is a number'), { error });
 }
 
-/** Addresses or a caller. */
 export function networkOrCaller() {
   const error =
     'expected a network such as 192.0.2.0/24, or a caller such as { client: web, subject: alice }';

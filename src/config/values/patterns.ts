@@ -143,7 +143,6 @@ export const RATE_OR_OFF_PATTERN = `^${oneOf('off', RATE)}$`;
 export const QUOTA_OR_OFF_PATTERN = `^${oneOf('off', QUOTA)}$`;
 const PATH_PATTERN = `^${PATH}$`;
 const GRPC_PATTERN = `^${GRPC_CALLS}$`;
-/** A line of `routes:` in limits.yaml. */
 const LIMIT_ROUTE_PATTERN = `^${oneOf(
   `(?:${oneOf(...ROUTABLE_METHODS)}\\s+)?(?:${HOST_OF_LINE_PATTERN})?${PATH}`,
   `GRPC\\s+(?:${HOST_OF_LINE_PATTERN}/)?${GRPC_CALLS}`,

@@ -6,7 +6,6 @@ import { unshown } from './secrecy.ts';
 
 // Values without a special grammar: choices, numbers, text.
 
-/** One of a few words. */
 export function choice<const Words extends readonly [string, ...string[]]>(words: Words) {
   const list = words.map(word => `"${word}"`);
   return z.enum(words, { error: `expected ${list.slice(0, -1).join(', ')} or ${list.at(-1)}` });

@@ -149,7 +149,6 @@ export function quotas() {
   return z.union([quota(), listOfQuotas()], { error: QUOTA_OR_LIST });
 }
 
-/** Quotas of different periods. */
 function listOfQuotas() {
   return z
     .array(quota(), { error: QUOTA_OR_LIST })

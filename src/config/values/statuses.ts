@@ -3,7 +3,6 @@ import { z } from 'zod';
 const EXPECTED = 'expected a list of statuses such as [404, 5xx]';
 const HUNDREDS = 100;
 
-/** A set of statuses, by number and by class. */
 export class Statuses {
   readonly written: readonly string[];
   readonly #statuses: ReadonlySet<number>;

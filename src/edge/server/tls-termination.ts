@@ -262,7 +262,7 @@ export class TlsTermination {
   constructor(options: TlsOptions, dependencies: TlsTerminationDependencies) {
     this.options = options;
     this.#dependencies = dependencies;
-    this.#server = createTlsServer(options, dependencies);
+    this.#server = createTlsServer(options, dependencies.ticketKeys);
     this.#server.on('secureConnection', socket => this.#onSecure(socket));
     this.#server.on('tlsClientError', (error, socket) =>
       this.#handshakeOf(socket)?.fail(handshakeFailure(error, socket.authorizationError !== null)),

@@ -29,7 +29,6 @@ export interface ReplayFacts {
   readonly enforcesShares: boolean;
 }
 
-/** The outcome of a replay. */
 export interface Replayed extends FoundInLogs, ReplayFacts {
   readonly tally: ReplayTally;
   /** How often a gateway came back after its counters had been dropped. */
@@ -62,7 +61,6 @@ export async function replayLogs(options: ReplayOptions): Promise<Replayed> {
   return { ...replay.result, counts };
 }
 
-/** Whether any bucket limits how many requests of one caller are in flight. */
 function limitsConcurrency({ buckets }: LimitsModel): boolean {
   return buckets.some(({ concurrent }) => concurrent !== null);
 }
@@ -76,7 +74,6 @@ class Replay {
   readonly #plans: SeenPlans;
   readonly #paths: KnownPaths<LimitRouteModel>;
   readonly #units = new RecentMap<Units>(MAX_UNITS);
-  /** The places of requests in flight. */
   readonly #places = new Map<string, Place>();
   readonly #restrictions: RestrictionLedger;
   readonly #blocked: Blocked | null;

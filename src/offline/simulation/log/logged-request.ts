@@ -33,7 +33,6 @@ export interface LoggedRequest extends LimitedRequest {
   /** The facts for restrictions; `null` for most lines. */
   readonly facts: RestrictionFacts | null;
   readonly status: number;
-  /** Whether the service answered. */
   readonly isOfService: boolean;
   /** True if it returned units: the service denied access (401, 403, 404), or the line says when. */
   readonly returned: boolean;
@@ -141,7 +140,6 @@ function built(fields: UncheckedLine, outcome: LoggedOutcome | null): LogLine {
   };
 }
 
-/** The facts about restrictions in a line. */
 interface RestrictionFacts {
   /** What refused the request before its limits were checked; `null` if nothing did. */
   readonly restrictedBy: RestrictedBy | null;

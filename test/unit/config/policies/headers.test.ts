@@ -111,6 +111,9 @@ describe('request_headers', () => {
     ).toContain(
       '.request_headers.set.X-A: no claim is known here: "authentication: none" ignores tokens. Leave out one of the two',
     );
+    expect(await wrongIn('accept: [api_key], request_headers: { set: { X-A: "{claim.plan}" } }')).toContain(
+      '.request_headers.set.X-A: no claim is known here: API keys have none, and "accept" names no token',
+    );
   });
 
   it('have the claims that they name kept of every token, and no client sends their fields anywhere', async () => {
