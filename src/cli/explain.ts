@@ -59,7 +59,12 @@ command line, 78 the configuration has errors.
     const file = await configFile(word, values.config);
     if (running)
       return explainAtGateway({ method, path: target, caller: asked, file, tokenFile }, format, terminal);
-    const config = await loadConfig(file, { env: terminal.env, generation: 1, mayLackSecrets: true });
+    const config = await loadConfig(file, {
+      env: terminal.env,
+      generation: 1,
+      mayLackSecrets: true,
+      forCommand: true,
+    });
     if (!config.ok) return reportErrors(terminal, config.diagnostics);
     const { snapshot } = config;
     const request = { method, target, caller: callerIn(asked, snapshot.identity) };

@@ -174,8 +174,8 @@ function highestOf(quota: Quota): Quota {
   return { ...withoutClaim(quota), units: isClaimed(quota) ? quota.maxUnits : quota.units };
 }
 
-function withoutClaim({ units, periodMs, calendar }: Quota): Quota {
-  return { units, periodMs, calendar };
+function withoutClaim({ units, periodMs, calendar, more }: Quota): Quota {
+  return { units, periodMs, calendar, more };
 }
 
 /**

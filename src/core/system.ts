@@ -334,11 +334,7 @@ export const thisMachine: System = {
 export function finishedWithin(ms: number, work: Promise<unknown>, clock: TimerClock): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const timer = clock.after(ms, () => resolve(false));
-    const done = () => {
-      clock.cancel(timer);
-      resolve(true);
-    };
-    work.then(done, reject);
+    work.finally(() => clock.cancel(timer)).then(() => resolve(true), reject);
   });
 }
 

@@ -166,6 +166,7 @@ function redirectLoops(
 /** Warns of paths that are served over http for nothing, or with tokens that others can read on the way. */
 function checkExcepted(file: ConfigFile, routes: readonly RouteSketch[]): void {
   const { except } = asMap(asMap(asMap(file.value).listen).redirect);
+  if (except === undefined) return;
   const written = routes.flatMap(({ patterns }, index) =>
     (patterns ?? []).map(pattern => ({ pattern, index })),
   );

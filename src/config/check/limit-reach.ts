@@ -62,6 +62,7 @@ export function checkReach(
     sectionsIn(gateway).some(({ raw }) => ![undefined, 'none'].includes(raw.bots as string)) ||
     asList(keys?.value).some(line => asMap(line).bot === true);
   const byBucket = Map.groupBy(lines, ({ bucket }) => bucket);
+  const global = globalIn(file);
   for (const name of Object.keys(asMap(asMap(file.value).buckets))) {
     const lines = byBucket.get(name) ?? [];
     const of = lines.map(({ line }) => reached.get(line) ?? []);
@@ -73,7 +74,7 @@ export function checkReach(
     const builtIn = [...new Set(kinds.flatMap(kind => callerClassesOf(kind, hasBots)))];
     // A caller with a token may belong to a class that gateway.yaml names.
     const classes: readonly string[] = builtIn.includes('user') ? [...builtIn, ...named] : builtIn;
-    checkOrder(file, name, { classes, exempt: of.flat().some(({ exempt }) => exempt) });
+    checkOrder(file, name, classes, of.flat().some(({ exempt }) => exempt) ? null : global);
   }
 }
 
@@ -158,23 +159,22 @@ function whyNobody(key: CallerClass, withToken: boolean): string {
   return `"${key}" has no effect: the routes of this bucket ignore tokens, so every caller is an address`;
 }
 
-/** The callers that consume units of a bucket, according to gateway.yaml. */
-interface BucketCallers {
-  /** The built-in classes, and those that gateway.yaml names. */
-  readonly classes: readonly string[];
-  /** Whether a route of the bucket is exempt from the global limit. */
-  readonly exempt: boolean;
-}
-
 /**
  * Warns about quotas of a bucket that are never reached, because a smaller limit on the same requests refuses first: the global
  * limit, or that of all callers together. Warns only if this holds for every class of callers with the quota.
+ *
+ * @param classes of the callers that consume units of it: the built-in ones, and those that gateway.yaml names
+ * @param ofGlobal the global limit of its requests; `null` if there is none, or a route of the bucket is exempt from it
  */
-function checkOrder(file: LimitsFiles, name: string, { classes, exempt }: BucketCallers): void {
+function checkOrder(
+  file: LimitsFiles,
+  name: string,
+  classes: readonly string[],
+  ofGlobal: ReturnType<typeof globalIn>,
+): void {
   const bucket = asMap(asMap(asMap(file.value).buckets)[name]);
   // A shadow limit refuses nobody.
   if (bucket.shadow === true) return;
-  const ofGlobal = exempt ? null : globalIn(file);
   const resource = quotaIn(bucket.resource);
   const isSmooth = bucket.algorithm === 'smooth';
   const warn = (path: Path, quota: Quota, what: string, smaller: Quota | null = null) => {

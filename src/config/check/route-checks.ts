@@ -111,8 +111,19 @@ function checkUpstream(file: ConfigFile, index: number, route: RawMap, upstreams
   }
 }
 
-/** Reads the patterns of a route as written, one per host; `null` if it is invalid. */
+/** The patterns of routes: several checks ask for them. */
+const PATTERNS = new WeakMap<RawMap, readonly RoutePattern[] | null>();
+
+/** Returns the patterns of a route as written, one per host; `null` if it is invalid. */
 export function writtenPatternsOf(route: RawMap): readonly RoutePattern[] | null {
+  const known = PATTERNS.get(route);
+  if (known !== undefined) return known;
+  const read = readPatterns(route);
+  PATTERNS.set(route, read);
+  return read;
+}
+
+function readPatterns(route: RawMap): readonly RoutePattern[] | null {
   const grpc = routeKeys.grpc.safeParse(route.grpc);
   const path = routeKeys.path.safeParse(route.path);
   const hosts = routeKeys.hosts.safeParse(route.hosts);

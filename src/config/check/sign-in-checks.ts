@@ -1,7 +1,7 @@
 import { NOTICE_KINDS, type NoticeKind } from '../../core/index.ts';
 import {
-  findConflicts,
   parseRoutePattern,
+  placeOf,
   type RouteEntry,
   type RoutePattern,
 } from '../../gateway/routing/index.ts';
@@ -114,7 +114,8 @@ function signsIn(entry: unknown): boolean {
 
 /** Whether both patterns match the same paths, ignoring methods and hosts. */
 export function isOfOnePath(a: RoutePattern, b: RoutePattern): boolean {
-  return findConflicts([a, b].map(pattern => ({ ...pattern, methods: null, host: null }))).length > 0;
+  const place = (pattern: RoutePattern) => placeOf({ ...pattern, host: null });
+  return a.segments.length === b.segments.length && place(a) === place(b);
 }
 
 function isReserved({ segments }: RoutePattern): boolean {

@@ -65,6 +65,7 @@ export class LimitsFiles {
   }
 
   #fileOf(path: Path): ConfigFile | undefined {
+    if (this.#owners.size === 0) return this.files[0];
     const [key = '', entry = ''] = path;
     return this.#owners.get(keyOf(key, entry)) ?? this.#owners.get(keyOf(key, '')) ?? this.files[0];
   }

@@ -280,14 +280,14 @@ export function returnableUnitsOf(
  *
  * @param isOfService whether the service answered
  */
-export function unitsReturnedBy(
+export function unitsReturnedBy<Units extends Pick<ReturnableUnits, 'limit'>>(
   status: number,
   isOfService: boolean,
-  units: readonly ReturnableUnits[],
+  units: readonly Units[],
   bucket: Pick<BucketModel, 'giveBack'> | null,
-): readonly ReturnableUnits[] {
-  if (units.length === 0 || bucket === null) return NO_UNITS;
+): readonly Units[] {
+  if (units.length === 0 || bucket === null) return [];
   if (bucket.giveBack?.has(status) === true) return units;
   const isDenied = isOfService && (status === 401 || status === 403 || status === 404);
-  return isDenied ? units.filter(({ limit }) => isSharedRole(limit.role)) : NO_UNITS;
+  return isDenied ? units.filter(({ limit }) => isSharedRole(limit.role)) : [];
 }

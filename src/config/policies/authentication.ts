@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { formatDuration } from '../../core/index.ts';
 import { compareLists, compareSizes, compareStrictness, compareTimes } from '../difference.ts';
 import { asList, asMap } from '../file/index.ts';
-import { choice, duration, yesOrNo } from '../values/index.ts';
+import { choice, duration, eachOnce, yesOrNo } from '../values/index.ts';
 import { type RouteInFile, routePolicy } from './policy.ts';
 
 /** From the loosest to the strictest. */
@@ -19,7 +19,7 @@ export const authentication = routePolicy({
     accept: z
       .array(choice(['token', 'api_key']), { error: 'expected a list such as [token, api_key]' })
       .min(1, { error: 'an empty list lets nobody in: write "authentication: none" for a route without' })
-      .refine(list => new Set(list).size === list.length, { error: 'an entry is listed twice' })
+      .superRefine(eachOnce)
       .prefault(['token'])
       .describe(
         'What callers are known by. token: an access token. api_key: a key of "api_keys". With both, a request that has both is 400; with api_key alone, a token is ignored and removed.',

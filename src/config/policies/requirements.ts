@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ClaimRule, Requirement, Role } from '../../identity/auth/index.ts';
-import { mapExpected, text } from '../values/index.ts';
+import { eachOnce, mapExpected, text } from '../values/index.ts';
 
 const SCOPE = 'expected scopes, each one word, such as [orders.read]';
 const ROLE = 'expected a role of the realm such as clerk, or of a client such as "orders-api:clerk"';
@@ -39,9 +39,7 @@ function listOf<Entry extends z.ZodType>(entry: Entry, error: string) {
   return z
     .array(entry, { error })
     .min(1, { error: 'an empty list requires nothing: leave it out' })
-    .refine(list => new Set(list.map(each => JSON.stringify(each))).size === list.length, {
-      error: 'an entry is listed twice',
-    });
+    .superRefine(eachOnce);
 }
 
 export const requireSchema = z

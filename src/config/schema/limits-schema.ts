@@ -9,6 +9,7 @@ import {
   count,
   duration,
   durationOrOff,
+  eachOnce,
   limitRoute,
   mapExpected,
   name,
@@ -222,7 +223,7 @@ export const limitsSchema = z.strictObject({
     .refine(list => list.includes('x-ratelimit'), {
       error: `x-ratelimit must be among them: clients of this API rely on it. Write ${HEADERS}`,
     })
-    .refine(list => new Set(list).size === list.length, { error: 'a family is listed twice' })
+    .superRefine(eachOnce)
     .prefault(['x-ratelimit'])
     .describe(
       'The header families that tell clients about their limits. x-ratelimit: X-RateLimit-Limit and the related fields. ratelimit: RateLimit and RateLimit-Policy of the IETF draft, in addition.',

@@ -1,10 +1,11 @@
+import { parse } from 'yaml';
 import type { z } from 'zod';
 import type { ConfigFile, Path } from '../file/index.ts';
-import { asMap, didYouMean, falseBlankIn, formatPath, nearestWord } from '../file/index.ts';
+import { asMap, didYouMean, falseBlankIn, formatPath, isMap, nearestWord } from '../file/index.ts';
 import { gatewaySchema } from '../settings/index.ts';
 import { fillTyped, keysAt, keysIn, type PlacedIssue, waysOf } from '../values/index.ts';
 import { limitsSchema } from './limits-schema.ts';
-import { whatWasMeant } from './meant.ts';
+import { type Meant, whatWasMeant } from './meant.ts';
 import { otherWord } from './other-words.ts';
 
 /**
@@ -29,10 +30,53 @@ export function validate<Schema extends z.ZodType>(
   );
   // A misspelt key also leaves the intended one missing: one message is enough.
   const meant = addUnknownKeys(file, unknown, known);
+  const guesses = acceptedGuesses(file, schema, issues);
   for (const { issue, path } of issues) {
-    if (issue.code !== 'unrecognized_keys' && !meant.has(formatPath(path))) addIssue(file, path, issue);
+    if (issue.code !== 'unrecognized_keys' && !meant.has(formatPath(path)))
+      addIssue(file, path, issue, guesses.get(issue)?.words ?? '');
   }
   return undefined;
+}
+
+/** Guesses what was meant, for each issue with a guess that would be accepted: a message must propose nothing wrong. */
+function acceptedGuesses(
+  file: ConfigFile,
+  schema: z.ZodType,
+  issues: readonly PlacedIssue[],
+): ReadonlyMap<z.core.$ZodIssue, Meant> {
+  const guesses = issues.flatMap(({ issue, path }) => {
+    const meant = file.hides(path) ? null : whatWasMeant(issue.message, file.valueAt(path));
+    return meant === null ? [] : [{ issue, path, meant }];
+  });
+  const proposals = guesses.filter(({ meant }) => meant.instead !== null);
+  const refused = proposals.length === 0 ? [] : refusedOf(file, schema, proposals);
+  const accepted = guesses.filter(({ path }) => !refused.some(each => isAtOrIn(each, path)));
+  return new Map(accepted.map(({ issue, meant }) => [issue, meant]));
+}
+
+/** Where the file would still have issues, if it had all these values. */
+function refusedOf(
+  file: ConfigFile,
+  schema: z.ZodType,
+  proposals: readonly { readonly path: Path; readonly meant: Meant }[],
+): Path[] {
+  const value = proposals.reduce<unknown>(
+    (whole, { path, meant }) => withValue(whole, path, parse(meant.instead ?? '')),
+    file.value,
+  );
+  const result = schema.safeParse(value);
+  return result.success ? [] : placedIssues(file, result.error).map(({ path }) => path);
+}
+
+/** Returns a copy with another value at a path that exists. */
+function withValue(whole: unknown, [step, ...rest]: Path, value: unknown): unknown {
+  if (step === undefined) return value;
+  if (Array.isArray(whole)) return whole.with(Number(step), withValue(whole[Number(step)], rest, value));
+  return isMap(whole) ? { ...whole, [step]: withValue(whole[step], rest, value) } : whole;
+}
+
+function isAtOrIn(path: Path, place: Path): boolean {
+  return place.every((step, at) => path[at] === step);
 }
 
 function placedIssues(file: ConfigFile, { issues }: z.ZodError): PlacedIssue[] {
@@ -71,7 +115,7 @@ function isOfAnotherType({ code, path }: z.core.$ZodIssue): boolean {
   return path.length === 0 && (code === 'invalid_type' || code === 'invalid_value');
 }
 
-function addIssue(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): void {
+function addIssue(file: ConfigFile, path: Path, issue: z.core.$ZodIssue, meant: string): void {
   if (issue.code === 'invalid_key') {
     const why = issue.issues[0]?.message ?? issue.message;
     file.add(path, `${file.shownKey(path)} ${why}`, { about: 'key' });
@@ -82,10 +126,19 @@ function addIssue(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): void {
   } else if (file.hides(path) && isQuoting(issue)) {
     file.add(path, expectedOf(issue) ?? issue.message);
   } else if (issue.message.startsWith('expected')) {
-    file.add(path, `${issue.message}, found ${found(file, path, issue)}${wordMeant(file, path, issue)}`);
+    file.add(
+      path,
+      `${issue.message}, found ${found(file, path, issue)}${meant || wordMeant(file, path, issue)}`,
+    );
   } else {
-    file.add(path, issue.message);
+    file.add(path, sentenceOf(file, path, issue.message));
   }
+}
+
+/** Names the value where a message says only what is wrong with it: `is listed twice`. */
+function sentenceOf(file: ConfigFile, path: Path, message: string): string {
+  const isOfValue = /^(?:is|must) /.test(message) && (!file.hides(path) || file.isVariable(path));
+  return isOfValue ? `${file.shown(path)} ${message}` : message;
 }
 
 /** Shows what was found. Instead of a map, a text may be the intended content of the map, secrets included. */
@@ -97,7 +150,7 @@ function found(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): string {
 /** Explains an issue with a variable without showing its value, which may be a secret. */
 function aboutVariable(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): string {
   const expected = expectedOf(issue);
-  if (expected === null) return issue.message;
+  if (expected === null) return sentenceOf(file, path, issue.message);
   if (issue.code === 'invalid_type' && /^(object|record|array)$/.test(issue.expected))
     return `${expected}, which no variable can hold, found ${file.shown(path)}`;
   return `${expected}, but ${file.shown(path)} contains something else`;
@@ -114,10 +167,9 @@ function expectedOf(issue: z.core.$ZodIssue): string | null {
   return issue.message.startsWith('expected') ? issue.message : null;
 }
 
+/** One of the words of a list that is like what was found. */
 function wordMeant(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): string {
-  if (file.hides(path)) return '';
-  const meant = whatWasMeant(issue.message, file.valueAt(path));
-  if (meant !== '' || issue.code !== 'invalid_value') return meant;
+  if (file.hides(path) || issue.code !== 'invalid_value') return '';
   return didYouMean(file.shown(path).replaceAll('"', ''), issue.values.map(String));
 }
 

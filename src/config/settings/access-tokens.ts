@@ -5,6 +5,7 @@ import {
   countByMemory,
   duration,
   durationOrOff,
+  eachOnce,
   httpToken,
   mapExpected,
   means,
@@ -25,7 +26,7 @@ const claims = () =>
   z
     .array(claim(), { error: 'expected a list of claims such as [azp, sub]' })
     .min(1, { error: 'an empty list cannot distinguish callers: name at least one claim' })
-    .refine(list => new Set(list).size === list.length, { error: 'a claim is listed twice' })
+    .superRefine(eachOnce)
     .refine(list => !list.some(name => OF_ONE_TOKEN.has(name.replace(/^\//, ''))), {
       error: `${[...OF_ONE_TOKEN].join(', ')} change with every token: use claims that stay the same for a caller`,
     });
@@ -47,9 +48,7 @@ const audience = () =>
     .refine(names => names === null || !names.includes('any'), {
       error: 'any stands alone: audience: any',
     })
-    .refine(names => names === null || new Set(names).size === names.length, {
-      error: 'an audience is listed twice',
-    });
+    .superRefine((names, context) => eachOnce(names ?? [], context));
 
 const claimValue = () =>
   z
@@ -171,7 +170,7 @@ export const accessTokensSchema = z.strictObject({
       'Header fields that tell upstreams who the caller is, each with its claim. Clients cannot send them.',
     ),
   roles: means('door', z.array(claim(), { error: 'expected a list of claims such as [groups]' }))
-    .refine(list => new Set(list).size === list.length, { error: 'a claim is listed twice' })
+    .superRefine(eachOnce)
     .prefault([])
     .describe(
       'Further claims that list roles, for "require" of routes: a text, a list of texts, or an object, whose keys are the roles. Those of Keycloak (realm_access, resource_access) are known.',

@@ -6,6 +6,7 @@ import {
   choice,
   count,
   duration,
+  eachOnce,
   mapExpected,
   means,
   ownPath,
@@ -97,7 +98,7 @@ const tenantList = () => {
   return z
     .array(z.string({ error }).refine(isTenantValue, { error }))
     .min(1, { error: 'an empty list accepts no token: list a tenant' })
-    .refine(values => new Set(values).size === values.length, { error: 'a value is listed twice' });
+    .superRefine(eachOnce);
 };
 
 const parameterName = () => {
@@ -123,7 +124,7 @@ const authorizationParameters = z
       .describe('Parameters that every URL has, by their names: audience for Auth0.'),
     allow: z
       .array(parameterName(), { error: 'expected a list of names such as [login_hint, ui_locales]' })
-      .refine(names => new Set(names).size === names.length, { error: 'a name is listed twice' })
+      .superRefine(eachOnce)
       .prefault([])
       .describe(
         'Parameters that clients may choose, as query parameters of /v1/anonymous/authorize-url: login_hint, ui_locales, prompt.',

@@ -102,8 +102,13 @@ const NO_SRV_NAME =
 /** Returns what to write instead of a base that is not canonical. */
 function whyNoBase(url: string, base: string): string | null {
   if (base === '') return null;
-  if (base.endsWith('/'))
-    return `the URL of an upstream ends without a slash: write ${url.replace(/\/+$/, '')}`;
+  if (base.endsWith('/')) {
+    const [instead, baseOfInstead] = [url, base].map(text => text.replace(/\/+$/, ''));
+    return (
+      whyNoBase(instead ?? '', baseOfInstead ?? '') ??
+      `the URL of an upstream ends without a slash: write ${instead}`
+    );
+  }
   if (base.includes(';')) return 'services disagree about a ";" in a path: leave it out of the URL';
   const why = messageOf(PatternError, () => parseRoutePattern(base, null));
   if (why !== null) return `the path of the URL: ${why.replace(`path "${base}": `, '')}`;
@@ -149,7 +154,7 @@ function notAHost(text: string): string {
   const [, authority = ''] = /^https?:\/\/([^/@]+)\/?$/i.exec(text) ?? [];
   return parseHostPort(authority, 80) === undefined
     ? HOST_EXPECTED
-    : `a host has no scheme: write ${authority}`;
+    : `a host has no scheme: write ${authority.startsWith('[') ? JSON.stringify(authority) : authority}`;
 }
 
 /** Detects a misspelt `client` or `upstream`, which would be taken for a host name. */

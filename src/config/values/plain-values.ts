@@ -34,6 +34,14 @@ export function pathOfFile() {
   return unshown(text('write the path of a file'));
 }
 
+/** Refuses each entry that a list has already. */
+export function eachOnce(list: readonly unknown[], context: z.RefinementCtx): void {
+  const entries = list.map(entry => JSON.stringify(entry));
+  for (const [index, entry] of entries.entries())
+    if (entries.indexOf(entry) < index)
+      context.addIssue({ code: 'custom', path: [index], message: 'is listed twice' });
+}
+
 /** A name chosen by the operator, as the key of a map. */
 export function name() {
   return z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, {

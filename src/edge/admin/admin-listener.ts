@@ -164,6 +164,13 @@ export class AdminListener {
   }
 }
 
+const TEXT = ['Content-Type', 'text/plain'];
+const STATUS_FIELDS = [
+  ...['Cache-Control', 'no-store', 'Vary', 'Accept, Authorization'],
+  ...['Content-Security-Policy', PAGE_POLICY, 'Referrer-Policy', 'no-referrer'],
+  ...['X-Content-Type-Options', 'nosniff'],
+];
+
 /**
  * True if the peer has reset the connection: the kernel knows it no more, and nobody could be named for what it asks. Node keeps
  * an address that was asked for once, also when the connection is gone.
@@ -171,13 +178,6 @@ export class AdminListener {
 function isNobody({ remoteAddress }: Socket): boolean {
   return remoteAddress === undefined;
 }
-
-const TEXT = ['Content-Type', 'text/plain'];
-const STATUS_FIELDS = [
-  ...['Cache-Control', 'no-store', 'Vary', 'Accept, Authorization'],
-  ...['Content-Security-Policy', PAGE_POLICY, 'Referrer-Policy', 'no-referrer'],
-  ...['X-Content-Type-Options', 'nosniff'],
-];
 
 /** Browsers accept text/html; a program that wants JSON does not. */
 function wantsJson(accept = ''): boolean {

@@ -411,7 +411,7 @@ describe('values', () => {
       'authentication: none, methods: []',
       '1:69: routes[0].methods: an empty list matches no request: leave out "methods" to match every method',
     ],
-    ['authentication: none, methods: [GET, GET]', '1:69: routes[0].methods: a method is listed twice'],
+    ['authentication: none, methods: [GET, GET]', '1:75: routes[0].methods[1]: "GET" is listed twice'],
     [
       'authentication: none, methods: [GET, post]',
       '1:75: routes[0].methods[1]: methods are case-sensitive: write "POST"',

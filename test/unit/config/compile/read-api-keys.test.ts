@@ -77,7 +77,7 @@ describe('the file of API keys', () => {
     [
       'a bad name',
       `- { name: "a b", sha256: "${DIGEST}" }`,
-      /^keys\.yaml:1:\d+: \[0\]\.name: is not a valid name/,
+      /^keys\.yaml:1:\d+: \[0\]\.name: "a b" is not a valid name/,
     ],
     ['no digest', '- { name: a }', /^keys\.yaml:1:\d+: \[0\]: missing key "sha256"/],
     [
@@ -245,7 +245,7 @@ describe('accept of a route', () => {
       /introspection: has no effect without "token"/,
     ],
     ['of nothing', { route: 'accept: []' }, /accept: an empty list lets nobody in/],
-    ['twice', { route: 'accept: [api_key, api_key]' }, /accept: an entry is listed twice/],
+    ['twice', { route: 'accept: [api_key, api_key]' }, /accept\[1\]: "api_key" is listed twice/],
     [
       'of tokens without a provider',
       { route: 'accept: [token, api_key]' },

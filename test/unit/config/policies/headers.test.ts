@@ -98,7 +98,7 @@ describe('request_headers', () => {
     ['{ set: { X-A: a }, remove: [x_a] }', '.remove[0]: "x_a" is named twice, first in line 6: keep one'],
     [
       '{ remove: ["X A"] }',
-      '.remove[0]: is not a header field name: use letters, digits and "-", such as X-Plan',
+      '.remove[0]: "X A" is not a header field name: use letters, digits and "-", such as X-Plan',
     ],
     ['{ add: { X-A: a } }', ': unknown key "add"'],
   ])('are refused as %s', async (edits, message) => {
