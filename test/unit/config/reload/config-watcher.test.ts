@@ -287,6 +287,20 @@ describe('a bad file', () => {
     expect(botsIn(await room.takes(1))).toBe(4);
   });
 
+  it('may be a pipe that nobody writes to, which is refused: to open it would hold up each later reload, and the end of the process', async () => {
+    const room = await roomWith({ 'gateway.yaml': NEEDED });
+    await room.start();
+    const path = join(room.folder, 'gateway.yaml');
+    await promisify(execFile)('mkfifo', [`${path}~`]);
+    await rename(`${path}~`, path);
+    const message = 'gateway.yaml: this is a pipe or a device: a reload reads files only';
+    expect(await room.refuses(1)).toEqual([message]);
+    await room.watcher.reload();
+    expect(await room.refuses(2)).toEqual([message]);
+    await room.replace('gateway.yaml', `${NEEDED}log: { level: debug }\n`);
+    await room.takes(1);
+  });
+
   it('may have more limits than there is room for until a restart', async () => {
     const gatewayWith = (limitKeys: number) => `${GATEWAY}caps: { limit_keys: ${limitKeys} }\n`;
     const room = await roomWith({ 'gateway.yaml': gatewayWith(1_000), 'limits.yaml': limitsOf(1) });
