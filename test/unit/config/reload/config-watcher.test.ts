@@ -450,6 +450,19 @@ describe('a reload that is asked for', () => {
     expect(botsIn(await room.takes(1))).toBe(2);
   });
 
+  it('is one load for all that ask before it begins, and one more for those who ask meanwhile', async () => {
+    const room = await roomWith({ 'gateway.yaml': NEEDED });
+    await room.start();
+    await Promise.all(Array.from({ length: 20 }, () => room.watcher.reload()));
+    expect(room.unchanged).toBe(1);
+    await room.replace('gateway.yaml', `${NEEDED}log: { level: debug }\n`);
+    const asked: Promise<void>[] = [];
+    room.onTake = () => void asked.push(room.watcher.reload(), room.watcher.reload());
+    await room.watcher.reload();
+    await Promise.all(asked);
+    expect([room.taken.length, room.unchanged]).toEqual([1, 2]);
+  });
+
   it('says that nothing has changed, and reports the errors once more', async () => {
     const room = await roomWith({ 'gateway.yaml': GATEWAY, 'limits.yaml': limitsOf(1) });
     await room.start();
