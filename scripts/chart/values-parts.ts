@@ -50,12 +50,10 @@ export function labels(byDefault: Record<string, string> = {}) {
   return z.record(z.string(), z.string().max(63).regex(LABEL_VALUE)).default(byDefault);
 }
 
-/** The name of an object, or no name. */
 export function objectName() {
   return z.string().max(253).regex(OBJECT_NAME).default('');
 }
 
-/** The name of a namespace, or no name. */
 export function namespace() {
   return z
     .string()

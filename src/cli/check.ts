@@ -23,7 +23,7 @@ import { capacityInWords, capacityOf, parseLoad } from './capacity.ts';
 import { type Command, ExitCode } from './command.ts';
 import { asJson, asLines, isSignInOff, SIGN_IN_OFF } from './output.ts';
 
-export const check: Command = {
+export const command: Command = {
   help: `Reads the configuration and the files that it names, as "weir serve" would, and reports every error. Variables such as
 \${NAME} come from the environment: run the check where the gateway will run, or set them.
 
@@ -74,7 +74,6 @@ async function withHints(result: LoadedConfig, offline: boolean): Promise<Loaded
   return { ...result, hints: [...result.hints, ...hintsAtDefaultLimits(result.snapshot), ...ofScopes] };
 }
 
-/** Diagnostics by severity. */
 interface Findings {
   readonly errors: readonly Diagnostic[];
   readonly warnings: readonly Diagnostic[];

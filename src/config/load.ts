@@ -58,7 +58,6 @@ export interface LoadOptions {
   readonly turns?: Turns;
 }
 
-/** A valid configuration. */
 export interface LoadedConfig {
   readonly ok: true;
   readonly snapshot: Snapshot;
@@ -139,7 +138,6 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   };
 }
 
-/** The sources without errors. */
 interface SoundSources {
   readonly ok: true;
   readonly sources: compile.Sources;
@@ -161,7 +159,7 @@ async function readSources(
   if (isLimits) return { ok: false, diagnostics: file.diagnostics, readings };
   const { machine = await readMachine(files) } = options;
   settings.fillDefaults(file, machine);
-  const gateway = schemas.validate(file, settings.gatewaySchema, schemas.gatewayJsonSchema);
+  const gateway = schemas.validate(file, settings.gatewaySchema);
   crossCheck(file);
   const { clock = thisMachine.clock } = options;
   const secrets = await settings.readSecrets(file, clock);

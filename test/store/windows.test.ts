@@ -191,3 +191,19 @@ test('a window that seems to end later than its calendar knows ends with the cur
   const refused = await storeOn(runner, {}, clock).decide(set, 'user:a', 'x');
   expect(refused).toMatchObject({ admitted: false, resetAtMs: Date.parse('2026-11-30T00:00:00Z') });
 });
+
+test('a change of the time zone leaves what was announced of the day, also while replicas have the old one', async () => {
+  const runner = await newRunner();
+  const clock = { epochMs: () => runner.nowMs, monotonicMs: () => runner.nowMs };
+  const of = (zone: string) => ({ ...NO_LIMITS, caller: define('caller', '9/day', zone) });
+  const [utc, berlin, tokyo] = ['UTC', 'Europe/Berlin', 'Asia/Tokyo'].map(of);
+  runner.nowMs = Date.parse('2026-11-29T12:00:00Z');
+  const resetAtMs = Date.parse('2026-11-30T00:00:00Z');
+  for (const [at, set = NO_LIMITS] of [utc, berlin, tokyo, utc, berlin].entries()) {
+    const decision = await storeOn(runner, {}, clock).decide(set, 'user:a', 'x');
+    expect(decision).toMatchObject({ admitted: true, remaining: 8 - at, resetAtMs });
+  }
+  runner.nowMs = resetAtMs;
+  const next = await storeOn(runner, {}, clock).decide(berlin ?? NO_LIMITS, 'user:a', 'x');
+  expect(next).toMatchObject({ remaining: 8, resetAtMs: Date.parse('2026-11-30T23:00:00Z') });
+});

@@ -78,7 +78,6 @@ function namesOf(upstream: RouteConfig['upstream'], route: RawMap): readonly str
   return isAnswered(route) ? [] : null;
 }
 
-/** Reports upstreams that are not there. */
 function checkNamed(file: ConfigFile, index: number, names: readonly string[]): void {
   const route = asMap(file.valueAt(['routes', index]));
   for (const { name, path, about } of upstreamsNamed(route, ['routes', index])) {

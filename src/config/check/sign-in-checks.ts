@@ -42,7 +42,6 @@ function checkHasProvider(file: ConfigFile, section: string): boolean {
   return has;
 }
 
-/** The routes for sign-in. */
 function signInRoutesIn(file: ConfigFile): readonly RouteEntry<SignInRoute>[] {
   return signInRoutes(Object.fromEntries(pathsIn(file)));
 }
@@ -102,7 +101,6 @@ function checkSignOut(file: ConfigFile, { sign_out, sign_out_ends }: RawMap): vo
   file.add(['sign_in', 'sign_out'], message);
 }
 
-/** Returns the provider that signs users in, as written. */
 function signInProvider({ identity_provider: only, identity_providers: list }: RawMap): RawMap {
   return asMap(Array.isArray(list) ? list.find(signsIn) : only);
 }
@@ -194,7 +192,6 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
-/** The routes of the providers' notices on public paths. */
 function noticeRoutesIn(file: ConfigFile): readonly RouteEntry<NoticeRoute>[] {
   return noticeRoutes(writtenProviders(file).map(({ raw }) => noticesOf(raw)));
 }

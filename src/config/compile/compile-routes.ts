@@ -1,8 +1,9 @@
-import { NOTICE_KINDS, type Steps } from '../../core/index.ts';
+import { type MethodNames, NOTICE_KINDS, type Steps } from '../../core/index.ts';
 import type { RouteEntry, RoutePattern } from '../../gateway/routing/index.ts';
 import {
   findConflicts,
   isGrpc,
+  isRoutable,
   nameOf,
   parseGrpcPattern,
   parseRoutePattern,
@@ -36,12 +37,13 @@ export function compileRoute(
   const patterns = patternsOfRoute(config);
   const [first] = patterns;
   if (first === undefined) throw new Error('a route without a path was not checked');
-  const name = { id: idOf(first, patterns.length - 1), parameters: first.parameters };
+  const { methods = null } = config;
+  const name = { id: idOf(first, patterns.length - 1), methods, parameters: first.parameters };
   const value = compileTarget(config, name, { config: gateway, upstreams, requirements });
   return patterns.map(pattern => ({ pattern, value }));
 }
 
-type RouteName = Pick<model.ForwardRoute, 'id' | 'parameters'>;
+type RouteName = Pick<model.ForwardRoute, 'id' | 'methods' | 'parameters'>;
 
 /** Compiles what a route does with its requests. */
 function compileTarget(config: RouteConfig, name: RouteName, context: RouteContext): model.RouteOfFile {
@@ -96,6 +98,7 @@ function compileForwarding(
     id: name.id,
     upstream,
     pool: serves === 'calls' ? upstream.pools.grpc_calls : upstream.pools.requests,
+    methods: name.methods,
     parameters: name.parameters,
     shares: null,
     ...policies,
@@ -106,7 +109,7 @@ const NO_TIMEOUTS: RouteTimeouts = { first_byte: 0, idle: 0, websocket_idle: 0 }
 
 function compileAnswered(
   config: RouteConfig,
-  { id, parameters }: RouteName,
+  { id, methods, parameters }: RouteName,
   answer: model.AnswerRoute['answer'],
   { config: { min_read_rate: minReadRate }, requirements }: RouteContext,
 ): model.AnswerRoute {
@@ -117,7 +120,7 @@ function compileAnswered(
     minReadRate,
     requirements,
   });
-  return { kind: 'answer', id, parameters, upstream: null, answer, ...policies };
+  return { kind: 'answer', id, methods, parameters, upstream: null, answer, ...policies };
 }
 
 /**
@@ -140,7 +143,6 @@ export function patternsOfRoute({
   return path === undefined ? [] : written.map(host => parseRoutePattern(path, methods ?? null, host));
 }
 
-/** Merges the timeouts of a route into those of its upstream. */
 function timeoutsOf(own: RouteConfig['timeouts'], ofUpstream: RouteTimeouts): RouteTimeouts {
   return {
     first_byte: own.first_byte ?? ofUpstream.first_byte,
@@ -186,6 +188,12 @@ export function tokensInUrls(routes: readonly RouteEntry<model.RouteOfFile>[]): 
     .flatMap(({ value }) => value.tokenFrom?.all ?? [])
     .filter(({ kind }) => kind === 'query');
   return places.length === 0 ? null : new TokenPlaces(places);
+}
+
+/** The methods that routes name besides those that every gateway knows. */
+export function namedMethods(routes: readonly RouteEntry<model.RouteOfFile>[]): MethodNames {
+  const named = routes.flatMap(({ value }) => value.methods ?? []).filter(method => !isRoutable(method));
+  return new Map(named.map(method => [method, method]));
 }
 
 /** The gateway's own routes: for sign-in, and for notices from providers. */

@@ -39,7 +39,6 @@ export class LimitsFiles {
     return this.#fileOf(path)?.variableText(path) ?? null;
   }
 
-  /** Where a path is written. */
   placeOf(path: Path, about: About): { readonly file: string; readonly line: number } {
     const file = this.#fileOf(path);
     return { file: file?.name ?? '', line: file?.place(path, about).line ?? 1 };

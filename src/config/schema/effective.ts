@@ -3,7 +3,7 @@ import { deflateRawSync, inflateRaw } from 'node:zlib';
 import { z } from 'zod';
 import { type ConfigFile, isMap, type LimitsFiles, type Path } from '../file/index.ts';
 import { gatewaySchema } from '../settings/index.ts';
-import { markOf } from '../values/index.ts';
+import { alternativesOf, markOf } from '../values/index.ts';
 import { limitsSchema } from './limits-schema.ts';
 
 const inflate = promisify(inflateRaw);
@@ -66,9 +66,8 @@ function effectiveValue(
     case 'optional':
       return value === undefined ? undefined : within(def.innerType);
     case 'pipe':
-      return within(def.in);
     case 'union':
-      return within(wayOf(def.options, value));
+      return within(wayOf(alternativesOf(schema), value));
     case 'object':
     case 'record':
     case 'array':
@@ -121,9 +120,7 @@ function wayOf(options: readonly z.core.$ZodType[], value: unknown): z.core.$Zod
 
 function isComposite(schema: z.core.$ZodType): boolean {
   const { def } = (schema as z.core.$ZodTypes)._zod;
-  if (def.type === 'optional' || def.type === 'prefault') return isComposite(def.innerType);
-  if (def.type === 'pipe') return isComposite(def.in);
-  return def.type === 'union' ? def.options.some(isComposite) : COMPOSITES.has(def.type);
+  return COMPOSITES.has(def.type) || alternativesOf(schema).some(isComposite);
 }
 
 const COMPOSITES: ReadonlySet<string> = new Set(['object', 'record', 'array']);

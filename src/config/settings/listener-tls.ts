@@ -48,7 +48,6 @@ const listenerKeys = {
 const SUCH_AS = mapExpected('{ certificates: [{ certificate_file: tls/tls.crt, key_file: tls/tls.key }] }');
 const LISTENER_TLS = 'Speaks TLS there. Files are PEM, relative to this file, and followed when they change.';
 
-/** `tls` of a listener for clients. */
 export const listenerTlsSchema = z
   .strictObject(
     {
@@ -66,7 +65,6 @@ export const listenerTlsSchema = z
   )
   .describe(LISTENER_TLS);
 
-/** `tls` of the admin listener. */
 export const adminTlsSchema = z
   .strictObject(
     {

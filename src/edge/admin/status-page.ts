@@ -229,7 +229,6 @@ function storeSection({ store }: GatewayStatus): Html {
   );
 }
 
-/** Reports dropped log lines; nothing if there are none. */
 /** Shows files of `state` that cannot be written. */
 function stateSection({ state, atMs }: GatewayStatus): Html | string {
   const failing = state.filter(({ cause }) => cause !== null);
@@ -243,6 +242,7 @@ function stateSection({ state, atMs }: GatewayStatus): Html | string {
   return section('Kept across a restart', factTable(rows), 'A restart forgets what has happened since.');
 }
 
+/** Reports dropped log lines; nothing if there are none. */
 function logSection({ log: { linesDropped, trouble }, atMs }: GatewayStatus): Html | string {
   if (linesDropped === 0 && trouble === null) return '';
   const state =

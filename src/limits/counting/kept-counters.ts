@@ -1,5 +1,6 @@
 import { inNextTurn } from '../../core/index.ts';
 import type { BoundLimit } from './bound-limit.ts';
+import { followCalendar } from './counter.ts';
 import { type CounterRow, newRow, placeOfKeyspace } from './counter-table.ts';
 import type { Counters } from './counters.ts';
 import type { Limit } from './limit-definition.ts';
@@ -121,15 +122,12 @@ export class KeptCounters {
       if (limit === null) continue;
       const flags = readRow(rows, at, row, limit, offsetMs);
       const { counter } = row;
-      if (counter.resetMs <= nowMs) continue;
       // A clock that was set back must not make a window last longer than it can.
       const mostMs = nowMs + limit.periodMs + limit.slackMs;
-      counter.resetMs = Math.min(counter.resetMs, mostMs);
+      if (limit.calendar !== null) followCalendar(counter, limit.calendar, nowMs, offsetMs);
+      else counter.resetMs = Math.min(counter.resetMs, mostMs);
       if (limit.algorithm === 'smooth') counter.markMs = Math.min(counter.markMs, mostMs);
-      if (limit.calendar !== null) {
-        const lastMs = limit.calendar.endAfter(limit.calendar.endAfter(moment.steadyEpochMs));
-        counter.markMs = Math.min(counter.markMs, lastMs);
-      }
+      if (counter.resetMs <= nowMs) continue;
       const bound = keyspaces.bind(limit);
       if ((flags & OVERFLOW) !== 0) bound.saveOverflow(counter, (flags & OF_TOKENS) !== 0);
       else if (!table.restore(bound.keyspace, row, nowMs)) continue;

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { BodyLength, BodySink, BodySource, FieldNames, Fields, TurnTask } from '../../core/index.ts';
 import { atTurnEnd } from '../../core/index.ts';
 import { chunkSize, LAST_CHUNK } from './chunked-body.ts';
@@ -35,7 +36,6 @@ export interface OutgoingRequest {
 /** Methods that usually have a body. Without one they state a length of 0 (RFC 9110, 8.6), or some servers answer 411. */
 const EXPECT_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
-/** Whether a request states the length of its body. */
 export function statesLength({ method, bodyLength }: OutgoingRequest): boolean {
   return bodyLength !== 'chunked' && (bodyLength > 0 || EXPECT_BODY.has(method));
 }
@@ -101,7 +101,6 @@ export abstract class BodyWriter implements BodySink {
   /** Writes the end of the body. */
   protected abstract finish(): void;
 
-  /** Starts the body. */
   start(): void {
     this.#source.start(this);
   }
@@ -153,21 +152,10 @@ export abstract class BodyWriter implements BodySink {
 }
 
 /** A socket to write requests to. */
-interface Wire {
-  /** Bytes written so far, including waiting ones. */
-  readonly bytesWritten: number;
-  /** Bytes waiting because the system takes no more. */
-  readonly writableLength: number;
-  readonly writableNeedDrain: boolean;
-  /** The error of a write; `null` if there was none. */
-  readonly errored: Error | null;
-  /** Returns false to pause. */
-  write(text: string, encoding: 'latin1'): boolean;
-  write(bytes: Uint8Array): boolean;
-  /** Collects what is written until `uncork`, to be sent together. */
-  cork(): void;
-  uncork(): void;
-}
+type Wire = Pick<
+  Socket,
+  'write' | 'cork' | 'uncork' | 'bytesWritten' | 'writableLength' | 'writableNeedDrain' | 'errored'
+>;
 
 /** Pieces up to this size are written as a string together with their framing: one write, one system call. */
 const STRING_MAX_BYTES = 16_384;
