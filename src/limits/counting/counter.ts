@@ -199,7 +199,7 @@ function nextLength({ markMs }: Counter, calendar: Calendar): number {
 /**
  * Places the window of a calendar on the monotonic clock again: it ends when the wall clock says so, whatever that did since the
  * counter was stored. If that clock was wrong, and the window is one of the far future, it ends with the current one, to lock
- * nobody out until then. Returns whether that was a step.
+ * nobody out until then. Returns whether it has to be stored.
  */
 export function followCalendar(
   counter: Counter,
@@ -209,11 +209,11 @@ export function followCalendar(
 ): boolean {
   const storedMs = counter.resetMs;
   const epochMs = nowMs + steadyOffsetMs;
-  const isFar = counter.markMs > epochMs + CALENDAR_MS[calendar.unit];
-  if (isFar && counter.markMs > calendar.endAfter(calendar.endAfter(epochMs)))
-    counter.markMs = calendar.endAfter(epochMs);
+  const mayBeFar = counter.markMs > epochMs + CALENDAR_MS[calendar.unit];
+  const isFar = mayBeFar && counter.markMs > calendar.endAfter(calendar.endAfter(epochMs));
+  if (isFar) counter.markMs = calendar.endAfter(epochMs);
   counter.resetMs = counter.markMs - steadyOffsetMs;
-  return Math.abs(counter.resetMs - storedMs) > CLOCK_STEP_MS;
+  return isFar || Math.abs(counter.resetMs - storedMs) > CLOCK_STEP_MS;
 }
 
 function openNow(counter: Counter, { periodMs, calendar }: Limit, moment: Moment, units: number): void {

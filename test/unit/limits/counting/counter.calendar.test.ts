@@ -127,6 +127,39 @@ test('a step of the wall clock moves the end of the day, and gives nobody a seco
   expect(ask()).toMatchObject({ admitted: true, resetAtMs: at('2026-12-01T00:00:00Z') });
 });
 
+test('a step back gives nobody a second quota, though nobody asked in between', async () => {
+  ask();
+  ask();
+  clock.stepWorld(-5 * HOUR_MS);
+  clock.advance(3 * HOUR_MS);
+  store.sweep();
+  for (const caller of ['user:b', 'user:c', 'user:d']) store.decide(of('2/day'), caller, '');
+  expect(ask()).toMatchObject({ admitted: false, resetAtMs: at('2026-11-30T00:00:00Z') });
+  clock.advance(4 * HOUR_MS + 1);
+  store.sweep();
+  expect(store.counts.keys).toBe(0);
+});
+
+test('a window of the far future takes no room for longer than it was announced', () => {
+  begin('2031-06-01T12:00:00Z');
+  ask(of('1/day'));
+  clock.stepWorld(at('2026-11-29T12:00:00Z') - at('2031-06-01T12:00:00Z'));
+  clock.advance(12 * HOUR_MS + 1);
+  store.sweep();
+  expect(store.counts.keys).toBe(0);
+});
+
+test('a month of 31 days in which clocks go back is told whole', () => {
+  begin('2026-09-30T22:00:00Z');
+  const set = of('1/month', 'Europe/Berlin');
+  ask(set);
+  const { retryAfterMs, resetAtMs } = ask(set);
+  expect(resetAtMs).toBe(at('2026-10-31T23:00:00Z'));
+  expect(Math.abs(retryAfterMs - (31 * 24 + 1) * HOUR_MS)).toBeLessThanOrEqual(1);
+  clock.advance(retryAfterMs);
+  expect(ask(set).admitted).toBe(true);
+});
+
 test('24h is no day: it opens with the first request', () => {
   const set = of('2/24h');
   expect(ask(set).resetAfterMs).toBe(24 * HOUR_MS);
