@@ -22,8 +22,8 @@ export function list<Item extends z.ZodType>(item: Item) {
 }
 
 /** A map whose keys Kubernetes or Weir checks, not this chart. */
-export function anyMap(byDefault: Record<string, unknown> = {}) {
-  return z.record(z.string(), z.unknown()).default(byDefault);
+export function anyMap() {
+  return z.record(z.string(), z.unknown()).default({});
 }
 
 /** A list of maps whose keys Kubernetes checks. */

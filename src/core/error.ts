@@ -59,7 +59,6 @@ const EQUIVALENTS: ReadonlyMap<number, number> = new Map([
   [RpcCode.unauthenticated, 401],
 ]);
 
-/** The HTTP status for a call that ended with this code. */
 export function equivalentStatusOf(code: number): number {
   return EQUIVALENTS.get(code) ?? 500;
 }

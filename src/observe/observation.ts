@@ -5,7 +5,7 @@ import {
   adminLog,
   connectionLog,
   FaultLog,
-  IdentityLog,
+  identityLog,
   Logging,
   limitLog,
   listenerFaults,
@@ -151,7 +151,7 @@ export class Observation {
   identityOf(provider: string | null): core.AuthListener & core.SignInListener {
     const known = this.#identities.get(provider);
     if (known !== undefined) return known;
-    const log = new IdentityLog(this.#log, this.#clock, provider);
+    const log = identityLog(this.#log, this.#clock, provider);
     const made = fanOut(
       IDENTITY,
       [this.#identityMetrics.of(provider), log, this.recent.errors],

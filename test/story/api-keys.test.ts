@@ -18,6 +18,7 @@ import { inTime } from '../support/test-clock.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { closing, openSocket, startWsServer } from '../support/web-sockets.ts';
 import { header, type Response, values } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 const CHALLENGE = 'ApiKey header="X-API-Key"';
 
@@ -240,7 +241,8 @@ test('a key has the limits of its class, and the rights of its line', async () =
 test('unknown keys draw on the budget of their address, and known ones keep passing', async () => {
   withoutWorkers();
   const { key, line } = await newKey('--name', 'partner-7');
-  const { get } = await front([line], { limits: { failed_verifications: '5/1m' } });
+  const clock = new FrozenClock(Date.now());
+  const { get } = await front([line], { limits: { failed_verifications: '5/1m' }, clock });
   const statuses: number[] = [];
   for (let i = 0; i < 40; i += 1)
     statuses.push((await get('/keys/a', by((await newKey('--name', 'x')).key))).status);
@@ -297,6 +299,22 @@ test('a stream of a key keeps no file in memory that a reload replaced', async (
 
 /** A line of another key. */
 const other = async () => (await newKey('--name', `other-${randomInt(2 ** 40)}`)).line;
+
+test('without a provider services learn the names of keys by identity_headers', async () => {
+  const { key, line } = await newKey('--name', 'partner-7');
+  const { get, upstream } = await front([line], {
+    config: {
+      routes: [{ path: '/**', upstream: 'api', accept: ['api_key'] }],
+      identity_provider: undefined,
+      access_tokens: { identity_headers: { 'X-User': 'sub', 'X-Plan': 'plan' } },
+    },
+  });
+  expect((await get('/a', by(key), 'X-User: root', 'x_plan: gold')).status).toBe(200);
+  const { fields } = upstream.onlyRequest;
+  expect(values(fields, 'x-user')).toEqual(['partner-7']);
+  expect(values(fields, 'x-plan')).toEqual([]);
+  expect(values(fields, 'x_plan')).toEqual([]);
+});
 
 test('who still waits for a response when its line goes is told what the route accepts', async () => {
   const { key, line } = await newKey('--name', 'partner-7');

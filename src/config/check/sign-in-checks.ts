@@ -94,15 +94,13 @@ function checkSignOut(file: ConfigFile, { sign_out, sign_out_ends }: RawMap): vo
     return;
   }
   if (sign_out_ends === 'nothing') return;
-  const endpoints = asMap(signInProvider(asMap(file.value)).endpoints);
+  const { identity_provider: only, identity_providers: list } = asMap(file.value);
+  const provider = asMap(Array.isArray(list) ? list.find(signsIn) : only);
+  const endpoints = asMap(provider.endpoints);
   const needed = sign_out_ends === 'session' ? 'end_session' : 'revocation';
   if (endpoints[needed] !== undefined || ENDPOINTS.some(key => endpoints[key] === undefined)) return;
   const message = `needs "${needed}" under "endpoints" of the provider: with the three others, no discovery document is read`;
   file.add(['sign_in', 'sign_out'], message);
-}
-
-function signInProvider({ identity_provider: only, identity_providers: list }: RawMap): RawMap {
-  return asMap(Array.isArray(list) ? list.find(signsIn) : only);
 }
 
 /** A misspelt key counts as the intended one: validation reports it. */

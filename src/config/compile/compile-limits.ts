@@ -77,13 +77,10 @@ export function* compileLimits(
   yield;
   const isSameTable = before !== null && hasSameItems(before.entries, routes);
   const table = isSameTable ? before.table : yield* RouteTable.inSteps(routes);
-  const kept = { shared, buckets, lines: byLine(routes), entries: routes, table };
+  const byLine = new Map(routes.map(route => [route.value.line, route]));
+  const kept = { shared, buckets, lines: byLine, entries: routes, table };
   yield;
   return { kept, model: modelOf(config, classes, kept, linesOf) };
-}
-
-function byLine(routes: readonly RouteEntry<model.LimitRouteModel>[]) {
-  return new Map(routes.map(route => [route.value.line, route]));
 }
 
 function modelOf(

@@ -175,11 +175,9 @@ function ofOnePath(routes: readonly RouteEntry<model.RouteOfFile>[]): RouteEntry
   const named = routes.find(({ pattern }) => pattern.methods?.includes('OPTIONS'));
   const others = named === undefined ? routes : [];
   const first = named ?? routes.find(({ pattern }) => pattern.methods === null) ?? routes[0];
-  return first === undefined ? [] : [forEveryMethod(first), ...others.filter(route => route !== first)];
-}
-
-function forEveryMethod({ pattern, value }: RouteEntry<model.RouteOfFile>): RouteEntry<model.RouteOfFile> {
-  return { pattern: { ...pattern, methods: null }, value };
+  if (first === undefined) return [];
+  const forEveryMethod = { ...first, pattern: { ...first.pattern, methods: null } };
+  return [forEveryMethod, ...others.filter(route => route !== first)];
 }
 
 /** The query parameters of all routes that may carry tokens; `null` if there are none. */
@@ -264,13 +262,9 @@ export function noticeRoutes(all: readonly NoticePlaces[]): readonly RouteEntry<
       const how = { methods: ['POST'], authentication: 'none' } as const;
       const route = ownRoute(place, { kind: 'notice' as const, notice, ...how });
       const twin = routes.some(
-        ({ value, pattern }) => value.notice === notice && areOne(pattern, route.pattern),
+        ({ value, pattern }) => value.notice === notice && findConflicts([pattern, route.pattern]).length > 0,
       );
       if (!twin) routes.push(route);
     }
   return routes;
-}
-
-function areOne(one: RoutePattern, other: RoutePattern): boolean {
-  return findConflicts([one, other]).length > 0;
 }

@@ -8,8 +8,9 @@ import {
 } from '../../wire/http/index.ts';
 import { compareNeutral, type Difference } from '../difference.ts';
 import { asList, asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
+import type { Fact } from './fact.ts';
 import { RequestEdits, ResponseEdits, requestEditsSchema, responseEditsSchema } from './header-fields.ts';
-import { type Fact, type RouteInFile, routePolicy } from './policy.ts';
+import { type RouteInFile, routePolicy } from './policy.ts';
 
 /** `request_headers`: fields that the upstream receives, or does not receive. */
 export const requestHeaders = routePolicy({
@@ -104,9 +105,11 @@ type WhyNot = (name: string, route: RouteInFile) => string | null;
 function whyNotInRequests(name: string, { route, file }: RouteInFile): string | null {
   const owner = OWNED_OF_REQUESTS.get(name) ?? ofCall(name, route);
   if (owner !== undefined) return OWNERS[owner];
-  if (Object.keys(identityHeaders(file)).some(each => foldName(each) === foldName(name)))
+  const { identity_headers: headers, certificate_field: certificate } = asMap(
+    asMap(file.value).access_tokens,
+  );
+  if (Object.keys(asMap(headers)).some(each => foldName(each) === foldName(name)))
     return 'access_tokens.identity_headers sets it from the token';
-  const { certificate_field: certificate } = asMap(asMap(file.value).access_tokens);
   if (typeof certificate === 'string' && foldName(certificate) === foldName(name))
     return 'access_tokens.certificate_field names it';
   const { api_keys: keys } = asMap(file.value);
@@ -128,10 +131,6 @@ function whyNotInResponses(name: string, { route, file }: RouteInFile): string |
 
 function ofCall(name: string, { grpc }: RouteInFile['route']): FieldOwner | undefined {
   return grpc === undefined ? undefined : OWNED_OF_CALLS.get(name);
-}
-
-function identityHeaders(file: ConfigFile): RawMap {
-  return asMap(asMap(asMap(file.value).access_tokens).identity_headers);
 }
 
 function isListed(name: string, file: ConfigFile): boolean {

@@ -69,12 +69,7 @@ export type RouteConfig = z.output<typeof route>;
 
 /** The JSON Schema of a map with exactly one of these keys. */
 function oneOf(...keys: readonly (keyof typeof routeKeys)[]) {
-  return { oneOf: keys.map(holding) };
-}
-
-/** The JSON Schema of a map with this key. */
-function holding(key: keyof typeof routeKeys) {
-  return { type: 'object', properties: { [key]: {} }, required: [key] };
+  return { oneOf: keys.map(key => ({ type: 'object', properties: { [key]: {} }, required: [key] })) };
 }
 
 /** One that every gateway knows, or any other token. */

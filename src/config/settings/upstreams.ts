@@ -179,11 +179,6 @@ function checkUrls(file: ConfigFile, path: Path, { url, urls }: RawMap): void {
   else if (Array.isArray(urls)) checkList(file, [...path, 'urls'], urls);
 }
 
-/** Returns the address; `undefined` if it is invalid: validation reports that. */
-function readUrl(entry: unknown) {
-  return upstreamKeys.url.safeParse(isMap(entry) ? entry.url : entry).data;
-}
-
 /** Reports a missing address, unless a misspelt key, which validation reports, may be it. */
 function checkPresence(file: ConfigFile, path: Path): void {
   const upstream = file.valueAt(path);
@@ -197,7 +192,8 @@ function checkList(file: ConfigFile, path: Path, urls: readonly unknown[]): void
   if (urls.length > 0 && urls.every(entry => asMap(entry).backup === true))
     file.add(path, 'all addresses are backups: take "backup" from those that serve as a rule');
   const listed = urls.map(entry => {
-    const url = readUrl(entry);
+    // Validation reports an invalid one.
+    const { data: url } = upstreamKeys.url.safeParse(isMap(entry) ? entry.url : entry);
     return url === undefined
       ? null
       : { ...url, place: `${url.lookup} ${canonicalPlace(url.host)} ${url.port}` };

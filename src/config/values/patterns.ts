@@ -15,7 +15,7 @@ import { messageOf, parsedText, refuseQuoting } from './refuse.ts';
 /**
  * A path of routes, checked by the parser of patterns.
  *
- * @param hasHosts whether the host belongs into `hosts`
+ * @param hasHosts whether a key `hosts` takes the host
  */
 export function routePath(hasHosts = false) {
   return z

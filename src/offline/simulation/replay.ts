@@ -1,4 +1,4 @@
-import type { BucketModel, LimitRouteModel, LimitsModel, ReturnableUnits } from '../../config/index.ts';
+import type { BucketModel, LimitRouteModel, ReturnableUnits } from '../../config/index.ts';
 import { limitRequestFor, returnableUnitsOf, unitsReturnedBy } from '../../config/index.ts';
 import { RecentMap } from '../../core/index.ts';
 import type { Decision, Place } from '../../limits/index.ts';
@@ -51,20 +51,13 @@ export async function replayLogs(options: ReplayOptions): Promise<Replayed> {
   const counts = newReadCounts();
   const returns = new Returns(options.limits);
   const replay = new Replay(options, returns);
-  const withEnds = limitsConcurrency(options.limits);
-  for await (const events of mergeLogs(options.logs, counts, {
-    withEnds,
-    keying: options.limits.keying,
-    returns,
-  })) {
+  const withEnds = options.limits.buckets.some(({ concurrent }) => concurrent !== null);
+  const { keying } = options.limits;
+  for await (const events of mergeLogs(options.logs, counts, { withEnds, keying, returns })) {
     for (const event of events) replay.take(event);
     options.onProgress?.(counts);
   }
   return { ...replay.result, counts };
-}
-
-function limitsConcurrency({ buckets }: LimitsModel): boolean {
-  return buckets.some(({ concurrent }) => concurrent !== null);
 }
 
 class Replay {

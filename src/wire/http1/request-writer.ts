@@ -1,4 +1,3 @@
-import type { Socket } from 'node:net';
 import type { BodyLength, BodySink, BodySource, FieldNames, Fields, TurnTask } from '../../core/index.ts';
 import { atTurnEnd } from '../../core/index.ts';
 import { chunkSize, LAST_CHUNK } from './chunked-body.ts';
@@ -152,10 +151,21 @@ export abstract class BodyWriter implements BodySink {
 }
 
 /** A socket to write requests to. */
-type Wire = Pick<
-  Socket,
-  'write' | 'cork' | 'uncork' | 'bytesWritten' | 'writableLength' | 'writableNeedDrain' | 'errored'
->;
+interface Wire {
+  /** Bytes written so far, including waiting ones. */
+  readonly bytesWritten: number;
+  /** Bytes waiting because the system takes no more. */
+  readonly writableLength: number;
+  readonly writableNeedDrain: boolean;
+  /** The error of a write; `null` if there was none. */
+  readonly errored: Error | null;
+  /** Returns false to pause. */
+  write(text: string, encoding: 'latin1'): boolean;
+  write(bytes: Uint8Array): boolean;
+  /** Collects what is written until `uncork`, to be sent together. */
+  cork(): void;
+  uncork(): void;
+}
 
 /** Pieces up to this size are written as a string together with their framing: one write, one system call. */
 const STRING_MAX_BYTES = 16_384;

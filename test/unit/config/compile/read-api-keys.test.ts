@@ -186,6 +186,16 @@ describe('api_keys', () => {
     );
   });
 
+  it('without a provider may have identity_headers, and nothing else of access_tokens', async () => {
+    const more = 'access_tokens: { identity_headers: { X-User: sub } }';
+    expect(await found({ more })).toEqual(await found({}));
+    expect(
+      await found({ more: 'access_tokens: { identity_headers: { X-User: sub }, leeway: 1m }' }),
+    ).toContainEqual(
+      expect.stringMatching(/access_tokens: "leeway" has no effect without "identity_provider"/),
+    );
+  });
+
   it('need a field that nobody else writes', async () => {
     const provider = 'identity_provider: { issuer: "https://id" }\n';
     const tokens = (more: string) => `${provider}access_tokens: { audience: api, ${more} }`;
