@@ -196,6 +196,9 @@ function nextLength({ markMs }: Counter, calendar: Calendar): number {
   return calendar.endAfter(markMs) - markMs;
 }
 
+/** A February has 28 of 31 days, and a day in which clocks go forward 23 of 24 hours. */
+const SHORTEST = 0.9;
+
 /**
  * Places the window of a calendar on the monotonic clock again: it ends when the wall clock says so, whatever that did since the
  * counter was stored. If that clock was wrong, and the window is one of the far future, it ends with the current one, to lock
@@ -209,7 +212,8 @@ export function followCalendar(
 ): boolean {
   const storedMs = counter.resetMs;
   const epochMs = nowMs + steadyOffsetMs;
-  const mayBeFar = counter.markMs > epochMs + CALENDAR_MS[calendar.unit];
+  // Most windows end before a whole period from now is over, and need no look at the calendar.
+  const mayBeFar = counter.markMs > epochMs + SHORTEST * CALENDAR_MS[calendar.unit];
   const isFar = mayBeFar && counter.markMs > calendar.endAfter(calendar.endAfter(epochMs));
   if (isFar) counter.markMs = calendar.endAfter(epochMs);
   counter.resetMs = counter.markMs - steadyOffsetMs;
