@@ -11,7 +11,7 @@ import { clientKey, hashOfToken, proofOf } from '../support/proofs.ts';
 import { head } from '../support/requests.ts';
 import { secret } from '../support/secrets.ts';
 import { tempFolder } from '../support/temp.ts';
-import { inTime } from '../support/test-clock.ts';
+import { clockOfLimits, inTime } from '../support/test-clock.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { closing, openSocket, startWsServer } from '../support/web-sockets.ts';
 import { header, type Response, values } from '../support/wire/index.ts';
@@ -237,7 +237,8 @@ test('a key has the limits of its class, and the rights of its line', async () =
 test('unknown keys draw on the budget of their address, and known ones keep passing', async () => {
   withoutWorkers();
   const { key, line } = await newKey('--name', 'partner-7');
-  const { get } = await front([line], { limits: { failed_verifications: '5/1m' } });
+  const clock = clockOfLimits();
+  const { get } = await front([line], { clock, limits: { failed_verifications: '5/1m' } });
   const statuses: number[] = [];
   for (let i = 0; i < 40; i += 1)
     statuses.push((await get('/keys/a', by((await newKey('--name', 'x')).key))).status);

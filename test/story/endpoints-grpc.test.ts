@@ -205,12 +205,14 @@ test('a server that hangs costs its callers their patience, and no other call', 
 });
 
 test('a client cannot have a server left out by deadlines of its own', async () => {
-  const { servers, client, clock } = await front();
+  const { servers, gateway, client, clock } = await front();
   for (let i = 0; i < 20; i++) {
     const call = openCall(client, TALK, { deadlineMs: 30 });
     const result = ended(call);
     call.write(Buffer.from('hello'));
     expect((await result).status.code).toBe(status.DEADLINE_EXCEEDED);
+    // Redis answers this behind what the call drew: no answer is late because time goes on.
+    await gateway.admin('/api/buckets?address=127.0.0.1');
     clock.advance(2_000);
   }
   for (const server of servers) server.calls = 0;
