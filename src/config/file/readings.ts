@@ -161,7 +161,7 @@ export async function listYamlFiles(folder: string, files: Files): Promise<strin
 const IS_PIPE = 'WEIR_PIPE';
 
 /**
- * The same files without pipes and devices, for a gateway that serves: opening a pipe that nobody writes to takes for ever, and
+ * The same files without pipes and devices, for a gateway that serves: opening a pipe that nobody writes to takes forever, and
  * neither a reload nor the process could end.
  */
 export function withoutPipes(files: Files): Files {

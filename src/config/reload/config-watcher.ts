@@ -116,7 +116,7 @@ export class ConfigWatcher {
 
   /**
    * Loads immediately, whether or not anything seems to have changed. Resolves when done; never rejects. A load that has not begun
-   * serves whoever asks until then: a hundred signals are not a hundred loads.
+   * serves all who ask until then: a hundred signals are not a hundred loads.
    */
   reload(): Promise<void> {
     if (this.#asked) return this.#turn;
