@@ -11,6 +11,8 @@ process.env.MALLOC_MMAP_THRESHOLD_ ??= '131072';
 const SHARED = {
   // Files take turns in the processes of the workers: to start one for each file took a third of the processor time of a run.
   isolate: false,
+  // Node imports the sources itself, and keeps what it compiled.
+  experimental: { viteModuleRunner: false },
   setupFiles: ['test/support/setup.ts', 'test/support/no-real-time.ts', 'test/support/costs/file-cost.ts'],
   // Generous: these limits only end what went wrong. The clock cannot tell a busy machine from a broken gateway.
   expect: { poll: { timeout: 60_000 } },

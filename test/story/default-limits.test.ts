@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { head } from '../support/requests.ts';
+import { clockOfLimits } from '../support/test-clock.ts';
 import { startUpstream } from '../support/wire/index.ts';
 
 test('a page that meets the default of the global limit is one line in the log and on the status page, with the key to write', async () => {
   const upstream = await startUpstream();
   const gateway = await startGateway({
     upstreamPort: upstream.port,
+    clock: clockOfLimits(),
     config: { log: { level: 'info', access: false }, limits: 'none' },
   });
   const page = await gateway.connect();

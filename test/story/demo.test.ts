@@ -36,14 +36,10 @@ class Demo {
 
   /** Waits for the end of the welcome. */
   async ready(): Promise<void> {
-    await waitFor(
-      'the demo says what to try',
-      () => {
-        if (this.process.exitCode !== null) throw new Error(`the demo ended: ${this.errors}`);
-        return this.output.includes('Press Ctrl-C to stop everything');
-      },
-      20_000,
-    );
+    await waitFor('the demo says what to try', () => {
+      if (this.process.exitCode !== null) throw new Error(`the demo ended: ${this.errors}`);
+      return this.output.includes('Press Ctrl-C to stop everything');
+    });
   }
 
   /** Exit code, when everything it wrote has come. */

@@ -110,10 +110,14 @@ test.each([
   const used = request();
   expect(await statusOf(one, used)).toBe(200);
   await own.close();
-  await one.time.advanceUntil('Redis is away', async () => {
-    await one.ask(request());
-    return (await storeIsUp(one)) === 0;
-  });
+  await one.time.advanceUntil(
+    'Redis is away',
+    async () => {
+      await one.ask(request());
+      return (await storeIsUp(one)) === 0;
+    },
+    250,
+  );
   expect(await statusOf(one, request())).toBe(status);
   // What this gateway has seen itself it still knows.
   expect(await statusOf(one, used)).toBe(401);

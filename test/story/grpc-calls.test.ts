@@ -95,7 +95,7 @@ function retryInfoOf(metadata: Metadata) {
   const [any] = status.details;
   expect(any.typeUrl).toBe('type.googleapis.com/google.rpc.RetryInfo');
   const info = google.lookupType('google.rpc.RetryInfo').decode(Buffer.from(any.value, 'base64')).toJSON();
-  const { seconds, nanos } = info.retryDelay;
+  const { seconds, nanos = 0 } = info.retryDelay;
   return { code: status.code, message: status.message, retryAfterS: Number(seconds) + nanos / 1e9 };
 }
 

@@ -37,7 +37,7 @@ const bucketOf = (bucket: object) => ({
 });
 
 function limited(bucket: object): Promise<LimitedGateway> {
-  return startLimited(bucketOf(bucket));
+  return startLimited(bucketOf(bucket), { clock: new FrozenClock(Date.now()) });
 }
 
 describe('a changed number', () => {

@@ -11,7 +11,6 @@ import { startLimited } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
 import { tempFolder, tempText } from '../support/temp.ts';
 import { validFor } from '../support/test-issuer.ts';
-import { sleep } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
@@ -41,6 +40,7 @@ async function servedGateway({ limits, callers, requests }: Served): Promise<Loc
   });
   const gateway = await startGateway({
     upstreamPort: upstream.port,
+    clock: new FrozenClock(Date.now()),
     config: {
       limits: await tempText('limits.yaml', JSON.stringify(limits)),
       log: { level: 'info' },
@@ -63,7 +63,7 @@ async function callFor(gateway: LocalGateway, caller: string, number: number, ti
   for (let i = 0; i < times; i++) {
     const path = i % 3 === 0 ? `/v1/smooth/${i}` : `/v1/channels/${(i + number) % 6}/messages`;
     await client.ask(head(`GET ${path}`, `X-Forwarded-For: ${caller}`));
-    await sleep(number + 2);
+    await new Promise<void>(over => gateway.time.after(number + 2, over));
   }
   client.destroy();
 }

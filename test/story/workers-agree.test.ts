@@ -44,9 +44,10 @@ async function front(settings: Pick<IdentitySettings, 'config' | 'limits'> = {})
   onTestFinished(release);
   await gateway.ready();
   const clients = [...(await clientsOfEach(gateway, WORKERS)), ...(await clientsOfEach(gateway, WORKERS))];
-  const askAll = (bearer: string) =>
-    Promise.all(clients.map(client => client.ask(head('GET /things', bearer))));
-  const statuses = async (bearer: string) => (await askAll(bearer)).map(({ status }) => status);
+  const askAll = (bearer: string, path = '/things') =>
+    Promise.all(clients.map(client => client.ask(head(`GET ${path}`, bearer))));
+  const statuses = async (bearer: string, path?: string) =>
+    (await askAll(bearer, path)).map(({ status }) => status);
   const all = (status: number) => clients.map(() => status);
 
   /** Has something done while no worker hears of it, and expects that it is answered once all have. */
@@ -73,9 +74,15 @@ async function front(settings: Pick<IdentitySettings, 'config' | 'limits'> = {})
 
 const rounds = Array.from({ length: ROUNDS }, (_, round) => round);
 const nowS = () => Math.floor(Date.now() / 1_000);
+const bucketOf = (path: string) => ({
+  buckets: { things: { user: '6/1h' } },
+  routes: { [path]: 'things' },
+});
 
-test('once a sign-out, a notice or a change by the admin API is answered, it holds at every worker', async () => {
-  const { issuer, gateway, api, expectInAll } = await front();
+test('once a sign-out, a notice or a change by the admin API is answered, it holds at every worker, and for all together', async () => {
+  const path = '/counted';
+  const limits = bucketOf(path);
+  const { issuer, gateway, api, askAll, statuses, all, expectInAll } = await front({ limits });
   const json = 'Content-Type: application/json';
   const form = 'Content-Type: application/x-www-form-urlencoded';
   for (const round of rounds) {
@@ -117,18 +124,12 @@ test('once a sign-out, a notice or a change by the admin API is answered, it hol
       async () => (await api.call('DELETE', `/api/restrictions/${id}`)).status,
     );
   }
-});
-
-const BUCKET = { buckets: { things: { user: '6/1h' } }, routes: { '/things': 'things' } };
-
-test('a bucket that is reset is full at every worker, and counts for all together', async () => {
-  const { issuer, api, askAll, statuses, all } = await front({ limits: BUCKET });
   for (const round of rounds) {
-    const bearer = issuer.bearer({ sub: `user-${round}` });
-    expect(await statuses(bearer)).toEqual(all(200));
-    expect(await statuses(bearer)).toEqual(all(429));
-    await api.call('DELETE', `/api/buckets?${APP}&subject=user-${round}&bucket=things`);
-    const remaining = (await askAll(bearer)).map(response => rateOf(response).remaining);
+    const bearer = issuer.bearer({ sub: `counted-${round}` });
+    expect(await statuses(bearer, path)).toEqual(all(200));
+    expect(await statuses(bearer, path)).toEqual(all(429));
+    await api.call('DELETE', `/api/buckets?${APP}&subject=counted-${round}&bucket=things`);
+    const remaining = (await askAll(bearer, path)).map(response => rateOf(response).remaining);
     expect(remaining.sort()).toEqual([0, 1, 2, 3, 4, 5]);
   }
 });
@@ -139,7 +140,7 @@ test('a bucket that is reset in Redis is full at every worker: none repeats a re
   const store = { redis: `redis://127.0.0.1:${redis.port}`, timeout: '1s' };
   const { issuer, gateway, api, statuses, all, expectInAll } = await front({
     config: { store },
-    limits: BUCKET,
+    limits: bucketOf('/things'),
   });
   await redisDecides(gateway);
   for (const round of rounds) {

@@ -88,7 +88,9 @@ function callers(): string[] {
   const lines = String(new Error('here').stack).split('\n').slice(1);
   Error.stackTraceLimit = stackTraceLimit;
   const places = lines
-    .map(line => line.trim().replace(/^at /, '').replaceAll(`${process.cwd()}/`, ''))
+    .map(line => line.trim().replace(/^at /, ''))
+    // Vitest adds a query to have files of tests run again.
+    .map(line => line.replaceAll(/file:\/\/|\?vitest=\d+/g, '').replaceAll(`${process.cwd()}/`, ''))
     .filter(line => !line.includes('real-time.ts'));
   return places[0]?.includes('node:') === true ? [] : places.filter(line => !line.includes('node:'));
 }
