@@ -224,7 +224,10 @@ function describeBucket(
   ];
   if (cost > 1) {
     const place = formatPlace(places.of(['routes', line, 'cost']));
-    rows.push(['cost', `each request takes ${cost} of each limit of the bucket, or nothing (${place})`]);
+    const of = bucket.countsCosts
+      ? 'of each quota with "unit: cost", and one of every other'
+      : 'of each limit of the bucket';
+    rows.push(['cost', `each request takes ${cost} ${of}, or nothing (${place})`]);
   }
   if (bucket.rollout !== null) {
     const place = formatPlace(places.of(['buckets', bucket.name, 'enforce']));

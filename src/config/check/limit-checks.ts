@@ -238,7 +238,9 @@ function checkMain(
 /** Reports a cost beyond the bucket's smallest number: no such request could ever be admitted. */
 function checkCost(file: LimitsFiles, { line, bucket, cost }: LimitLine, written: unknown): void {
   if (cost === null) return;
-  const quotas = [...quotasAt([], written)].map(([, quota]) => quota);
+  const all = [...quotasAt([], written)].map(([, quota]) => quota);
+  const ofCost = all.filter(({ unit }) => unit === 'cost');
+  const quotas = ofCost.length === 0 ? all : ofCost;
   const [smallest] = quotas.toSorted((one, other) => one.units - other.units);
   if (smallest === undefined || cost <= smallest.units) return;
   const message = `a request costs at most the smallest number of its bucket, and "${bucket}" has ${smallest.units}/${formatPeriod(smallest)}: write at most ${smallest.units}`;

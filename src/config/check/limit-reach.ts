@@ -209,6 +209,7 @@ function quotasIn(written: unknown): readonly (readonly [readonly (string | numb
   const { data: quota } = bucketKeys.user.safeParse(written);
   if (quota === undefined) return [];
   if (Array.isArray(written)) return quotasOf(quota).map((each, at) => [[at], each]);
+  if (quota.unit !== undefined) return [[['limit'], quota]];
   if (!('claim' in quota)) return [[[], quota]];
   return [
     [['max'], { ...quota, units: quota.maxUnits }],

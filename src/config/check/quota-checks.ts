@@ -95,6 +95,8 @@ function checkList(file: LimitsFiles, path: Path, list: Quota): void {
  * that admits more over time.
  */
 export function neverReached(quota: Quota, bound: Quota, isSmooth: boolean): boolean {
+  // How many requests a cost is, only requests say.
+  if (quota.unit !== bound.unit) return false;
   if (isSmooth)
     return quota.units > bound.units && quota.units * bound.periodMs >= bound.units * quota.periodMs;
   return quota.units > bound.units * Math.ceil(quota.periodMs / bound.periodMs);
@@ -110,6 +112,11 @@ function* listsAt(path: Path, written: unknown): Generator<readonly [Path, Quota
 
 /** All valid quotas in a part of the file, with their places: those of a list one by one. */
 export function* quotasAt(path: Path, written: unknown): Generator<readonly [Path, Quota]> {
+  const cost = isMap(written) ? quotaIn(written) : null;
+  if (cost !== null) {
+    yield [[...path, 'limit'], cost];
+    return;
+  }
   if (isMap(written))
     for (const [key, value] of Object.entries(written)) yield* quotasAt([...path, key], value);
   for (const [at, value] of asList(written).entries()) yield* quotasAt([...path, at], value);

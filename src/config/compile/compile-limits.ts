@@ -1,7 +1,7 @@
 import { eachInSteps, hasSameItems, type Kept, reuse, type Steps } from '../../core/index.ts';
 import { type RouteEntry, type RoutePattern, RouteTable } from '../../gateway/routing/index.ts';
 import type { IgnoredRefusalsRule, Limit, LimitRole, LimitSet, OffenceRule } from '../../limits/index.ts';
-import { ByClass, limitsIn, NO_LIMITS, RecentDigests, windowsOf } from '../../limits/index.ts';
+import { ByClass, limitsIn, NO_LIMITS, RecentDigests, windowName, windowsOf } from '../../limits/index.ts';
 import {
   type AddressKeying,
   AddressSet,
@@ -205,8 +205,10 @@ class SetPolicies implements model.LimitPolicies {
 function policyOf(set: LimitSet, bucket: string, isPartitioned: boolean): model.LimitPolicyModel {
   const ofRole = { caller: bucket, group: `${bucket}/group`, resource: `${bucket}/resource`, global: GLOBAL };
   // One of several windows is named by its period as well.
-  const nameOf = ({ role, period }: Limit) =>
-    set[role]?.more.length === 0 ? ofRole[role] : `${ofRole[role]}/${period}`;
+  const nameOf = (limit: Limit) => {
+    const { [limit.role]: name } = ofRole;
+    return set[limit.role]?.more.length === 0 ? name : `${name}/${windowName(limit)}`;
+  };
   const names = new Map(limitsIn(set).map(limit => [limit.identity, nameOf(limit)]));
   const listOf = (roles: readonly LimitRole[]) =>
     roles

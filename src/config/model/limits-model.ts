@@ -73,7 +73,7 @@ export interface LimitRouteModel {
   readonly bucket: BucketModel;
   /** The index of the bucket's main parameter among the path's; `null` if the bucket has none. */
   readonly mainAt: number | null;
-  /** How many units one request consumes of each limit of the bucket. */
+  /** What one request costs: units of each limit of the bucket or, if it has quotas of costs, of those. */
   readonly cost: number;
 }
 
@@ -92,6 +92,8 @@ export interface BucketModel extends BucketLimits, BucketSettingModels {
   /** The name of its main parameter; `null` if it has none. */
   readonly main: string | null;
   readonly hash: limits.BucketHash;
+  /** Whether it has a quota of costs: then every other of its quotas counts requests. */
+  readonly countsCosts: boolean;
   /** The share of callers with different limits; `null` if all callers of a class have the same limits. */
   readonly rollout: Rollout | null;
 }

@@ -1,6 +1,6 @@
 import type * as core from '../../core/index.ts';
 import type { CallerShare, Decision, Limit, LimitSet } from '../../limits/index.ts';
-import { groupCounterKey, isSharedRole, NO_LIMITS } from '../../limits/index.ts';
+import { groupCounterKey, isSharedRole, NO_LIMITS, unitsTaken } from '../../limits/index.ts';
 import { mainValue } from '../../wire/http/index.ts';
 import type { AnswerModel, PolicyModels, UpstreamModel } from '../policies/index.ts';
 import { classNames, hasBots, type IdentityModel } from './identity-model.ts';
@@ -180,7 +180,7 @@ export interface LimitRequest {
   readonly main: string;
   /** The caller's group in the bucket; empty if it has none. */
   readonly group: string;
-  /** The units that it consumes of each limit except the global one. */
+  /** What it costs (`unitsTaken`). */
   readonly cost: number;
   readonly consumes: core.ConsumedLimits;
 }
@@ -269,7 +269,7 @@ export function returnableUnitsOf(
   if (drawn.length + shadow.drawn.length === 0) return NO_UNITS;
   return [...drawn, ...shadow.drawn].map(({ limit, window }) => {
     const part = limit.role === 'group' ? groupCounterKey(group, main) : main;
-    return { limit, part, window, cost, caller };
+    return { limit, part, window, cost: unitsTaken(limit, cost), caller };
   });
 }
 

@@ -3,6 +3,7 @@ import { CALLER_CLASSES } from '../../core/index.ts';
 import { bucketSettingKeys } from '../policies/index.ts';
 import { gatewaySecrecy } from '../settings/index.ts';
 import {
+  bucketQuotas,
   callerEntry,
   choice,
   claimedQuota,
@@ -84,7 +85,7 @@ export const bucketKeys = {
       'The quota of each user: 20/5s, or one whose number the token says. Left out: users are not limited by this bucket.',
     ),
   bot: claimedQuota().optional().describe('The quota of each bot. Left out: the same as user.'),
-  address: quotas()
+  address: bucketQuotas()
     .optional()
     .describe('The quota of each address, for callers without a valid token. Left out: the same as user.'),
   classes: z
@@ -94,7 +95,7 @@ export const bucketKeys = {
   group: group()
     .optional()
     .describe('The quota of all callers together whose tokens have the same value of a claim.'),
-  resource: quotas()
+  resource: bucketQuotas()
     .optional()
     .describe('The quota of all callers together for each value of the main parameter.'),
   ...bucketSettingKeys,
@@ -102,13 +103,13 @@ export const bucketKeys = {
     {
       user: claimedQuota().optional().describe('The quota to try on each user.'),
       bot: claimedQuota().optional().describe('The quota to try on each bot.'),
-      address: quotas().optional().describe('The quota to try on each address.'),
+      address: bucketQuotas().optional().describe('The quota to try on each address.'),
       classes: z
         .record(className(), claimedQuota(), mapExpected('{ partner: 100/1m }'))
         .optional()
         .describe('The quotas to try on each caller of a class.'),
       group: group().optional().describe('The quota to try on each group, by the same claim.'),
-      resource: quotas().optional().describe('The quota to try on all callers together.'),
+      resource: bucketQuotas().optional().describe('The quota to try on all callers together.'),
     },
     '{ user: 10/5s }',
   ).describe(
@@ -259,7 +260,7 @@ function limitLine() {
     cost: count(65_535)
       .prefault(1)
       .describe(
-        'How many units of each limit of the bucket one request takes, all or none; of the global limit always one. At most the smallest number of the bucket.',
+        'How many units of each limit of the bucket one request takes, all or none; of the global limit always one. Where the bucket has quotas with "unit: cost", of those alone, and of every other quota one. At most the smallest number that it is taken from.',
       ),
   });
   return z.union([bucket.transform(name => ({ bucket: name, cost: 1 })), map], {
@@ -281,7 +282,7 @@ function group() {
   return z.strictObject(
     {
       claim: text(claim).describe('The claim that distinguishes groups. A token without it belongs to none.'),
-      limit: quotas().describe('The quota of each of its values: 500/1m.'),
+      limit: bucketQuotas().describe('The quota of each of its values: 500/1m.'),
     },
     mapExpected(example),
   );

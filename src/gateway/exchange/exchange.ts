@@ -3,7 +3,7 @@ import { isOfFile, limitsOf } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
 import { GatewayError, NO_OWNERS, ownString } from '../../core/index.ts';
 import type { Caller, Invalid, ProofOptions, Requirement, Shortfall } from '../../identity/auth/index.ts';
-import type { Place } from '../../limits/index.ts';
+import type { Limit, Place } from '../../limits/index.ts';
 import type { RequestGeneration } from '../../process/runtime/index.ts';
 import type { WebCall } from '../../wire/grpc-web/index.ts';
 import { canonicalHost, forwardedClient, parseTarget, RequestHead, readHost } from '../../wire/http/index.ts';
@@ -192,7 +192,8 @@ export class Exchange {
     if (ruling === null || rate === null || ruling.returnsTo === null) return rate;
     const told = this.dialect.protocol === null ? status : this.statusToReturn;
     if (ruling.returnsTo.giveBack?.has(told) !== true) return rate;
-    return withUnitsBack(rate, ruling.units[0]?.cost ?? 0, this.clock.monotonicMs());
+    const { cost = 0 } = ruling.units.find(({ limit }) => limit === ruling.described) ?? {};
+    return withUnitsBack(rate, cost, this.clock.monotonicMs());
   }
 
   /** The status by which units are returned: that of a call is the equivalent of its own; 0 while it is not known. */
@@ -439,6 +440,8 @@ interface Ruling extends core.DecisionRecord {
   /** Consumed units that the status may return (`unitsReturnedBy`), and the bucket whose limits they are of; `null` if none. */
   readonly units: readonly ReturnableUnits[];
   readonly returnsTo: BucketModel | null;
+  /** The limit that `rate` describes; `null` if there is none. */
+  readonly described: Limit | null;
 }
 
 /** Reads the header fields, unless they equal those of the connection's last request. */

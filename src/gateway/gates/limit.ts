@@ -119,7 +119,8 @@ function conclude(
       ? null
       : rateOf(limitRequest, bucket, decision, policies, nowMs);
   const returnsTo = consumed.length === 0 ? null : bucket;
-  exchange.ruling = { bucket: name, main, outcome, consumes, decidedAtMs, rate, units: consumed, returnsTo };
+  const drawn = { units: consumed, returnsTo, described: decision.by };
+  exchange.ruling = { bucket: name, main, outcome, consumes, decidedAtMs, rate, ...drawn };
   if (admitted) return null;
   if (rate !== null) return bucketRefused(retryAfterMs, rate.scope);
   if (atOnce) return refusedAtOnce(retryAfterMs);

@@ -10,7 +10,7 @@ import {
 } from './counter.ts';
 import { COUNTER_WORDS, type CounterTable, loadCounter, partitionOf, saveCounter } from './counter-table.ts';
 import type { Limit } from './limit-definition.ts';
-import { groupCounterKey, isSharedRole } from './limit-definition.ts';
+import { groupCounterKey, isSharedRole, unitsTaken } from './limit-definition.ts';
 import { FIRST_NAMED_WORD } from './record-table.ts';
 
 /**
@@ -71,7 +71,7 @@ export class BoundLimit {
 
   /** Looks up the counter of a request, and determines how long the request has to wait. Changes nothing. */
   look(caller: string, main: string, group: string, cost: number): void {
-    const units = this.limit.role === 'global' ? 1 : cost;
+    const units = unitsTaken(this.limit, cost);
     this.lookAt(this.#senderOf(caller, main), this.#partOf(main, group), units);
   }
 

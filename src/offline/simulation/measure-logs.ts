@@ -1,6 +1,13 @@
 import type { ClassName, LimitRequest, LimitRouteModel, LimitsModel } from '../../config/index.ts';
 import { limitRequestFor } from '../../config/index.ts';
-import { groupCounterKey, isSharedRole, type Limit, type LimitRole, windowsOf } from '../../limits/index.ts';
+import {
+  groupCounterKey,
+  isSharedRole,
+  type Limit,
+  type LimitRole,
+  unitsTaken,
+  windowsOf,
+} from '../../limits/index.ts';
 import { Demand, DemandRoom, type MeasuredOffences, OffenceDemand } from './demand.ts';
 import { KnownPaths } from './known-paths.ts';
 import { CommonKey, MAX_INSTANCES } from './limit-engine.ts';
@@ -148,7 +155,7 @@ class Measuring {
           atMs,
           request.decidedAtMs,
           key,
-          cost,
+          unitsTaken(limit, cost),
         );
     }
   }
@@ -181,7 +188,7 @@ class Measuring {
     row.requests++;
     if (said !== undefined) row.highestSaid = Math.max(row.highestSaid, said);
     if (outcome === limit.role) row.refused++;
-    row.demand.consume(atMs, owner, key, limit.role === 'global' ? 1 : limitRequest.cost);
+    row.demand.consume(atMs, owner, key, unitsTaken(limit, limitRequest.cost));
   }
 
   /** @param said the number set by the caller's token */

@@ -13,7 +13,7 @@ local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
  * Limits come as JSON, made once per configuration: { smooth, units, period, ends, slack, cost }, with the largest cost of a request.
  * `ends`, of a limit whose windows are periods of the calendar, are when the last, the current and the next ones end: which is
  * the current one, Redis' clock says, so all gateways agree.
- * `cost` is what this request consumes, which a script sets; one of the global limit. A counter is a string: "reset consumed" for
+ * `cost` is what this request consumes, which a script sets; one of a limit with `each`. A counter is a string: "reset consumed" for
  * a window, "mark parts reset" for a smooth limit. The value holds the Reset; a key's expiry only collects garbage.
  *
  * Redis' clock may step back at a failover to a machine whose clock is behind. A counter then seems to come from the future. To
@@ -28,7 +28,7 @@ local function unitsOf(l, units)
 end
 
 local function costOf(l)
-  return unitsOf(l, l.role == 'global' and 1 or cost)
+  return unitsOf(l, l.each and 1 or cost)
 end
 
 local function partsOf(l)

@@ -107,15 +107,16 @@ function textAt(limits: readonly Limit[], held: number): Step['text'] {
  */
 export function textOf(limits: readonly Limit[], epochMs: number, held = limits.length): string {
   return JSON.stringify(
-    limits.map(({ role, algorithm, units, periodMs, calendar, slackMs, largestCost, returnsUnits }, at) => ({
-      role,
-      smooth: algorithm === 'smooth',
-      units,
-      period: periodMs,
-      ends: calendar?.endsAround(epochMs),
-      slack: slackMs,
-      back: returnsUnits && !isSharedRole(role) ? true : undefined,
-      cost: largestCost === 1 ? undefined : largestCost,
+    limits.map((limit, at) => ({
+      role: limit.role,
+      smooth: limit.algorithm === 'smooth',
+      units: limit.units,
+      period: limit.periodMs,
+      ends: limit.calendar?.endsAround(epochMs),
+      slack: limit.slackMs,
+      back: limit.returnsUnits && !isSharedRole(limit.role) ? true : undefined,
+      each: limit.takesCost ? undefined : true,
+      cost: limit.largestCost === 1 ? undefined : limit.largestCost,
       shadow: at >= held ? true : undefined,
     })),
   );

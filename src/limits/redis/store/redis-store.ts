@@ -7,6 +7,7 @@ import {
   LIMIT_ROLES,
   mostPressing,
   UNLIMITED,
+  unitsTaken,
   windowsOf,
 } from '../../index.ts';
 import {
@@ -174,7 +175,8 @@ export class RedisStore implements LimitStore {
       if (refusal !== null) return refusal;
     }
     for (const own of windowsOf(limits.caller)) {
-      const refusal = this.#refusals.find(this.#keys.own(callerKeys, own, main), own, cost);
+      const units = unitsTaken(own, cost);
+      const refusal = this.#refusals.find(this.#keys.own(callerKeys, own, main), own, units);
       if (refusal !== null) return refusal;
     }
     return null;
@@ -303,8 +305,7 @@ export class RedisStore implements LimitStore {
     if (limit === undefined || key === undefined || isSharedRole(limit.role)) return;
     // The refusing key is shared with other main values, so it may change at any time.
     if (response.decision.otherParts) return;
-    const units = limit.role === 'global' ? 1 : cost;
-    this.#refusals.note(key, limit, units, response.decision, askedAtMs, version);
+    this.#refusals.note(key, limit, unitsTaken(limit, cost), response.decision, askedAtMs, version);
   }
 
   /** Runs a script that nothing waits for. A unit that cannot be returned is lost until its window is over. */

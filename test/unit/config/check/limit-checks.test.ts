@@ -774,6 +774,81 @@ describe('a list of quotas', () => {
   });
 });
 
+describe('a quota of costs', () => {
+  const found = async (keys: string, line = 'b') => {
+    const routes = `routes: { "/v1/{id}": ${line} }`;
+    const all = await diagnosticsIn(
+      `buckets:\n  b: { main: id, ${keys}, scope: user }\n${routes}\n`,
+      EVERYWHERE,
+    );
+    return all
+      .filter(each => !/a restart forgets|65535/.test(each))
+      .map(each => each.replace(/^[\d:]+ /, ''));
+  };
+
+  it.each([
+    'user: { limit: 200/1m, unit: cost }',
+    'user: [60/1m, { limit: 200/1m, unit: cost }, { limit: 2000/day, unit: cost }]',
+    'user: 60/1m, classes: { partner: [{ limit: 200/1m, unit: cost }] }',
+    'user: 60/1m, group: { claim: org, limit: { limit: 200/1m, unit: cost } }',
+    'user: 60/1m, resource: [600/1m, { limit: 200/1m, unit: cost }]',
+    'user: 60/1m, shadow: { user: [60/1m, { limit: 200/1m, unit: cost }] }',
+    // A cost is no number of requests, so neither hides the other.
+    'user: { limit: 200000/1m, unit: cost }, resource: 90/1m',
+  ])('is accepted: %s', async keys => {
+    expect((await found(keys)).filter(line => !line.includes('hint:'))).toEqual([]);
+  });
+
+  it.each([
+    [
+      'user: { limit: 200/1m, unit: requests }',
+      'user.unit: expected cost: a quota of requests is written alone, as 20/5s, found "requests"',
+    ],
+    [
+      'user: { limit: 200, unit: cost }',
+      'user.limit: expected a number and a period such as 20/5s, found 200',
+    ],
+    [
+      'user: { limit: 200/1m }',
+      'user: missing key "unit": expected cost: a quota of requests is written alone, as 20/5s',
+    ],
+    ['user: [{ limits: 200/1m, unit: cost }]', 'user[0]: unknown key "limits", did you mean "limit"?'],
+    [
+      'user: [{ limit: 200/1m, unit: cost }, 60/1m, { limit: 300/1m, unit: cost }]',
+      'user[2]: another quota of this list has this period: 1m/cost',
+    ],
+    [
+      'user: [{ limit: 2000/1m, unit: cost }, { limit: 300/1h, unit: cost }]',
+      'user[0]: warning: a cost of 2000 in 1m is never reached: a cost of 300 in 1h, of the same list, refuses before',
+    ],
+    [
+      'user: { limit: 2000/1m, unit: cost }, resource: { limit: 300/1m, unit: cost }',
+      'user.limit: warning: a cost of 2000 in 1m is never reached: the limit of all callers together, a cost of 300 in 1m, refuses before',
+    ],
+  ])('%s: %s', async (keys, message) => {
+    const [place, ...text] = message.split(': ');
+    const severity = text[0] === 'warning' ? 'warning: ' : '';
+    const rest = text.slice(severity === '' ? 0 : 1).join(': ');
+    expect(await found(keys)).toEqual([expect.stringContaining(`${severity}buckets.b.${place}: ${rest}`)]);
+  });
+
+  it('is what bounds the cost of a line, whatever the other quotas are', async () => {
+    const keys = 'user: [5/1m, { limit: 200/1m, unit: cost }]';
+    expect(await found(keys, '{ bucket: b, cost: 200 }')).toEqual([]);
+    expect(await found(keys, '{ bucket: b, cost: 201 }')).toEqual([
+      'routes./v1/{id}.cost: a request costs at most the smallest number of its bucket, and "b" has 200/1m: write at most 200',
+    ]);
+  });
+
+  it('is for buckets alone', async () => {
+    expect(await diagnosticsIn('global: { user: { limit: 5/1s, unit: cost } }')).toEqual([
+      expect.stringContaining(
+        'global.user: expected off, or a number and a period such as 1000/1m, found a map',
+      ),
+    ]);
+  });
+});
+
 describe('give_back', () => {
   it.each(['[]', '[6xx]', '[199]', '[600]', '["2x"]', 'all'])('is no list of statuses: %s', async list => {
     expect(await diagnosticsOfBucket(`user: 5/1s, scope: user, give_back: ${list}`, ['/v1/**'])).toEqual([

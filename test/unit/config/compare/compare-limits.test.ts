@@ -135,6 +135,20 @@ describe('the comparison of two limits.yaml', () => {
     ]);
   });
 
+  it('compares quotas of costs with such, and with those of requests as something else', () => {
+    const of = (user: unknown) => ({ buckets: { b: { user } }, routes: { '/a': 'b' } });
+    const cost = (limit: string) => ({ limit, unit: 'cost' });
+    expect(changes(of(cost('200/1m')), of(cost('100/1m')))).toEqual([
+      'stricter: bucket b: each caller a cost of 100 in 1m, before a cost of 200 in 1m',
+    ]);
+    expect(changes(of('60/1m'), of(cost('60/1m')))).toEqual([
+      'mixed: bucket b: each caller a cost of 60 in 1m, before 60 in 1m',
+    ]);
+    expect(changes(of('60/1m'), of(['60/1m', cost('60/1m')]))).toEqual([
+      'stricter: bucket b: each caller 60 in 1m and a cost of 60 in 1m, before 60 in 1m',
+    ]);
+  });
+
   it('compares what a request costs', () => {
     const at = (cost: number, bucket = 'b') => ({
       buckets: { b: { user: '10/5s' }, c: { user: '10/5s' } },
