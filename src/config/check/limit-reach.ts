@@ -2,7 +2,7 @@ import { CALLER_CLASSES } from '../../core/index.ts';
 import { Reach, type RoutePattern } from '../../gateway/routing/index.ts';
 import { type Quota, quotaInWords, quotasOf } from '../../limits/index.ts';
 import { QUOTA_KEYS, quotaOf, quotaPaths } from '../compile/index.ts';
-import { asList, asMap, type ConfigFile, type LimitsFiles } from '../file/index.ts';
+import { asList, asMap, type ConfigFile, type LimitsFiles, type RawMap } from '../file/index.ts';
 import { type CallerClass, callerClassesOf, type ForwardRoute } from '../model/index.ts';
 import { scopeReason } from '../policies/index.ts';
 import { bucketKeys, limitsSchema } from '../schema/index.ts';
@@ -20,8 +20,10 @@ export interface LimitLine {
   readonly bucket: string | null;
   /** The path at which the bucket is named. */
   readonly bucketPath: readonly string[];
-  /** The written cost; `null` if there is none, or it is not a whole number. */
+  /** The written cost, or the `reserve` of a price; `null` if there is none, or it is not a whole number. */
   readonly cost: number | null;
+  /** The written price; `null` if there is none. */
+  readonly price: RawMap | null;
 }
 
 type Authentication = ForwardRoute['authentication'];

@@ -36,6 +36,8 @@ interface BucketContext {
   readonly lines: readonly RoutePattern[];
   /** The largest cost of these lines. */
   readonly largestCost: number;
+  /** Whether the response tells the cost of any of these lines. */
+  readonly isPriced: boolean;
   readonly config: LimitsConfig;
   readonly global: ByClass<GlobalLimits>;
   readonly digests: RecentDigests;
@@ -84,7 +86,7 @@ function written(quotas: Exclude<BucketConfig['shadow'], boolean>): Partial<Buck
 }
 
 function setsOf(name: string, config: BucketConfig, context: BucketContext): BucketLimits {
-  const { config: limits, global, lines, largestCost } = context;
+  const { config: limits, global, lines, largestCost, isPriced } = context;
   const { main = null, shadow } = config;
   const { algorithm } = compileBucketSettings(config, lines);
   const shared = {
@@ -95,6 +97,7 @@ function setsOf(name: string, config: BucketConfig, context: BucketContext): Buc
     largestCost,
     timeZone: limits.time_zone,
     returnsUnits: config.give_back !== undefined,
+    isPriced,
   };
   const hasCostQuota = { held: countsCosts(config), tried: countsCosts(withShadowNumbers(config)) };
   const define = (role: LimitRole, quota: Quota | undefined, isTrial: boolean, claim?: string) =>

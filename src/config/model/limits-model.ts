@@ -75,6 +75,18 @@ export interface LimitRouteModel {
   readonly mainAt: number | null;
   /** What one request costs: units of each limit of the bucket or, if it has quotas of costs, of those. */
   readonly cost: number;
+  /** How the response tells what its request costs; `null` if that is known before. `cost` is then what is drawn at first. */
+  readonly price: PriceModel | null;
+}
+
+/** A cost that the response tells. */
+export interface PriceModel {
+  /** The header field or trailer, in lower case. */
+  readonly field: string;
+  /** The most that a request is charged. */
+  readonly most: number;
+  /** Whether clients get the field. */
+  readonly passes: boolean;
 }
 
 /** The limits on requests to a bucket. */

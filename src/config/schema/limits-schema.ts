@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { CALLER_CLASSES } from '../../core/index.ts';
+import { MAX_UNITS } from '../../limits/index.ts';
+import { OWNED_OF_RESPONSES } from '../../wire/http/index.ts';
 import { bucketSettingKeys } from '../policies/index.ts';
 import { gatewaySecrecy } from '../settings/index.ts';
 import {
@@ -10,6 +12,7 @@ import {
   count,
   duration,
   durationOrOff,
+  httpToken,
   limitRoute,
   mapExpected,
   name,
@@ -35,6 +38,8 @@ const MAX_WAIT = '65535s';
 /** The quota of each caller if limits.yaml sets none. */
 const DEFAULT_QUOTA = '50/1s';
 const HEADERS = '[x-ratelimit] or [x-ratelimit, ratelimit]';
+const COST = 'expected a whole number from 1 to 65535';
+const PRICE = '{ response_field: X-Usage, reserve: 100, most: 20000 }';
 
 const globalLimits = z.strictObject({
   bot: quotasOrOff()
@@ -257,14 +262,46 @@ function limitLine() {
   const bucket = z.string({ error: 'expected the name of a bucket' });
   const map = z.strictObject({
     bucket: bucket.describe('The name of the bucket.'),
-    cost: count(65_535)
+    cost: z
+      .union([count(65_535), price()], { error: `${COST}, or a map such as ${PRICE}` })
       .prefault(1)
       .describe(
-        'How many units of each limit of the bucket one request takes, all or none; of the global limit always one. Where the bucket has quotas with "unit: cost", of those alone, and of every other quota one. At most the smallest number that it is taken from.',
+        'How many units of each limit of the bucket one request takes, all or none; of the global limit always one. Where the bucket has quotas with "unit: cost", of those alone, and of every other quota one. At most the smallest number that it is taken from. A map: what the response tells.',
       ),
   });
   return z.union([bucket.transform(name => ({ bucket: name, cost: 1 })), map], {
     error: 'expected the name of a bucket, or a map such as { bucket: exports, cost: 5 }',
+  });
+}
+
+/** A cost that the response tells. */
+function price() {
+  const map = z.strictObject(
+    {
+      response_field: httpToken('expected the name of a header field such as X-Usage')
+        .refine(name => OWNED_OF_RESPONSES.get(name) === undefined, {
+          error: 'the gateway itself reads or writes this field: name another',
+        })
+        .describe(
+          'The header field or trailer in which the service says what the request cost: one whole number.',
+        ),
+      reserve: count(MAX_UNITS)
+        .prefault(1)
+        .describe(
+          'What is drawn when the request is admitted; the difference is drawn, or given back, when the price is known. It stands if the response tells no price.',
+        ),
+      most: count(MAX_UNITS).describe(
+        'The most that a request is charged, and what it pays if its client leaves, or its stream breaks, before the price is known.',
+      ),
+      pass: yesOrNo()
+        .prefault(false)
+        .describe('Whether clients get the field. false: it goes no further than the gateway.'),
+    },
+    mapExpected(PRICE),
+  );
+  return map.superRefine(({ reserve, most }, context) => {
+    const message = `a request pays at least what is reserved for it: write at least ${reserve}, or lower "reserve"`;
+    if (most < reserve) context.addIssue({ code: 'custom', path: ['most'], message });
   });
 }
 

@@ -56,6 +56,8 @@ export interface LimitOptions {
   readonly ofPreflights?: boolean;
   /** Whether units of callers may be returned, as those of groups and resources always may. Default false. */
   readonly returnsUnits?: boolean;
+  /** Whether responses tell what their requests cost. Default false. */
+  readonly isPriced?: boolean;
 }
 
 /** One limit of a configuration, compiled and immutable. A store keeps its counters under its identity. */
@@ -94,6 +96,8 @@ export interface Limit {
   readonly largestCost: number;
   /** Whether decisions say which window they drew on (`Decision.drawn`), so that units can be returned to it. */
   readonly returnsUnits: boolean;
+  /** Whether it counts costs that may only be known after the decision: the difference is then consumed, or returned. */
+  readonly isPriced: boolean;
   /** The further windows of a list of quotas. They have none themselves. */
   readonly more: readonly Limit[];
 }
@@ -206,6 +210,7 @@ export function defineLimit(options: LimitOptions): Limit {
   const { units, periodMs, unit } = quota;
   const takesCost = role !== 'global' && (options.hasCostQuota !== true || unit === 'cost');
   const largestCost = takesCost ? (options.largestCost ?? 1) : 1;
+  const isPriced = options.isPriced === true && unit === 'cost';
   let slackMs = Math.min(options.windowSlackMs ?? DEFAULT_SLACK_MS, periodMs * MAX_SLACK);
   // With a whole step of slack, a smooth burst could exceed the limit by one request.
   if (algorithm === 'smooth') slackMs = Math.min(slackMs, periodMs / units / 2);
@@ -226,7 +231,8 @@ export function defineLimit(options: LimitOptions): Limit {
     calendar: quota.calendar === undefined ? null : calendarOf(quota.calendar, options.timeZone ?? 'UTC'),
     claim: isClaimed(quota) ? quota.claim : (claim ?? null),
     maxUnits: isClaimed(quota) ? quota.maxUnits : units,
-    returnsUnits: options.returnsUnits === true || isSharedRole(role),
+    returnsUnits: options.returnsUnits === true || isPriced || isSharedRole(role),
+    isPriced,
     more: (quota.more ?? []).map(each => defineLimit({ ...options, quota: each })),
   };
 }

@@ -207,6 +207,7 @@ export class LimitMetrics implements Omit<core.LimitListener, 'defaultRefused' |
   readonly byRestriction: Tally;
   readonly #set: MetricSet;
   readonly #nearLimit: Tally;
+  readonly #prices: Tally;
   readonly #held: Tally;
   readonly #invalid: Tally;
   readonly #restrictions: Tally;
@@ -220,6 +221,7 @@ export class LimitMetrics implements Omit<core.LimitListener, 'defaultRefused' |
     this.#nearLimit = set.counter('weir_limit_near_total');
     this.#held = set.counter('weir_limit_held_total');
     this.inShadow = set.counter('weir_shadow_refused_total');
+    this.#prices = set.counter('weir_limit_prices_total');
     this.#invalid = set.counter('weir_invalid_requests_total');
     this.#restrictions = set.counter('weir_restrictions_total');
     this.#restricted = set.gauge('weir_restricted');
@@ -262,6 +264,10 @@ export class LimitMetrics implements Omit<core.LimitListener, 'defaultRefused' |
       .of(bucket ?? 'none')
       .of(callerClass)
       .of(by).count++;
+  }
+
+  priced({ bucket, outcome }: core.PriceEvent): void {
+    this.#prices.of(bucket).of(outcome).count++;
   }
 
   held(outcome: core.HeldOutcome): void {

@@ -106,7 +106,7 @@ class Measuring {
   take(event: LogEvent): void {
     if (event.kind === 'refund') this.#refund(event.decidedAtMs, event.request);
     else if (event.kind === 'decide') this.#decide(event.decidedAtMs, event);
-    else this.#offend(event.request);
+    else if (event.kind === 'offence') this.#offend(event.request);
   }
 
   #decide(atMs: number, request: LoggedRequest): void {
@@ -155,7 +155,7 @@ class Measuring {
           atMs,
           request.decidedAtMs,
           key,
-          unitsTaken(limit, cost),
+          unitsTaken(limit, limit.isPriced && request.price !== null ? request.price : cost),
         );
     }
   }
@@ -176,7 +176,7 @@ class Measuring {
   #consume(
     window: ListedLimit,
     limitRequest: LimitRequest,
-    { outcome, claimed }: LoggedRequest,
+    { outcome, claimed, price }: LoggedRequest,
     atMs: number,
     owner: string,
     key: string,
@@ -188,7 +188,8 @@ class Measuring {
     row.requests++;
     if (said !== undefined) row.highestSaid = Math.max(row.highestSaid, said);
     if (outcome === limit.role) row.refused++;
-    row.demand.consume(atMs, owner, key, unitsTaken(limit, limitRequest.cost));
+    const cost = limit.isPriced && price !== null ? price : limitRequest.cost;
+    row.demand.consume(atMs, owner, key, unitsTaken(limit, cost));
   }
 
   /** @param said the number set by the caller's token */

@@ -35,6 +35,8 @@ export interface LoggedRequest extends LimitedRequest {
   readonly status: number;
   /** Whether the service answered. */
   readonly isOfService: boolean;
+  /** What it cost in the end, if its response was to tell that; else `null`. */
+  readonly price: number | null;
   /** True if it returned units: the service denied access (401, 403, 404), or the line says when. */
   readonly returned: boolean;
 }
@@ -136,6 +138,7 @@ function built(fields: UncheckedLine, outcome: LoggedOutcome | null): LogLine {
     outcome,
     facts,
     status: typeof status === 'number' ? status : 0,
+    price: isAccessValue('price', fields.price) ? fields.price : null,
     isOfService,
     returned: denied || (facts?.returnedAtMs ?? null) !== null,
   };

@@ -849,6 +849,84 @@ describe('a quota of costs', () => {
   });
 });
 
+describe('a price that the response tells', () => {
+  const found = async (cost: string, keys = 'user: [60/1m, { limit: 200/1m, unit: cost }]') => {
+    const routes = `routes: { /v1/**: { bucket: b, cost: ${cost} } }`;
+    const all = await diagnosticsIn(`buckets:\n  b: { ${keys}, scope: user }\n${routes}\n`, EVERYWHERE);
+    return all.map(each => each.replace(/^[\d:]+ /, '').replace('routes./v1/**.', ''));
+  };
+
+  it('comes with a hint at what may be admitted before the first one is known', async () => {
+    const hints = async (cost: string) => {
+      const text = `buckets: { b: { user: [60/1m, { limit: 200/1m, unit: cost }], scope: user } }
+routes: { /v1/**: { bucket: b, cost: ${cost} } }
+`;
+      const result = await loadFiles(filesOf(text, EVERYWHERE, IDENTITY));
+      return result.ok ? result.hints.map(({ message }) => message) : diagnosticsOf(result);
+    };
+    expect(await hints('{ response_field: X-Usage, reserve: 60, most: 500 }')).toEqual([
+      'routes./v1/**.cost.most: of 200/1m, 3 requests may be admitted before the price of the first is known, which together may cost up to 1500: a higher "reserve" lowers that',
+    ]);
+    expect(await hints('{ response_field: X-Usage, most: 500 }')).toEqual([
+      expect.stringContaining(
+        '200 requests may be admitted before the price of the first is known, which together may cost up to 100000',
+      ),
+    ]);
+    expect(await hints('{ response_field: X-Usage, reserve: 60, most: 60, pass: true }')).toEqual([]);
+  });
+
+  it.each([
+    [
+      '{ response_field: X-Usage, reserve: 6, most: 5 }',
+      'cost.most: a request pays at least what is reserved for it: write at least 6, or lower "reserve"',
+    ],
+    [
+      '{ response_field: X-Usage, reserve: 6 }',
+      'cost: missing key "most": expected a whole number from 1 to 1000000000',
+    ],
+    ['{ most: 6 }', 'cost: missing key "response_field"'],
+    [
+      '{ response_field: X Usage, most: 6 }',
+      'cost.response_field: expected the name of a header field such as X-Usage, found "X Usage"',
+    ],
+    [
+      '{ response_field: X-RateLimit-Limit, most: 6 }',
+      'cost.response_field: the gateway itself reads or writes this field: name another',
+    ],
+    [
+      '{ response_field: Content-Length, most: 6 }',
+      'cost.response_field: the gateway itself reads or writes this field: name another',
+    ],
+    [
+      '{ response_field: X-Usage, reserve: lots, most: 6 }',
+      'cost.reserve: expected a whole number from 1 to 1000000000, found "lots"',
+    ],
+    ['{ response_field: X-Usage, most: 6, max: 7 }', 'cost: unknown key "max"'],
+    [
+      'lots',
+      'cost: expected a whole number from 1 to 65535, or a map such as { response_field: X-Usage, reserve: 100, most: 20000 }, found "lots"',
+    ],
+    [
+      '{ response_field: X-Usage, reserve: 201, most: 300 }',
+      'cost.reserve: a request costs at most the smallest number of its bucket, and "b" has 200/1m: write at most 200',
+    ],
+  ])('%s: %s', async (cost, message) => {
+    expect((await found(cost)).filter(each => !each.startsWith('hint:'))).toEqual([
+      expect.stringContaining(message),
+    ]);
+  });
+
+  it('needs a quota of costs, in windows', async () => {
+    const cost = '{ response_field: X-Usage, most: 5 }';
+    expect(await found(cost, 'user: 60/1m')).toEqual([
+      'cost.response_field: a price that the response tells needs a quota with "unit: cost" in the bucket "b", such as user: { limit: 200000/day, unit: cost }',
+    ]);
+    expect(await found(cost, 'user: { limit: 60/1m, unit: cost }, algorithm: smooth')).toEqual([
+      expect.stringContaining('cost.response_field: in a smooth bucket units return all the time'),
+    ]);
+  });
+});
+
 describe('give_back', () => {
   it.each(['[]', '[6xx]', '[199]', '[600]', '["2x"]', 'all'])('is no list of statuses: %s', async list => {
     expect(await diagnosticsOfBucket(`user: 5/1s, scope: user, give_back: ${list}`, ['/v1/**'])).toEqual([
