@@ -76,6 +76,23 @@ export class Bench {
     await Promise.all(running.map(part => part.stop()));
   }
 
+  /**
+   * Measures so many rounds. Starts each with a different one, so that none always follows the same neighbour, and other load on
+   * the machine affects all of them.
+   */
+  async inRounds<T>(
+    all: readonly T[],
+    rounds: number,
+    measure: (one: T, round: number) => Promise<unknown>,
+  ): Promise<void> {
+    for (let round = 0; round < rounds; round++) {
+      this.progress(`round ${round + 1} of ${rounds}`);
+      this.noteLoad();
+      const first = round % Math.max(1, all.length);
+      for (const one of [...all.slice(first), ...all.slice(0, first)]) await measure(one, round);
+    }
+  }
+
   /** Notes how busy the machine is. Must be called before each round. */
   noteLoad(): void {
     this.#loadAverages.push(loadavg()[0] ?? Number.NaN);

@@ -13,7 +13,7 @@ import { RESULTS, readResults, writeReadme, writeResults } from './report/files.
 import type { Machine, Report, Result } from './report/result.ts';
 import { textOf } from './report/text.ts';
 import { SCENARIOS } from './scenarios/index.ts';
-import type { Scenario } from './scenarios/scenario.ts';
+import type { Findings, Scenario } from './scenarios/scenario.ts';
 import { makeCertificate } from './world/certificate.ts';
 import { startIssuer } from './world/issuer.ts';
 import { freePort, type Part, startNode } from './world/part.ts';
@@ -78,13 +78,14 @@ async function runOne(bench: Bench, scenario: Scenario): Promise<Result> {
   console.error(`# ${scenarios.indexOf(scenario) + 1} of ${scenarios.length}: ${scenario.title}`);
   const { id, title, meaning } = scenario;
   const date = new Date().toISOString();
-  const findings = await scenario.run(bench).catch(async (error: unknown) => {
+  const findings = await scenario.run(bench).catch(async (error: unknown): Promise<Findings> => {
     await bench.stopAll();
     process.exitCode = 1;
     const notes = [`It failed: ${error instanceof Error ? error.message : error}`];
-    return { how: 'no figures', columns: [], rows: [], aims: [], notes };
+    return { how: 'no figures', columns: [], rows: [], notes };
   });
-  const result = { id, date, title, meaning, ...findings, loadAverages: bench.takeLoadAverages() };
+  const loadAverages = bench.takeLoadAverages();
+  const result = { id, date, title, meaning, aims: [], notes: [], ...findings, loadAverages };
   if (!json) console.log(`\n${textOf(result)}\n`);
   return result;
 }

@@ -17,6 +17,7 @@ const WORDS: readonly Rule[] = [
   { pattern: /\b(?:known|security|old|new|its|these|such|with|of|no) holes?\b/gi, instead: 'vulnerability' },
   { pattern: /\b(?:whence|lest|thereof|whereof)\b/gi, instead: 'from which, so that not, of it' },
   { pattern: /\banew\b/gi, instead: 'again' },
+  { pattern: /\bwhoever\b/gi, instead: 'those who, anyone who, or the thing itself: a client that' },
   { pattern: /\bfor ever\b/gi, instead: 'forever' },
   { pattern: /\brecogniz/gi, instead: 'recognis-' },
   { pattern: /\bof late\b/gi, instead: 'recently' },

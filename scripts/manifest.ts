@@ -50,7 +50,6 @@ export interface WorkingManifest extends Readonly<Record<string, unknown>> {
   readonly devDependencies: Readonly<Record<string, string>>;
 }
 
-/** Makes the published manifest from the working tree's. */
 export function publishedManifest(
   working: WorkingManifest,
   env: NodeJS.ProcessEnv = process.env,

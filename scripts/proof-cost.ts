@@ -1,9 +1,10 @@
 // Measures the processor time of a proof of possession (DPoP) next to that of a known token without one, by algorithm: of the same
-// token, with a new proof each time. All cases take turns in each round; prints medians with their range.
+// token, with a new proof each time.
 // node scripts/proof-cost.ts [ROUNDS] [PROOFS]
 import { ownMemory, systemClock, thisMachine } from '../src/core/index.ts';
 import { Nonces, ProofKeys, Proofs, SeenProofs } from '../src/identity/auth/index.ts';
 import { clientKey, hashOfToken, proofOf } from '../test/support/proofs.ts';
+import { printCosts } from './costs-in-turns.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 9);
 const PROOFS = Number(process.argv[3] ?? 2_000);
@@ -35,37 +36,18 @@ function check(key: string | null, proof: string | null): void {
     throw new Error(`the proof was refused: ${verdict.kind}`);
 }
 
-const clients = ALGORITHMS.map(algorithm => ({
-  algorithm,
-  client: clientKey(algorithm),
-  micros: [] as number[],
-}));
-const without: number[] = [];
-for (let round = 0; round <= ROUNDS; round++) {
-  for (const { client, micros } of clients) {
-    const made = Array.from({ length: PROOFS }, () =>
-      proofOf(client, { htu: 'https://api.example.com/orders/7', ath: hashOfToken(TOKEN) }),
-    );
-    const spent = cost(made, proof => check(client.thumbprint, proof));
-    // The first round warms up.
-    if (round > 0) micros.push(spent);
-  }
-  const spent = cost(Array<string>(PROOFS).fill(''), () => check(null, null));
-  if (round > 0) without.push(spent);
-}
-console.log(`${'no proof'.padEnd(10)}${summary(without)}`);
-for (const { algorithm, micros } of clients) console.log(`${algorithm.padEnd(10)}${summary(micros)}`);
-
-/** Microseconds of processor time per proof. */
-function cost(made: readonly string[], each: (proof: string) => void): number {
-  const before = process.cpuUsage();
-  for (const proof of made) each(proof);
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / made.length;
-}
-
-function summary(micros: readonly number[]): string {
-  const sorted = micros.toSorted((a, b) => a - b);
-  const [low, median, high] = [0, Math.floor(sorted.length / 2), sorted.length - 1].map(i => sorted[i] ?? 0);
-  return `${median?.toFixed(1)} us (${low?.toFixed(1)} to ${high?.toFixed(1)})`;
-}
+const ofProofs = ALGORITHMS.map(algorithm => {
+  const client = clientKey(algorithm);
+  const make = () => proofOf(client, { htu: 'https://api.example.com/orders/7', ath: hashOfToken(TOKEN) });
+  const prepare = () => {
+    const made = Array.from({ length: PROOFS }, make);
+    return () => {
+      for (const proof of made) check(client.thumbprint, proof);
+    };
+  };
+  return [algorithm, prepare] as const;
+});
+const without = () => () => {
+  for (let i = 0; i < PROOFS; i++) check(null, null);
+};
+await printCosts(ROUNDS, PROOFS, { 'no proof': without, ...Object.fromEntries(ofProofs) });

@@ -7,7 +7,7 @@ import { CAP_COSTS, type CapCost, fullBytes, processBytes } from '../src/config/
 import { ACCESS_FIELDS } from '../src/core/index.ts';
 import { METRICS, type MetricDeclaration } from '../src/observe/metrics/declarations.ts';
 import * as reserved from '../src/wire/http/reserved-fields.ts';
-import { IMITATIONS, type Imitation } from '../test/providers/imitations/index.ts';
+import { type ProviderRow, ROWS } from '../test/providers/imitations/index.ts';
 import { ROOT } from './manifest.ts';
 
 const TABLES: Readonly<Record<string, () => string>> = {
@@ -15,7 +15,7 @@ const TABLES: Readonly<Record<string, () => string>> = {
   'cap costs': capCostsTable,
   metrics: metricsTable,
   providers: providersTable,
-  'provider configurations': () => IMITATIONS.map(configurationOf).join('\n\n'),
+  'provider configurations': () => ROWS.map(configurationOf).join('\n\n'),
   'caller fields': () => reservedTable(reserved.CALLER_CLAIMS),
   'origin fields': () => reservedTable(reserved.ORIGIN_CLAIMS),
   'internal fields': () => reservedTable(reserved.INTERNAL),
@@ -75,17 +75,17 @@ function reservedTable(lists: readonly reserved.ReservedFields[]): string {
 }
 
 function providersTable(): string {
-  const rows = IMITATIONS.map(({ name, told }) => {
+  const rows = ROWS.map(({ name, told }) => {
     const anchor = name
       .toLowerCase()
-      .replace(/[^a-z0-9 ]/g, '')
+      .replace(/[^a-z0-9 -]/g, '')
       .replaceAll(' ', '-');
     return `| [${name}](provider-configurations.md#${anchor}) | ${told} |`;
   });
   return ['| Works, as configured there | What the provider must be told |', '|---|---|', ...rows].join('\n');
 }
 
-function configurationOf({ name, config, sources }: Imitation): string {
+function configurationOf({ name, config, sources }: ProviderRow): string {
   const pages = sources.map(source => (source.startsWith('https://') ? `<${source}>` : source)).join(', ');
   const yaml = `\`\`\`yaml\n# gateway.yaml, in addition\n${config}\n\`\`\``;
   return `## ${name}\n\n${yaml}\n\nFrom ${pages}.`;

@@ -3,7 +3,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './manifest.ts';
 
-/** A package that is inside the bundle. */
 export interface BundledPackage {
   readonly name: string;
   readonly version: string;

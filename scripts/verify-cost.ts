@@ -1,11 +1,12 @@
 // Compares the processor time of verifying an access token with the gateway's own code and with jose: tokens seen for the
-// first time, and one token repeatedly. All cases take turns in each round; prints medians with their range.
+// first time, and one token repeatedly.
 // node scripts/verify-cost.ts [ROUNDS] [TOKENS]
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import { type AuthListener, ownMemory, systemClock, thisMachine } from '../src/core/index.ts';
 import { KeySet, OwnerChecks, REVOCATION_LIMITS, Revocations, Verifier } from '../src/identity/auth/index.ts';
 import { CACHE_OPTIONS, KEY_SET_OPTIONS } from '../test/support/identity-options.ts';
 import { type IssuerKey, issuerKey, keySetJson, signToken } from '../test/support/token-issuer.ts';
+import { printCosts } from './costs-in-turns.ts';
 
 /** Checks a token; throws when it is not accepted. */
 type Check = (token: string) => Promise<void>;
@@ -33,20 +34,12 @@ for (const algorithm of ['RS256', 'ES256', 'EdDSA'] as const) {
   const key = issuerKey(algorithm, 'key');
   const different = Array.from({ length: TOKENS }, (_, i) => tokenOf(key, `user-${i}`));
   const same = Array<string>(TOKENS).fill(tokenOf(key, 'ada'));
-  const cases = new Map([
-    ['Weir, first time', { make: weirCheck, tokens: different, micros: [] as number[] }],
-    ['Weir, known', { make: weirCheck, tokens: same, micros: [] as number[] }],
-    ['jose, first time', { make: joseCheck, tokens: different, micros: [] as number[] }],
-    ['jose, again', { make: joseCheck, tokens: same, micros: [] as number[] }],
-  ]);
-  for (let round = 0; round <= ROUNDS; round++) {
-    for (const { make, tokens, micros } of cases.values()) {
-      const spent = await cost(await make(key), tokens);
-      // The first round warms up.
-      if (round > 0) micros.push(spent);
-    }
-  }
-  for (const [name, { micros }] of cases) console.log(`${algorithm}  ${name.padEnd(18)}${summary(micros)}`);
+  await printCosts(ROUNDS, TOKENS, {
+    [`${algorithm}  Weir, first time`]: async () => checkAll(await weirCheck(key), different),
+    [`${algorithm}  Weir, known`]: async () => checkAll(await weirCheck(key), same),
+    [`${algorithm}  jose, first time`]: () => checkAll(joseCheck(key), different),
+    [`${algorithm}  jose, again`]: () => checkAll(joseCheck(key), same),
+  });
 }
 
 function tokenOf(key: IssuerKey, subject: string): string {
@@ -113,17 +106,9 @@ function joseCheck(key: IssuerKey): Check {
   };
 }
 
-/** Microseconds of processor time per token, over all threads. */
-async function cost(check: Check, tokens: readonly string[]): Promise<number> {
-  const before = process.cpuUsage();
-  for (let at = 0; at < tokens.length; at += AT_A_TIME)
-    await Promise.all(tokens.slice(at, at + AT_A_TIME).map(check));
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / tokens.length;
-}
-
-function summary(micros: readonly number[]): string {
-  const sorted = micros.toSorted((a, b) => a - b);
-  const [low, median, high] = [0, Math.floor(sorted.length / 2), sorted.length - 1].map(i => sorted[i] ?? 0);
-  return `${median?.toFixed(1)} us (${low?.toFixed(1)} to ${high?.toFixed(1)})`;
+function checkAll(check: Check, tokens: readonly string[]): () => Promise<void> {
+  return async () => {
+    for (let at = 0; at < tokens.length; at += AT_A_TIME)
+      await Promise.all(tokens.slice(at, at + AT_A_TIME).map(check));
+  };
 }

@@ -3,7 +3,6 @@ import { percentile } from '../measure/figures.ts';
 
 export interface OpenLoopPlan {
   readonly port: number;
-  /** The bytes of one request. */
   readonly request: string;
   readonly perSecond: number;
   readonly seconds: number;

@@ -8,7 +8,7 @@ import type { Job } from '../peers/job.ts';
 import type { Peer } from '../peers/peer.ts';
 import { COLD, type Column, CPU, MEMORY, RATE, type Row } from '../report/result.ts';
 import type { Part } from '../world/part.ts';
-import { type Figure, figureOf } from './figures.ts';
+import { type Figure, figureOf, figuresOf } from './figures.ts';
 import { cpuMicroseconds, peakMebibytes } from './processes.ts';
 import { warmUp } from './warm-up.ts';
 
@@ -137,15 +137,11 @@ async function measureRounds(
   generator: LoadGenerator,
   { rounds, seconds }: Times,
 ): Promise<void> {
-  for (let round = 0; round < rounds; round++) {
-    bench.progress(`round ${round + 1} of ${rounds}`);
-    bench.noteLoad();
-    for (const entrant of inTurn(running, round)) {
-      const measured = await sample(entrant, plan, generator, seconds);
-      if (measured.rate === 0) throw new Error(`${entrant.name}: no request was answered`);
-      entrant.samples.push(measured);
-    }
-  }
+  await bench.inRounds(running, rounds, async entrant => {
+    const measured = await sample(entrant, plan, generator, seconds);
+    if (measured.rate === 0) throw new Error(`${entrant.name}: no request was answered`);
+    entrant.samples.push(measured);
+  });
 }
 
 /** Sends requests to a running entrant for so many seconds. Throws if more fail than its plan expects. */
@@ -182,40 +178,22 @@ async function measureLatencies(bench: Bench, running: readonly Running[], plan:
   const pace = { perSecond: PACE_PER_SECOND, seconds, connections: plan.connections };
   const ask = (port: number, path: string): Promise<Latency> =>
     pacedLatency(port, requestText(path, plan.headers), pace);
-  for (let round = 0; round < rounds; round++) {
-    bench.progress(`latency, round ${round + 1} of ${rounds}`);
-    bench.noteLoad();
-    const direct = await ask(bench.world.upstream.port, plan.path);
-    for (const { part, path, latencies } of inTurn(running, round)) {
-      const through = await ask(part.port, path ?? plan.path);
-      latencies.push({ p50: through.p50 - direct.p50, p99: through.p99 - direct.p99 });
-    }
-  }
-}
-
-/** Starts each round with a different gateway, so that none always follows the same neighbour. */
-export function inTurn<T>(all: readonly T[], round: number): T[] {
-  const first = round % Math.max(1, all.length);
-  return [...all.slice(first), ...all.slice(0, first)];
+  const direct: Latency[] = [];
+  await bench.inRounds(running, rounds, async ({ part, path, latencies }, round) => {
+    direct[round] ??= await ask(bench.world.upstream.port, plan.path);
+    const through = await ask(part.port, path ?? plan.path);
+    latencies.push({ p50: through.p50 - direct[round].p50, p99: through.p99 - direct[round].p99 });
+  });
 }
 
 function rowOf({ name, peer, job, part, cold, samples, latencies }: Running): Row {
-  const added =
-    latencies.length === 0
-      ? {}
-      : {
-          [ADDED_P50.id]: figureOf(latencies.map(latency => latency.p50)),
-          [ADDED_P99.id]: figureOf(latencies.map(latency => latency.p99)),
-        };
   return {
     name,
-    note: peer.leavesOut(job) ?? '',
+    note: peer.leavesOut(job),
     figures: {
-      [CPU.id]: figureOf(samples.map(({ cpu }) => cpu)),
-      [COLD.id]: figureOf([cold]),
-      [RATE.id]: figureOf(samples.map(({ rate }) => rate)),
-      [MEMORY.id]: figureOf([peakMebibytes(part.pid)]),
-      ...added,
+      ...figuresOf(samples),
+      ...figuresOf([{ cold, memory: peakMebibytes(part.pid) }]),
+      ...figuresOf(latencies),
     },
   };
 }

@@ -180,7 +180,6 @@ function limitRoutes(job: Job): readonly string[] {
   return routePrefixes(job).map((path, n) => `${job.weir.hosts ? routeHost(n, job) : ''}${path}**`);
 }
 
-/** @param max overrides how many requests the bucket admits. */
 function limitsConfig(job: Job) {
   const { restrictAfter, concurrent, byMainValue } = job.weir;
   const invalid_requests =
@@ -192,15 +191,10 @@ function limitsConfig(job: Job) {
     const buckets = { all: { main: 'id', address: quota } };
     return { global: 'off', invalid_requests, buckets, routes: { '/v1/things/{id}': 'all' } };
   }
-  return {
-    global: { user: quota, bot: quota, address: quota },
-    invalid_requests,
-    // Where keys are counted, one address in the global limit is enough.
-    ...(job.forwardedAddresses
-      ? {}
-      : { buckets: { all: { user: quota, ...(concurrent ? { concurrent: 65_535 } : {}) } } }),
-    ...(job.forwardedAddresses
-      ? {}
-      : { routes: Object.fromEntries(limitRoutes(job).map(route => [route, 'all'])) }),
-  };
+  const common = { global: { user: quota, bot: quota, address: quota }, invalid_requests };
+  // Where keys are counted, one address in the global limit is enough.
+  if (job.forwardedAddresses) return common;
+  const all = { user: quota, ...(concurrent ? { concurrent: 65_535 } : {}) };
+  const routes = Object.fromEntries(limitRoutes(job).map(route => [route, 'all']));
+  return { ...common, buckets: { all }, routes };
 }

@@ -67,7 +67,7 @@ function sectionOf(
     date > report.date
       ? [`Measured by itself, later: ${date.slice(0, 16).replace('T', ' ')} UTC${loadText(loadAverages)}.`]
       : [];
-  const leftOut = rows.filter(({ note }) => note !== '').map(({ name, note }) => `${name}: ${note}.`);
+  const leftOut = rows.filter(({ note }) => note).map(({ name, note }) => `${name}: ${note}.`);
   return [
     `### ${title}`,
     '',

@@ -1,6 +1,5 @@
 import type { Figure } from '../measure/figures.ts';
 
-/** The result of one scenario. */
 export interface Result {
   readonly id: string;
   /** When it was measured. */
@@ -28,8 +27,8 @@ export interface Column {
 
 export interface Row {
   readonly name: string;
-  /** What the entrant leaves out, as prose; empty: nothing. */
-  readonly note: string;
+  /** What the entrant leaves out, as prose. */
+  readonly note?: string | null;
   /** By column; a missing one was not measured. */
   readonly figures: Readonly<Record<string, Figure>>;
 }

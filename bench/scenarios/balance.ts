@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import type { Bench } from '../bench.ts';
 import { requestText } from '../load/connection.ts';
 import { pacedLatency } from '../load/paced.ts';
-import { compare, type Entrant, inTurn } from '../measure/compare.ts';
-import { figureOf } from '../measure/figures.ts';
+import { compare, type Entrant } from '../measure/compare.ts';
+import { figuresOf } from '../measure/figures.ts';
 import { envoy } from '../peers/envoy.ts';
 import { haproxy } from '../peers/haproxy.ts';
 import { FORWARDING, type Job } from '../peers/job.ts';
@@ -66,26 +66,14 @@ export const slowEndpoint: Scenario = {
     const plan = planOf(bench);
     const pace = { perSecond: PER_SECOND, seconds, connections: 256 };
     // The first round finds connections to open and code to compile.
-    for (let round = -1; round < rounds; round++) {
-      bench.progress(`round ${round + 1} of ${rounds}`);
-      bench.noteLoad();
-      for (const { part, latencies } of inTurn(running, Math.max(0, round))) {
-        const before = await requestsAt(endpoints);
-        const { p50, p99 } = await pacedLatency(part.port, requestText(plan.path, {}), pace);
-        const counts = (await requestsAt(endpoints)).map((count, index) => count - (before[index] ?? 0));
-        const slow = (counts.at(-1) ?? 0) / counts.reduce((sum, count) => sum + count, 0);
-        if (round >= 0) latencies.push({ p50: p50 / 1_000, p99: p99 / 1_000, slow: slow * 100 });
-      }
-    }
-    const rows: Row[] = running.map(({ name, latencies }) => ({
-      name,
-      note: '',
-      figures: {
-        p50: figureOf(latencies.map(({ p50 }) => p50)),
-        p99: figureOf(latencies.map(({ p99 }) => p99)),
-        slow: figureOf(latencies.map(({ slow }) => slow)),
-      },
-    }));
+    await bench.inRounds(running, 1 + rounds, async ({ part, latencies }, round) => {
+      const before = await requestsAt(endpoints);
+      const { p50, p99 } = await pacedLatency(part.port, requestText(plan.path, {}), pace);
+      const counts = (await requestsAt(endpoints)).map((count, index) => count - (before[index] ?? 0));
+      const slow = (counts.at(-1) ?? 0) / counts.reduce((sum, count) => sum + count, 0);
+      if (round > 0) latencies.push({ p50: p50 / 1_000, p99: p99 / 1_000, slow: slow * 100 });
+    });
+    const rows: Row[] = running.map(({ name, latencies }) => ({ name, figures: figuresOf(latencies) }));
     await bench.stopAll();
     await stop(endpoints);
     const how = `GET, 100 bytes, ${PER_SECOND.toLocaleString('en')} requests a second at a constant rate, ${rounds} rounds of ${seconds} s in turns; the slow endpoint answers after ${DELAY_MS} ms`;

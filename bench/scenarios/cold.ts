@@ -5,13 +5,11 @@ import type { Bench } from '../bench.ts';
 import { GRPC_HEADERS, GRPC_SERVICE } from '../load/grpc.ts';
 import { sendCount } from '../load/h2load.ts';
 import type { LoadPlan } from '../load/plan.ts';
-import { inTurn } from '../measure/compare.ts';
-import { type Figure, figureOf } from '../measure/figures.ts';
+import { figuresOf } from '../measure/figures.ts';
 import { cpuMicroseconds } from '../measure/processes.ts';
 import { type Job, PIPELINE } from '../peers/job.ts';
 import { weir } from '../peers/weir.ts';
-import type { Row } from '../report/result.ts';
-import { type Findings, planOf, type Scenario } from './scenario.ts';
+import { planOf, type Scenario } from './scenario.ts';
 
 /** What a gateway serves in its first second under load, and how often that again before it counts as warm. */
 const FIRST = 10_000;
@@ -49,41 +47,24 @@ export const cold: Scenario = {
     const entrants = KINDS.flatMap(kind =>
       [null, '500ms'].map(warmUp => ({ kind, warmUp, samples: [] as Sample[] })),
     );
-    for (let round = 0; round < bench.settings.rounds; round++) {
-      bench.progress(`round ${round + 1} of ${bench.settings.rounds}`);
-      bench.noteLoad();
-      for (const entrant of inTurn(entrants, round)) {
-        entrant.samples.push(await sample(bench, entrant.kind, entrant.warmUp));
-        await bench.stopAll();
-      }
-    }
-    const rows = entrants.map(({ kind, warmUp, samples }): Row => {
-      const figure = (of: (sample: Sample) => number): Figure => figureOf(samples.map(of));
-      return {
-        name: `${kind.name}${warmUp === null ? '' : `, warm_up: ${warmUp}`}`,
-        note: '',
-        figures: {
-          cold: figure(each => each.cold),
-          warm: figure(each => each.warm),
-          ratio: figure(each => each.cold / each.warm),
-          ready: figure(each => each.readyS),
-        },
-      };
+    await bench.inRounds(entrants, bench.settings.rounds, async ({ kind, warmUp, samples }) => {
+      samples.push(await sample(bench, kind, warmUp));
+      await bench.stopAll();
     });
+    const rows = entrants.map(({ kind, warmUp, samples }) => ({
+      name: `${kind.name}${warmUp === null ? '' : `, warm_up: ${warmUp}`}`,
+      figures: figuresOf(samples),
+    }));
     const how = `h2load, 32 connections; each round starts every gateway anew; warm after ${(WARM_AFTER * FIRST).toLocaleString('en')} requests`;
-    return { how, columns: COLUMNS, rows, aims: [], notes: [] } satisfies Findings;
+    return { how, columns: COLUMNS, rows };
   },
 };
 
-interface Sample {
-  readonly cold: number;
-  readonly warm: number;
-  readonly readyS: number;
-}
+type Sample = Readonly<Record<'cold' | 'warm' | 'ratio' | 'ready', number>>;
 
 async function sample(bench: Bench, { clients, streams }: Kind, warmUp: string | null): Promise<Sample> {
   const part = await bench.start(weir, { ...PIPELINE, clients, weir: { ...PIPELINE.weir, warmUp } });
-  const readyS = cpuMicroseconds(part.pid) / 1e6;
+  const ready = cpuMicroseconds(part.pid) / 1e6;
   const plan = planFor(bench, clients);
   await fetchKeys(part.port);
   const cost = async () => {
@@ -95,7 +76,7 @@ async function sample(bench: Bench, { clients, streams }: Kind, warmUp: string |
   const first = await cost();
   let warm = first;
   for (let i = 0; i < WARM_AFTER; i++) warm = await cost();
-  return { cold: first, warm, readyS };
+  return { cold: first, warm, ratio: first / warm, ready };
 }
 
 function planFor(bench: Bench, clients: Job['clients']): LoadPlan {

@@ -37,7 +37,6 @@ export const decisions: Scenario = {
     }
     const rows: Row[] = ROWS.map(([name, column, key]) => ({
       name,
-      note: '',
       figures: { [column]: figureOf(samples.map(sample => sample[key])) },
     }));
     return {
@@ -47,7 +46,6 @@ export const decisions: Scenario = {
         { id: 'nanoseconds', label: 'ns', digits: 0 },
       ],
       rows,
-      aims: [],
       notes: ['bytes: heap and array buffers after a collection.'],
     };
   },

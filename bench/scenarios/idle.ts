@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench } from '../bench.ts';
 import type { Entrant } from '../measure/compare.ts';
-import { type Figure, figureOf } from '../measure/figures.ts';
+import { type Figure, figuresOf } from '../measure/figures.ts';
 import { residentMebibytes } from '../measure/processes.ts';
 import type { Column } from '../report/result.ts';
 import type { Scenario } from './scenario.ts';
@@ -46,11 +46,11 @@ export function idleScenario(connections: IdleConnections): Scenario {
         bench.progress(entrant.name);
         const figures = await measure(connections, bench, entrant);
         if (entrant.name === 'Weir') ours = figures.each;
-        rows.push({ name: entrant.name, note: '', figures });
+        rows.push({ name: entrant.name, figures });
         await bench.stopAll();
       }
       const aims = [{ what: 'KiB each, Weir', max: maxKib, figure: ours }];
-      return { how, columns: COLUMNS, rows, aims, notes: [] };
+      return { how, columns: COLUMNS, rows, aims };
     },
   };
 }
@@ -58,7 +58,7 @@ export function idleScenario(connections: IdleConnections): Scenario {
 /** Holds the connections of all processes at once. */
 async function measure(connections: IdleConnections, bench: Bench, { name, peer, job }: Entrant) {
   const held: IdleConnection[] = [];
-  const [each, inAll]: [number[], number[]] = [[], []];
+  const samples: Record<'each' | 'memory', number>[] = [];
   for (let i = 0; i < connections.processes; i++) {
     const { pid, port } = await bench.start(peer, job);
     held.push(...(await connections.warmUp(bench, port)));
@@ -66,15 +66,14 @@ async function measure(connections: IdleConnections, bench: Bench, { name, peer,
     const before = residentMebibytes(pid);
     held.push(...(await connections.open(bench, port, connections.count)));
     await sleep(SETTLE_MS);
-    const after = residentMebibytes(pid);
-    each.push(((after - before) * 1_024) / connections.count);
-    inAll.push(after);
+    const memory = residentMebibytes(pid);
+    samples.push({ each: ((memory - before) * 1_024) / connections.count, memory });
   }
   const answered = await countAnswers(held);
   if (answered < held.length) throw new Error(`${name}: ${answered} of ${held.length} connections answer`);
   bench.progress(`${name}: all of ${answered} connections answer`);
   for (const connection of held) connection.close();
-  return { each: figureOf(each), memory: figureOf(inAll) };
+  return figuresOf(samples);
 }
 
 async function countAnswers(held: readonly IdleConnection[]): Promise<number> {

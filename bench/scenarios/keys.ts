@@ -1,7 +1,7 @@
 import type { Bench } from '../bench.ts';
 import { requestsWith } from '../load/connection.ts';
 import { sendEach } from '../load/send-each.ts';
-import { figureOf } from '../measure/figures.ts';
+import { figuresOf } from '../measure/figures.ts';
 import { cpuMicroseconds, residentMebibytes } from '../measure/processes.ts';
 import { haproxy } from '../peers/haproxy.ts';
 import { FORWARDING } from '../peers/job.ts';
@@ -36,7 +36,6 @@ export const liveKeys: Scenario = {
         { id: 'cpu', label: 'CPU µs/request', digits: 1 },
       ],
       rows,
-      aims: [],
       notes: [
         'nginx forgets an address a minute after its last request.',
         'bytes a key: growth of resident memory.',
@@ -59,8 +58,7 @@ async function rowOf(bench: Bench, peer: Peer): Promise<Row> {
   if (statuses.get(200) !== KEYS)
     throw new Error(`${peer.name}: not all were admitted: ${[...statuses].join(' ')}`);
   const bytes = ((after - before) * 1024 * 1024) / KEYS;
-  const figures = { bytes: figureOf([bytes]), after: figureOf([after]), cpu: figureOf([cpu]) };
-  return { name: peer.name, note: '', figures };
+  return { name: peer.name, figures: figuresOf([{ bytes, after, cpu }]) };
 }
 
 function requests(from: Iterable<string>): Generator<string> {

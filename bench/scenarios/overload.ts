@@ -12,7 +12,7 @@ import { weir } from '../peers/weir.ts';
 import type { Aim, Row } from '../report/result.ts';
 import type { Part } from '../world/part.ts';
 import { processorShare } from '../world/processor-share.ts';
-import { type Findings, planOf, type Scenario } from './scenario.ts';
+import { planOf, type Scenario } from './scenario.ts';
 
 /** Of one processor, for a gateway: the generator and the upstream need far less than one for three times what it can do. */
 const SHARE = 0.15;
@@ -70,7 +70,7 @@ export const overload: Scenario = {
   },
 };
 
-const TABLE: Pick<Findings, 'how' | 'columns' | 'notes'> = {
+const TABLE = {
   how: `GET, 100 bytes, 900-byte token, two limits; each gateway held to ${SHARE} of a processor by a control group; requests at a constant rate, up to ${CONNECTIONS.toLocaleString('en')} connections used in turns; a client gives up ${PATIENCE_MS / 1_000} s after its request was due and closes its connection`,
   columns: [
     { id: 'capacity', label: 'capacity/s', digits: 0 },
@@ -113,7 +113,7 @@ function rowOf(name: string, { capacity, once, twice, thrice, after, share }: Ou
     // A gateway that answered none in time has no latencies.
     .filter(([, value]) => !Number.isNaN(value))
     .map(([id, value]): [string, Figure] => [id, figureOf([value])]);
-  return { name, note: '', figures: Object.fromEntries(figures) };
+  return { name, figures: Object.fromEntries(figures) };
 }
 
 function aimsOf({ capacity, once, twice, thrice }: Outcome): Aim[] {

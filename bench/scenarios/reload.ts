@@ -51,7 +51,6 @@ export const reload: Scenario = {
         const figures = figuresOf(all);
         rows.push({
           name: `${name}, ${threads === 1 ? 'one thread' : `${threads} threads`}`,
-          note: '',
           figures,
         });
         if (name === 'Weir') aims.push(...aimsOf(threads, all, figures));

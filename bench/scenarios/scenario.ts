@@ -12,12 +12,11 @@ export interface Scenario {
   readonly title: string;
   /** What it means to a user, one or two sentences. */
   readonly meaning: string;
-  /** Whether quick runs include it. */
   readonly quick: boolean;
   run(bench: Bench): Promise<Findings>;
 }
 
-export type Findings = Pick<Result, 'how' | 'columns' | 'rows' | 'aims' | 'notes'>;
+export type Findings = Pick<Result, 'how' | 'columns' | 'rows'> & Partial<Pick<Result, 'aims' | 'notes'>>;
 
 export interface Who {
   readonly without?: readonly string[];
@@ -62,7 +61,7 @@ const NO_DEARER = 1.03;
 /** How much dearer the first second may be. */
 const COLD_TO_WARM = 1.25;
 
-export function findingsOf(comparison: Comparison, what: string, aims: readonly Aim[] = []): Findings {
+export function findingsOf(comparison: Comparison, what: string, aims: readonly Aim[] = []) {
   const { how, columns, rows, notes } = comparison;
   const always = [
     { what: 'CPU, Weir to Weir before', max: NO_DEARER, figure: comparison.ratio('Weir', 'Weir before') },

@@ -1,6 +1,6 @@
 import type { Bench } from '../bench.ts';
 import { streamThrough } from '../load/stream.ts';
-import { type Figure, figureOf } from '../measure/figures.ts';
+import { figuresOf } from '../measure/figures.ts';
 import { cpuMicroseconds, residentMebibytes } from '../measure/processes.ts';
 import { warmUp } from '../measure/warm-up.ts';
 import { PIPELINE } from '../peers/job.ts';
@@ -28,11 +28,7 @@ export const streams: readonly Scenario[] = [
   stream('up', 'Upload of 1 GiB', 'A backup. The upstream reads as fast as it can.'),
 ];
 
-interface Passage {
-  readonly cpu: number;
-  readonly seconds: number;
-  readonly growth: number;
-}
+type Passage = Readonly<Record<'cpu' | 'seconds' | 'growth', number>>;
 
 function stream(direction: 'down' | 'up', title: string, meaning: string): Scenario {
   return {
@@ -55,11 +51,14 @@ function stream(direction: 'down' | 'up', title: string, meaning: string): Scena
         };
         const cold = await warmUp(next, bench.settings.mode);
         for (let round = 0; round < rounds; round++) await next();
-        rows.push({ name, note: peer.leavesOut(job) ?? '', figures: figuresOf(passages, cold, rounds) });
+        // The first pass fills the buffers that are kept.
+        const growth = Math.max(...passages.map(passage => passage.growth));
+        const figures = { ...figuresOf(passages.slice(-rounds)), ...figuresOf([{ cold, growth }]) };
+        rows.push({ name, note: peer.leavesOut(job), figures });
         await bench.stopAll();
       }
       const how = `1 GiB with a Content-Length, one connection, ${rounds} times after a warm-up, one gateway after the other`;
-      return { how, columns: COLUMNS, rows, aims: [], notes: [GROWTH_NOTE] };
+      return { how, columns: COLUMNS, rows, notes: [GROWTH_NOTE] };
     },
   };
 }
@@ -93,15 +92,4 @@ function headOf(bench: Bench, direction: 'down' | 'up'): string {
     direction === 'up' ? `Content-Length: ${GIB}\r\nContent-Type: application/octet-stream\r\n` : '';
   const token = bench.world.issuer.token('RS256');
   return `${line} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${token}\r\n${length}\r\n`;
-}
-
-function figuresOf(passages: readonly Passage[], cold: number, rounds: number): Record<string, Figure> {
-  const warm = passages.slice(-rounds);
-  return {
-    cpu: figureOf(warm.map(passage => passage.cpu)),
-    cold: figureOf([cold]),
-    seconds: figureOf(warm.map(passage => passage.seconds)),
-    // The first pass fills the buffers that are kept.
-    growth: figureOf([Math.max(...passages.map(passage => passage.growth))]),
-  };
 }

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { Bench } from '../bench.ts';
 import { handshakes, openTls, sessionOf } from '../load/handshakes.ts';
-import { compare, inTurn } from '../measure/compare.ts';
-import { figureOf } from '../measure/figures.ts';
+import { compare } from '../measure/compare.ts';
+import { figuresOf } from '../measure/figures.ts';
 import { cpuMicroseconds } from '../measure/processes.ts';
 import { warmUp } from '../measure/warm-up.ts';
 import { FORWARDING, PIPELINE } from '../peers/job.ts';
@@ -47,32 +47,19 @@ function handshake(kind: 'full' | 'resumed', meaning: string): Scenario {
         const shake = async (forSeconds: number) => {
           const before = cpuMicroseconds(pid);
           const count = await handshakes(port, forSeconds, session);
-          return { cost: (cpuMicroseconds(pid) - before) / count, rate: count / forSeconds };
+          return { cpu: (cpuMicroseconds(pid) - before) / count, rate: count / forSeconds };
         };
-        const cold = await warmUp(async () => (await shake(1)).cost, mode);
-        running.push({ name: entrant.name, shake, cold, costs: [] as number[], rates: [] as number[] });
+        const cold = await warmUp(async () => (await shake(1)).cpu, mode);
+        running.push({ name: entrant.name, shake, cold, samples: [] as { cpu: number; rate: number }[] });
       }
-      for (let round = 0; round < rounds; round++) {
-        bench.progress(`round ${round + 1} of ${rounds}`);
-        bench.noteLoad();
-        for (const { shake, costs, rates } of inTurn(running, round)) {
-          const { cost, rate } = await shake(seconds);
-          costs.push(cost);
-          rates.push(rate);
-        }
-      }
+      await bench.inRounds(running, rounds, async ({ shake, samples }) => samples.push(await shake(seconds)));
       await bench.stopAll();
-      const rows = running.map(({ name, cold, costs, rates }) => ({
+      const rows = running.map(({ name, cold, samples }) => ({
         name,
-        note: '',
-        figures: {
-          [PER_HANDSHAKE.id]: figureOf(costs),
-          [COLD_HANDSHAKE.id]: figureOf([cold]),
-          [HANDSHAKE_RATE.id]: figureOf(rates),
-        },
+        figures: { ...figuresOf(samples), ...figuresOf([{ cold }]) },
       }));
       const how = `TLS 1.3, ECDSA on P-256, 16 connections at a time, each closed after its handshake, ${rounds} rounds of ${seconds} s in turns`;
-      return { how, columns: [PER_HANDSHAKE, COLD_HANDSHAKE, HANDSHAKE_RATE], rows, aims: [], notes: [] };
+      return { how, columns: [PER_HANDSHAKE, COLD_HANDSHAKE, HANDSHAKE_RATE], rows };
     },
   };
 }

@@ -3,7 +3,7 @@ import type { SigningAlgorithm } from '../../test/support/token-issuer.ts';
 import type { Bench } from '../bench.ts';
 import { requestsWith } from '../load/connection.ts';
 import { sendEach } from '../load/send-each.ts';
-import { figureOf } from '../measure/figures.ts';
+import { figuresOf } from '../measure/figures.ts';
 import { cpuMicroseconds, residentMebibytes } from '../measure/processes.ts';
 import { envoy } from '../peers/envoy.ts';
 import { FORWARDING } from '../peers/job.ts';
@@ -39,8 +39,6 @@ export const coldTokens: Scenario = {
         { id: 'above', label: 'cold above known, CPU µs', digits: 0 },
       ],
       rows,
-      aims: [],
-      notes: [],
     };
   },
 };
@@ -69,7 +67,6 @@ export const forgedTokens: Scenario = {
         { id: 'after', label: 'MiB after', digits: 0 },
       ],
       rows,
-      aims: [],
       notes,
     };
   },
@@ -85,18 +82,15 @@ async function coldRow(bench: Bench, peer: Peer, algorithm: SigningAlgorithm): P
   // Warms up all but the check, and then that.
   const warm = Array.from({ length: 500 }, () => bench.world.issuer.token('ES256'));
   for (let i = 0; i < 10; i++) await send(warm);
-  const [cold, known]: [number[], number[]] = [[], []];
-  for (let round = 0; round < bench.settings.rounds; round++) {
-    bench.progress(`${peer.name}, ${algorithm}, round ${round + 1} of ${bench.settings.rounds}`);
-    bench.noteLoad();
+  const name = `${peer.name}, ${algorithm}`;
+  const samples: Record<'cold' | 'known' | 'above', number>[] = [];
+  await bench.inRounds([name], bench.settings.rounds, async () => {
     const tokens = Array.from({ length: COLD_TOKENS }, () => bench.world.issuer.token(algorithm));
-    cold.push(await send(tokens));
-    known.push(await send(tokens));
-  }
+    const [cold, known] = [await send(tokens), await send(tokens)];
+    samples.push({ cold, known, above: cold - known });
+  });
   await bench.stopAll();
-  const above = figureOf(cold.map((cost, round) => cost - (known[round] ?? Number.NaN)));
-  const figures = { cold: figureOf(cold), known: figureOf(known), above };
-  return { name: `${peer.name}, ${algorithm}`, note: '', figures };
+  return { name, figures: figuresOf(samples) };
 }
 
 async function forgedRow(bench: Bench, peer: Peer) {
@@ -116,8 +110,7 @@ async function forgedRow(bench: Bench, peer: Peer) {
   await sleep(1_000);
   const after = residentMebibytes(part.pid);
   await bench.stopAll();
-  const figures = { cpu: figureOf([cpu]), before: figureOf([before]), after: figureOf([after]) };
-  return { row: { name: peer.name, note: '', figures }, statuses };
+  return { row: { name: peer.name, figures: figuresOf([{ cpu, before, after }]) }, statuses };
 }
 
 /** @param expected the status of all responses; null: any. */

@@ -2,8 +2,8 @@ import type { Bench } from '../bench.ts';
 import { requestText } from '../load/connection.ts';
 import { type Latency, pacedLatency } from '../load/paced.ts';
 import { isWrkInstalled, pipelined, WRK_INSTALL, wrk } from '../load/wrk.ts';
-import { compare, type Entrant, inTurn, type Sample, sample } from '../measure/compare.ts';
-import { type Figure, figureOf } from '../measure/figures.ts';
+import { compare, type Entrant, type Sample, sample } from '../measure/compare.ts';
+import { type Figure, figureOf, figuresOf } from '../measure/figures.ts';
 import { busiestThreads } from '../measure/processes.ts';
 import { warmUp } from '../measure/warm-up.ts';
 import { envoy } from '../peers/envoy.ts';
@@ -79,7 +79,10 @@ export const workers: Scenario = {
     return {
       how: `GET, 100 bytes, 900-byte token, two limits; ${how}. Then ${BESIDE_PER_SECOND} requests a second beside a connection that keeps ${BUSY_REQUESTS} in flight; then each thread that serves held to ${SHARE} of a processor by a control group, under the load from before, ${HELD_ROUNDS} times as many rounds in turns`,
       columns: [...columns, HELD, HELD_CPU, BUSY_P50, BUSY_P99],
-      rows: rows.map(row => ({ ...row, figures: { ...row.figures, ...figuresOf(measured.get(row.name)) } })),
+      rows: rows.map(row => ({
+        ...row,
+        figures: { ...row.figures, ...heldFigures(measured.get(row.name)) },
+      })),
       aims,
       notes: [
         ...notes,
@@ -105,11 +108,11 @@ async function measureAll(bench: Bench): Promise<ReadonlyMap<string, Measured>> 
       await warmUp(async () => (await sample(gateway, plan, wrk, 1)).cpu, bench.settings.mode);
       running.push(gateway);
     }
-    await inRounds(bench, running, rounds, async ({ part, measured }) => {
+    await bench.inRounds(running, rounds, async ({ part, measured }) => {
       measured.beside.push(await besideBusy(bench, part.port));
     });
     for (const gateway of running) ends.push(hold(gateway));
-    await inRounds(bench, running, rounds * HELD_ROUNDS, async gateway => {
+    await bench.inRounds(running, rounds * HELD_ROUNDS, async gateway => {
       gateway.measured.held.push(await sample(gateway, plan, wrk, seconds));
     });
   } finally {
@@ -123,21 +126,6 @@ async function measureAll(bench: Bench): Promise<ReadonlyMap<string, Measured>> 
 interface Running extends Entrant {
   readonly part: Part;
   readonly measured: Measured;
-}
-
-async function inRounds(
-  bench: Bench,
-  running: readonly Running[],
-  count: number,
-  measure: (gateway: Running) => Promise<void>,
-): Promise<void> {
-  for (let round = 0; round < count; round++) {
-    bench.noteLoad();
-    for (const gateway of inTurn(running, round)) {
-      bench.progress(`${gateway.name}, round ${round + 1} of ${count}`);
-      await measure(gateway);
-    }
-  }
 }
 
 /** Holds the threads that serve. Returns what to call once the gateway has ended. */
@@ -158,14 +146,12 @@ async function besideBusy(bench: Bench, port: number): Promise<Latency> {
   return latency;
 }
 
-function figuresOf(measured: Measured | undefined): Record<string, Figure> {
+function heldFigures(measured: Measured | undefined): Record<string, Figure> {
   if (measured === undefined) return {};
   const { held, beside } = measured;
   return {
-    [HELD.id]: figureOf(held.map(({ rate }) => rate)),
-    [HELD_CPU.id]: figureOf(held.map(({ cpu }) => cpu)),
-    [BUSY_P50.id]: figureOf(beside.map(({ p50 }) => p50)),
-    [BUSY_P99.id]: figureOf(beside.map(({ p99 }) => p99)),
+    ...figuresOf(held.map(({ rate, cpu }) => ({ [HELD.id]: rate, [HELD_CPU.id]: cpu }))),
+    ...figuresOf(beside.map(({ p50, p99 }) => ({ [BUSY_P50.id]: p50, [BUSY_P99.id]: p99 }))),
   };
 }
 

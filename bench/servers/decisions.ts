@@ -9,7 +9,6 @@ import {
   NO_LIMITS,
 } from '../../src/limits/index.ts';
 
-/** What this prints. */
 export interface DecisionFigures {
   /** Of heap and array buffers, after a collection. */
   readonly bytesPerCaller: number;

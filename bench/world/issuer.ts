@@ -14,7 +14,6 @@ import { freePort } from './part.ts';
 /** What issues the tokens of the measurements: a key set, and claims as Keycloak writes them. */
 export class Issuer {
   readonly url: string;
-  /** The key set document. */
   readonly keySet: string;
   readonly close: () => void;
   readonly #keys: ReadonlyMap<SigningAlgorithm, IssuerKey>;

@@ -58,7 +58,6 @@ export function startNode(
   return startPart({ ...program, environment: { PORT: `${port}`, ...environment } }, port);
 }
 
-/** A free port on the loopback interface. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,23 +1,17 @@
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { makeCertificate } from '../../bench/world/certificate.ts';
-import { freePort } from '../../bench/world/part.ts';
-import { GATEWAY_CLIENT } from '../../src/cli/demo/provider/demo-provider.ts';
 import { CAP_COSTS, roomForCaps } from '../../src/config/index.ts';
 import { MemoryGroup } from '../../test/support/memory-group.ts';
-import { scripts, startScriptedProvider } from '../../test/support/scripted-provider.ts';
-import { issuerKey } from '../../test/support/token-issuer.ts';
 import { waitFor } from '../../test/support/wait.ts';
-import { ProbedGateway } from '../soak/probed-gateway.ts';
+import type { ProbedGateway } from '../soak/probed-gateway.ts';
 import { type Closable, CONNECTIONS_AND_REQUESTS, type Filling, type Target } from './fillings.ts';
 import type { HonestReport } from './honest.ts';
-import { startServices } from './services.ts';
+import { setStage } from './stage.ts';
 import { TABLES } from './tables.ts';
+import { withProvider } from './with-provider.ts';
 
 const MIB = 2 ** 20;
 const LIMIT_BYTES = 512 * MIB;
@@ -27,7 +21,6 @@ const HEAP_MIB = Math.floor((LIMIT_BYTES / MIB) * 0.6);
 const HOLD_MS = 30_000;
 /** A client who reads waits no longer for 99 of 100 answers, milliseconds. */
 const MAX_P99_MS = 100;
-const KEY = issuerKey('ES256', 'caps');
 
 /** The hostile clients: which part of their cap each kind takes, in this order. What does not fit any more is refused. */
 const HOSTILE: readonly (readonly [what: string, cap: keyof typeof CAP_COSTS, part: number])[] = [
@@ -51,18 +44,12 @@ const HOSTILE: readonly (readonly [what: string, cap: keyof typeof CAP_COSTS, pa
  */
 export async function fillAll(): Promise<boolean> {
   const group = newGroup();
-  const folder = mkdtempSync(join(tmpdir(), 'weir-caps-'));
-  const services = await startServices();
-  const provider = await startScriptedProvider();
-  provider.keys = scripts.json(200, { keys: [KEY.jwk] });
-  const [port, tlsPort] = [await freePort(), await freePort()];
-  const target = { port, tlsPort, services, issuer: provider.issuer, key: KEY };
-  const gateway = await ProbedGateway.start({
-    ...{ folder, config: await configOf(folder, target) },
-    ...{ flags: [`--max-old-space-size=${HEAP_MIB}`], before: group?.joinCommand },
+  const stage = await setStage(filesOf, {
+    flags: [`--max-old-space-size=${HEAP_MIB}`],
+    before: group?.joinCommand,
   });
-  const opened: Closable[] = [];
-  const honest = new Worker(join(import.meta.dirname, 'honest.ts'), { workerData: { port } });
+  const { folder, target, gateway, opened } = stage;
+  const honest = new Worker(join(import.meta.dirname, 'honest.ts'), { workerData: { port: target.port } });
   const measured = () => group?.heldBytes ?? gateway.resident;
   let highest = 0;
   const sampling = setInterval(() => {
@@ -93,11 +80,7 @@ export async function fillAll(): Promise<boolean> {
   } finally {
     clearInterval(sampling);
     await honest.terminate();
-    for (const one of opened) one.destroy();
-    await gateway.stop();
-    services.close();
-    await provider.close();
-    rmSync(folder, { recursive: true });
+    await stage.close();
     if (group !== null) await waitFor('its processes are gone', () => group.remove());
   }
 }
@@ -205,33 +188,13 @@ function mib(bytes: number): string {
 }
 
 /** A gateway with all caps, timeouts and rates as they are by default. */
-async function configOf(folder: string, { port, tlsPort, services, issuer }: Target) {
-  const { certificateFile, keyFile } = await makeCertificate(folder);
-  await writeFile(join(folder, 'client-secret'), GATEWAY_CLIENT.secret);
-  const off = { invalid_requests: 'off', failed_verifications: 'off' };
-  // Counts every address, and refuses none.
-  await writeFile(
-    join(folder, 'limits.yaml'),
-    JSON.stringify({ global: { user: '60000/1h', address: '60000/1h' }, ...off }),
-  );
-  const http1 = `http://127.0.0.1:${services.http1Port}`;
+function filesOf(target: Target) {
+  const url = `http://127.0.0.1:${target.services.http1Port}`;
   const open = { authentication: 'none' };
-  return {
-    listen: {
-      http: { address: `127.0.0.1:${port}`, h2c: true },
-      grpc: {
-        address: `127.0.0.1:${tlsPort}`,
-        tls: { certificates: [{ certificate_file: certificateFile, key_file: keyFile }] },
-      },
-    },
+  const config = {
+    ...withProvider(target),
     workers: WORKERS,
-    trusted_proxies: ['127.0.0.1/32'],
-    identity_provider: {
-      ...{ issuer, client_id: GATEWAY_CLIENT.id, client_secret_file: 'client-secret' },
-      ...{ redirect_uri: 'https://app.example.com/callback', max_in_flight: 1_000 },
-    },
-    access_tokens: { audience: 'api', max_lifetime: '1h' },
-    upstreams: { api: { url: http1 }, tables: { url: http1 }, honest: { url: http1 } },
+    upstreams: { api: { url }, tables: { url }, honest: { url } },
     routes: [
       { path: '/**', upstream: 'api', ...open },
       { path: '/small', upstream: 'tables', ...open },
@@ -240,7 +203,7 @@ async function configOf(folder: string, { port, tlsPort, services, issuer }: Tar
       { path: '/own', respond: { status: 200, body: '-'.repeat(16_000) } },
       { path: '/socket/**', upstream: 'api', ...open, websocket: true },
     ],
-    limits: 'limits.yaml',
-    shutdown: { drain: '0s' },
   };
+  // Counts every address, and refuses none.
+  return { config, limits: { global: { user: '60000/1h', address: '60000/1h' } } };
 }

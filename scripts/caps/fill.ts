@@ -1,24 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { requestText } from '../../bench/load/connection.ts';
 import { sendEach } from '../../bench/load/send-each.ts';
-import { makeCertificate } from '../../bench/world/certificate.ts';
-import { freePort } from '../../bench/world/part.ts';
-import { GATEWAY_CLIENT } from '../../src/cli/demo/provider/demo-provider.ts';
-import {
-  type ScriptedProvider,
-  scripts,
-  startScriptedProvider,
-} from '../../test/support/scripted-provider.ts';
-import { issuerKey } from '../../test/support/token-issuer.ts';
 import { waitFor } from '../../test/support/wait.ts';
 import type { ThreadHolds } from '../soak/probe.ts';
-import { ProbedGateway } from '../soak/probed-gateway.ts';
+import type { ProbedGateway } from '../soak/probed-gateway.ts';
 import type { Closable, Filling, Setting, Target } from './fillings.ts';
-import { type Stubborn, startServices } from './services.ts';
+import { setStage } from './stage.ts';
 
 /** What filling a cap took. */
 export interface Filled {
@@ -32,7 +19,6 @@ export interface Filled {
   readonly objects: number;
 }
 
-const KEY = issuerKey('ES256', 'caps');
 const WARMING = 10_000;
 
 /** Fills a cap of a gateway that was started for it. */
@@ -53,17 +39,15 @@ export async function fillInTurn(
   fillings: readonly (readonly [Filling, number])[],
   warming: number,
 ): Promise<readonly Filled[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'weir-caps-'));
-  const services = await startServices();
-  const [port, tlsPort] = [await freePort(), await freePort()];
-  const provider = await startProvider();
-  const target = { port, tlsPort, services, issuer: provider.issuer, key: KEY };
-  const gateway = await ProbedGateway.start({ folder, config: await configOf(folder, target, setting) });
-  const opened: Closable[] = [];
+  const stage = await setStage(target => ({
+    config: { ...configOf(target), ...setting.config?.(target) },
+    limits: { global: 'off', ...setting.limits },
+  }));
+  const { gateway, target, opened } = stage;
   try {
     // What only the first ones cost, such as compiled code.
     for (const [filling] of fillings) opened.push(...(await openAll(gateway, target, filling, 20)));
-    await sendEach(port, repeated(requestText('/small', {}), warming), 20);
+    await sendEach(target.port, repeated(requestText('/small', {}), warming), 20);
     const all: Filled[] = [];
     for (const [filling, count] of fillings) {
       const objectsBefore = objectsOf(await gateway.holds());
@@ -76,18 +60,8 @@ export async function fillInTurn(
     }
     return all;
   } finally {
-    for (const one of opened) one.destroy();
-    await gateway.stop();
-    services.close();
-    await provider.close();
-    rmSync(folder, { recursive: true });
+    await stage.close();
   }
-}
-
-async function startProvider(): Promise<ScriptedProvider> {
-  const provider = await startScriptedProvider();
-  provider.keys = scripts.json(200, { keys: [KEY.jwk] });
-  return provider;
 }
 
 function objectsOf(threads: readonly ThreadHolds[]): number {
@@ -129,30 +103,18 @@ async function steady(gateway: ProbedGateway): Promise<number> {
   return highest;
 }
 
-async function configOf(folder: string, target: Target, { limits, config }: Setting) {
-  const { port, tlsPort, services } = target;
-  const { certificateFile, keyFile } = await makeCertificate(folder);
-  const url = (to: keyof Pick<Stubborn, 'http1Port' | 'http2Port'>) => `http://127.0.0.1:${services[to]}`;
+/** A gateway whose caps one address can fill. */
+function configOf({ services: { http1Port, http2Port } }: Target) {
+  const [http1, http2] = [`http://127.0.0.1:${http1Port}`, `http://127.0.0.1:${http2Port}`];
   const timeouts = { first_byte: '1h', idle: '1h' };
   const all = { timeouts, max_requests: 20_000, max_requests_per_caller: '100%' };
   const allCalls = { max_grpc_calls: 20_000, max_grpc_calls_per_caller: '100%' };
-  await writeFile(join(folder, 'client-secret'), GATEWAY_CLIENT.secret);
-  const usual = { global: 'off', invalid_requests: 'off', failed_verifications: 'off' };
-  // JSON is YAML.
-  await writeFile(join(folder, 'limits.yaml'), JSON.stringify({ ...usual, ...limits }));
   return {
-    listen: {
-      http: { address: `127.0.0.1:${port}`, h2c: true },
-      grpc: {
-        address: `127.0.0.1:${tlsPort}`,
-        tls: { certificates: [{ certificate_file: certificateFile, key_file: keyFile }] },
-      },
-    },
     workers: 1,
     upstreams: {
-      api: { ...all, url: url('http1Port'), max_websockets: 20_000, max_websockets_per_caller: '100%' },
-      h2: { ...all, url: url('http2Port'), protocol: 'h2' },
-      calls: { ...allCalls, url: url('http2Port'), protocol: 'grpc' },
+      api: { ...all, url: http1, max_websockets: 20_000, max_websockets_per_caller: '100%' },
+      h2: { ...all, url: http2, protocol: 'h2' },
+      calls: { ...allCalls, url: http2, protocol: 'grpc' },
     },
     routes: [
       { path: '/**', upstream: 'api', authentication: 'none', min_body_rate: 'off' },
@@ -161,7 +123,6 @@ async function configOf(folder: string, target: Target, { limits, config }: Sett
       { path: '/h2/**', upstream: 'h2', authentication: 'none', min_body_rate: 'off' },
       { grpc: 'caps.Stubborn/*', upstream: 'calls', authentication: 'none', grpc_web: true },
     ],
-    limits: 'limits.yaml',
     timeouts: {
       keep_alive: '1h',
       client_header: '1h',
@@ -171,8 +132,6 @@ async function configOf(folder: string, target: Target, { limits, config }: Sett
     },
     caps: { connections_per_address: 20_000, requests_per_address: 10_000, event_loop_delay: 'off' },
     min_read_rate: 'off',
-    shutdown: { drain: '0s' },
     log: { access: false },
-    ...config?.(target),
   };
 }

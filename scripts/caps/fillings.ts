@@ -117,7 +117,7 @@ export const CONNECTIONS_AND_REQUESTS: readonly Filling[] = [
     protocol: 'HTTP/1.1',
     what: 'sends more requests meanwhile',
     measured: 1_000,
-    open: pipeline,
+    open: t => raw(t, head('GET /never').repeat(10_001)),
   },
   {
     ...REQUESTS,
@@ -283,10 +283,6 @@ async function deaf(target: Target, bytes: string | Buffer): Promise<Closable> {
 
 function halfHead(target: Target): Promise<Closable> {
   return raw(target, head('GET /small', `X: ${'-'.repeat(16_000)}`).slice(0, -4));
-}
-
-function pipeline(target: Target): Promise<Closable> {
-  return raw(target, head('GET /never') + head('GET /never').repeat(10_000));
 }
 
 function upload(target: Target): Promise<Closable> {

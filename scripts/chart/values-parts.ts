@@ -22,8 +22,8 @@ export function list<Item extends z.ZodType>(item: Item) {
 }
 
 /** A map whose keys Kubernetes or Weir checks, not this chart. */
-export function anyMap(byDefault: Record<string, unknown> = {}) {
-  return z.record(z.string(), z.unknown()).default(byDefault);
+export function anyMap() {
+  return z.record(z.string(), z.unknown()).default({});
 }
 
 /** A list of maps whose keys Kubernetes checks. */
@@ -50,12 +50,10 @@ export function labels(byDefault: Record<string, string> = {}) {
   return z.record(z.string(), z.string().max(63).regex(LABEL_VALUE)).default(byDefault);
 }
 
-/** The name of an object, or no name. */
 export function objectName() {
   return z.string().max(253).regex(OBJECT_NAME).default('');
 }
 
-/** The name of a namespace, or no name. */
 export function namespace() {
   return z
     .string()

@@ -45,7 +45,6 @@ export class Buildah {
     }
   }
 
-  /** Makes an image of a folder. */
   imageOf(folder: string, name: string, env: Readonly<Record<string, string>>): void {
     const container = this.run('from', 'scratch');
     this.run('copy', '--quiet', container, folder, '/');

@@ -48,7 +48,6 @@ export class Container {
     return ((user ?? 0) + (system ?? 0)) * TICK_MS;
   }
 
-  /** Whether its root is mounted read-only. */
   get rootIsReadOnly(): boolean {
     const mounts = readFileSync(`/proc/${this.pid}/mountinfo`, 'utf8').split('\n');
     const root = mounts.map(line => line.split(' ')).findLast(fields => fields[4] === '/');

@@ -19,7 +19,6 @@ export interface Bill {
 }
 
 interface ImageContents {
-  /** The bill of the package. */
   readonly bill: Bill;
   /** The root of the image's files. */
   readonly root: string;

@@ -1,6 +1,5 @@
 import type { LoadResult } from './run.ts';
 
-/** The result in words. */
 export function describe(result: LoadResult): string {
   const { url, callers, connections, rate, seconds, responses, ok, limited, statuses, errors, timeouts } =
     result;

@@ -2,7 +2,6 @@ import autocannon from 'autocannon';
 import { type BucketReport, LimitWatch, readRateHeaders } from './limit-watch.ts';
 import type { LoadOptions } from './options.ts';
 
-/** Responses of one second. */
 export interface Second {
   ok: number;
   limited: number;
@@ -18,7 +17,6 @@ export interface LoadResult {
   readonly responses: number;
   readonly ok: number;
   readonly limited: number;
-  /** Responses by status. */
   readonly statuses: Readonly<Record<string, number>>;
   /** 429s by the X-RateLimit-Scope of whose limit it was. */
   readonly limitedBy: Readonly<Record<string, number>>;

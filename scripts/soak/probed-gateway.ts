@@ -11,7 +11,7 @@ import { freePort } from '../../bench/world/part.ts';
 import { waitFor } from '../../test/support/wait.ts';
 import type { ThreadHolds } from './probe.ts';
 
-interface Launch {
+export interface Launch {
   /** Gets gateway.yaml and the log. */
   readonly folder: string;
   /** Of gateway.yaml, without `listen.admin`. */

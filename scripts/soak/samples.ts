@@ -58,7 +58,6 @@ export async function restOf(gateway: ProbedGateway): Promise<Rest> {
   };
 }
 
-/** The sum of all series of each gauge. */
 export function gaugesOf(gateway: ProbedGateway): Promise<Record<string, number>> {
   return gateway.sums([...UNDER_WAY, ...KEPT]);
 }

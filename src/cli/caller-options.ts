@@ -14,12 +14,10 @@ import { type CallerKind, principalOf } from '../identity/auth/index.ts';
 import { normalizeAddress } from '../wire/http/index.ts';
 import { UsageError } from './command.ts';
 
-/** Options that give claims. */
 interface ClaimOptions {
   readonly client?: string | undefined;
   readonly subject?: string | undefined;
   readonly claim?: readonly string[] | undefined;
-  /** The name of an API key. */
   readonly key?: string | undefined;
 }
 
@@ -85,7 +83,6 @@ export function issuerOf(known: readonly CallerClaims[], provider: string | null
   return ofProvider(known, provider)[0]?.issuer ?? null;
 }
 
-/** The principal of the caller with these claims. */
 export function principalBy(
   { kind, claims: names, issuer }: CallerClaims,
   claims: ReadonlyMap<string, string>,

@@ -6,7 +6,6 @@ import { UsageError } from './command.ts';
 export interface Load {
   /** Requests a second. */
   readonly requests: number;
-  /** Open WebSockets. */
   readonly websockets: number;
   /** Callers who are counted within their longest window. */
   readonly callers: number;

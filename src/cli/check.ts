@@ -23,7 +23,7 @@ import { capacityInWords, capacityOf, parseLoad } from './capacity.ts';
 import { type Command, ExitCode } from './command.ts';
 import { asJson, asLines, isSignInOff, SIGN_IN_OFF } from './output.ts';
 
-export const check: Command = {
+export const command: Command = {
   help: `Reads the configuration and the files that it names, as "weir serve" would, and reports every error. Variables such as
 \${NAME} come from the environment: run the check where the gateway will run, or set them.
 
@@ -52,7 +52,7 @@ Exit code: 0 no errors, 1 errors (with --strict: or warnings), 64 wrong command 
     const format = oneOf('--format', values.format, ['text', 'json']);
     const load = values.capacity === undefined ? null : parseLoad(values.capacity);
     const file = await configFile(positionals[0], values.config);
-    const loaded = await loadConfig(file, { env: terminal.env, generation: 1 });
+    const loaded = await loadConfig(file, { env: terminal.env, generation: 1, forCommand: true });
     const result = loaded.ok ? await withHints(loaded, offline) : loaded;
     const findings = findingsOf(result);
     const passed = result.ok && !(strict && findings.warnings.length > 0);
@@ -74,7 +74,6 @@ async function withHints(result: LoadedConfig, offline: boolean): Promise<Loaded
   return { ...result, hints: [...result.hints, ...hintsAtDefaultLimits(result.snapshot), ...ofScopes] };
 }
 
-/** Diagnostics by severity. */
 interface Findings {
   readonly errors: readonly Diagnostic[];
   readonly warnings: readonly Diagnostic[];

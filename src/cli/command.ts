@@ -1,6 +1,5 @@
 /** A command's access to the outside world. */
 export interface CommandOutput {
-  /** Environment variables. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Writes text to standard output, without adding a line feed. */
   out(text: string): void;
@@ -10,7 +9,6 @@ export interface CommandOutput {
 
 /** One word after `weir`. */
 export interface Command {
-  /** The text of `--help`. */
   readonly help: string;
   /** Resolves to the exit code. Throws a UsageError for a wrong command line. */
   run(args: readonly string[], terminal: CommandOutput): Promise<number>;
@@ -30,7 +28,6 @@ export const ExitCode = {
   usage: 64,
   /** Stopped before all requests had finished. */
   drainTimeout: 75,
-  /** The configuration has errors. */
   configuration: 78,
   /** Stopped immediately by a second SIGINT or SIGTERM. */
   interrupted: 130,

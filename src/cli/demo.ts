@@ -4,7 +4,7 @@ import { type Command, type CommandOutput, ExitCode, UsageError } from './comman
 
 const PORT = { type: 'string' } as const;
 
-export const demo: Command = {
+export const command: Command = {
   help: `Starts an identity provider, a small backend and the gateway in front of them on 127.0.0.1, and suggests what to try.
 
 weir demo [OPTIONS]

@@ -4,7 +4,7 @@ import { oneOf, readArguments } from './arguments.ts';
 import { type Command, ExitCode, UsageError } from './command.ts';
 import { asJson, reportErrors } from './output.ts';
 
-export const diff: Command = {
+export const command: Command = {
   help: `Compares two limits.yaml, or two gateway.yaml with the files they name, and says what changes for callers: bucket by
 bucket and route by route, the strictest first. A gateway that reloads logs the same words.
 

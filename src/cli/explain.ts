@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { didYouMean, loadConfig } from '../config/index.ts';
-import { asShape, EXPLAINED_METHODS, explain as explainRequest } from '../explain/index.ts';
+import { asShape, EXPLAINED_METHODS, explain as explainRequest, isExplained } from '../explain/index.ts';
 import { CONFIG_HELP, configFile, configOption, oneOf, readArguments } from './arguments.ts';
 import { explainRunning, type RunningQuestion } from './ask-gateway.ts';
 import { callerIn, readCaller, readClaims } from './caller-options.ts';
 import { type Command, type CommandOutput, ExitCode, UsageError } from './command.ts';
 import { asJson, formatRows, reportErrors } from './output.ts';
 
-export const explain: Command = {
+export const command: Command = {
   help: `Shows what the gateway would do with a request: the canonical path, the route and upstream with their policies (or
 that the gateway serves it itself), the bucket and every limit with the line that sets it, what may restrict the caller, and
 which other routes match. Sends nothing. With --running, the gateway on this machine answers: from the configuration that it uses
@@ -59,7 +59,12 @@ command line, 78 the configuration has errors.
     const file = await configFile(word, values.config);
     if (running)
       return explainAtGateway({ method, path: target, caller: asked, file, tokenFile }, format, terminal);
-    const config = await loadConfig(file, { env: terminal.env, generation: 1, mayLackSecrets: true });
+    const config = await loadConfig(file, {
+      env: terminal.env,
+      generation: 1,
+      mayLackSecrets: true,
+      forCommand: true,
+    });
     if (!config.ok) return reportErrors(terminal, config.diagnostics);
     const { snapshot } = config;
     const request = { method, target, caller: callerIn(asked, snapshot.identity) };
@@ -88,7 +93,7 @@ async function explainAtGateway(
 
 /** Rejects a word that is not a method, and a file in place of the path. */
 function checkOrder(method: string, path: string, file: string | undefined): void {
-  if (!EXPLAINED_METHODS.includes(method)) {
+  if (!isExplained(method)) {
     const meant = method.startsWith('/') ? `: write GET ${method}` : didYouMean(method, EXPLAINED_METHODS);
     throw new UsageError(`"${method}" is not a method${meant}`);
   }

@@ -2,7 +2,7 @@ import { CONFIG_HELP, configFile, configOption, readArguments } from './argument
 import { askAdmin } from './ask-gateway.ts';
 import { type Command, ExitCode } from './command.ts';
 
-export const health: Command = {
+export const command: Command = {
   help: `Asks the admin listener of the gateway that runs with this configuration, for health checks of containers. Needs no shell
 and no curl. Reads "listen.admin" only: errors elsewhere in the file do not fail the check of a running gateway.
 

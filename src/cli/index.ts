@@ -6,46 +6,30 @@ export type { CommandOutput } from './command.ts';
 export { nameSourcesInStacks } from './stack-sources.ts';
 
 /** A command as listed by `weir --help`, in a few words. */
-type ListedCommand = readonly [name: string, summary: string, load: () => Promise<Command>];
+type ListedCommand = readonly [name: string, summary: string, load: () => Promise<{ command: Command }>];
 
 /** Every command, loaded only when called: a health check, run every few seconds, must not load the whole gateway. */
 const COMMANDS: readonly ListedCommand[] = [
-  ['serve', 'run the gateway', async () => (await import('./serve.ts')).serve],
-  ['check', 'report every error in the configuration', async () => (await import('./check.ts')).check],
+  ['serve', 'run the gateway', () => import('./serve.ts')],
+  ['check', 'report every error in the configuration', () => import('./check.ts')],
   [
     'diff',
     'show what a change of the limits or the configuration changes for callers',
-    async () => (await import('./diff.ts')).diff,
+    () => import('./diff.ts'),
   ],
-  ['test', 'run tests of limits', async () => (await import('./test.ts')).test],
-  [
-    'explain',
-    'show which route a request takes, and why',
-    async () => (await import('./explain.ts')).explain,
-  ],
-  ['simulate', 'replay access logs under other limits', async () => (await import('./simulate.ts')).simulate],
-  ['suggest', 'suggest limits from access logs', async () => (await import('./suggest.ts')).suggest],
-  ['who', 'print the pseudonym of a caller in the log', async () => (await import('./who.ts')).who],
-  ['key', 'make an API key', async () => (await import('./key.ts')).key],
-  [
-    'schema',
-    'print the JSON Schema of a configuration file',
-    async () => (await import('./schema.ts')).schema,
-  ],
-  [
-    'health',
-    'check the health of a running gateway on this machine',
-    async () => (await import('./health.ts')).health,
-  ],
-  [
-    'version',
-    'print the version; --verbose: also that of Node.js',
-    async () => (await import('./version.ts')).version,
-  ],
+  ['test', 'run tests of limits', () => import('./test.ts')],
+  ['explain', 'show which route a request takes, and why', () => import('./explain.ts')],
+  ['simulate', 'replay access logs under other limits', () => import('./simulate.ts')],
+  ['suggest', 'suggest limits from access logs', () => import('./suggest.ts')],
+  ['who', 'print the pseudonym of a caller in the log', () => import('./who.ts')],
+  ['key', 'make an API key', () => import('./key.ts')],
+  ['schema', 'print the JSON Schema of a configuration file', () => import('./schema.ts')],
+  ['health', 'check the health of a running gateway on this machine', () => import('./health.ts')],
+  ['version', 'print the version; --verbose: also that of Node.js', () => import('./version.ts')],
   [
     'demo',
     'try it: an identity provider, a backend and the gateway in front of both',
-    async () => (await import('./demo.ts')).demo,
+    () => import('./demo.ts'),
   ],
 ];
 
@@ -84,7 +68,7 @@ async function run(args: readonly string[], terminal: CommandOutput): Promise<nu
   }
   const [name, , load] = COMMANDS.find(([name]) => name === word) ?? [];
   if (load === undefined) return misused(terminal, 'weir', whyNoCommand(word));
-  const command = await load();
+  const { command } = await load();
   if (asksForHelp(rest)) {
     terminal.out(command.help);
     return ExitCode.ok;

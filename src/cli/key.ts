@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { apiKeysFileSchema } from '../config/index.ts';
+import { systemClock } from '../core/index.ts';
 import { apiKeyOf, digestOfApiKey } from '../identity/auth/index.ts';
 import { readArguments } from './arguments.ts';
 import { type Command, ExitCode, UsageError } from './command.ts';
 
-export const key: Command = {
+export const command: Command = {
   help: `Makes an API key.
 
 weir key new --name NAME [OPTIONS]
@@ -28,21 +30,28 @@ Exit code: 0, or 64 for a wrong command line.
     const { values, positionals } = readArguments(args, options, ['new']);
     if (positionals[0] !== 'new') throw new UsageError('write weir key new --name NAME');
     const { name = '', class: named, bot, 'not-after': notAfter } = values;
-    for (const [option, word] of Object.entries({ name, class: named }))
-      if (word !== undefined && !/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/.test(word))
-        throw new UsageError(
-          `--${option} takes 1 to 63 letters, digits, ".", "_" or "-", starting with a letter or digit`,
-        );
-    if (notAfter !== undefined && !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d)$/.test(notAfter))
-      throw new UsageError('--not-after takes a moment such as 2027-01-31T00:00:00Z');
     const made = apiKeyOf(randomBytes(32));
+    const sha256 = digestOfApiKey(made);
+    refuseFlaws({ name, sha256, class: named, bot, not_after: notAfter });
     const more = [
       ...(named === undefined ? [] : [`class: "${named}"`]),
       ...(bot === true ? ['bot: true'] : []),
       ...(notAfter === undefined ? [] : [`not_after: "${notAfter}"`]),
     ].map(member => `, ${member}`);
     terminal.out(`${made}\n`);
-    terminal.out(`- { name: "${name}", sha256: "${digestOfApiKey(made)}"${more.join('')} }\n`);
+    terminal.out(`- { name: "${name}", sha256: "${sha256}"${more.join('')} }\n`);
     return ExitCode.ok;
   },
 };
+
+/** Refuses what the file of the keys would refuse, and a key that is over already. */
+function refuseFlaws(line: Readonly<Record<string, unknown>>): void {
+  const { data = [], error } = apiKeysFileSchema.safeParse([line]);
+  const [issue] = error?.issues ?? [];
+  if (issue !== undefined) {
+    const option = String(issue.path[1]).replace('_', '-');
+    throw new UsageError(`--${option}: ${issue.message}`);
+  }
+  if (data.some(({ not_after: endsAtMs }) => endsAtMs !== undefined && endsAtMs <= systemClock.epochMs()))
+    throw new UsageError('--not-after: this moment is over');
+}

@@ -8,14 +8,12 @@ import { reportErrors } from './output.ts';
 
 type LoadedLimits = Extract<PartRead<'limits'>, { readonly ok: true }>;
 
-/** The files on the command line. */
 interface LogsAsked {
   readonly command: string;
   readonly limitsFile: string;
   readonly logs: readonly string[];
 }
 
-/** Returns the size of all files that exist. */
 export async function readLogs<Read>(
   { command, limitsFile, logs }: LogsAsked,
   terminal: CommandOutput,

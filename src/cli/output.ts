@@ -2,12 +2,10 @@ import { type Diagnostic, formatDiagnostic, type Snapshot, signInProvider } from
 import type { ExplainedRow } from '../explain/index.ts';
 import { type CommandOutput, ExitCode } from './command.ts';
 
-/** Formats a value as the JSON that commands print. */
 export function asJson(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-/** Diagnostics as text, one per line. */
 export function asLines(diagnostics: readonly Diagnostic[]): string {
   return diagnostics.map(diagnostic => `${formatDiagnostic(diagnostic)}\n`).join('');
 }

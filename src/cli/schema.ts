@@ -18,7 +18,7 @@ const SCHEMAS = {
   'access-log': accessLogSchema,
 } as const;
 
-export const schema: Command = {
+export const command: Command = {
   help: `Prints the JSON Schema (draft 7) of a configuration file, or of a line of the access log. Editors use that of a file to
 complete and explain keys: save it as a file, and name that file at the top of the configuration:
 

@@ -4,7 +4,7 @@ import { type Command, UsageError } from './command.ts';
 import { reportErrors } from './output.ts';
 import { ReloadSignal } from './reload-signal.ts';
 
-export const serve: Command = {
+export const command: Command = {
   help: `Runs the gateway until SIGTERM or SIGINT. It then finishes the requests in flight, for at most the time that "shutdown"
 in the configuration allows; a second signal stops it immediately. It logs to standard output, one JSON object per line.
 

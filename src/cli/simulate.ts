@@ -7,7 +7,7 @@ import { countOf, formatCount, logNotes, type Note, percent, sentences, table } 
 import { readLogs, STORES, withoutDecisions } from './logs.ts';
 import { asJson } from './output.ts';
 
-export const simulate: Command = {
+export const command: Command = {
   help: `Replays access logs under other limits, with the gateway's own code and the times in the logs, and shows who would have been
 refused, by limits or restrictions. Sends nothing. Requests that failed for another reason (a wrong path, a cap) fail again.
 
@@ -57,7 +57,6 @@ function read(args: readonly string[]) {
   return { limitsFile, logs, store, top: Number(top), format, svg };
 }
 
-/** The report as tables, with notes below. */
 function formatReport(report: Report): string {
   const { from, to, requests, refused } = report;
   const head = `${countOf(requests, 'request', 'requests')} from ${from} to ${to}: ${formatCount(refused.before)} refused before, ${formatCount(refused.after)} after.`;
@@ -132,7 +131,6 @@ function notes(report: Report): string {
   ]);
 }
 
-/** Notes about the restrictions in a report. */
 function restrictionNotes({ unknown, sparesCallers }: Report['restrictions']): Note[] {
   const { callers, outcomes, moments } = unknown;
   return [

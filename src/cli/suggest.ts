@@ -17,7 +17,7 @@ import { countOf, formatCount, logNotes, type Note, percent, sentences, table } 
 import { readLogs, STORES, withoutDecisions } from './logs.ts';
 import { asJson } from './output.ts';
 
-export const suggest: Command = {
+export const command: Command = {
   help: `Suggests numbers for a limits.yaml from access logs: it measures how many units each caller needed in its busiest period,
 per main value if a bucket has one. Routes, buckets and periods come from that limits.yaml. Refused requests count, too.
 
@@ -87,7 +87,6 @@ function read(args: readonly string[]) {
   return { limitsFile, logs, percentile, headroomPercent, store, format, write, svg };
 }
 
-/** The suggestion as a table, with notes below. */
 function formatSuggestion(suggestion: Suggestion): string {
   const { from, to, requests, limits } = suggestion;
   const head = `${countOf(requests, 'request', 'requests')} from ${from} to ${to}. Share of callers that never need more than:`;

@@ -4,7 +4,7 @@ import { readArguments } from './arguments.ts';
 import { type Command, ExitCode } from './command.ts';
 import { asLines, reportErrors } from './output.ts';
 
-export const test: Command = {
+export const command: Command = {
   help: `Runs tests of limits: sends the requests of a test file through the gateway's own code, in virtual time, and compares what
 happens with what the file expects. With the key "gateway" in the file, the routes of that gateway.yaml apply, too. Opens no
 connection and needs no secret.

@@ -2,7 +2,7 @@ import { readVersion } from '../core/index.ts';
 import { readArguments } from './arguments.ts';
 import { type Command, ExitCode } from './command.ts';
 
-export const version: Command = {
+export const command: Command = {
   help: `Prints the version.
 
 weir version [OPTIONS]

@@ -7,7 +7,7 @@ import { classOf, issuerOf, principalBy, readAddress, readClaims } from './calle
 import { type Command, type CommandOutput, ExitCode, UsageError } from './command.ts';
 import { reportErrors } from './output.ts';
 
-export const who: Command = {
+export const command: Command = {
   help: `Prints the pseudonym under which a bot, a user or a group appears in the log, computed with the key in log.pseudonym_key_file. Takes
 the claims that identify the caller (access_tokens.principal, or those of a bot), exactly as in the caller's tokens; a caller has the
 same pseudonym in every class.

@@ -20,10 +20,7 @@ interface DataHead {
   readonly gateway: Omit<GatewayConfig, 'routes'>;
   readonly limits: Omit<LimitsConfig, 'buckets' | 'routes'>;
   readonly secrets: Secrets;
-  readonly rest: Pick<
-    compile.Sources,
-    'apiKeys' | 'machine' | 'settings' | 'namedGlobals' | 'hash' | 'files'
-  >;
+  readonly rest: Omit<compile.Sources, 'gateway' | 'limits' | 'secrets' | 'effective' | 'places'>;
   /** For those who explain and compare configurations. */
   readonly shown: {
     readonly effective: Uint8Array;
@@ -53,19 +50,7 @@ export type LoadedData =
 const ITEMS_PER_PIECE = 250;
 
 export function dataOf(sources: compile.Sources): ConfigData {
-  const {
-    gateway,
-    limits,
-    apiKeys,
-    secrets,
-    machine,
-    settings,
-    namedGlobals,
-    hash,
-    files,
-    effective,
-    places,
-  } = sources;
+  const { gateway, limits, secrets, effective, places, ...rest } = sources;
   const { routes, ...otherSettings } = gateway;
   const { buckets, routes: lines, ...otherLimits } = limits;
   const shown = {
@@ -78,7 +63,7 @@ export function dataOf(sources: compile.Sources): ConfigData {
       gateway: otherSettings,
       limits: otherLimits,
       secrets,
-      rest: { apiKeys, machine, settings, namedGlobals, hash, files },
+      rest,
       shown,
     },
     pieces: [

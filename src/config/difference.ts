@@ -86,14 +86,12 @@ export type WeighedChange = Change & Pick<Difference, 'left'>;
 
 const ORDER: readonly Effect[] = ['stricter', 'mixed', 'looser', 'neutral'];
 
-/** Sorts changes: the strictest first. */
 export function worstFirst(changes: readonly WeighedChange[]): Change[] {
   return changes
     .toSorted((a, b) => ORDER.indexOf(a.effect) - ORDER.indexOf(b.effect) || a.left - b.left)
     .map(({ effect, subject, text }) => ({ effect, subject, text }));
 }
 
-/** The effect of several changes together. */
 function togetherOf(effects: readonly Effect[]): Effect {
   const tighter = effects.some(effect => effect === 'stricter' || effect === 'mixed');
   const wider = effects.some(effect => effect === 'looser' || effect === 'mixed');
@@ -183,8 +181,8 @@ function highestOf(quota: Quota): Quota {
   return { ...withoutClaim(quota), units: isClaimed(quota) ? quota.maxUnits : quota.units };
 }
 
-function withoutClaim({ units, periodMs, calendar }: Quota): Quota {
-  return { units, periodMs, calendar };
+function withoutClaim({ units, periodMs, calendar, more }: Quota): Quota {
+  return { units, periodMs, calendar, more };
 }
 
 /**

@@ -30,6 +30,7 @@ export {
 export * from './model/index.ts';
 export {
   admits,
+  applying,
   describeAnswer,
   describeBucketSettings,
   describePolicies,
@@ -58,6 +59,7 @@ export type {
   WorkersModel,
 } from './settings/index.ts';
 export {
+  apiKeysFileSchema,
   areWorkersShown,
   CAP_COSTS,
   descriptorsInWords,

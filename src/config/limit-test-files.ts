@@ -8,7 +8,7 @@ import { asMap, ConfigFile, KeyPlaces, Readings } from './file/index.ts';
 import { errorsBesideSecrets, errorsOf, holdsLimits, readGateway } from './load.ts';
 import type { Snapshot } from './model/index.ts';
 import * as schema from './schema/index.ts';
-import { type GatewayConfig, gatewaySchema, withoutSecrets } from './settings/index.ts';
+import { type GatewayConfig, gatewaySchema, MAX_CLASSES, withoutSecrets } from './settings/index.ts';
 
 /** A configuration for `weir test`. */
 type ConfigUnderTest = Read<{ readonly snapshot: Snapshot }>;
@@ -25,7 +25,7 @@ async function loadGatewayUnderTest(
   env: Environment,
 ): Promise<ConfigUnderTest> {
   const { file, isLimits } = await readGateway(path, env, new Readings(), 'name it under "limits"');
-  const gateway = isLimits ? undefined : schema.validate(file, gatewaySchema, schema.gatewayJsonSchema);
+  const gateway = isLimits ? undefined : schema.validate(file, gatewaySchema);
   crossCheck(file);
   const { limits, files } =
     limitsPath === null ? await readLimits(file, env) : await readLimitsAlone(limitsPath, env);
@@ -62,8 +62,6 @@ function classesIn({ global, buckets }: schema.LimitsConfig): readonly string[] 
   ]);
   return [...new Set(named)].slice(0, MAX_CLASSES);
 }
-
-const MAX_CLASSES = 8;
 
 /** @param classes those that tokens name in the claim `class` */
 function standInGateway(grpcServices: Iterable<string>, classes: readonly string[]): GatewayConfig {
@@ -154,7 +152,7 @@ export async function loadLimitTest(path: string, env: Environment): Promise<Rea
     file.add([], 'this is a gateway.yaml: name a file of tests, which may name this one under "gateway"');
     return { ok: false, diagnostics: file.diagnostics };
   }
-  const config = schema.validate(file, schema.testSchema, schema.testJsonSchema);
+  const config = schema.validate(file, schema.testSchema);
   if (config === undefined || file.hasErrors) return { ok: false, diagnostics: file.diagnostics };
   const named = (name: string) => (isAbsolute(name) ? name : join(dirname(path), name));
   const { gateway, limits, tests } = config;
@@ -174,7 +172,6 @@ export async function loadLimitTest(path: string, env: Environment): Promise<Rea
 
 const CALL = /^GRPC \/([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\/[A-Za-z_]\w*$/;
 
-/** The gRPC services that the tests call. */
 function servicesIn(tests: schema.TestConfig['tests']): ReadonlySet<string> {
   const sent = tests.flatMap(({ requests }) => requests.map(({ send }) => CALL.exec(send)?.[1]));
   return new Set(sent.filter(service => service !== undefined));

@@ -71,7 +71,7 @@ async function readOutlineIn(path: string, env: Environment): Promise<Compared> 
   const file = await ConfigFile.read(path, env, new Readings(), schemas.limitsSecrecy);
   if (file.value === undefined && file.hasErrors) return { ok: false, diagnostics: file.diagnostics };
   if (holdsLimits(file.value)) return ofLimits(compile.readLimitsIn([file]));
-  const config = await loadConfig(path, { env, generation: 1, mayLackSecrets: true });
+  const config = await loadConfig(path, { env, generation: 1, mayLackSecrets: true, forCommand: true });
   if (!config.ok) return config;
   const { outline } = config.snapshot;
   return { ok: true, limits: outline.limits, whole: outline };
@@ -122,7 +122,7 @@ type Callers = Read<{
 /** Someone who searches the log needs neither the gateway's secrets nor the variables that contain them. */
 async function readCallers(path: string, env: Environment): Promise<Callers> {
   const { file, isLimits } = await readGateway(path, env);
-  const config = isLimits ? undefined : schemas.validate(file, callersSchema, schemas.gatewayJsonSchema);
+  const config = isLimits ? undefined : schemas.validate(file, callersSchema, settings.gatewaySchema);
   const pseudonymKey = await settings.readPseudonymKey(file);
   const isKeyMissing = pseudonymKey === null && file.has(settings.PSEUDONYM_KEY);
   if (config === undefined || isKeyMissing) return { ok: false, diagnostics: file.diagnostics };

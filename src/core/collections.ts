@@ -75,7 +75,6 @@ export class RecentMap<V> {
   }
 }
 
-/** An entry of a roster. */
 export interface RosterEntry {
   /** Its index in the roster, maintained by the roster. */
   place: number;

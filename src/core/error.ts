@@ -80,26 +80,8 @@ export interface ErrorDetail {
   readonly [member: string]: unknown;
 }
 
-export interface GatewayErrorOptions {
-  /** HTTP status of the response, 400 to 599. */
-  readonly status: number;
-  /** Default: the code that corresponds to the status. */
-  readonly rpcCode?: RpcCode;
-  /** Default: `client`. */
-  readonly side?: ErrorSide;
-  /** For the client, in ASCII: what to do next. Never contains a secret or anything that the client sent. */
-  readonly message: string;
-  /** Structured details of the error object, under the same rules as the message. Default none. */
-  readonly details?: readonly ErrorDetail[];
-  /** Further header fields of the response (name, value, ...): `Retry-After`, `Allow`. Default none. */
-  readonly fields?: readonly string[];
-  /** Whether the connection is closed after the response because what follows on it cannot be trusted. Default false. */
-  readonly close?: boolean;
-  /** The cap that was reached, for log and metrics. Default none. */
-  readonly cap?: Cap;
-  /** The internal cause, for the log only. */
-  readonly cause?: unknown;
-}
+export type GatewayErrorOptions = Pick<GatewayError, 'status' | 'message'> &
+  Partial<Omit<GatewayError, 'status' | 'message'>>;
 
 /** The codes of error statuses. All other statuses mean an invalid argument. */
 const CODES_OF_STATUSES: ReadonlyMap<number, RpcCode> = new Map([
@@ -123,14 +105,23 @@ const CODES_OF_STATUSES: ReadonlyMap<number, RpcCode> = new Map([
  * microseconds even without a stack.
  */
 export class GatewayError {
+  /** For the client, in ASCII: what to do next. Never contains a secret or anything that the client sent. */
   readonly message: string;
+  /** The internal cause, for the log only. */
   readonly cause: unknown;
+  /** HTTP status of the response, 400 to 599. */
   readonly status: number;
+  /** Default: the code that corresponds to the status. */
   readonly rpcCode: RpcCode;
+  /** Default: `client`. */
   readonly side: ErrorSide;
+  /** Structured details of the error object, under the same rules as the message. Default none. */
   readonly details: readonly ErrorDetail[];
+  /** Further header fields of the response (name, value, ...): `Retry-After`, `Allow`. Default none. */
   readonly fields: readonly string[];
+  /** Whether the connection is closed after the response because what follows on it cannot be trusted. Default false. */
   readonly close: boolean;
+  /** The cap that was reached, for log and metrics; `null` if none was. Default null. */
   readonly cap: Cap | null;
 
   constructor(options: GatewayErrorOptions) {

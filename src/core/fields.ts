@@ -18,6 +18,23 @@ export function firstValue(fields: Fields, lowerName: string): string | undefine
   return undefined;
 }
 
+/** The values of all fields with that name (given in lower case), in order. */
+export function allValues(fields: Fields, lowerName: string): string[] {
+  const values: string[] = [];
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] as string;
+    if (name.length === lowerName.length && name.toLowerCase() === lowerName)
+      values.push(fields[i + 1] as string);
+  }
+  return values;
+}
+
+/** The members of a list that may span several fields (RFC 9110, 5.6.1), without empty ones. */
+export function listMembers(fields: Fields, lowerName: string): string[] {
+  const members = allValues(fields, lowerName).flatMap(value => value.split(','));
+  return members.map(member => member.trim()).filter(member => member !== '');
+}
+
 /**
  * Returns the fields in a new array, without those whose name `isDropped` selects. It gets names in the letter case of the wire.
  */
@@ -30,8 +47,8 @@ export function withoutFields(fields: Fields, isDropped: (name: string) => boole
   return kept;
 }
 
-/** The longest wait announced to clients: that of a window of 31 days. */
-export const MAX_RETRY_AFTER_MS = 31 * 86_400_000;
+/** The longest wait announced to clients: above that of a month of 31 days in which clocks go back. */
+export const MAX_RETRY_AFTER_MS = 32 * 86_400_000;
 /** The longest wait that every client can keep: `Retry-After` in 16 bits. */
 export const MAX_COMMON_WAIT_MS = 65_535_000;
 

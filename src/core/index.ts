@@ -6,6 +6,7 @@ export * from './fields.ts';
 export * from './listeners/index.ts';
 export { type Machine, readMachine, usableMemory } from './machine.ts';
 export * from './main-part.ts';
+export * from './method-names.ts';
 export { MAIN_SCRIPT, PACKAGE_ROOT, readVersion } from './package.ts';
 export * from './permits.ts';
 export type * from './process-part.ts';

@@ -20,7 +20,6 @@ export const NO_OWNERS: readonly Owner[] = [];
 
 /** Counts what is in flight, in total, per key, and per owner of keys, up to a cap each. */
 export interface Permits {
-  /** How many are taken. */
   readonly taken: number;
   /** How many this key, or this owner, has taken. */
   takenBy(key: string): number;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { lookup, promises } from 'node:dns';
-import { type FSWatcher, watch } from 'node:fs';
+import { type FSWatcher, type Stats, watch } from 'node:fs';
 import { lstat, open, readdir, readlink, rename, rm, stat } from 'node:fs/promises';
 import { createServer as createHttpServer, type Server as HttpServer, type RequestListener } from 'node:http';
 import type { LookupFunction, NetConnectOpts, Server, ServerOpts, Socket } from 'node:net';
@@ -76,7 +76,6 @@ export interface TimerClock extends Clock {
   signalAfter(ms: number): AbortSignal;
 }
 
-/** The clock of this machine. */
 export const systemClock: TimerClock = {
   epochMs: () => Date.now(),
   monotonicMs: () => performance.now(),
@@ -244,7 +243,6 @@ export function listenPlace({ host, port }: { readonly host: string; readonly po
 /** Makes sockets. */
 export interface Network {
   connect(options: NetConnectOpts): Socket;
-  /** Connects by TLS. */
   secureConnect(options: ConnectionOptions): TLSSocket;
   /** Finds the addresses of a name. To be passed to `connect` and `secureConnect`. */
   readonly lookup: LookupFunction;
@@ -252,14 +250,12 @@ export interface Network {
   createResolver(): Resolver;
   /** Makes a server, which does not listen yet. */
   createServer(options: ServerOpts, onSocket: (socket: Socket) => void): Server;
-  /** Makes an HTTP/1.1 server. */
   createHttpServer(onRequest: RequestListener): HttpServer;
 }
 
 /** Reads and watches files, with Node's errors. */
 export interface Files {
   open(path: string): Promise<OpenFile>;
-  /** Returns the names in a folder. */
   readdir(folder: string): Promise<string[]>;
   stat(path: string): Promise<FileStat>;
   /** Reads the status of a symbolic link itself, not of its target. */
@@ -278,11 +274,9 @@ export interface WritableFiles extends Files {
   rename(from: string, to: string): Promise<void>;
   /** Waits until the names in a folder are on the disk. Not supported by every file system. */
   syncFolder(folder: string): Promise<void>;
-  /** Removes a file, if there is one. */
   remove(path: string): Promise<void>;
 }
 
-/** A file that can be read. */
 interface OpenFile {
   stat(): Promise<FileStat>;
   /** Continues reading after the last read. Returns no bytes at the end of the file. */
@@ -290,7 +284,6 @@ interface OpenFile {
   close(): Promise<void>;
 }
 
-/** A file that can be written. */
 interface NewFile {
   write(piece: string | Uint8Array): Promise<unknown>;
   /** Waits until its bytes are on the disk. */
@@ -298,14 +291,7 @@ interface NewFile {
   close(): Promise<void>;
 }
 
-interface FileStat {
-  readonly dev: number;
-  readonly ino: number;
-  readonly birthtimeMs: number;
-  isFile(): boolean;
-  isDirectory(): boolean;
-  isSymbolicLink(): boolean;
-}
+type FileStat = Pick<Stats, 'dev' | 'ino' | 'birthtimeMs' | 'isFile' | 'isDirectory' | 'isSymbolicLink'>;
 
 /** The machine that this process runs on. */
 export const thisMachine: System = {
@@ -348,11 +334,7 @@ export const thisMachine: System = {
 export function finishedWithin(ms: number, work: Promise<unknown>, clock: TimerClock): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const timer = clock.after(ms, () => resolve(false));
-    const done = () => {
-      clock.cancel(timer);
-      resolve(true);
-    };
-    work.then(done, reject);
+    work.finally(() => clock.cancel(timer)).then(() => resolve(true), reject);
   });
 }
 

@@ -34,7 +34,6 @@ function isHostLabel({ before }: Pick<Tenants, 'before'>): boolean {
   return !before.slice(before.indexOf('://') + 3).includes('/');
 }
 
-/** The issuer of a tenant. */
 export function issuerOfTenant({ before, after }: Tenants, value: string): string {
   return `${before}${value}${after}`;
 }
@@ -69,7 +68,7 @@ export function readTenants(issuer: string): Omit<Tenants, 'values'> | string | 
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(claim) || /[{}]/.test(before + after))
     return 'has a placeholder that names no claim: write {tid}';
   const inPath = /^https?:\/\/[^/?#@\\]+\/([^?#\\]*\/)?$/.test(before) && /^(\/[^?#\\]*)?$/.test(after);
-  // A domain has to follow: whoever registers one of their own would otherwise have an issuer here.
+  // A domain has to follow: anyone who registers one would otherwise have an issuer here.
   const inHost =
     /^https?:\/\/([^/?#@:\\]+\.)?$/.test(before) && /^(\.[^./?#@:\\]+){2,}(:\d+)?(\/[^?#\\]*)?$/.test(after);
   if (!inPath && !inHost)

@@ -2,7 +2,6 @@ import type { GatewayError } from './error.ts';
 
 // What a provider says about a token (RFC 7662), between the room that asks and the one that judges.
 
-/** An answer about a token. */
 export interface TokenAnswer {
   /** Its members, as parsed JSON; `null` if the token is not active. */
   readonly members: Readonly<Record<string, unknown>> | null;
@@ -10,7 +9,6 @@ export interface TokenAnswer {
   readonly askedAtMs: number;
 }
 
-/** No answer about a token. */
 export interface NoAnswer {
   readonly error: GatewayError;
   /** Whether the question may have reached the provider. */

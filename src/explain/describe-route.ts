@@ -1,5 +1,6 @@
 import {
   type AnswerRoute,
+  applying,
   describeAnswer,
   describePolicies,
   describeUpstreamSettings,
@@ -29,7 +30,6 @@ export function routeRow(route: ListedRoute): ExplainedRow {
   return ['route', nameOfRoute(route)];
 }
 
-/** Describes what a route does with its requests. */
 export function describeForwarding(
   route: ForwardRoute,
   path: string,
@@ -43,13 +43,12 @@ export function describeForwarding(
     ...describePolicies(route, 'paths', 'request'),
     ['caps', describePool(route.pool)],
     ...describePolicies(route, 'paths', 'websocket'),
-    ...(route.websocket === null ? [] : [['caps', describePool(route.websocket.pool)] as const]),
+    ...applying([['caps', route.websocket && describePool(route.websocket.pool)]]),
   ];
 }
 
-/** Names the fields of `forwarding_headers.send`. */
 export function describeSentFields({ sentFields }: Snapshot): ExplainedRow[] {
-  return sentFields === null ? [] : [['forwarding headers', `${sentFields.join(', ')} are sent as well`]];
+  return applying([['forwarding headers', sentFields && `${sentFields.join(', ')} are sent as well`]]);
 }
 
 function describeParameters({ parameters }: RouteOfFile, params: readonly string[]): ExplainedRow[] {
@@ -62,10 +61,9 @@ export const PATH_SENT = 'path sent';
 /** Describes the path that is sent, if it is not the received one. */
 function describeSentPath(route: ForwardRoute, path: string): ExplainedRow[] {
   const sent = servicePath(path, route, route.upstream.base);
-  return sent === path ? [] : [[PATH_SENT, sent]];
+  return applying([[PATH_SENT, sent === path ? null : sent]]);
 }
 
-/** Describes the gateway's own answer on a route. */
 export function describeAnswered(route: AnswerRoute, params: readonly string[]): ExplainedRow[] {
   return [
     ...describeParameters(route, params),
@@ -75,7 +73,6 @@ export function describeAnswered(route: AnswerRoute, params: readonly string[]):
   ];
 }
 
-/** Describes how a gRPC route handles its calls. */
 export function describeCall(
   route: ForwardRoute,
   path: string,
@@ -130,27 +127,24 @@ function describeIdentity(
   const { identityHeaders: headers = keys?.identityHeaders ?? [], roleClaims = [] } =
     providers[0]?.accessTokens ?? {};
   const ofRealm = requirement?.roles.some(({ client }) => client === null) === true;
-  return [
+  const removed = `removed${keys?.forward === true ? ' unless valid' : ''}`;
+  return applying([
     ...(ofRealm ? roleClaims : []).map(
       (claim): ExplainedRow => ['roles', `those of the realm, and those in the claim ${claim}`],
     ),
-    ...(keys === null
-      ? []
-      : [
-          [
-            'API keys',
-            `in ${keys.header}, of ${keys.lines.length} callers; removed${keys.forward ? ' unless valid' : ''}`,
-          ] as const,
-        ]),
-    ...(field === null || !acceptsTokens
-      ? []
-      : [['certificates', `of tokens that are bound to one: in ${field} of a trusted proxy`] as const]),
-    ...(dpop === null || !acceptsTokens ? [] : [['proofs', describeProofs(dpop)] as const]),
+    ['API keys', keys && `in ${keys.header}, of ${keys.lines.length} callers; ${removed}`],
+    [
+      'certificates',
+      acceptsTokens && field !== null
+        ? `of tokens that are bound to one: in ${field} of a trusted proxy`
+        : null,
+    ],
+    ['proofs', acceptsTokens && dpop !== null ? describeProofs(dpop) : null],
     ...headers.map(
       ({ name, claim }): ExplainedRow => ['identity headers', `${name} from the claim ${claim}`],
     ),
     ...providers.flatMap(describeTokens),
-  ];
+  ]);
 }
 
 function describeProofs({ required, leewayMs, nonceMs }: ProofOptions): string {
@@ -168,25 +162,21 @@ function describeTokens({
   // With several providers, the issuer is part of a caller's identity.
   const all = (claims: readonly string[]) => [...(label === null ? [] : ['iss']), ...claims].join(' and ');
   const of = label === null ? '' : `${label}: `;
-  const rows: ExplainedRow[] = [
+  const named = classes.map(({ name, marked, callers }): ExplainedRow => {
+    const whose = [marked && `tokens with ${markOf(marked)}`, callers.size > 0 && `${callers.size} listed`];
+    return ['callers', `${of}class ${name} (${whose.filter(Boolean).join(', ')})`];
+  });
+  return applying([
     ['tokens', `${of}issued by ${issuer} for ${audience?.join(' or ') ?? 'anyone'}`],
     ['callers', `${of}users, identified by ${all(principal)}`],
-  ];
-  if (opaqueTokens !== null)
-    rows.push([
+    [
       'tokens',
-      `${of}opaque ones: the provider is asked, at most every ${formatDuration(opaqueTokens.cacheMs)}; 503 while it cannot answer`,
-    ]);
-  if (bots !== null)
-    rows.push(['callers', `${of}bots (tokens with ${markOf(bots)}), identified by ${all(bots.principal)}`]);
-  const named = classes.map(({ name, marked, callers }): ExplainedRow => {
-    const whose = [
-      ...(marked === null ? [] : [`tokens with ${markOf(marked)}`]),
-      ...(callers.size === 0 ? [] : [`${callers.size} listed`]),
-    ];
-    return ['callers', `${of}class ${name} (${whose.join(', ')})`];
-  });
-  return [...rows, ...named];
+      opaqueTokens &&
+        `${of}opaque ones: the provider is asked, at most every ${formatDuration(opaqueTokens.cacheMs)}; 503 while it cannot answer`,
+    ],
+    ['callers', bots && `${of}bots (tokens with ${markOf(bots)}), identified by ${all(bots.principal)}`],
+    ...named,
+  ]);
 }
 
 function markOf({ claim, value }: { readonly claim: string; readonly value: string | null }): string {

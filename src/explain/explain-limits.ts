@@ -141,7 +141,6 @@ function keyOf(
   return as === callerClass ? principal : null;
 }
 
-/** Describes what one caller of this class may send. */
 function describeClass(callerClass: ClassName, key: string | null, context: Context): ExplainedRow[] {
   const { bucket, outline } = context;
   const own = bucket === null ? [] : describeOwn(callerClass, key, bucket, outline);
@@ -159,7 +158,8 @@ function describePolicies(
   { model, outline, bucket, exempt }: Context,
 ): string[] {
   if (model.policies === null || bucket === null) return [];
-  const { sets, exemptSets } = limitsOf(bucket, key);
+  const limited = bucket.route.bucket;
+  const { sets, exemptSets } = key === null ? limited : limitsFor(limited, key);
   const list = model.policies.get((exempt ? exemptSets : sets).of(callerClass)).list;
   return list === '' ? [] : [`RateLimit-Policy: ${list} (${formatPlace(outline.places.of(['headers']))})`];
 }
@@ -256,31 +256,17 @@ function describeBucket(
   return [...rows, ...describeBucketSettings(bucket, placeOf)];
 }
 
-/** The limits of a caller in the bucket. `key` is `null` for callers that a roll-out has reached. */
-function limitsOf({ route: { bucket } }: BucketInUse, key: string | null): BucketLimits {
-  return key === null ? bucket : limitsFor(bucket, key);
-}
-
 /** Describes what each caller of this class may send to the bucket. `key` names the caller; `null` is any. */
 function describeOwn(
   callerClass: ClassName,
   key: string | null,
-  used: BucketInUse,
+  { route: { bucket } }: BucketInUse,
   { places }: Outline,
 ): string[] {
-  const { bucket } = used.route;
-  const sides = sidesOf(bucket, key).map(side => ({ ...side, set: side.limits.exemptSets.of(callerClass) }));
   const placeOf = (...path: string[]) => places.of(['buckets', bucket.name, ...path]);
-  const texts = sides.flatMap(({ set, hasTried, more }) => {
-    const { caller, shadow } = set;
-    const tried = shadow === null ? null : shadow.caller;
-    return [
-      ...(caller === null ? [] : [describeOne(caller, callerClass, hasTried, placeOf, more)]),
-      ...(tried === null ? [] : [describeOne(tried, callerClass, true, placeOf, `${more}, ${IN_SHADOW}`)]),
-    ];
-  });
-  if (texts.length === 0) return [`bucket: not limited: it has no quota for ${manyOf(callerClass)}`];
-  return [...describeSide(bucket, key), ...texts];
+  const limits = limitsOfRole('caller', callerClass, sidesOf(bucket, key));
+  if (limits.length === 0) return [`bucket: not limited: it has no quota for ${manyOf(callerClass)}`];
+  return [...describeSide(bucket, key), ...limits.map(limit => describeOne(limit, callerClass, placeOf))];
 }
 
 /** Callers of a bucket that have the same limits. */
@@ -295,35 +281,55 @@ interface Side {
 /** The groups of callers to describe: two if a share of the callers has other numbers and no caller is given, else one. */
 function sidesOf(bucket: BucketModel, key: string | null): Side[] {
   const { rollout } = bucket;
-  if (rollout === null || !rollout.triesNumbers)
-    return [{ limits: key === null ? bucket : limitsFor(bucket, key), hasTried: false, more: '' }];
-  const { percent } = rollout.share;
-  const inside = { limits: bucket, hasTried: true };
-  const outside = { limits: rollout.others, hasTried: false };
-  if (key !== null) return [{ ...(rollout.share.includes(key) ? inside : outside), more: '' }];
+  const tries = rollout?.triesNumbers === true;
+  if (key !== null) {
+    const hasTried = tries && rollout.share.includes(key);
+    return [{ limits: limitsFor(bucket, key), hasTried, more: '' }];
+  }
+  if (!tries) return [{ limits: bucket, hasTried: false, more: '' }];
   return [
-    { ...inside, more: `, for ${percent}% of callers` },
-    { ...outside, more: ', for the others' },
+    { limits: bucket, hasTried: true, more: `, for ${rollout.share.percent}% of callers` },
+    { limits: rollout.others, hasTried: false, more: ', for the others' },
   ];
 }
 
-/** Describes a limit of a caller, and where its quota is written. `tried`: look under `shadow` first. */
-function describeOne(
-  limit: Limit,
+/** A limit on the callers of a side. */
+interface SideLimit {
+  readonly limit: Limit;
+  /** Whether its number may be written under `shadow`. */
+  readonly isTried: boolean;
+  readonly more: string;
+}
+
+/** The limits of this role on a class: those in force, and those in shadow. */
+function limitsOfRole(
+  role: 'caller' | 'group' | 'resource',
   callerClass: ClassName,
-  tried: boolean,
+  sides: readonly Side[],
+): SideLimit[] {
+  return sides.flatMap(({ limits, hasTried, more }) => {
+    const { [role]: held, shadow } = limits.exemptSets.of(callerClass);
+    const tried = shadow === null ? null : shadow[role];
+    return [
+      ...(held === null ? [] : [{ limit: held, isTried: hasTried, more }]),
+      ...(tried === null ? [] : [{ limit: tried, isTried: true, more: `${more}, ${IN_SHADOW}` }]),
+    ];
+  });
+}
+
+/** Describes a limit of a caller, and where its quota is written. */
+function describeOne(
+  { limit, isTried, more }: SideLimit,
+  callerClass: ClassName,
   placeOf: (...path: string[]) => FilePlace | null,
-  more: string,
 ): string {
   const paths = quotaPaths(callerClass);
-  const found = tried
-    ? paths.find(path => placeOf('shadow', ...path) !== null || placeOf(...path) !== null)
-    : paths.find(path => placeOf(...path) !== null);
-  const from = found ?? paths[0] ?? [];
-  const place = (tried ? placeOf('shadow', ...from) : null) ?? placeOf(...from);
+  const placeAt = (path: readonly string[]) =>
+    (isTried ? placeOf('shadow', ...path) : null) ?? placeOf(...path);
+  const from = paths.find(path => placeAt(path) !== null) ?? paths[0] ?? [];
   const fallback =
     from === paths[0] ? '' : `, as for ${manyOf(from[0] ?? '')}: it has no quota for ${manyOf(callerClass)}`;
-  return `bucket: ${formatQuota(limit)}, ${ALGORITHMS[limit.algorithm]}${fallback}${more} (${formatPlace(place)})`;
+  return `bucket: ${formatQuota(limit)}, ${ALGORITHMS[limit.algorithm]}${fallback}${more} (${formatPlace(placeAt(from))})`;
 }
 
 /** Describes whether a caller is in the share that a roll-out has reached. */
@@ -346,20 +352,11 @@ function describeShared(
 ): ExplainedRow[] {
   if (used === null) return [];
   const { bucket } = used.route;
-  const sides = sidesOf(bucket, null);
   const placeOf = (...path: string[]) => places.of(['buckets', bucket.name, ...path, role]);
   const of = bucket.main === null ? '' : ` for ${bucket.main} = ${used.value ?? ''}`;
-  const describe = (limit: Limit, more: string, place: FilePlace | null): ExplainedRow => {
+  return limitsOfRole(role, 'user', sidesOf(bucket, null)).map(({ limit, isTried, more }) => {
+    const place = (isTried ? placeOf('shadow') : null) ?? placeOf();
     const quota = `${formatQuota(limit)}${of}, ${ALGORITHMS[limit.algorithm]}`;
     return [TOGETHER[role], `bucket: ${quota}${more} (${formatPlace(place)})`];
-  };
-  return sides.flatMap(({ limits, hasTried, more }) => {
-    const { [role]: held, shadow } = limits.exemptSets.user;
-    const tried = shadow === null ? null : shadow[role];
-    const ofTrial = placeOf('shadow') ?? placeOf();
-    return [
-      ...(held === null ? [] : [describe(held, more, hasTried ? ofTrial : placeOf())]),
-      ...(tried === null ? [] : [describe(tried, `${more}, ${IN_SHADOW}`, ofTrial)]),
-    ];
   });
 }

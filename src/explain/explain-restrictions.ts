@@ -130,7 +130,6 @@ function describeFailedVerifications(
   return [['failed tokens', `${quota}; ${then} (${place})`]];
 }
 
-/** Describes how preflights and CORS fields are handled. */
 export function describeCors(route: RouteModel, { cors }: Snapshot): ExplainedRow[] {
   if (cors === null) return [['CORS', 'off: preflights are ordinary requests']];
   if (route.kind === 'answer' && !route.cors) return [['CORS', 'preflights are ordinary requests here']];

@@ -69,7 +69,6 @@ function describeRedirects({ redirectUri, redirectAllowList }: SignInOptions): E
   return [...new Set([redirectUri, ...redirectAllowList])].map(uri => ['redirect URIs', uri]);
 }
 
-/** Describes what the gateway does with a provider's notice on a public path. */
 export function describeNotice({ notice }: NoticeRoute, { providers }: IdentityModel): ExplainedRow[] {
   const senders = providers.filter(({ notices }) => notices[notice] !== null);
   return [
@@ -79,7 +78,6 @@ export function describeNotice({ notice }: NoticeRoute, { providers }: IdentityM
   ];
 }
 
-/** Describes the metadata that says whose tokens are accepted. */
 export function describeMetadata({ document }: MetadataRoute): ExplainedRow[] {
   return [
     ['served by', 'the gateway itself: says whose tokens are accepted (RFC 9728)'],

@@ -1,7 +1,7 @@
 import { METHODS } from 'node:http';
 import type { ForwardRoute, RouteModel, Snapshot } from '../config/index.ts';
 import { admits, isOfFile, refusesSemicolons, routeOfCaller, whyOddPathRefused } from '../config/index.ts';
-import { GRPC_METHOD, isRoutable } from '../gateway/routing/index.ts';
+import { GRPC_METHOD, isRoutable, servesMethod, whyNoMethod } from '../gateway/routing/index.ts';
 import {
   type AddressKeying,
   addressKey,
@@ -21,8 +21,12 @@ import { describeActive, describeCors, describeRestrictions, whyBlocked } from '
 import { describeMetadata, describeNotice, describeSignIn, whyOwnRefuses } from './explain-sign-in.ts';
 import type { AskedCaller, AskedRequest, ExplainedRow, Explanation } from './explanation.ts';
 
-/** The methods that `explain` takes. */
 export const EXPLAINED_METHODS: readonly string[] = [...METHODS, GRPC_METHOD];
+
+/** Whether a word is a method, or may be one that a route names. */
+export function isExplained(method: string): boolean {
+  return EXPLAINED_METHODS.includes(method) || whyNoMethod(method) === null;
+}
 
 /**
  * Returns what a gateway with this configuration would do with a request, and why. Sends nothing.
@@ -65,7 +69,8 @@ function explainRequest(request: AskedRequest, snapshot: Snapshot): Explanation 
   const noHost = whyNoHost(sent);
   if (noHost !== null) return refused(noHost);
   const unserved = describeUnserved(snapshot, request.caller.as);
-  if (!isRoutable(method)) return refused(`405, the gateway does not serve ${method}`, [], unserved);
+  if (!isRoutable(method) && !snapshot.namedMethods.has(method))
+    return refused(`405, the gateway does not serve ${method}`, [], unserved);
   // Assumes that `Host` agrees with an absolute form.
   const strict = parseTarget(sent, authorityOf(sent) ?? '', method);
   const target =
@@ -95,6 +100,8 @@ function explainRouted(
   const routes = describe.routesOf(snapshot);
   const route = describe.entryOf(match?.value, host, routes);
   const found = route === undefined ? [] : [describe.routeRow(route)];
+  if (!servesMethod(match?.value.methods ?? null, method))
+    return refused(`405, no route for this path names ${method}`, found);
   if (target.semicolon && refusesSemicolons(match?.value ?? null))
     return refused(
       '400, the path contains a semicolon, which only a route with "semicolons: pass" accepts',
@@ -115,7 +122,6 @@ function explainRouted(
   return { ...matched, route: { route: value, params } };
 }
 
-/** A request to a route. */
 interface Matched extends Pick<AskedRequest, 'method' | 'caller'> {
   readonly host: string;
   readonly path: string;
@@ -131,7 +137,7 @@ function explainMatched(matched: Matched, snapshot: Snapshot): Explanation {
   const { method, caller, host, path, route: value, found, rivals } = matched;
   const refusal = isOfFile(value) ? null : whyOwnRefuses(value, method, caller.as, snapshot.identity);
   const limited = { method, host, path, route: value, caller };
-  const outside = whyOutside(value, caller);
+  const outside = whyOutside(value, caller, snapshot);
   if (outside !== null) return refused(outside, [...found, ...rivals]);
   if (refusal !== null) return refused(refusal, found, [...rivals, ...describeLimits(limited, snapshot)]);
   const unread = whyBucketRefuses(limited, snapshot);
@@ -146,9 +152,10 @@ function explainMatched(matched: Matched, snapshot: Snapshot): Explanation {
 }
 
 /** Why the address may not use the route; `null` if it may, or is not known. */
-function whyOutside(route: RouteModel, { address }: AskedCaller): string | null {
+function whyOutside(route: RouteModel, { address }: AskedCaller, { limits }: Snapshot): string | null {
   if (address === null || !isOfFile(route) || route.networks === null) return null;
-  return admits(route.networks, address) ? null : `403, ${address} may not use this route (networks)`;
+  const key = addressKey(address, limits.keying);
+  return admits(route.networks, address, key) ? null : `403, ${address} may not use this route (networks)`;
 }
 
 function refused(
@@ -181,7 +188,6 @@ function describePolicies({ route, path, params, caller }: Matched, snapshot: Sn
   }
 }
 
-/** Traces a gRPC call through the gateway. */
 function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot): Explanation {
   const noHost = whyNoHost(target);
   if (noHost !== null) return refused(noHost);
@@ -195,7 +201,7 @@ function explainCall({ target, caller }: AskedRequest, snapshot: Snapshot): Expl
   if (match === null || match.value.kind !== 'forward' || route === undefined)
     return refused('UNIMPLEMENTED, no route takes it', before, describeUnserved(snapshot, caller.as));
   const { value } = match;
-  const outside = whyOutside(value, caller);
+  const outside = whyOutside(value, caller, snapshot);
   if (outside !== null) return refused(outside, [...before, describe.routeRow(route)]);
   const chosen = chooseFor(value, caller, snapshot.limits.keying);
   return {

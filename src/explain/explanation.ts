@@ -1,7 +1,6 @@
 import type { ClassName, FilePlace, RouteModel } from '../config/index.ts';
 import { type Limit, quotaInWords, windowsOf } from '../limits/index.ts';
 
-/** The request to explain. */
 export interface AskedRequest {
   /** `GRPC` for a gRPC call. */
   readonly method: string;

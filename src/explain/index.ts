@@ -1,3 +1,3 @@
-export { EXPLAINED_METHODS, explain } from './explain.ts';
+export { EXPLAINED_METHODS, explain, isExplained } from './explain.ts';
 export type { ActiveRestrictions } from './explain-restrictions.ts';
 export { type AskedCaller, asShape, type ExplainedRow } from './explanation.ts';

@@ -2,7 +2,7 @@ import type { GatewayError, PriceOutcome } from '../core/index.ts';
 import type { RequestGeneration } from '../process/runtime/index.ts';
 import { addTrace } from '../wire/http/index.ts';
 import { type Downstream, Exchange, type Served, type Settler } from './exchange/index.ts';
-import { GATES, type GateResult } from './gates/index.ts';
+import { GATES, type GateResult, unauthenticated } from './gates/index.ts';
 import { type GatewayDependencies, GatewayState } from './gateway-state.ts';
 import { applyOutcome, applyPrice, lastRecordOf, type Refused, recordOf, refusalRecord } from './ledger.ts';
 import type { RenderedResponse } from './responses/index.ts';
@@ -107,9 +107,13 @@ export class Gateway implements Settler {
     const { limiting, clock } = this.#state;
     const stop = exchange.standing.review(limiting, clock);
     if (stop === null) return;
-    if (stop.refusedToken === null) this.#noteRestricted(exchange, stop.error);
-    else exchange.refusedToken = stop.refusedToken;
-    exchange.fault(stop.error);
+    if (stop.refusedToken === null) {
+      this.#noteRestricted(exchange, stop.error);
+      exchange.fault(stop.error);
+    } else {
+      exchange.refusedToken = stop.refusedToken;
+      exchange.fault(unauthenticated(exchange));
+    }
   }
 
   /** Step 11, once the status is known: returns units of limits, and counts offences of the sender. */

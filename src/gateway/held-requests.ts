@@ -45,7 +45,7 @@ export interface Hold<Result> {
  * counter. Bounded per caller, per counter by its quota, and in total.
  *
  * Threads that share permits share these bounds. Each has its own lines, whose timers fire when the counter is due to have room:
- * whoever decides first gets it, and the others keep waiting while their patience lasts.
+ * the first to decide gets it, and the others keep waiting while their patience lasts.
  */
 export class HeldRequests {
   readonly #clock: TimerClock;

@@ -12,7 +12,6 @@ export {
   type BucketLabels,
   type CertificateView,
   type Ending,
-  type EndpointsView,
   joinedLevels,
   type LabelModel,
   type Levels,

@@ -5,7 +5,7 @@ import {
   adminLog,
   connectionLog,
   FaultLog,
-  IdentityLog,
+  identityLog,
   Logging,
   limitLog,
   listenerFaults,
@@ -39,21 +39,6 @@ interface ObservationOptions {
   readonly isWorker?: boolean | undefined;
 }
 
-/** States that are read at each scrape, as opposed to events. */
-interface Gauges extends metric.ConnectionGauges {
-  limitCounts(): metric.StoreView;
-  sharing(): metric.SharingView;
-  certificates(): readonly metric.CertificateView[];
-  /** The longest turn of the last reload in this thread, if it serves. */
-  reloadTurnMs(): number;
-  revocations(): metric.RevocationView;
-  /** The files of `state`; none if it is off. */
-  stateFiles(): readonly metric.StateFileView[];
-  endpoints(): readonly metric.EndpointsView[];
-  /** The workers of the process. Default: there are none. */
-  readonly workers?: { readonly count: number; views(): readonly metric.WorkerView[] } | undefined;
-}
-
 /** What one thread of a process has counted and recorded since the last `take`. */
 export interface ObservationGrowth {
   readonly metrics: metric.MetricGrowth;
@@ -76,13 +61,11 @@ export class Observation {
   readonly recent: Recent;
   readonly #metrics = new metric.MetricSet();
   readonly #exchangeMetrics: metric.ExchangeMetrics;
-  readonly #identityMetrics: metric.IdentityMetrics;
+  readonly #identityMetrics: ReturnType<typeof metric.identityMetrics>;
   readonly #identities = new Map<string | null, core.AuthListener & core.SignInListener>();
   readonly #log: Logger;
   readonly #clock: core.Clock;
-  readonly #limitMetrics: metric.LimitMetrics;
   readonly #sharesStore: boolean;
-  readonly #upstreamMetrics: metric.UpstreamMetrics;
   readonly #logging: Logging;
   readonly #onFault: OnFault;
   /** Names of events that the main thread reports instead of this one. */
@@ -110,17 +93,17 @@ export class Observation {
       fanOut(methods, listeners, this.#onFault, this.#unheard);
     this.#logging = new Logging(log, logging, clock, instance, pseudonymKey);
     this.#exchangeMetrics = new metric.ExchangeMetrics(metrics);
-    this.#identityMetrics = new metric.IdentityMetrics(metrics);
-    this.#limitMetrics = new metric.LimitMetrics(metrics);
+    this.#identityMetrics = metric.identityMetrics(metrics);
+    const limitMetrics = metric.limitMetrics(metrics);
     this.#sharesStore = sharesStore;
     const storeMetrics = sharesStore ? metric.storeMetrics(metrics) : null;
-    this.#upstreamMetrics = new metric.UpstreamMetrics(metrics);
+    const upstreamMetrics = metric.upstreamMetrics(metrics);
     this.#labels = labels;
-    this.recent = new Recent(clock, this.#limitMetrics, () => this.#labels.upstreams);
+    this.recent = new Recent(clock, limitMetrics, () => this.#labels.upstreams);
     const { callers, errors } = this.recent;
-    const { accessLog, pseudonyms } = this.#logging;
+    const { pseudonyms } = this.#logging;
     this.exchanges = join(EXCHANGE, [
-      ...[this.#exchangeMetrics, new FaultLog(log, clock), accessLog, callers, errors],
+      ...[this.#exchangeMetrics, new FaultLog(log, clock), this.#logging, callers, errors],
       ...(spans === null ? [] : [spans]),
     ]);
     this.connections = join(CONNECTIONS, [
@@ -128,8 +111,8 @@ export class Observation {
       connectionLog(log, clock),
       errors,
     ]);
-    this.upstreams = join(UPSTREAMS, [this.#upstreamMetrics, upstreamLog(log)]);
-    this.limits = join(LIMITS, [this.#limitMetrics, limitLog(log, pseudonyms, clock), callers, errors]);
+    this.upstreams = join(UPSTREAMS, [upstreamMetrics, upstreamLog(log)]);
+    this.limits = join(LIMITS, [limitMetrics, limitLog(log, pseudonyms, clock), callers, errors]);
     this.store = join(STORE, storeMetrics === null ? [] : [storeMetrics, storeLog(log), errors]);
     this.overload = join(OVERLOAD, [metric.overloadMetrics(metrics), overloadLog(log)]);
     const reloadMetrics = metric.reloadMetrics(metrics, clock);
@@ -144,7 +127,6 @@ export class Observation {
     atOnce(this.showSeries());
   }
 
-  /** The fate of log lines. */
   get logLosses(): LogLosses {
     return this.#log.destination.losses ?? NO_LOSSES;
   }
@@ -169,7 +151,7 @@ export class Observation {
   identityOf(provider: string | null): core.AuthListener & core.SignInListener {
     const known = this.#identities.get(provider);
     if (known !== undefined) return known;
-    const log = new IdentityLog(this.#log, this.#clock, provider);
+    const log = identityLog(this.#log, this.#clock, provider);
     const made = fanOut(
       IDENTITY,
       [this.#identityMetrics.of(provider), log, this.recent.errors],
@@ -180,23 +162,13 @@ export class Observation {
     return made;
   }
 
-  /** The pseudonym of a principal in the log. */
   pseudonymOf(principal: string): string {
     return this.#logging.pseudonyms.of(principal);
   }
 
   /** Registers what is read at each scrape. */
-  observe(gauges: Gauges): void {
-    this.#exchangeMetrics.observe(gauges);
-    this.#limitMetrics.observe(() => gauges.limitCounts());
-    this.#metrics.read('weir_config_reload_longest_turn_seconds', () => gauges.reloadTurnMs() / 1_000);
-    metric.observeCertificates(this.#metrics, () => gauges.certificates());
-    metric.observeRevocations(this.#metrics, () => gauges.revocations());
-    metric.observeState(this.#metrics, () => gauges.stateFiles());
-    this.#upstreamMetrics.observe(() => gauges.endpoints());
-    if (this.#sharesStore) metric.observeSharing(this.#metrics, () => gauges.sharing());
-    const { workers } = gauges;
-    if (workers !== undefined) metric.observeWorkers(this.#metrics, () => workers.views());
+  observe(gauges: metric.Gauges): void {
+    metric.readGauges(this.#metrics, gauges, this.#sharesStore);
   }
 
   /** Takes what this thread has counted and recorded since the last call. */

@@ -1,15 +1,7 @@
 import { type DecisionEvent, ownString, type QuotaUse, type RestrictionRefusal } from '../core/index.ts';
-import type { Tally } from './metrics/index.ts';
+import type { limitMetrics, Tally } from './metrics/index.ts';
 
-/** The metrics of limits' decisions. */
-export interface LimitTallies {
-  /** Decisions by bucket, class and outcome. */
-  readonly decisions: Tally;
-  /** Requests that a shadow limit would have refused, by bucket, class and limit. */
-  readonly inShadow: Tally;
-  /** Requests that a restriction refused, by class and reason. */
-  readonly byRestriction: Tally;
-}
+export type LimitTallies = Pick<ReturnType<typeof limitMetrics>, 'decisions' | 'inShadow' | 'byRestriction'>;
 
 /** Requests that limits admitted and refused, and how often a shadow limit would have refused one. */
 export interface DecisionCounts {
@@ -54,7 +46,7 @@ export class RecentDecisions {
 
   #advance(tally: Tally, totals: DecisionCounts): void {
     if (totals.admitted + totals.refused + totals.restricted === 0) return;
-    const row = this.#rows.get(tally) ?? newRow();
+    const row = this.#rows.get(tally) ?? eachOf(() => new SlidingCount());
     this.#rows.set(tally, row);
     row.admitted.advance(totals.admitted);
     row.refused.advance(totals.refused);
@@ -87,21 +79,12 @@ export class RecentDecisions {
   }
 }
 
-function newRow(): Row {
+function eachOf<Value>(make: (name: keyof DecisionCounts) => Value) {
   return {
-    admitted: new SlidingCount(),
-    refused: new SlidingCount(),
-    shadowRefused: new SlidingCount(),
-    restricted: new SlidingCount(),
-  };
-}
-
-function eachOf(count: (name: keyof DecisionCounts) => number): DecisionCounts {
-  return {
-    admitted: count('admitted'),
-    refused: count('refused'),
-    shadowRefused: count('shadowRefused'),
-    restricted: count('restricted'),
+    admitted: make('admitted'),
+    refused: make('refused'),
+    shadowRefused: make('shadowRefused'),
+    restricted: make('restricted'),
   };
 }
 
@@ -147,22 +130,12 @@ export interface TakenCallers {
 /** The limit that refused, or the reason of the restriction. */
 type Why = DecisionEvent['outcome'] | RestrictionRefusal['why'];
 
-interface Entry {
-  caller: string;
+type Entry = { -readonly [Key in keyof Omit<TopCaller, 'maxCount'>]: TopCaller[Key] } & {
   /** Whether `caller` is a copy. Most callers of a flood are gone before the next sweep and are never copied. */
   isOwn: boolean;
-  callerClass: string;
-  bucket: string;
-  /** 0 if the entry is free. */
-  count: number;
-  /** The count taken over from the previous entry. */
+  /** The part of `count` taken over from the previous entry. An entry with a count of 0 is free. */
   excess: number;
-  restricted: number;
-  why: Why;
-  quota: QuotaUse | undefined;
-  sinceMs: number;
-  lastMs: number;
-}
+};
 
 /**
  * Finds the callers that something happens to most often, in bounded memory however many there are: the Space-Saving algorithm

@@ -12,7 +12,6 @@ interface CallerGrowth {
   readonly behindAddress: readonly (readonly [principal: string, RefusedAddress])[];
 }
 
-/** A restricted address that refused a caller. */
 export interface RefusedAddress {
   readonly address: string;
   /** When it last did, in milliseconds since the epoch. */
@@ -58,7 +57,6 @@ export class Recent {
     return { ...this.callers.take(), ...this.errors.take() };
   }
 
-  /** Adds what another thread has recorded. */
   add(growth: RecentGrowth): void {
     this.callers.add(growth);
     this.errors.add(growth);

@@ -87,12 +87,10 @@ export interface SpanExportOptions {
   readonly timeoutMs: number;
 }
 
-/** The content of a span. */
 interface Span {
   readonly spanId: string;
   readonly kind: number;
   readonly attributes: Attributes;
-  /** The context of the parent span. */
   readonly parent: Context;
   readonly fromMs: number;
   readonly toMs: number;
@@ -221,7 +219,6 @@ export class SpanExport implements Partial<ExchangeListener> {
     span.end(hrTime(toMs));
   }
 
-  /** The context of a span's parent. */
   #contextOf({ traceId }: TraceRecord, spanId: string | null): Context {
     const { ROOT_CONTEXT, trace, TraceFlags } = this.#sdk.api;
     if (spanId === null) return ROOT_CONTEXT;

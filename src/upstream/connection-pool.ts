@@ -210,7 +210,6 @@ class RestingConnections {
     }
   }
 
-  /** Removes and returns all connections. */
   takeAll(): UpstreamConnection[] {
     return this.#resting.splice(0).map(({ connection }) => connection);
   }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import { type FieldNames, TurnWriter } from '../core/index.ts';
-import type { ClientSessionOwner, ClientStream, SessionOptions, StreamHandler } from '../wire/http2/index.ts';
+import { TurnWriter } from '../core/index.ts';
+import type { ClientSessionOwner, SessionOptions } from '../wire/http2/index.ts';
 import { ClientSession, ErrorCode, Http2Fault } from '../wire/http2/index.ts';
 import { outliveBrokenWrites } from './broken-writes.ts';
 import { readyEvent } from './connect.ts';
@@ -33,10 +33,10 @@ export interface SessionSocketOwner extends Pick<ClientSessionOwner, 'settingsRe
  * The socket of an HTTP/2 session: passes on what arrives, and writes what the session has to send once per turn of the event
  * loop.
  */
-export class SessionSocket implements ClientSessionOwner {
+export class SessionSocket {
+  readonly session: ClientSession;
   readonly #owner: SessionSocketOwner;
   readonly #socket: Socket;
-  readonly #session: ClientSession;
   readonly #slabs: SlabStore;
   /** The slab that the next read fills, and the position. */
   #slab: Slab;
@@ -51,10 +51,14 @@ export class SessionSocket implements ClientSessionOwner {
     this.#slabs = slabs;
     this.#slab = slabs.take();
     this.#buffer = this.#slab.bytes;
-    this.#session = new ClientSession(upstreamSessionOptions(options), this);
+    this.session = new ClientSession(upstreamSessionOptions(options), {
+      wake: () => this.#writer?.wake(),
+      settingsRead: () => owner.settingsRead(),
+      goaway: (lastStream, code) => owner.goaway(lastStream, code),
+    });
     const callback = (count: number) => this.#read(count);
     this.#socket = connect(options, { buffer: () => this.#buffer, callback });
-    const writer = new TurnWriter(this.#socket, this.#session);
+    const writer = new TurnWriter(this.#socket, this.session);
     this.#writer = writer;
     outliveBrokenWrites(this.#socket, () => {
       writer.stop();
@@ -73,72 +77,32 @@ export class SessionSocket implements ClientSessionOwner {
     return this.#socket.bytesRead;
   }
 
-  /** Bytes waiting because the system takes no more. */
-  get unwritten(): number {
-    return this.#session.unwritten;
-  }
-
   /** How often something was written. */
   get writes(): number {
     return this.#writer?.writes ?? 0;
   }
 
-  /** Maximum concurrent streams that the upstream allows. */
-  get maxStreams(): number {
-    return this.#session.maxStreams;
-  }
-
-  /** Whether the upstream accepts a header section of this size. */
-  accepts(fields: readonly string[]): boolean {
-    return this.#session.accepts(fields);
-  }
-
-  request(
-    fields: readonly string[],
-    handler: StreamHandler,
-    endsAtOnce: boolean,
-    neverIndexed: FieldNames,
-  ): ClientStream {
-    return this.#session.request(fields, handler, endsAtOnce, neverIndexed);
-  }
-
-  ping(): void {
-    this.#session.sendPing();
-  }
-
   /** Closes after sending what is pending and a GOAWAY. */
   endSoon(code: number = ErrorCode.NO_ERROR): void {
     if (this.#isClosing) return;
-    this.#session.goAway(code);
+    this.session.goAway(code);
     this.#isClosing = true;
     this.#writer?.finish();
     this.#socket.destroySoon();
-    this.#session.lose();
+    this.session.lose();
   }
 
   /** Closes at once. */
   destroy(): void {
     this.#isClosing = true;
     this.#socket.destroy();
-    this.#session.lose();
-  }
-
-  wake(): void {
-    this.#writer?.wake();
-  }
-
-  settingsRead(): void {
-    this.#owner.settingsRead();
-  }
-
-  goaway(lastStream: number, code: number): void {
-    this.#owner.goaway(lastStream, code);
+    this.session.lose();
   }
 
   #read(count: number): boolean {
     if (!this.#isReading()) return false;
     try {
-      this.#session.read(this.#slab, this.#from, this.#from + count);
+      this.session.read(this.#slab, this.#from, this.#from + count);
     } catch (error) {
       const isTheirs = error instanceof Http2Fault;
       this.#owner.faulty(isTheirs ? error : new OwnFault(error));

@@ -99,7 +99,7 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
   }
 
   get maxStreams(): number {
-    return this.#socket.maxStreams;
+    return this.#socket.session.maxStreams;
   }
 
   get hasRoom(): boolean {
@@ -113,15 +113,16 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
   /** Opens a stream for the call. Call it only if there is room. */
   carry(call: StreamCall): void {
     const { request } = call;
+    const { session } = this.#socket;
     const headers = requestSection(request, this.#origin);
     // RFC 9113, 6.5.2. Some servers, such as grpc-java, would close the connection, and with it the calls of others.
-    if (!this.#socket.accepts(headers)) {
+    if (!session.accepts(headers)) {
       call.fail('oversized', new Error('the upstream takes no header section of this size'));
       return;
     }
     this.#carried++;
     this.#calls.add(call);
-    const stream = this.#socket.request(headers, call, request.body === null, neverIndexedHeaders(request));
+    const stream = session.request(headers, call, request.body === null, neverIndexedHeaders(request));
     call.begin(stream, this);
   }
 
@@ -169,11 +170,12 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
     );
     if (next === 'ping') this.#ping();
     else if (next === 'give up') this.#cut(new Error('the upstream does not answer a PING'));
-    if (this.#socket.unwritten > MAX_UNWRITTEN_BYTES) this.#cut(new Error('the upstream does not read'));
+    if (this.#socket.session.unwritten > MAX_UNWRITTEN_BYTES)
+      this.#cut(new Error('the upstream does not read'));
   }
 
   #ping(): void {
-    if (this.open && this.#liveness.ping()) this.#socket.ping();
+    if (this.open && this.#liveness.ping()) this.#socket.session.sendPing();
   }
 
   settingsRead(): void {

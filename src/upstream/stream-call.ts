@@ -14,7 +14,6 @@ export interface CallHolder {
   released(call: StreamCall): void;
 }
 
-/** The session of a call. */
 export interface CallSession extends CallHolder, SessionFate {
   /** How often something was written. What a stream sends leaves with the next write. */
   readonly writes: number;

@@ -118,7 +118,6 @@ export interface TransportCall {
 export interface Transport {
   /** @param caller the caller of the request: one caller may be kept at one endpoint */
   send(request: OutgoingRequest, sink: CallSink, caller: string): TransportCall;
-  /** The number of open connections. */
   readonly connections: number;
   /**
    * Closes idle connections at once, busy ones after their response. Resolves when all are closed. A request may still arrive,

@@ -11,7 +11,7 @@ import {
 import type { OutgoingRequest } from '../wire/http1/index.ts';
 import { type EndpointsState, EndpointTransport, endpointName, type Spreading } from './balancing/index.ts';
 import { ConnectionPool } from './connection-pool.ts';
-import { type EndpointSource, FixedEndpoints, type SourcedEndpoint } from './endpoint-source.ts';
+import { type EndpointSource, FixedEndpoints } from './endpoint-source.ts';
 import type { CheckState } from './health/index.ts';
 import { Lookups, NamedEndpoints, serviceHost } from './names/index.ts';
 import type { PoolSystem } from './pool.ts';
@@ -157,22 +157,13 @@ export function transportOpener(
     });
   };
   return ({ name, options }) =>
-    new EndpointTransport(
-      { name, isGrpc: options.protocol === 'grpc', connectTimeoutMs: options.connectTimeoutMs },
-      {
-        ...{ clock, random, listener, part, checks, cookieKey },
-        openSource: configured => openSource(configured, name),
-        openPool: endpoint => openPool(optionsFor(endpoint, options), system),
-      },
-    );
+    new EndpointTransport(name, options, {
+      ...{ clock, random, listener, part, checks, cookieKey },
+      openSource: configured => openSource(configured, name),
+      openPool: ({ host, port, name }) => openPool({ ...options, host, port, name }, system),
+    });
 }
 
-/** Returns the options of the pool of one endpoint. */
-function optionsFor({ host, port, name }: SourcedEndpoint, options: ConnectionOptions): UpstreamOptions {
-  return { ...options, host, port, name };
-}
-
-/** Makes the pool of one address for the protocol of the upstream. */
 function openPool(options: UpstreamOptions, system: PoolSystem): EndpointPool {
   const pool =
     options.protocol === 'http1' ? new ConnectionPool(options, system) : new SessionPool(options, system);

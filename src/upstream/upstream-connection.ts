@@ -12,12 +12,11 @@ import type {
   OwnedConnection,
   TransportCall,
   UpstreamFailure,
-  UpstreamOptions,
 } from './transport.ts';
 import { BrokenRequest, SilentResponse } from './transport.ts';
 
 /** A connection to an upstream: carries one request at a time, and times every wait. */
-export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Reader, OwnedConnection {
+export class UpstreamConnection implements RequestWriterOwner, Reader, OwnedConnection {
   /** The client's connection that it belongs to; `null` while it serves anyone. */
   owner: ConnectionOwner | null = null;
   readonly #share: ConnectionShare;
@@ -166,8 +165,16 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
     }
     // A paused response waits for the client, not for the upstream.
     if (this.#paused) return;
-    const late = upstreamLateness(this.#phase, waitedMs, this.#share.options, this.#call?.request ?? null);
-    if (late !== null) this.#fail(late.kind, late.cause());
+    if (this.#phase === 'connecting') {
+      if (waitedMs > this.#share.options.connectTimeoutMs)
+        this.#fail('connect', new Error('the connect timed out'));
+    } else if (this.#phase === 'waiting') {
+      if (waitedMs > (this.#call?.request.firstByteTimeoutMs ?? Number.POSITIVE_INFINITY))
+        this.#fail('timeout', new Error('no response came in time'));
+    } else if (this.#phase === 'answering') {
+      if (waitedMs > (this.#call?.request.idleTimeoutMs ?? Number.POSITIVE_INFINITY))
+        this.#fail('truncated', new SilentResponse());
+    }
   }
 
   requestSent(): void {
@@ -327,30 +334,24 @@ export class UpstreamConnection implements RequestWriterOwner, CallCarrier, Read
   }
 }
 
-/** The connection, as its calls see it. Ignores calls that are over. */
-interface CallCarrier {
-  resume(call: Http1Call): void;
-  abort(call: Http1Call): void;
-}
-
-/** A request in flight. */
+/** A request in flight. Its connection ignores it once it is over. */
 class Http1Call implements TransportCall {
   readonly request: OutgoingRequest;
   readonly sink: CallSink;
-  readonly #carrier: CallCarrier;
+  readonly #connection: UpstreamConnection;
 
-  constructor(carrier: CallCarrier, request: OutgoingRequest, sink: CallSink) {
-    this.#carrier = carrier;
+  constructor(connection: UpstreamConnection, request: OutgoingRequest, sink: CallSink) {
+    this.#connection = connection;
     this.request = request;
     this.sink = sink;
   }
 
   resume(): void {
-    this.#carrier.resume(this);
+    this.#connection.resume(this);
   }
 
   abort(): void {
-    this.#carrier.abort(this);
+    this.#connection.abort(this);
   }
 }
 
@@ -407,37 +408,6 @@ type UpstreamPhase =
   /** The body of a response is arriving. */
   | 'answering'
   | 'closed';
-
-/** How an upstream is late: the failure to report, and the text for the log. */
-interface Lateness {
-  readonly kind: UpstreamFailure['kind'];
-  readonly cause: () => Error;
-}
-
-const CONNECT: Lateness = { kind: 'connect', cause: () => new Error('the connect timed out') };
-const FIRST_BYTE: Lateness = { kind: 'timeout', cause: () => new Error('no response came in time') };
-const IDLE_BODY: Lateness = { kind: 'truncated', cause: () => new SilentResponse() };
-
-/** Determines whether the upstream has kept a request waiting for too long; returns `null` if it is in time. */
-function upstreamLateness(
-  phase: UpstreamPhase,
-  waitedMs: number,
-  { connectTimeoutMs }: UpstreamOptions,
-  request: OutgoingRequest | null,
-): Lateness | null {
-  switch (phase) {
-    case 'connecting':
-      return waitedMs > connectTimeoutMs ? CONNECT : null;
-    case 'waiting':
-      return waitedMs > (request?.firstByteTimeoutMs ?? Number.POSITIVE_INFINITY) ? FIRST_BYTE : null;
-    case 'answering':
-      return waitedMs > (request?.idleTimeoutMs ?? Number.POSITIVE_INFINITY) ? IDLE_BODY : null;
-    case 'idle':
-    case 'proving':
-    case 'closed':
-      return null;
-  }
-}
 
 /** Receives what a socket reads. */
 interface Reader {

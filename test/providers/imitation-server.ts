@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
@@ -25,14 +26,17 @@ export interface ImitationServer {
 const authority = new TestAuthority();
 
 export async function imitate(imitation: Imitation): Promise<ImitationServer> {
-  const { discovery, keySetUrl, tokenUrl } = imitation;
+  const { discovery, keySetUrl, tokenUrl, introspectionUrl } = imitation;
+  const opaque = new Map<string, object>();
   const key: IssuerKey = issuerKey('RS256', 'imitated');
   const tokenRequests: URLSearchParams[] = [];
   const answerTo = async (url: string, request: IncomingMessage): Promise<Answer> => {
     if (url === discovery?.url) return { status: 200, body: discovery.document };
     if (url === keySetUrl) return { status: 200, body: { keys: [{ ...key.jwk, ...imitation.key }] } };
-    if (url !== tokenUrl) return { status: 404, body: {} };
+    if (url !== tokenUrl && url !== introspectionUrl) return { status: 404, body: {} };
     const form = new URLSearchParams(await text(request));
+    if (url === introspectionUrl)
+      return { status: 200, body: opaque.get(form.get('token') ?? '') ?? { active: false } };
     tokenRequests.push(form);
     const refusal = refuseAssertion(form, imitation);
     return refusal ?? server.token;
@@ -75,7 +79,11 @@ export async function imitate(imitation: Imitation): Promise<ImitationServer> {
     token: { status: 200, body: {} },
     tokenOf(claims, header) {
       const iat = Math.floor(Date.now() / 1_000);
-      return secret(signToken(key, { iat, exp: iat + 300, ...claims }, { typ: undefined, ...header }));
+      const all = { iat, exp: iat + 300, ...claims };
+      if (introspectionUrl === undefined) return secret(signToken(key, all, { typ: undefined, ...header }));
+      const token = secret(`opaque_${randomBytes(16).toString('base64url')}`);
+      opaque.set(token, { active: true, ...all });
+      return token;
     },
   };
   return server;

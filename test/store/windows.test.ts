@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ownMemory } from '../../src/core/index.ts';
 import { calendarOf } from '../../src/limits/counting/calendar.ts';
+import { limitsIn } from '../../src/limits/counting/limit-definition.ts';
 import {
   type Decision,
   type DrawnUnits,
@@ -206,6 +208,133 @@ test.each([
   },
 );
 
+/** The limits of a reload: other numbers in another time zone. */
+function reloaded(zone: string, more: number): readonly LimitSet[] {
+  const of = (role: LimitRole, quotas: string, isTrial = false) =>
+    define(
+      role,
+      quotas.replaceAll(/\d+(?=\/)/g, units => String(Number(units) + more)),
+      zone,
+      isTrial,
+    );
+  return [
+    { ...NO_LIMITS, global: of('global', '9/day 30/week'), caller: of('caller', '4/day 9/week 20/month') },
+    {
+      ...NO_LIMITS,
+      caller: of('caller', '4/day 9/week 20/month'),
+      resource: of('resource', '7/day 12/month'),
+    },
+    {
+      ...{ ...NO_LIMITS, caller: of('caller', '5/month'), group: of('group', '8/day') },
+      shadow: { ...NO_LIMITS, caller: of('caller', '3/day', true), resource: of('resource', '4/week', true) },
+    },
+    { ...NO_LIMITS, resource: of('resource', '999999990/month 3/day') },
+  ];
+}
+
+const allOf = (sets: readonly LimitSet[]) =>
+  sets.flatMap(set => [...limitsIn(set), ...(set.shadow === null ? [] : limitsIn(set.shadow))]);
+
+const partOf = ({ role }: Limit) => (role === 'group' ? groupCounterKey('acme', 'x') : 'x');
+
+const KEEP_FROM_MS = 1_000;
+
+/** What memory keeps over a death, as far as it was written. */
+async function keptIn({ kept }: MemoryStore): Promise<{ identities: string[]; rows: Buffer }> {
+  const limits = kept.limits(KEEP_FROM_MS);
+  const rows: Buffer[] = [];
+  for await (const some of kept.rows(limits)) rows.push(some);
+  return { identities: limits.map(({ identity }) => identity), rows: Buffer.concat(rows) };
+}
+
+test('through deaths, reloads, resets and clocks that are set, Redis and memory count the same days', async () => {
+  let deaths = 0;
+  await fc.assert(
+    fc.asyncProperty(history, async ({ beginning, steps }) => {
+      const runner = await newRunner();
+      runner.nowMs = BEGINNINGS[beginning] ?? 0;
+      let sinceMs = runner.nowMs;
+      const clock = { epochMs: () => runner.nowMs, monotonicMs: () => runner.nowMs - sinceMs };
+      const hashRoot = randomBytes(32);
+      let sets = reloaded('UTC', 0);
+      const begin = () => {
+        const store = new MemoryStore({
+          clock,
+          randomBytes,
+          maxKeys: 1_000,
+          memory: ownMemory(randomBytes, hashRoot),
+        });
+        store.share(allOf(sets));
+        return store;
+      };
+      let memory = begin();
+      const newReplica = () =>
+        storeOn(runner, {}, { epochMs: () => runner.nowMs, monotonicMs: () => 1e9 * prefixes++ });
+      let redis = newReplica();
+      const readAll = async (caller: string) => {
+        for (const limit of allOf(sets)) {
+          const main = limit.role === 'global' ? '' : partOf(limit);
+          const [expected, read] = await Promise.all(
+            [memory, redis].map(store => store.allowances.read([limit], caller, main)),
+          );
+          expect(read?.allowances).toEqual(expected?.allowances);
+        }
+      };
+      const units: { limit: Limit; window: number; cost: number; part: string }[] = [];
+      for (const [n, step] of steps.entries()) {
+        runner.nowMs = pass(step, runner.nowMs);
+        const bits = Math.floor(step / 256);
+        const [kind, more] = [bits % 16, Math.floor(bits / 16)];
+        const caller = more % 4 === 0 ? 'user:b' : 'user:a';
+        if (kind === 0) {
+          deaths++;
+          const { identities, rows } = await keptIn(memory);
+          sinceMs = runner.nowMs - (more % 100_000);
+          memory = begin();
+          await memory.kept.restore(identities, rows, KEEP_FROM_MS);
+          redis = newReplica();
+        } else if (kind === 1) {
+          sets = reloaded(
+            ['UTC', 'Europe/Berlin', 'Asia/Tokyo', 'America/Havana'][more % 4] ?? 'UTC',
+            more % 3,
+          );
+          memory.share(allOf(sets));
+        } else if (kind === 2) {
+          // Seconds, hours, days or months, forwards or back: the monotonic clock knows nothing of it.
+          const ms = [5_000, 3_600_000, 86_400_000, 40 * 86_400_000][more % 4] ?? 0;
+          const byMs = ms * (more % 8 < 4 ? 1 : -1);
+          // What is over is gone by then.
+          memory.sweep();
+          await runner.expire();
+          runner.nowMs += byMs;
+          sinceMs += byMs;
+          // A window of the far future ends with the current one from its next look on, so both look now.
+          for (const each of ['user:a', 'user:b']) await readAll(each);
+        } else if (kind === 3) {
+          const own = allOf(sets).filter(({ role }) => role === 'caller' || role === 'global');
+          await Promise.all([memory, redis].map(store => store.allowances.reset(own, caller, null)));
+        } else if (kind < 7 && units.length > 0) {
+          const [unit] = units.splice(more % units.length, 1);
+          if (unit === undefined) continue;
+          for (const each of [memory, redis])
+            each.refund(unit.limit, unit.part, unit.window, unit.cost, caller);
+        } else {
+          const set = sets[more % sets.length] ?? NO_LIMITS;
+          const cost = 1 + (more % 3);
+          const asked = kind === 7 ? 'peek' : 'decide';
+          const expected = told(memory[asked](set, caller, 'x', 'acme', cost));
+          const decision = told(await redis[asked](set, caller, 'x', 'acme', cost));
+          expect(sorted(decision), `step ${n}`).toEqual(sorted(expected));
+          for (const drawn of asked === 'decide' ? [...expected.drawn, ...expected.shadow.drawn] : [])
+            units.push({ ...drawn, cost, part: partOf(drawn.limit) });
+        }
+      }
+    }),
+    { seed: seedOfRun(), numRuns: HISTORIES, endOnFailure: false },
+  );
+  expect(deaths).toBeGreaterThan(HISTORIES);
+});
+
 test('a window that seems to end later than its calendar knows ends with the current one: Redis has another clock now', async () => {
   const runner = await newRunner();
   const clock = { epochMs: () => runner.nowMs, monotonicMs: () => runner.nowMs };
@@ -216,4 +345,20 @@ test('a window that seems to end later than its calendar knows ends with the cur
   runner.nowMs = Date.parse('2026-11-29T12:00:00Z');
   const refused = await storeOn(runner, {}, clock).decide(set, 'user:a', 'x');
   expect(refused).toMatchObject({ admitted: false, resetAtMs: Date.parse('2026-11-30T00:00:00Z') });
+});
+
+test('a change of the time zone leaves what was announced of the day, also while replicas have the old one', async () => {
+  const runner = await newRunner();
+  const clock = { epochMs: () => runner.nowMs, monotonicMs: () => runner.nowMs };
+  const of = (zone: string) => ({ ...NO_LIMITS, caller: define('caller', '9/day', zone) });
+  const [utc, berlin, tokyo] = ['UTC', 'Europe/Berlin', 'Asia/Tokyo'].map(of);
+  runner.nowMs = Date.parse('2026-11-29T12:00:00Z');
+  const resetAtMs = Date.parse('2026-11-30T00:00:00Z');
+  for (const [at, set = NO_LIMITS] of [utc, berlin, tokyo, utc, berlin].entries()) {
+    const decision = await storeOn(runner, {}, clock).decide(set, 'user:a', 'x');
+    expect(decision).toMatchObject({ admitted: true, remaining: 8 - at, resetAtMs });
+  }
+  runner.nowMs = resetAtMs;
+  const next = await storeOn(runner, {}, clock).decide(berlin ?? NO_LIMITS, 'user:a', 'x');
+  expect(next).toMatchObject({ remaining: 8, resetAtMs: Date.parse('2026-11-30T23:00:00Z') });
 });

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { ADMIN_TOKEN, ApiClient } from '../support/admin-api.ts';
 import { changeConfig } from '../support/edit-config.ts';
@@ -84,6 +85,17 @@ test('every operation answers as /openapi.json says, which is a valid document',
   });
   expect([refreshed.status, signedOut.status]).toEqual([200, 204]);
   expect([...api.called].sort()).toEqual(api.described.sort());
+});
+
+test('a client that resets its connection before it is accepted changes nothing, since nobody would be named', async () => {
+  const { api, gateway } = await start();
+  const body = JSON.stringify({ address: '192.0.2.7', for: '5m' });
+  const head = `POST /api/restrictions HTTP/1.1\\r\\nHost: localhost\\r\\nAuthorization: Bearer ${ADMIN_TOKEN}\\r\\nContent-Type: application/json\\r\\nContent-Length: ${body.length}\\r\\n\\r\\n`;
+  const send = `const s = require('net').connect(${gateway.adminPort}, '127.0.0.1', () => s.write('${head}${body}', () => s.resetAndDestroy()))`;
+  // In this process nothing is accepted meanwhile.
+  execFileSync(process.execPath, ['-e', send]);
+  expect((await api.call('GET', '/api/restrictions')).body).toEqual({ total: 0, restrictions: [] });
+  expect(gateway.logLines.map(line => JSON.parse(line)).filter(({ type }) => type === 'admin')).toEqual([]);
 });
 
 const BROKEN: readonly (readonly [string, unknown])[] = [

@@ -1,8 +1,11 @@
+import { randomInt } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { queryObjects } from 'node:v8';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { runCommandLine } from '../../src/cli/index.ts';
+import { ApiKeys } from '../../src/identity/auth/index.ts';
 import { ADMIN_TOKEN, ApiClient } from '../support/admin-api.ts';
 import { expectError } from '../support/error-object.ts';
 import { type ConfigPart, type LocalGateway, withoutWorkers } from '../support/gateway.ts';
@@ -15,6 +18,7 @@ import { inTime } from '../support/test-clock.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { closing, openSocket, startWsServer } from '../support/web-sockets.ts';
 import { header, type Response, values } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 const CHALLENGE = 'ApiKey header="X-API-Key"';
 
@@ -237,7 +241,8 @@ test('a key has the limits of its class, and the rights of its line', async () =
 test('unknown keys draw on the budget of their address, and known ones keep passing', async () => {
   withoutWorkers();
   const { key, line } = await newKey('--name', 'partner-7');
-  const { get } = await front([line], { limits: { failed_verifications: '5/1m' } });
+  const clock = new FrozenClock(Date.now());
+  const { get } = await front([line], { limits: { failed_verifications: '5/1m' }, clock });
   const statuses: number[] = [];
   for (let i = 0; i < 40; i += 1)
     statuses.push((await get('/keys/a', by((await newKey('--name', 'x')).key))).status);
@@ -274,6 +279,64 @@ test('a line that goes ends requests and WebSockets of its key, and another key 
   expect(await inTime(gateway.time, last)).toEqual([1008, 'token revoked']);
 });
 
+test('a stream of a key keeps no file in memory that a reload replaced', async () => {
+  const { key, line } = await newKey('--name', 'partner-7');
+  const lasting = { path: '/lasting/**', upstream: 'api', websocket: true, accept: ['api_key'] };
+  const server = (await startWsServer()).echo();
+  const { gateway, write } = await front([line], {
+    config: { upstreams: { api: { url: `http://127.0.0.1:${server.port}` } }, routes: [lasting] },
+  });
+  const socket = await openSocket(gateway, '/lasting/a', { headers: { 'X-API-Key': key } });
+  const kept: number[] = [];
+  for (let more = 1; more <= 5; more += 1) {
+    await write([line, ...(await Promise.all(Array.from({ length: more }, other)))]);
+    await gateway.app.reload();
+    if (more === 1 || more === 5) kept.push(queryObjects(ApiKeys, { format: 'count' }));
+  }
+  expect(kept.at(-1)).toBe(kept[0]);
+  expect(socket.readyState).toBe(1);
+});
+
+/** A line of another key. */
+const other = async () => (await newKey('--name', `other-${randomInt(2 ** 40)}`)).line;
+
+test('without a provider services learn the names of keys by identity_headers', async () => {
+  const { key, line } = await newKey('--name', 'partner-7');
+  const { get, upstream } = await front([line], {
+    config: {
+      routes: [{ path: '/**', upstream: 'api', accept: ['api_key'] }],
+      identity_provider: undefined,
+      access_tokens: { identity_headers: { 'X-User': 'sub', 'X-Plan': 'plan' } },
+    },
+  });
+  expect((await get('/a', by(key), 'X-User: root', 'x_plan: gold')).status).toBe(200);
+  const { fields } = upstream.onlyRequest;
+  expect(values(fields, 'x-user')).toEqual(['partner-7']);
+  expect(values(fields, 'x-plan')).toEqual([]);
+  expect(values(fields, 'x_plan')).toEqual([]);
+});
+
+test('who still waits for a response when its line goes is told what the route accepts', async () => {
+  const { key, line } = await newKey('--name', 'partner-7');
+  const { gateway, get, write, upstream } = await front([line], {
+    upstream: async exchange => await exchange.gone,
+  });
+  const waiting = ['/keys/a', '/either/a'].map(path => get(path, by(key)));
+  await expect.poll(() => upstream.requests.length).toBe(2);
+  await write([]);
+  await gateway.app.reload();
+  const [ofKeys, ofEither] = await inTime(gateway.time, Promise.all(waiting));
+  const wrong = `${CHALLENGE}, error="invalid_key"`;
+  for (const [response, message, challenges] of [
+    [ofKeys, 'A valid API key is required: X-API-Key: <key>.', [wrong]],
+    [ofEither, 'A valid access token or API key is required', ['Bearer', wrong]],
+  ] as const) {
+    expectError(response ?? (await Promise.reject()), 401, 16);
+    expect(response?.body.toString()).toContain(message);
+    expect(values(response?.fields ?? [], 'www-authenticate')).toEqual(challenges);
+  }
+});
+
 test('the file may be broken later: what was read stays in force, and the log says where', async () => {
   const { key, line } = await newKey('--name', 'partner-7');
   const { gateway, get, write } = await front([line]);
@@ -305,10 +368,15 @@ describe('weir key', () => {
   });
 
   test.each([
-    [['new'], 'takes 1 to 63 letters'],
-    [['new', '--name', 'a b'], 'takes 1 to 63 letters'],
-    [['new', '--name', 'a', '--class', '"'], 'takes 1 to 63 letters'],
-    [['new', '--name', 'a', '--not-after', 'soon'], '--not-after takes a moment'],
+    [['new'], '--name: is not a valid name'],
+    [['new', '--name', 'a b'], '--name: is not a valid name'],
+    [['new', '--name', 'a', '--class', '"'], '--class: is not a valid name'],
+    [['new', '--name', 'a', '--class', 'bot'], '--class: has a meaning of its own'],
+    [['new', '--name', 'a', '--not-after', 'soon'], '--not-after: expected a moment'],
+    [['new', '--name', 'a', '--not-after', '2030-02-30T00:00:00Z'], '--not-after: expected a moment'],
+    [['new', '--name', 'a', '--not-after', '2030-01-31T24:00:00Z'], '--not-after: expected a moment'],
+    [['new', '--name', 'a', '--not-after', '2030-01-31T00:00:00+99:00'], '--not-after: expected a moment'],
+    [['new', '--name', 'a', '--not-after', '2020-01-31T00:00:00Z'], '--not-after: this moment is over'],
     [['old', '--name', 'a'], 'write weir key new'],
     [[], 'missing'],
   ])('%j is a wrong command line', async (args, message) => {

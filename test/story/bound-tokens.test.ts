@@ -77,7 +77,7 @@ describe('a token that is bound to a certificate', () => {
       expect((await client.ask(head('GET /', bearer ?? ''))).status).toBe(status);
   });
 
-  it('is not taken from whoever knows the certificate and tells it in a field', async () => {
+  it('is not taken from a client that knows the certificate and tells it in a field', async () => {
     const { gateway, issuer } = await tlsFront();
     const bearer = issuer.bearer(boundTo(ADA));
     const forged = `Client-Cert: :${base64Of(ADA)}:`;

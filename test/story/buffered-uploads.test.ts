@@ -63,7 +63,7 @@ test('Expect is answered first, also where the service should decide', async () 
   });
   const client = await gateway.connect();
   await client.send(POST(5, 'Expect: 100-continue'));
-  await waitFor('it says 100', () => client.received.includes('HTTP/1.1 100 '));
+  await client.continued();
   expect(upstream.connections).toHaveLength(0);
   await client.send('hello');
   expect((await client.answer()).status).toBe(200);

@@ -11,7 +11,7 @@ import { freePort } from '../support/free-port.ts';
 import { realTime } from '../support/real-time.ts';
 import { type Ended, runWeir } from '../support/run-weir.ts';
 
-realTime('the demo takes the clock of this machine, as for whoever tries it');
+realTime('the demo takes the clock of this machine, as for anyone who tries it');
 
 /** Walks the flow as `npm run demo:flow` does, as a process of its own. */
 function walkAlone(): Promise<Ended> {

@@ -24,7 +24,14 @@ const OF_PROTOCOLS = [
     'kc_idp_hint',
   ],
   ...['invalid_grant', 'invalid_request', 'invalid_client', 'unauthorized_client'],
-  ...['invalid_token', 'redirect_uri_mismatch', 'login_required', 'access_denied', 'invalid_scope'],
+  ...[
+    'invalid_token',
+    'redirect_uri_mismatch',
+    'login_required',
+    'access_denied',
+    'invalid_scope',
+    'invalid_target',
+  ],
   ...[
     'at_hash',
     'retry_after',

@@ -238,7 +238,7 @@ it('a real client signs in, refreshes and calls, through a real provider that wa
   // The first call was told the nonce, and none after it.
   const refused = await gateway.counted('weir_tokens_refused_total');
   expect(refused.get('{reason="proof_nonce"}')).toBe(1);
-  // Whoever steals the token has not the key.
+  // A thief of the token lacks the key.
   const thief = clientKey();
   const claims = { htu: 'http://gateway.test/', ath: hashOfToken(refreshed.access_token) };
   const stolen = [`Authorization: DPoP ${refreshed.access_token}`, `DPoP: ${proofOf(thief, claims)}`];

@@ -8,8 +8,9 @@ import { type ClientKey, clientKey, hashOfToken, proofOf } from '../support/proo
 import { agreement, handshake, startRawUpstream } from '../support/raw-web-sockets.ts';
 import { head } from '../support/requests.ts';
 import { secret } from '../support/secrets.ts';
-import { startIssuer } from '../support/test-issuer.ts';
+import { startIssuer, validFor } from '../support/test-issuer.ts';
 import { header, names, type Response, values } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 const [ADA, BOB] = [clientKey(), clientKey('EdDSA')];
 const ALGS = 'algs="ES256 ES384 EdDSA Ed25519 PS256 PS384 PS512 RS256 RS384 RS512"';
@@ -64,6 +65,52 @@ describe('a token that is bound to a key', () => {
     expect((await gateway.ask(head('GET /', ...lines()))).status).toBe(200);
     const unbound = tokenOf(null, { typ: 'DPoP' });
     expect((await gateway.ask(head('GET /', `Authorization: Bearer ${unbound.token}`))).status).toBe(401);
+  });
+
+  it('has a proof for the path as its client wrote it where a route takes paths with odd slashes', async () => {
+    const { gateway, tokenOf } = await bindingGateway('accepted', {
+      routes: [
+        { path: '/escaped/**', upstream: 'api', encoded_slashes: 'pass' },
+        { path: '/merged/**', upstream: 'api', empty_segments: 'merge' },
+        { path: '/passed/**', upstream: 'api', empty_segments: 'pass', encoded_slashes: 'pass' },
+      ],
+    });
+    const { lines } = tokenOf(ADA);
+    const statusOf = async (target: string, proven: string) =>
+      (await gateway.ask(head(`GET ${target}`, ...lines(proven)))).status;
+    for (const [target, ...same] of [
+      ['/escaped/a%2fb', '/escaped/a%2Fb', '/escaped/%61%2Fb?c=d'],
+      ['/merged//a', '/merged//%61'],
+      ['/passed/a//b%2Fc', '/passed/a//b%2fc'],
+      ['/things', '/thing%73'],
+    ] as const)
+      for (const proven of [target, ...same])
+        expect([proven, await statusOf(target, proven)]).toEqual([proven, 200]);
+    for (const [target, proven] of [
+      ['/escaped/a%2fb', '/escaped/a/b'],
+      ['/escaped/a%2fb', '/escaped/a%252fb'],
+      ['/merged//a', '/merged/a'],
+      ['/merged/a', '/merged//a'],
+      ['/passed/a//b', '/passed/a/b'],
+      ['/passed/a/b', '/passed/a/../a/b'],
+    ] as const)
+      expect([proven, await statusOf(target, proven)]).toEqual([proven, 401]);
+  });
+
+  it('is refused under its own scheme where it ends before its response has begun', async () => {
+    const clock = new FrozenClock(Date.now());
+    const { gateway, upstream, tokenOf } = await bindingGateway('required', {
+      routes: [{ path: '/brief', upstream: 'api', close_at_expiry: true }],
+      tokens: { leeway: '5s' },
+      upstream: async exchange => await exchange.gone,
+      clock,
+    });
+    const waiting = gateway.ask(head('GET /brief', ...tokenOf(ADA, validFor(1, clock)).lines('/brief')));
+    await expect.poll(() => upstream.requests.length).toBe(1);
+    clock.advance(7_000);
+    const response = await waiting;
+    expect(challengesOf(response)).toEqual([`DPoP error="invalid_token", ${ALGS}`]);
+    expect(response.body.toString()).toContain('Authorization: DPoP <token>');
   });
 
   it('is refused otherwise: the challenge says why, and log and metrics say it exactly', async () => {

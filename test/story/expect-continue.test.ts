@@ -19,7 +19,7 @@ test('a client that waits for 100 gets it, sends its body and gets its response'
   await client.send(EXPECT);
   const response = client.answer();
   // Nothing is sent until the gateway asks for it.
-  while (!client.received.includes('HTTP/1.1 100 ')) await new Promise(resolve => setTimeout(resolve, 1));
+  await client.continued();
   await client.send('hello');
   expect(await response).toMatchObject({ status: 200, interim: [{ status: 100 }] });
   expect(upstream.onlyRequest.body.toString()).toBe('hello');
@@ -107,7 +107,7 @@ describe('where the service decides (expect: pass)', () => {
     }, pass);
     await client.send(EXPECT);
     const response = client.answer();
-    while (!client.received.includes('HTTP/1.1 100 ')) await new Promise(resolve => setTimeout(resolve, 1));
+    await client.continued();
     await client.send('hello');
     expect(await response).toMatchObject({ status: 200, interim: [{ status: 100 }] });
     expect(upstream.onlyRequest.body.toString()).toBe('hello');

@@ -17,6 +17,7 @@ import { startH2Upstream } from '../support/h2-upstream.ts';
 import { H2C } from '../support/http2-client.ts';
 import { accessLines, startGatewayOf } from '../support/identity-gateway.ts';
 import { head } from '../support/requests.ts';
+import { secret } from '../support/secrets.ts';
 import { tempText } from '../support/temp.ts';
 import { startIssuer, validFor } from '../support/test-issuer.ts';
 import { startUpstream } from '../support/wire/index.ts';
@@ -85,6 +86,24 @@ describe.each(['1.1', '2'] as const)('a call of gRPC-Web over HTTP/%s', version 
       ]);
     const counted = await gateway.counted('weir_grpc_calls_total');
     expect(counted.get('{route="GRPC test.v1.Echo/*",code="OK"}')).toBe(1);
+  });
+
+  test("carries no token of its page's URL", async () => {
+    const service = await startWebService();
+    const { upstreams, routes } = webRoute(service.port);
+    const issuer = await startIssuer();
+    const page = { path: '/page', upstream: 'pages', token_from: [{ query: 'access_token' }] };
+    const { gateway } = await startGatewayOf(issuer, {
+      config: {
+        listen: H2C,
+        upstreams: { ...upstreams, pages: { url: 'http://127.0.0.1:1' } },
+        routes: [...routes, page],
+      },
+    });
+    const fields = { Referer: `http://gateway.test/page?access_token=${secret('of-the-page')}&x=1` };
+    expect((await call(gateway, { body: framed('a'), fields })).status).toBe(200);
+    const [seen] = service.metadata;
+    expect(seen?.get('referer')).toEqual(['http://gateway.test/page?x=1']);
   });
 
   test('passes as text, whose groups may be padded anywhere', async () => {

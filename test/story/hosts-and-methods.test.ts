@@ -1,12 +1,15 @@
 import { once } from 'node:events';
 import { connect } from 'node:http2';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { changeConfig } from '../support/edit-config.ts';
 import { expectError, expectRejected } from '../support/error-object.ts';
 import { type GatewaySettings, startGateway } from '../support/gateway.ts';
+import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
 import { shared } from '../support/lifetime.ts';
 import { askOnce, startLimited } from '../support/limits.ts';
 import { handshake } from '../support/raw-web-sockets.ts';
-import { head } from '../support/requests.ts';
+import { head, withBody } from '../support/requests.ts';
+import { waitFor } from '../support/wait.ts';
 import { startUpstream, values } from '../support/wire/index.ts';
 
 async function start(settings: Partial<GatewaySettings> = {}) {
@@ -134,6 +137,84 @@ describe('a target in absolute-form', () => {
       await expectRejected(client, 400, 3, target);
     }
     expect(upstream.connections).toEqual([]);
+  });
+});
+
+describe('methods that few know', () => {
+  const named = async () => {
+    const upstream = await startUpstream();
+    const config = {
+      listen: H2C,
+      cors: { origins: ['https://app.example'] },
+      routes: [
+        { path: '/pots/**', upstream: 'api', authentication: 'none', methods: ['BREW', 'get-pot', 'GET'] },
+        { path: '/pots/admin', upstream: 'api', authentication: 'none' },
+      ],
+    };
+    return { upstream, gateway: await startGateway({ upstreamPort: upstream.port, config }) };
+  };
+
+  test.each(['1.1', '2'] as const)(
+    'are served where they are named, and there alone, over HTTP/%s',
+    async version => {
+      const { upstream, gateway } = await named();
+      const statusOf = async (method: string, path: string, body?: string) => {
+        if (version === '2') {
+          const fields = { ':method': method, ':path': path };
+          return (await ask(connectHttp2(gateway), fields, body)).status;
+        }
+        const line = `${method} ${path}`;
+        return (await gateway.ask(body === undefined ? head(line) : withBody(line, body))).status;
+      };
+      expect(await statusOf('BREW', '/pots/1')).toBe(200);
+      expect(await statusOf('BREW', '/pots/1', 'milk')).toBe(200);
+      expect(await statusOf('get-pot', '/pots/1')).toBe(200);
+      const seen = upstream.requests.map(({ method, body }) => [method, body.toString()]);
+      expect(seen).toEqual([
+        ['BREW', ''],
+        ['BREW', 'milk'],
+        ['get-pot', ''],
+      ]);
+      // The more specific route takes every method that gateways know: it decides, not the other.
+      for (const [method, path] of [
+        ...[['BREW', '/pots/admin'] as const, ['BREW', '/elsewhere'] as const],
+        ...[['brew', '/pots/1'] as const, ['GET-POT', '/pots/1'] as const, ['BREWS', '/pots/1'] as const],
+      ])
+        expect(await statusOf(method, path), `${method} ${path}`).toBe(405);
+      expect(await statusOf('POST', '/pots/1')).toBe(404);
+      expect(upstream.requests).toHaveLength(3);
+    },
+  );
+
+  test('leave their connection to the next request', async () => {
+    const { upstream, gateway } = await named();
+    const client = await gateway.connect();
+    expect((await client.ask(withBody('BREW /pots/1', 'milk'))).status).toBe(200);
+    expect((await client.ask(head('GET /pots/1'))).status).toBe(200);
+    expect(upstream.requests.map(({ method }) => method)).toEqual(['BREW', 'GET']);
+  });
+
+  test('are named by Allow and to the pages that ask', async () => {
+    const { gateway } = await named();
+    const allowed = async (...lines: string[]) => {
+      const { fields } = await gateway.ask(head('OPTIONS /pots/1', ...lines));
+      return [...values(fields, 'allow'), ...values(fields, 'access-control-allow-methods')];
+    };
+    const origin = 'Origin: https://app.example';
+    expect(await allowed(origin, 'Access-Control-Request-Method: BREW')).toEqual(['BREW']);
+    expect(await allowed(origin, 'Access-Control-Request-Method: BREWS')).toEqual([]);
+    const asked = await gateway.ask(head('OPTIONS /pots/admin', 'Max-Forwards: 0'));
+    expect(values(asked.fields, 'allow')[0]).not.toContain('BREW');
+  });
+
+  test('are known, and forgotten, by a reload, also to connections that are open', async () => {
+    const { gateway } = await named();
+    const client = await gateway.connect();
+    expect((await client.ask(head('BREW /pots/1'))).status).toBe(200);
+    const route = { path: '/**', upstream: 'api', authentication: 'none', methods: ['STEEP'] };
+    await changeConfig(gateway, { routes: [route] });
+    await waitFor('it is in use', async () => (await gateway.ask(head('STEEP /a'))).status === 200);
+    expect((await client.ask(head('BREW /pots/1'))).status).toBe(405);
   });
 });
 

@@ -189,7 +189,7 @@ describe('an operator in a hurry who breaks gateway.yaml', () => {
       'writes lower-case methods',
       'methods: [POST]',
       'methods: [post]',
-      [/expected a method such as GET or POST, in upper case, found "post", did you mean "POST"\?$/],
+      [/methods are case-sensitive: write "POST"$/],
     ],
     [
       'allows every origin',

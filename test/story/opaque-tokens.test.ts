@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
+import { GATEWAY_CLIENT } from '../../src/cli/demo/provider/demo-provider.ts';
+import { changeConfig, configPart } from '../support/edit-config.ts';
 import { expectError, expectInvalidToken } from '../support/error-object.ts';
 import { withoutWorkers } from '../support/gateway.ts';
 import { accessLines, type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
@@ -9,6 +11,7 @@ import { clientKey, hashOfToken, proofOf } from '../support/proofs.ts';
 import { head, withBody } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
+import { tempText } from '../support/temp.ts';
 import { inTime } from '../support/test-clock.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { closing, openSocket, startWsServer } from '../support/web-sockets.ts';
@@ -204,6 +207,33 @@ test('a logout that the provider announces, or a token that it revokes, ends Web
   expectInvalidToken(await get('/a', tokens[0] ?? ''));
   active.clear();
   expect(await inTime(gateway.time, ended[1] ?? Promise.reject())).toEqual([1008, 'token revoked']);
+});
+
+test('a WebSocket is asked about with the secret in use, and not with that of its beginning', async () => {
+  const server = (await startWsServer()).echo();
+  const { gateway, issuer, active, issue } = await front({
+    config: {
+      upstreams: { api: { url: `http://127.0.0.1:${server.port}` } },
+      routes: [{ path: '/**', upstream: 'api', websocket: true }],
+    },
+  });
+  const socket = await openSocket(gateway, '/', { headers: { Authorization: `Bearer ${issue('alice')}` } });
+  const ended = closing(socket);
+  const rotated = secret('nextClientSecret');
+  const provider = await configPart(gateway, 'identity_provider');
+  await changeConfig(gateway, {
+    identity_provider: { ...provider, client_secret_file: await tempText('client-secret', rotated) },
+  });
+  await gateway.app.reload();
+  issuer.provider.introspection = (response, socket) => {
+    const { headers, body = '' } = issuer.provider.introspections.at(-1) ?? {};
+    const isRight = headers?.authorization === `Basic ${btoa(`${GATEWAY_CLIENT.id}:${rotated}`)}`;
+    const token = new URLSearchParams(body).get('token') ?? '';
+    if (isRight) answer(active.get(token), response, socket);
+    else scripts.json(401, { error: 'invalid_client' })(response, socket);
+  };
+  active.clear();
+  expect(await inTime(gateway.time, ended)).toEqual([1008, 'token revoked']);
 });
 
 test('signing out ends an opaque token, whatever its provider says of it afterwards', async () => {

@@ -382,12 +382,13 @@ test('a listener follows a reload that asks for a header', async () => {
   ).toBe(200);
 });
 
-test('while draining, a connection without a header is not waited for', async () => {
+test('while draining, a connection without a header is not waited for, nor logged as late', async () => {
   const { gateway } = await front();
   const client = await gateway.connect();
   await expect.poll(async () => [...(await gateway.metric('weir_client_connections')).values()]).toEqual([1]);
   expect(await inTime(gateway.time, gateway.app.drain())).toBe(true);
   await expectSilence(client);
+  expect(gateway.logLines.map(line => JSON.parse(line)).filter(({ type }) => type === 'proxy')).toEqual([]);
 });
 
 async function expectSilence(client: RawClient): Promise<void> {

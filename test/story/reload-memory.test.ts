@@ -9,11 +9,12 @@ import { startApp } from '../../src/process/app/index.ts';
 import { changeConfig, configPart, limitsFile, statusOf } from '../support/edit-config.ts';
 import { writeGatewayConfig } from '../support/gateway.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
-import { collect } from '../support/memory.ts';
+import { collect, usedBytes } from '../support/memory.ts';
 import { head } from '../support/requests.ts';
 import { runs } from '../support/runs.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { waitFor } from '../support/wait.ts';
+import { openSocket, startWsServer } from '../support/web-sockets.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 const WARM_UP = runs(500, 40);
@@ -78,6 +79,38 @@ test(`${RELOADS} reloads leave nothing behind`, async () => {
   expect((countOf(Function) - functionsBefore) / RELOADS).toBeLessThan(MAX_FUNCTIONS);
   if (showsBytes) expect((heapBytes() - heapBefore) / RELOADS).toBeLessThan(MAX_BYTES);
   expect(timers() - timersBefore).toBeLessThan(20);
+});
+
+test('an open WebSocket keeps no tokens of others that a replaced configuration remembered', async () => {
+  const issuer = await startIssuer();
+  const server = (await startWsServer()).echo();
+  const { gateway } = await startGatewayOf(issuer, {
+    routes: [
+      {
+        ...{ path: '/live', upstream: 'api', websocket: true },
+        request_headers: { set: { 'X-Note': '{claim.note}' } },
+      },
+    ],
+    config: {
+      log: { level: 'silent', access: false },
+      upstreams: { api: { url: `http://127.0.0.1:${server.port}` } },
+    },
+    settleMs: 3_600_000,
+  });
+  const tokens = await configPart(gateway, 'access_tokens');
+  const client = await gateway.connect();
+  const note = 'n'.repeat(10_000);
+  const users = Array.from({ length: 60 }, (_, i) => issuer.bearer({ sub: `user-${i}`, note }));
+  const sizes: number[] = [];
+  for (let n = 1; n <= 4; n += 1) {
+    await openSocket(gateway, '/live', { headers: { Authorization: issuer.bearer().slice(15) } });
+    for (const user of users) await client.ask(head('GET /', user));
+    await changeConfig(gateway, { access_tokens: { ...tokens, leeway: `${30 + n}s` } });
+    await gateway.app.reload();
+    sizes.push(usedBytes());
+  }
+  // Sixty claims of 10 KB a reload would be 1.8 MB more than the 1.7 MB that clients and services of the test keep.
+  expect((sizes[3] ?? 0) - (sizes[0] ?? 0)).toBeLessThan(2_600_000);
 });
 
 test('a gateway that has drained is forgotten, whatever watches its process', async () => {

@@ -39,7 +39,7 @@ async function front(settings: Parameters<typeof startGatewayOf>[1] = {}) {
 }
 
 describe('a route that requires scopes, roles or claims', () => {
-  it('serves whoever has them, tells others which scopes it needs, and the log what was lacking', async () => {
+  it('serves callers who have them, tells others which scopes it needs, and the log what was lacking', async () => {
     const { ask, upstream, gateway } = await front();
     expect((await ask('GET /orders', { scp: ['orders.read', 'profile'] })).status).toBe(200);
     expectForbidden(await ask('GET /orders', { scope: 'profile' }), CHALLENGE);
@@ -135,7 +135,7 @@ it('a WebSocket that lacks a right is refused with 403, and reaches no service',
   await expect.poll(() => rich.received.toString('latin1')).toMatch(/^HTTP\/1.1 101 /);
 });
 
-it('an answer without a service, and a share of a route, are kept from whoever lacks a right', async () => {
+it('an answer without a service, and a share of a route, are kept from callers who lack a right', async () => {
   const require = { scopes: ['a'] };
   const upstream = await startUpstream();
   const { gateway, issuer } = await front({

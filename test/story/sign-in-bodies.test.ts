@@ -161,7 +161,7 @@ describe('a good body', () => {
     expect(chunks.status).toBe(200);
     const waiting = await gateway.connect();
     await waiting.send(head(POST, `Content-Length: ${body.length}`, 'Expect: 100-continue'));
-    await expect.poll(() => waiting.received.toString()).toMatch(/^HTTP\/1\.1 100 /);
+    await waiting.continued();
     const { status, interim } = await waiting.ask(body);
     expect([status, interim.map(each => each.status)]).toEqual([200, [100]]);
   });

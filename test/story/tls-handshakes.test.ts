@@ -21,6 +21,16 @@ async function ended(gateway: LocalGateway, outcome: string, count = 1): Promise
   await waitFor(`${count} ${outcome}`, async () => (await seen()) === count);
 }
 
+/** How many handshakes ended in which way. */
+async function outcomesOf(gateway: LocalGateway): Promise<Record<string, number>> {
+  const counts = await gateway.metric('weir_tls_handshakes_total');
+  return Object.fromEntries([...counts].filter(([, count]) => count > 0));
+}
+
+async function connectionsOf(gateway: LocalGateway): Promise<number | undefined> {
+  return (await gateway.metric('weir_client_connections')).get('');
+}
+
 /** What `openssl s_client` says of a connection with these options. */
 async function scan(gateway: LocalGateway, ...options: string[]): Promise<string> {
   const args = [
@@ -122,20 +132,33 @@ describe('a handshake', () => {
   });
 
   test.each([
-    ['before its first byte', '', 'reset'],
-    ['inside it', '1603010200010001fc0303', 'reset'],
-    ['before its first byte, closing its side alone', '', 'endSending'],
-    ['inside it, closing its side alone', '1603010200010001fc0303', 'endSending'],
-  ] as const)('of a client that goes away %s is counted as closed', async (_, bytes, goesAway) => {
+    ['inside it', 'reset'],
+    ['inside it, closing its side alone', 'endSending'],
+  ] as const)('of a client that goes away %s is counted as closed', async (_, goesAway) => {
     const { gateway } = await startTlsGateway();
     const client = await gateway.connect();
-    await client.send(Buffer.from(bytes, 'hex'));
-    const connections = async () => (await gateway.metric('weir_client_connections')).get('');
-    await waitFor('it is accepted', async () => (await connections()) === 1);
+    await client.send(Buffer.from('1603010200010001fc0303', 'hex'));
+    await waitFor('it is accepted', async () => (await connectionsOf(gateway)) === 1);
     client[goesAway]();
     await ended(gateway, 'closed');
-    expect(await connections()).toBe(0);
+    expect(await connectionsOf(gateway)).toBe(0);
   });
+
+  test.each(['reset', 'endSending'] as const)(
+    'is none where a client goes away before its first byte, as health checks do (%s)',
+    async goesAway => {
+      const { gateway } = await startTlsGateway();
+      const check = await gateway.connect();
+      await waitFor('it is accepted', async () => (await connectionsOf(gateway)) === 1);
+      check[goesAway]();
+      await waitFor('it is closed', async () => (await connectionsOf(gateway)) === 0);
+      // A later one is counted behind it.
+      const client = await gateway.connect();
+      await client.send(GET);
+      await ended(gateway, 'cleartext');
+      expect(await outcomesOf(gateway)).toEqual({ '{listener="http",outcome="cleartext"}': 1 });
+    },
+  );
 
   test('gives way when too many others are under way, the oldest first', async () => {
     withoutWorkers();
@@ -184,12 +207,19 @@ test('a thousand connections that only begin a handshake do not delay others', a
   await ended(gateway, 'capacity', 951);
 });
 
-test('while draining, a connection without a byte is not waited for', async () => {
+test('while draining, a connection without a byte is not waited for, nor counted as a handshake', async () => {
   const { gateway } = await startTlsGateway({ config: { timeouts: { tls_handshake: '60s' } } });
-  const client = await gateway.connect();
-  await waitFor('it is open', async () => (await gateway.metric('weir_client_connections')).get('') === 1);
-  expect(await inTime(gateway.time, gateway.app.drain())).toBe(true);
-  expect(await client.ended()).toMatch(/close|reset/);
+  const uploading = await gateway.connect({ tls: TRUST });
+  await uploading.send('POST /a HTTP/1.1\r\nHost: gateway.test\r\nContent-Length: 1\r\n\r\n');
+  const silent = await gateway.connect();
+  await waitFor('both are open', async () => (await connectionsOf(gateway)) === 2);
+  const drained = gateway.app.drain();
+  await gateway.time.advanceUntil('it is closed', () => silent.end !== null, 500);
+  expect(await outcomesOf(gateway)).toEqual({ '{listener="http",outcome="full"}': 1 });
+  await uploading.send('x');
+  expect((await uploading.answer()).status).toBe(200);
+  uploading.destroy();
+  expect(await inTime(gateway.time, drained)).toBe(true);
 });
 
 test('a client may not renegotiate', async () => {

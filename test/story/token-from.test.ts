@@ -47,6 +47,21 @@ test('a token in the query of a page is in no Referer of any route', async () =>
     expect(values(request.fields, 'referer')).toEqual(['http://gateway.test/live/?page=1']);
 });
 
+test('nor in what a browser says of a page to which a link sends pings', async () => {
+  const { gateway, upstream, token } = await front();
+  const url = (page: string) => `http://gateway.test/live/?access_token=${token}&page=${page}`;
+  const ping = head(
+    'POST /plain/ping',
+    `Ping-From: ${url('1')}`,
+    `Ping-To: ${url('2')}`,
+    'Content-Length: 0',
+  );
+  expect((await gateway.ask(ping)).status).toBe(200);
+  const { fields } = upstream.onlyRequest;
+  expect(values(fields, 'ping-from')).toEqual(['http://gateway.test/live/?page=1']);
+  expect(values(fields, 'ping-to')).toEqual(['http://gateway.test/live/?page=2']);
+});
+
 test('other methods find no token there, and send none on', async () => {
   const front1 = await front();
   const { gateway, upstream, token } = front1;
@@ -57,6 +72,18 @@ test('other methods find no token there, and send none on', async () => {
   expect(request.target).toBe('/maybe/a?z=1');
   expect(values(request.fields, 'cookie')).toEqual(['theme=dark']);
   expect(values(request.fields, 'authorization')).toEqual([]);
+});
+
+test('a redirect to the other slash leaves the client its token, which it has to send again', async () => {
+  const issuer = await startIssuer();
+  const token = secret(issuer.token({ sub: 'alice' }));
+  const routes = [
+    { path: '/live/', upstream: 'api', token_from: FROM, websocket: true, trailing_slash: 'redirect' },
+  ];
+  const { gateway } = await startGatewayOf(issuer, { routes });
+  const answer = await gateway.ask(head(`GET /live?x=1&access_token=${token}`));
+  expect([answer.status, header(answer, 'location')]).toEqual([308, `/live/?x=1&access_token=${token}`]);
+  expect((await gateway.ask(head(`GET ${header(answer, 'location')}`))).status).toBe(200);
 });
 
 test('two tokens in two places are refused with 400', async () => {
@@ -165,8 +192,10 @@ test('a WebSocket of another site gets nothing by a cookie, nor does one that na
   expect((await ask('/live', cookie)).status).toBe(401);
   expect((await ask('/live', cookie, 'Sec-Fetch-Site: same-origin')).status).toBe(401);
   expect((await ask('/live', cookie, 'Origin: https://evil.test')).status).toBe(403);
-  expect((await ask(`/live?access_token=${token}`)).status).toBe(101);
+  const referer = 'Referer: http://gateway.test/live?access_token=another';
+  expect((await ask(`/live?access_token=${token}`, referer)).status).toBe(101);
   expect(upstream.peers).toHaveLength(3);
+  expect(upstream.peers[2]?.head).toContain('\r\nReferer: http://gateway.test/live\r\n');
   for (const { head: sent } of upstream.peers) {
     expect(sent).not.toContain('Cookie');
     expect(sent).toMatch(/^GET \/live HTTP/);

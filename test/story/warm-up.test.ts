@@ -1,7 +1,8 @@
+import type { Server, Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { type Network, thisMachine } from '../../src/core/index.ts';
 import { frailHost } from '../support/frail-host.ts';
-import { startGateway, withoutWorkers } from '../support/gateway.ts';
+import { type LocalGateway, startGateway, withoutWorkers } from '../support/gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { identityConfig } from '../support/identity-gateway.ts';
 import { startRedis } from '../support/redis.ts';
@@ -13,6 +14,7 @@ import { startIssuer } from '../support/test-issuer.ts';
 import { AUTHORITY, writeIdentity } from '../support/tls-gateway.ts';
 import { waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
+import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 const LOG = { level: 'debug' };
 
@@ -42,8 +44,8 @@ async function expectNoTrace(gateway: GatewayProcess): Promise<void> {
   expect(JSON.stringify({ buckets, upstreams, callers })).not.toContain('played');
 }
 
-/** A network on which no port is free for the service of a warm-up, which alone asks for one by number. */
-function withoutPlayedService(): Network {
+/** A network that treats the service of a warm-up in some way: that alone asks for a port by number. */
+function withPlayedService(treat: (server: Server, listen: () => Server) => Server): Network {
   const { network } = thisMachine;
   return {
     ...network,
@@ -51,14 +53,28 @@ function withoutPlayedService(): Network {
       const server = network.createServer(options, onSocket);
       const listen = server.listen.bind(server);
       server.listen = (...args: unknown[]) => {
-        if (args[0] !== 0) return Reflect.apply(listen, server, args);
-        server.emit('error', new Error('no port is free'));
-        return server;
+        const begin = () => Reflect.apply(listen, server, args);
+        return args[0] === 0 ? treat(server, begin) : begin();
       };
       return server;
     },
   };
 }
+
+const withoutPlayedService = () =>
+  withPlayedService(server => {
+    server.emit('error', new Error('no port is free'));
+    return server;
+  });
+
+/** A network on which the service of a warm-up says nothing. */
+const withSilentService = () =>
+  withPlayedService((server, listen) => {
+    server.removeAllListeners('connection').on('connection', (socket: Socket) => {
+      socket.on('error', () => {}).resume();
+    });
+    return listen();
+  });
 
 test('a gateway plays requests of each kind to itself before it is ready, with a token, and nothing of them shows', async () => {
   const issuer = await startIssuer();
@@ -140,6 +156,30 @@ test('a warm-up that fails is one line of the log, and the gateway serves', asyn
     }),
   ]);
   expect((await gateway.ask(head('GET /a'))).status).toBe(200);
+});
+
+test('a warm-up whose clients are never answered ends with its budget, not with the timeouts of what it plays', async () => {
+  withoutWorkers();
+  const upstream = await startUpstream();
+  const clock = new FrozenClock();
+  const began = clock.monotonicMs();
+  let gateway: LocalGateway | null = null;
+  const starting = startGateway({
+    upstreamPort: upstream.port,
+    config: { warm_up: '500ms', log: { level: 'info', access: false } },
+    network: withSilentService(),
+    clock,
+  }).then(started => {
+    gateway = started;
+    return started;
+  });
+  await clock.advanceUntil('it serves', () => gateway !== null, 100);
+  const { logLines } = await starting;
+  expect(clock.monotonicMs() - began).toBeLessThan(10_000);
+  const lines = logLines.filter(line => line.includes('"type":"warm-up"')).map(line => JSON.parse(line));
+  expect(lines).toEqual([
+    expect.objectContaining({ level: 'warn', cause: 'no played client of http1 was served within 5s' }),
+  ]);
 });
 
 test('a gateway without warm_up does not', async () => {

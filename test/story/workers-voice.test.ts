@@ -22,7 +22,7 @@ test('three workers count each request once, and are told apart where a person m
   const up = new Map([1, 2, 3].map(worker => [`{worker="${worker}"}`, 1]));
   expect(await gateway.metric('weir_worker_up')).toEqual(up);
   expect([...(await gateway.metric('weir_build_info')).keys()].join()).toContain('workers="3"');
-  // The process has one start, whoever is asked.
+  // The process has one start, whichever thread is asked.
   expect([...(await gateway.metric('process_start_time_seconds')).keys()]).toEqual(['']);
   expect((await gateway.admin('/readyz')).status).toBe(200);
 });

@@ -1,3 +1,4 @@
+import { NONE_NAMED } from '../../src/core/index.ts';
 import type { ListenerState } from '../../src/edge/server/client-connection.ts';
 import { Tunnels } from '../../src/edge/server/tunnels.ts';
 import type { Gateway } from '../../src/gateway/index.ts';
@@ -32,6 +33,7 @@ export function listenerState(gateway: Gateway, headBytes: number): ListenerStat
     },
     headBytes,
     fields: 200,
+    namedMethods: NONE_NAMED,
     http2: {
       ...{ maxStreams: 128, streamWindowBytes: 65_536 },
       ...{ connectionWindowBytes: 1_048_576, sessionMemoryBytes: 33_554_432, webSockets: false },

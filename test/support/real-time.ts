@@ -53,7 +53,7 @@ function watchTimers(): void {
       look(name, ms);
       return own(run, ms, ...rest);
     };
-    // util.promisify, and whoever asks what kind of function it is.
+    // util.promisify, and code that asks what kind of function it is.
     Object.defineProperties(watched, Object.getOwnPropertyDescriptors(own));
     Reflect.set(globalThis, name, watched);
     timers[name] = watched;

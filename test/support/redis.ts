@@ -27,7 +27,7 @@ const USERS = [
   ...['--masteruser', TESTER, '--masterauth', TESTER],
 ];
 
-/** A redis-server of a test's own, without persistence, on 127.0.0.1. Whoever says no name has the rights of a gateway. */
+/** A redis-server of a test's own, without persistence, on 127.0.0.1. A client that says no name has the rights of a gateway. */
 export class RedisServer {
   readonly port: number;
   readonly folder: string;

@@ -69,7 +69,6 @@ async function responseMessages(
   sendJson(response, 201, messages.post(channelId, message));
 }
 
-/** The member `text` of a JSON object, or null. */
 function textOf(json: string): string | null {
   try {
     const body: unknown = JSON.parse(json);
@@ -153,7 +152,6 @@ interface AppFile {
   readonly text: string;
 }
 
-/** The file of the page at this path, or null. */
 async function appFile(path: string): Promise<AppFile | null> {
   const found = FILES[path];
   if (found === undefined) return null;

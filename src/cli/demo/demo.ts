@@ -23,7 +23,6 @@ interface DemoOptions {
   readonly startProvider?: StartIdentityProvider;
 }
 
-/** The running demo. */
 export interface Demo {
   /** The ports in use, with a number for each 0. */
   readonly ports: DemoPorts;
@@ -95,7 +94,6 @@ async function ready(adminPort: number): Promise<void> {
 const FOLDER = resolve(PACKAGE_ROOT, 'config/demo');
 const FROM_SOURCES = import.meta.filename.endsWith('.ts');
 
-/** The gateway's configuration. */
 export const DEMO_CONFIG = resolve(FOLDER, 'gateway.yaml');
 
 /** The folder of the configuration, as typed in the working directory. */
@@ -112,7 +110,6 @@ export const DEMO_COMMANDS = FROM_SOURCES
 /** The lifetime of a code: a person who signs in by hand must have time to paste it. */
 const CODE_SECONDS = 300;
 
-/** The running identity provider of the demo. */
 interface IdentityProvider {
   readonly issuer: string;
   close(): Promise<unknown>;

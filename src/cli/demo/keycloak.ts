@@ -112,7 +112,6 @@ export class Keycloak {
   }
 }
 
-/** Starts a Keycloak with a new database. */
 export async function startKeycloak(options: KeycloakOptions): Promise<Keycloak> {
   const keycloak = new Keycloak(options, await mkdtemp(join(tmpdir(), 'weir-keycloak-')));
   try {
@@ -128,7 +127,6 @@ function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
 }
 
-/** The release to download. */
 const KEYCLOAK_VERSION = '26.7.3';
 /** SHA-512 of its distribution. */
 const CHECKSUM =

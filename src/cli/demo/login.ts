@@ -1,4 +1,3 @@
-/** The end of a login. */
 interface LoginEnd {
   /** The redirect URI with its new parameters, as the provider wrote it. */
   readonly location: string;

@@ -1,4 +1,3 @@
-/** The header fields that are shown. */
 const SHOWN_FIELDS = [
   ...['WWW-Authenticate', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
   ...['X-RateLimit-Reset-After', 'X-RateLimit-Bucket', 'X-RateLimit-Scope', 'X-RateLimit-Global'],
@@ -29,12 +28,10 @@ export class Narrator {
   #steps = 0;
   #faults = 0;
 
-  /** Number of failed checks. */
   get faults(): number {
     return this.#faults;
   }
 
-  /** Begins a step. */
   step(title: string): void {
     this.#steps += 1;
     console.log(`\n${this.#steps}. ${title}`);

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** The port of a part of the demo. */
 export interface ChosenPort {
   readonly port: number;
   /** The usual port if it is taken and this one replaces it; else `null`. */
@@ -59,7 +58,6 @@ async function isFree(port: number): Promise<boolean> {
   }
 }
 
-/** A port on which nothing is listening. */
 export function freePort(): Promise<number> {
   return bind(0);
 }

@@ -6,7 +6,6 @@ import { BOT_CLIENT } from './provider/index.ts';
 /** The start of a sign-in, according to the gateway. */
 interface Start {
   readonly authorizeUrl: string;
-  /** The redirect URI in the URL. */
   readonly redirectUri: string;
 }
 
@@ -226,7 +225,6 @@ function textOf({ status, members }: StepResponse, name: string): string {
   throw new Error(`cannot go on: the response ${status} has no "${name}"`);
 }
 
-/** Whether the backend received this header field. */
 function reachedTheBackend({ members }: StepResponse, field: string): boolean {
   const headers = members.get('headers');
   return Array.isArray(headers) && headers.includes(field);

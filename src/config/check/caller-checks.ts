@@ -1,4 +1,3 @@
-import { CALLER_CLASSES } from '../../core/index.ts';
 import {
   type CallerClaims,
   claimsByKind,
@@ -17,12 +16,7 @@ import {
   type Path,
   type RawMap,
 } from '../file/index.ts';
-
-/** Words for classes that are always there. */
-const TAKEN: ReadonlySet<string> = new Set([...CALLER_CLASSES, 'group', 'resource']);
-
-/** Maximum classes of all providers together: each is a metrics label value, for every bucket. */
-const MAX_CLASSES = 8;
+import { MAX_CLASSES } from '../settings/index.ts';
 
 /** The rules for tokens in gateway.yaml. */
 interface TokenSection {
@@ -62,7 +56,6 @@ export function classNamesIn(file: ConfigFile): string[] {
   return [...new Set(sectionsIn(file).flatMap(({ raw }) => Object.keys(asMap(raw.classes))))];
 }
 
-/** The classes that lines of the file of API keys name. */
 export function keyClassesIn(keys: ConfigFile | null): readonly string[] {
   return [
     ...new Set(
@@ -77,11 +70,6 @@ export function keyClassesIn(keys: ConfigFile | null): readonly string[] {
 export function checkKeyClasses(keys: ConfigFile, gateway: ConfigFile): void {
   const names = new Set([...classNamesIn(gateway), ...keyClassesIn(keys)]);
   const index = asList(keys.value).findIndex(line => asMap(line).class !== undefined);
-  for (const [at, line] of asList(keys.value).entries()) {
-    const { class: name } = asMap(line);
-    if (typeof name === 'string' && TAKEN.has(name))
-      keys.add([at, 'class'], `"${name}" is no class: leave it out, or write bot: true for a bot`);
-  }
   if (names.size <= MAX_CLASSES || index === -1) return;
   const message = `there are ${names.size} classes with those of gateway.yaml, and at most ${MAX_CLASSES} are possible`;
   keys.add([index, 'class'], message);

@@ -78,7 +78,6 @@ function namesOf(upstream: RouteConfig['upstream'], route: RawMap): readonly str
   return isAnswered(route) ? [] : null;
 }
 
-/** Reports upstreams that are not there. */
 function checkNamed(file: ConfigFile, index: number, names: readonly string[]): void {
   const route = asMap(file.valueAt(['routes', index]));
   for (const { name, path, about } of upstreamsNamed(route, ['routes', index])) {
@@ -167,6 +166,7 @@ function redirectLoops(
 /** Warns of paths that are served over http for nothing, or with tokens that others can read on the way. */
 function checkExcepted(file: ConfigFile, routes: readonly RouteSketch[]): void {
   const { except } = asMap(asMap(asMap(file.value).listen).redirect);
+  if (except === undefined) return;
   const written = routes.flatMap(({ patterns }, index) =>
     (patterns ?? []).map(pattern => ({ pattern, index })),
   );

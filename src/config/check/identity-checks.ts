@@ -32,8 +32,7 @@ export function checkIdentity(file: ConfigFile): void {
   if (SECTIONS.every(key => root[key] !== undefined)) addBoth(file);
   else if (section === 'identity_provider') checkSole(file, root, isThere('access_tokens'));
   else if (section === 'identity_providers') checkProviders(file);
-  else if (root.access_tokens !== undefined)
-    file.addUseless(['access_tokens'], 'without "identity_provider", which issues the tokens');
+  else if (root.access_tokens !== undefined) checkTokensAlone(file, root);
   checkIdentityHeaders(file, root);
   checkCertificateField(file, root);
   checkTokenLength(file, root);
@@ -69,6 +68,18 @@ function checkSole(file: ConfigFile, root: RawMap, hasTokens: boolean): void {
   const meant = (word: string) => nearestWord(word, ['audience', 'audience_claim']);
   if (!isMap(tokens) || Object.keys(tokens).some(word => meant(word) === 'audience')) return;
   file.add(['access_tokens'], `missing key "audience": ${AUDIENCE}`);
+}
+
+/** Checks access_tokens without a provider: only the names of callers who have API keys are told to services. */
+function checkTokensAlone(file: ConfigFile, { access_tokens: tokens, api_keys: keys }: RawMap): void {
+  const useless =
+    keys === undefined
+      ? [['access_tokens']]
+      : Object.keys(asMap(tokens))
+          .filter(key => nearestWord(key, ['identity_headers']) === undefined)
+          .map(key => ['access_tokens', key])
+          .filter(path => file.has(path));
+  for (const path of useless) file.addUseless(path, 'without "identity_provider", which issues the tokens');
 }
 
 function checkRoutes(file: ConfigFile, routes: readonly unknown[], section: Section | null): void {

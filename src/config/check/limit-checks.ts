@@ -15,7 +15,7 @@ import {
 import { scopeReason } from '../policies/index.ts';
 import { bucketKeys } from '../schema/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
-import { callerClaimsOf, checkPlans, whatItTakes } from './caller-checks.ts';
+import { callerClaimsOf, checkPlans, sectionsIn, whatItTakes } from './caller-checks.ts';
 import { checkReach, type LimitLine, patternsOf } from './limit-reach.ts';
 import { checkQuotas, quotasAt } from './quota-checks.ts';
 
@@ -171,7 +171,6 @@ function checkBlocked(file: LimitsFiles): void {
   }
 }
 
-/** The valid translator prefixes in the file. */
 function translatorsIn(prefixes: unknown): TranslatorPrefix[] {
   return asList(prefixes).flatMap(text => {
     try {
@@ -339,15 +338,12 @@ function entriesIn(list: unknown, path: readonly string[]): Entry[] {
 
 /** Returns the claims that identify callers; `null` if they are invalid, which validation reports. */
 function classesIn(gateway: ConfigFile): readonly CallerClaims[] | null {
-  const root = asMap(gateway.value);
-  const { access_tokens: tokens, identity_providers: several, api_keys: keys } = root;
-  const ofKeys = keys === undefined ? [] : [KEY_CALLERS];
+  const { access_tokens: tokens, identity_providers: several, api_keys: keys } = asMap(gateway.value);
   if (several !== undefined && !Array.isArray(several)) return null;
-  const { issuer } = asMap(root.identity_provider);
-  const ofTokens = tokens === undefined ? [] : [callerClaimsOf(tokens, null, issuer)];
-  const classes =
-    several?.map(entry => callerClaimsOf(entry, asMap(entry).name, asMap(entry).issuer)) ?? ofTokens;
-  return classes.some(each => each === null) ? null : [...classes.flatMap(each => each ?? []), ...ofKeys];
+  const sections = (several ?? tokens) === undefined ? [] : sectionsIn(gateway);
+  const classes = sections.map(({ raw, issuer }) => callerClaimsOf(raw, raw.name, issuer));
+  if (classes.some(each => each === null)) return null;
+  return [...classes.flatMap(each => each ?? []), ...(keys === undefined ? [] : [KEY_CALLERS])];
 }
 
 function noProvider(name: unknown, classes: readonly CallerClaims[]): string {

@@ -2,7 +2,7 @@ import { CALLER_CLASSES } from '../../core/index.ts';
 import { Reach, type RoutePattern } from '../../gateway/routing/index.ts';
 import { type Quota, quotaInWords, quotasOf } from '../../limits/index.ts';
 import { QUOTA_KEYS, quotaOf, quotaPaths } from '../compile/index.ts';
-import { asList, asMap, type ConfigFile, type LimitsFiles, type RawMap } from '../file/index.ts';
+import { asList, asMap, type ConfigFile, type LimitsFiles, type Path, type RawMap } from '../file/index.ts';
 import { type CallerClass, callerClassesOf, type ForwardRoute } from '../model/index.ts';
 import { scopeReason } from '../policies/index.ts';
 import { bucketKeys, limitsSchema } from '../schema/index.ts';
@@ -18,7 +18,6 @@ export interface LimitLine {
   readonly pattern: RoutePattern | null;
   /** The bucket of the line; `null` if it names none, which validation reports. */
   readonly bucket: string | null;
-  /** The path at which the bucket is named. */
   readonly bucketPath: readonly string[];
   /** The written cost, or the `reserve` of a price; `null` if there is none, or it is not a whole number. */
   readonly cost: number | null;
@@ -32,7 +31,6 @@ type Authentication = ForwardRoute['authentication'];
 interface Taker {
   readonly pattern: RoutePattern;
   readonly authentication: Authentication;
-  /** Whether it is exempt from the global limit. */
   readonly exempt: boolean;
   /** The route whose service tells clients of limits of its own; `null` for others. */
   readonly ownLimits: string | null;
@@ -66,6 +64,7 @@ export function checkReach(
     sectionsIn(gateway).some(({ raw }) => ![undefined, 'none'].includes(raw.bots as string)) ||
     asList(keys?.value).some(line => asMap(line).bot === true);
   const byBucket = Map.groupBy(lines, ({ bucket }) => bucket);
+  const global = globalIn(file);
   for (const name of Object.keys(asMap(asMap(file.value).buckets))) {
     const lines = byBucket.get(name) ?? [];
     const of = lines.map(({ line }) => reached.get(line) ?? []);
@@ -77,7 +76,7 @@ export function checkReach(
     const builtIn = [...new Set(kinds.flatMap(kind => callerClassesOf(kind, hasBots)))];
     // A caller with a token may belong to a class that gateway.yaml names.
     const classes: readonly string[] = builtIn.includes('user') ? [...builtIn, ...named] : builtIn;
-    checkOrder(file, name, { classes, exempt: of.flat().some(({ exempt }) => exempt) });
+    checkOrder(file, name, classes, of.flat().some(({ exempt }) => exempt) ? null : global);
   }
 }
 
@@ -162,49 +161,46 @@ function whyNobody(key: CallerClass, withToken: boolean): string {
   return `"${key}" has no effect: the routes of this bucket ignore tokens, so every caller is an address`;
 }
 
-/** The callers that consume units of a bucket, according to gateway.yaml. */
-interface BucketCallers {
-  /** The built-in classes, and those that gateway.yaml names. */
-  readonly classes: readonly string[];
-  /** Whether a route of the bucket is exempt from the global limit. */
-  readonly exempt: boolean;
-}
-
-type Bound = 'global' | 'resource';
-
 /**
  * Warns about quotas of a bucket that are never reached, because a smaller limit on the same requests refuses first: the global
  * limit, or that of all callers together. Warns only if this holds for every class of callers with the quota.
+ *
+ * @param classes of the callers that consume units of it: the built-in ones, and those that gateway.yaml names
+ * @param ofGlobal the global limit of its requests; `null` if there is none, or a route of the bucket is exempt from it
  */
-function checkOrder(file: LimitsFiles, name: string, { classes, exempt }: BucketCallers): void {
+function checkOrder(
+  file: LimitsFiles,
+  name: string,
+  classes: readonly string[],
+  ofGlobal: ReturnType<typeof globalIn>,
+): void {
   const bucket = asMap(asMap(asMap(file.value).buckets)[name]);
   // A shadow limit refuses nobody.
   if (bucket.shadow === true) return;
-  const ofGlobal = exempt ? null : globalIn(file);
   const resource = quotaIn(bucket.resource);
   const isSmooth = bucket.algorithm === 'smooth';
+  const warn = (path: Path, quota: Quota, what: string, smaller: Quota | null = null) => {
+    if (smaller === null) return;
+    const message = `${quotaInWords(quota)} is never reached: ${what}, ${quotaInWords(smaller)}, refuses before`;
+    file.add(['buckets', name, ...path], message, { severity: 'warning' });
+  };
   const at = (path: readonly string[]) => path.reduce<unknown>((part, key) => asMap(part)[key], bucket);
   const pathOf = (each: string) => quotaPaths(each).find(path => at(path) !== undefined);
   for (const [key, drawing] of Map.groupBy(classes, each => pathOf(each)?.join('\n') ?? '')) {
     const path = key.split('\n');
     const globals = drawing.map(each => (ofGlobal === null ? null : (quotaOf(ofGlobal, each) ?? null)));
     for (const [part, quota] of quotasIn(at(path))) {
-      const isHidden = (bound: Quota | null) => hidingIn(bound, quota, isSmooth) !== null;
-      const place = ['buckets', name, ...path, ...part];
-      if (globals.every(isHidden))
-        addWarning(file, place, quota, 'global', hidingIn(globals[0] ?? null, quota, isSmooth));
-      if (isHidden(resource)) addWarning(file, place, quota, 'resource', hidingIn(resource, quota, isSmooth));
+      const place = [...path, ...part];
+      const hiding = globals.map(bound => hidingIn(bound, quota, isSmooth));
+      if (hiding.every(found => found !== null)) warn(place, quota, 'the global limit', hiding[0]);
+      warn(place, quota, OF_ALL, hidingIn(resource, quota, isSmooth));
     }
   }
-  for (const [place, quota] of quotasIn(asMap(bucket.group).limit))
-    addWarning(
-      file,
-      ['buckets', name, 'group', 'limit', ...place],
-      quota,
-      'resource',
-      hidingIn(resource, quota, isSmooth),
-    );
+  for (const [part, quota] of quotasIn(asMap(bucket.group).limit))
+    warn(['group', 'limit', ...part], quota, OF_ALL, hidingIn(resource, quota, isSmooth));
 }
+
+const OF_ALL = 'the limit of all callers together';
 
 /** The numbers of one quota: two if a claim sets it. */
 function quotasIn(written: unknown): readonly (readonly [readonly (string | number)[], Quota])[] {
@@ -222,23 +218,6 @@ function quotasIn(written: unknown): readonly (readonly [readonly (string | numb
 /** Which quota of a bound keeps another from ever being reached. */
 function hidingIn(bound: Quota | null, quota: Quota, isSmooth: boolean): Quota | null {
   return (bound === null ? [] : quotasOf(bound)).find(each => neverReached(quota, each, isSmooth)) ?? null;
-}
-
-const WORDS: Readonly<Record<Bound, string>> = {
-  global: 'the global limit',
-  resource: 'the limit of all callers together',
-};
-
-function addWarning(
-  file: LimitsFiles,
-  path: readonly (string | number)[],
-  quota: Quota,
-  bound: Bound,
-  smaller: Quota | null,
-): void {
-  if (smaller === null) return;
-  const message = `${quotaInWords(quota)} is never reached: ${WORDS[bound]}, ${quotaInWords(smaller)}, refuses before`;
-  file.add(path, message, { severity: 'warning' });
 }
 
 /** The global limit of each class, defaults included; `null` if it is off, in shadow or invalid. */

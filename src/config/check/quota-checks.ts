@@ -44,7 +44,7 @@ function checkGiveBack(file: LimitsFiles, name: string, bucket: unknown, global:
   const path = ['buckets', name, 'give_back'];
   if (given.meets(5)) {
     const message =
-      'whoever can provoke such an answer of the service is not limited by this bucket while it gives them: the global limit still counts';
+      'a client that can provoke such an answer of the service is not limited by this bucket while it gives them: the global limit still counts';
     file.add(path, message, { severity: 'hint' });
   }
   if (!given.meets(2) || (global !== 'off' && asMap(global).shadow !== true)) return;
@@ -91,7 +91,7 @@ function checkList(file: LimitsFiles, path: Path, list: Quota): void {
 
 /**
  * Whether a caller that sends everything the bound admits leaves some of its quota unused. In a period, a bound with windows
- * admits its units as often as its window begins there. A smooth quota refills meanwhile: it is reached at once, or by a bound
+ * admits its units as often as its window begins there, and once more if the calendar begins one of the two apart. A smooth quota refills meanwhile: it is reached at once, or by a bound
  * that admits more over time.
  */
 export function neverReached(quota: Quota, bound: Quota, isSmooth: boolean): boolean {
@@ -99,7 +99,14 @@ export function neverReached(quota: Quota, bound: Quota, isSmooth: boolean): boo
   if (quota.unit !== bound.unit) return false;
   if (isSmooth)
     return quota.units > bound.units && quota.units * bound.periodMs >= bound.units * quota.periodMs;
-  return quota.units > bound.units * Math.ceil(quota.periodMs / bound.periodMs);
+  const windows = Math.ceil(quota.periodMs / bound.periodMs) + (beginApart(quota, bound) ? 1 : 0);
+  return quota.units > bound.units * windows;
+}
+
+/** Whether the windows of two quotas overlap, such as those of a day and of 24 hours. Days lie within weeks and months. */
+function beginApart({ calendar }: Quota, { calendar: other }: Quota): boolean {
+  if (calendar === undefined || other === undefined) return calendar !== other;
+  return calendar !== other && calendar !== 'day' && other !== 'day';
 }
 
 /** All valid lists in a part of the file. */
@@ -126,6 +133,12 @@ export function* quotasAt(path: Path, written: unknown): Generator<readonly [Pat
 
 /** Reads a quota or a list as written; `null` if there is none or it is invalid. */
 export function quotaIn(written: unknown): Quota | null {
+  // The schema takes long to refuse what is not meant as a quota, such as a whole bucket.
+  const mayBe =
+    typeof written === 'string'
+      ? /^\d/.test(written)
+      : Array.isArray(written) || (isMap(written) && written.unit !== undefined);
+  if (!mayBe) return null;
   const read = bucketKeys.resource.safeParse(written);
   return read.success ? (read.data ?? null) : null;
 }

@@ -1,16 +1,26 @@
-import type { RoutePattern } from '../../gateway/routing/index.ts';
+import { isRoutable, ROUTABLE_METHODS, type RoutePattern, whyNoMethod } from '../../gateway/routing/index.ts';
 import { patternsOfRoute } from '../compile/index.ts';
-import { asList, asMap, type ConfigFile, type Path, type RawMap } from '../file/index.ts';
+import { asList, asMap, type ConfigFile, didYouMean, type Path, type RawMap } from '../file/index.ts';
 import * as policies from '../policies/index.ts';
 import { routeKeys } from '../settings/index.ts';
 
-/** Checks the routes by themselves. */
 export function checkRoutes(file: ConfigFile): void {
+  checkMethods(file);
   checkGrpc(file);
   checkRoutePolicies(file);
 }
 
-/** Checks the policies of each route against each other and against its upstream. */
+/** Warns about methods that are probably misspelt: any token may be one. */
+function checkMethods(file: ConfigFile): void {
+  for (const [index, route] of asList(asMap(file.value).routes).entries())
+    for (const [at, method] of asList(asMap(route).methods).entries()) {
+      if (typeof method !== 'string' || isRoutable(method) || whyNoMethod(method) !== null) continue;
+      const meant = didYouMean(method, ROUTABLE_METHODS);
+      const message = `"${method}" is no method of HTTP that gateways know${meant}`;
+      if (meant !== '') file.add(['routes', index, 'methods', at], message, { severity: 'warning' });
+    }
+}
+
 function checkRoutePolicies(file: ConfigFile): void {
   const { routes, upstreams } = asMap(file.value);
   for (const [index, value] of asList(routes).entries()) {
@@ -101,8 +111,19 @@ function checkUpstream(file: ConfigFile, index: number, route: RawMap, upstreams
   }
 }
 
-/** Reads the patterns of a route as written, one per host; `null` if it is invalid. */
+/** The patterns of routes: several checks ask for them. */
+const PATTERNS = new WeakMap<RawMap, readonly RoutePattern[] | null>();
+
+/** Returns the patterns of a route as written, one per host; `null` if it is invalid. */
 export function writtenPatternsOf(route: RawMap): readonly RoutePattern[] | null {
+  const known = PATTERNS.get(route);
+  if (known !== undefined) return known;
+  const read = readPatterns(route);
+  PATTERNS.set(route, read);
+  return read;
+}
+
+function readPatterns(route: RawMap): readonly RoutePattern[] | null {
   const grpc = routeKeys.grpc.safeParse(route.grpc);
   const path = routeKeys.path.safeParse(route.path);
   const hosts = routeKeys.hosts.safeParse(route.hosts);

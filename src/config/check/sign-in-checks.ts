@@ -1,7 +1,7 @@
 import { NOTICE_KINDS, type NoticeKind } from '../../core/index.ts';
 import {
-  findConflicts,
   parseRoutePattern,
+  placeOf,
   type RouteEntry,
   type RoutePattern,
 } from '../../gateway/routing/index.ts';
@@ -42,7 +42,6 @@ function checkHasProvider(file: ConfigFile, section: string): boolean {
   return has;
 }
 
-/** The routes for sign-in. */
 function signInRoutesIn(file: ConfigFile): readonly RouteEntry<SignInRoute>[] {
   return signInRoutes(Object.fromEntries(pathsIn(file)));
 }
@@ -95,16 +94,13 @@ function checkSignOut(file: ConfigFile, { sign_out, sign_out_ends }: RawMap): vo
     return;
   }
   if (sign_out_ends === 'nothing') return;
-  const endpoints = asMap(signInProvider(asMap(file.value)).endpoints);
+  const { identity_provider: only, identity_providers: list } = asMap(file.value);
+  const provider = asMap(Array.isArray(list) ? list.find(signsIn) : only);
+  const endpoints = asMap(provider.endpoints);
   const needed = sign_out_ends === 'session' ? 'end_session' : 'revocation';
   if (endpoints[needed] !== undefined || ENDPOINTS.some(key => endpoints[key] === undefined)) return;
   const message = `needs "${needed}" under "endpoints" of the provider: with the three others, no discovery document is read`;
   file.add(['sign_in', 'sign_out'], message);
-}
-
-/** Returns the provider that signs users in, as written. */
-function signInProvider({ identity_provider: only, identity_providers: list }: RawMap): RawMap {
-  return asMap(Array.isArray(list) ? list.find(signsIn) : only);
 }
 
 /** A misspelt key counts as the intended one: validation reports it. */
@@ -116,7 +112,8 @@ function signsIn(entry: unknown): boolean {
 
 /** Whether both patterns match the same paths, ignoring methods and hosts. */
 export function isOfOnePath(a: RoutePattern, b: RoutePattern): boolean {
-  return findConflicts([a, b].map(pattern => ({ ...pattern, methods: null, host: null }))).length > 0;
+  const place = (pattern: RoutePattern) => placeOf({ ...pattern, host: null });
+  return a.segments.length === b.segments.length && place(a) === place(b);
 }
 
 function isReserved({ segments }: RoutePattern): boolean {
@@ -193,7 +190,6 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
-/** The routes of the providers' notices on public paths. */
 function noticeRoutesIn(file: ConfigFile): readonly RouteEntry<NoticeRoute>[] {
   return noticeRoutes(writtenProviders(file).map(({ raw }) => noticesOf(raw)));
 }

@@ -119,7 +119,6 @@ function compareTriedShare(now: BucketConfig, before: BucketConfig): Difference[
   return [...numbers, { ...joining, text }];
 }
 
-/** The lines that use each bucket. */
 function usesOf({ routes }: LimitsConfig): ReadonlyMap<string, readonly string[]> {
   const uses = new Map<string, string[]>();
   for (const [line, { bucket }] of Object.entries(routes)) {

@@ -8,7 +8,6 @@ import { classQuotas } from './compare-buckets.ts';
 type Settings = Outline['settings'];
 type Setting = Settings extends ReadonlyMap<string, infer Each> ? Each : never;
 
-/** The rule for who belongs to a class. */
 interface ClassRule {
   readonly subject: string;
   /** The name of the class in limits.yaml. */

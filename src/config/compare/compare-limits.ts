@@ -1,10 +1,9 @@
 import { formatDuration, type Steps } from '../../core/index.ts';
 import type { Difference, WeighedChange } from '../difference.ts';
-import { compareLists, compareQuotas, compareSizes } from '../difference.ts';
+import { compareLists, compareQuotas, compareSizes, differ } from '../difference.ts';
 import type { LimitsConfig, OffenceConfig } from '../schema/index.ts';
 import * as buckets from './compare-buckets.ts';
 
-/** Compares two limits.yaml files. */
 export function* compareLimits(now: LimitsConfig, before: LimitsConfig): Steps<WeighedChange[]> {
   const about = (subject: string, differences: readonly (Difference | null)[]) =>
     differences.flatMap(difference => (difference === null ? [] : [{ subject, ...difference }]));
@@ -58,15 +57,12 @@ function limitOf(offence: OffenceConfig) {
   return offence === 'off' ? null : offence.limit;
 }
 
-function compareAddresses(
-  { ignored_refusals: now }: LimitsConfig,
-  { ignored_refusals: before }: LimitsConfig,
-): Difference | null {
-  const [restricts, restricted] = [now, before].map(rule => rule !== 'off' && rule.addresses);
-  if (restricts === restricted || now === 'off' || before === 'off') return null;
-  return restricts
-    ? { effect: 'stricter', left: 0, text: 'restricts addresses too' }
-    : { effect: 'looser', left: 1, text: 'no longer restricts addresses' };
+function compareAddresses(now: LimitsConfig, before: LimitsConfig): Difference | null {
+  const [is, was] = [now, before].map(({ ignored_refusals: rule }) => rule !== 'off' && rule.addresses);
+  if (is === was || now.ignored_refusals === 'off' || before.ignored_refusals === 'off') return null;
+  return is
+    ? differ('stricter', 'restricts addresses too', 0)
+    : differ('looser', 'no longer restricts addresses');
 }
 
 function compareNumbers(now: number, before: number, format: (value: number) => string): Difference | null {
@@ -81,25 +77,19 @@ function comparePatience(now: number | null, before: number | null): Difference 
 
 function compareHeaders(now: LimitsConfig, before: LimitsConfig): Difference | null {
   const [is, was] = [now, before].map(({ headers }) => headers.includes('ratelimit'));
-  if (is === was) return null;
   const text = `RateLimit and RateLimit-Policy are ${is ? 'sent as well' : 'no longer sent'}`;
-  return { effect: 'neutral', left: 1, text };
+  return is === was ? null : differ('neutral', text);
 }
 
-function compareHashes(now: LimitsConfig, before: LimitsConfig): Difference | null {
-  if (now.bucket_hash === before.bucket_hash) return null;
-  const text = `${now.bucket_hash}, before ${before.bucket_hash}: clients see other X-RateLimit-Bucket`;
-  return { effect: 'neutral', left: 1, text };
+function compareHashes({ bucket_hash: now }: LimitsConfig, { bucket_hash: before }: LimitsConfig) {
+  const text = `${now}, before ${before}: clients see other X-RateLimit-Bucket`;
+  return now === before ? null : differ('neutral', text);
 }
 
 /** The order of zones means nothing: some callers get their next day earlier, others later. */
-function compareZones(
-  { time_zone: now }: LimitsConfig,
-  { time_zone: before }: LimitsConfig,
-): Difference | null {
-  if (now === before) return null;
+function compareZones({ time_zone: now }: LimitsConfig, { time_zone: before }: LimitsConfig) {
   const text = `days, weeks and months begin at midnight in ${now}, before in ${before}: from their next boundary on`;
-  return { effect: 'neutral', left: 1, text };
+  return now === before ? null : differ('neutral', text);
 }
 
 type Entry = LimitsConfig['never_restrict'][number];

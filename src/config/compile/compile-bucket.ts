@@ -207,7 +207,6 @@ export function compileGlobal(
   });
 }
 
-/** Adds the global limit to a set. */
 export function withGlobal(set: LimitSet, { held, shadow }: GlobalLimits): LimitSet {
   if (shadow === null) return { ...set, global: held };
   return { ...set, global: held, shadow: { ...(set.shadow ?? NO_LIMITS), global: shadow } };

@@ -99,7 +99,6 @@ function introspectionOptions(
     : { ...client, maxInFlight, maxTokens: cache.tokens };
 }
 
-/** The token rules for every provider. */
 function sharedTokens(config: GatewayConfig): AccessTokensConfig {
   return config.access_tokens ?? accessTokensSchema.parse({});
 }
@@ -244,7 +243,6 @@ export function withTenants<R extends ClaimRules>(rules: R, issuer: unknown): R 
   };
 }
 
-/** The kinds of callers of one provider, with the claims that identify them. */
 export function claimsByKind(
   { principal, bots }: ClaimRules,
   of: Pick<CallerClaims, 'provider' | 'issuer'>,
@@ -279,7 +277,6 @@ export function listedCaller(
   return { claims, provider };
 }
 
-/** The kinds of callers that an entry can refer to. */
 export function kindsOf(
   { claims: given, provider }: ListedCaller,
   classes: readonly CallerClaims[],

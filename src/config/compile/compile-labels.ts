@@ -20,7 +20,6 @@ interface LabelSources {
   readonly routeDurations: boolean;
 }
 
-/** Returns the label values that the configuration makes possible. */
 export function* compileLabels(sources: LabelSources): Steps<LabelModel> {
   const { listen, upstreams, identity, routeDurations } = sources;
   const signsIn = signInProvider(identity) !== null;

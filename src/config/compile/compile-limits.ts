@@ -1,6 +1,6 @@
 import { eachInSteps, hasSameItems, type Kept, reuse, type Steps } from '../../core/index.ts';
 import { type RouteEntry, type RoutePattern, RouteTable } from '../../gateway/routing/index.ts';
-import type { IgnoredRefusalsRule, Limit, LimitRole, LimitSet, OffenceRule } from '../../limits/index.ts';
+import type { Limit, LimitRole, LimitSet } from '../../limits/index.ts';
 import { ByClass, limitsIn, NO_LIMITS, RecentDigests, windowName, windowsOf } from '../../limits/index.ts';
 import {
   type AddressKeying,
@@ -79,13 +79,10 @@ export function* compileLimits(
   yield;
   const isSameTable = before !== null && hasSameItems(before.entries, routes);
   const table = isSameTable ? before.table : yield* RouteTable.inSteps(routes);
-  const kept = { shared, buckets, lines: byLine(routes), entries: routes, table };
+  const byLine = new Map(routes.map(route => [route.value.line, route]));
+  const kept = { shared, buckets, lines: byLine, entries: routes, table };
   yield;
   return { kept, model: modelOf(config, classes, kept, linesOf) };
-}
-
-function byLine(routes: readonly RouteEntry<model.LimitRouteModel>[]) {
-  return new Map(routes.map(route => [route.value.line, route]));
 }
 
 function modelOf(
@@ -97,6 +94,7 @@ function modelOf(
   const { global, preflights } = shared.part;
   const named = claimsInLimits(config);
   const keying = keyingOf(config);
+  const blocked = [...config.blocked.addresses, ...config.blocked.callers];
   return {
     global: new ByClass(global.names, name => withGlobal(NO_LIMITS, global.of(name))),
     preflights: withGlobal(NO_LIMITS, preflights.address),
@@ -111,9 +109,9 @@ function modelOf(
     buckets: Array.from(buckets.values(), ({ part }) => part).filter(({ name }) => used.has(name)),
     invalidRequests: offenceRule(config.invalid_requests),
     webhookNotFound: offenceRule(config.webhook_not_found),
-    ignoredRefusals: ignoredRefusalsRule(config.ignored_refusals),
+    ignoredRefusals: offenceRule(config.ignored_refusals),
     neverRestrict: listedIn(config.never_restrict, config.ipv6_prefix, classes),
-    blocked: blockedIn(config.blocked, config.ipv6_prefix, classes),
+    blocked: blocked.length === 0 ? null : listedIn(blocked, config.ipv6_prefix, classes),
     patienceMs: config.patience,
     keying,
     writtenKeying: keying,
@@ -160,30 +158,17 @@ function compileRoute(
   return { pattern, value: { line, bucket, mainAt, cost, price } };
 }
 
-function offenceRule(config: OffenceConfig): OffenceRule | null {
+function offenceRule<Rule extends Exclude<OffenceConfig, 'off'>>(config: Rule | 'off') {
   if (config === 'off') return null;
-  return { quota: config.limit, restrictForMs: config.restrict_for };
+  const { limit: quota, restrict_for: restrictForMs, ...more } = config;
+  return { quota, restrictForMs, ...more };
 }
 
-function ignoredRefusalsRule(config: LimitsConfig['ignored_refusals']): IgnoredRefusalsRule | null {
-  if (config === 'off') return null;
-  const { limit, restrict_for: restrictForMs, addresses } = config;
-  return { quota: limit, restrictForMs, addresses };
-}
-
-type Entry = LimitsConfig['never_restrict'][number];
-
-function blockedIn(
-  { addresses, callers }: LimitsConfig['blocked'],
+function listedIn(
+  entries: LimitsConfig['never_restrict'],
   prefix: number,
   classes: readonly CallerClaims[],
-): model.Listed | null {
-  return addresses.length + callers.length === 0
-    ? null
-    : listedIn([...addresses, ...callers], prefix, classes);
-}
-
-function listedIn(entries: readonly Entry[], prefix: number, classes: readonly CallerClaims[]): model.Listed {
+): model.Listed {
   const callers = entries.filter(entry => typeof entry !== 'string');
   return {
     addresses: new AddressSet(

@@ -1,8 +1,9 @@
-import { NOTICE_KINDS, type Steps } from '../../core/index.ts';
+import { type MethodNames, NOTICE_KINDS, type Steps } from '../../core/index.ts';
 import type { RouteEntry, RoutePattern } from '../../gateway/routing/index.ts';
 import {
   findConflicts,
   isGrpc,
+  isRoutable,
   nameOf,
   parseGrpcPattern,
   parseRoutePattern,
@@ -36,12 +37,13 @@ export function compileRoute(
   const patterns = patternsOfRoute(config);
   const [first] = patterns;
   if (first === undefined) throw new Error('a route without a path was not checked');
-  const name = { id: idOf(first, patterns.length - 1), parameters: first.parameters };
+  const { methods = null } = config;
+  const name = { id: idOf(first, patterns.length - 1), methods, parameters: first.parameters };
   const value = compileTarget(config, name, { config: gateway, upstreams, requirements });
   return patterns.map(pattern => ({ pattern, value }));
 }
 
-type RouteName = Pick<model.ForwardRoute, 'id' | 'parameters'>;
+type RouteName = Pick<model.ForwardRoute, 'id' | 'methods' | 'parameters'>;
 
 /** Compiles what a route does with its requests. */
 function compileTarget(config: RouteConfig, name: RouteName, context: RouteContext): model.RouteOfFile {
@@ -96,6 +98,7 @@ function compileForwarding(
     id: name.id,
     upstream,
     pool: serves === 'calls' ? upstream.pools.grpc_calls : upstream.pools.requests,
+    methods: name.methods,
     parameters: name.parameters,
     shares: null,
     ...policies,
@@ -106,7 +109,7 @@ const NO_TIMEOUTS: RouteTimeouts = { first_byte: 0, idle: 0, websocket_idle: 0 }
 
 function compileAnswered(
   config: RouteConfig,
-  { id, parameters }: RouteName,
+  { id, methods, parameters }: RouteName,
   answer: model.AnswerRoute['answer'],
   { config: { min_read_rate: minReadRate }, requirements }: RouteContext,
 ): model.AnswerRoute {
@@ -117,7 +120,7 @@ function compileAnswered(
     minReadRate,
     requirements,
   });
-  return { kind: 'answer', id, parameters, upstream: null, answer, ...policies };
+  return { kind: 'answer', id, methods, parameters, upstream: null, answer, ...policies };
 }
 
 /**
@@ -140,7 +143,6 @@ export function patternsOfRoute({
   return path === undefined ? [] : written.map(host => parseRoutePattern(path, methods ?? null, host));
 }
 
-/** Merges the timeouts of a route into those of its upstream. */
 function timeoutsOf(own: RouteConfig['timeouts'], ofUpstream: RouteTimeouts): RouteTimeouts {
   return {
     first_byte: own.first_byte ?? ofUpstream.first_byte,
@@ -173,11 +175,9 @@ function ofOnePath(routes: readonly RouteEntry<model.RouteOfFile>[]): RouteEntry
   const named = routes.find(({ pattern }) => pattern.methods?.includes('OPTIONS'));
   const others = named === undefined ? routes : [];
   const first = named ?? routes.find(({ pattern }) => pattern.methods === null) ?? routes[0];
-  return first === undefined ? [] : [forEveryMethod(first), ...others.filter(route => route !== first)];
-}
-
-function forEveryMethod({ pattern, value }: RouteEntry<model.RouteOfFile>): RouteEntry<model.RouteOfFile> {
-  return { pattern: { ...pattern, methods: null }, value };
+  if (first === undefined) return [];
+  const forEveryMethod = { ...first, pattern: { ...first.pattern, methods: null } };
+  return [forEveryMethod, ...others.filter(route => route !== first)];
 }
 
 /** The query parameters of all routes that may carry tokens; `null` if there are none. */
@@ -186,6 +186,12 @@ export function tokensInUrls(routes: readonly RouteEntry<model.RouteOfFile>[]): 
     .flatMap(({ value }) => value.tokenFrom?.all ?? [])
     .filter(({ kind }) => kind === 'query');
   return places.length === 0 ? null : new TokenPlaces(places);
+}
+
+/** The methods that routes name besides those that every gateway knows. */
+export function namedMethods(routes: readonly RouteEntry<model.RouteOfFile>[]): MethodNames {
+  const named = routes.flatMap(({ value }) => value.methods ?? []).filter(method => !isRoutable(method));
+  return new Map(named.map(method => [method, method]));
 }
 
 /** The gateway's own routes: for sign-in, and for notices from providers. */
@@ -256,13 +262,9 @@ export function noticeRoutes(all: readonly NoticePlaces[]): readonly RouteEntry<
       const how = { methods: ['POST'], authentication: 'none' } as const;
       const route = ownRoute(place, { kind: 'notice' as const, notice, ...how });
       const twin = routes.some(
-        ({ value, pattern }) => value.notice === notice && areOne(pattern, route.pattern),
+        ({ value, pattern }) => value.notice === notice && findConflicts([pattern, route.pattern]).length > 0,
       );
       if (!twin) routes.push(route);
     }
   return routes;
-}
-
-function areOne(one: RoutePattern, other: RoutePattern): boolean {
-  return findConflicts([one, other]).length > 0;
 }

@@ -22,6 +22,7 @@ import { compileLabels } from './compile-labels.ts';
 import { compileLimits } from './compile-limits.ts';
 import {
   compileRoute,
+  namedMethods,
   ownRoutesOf,
   preflightRoutes,
   SIGN_IN_PREFIX,
@@ -45,7 +46,6 @@ export interface Sources {
   readonly places: { readonly routes: readonly FilePlace[]; readonly limits: KeyPlaces };
   /** The keys that a limits file has under `global`, and those under its `classes`. */
   readonly namedGlobals: readonly string[];
-  /** The hash of the configuration files. */
   readonly hash: string;
   /** The names of these files: gateway.yaml, then the limits files. */
   readonly files: readonly string[];
@@ -122,6 +122,7 @@ export function* compileGateway(
     upstreams: [...upstreams.values()],
     routes: tables.routes,
     preflightRoutes: tables.preflightRoutes,
+    namedMethods: namedMethods(routes),
     takesOddPaths: routes.some(
       ({ value }) => value.encodedSlashes !== 'refuse' || value.emptySegments !== 'refuse',
     ),

@@ -33,7 +33,6 @@ type MemoryParts = Pick<model.Snapshot, 'caps' | 'workers' | 'upstreams'> & {
   readonly maxTokens: number;
 };
 
-/** The upstreams to which a route sends WebSockets. */
 function servingWebSockets(
   upstreams: MemoryParts['upstreams'],
   routes: MemoryParts['routes'],
@@ -56,7 +55,6 @@ export function descriptorsOf(
   return settings.fitDescriptors({ ...caps, webSockets }, workers.count, limit);
 }
 
-/** The names of the upstreams of a route. */
 function servedBy({ upstream, shares }: model.ForwardRoute): string[] {
   return shares === null ? [upstream.name] : shares.map(share => share.route.upstream.name);
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/index.ts';
 import type { ApiKeyLine } from '../../identity/auth/index.ts';
 import { asMap, ConfigFile } from '../file/index.ts';
-import { apiKeysJsonSchema, validate } from '../schema/index.ts';
+import { validate } from '../schema/index.ts';
 import { apiKeyLines, apiKeysFileSchema, apiKeysSecrecy } from '../settings/index.ts';
 import { siblingOf } from './read-limits.ts';
 
@@ -24,7 +24,7 @@ export async function readApiKeys(gateway: ConfigFile, clock: Clock): Promise<Re
     gateway.add(['api_keys', 'file'], file.unreadable.reason, { isContent: true });
     return { lines: undefined, file: null };
   }
-  const read = validate(file, apiKeysFileSchema, apiKeysJsonSchema);
+  const read = validate(file, apiKeysFileSchema);
   if (read === undefined) return { lines: undefined, file };
   const lines = apiKeyLines(read);
   checkUnique(file, lines);
@@ -34,7 +34,6 @@ export async function readApiKeys(gateway: ConfigFile, clock: Clock): Promise<Re
   return { lines: file.hasErrors ? undefined : lines, file };
 }
 
-/** Reports names and digests that are there twice. */
 function checkUnique(file: ConfigFile, lines: readonly ApiKeyLine[]): void {
   const [names, digests] = [new Map<string, number>(), new Map<string, number>()];
   for (const [index, line] of lines.entries()) {

@@ -1,7 +1,7 @@
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { asMap, ConfigFile, type Environment, LimitsFiles, listYamlFiles, Readings } from '../file/index.ts';
 import type { LimitsConfig } from '../schema/index.ts';
-import { limitsJsonSchema, limitsSchema, limitsSecrecy, validate } from '../schema/index.ts';
+import { limitsSchema, limitsSecrecy, validate } from '../schema/index.ts';
 
 export interface ReadLimits {
   /** The limits; `undefined` if the files are invalid or unreadable. */
@@ -41,7 +41,7 @@ async function readOne(gateway: ConfigFile, path: string, environment: Environme
     gateway.add(['limits'], 'this file is a gateway.yaml: put limits into a file of their own');
     return NOTHING;
   }
-  return { limits: validate(file, limitsSchema, limitsJsonSchema), files: new LimitsFiles([file]) };
+  return { limits: validate(file, limitsSchema), files: new LimitsFiles([file]) };
 }
 
 async function readFolder(
@@ -89,7 +89,7 @@ export function readLimitsIn(files: readonly ConfigFile[]): ReadLimits {
     return { limits: undefined, files: new LimitsFiles([only]) };
   }
   // Validates each file on its own, so that errors have its line numbers.
-  for (const file of files) validate(file, limitsSchema, limitsJsonSchema);
+  for (const file of files) validate(file, limitsSchema);
   const together = new LimitsFiles(files);
   const limits =
     together.hasErrors || together.value === undefined ? undefined : limitsSchema.parse(together.value);

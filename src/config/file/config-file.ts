@@ -19,6 +19,12 @@ const MAX_DIAGNOSTICS = 200;
 /** Whether a diagnostic is about the value at a path, or about the path's last key, which is then part of the message. */
 export type About = 'value' | 'key';
 
+interface FileContent extends Pick<ConfigFile, 'unreadable'> {
+  readonly root: YamlNode | null;
+  readonly diagnostics: Diagnostic[];
+  readonly lines: SecretLines;
+}
+
 /**
  * One file of the configuration: its values, their places, and the diagnostics so far. Later stages add diagnostics by path;
  * a value that is already broken gets no others.
@@ -40,12 +46,9 @@ export class ConfigFile {
   private constructor(
     name: string,
     readings: Readings,
-    root: YamlNode | null,
-    diagnostics: Diagnostic[],
-    lines: SecretLines,
     secrecy: Secrecy,
     environment: Environment,
-    unreadable: ConfigFile['unreadable'] = null,
+    { root, diagnostics, lines, unreadable }: FileContent,
   ) {
     this.name = name;
     this.readings = readings;
@@ -69,16 +72,8 @@ export class ConfigFile {
     if (!read.ok) {
       const { diagnostic, reason } = read;
       const unreadable = diagnostic.line === null ? { message: diagnostic.message, reason } : null;
-      return new ConfigFile(
-        name,
-        readings,
-        null,
-        [diagnostic],
-        new SecretLines('', []),
-        secrecy,
-        environment,
-        unreadable,
-      );
+      const content = { root: null, diagnostics: [diagnostic], lines: new SecretLines('', []), unreadable };
+      return new ConfigFile(name, readings, secrecy, environment, content);
     }
     const { document, errors, secrets, placeOf } = parseYamlText(read.text, secrecy.keys);
     const tree = document?.contents ? buildYamlTree(document, placeOf, environment) : null;
@@ -91,7 +86,8 @@ export class ConfigFile {
       const message = 'the file is empty, or all of it is commented out';
       diagnostics.push({ file: name, line: 1, column: 1, message, severity: 'error' });
     }
-    return new ConfigFile(name, readings, tree?.root ?? null, diagnostics, secrets, secrecy, environment);
+    const content = { root: tree?.root ?? null, diagnostics, lines: secrets, unreadable: null };
+    return new ConfigFile(name, readings, secrecy, environment, content);
   }
 
   /** The value of the whole file; `undefined` if it is unknown. */
@@ -146,7 +142,6 @@ export class ConfigFile {
     return /^\$\{[A-Za-z_][A-Za-z0-9_]*\}$/.test(this.#find(path)?.node.written ?? '');
   }
 
-  /** Whether the text at `path` contains a variable. */
   holdsVariable(path: Path): boolean {
     const found = this.#find(path);
     return found?.node.written?.includes('${') === true;
@@ -175,9 +170,9 @@ export class ConfigFile {
     if (this.#root !== null) fillScalar(this.#root, path, value);
   }
 
-  /** Makes the value at `from` a member of a map as well, as an alias would. It keeps its place. */
-  share(from: Path, to: Path): void {
-    if (this.#root !== null) shareNode(this.#root, from, to);
+  /** Makes the value at `from`, without one of its members, a member of a map as well, as an alias would. It keeps its place. */
+  share(from: Path, to: Path, without?: string): void {
+    if (this.#root !== null) shareNode(this.#root, from, to, without);
   }
 
   place(path: Path, about: About = 'value'): Position {

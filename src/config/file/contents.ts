@@ -50,7 +50,6 @@ const REGULAR = {
   isSymbolicLink: () => false,
 };
 
-/** A file with known bytes. */
 class ReadBytes {
   readonly #bytes: Uint8Array;
   #at = 0;

@@ -68,7 +68,6 @@ export function asList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The texts in a list as written. */
 export function textsIn(value: unknown): string[] {
   return asList(value).filter(entry => typeof entry === 'string');
 }

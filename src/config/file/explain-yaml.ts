@@ -93,7 +93,6 @@ function isAnotherRoot(broken: Broken): boolean {
   return isFirst && /at node end$/.test(broken.error.message) && !/["'}\]]/.test(endBefore(broken));
 }
 
-/** Explains text after the end of a value. */
 function behindValue(broken: Broken): string {
   const { error, text } = broken;
   const end = endBefore(broken);

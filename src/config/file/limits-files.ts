@@ -39,7 +39,6 @@ export class LimitsFiles {
     return this.#fileOf(path)?.variableText(path) ?? null;
   }
 
-  /** Where a path is written. */
   placeOf(path: Path, about: About): { readonly file: string; readonly line: number } {
     const file = this.#fileOf(path);
     return { file: file?.name ?? '', line: file?.place(path, about).line ?? 1 };
@@ -66,6 +65,7 @@ export class LimitsFiles {
   }
 
   #fileOf(path: Path): ConfigFile | undefined {
+    if (this.#owners.size === 0) return this.files[0];
     const [key = '', entry = ''] = path;
     return this.#owners.get(keyOf(key, entry)) ?? this.#owners.get(keyOf(key, '')) ?? this.files[0];
   }

@@ -18,7 +18,6 @@ export interface Broken {
   readonly lines: readonly string[];
   /** Where the parser stopped. */
   readonly at: Position;
-  /** The line there. */
   readonly line: string;
   placeOf(offset: number): Position;
   /** Where the quoted text, the list or the map in brackets begins that should have ended at `offset`. */

@@ -73,7 +73,6 @@ export function signInProvider(
   return null;
 }
 
-/** Whether any caller can be a bot. */
 export function hasBots({ providers, apiKeys }: IdentityModel): boolean {
   return (
     providers.some(({ accessTokens }) => accessTokens.bots !== null) ||
@@ -100,7 +99,6 @@ export function listedClass(principal: string, identity: IdentityModel | null): 
   return rules.find(({ callers }) => callers.has(principal))?.name ?? null;
 }
 
-/** Returns the kinds of notices that are received anywhere. */
 export function noticeKindsIn(...all: readonly NoticePlaces[]): readonly NoticeKind[] {
   return NOTICE_KINDS.filter(kind => all.some(places => places[kind] !== null));
 }

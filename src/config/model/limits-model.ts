@@ -19,7 +19,6 @@ export interface LimitsModel {
   readonly invalidRequests: limits.OffenceRule | null;
   readonly webhookNotFound: limits.OffenceRule | null;
   readonly ignoredRefusals: limits.IgnoredRefusalsRule | null;
-  /** The clients that are never restricted or blocked. */
   readonly neverRestrict: Listed;
   /** The clients that are refused while this configuration is in use; `null` if there are none. */
   readonly blocked: Listed | null;
@@ -68,7 +67,6 @@ export interface Listed {
 
 /** A line of `routes:` in limits.yaml. */
 export interface LimitRouteModel {
-  /** The line as written. */
   readonly line: string;
   readonly bucket: BucketModel;
   /** The index of the bucket's main parameter among the path's; `null` if the bucket has none. */

@@ -19,6 +19,8 @@ export type OwnRoute = SignInRoute | NoticeRoute | MetadataRoute;
 interface RouteWithPolicies extends PolicyModels {
   /** Its name in metrics and logs, as the operator wrote it: `GET,HEAD /v1/things/{id}`, `/v1/**` or `GRPC package.Service/*`. */
   readonly id: string;
+  /** The methods that it names; `null` if it names none, as a route for gRPC calls. */
+  readonly methods: readonly string[] | null;
   /** Names of the path's parameters, in order. */
   readonly parameters: readonly string[];
 }
@@ -57,7 +59,6 @@ export function isOfFile(route: RouteModel | null): route is RouteOfFile {
   return route !== null && (route.kind === 'forward' || route.kind === 'answer');
 }
 
-/** The route that applies to a caller. */
 export function routeOfCaller(route: ForwardRoute, caller: string): ForwardRoute {
   const { shares } = route;
   if (shares === null) return route;
@@ -282,14 +283,14 @@ export function returnableUnitsOf(
  *
  * @param isOfService whether the service answered
  */
-export function unitsReturnedBy(
+export function unitsReturnedBy<Units extends Pick<ReturnableUnits, 'limit'>>(
   status: number,
   isOfService: boolean,
-  units: readonly ReturnableUnits[],
+  units: readonly Units[],
   bucket: Pick<BucketModel, 'giveBack'> | null,
-): readonly ReturnableUnits[] {
-  if (units.length === 0 || bucket === null) return NO_UNITS;
+): readonly Units[] {
+  if (units.length === 0 || bucket === null) return [];
   if (bucket.giveBack?.has(status) === true) return units;
   const isDenied = isOfService && (status === 401 || status === 403 || status === 404);
-  return isDenied ? units.filter(({ limit }) => isSharedRole(limit.role)) : NO_UNITS;
+  return isDenied ? units.filter(({ limit }) => isSharedRole(limit.role)) : [];
 }

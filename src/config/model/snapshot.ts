@@ -1,3 +1,4 @@
+import type { MethodNames } from '../../core/index.ts';
 import type { RouteEntry, RouteTable } from '../../gateway/routing/index.ts';
 import type { ByClass } from '../../limits/index.ts';
 import type { LabelModel } from '../../observe/index.ts';
@@ -28,6 +29,8 @@ export interface Snapshot extends SettingModels {
   readonly tokensInUrls: TokenPlaces | null;
   readonly upstreams: readonly UpstreamModel[];
   readonly routes: RouteTable<RouteModel>;
+  /** The methods that routes name besides those that every gateway knows. */
+  readonly namedMethods: MethodNames;
   /** Whether a route accepts paths with escaped slashes or empty segments. */
   readonly takesOddPaths: boolean;
   /** Routes whose services answer preflights, by the requested method; empty if `cors` is off. */

@@ -116,14 +116,12 @@ function compileRespond({ status, body, headers }: RespondConfig): AnswerModel {
   };
 }
 
-/** Describes an answer, for `weir explain`. */
 export function describeAnswer({ status, location, body }: AnswerModel): string {
   if (location === null)
     return `${status}, ${body === '' ? 'without a body' : `with a body of ${body.length} bytes`}`;
   return `${status} to ${location.to}${location.afterQuery === null ? '' : ', with the query of the request'}`;
 }
 
-/** Returns what a change of an answer means to callers. */
 export function compareAnswers(now: AnswerModel, before: AnswerModel): Difference | null {
   const difference = compareNeutral('answer', describeAnswer(now), describeAnswer(before));
   if (difference !== null || JSON.stringify(now) === JSON.stringify(before)) return difference;
@@ -133,7 +131,6 @@ export function compareAnswers(now: AnswerModel, before: AnswerModel): Differenc
 /** The ways to serve a route; each route has exactly one. */
 export const SERVED_BY = ['upstream', 'redirect', 'respond'] as const;
 
-/** Whether a route, as written, is answered without an upstream. */
 export function isAnswered(route: RawMap): boolean {
   return route.upstream === undefined && (route.redirect !== undefined || route.respond !== undefined);
 }

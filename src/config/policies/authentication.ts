@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { formatDuration } from '../../core/index.ts';
 import { compareLists, compareSizes, compareStrictness, compareTimes } from '../difference.ts';
 import { asList, asMap } from '../file/index.ts';
-import { choice, duration, yesOrNo } from '../values/index.ts';
+import { choice, duration, eachOnce, yesOrNo } from '../values/index.ts';
 import { type RouteInFile, routePolicy } from './policy.ts';
 
 /** From the loosest to the strictest. */
@@ -19,7 +19,7 @@ export const authentication = routePolicy({
     accept: z
       .array(choice(['token', 'api_key']), { error: 'expected a list such as [token, api_key]' })
       .min(1, { error: 'an empty list lets nobody in: write "authentication: none" for a route without' })
-      .refine(list => new Set(list).size === list.length, { error: 'an entry is listed twice' })
+      .superRefine(eachOnce)
       .prefault(['token'])
       .describe(
         'What callers are known by. token: an access token. api_key: a key of "api_keys". With both, a request that has both is 400; with api_key alone, a token is ignored and removed.',
@@ -67,18 +67,14 @@ export const authentication = routePolicy({
   section: 'caller',
   describe: ({ authentication, acceptsTokens, acceptsApiKeys, closeAtExpiry, introspectionMs, upstream }) => [
     ['authentication', WHO[authentication](wordsOf({ acceptsTokens, acceptsApiKeys }).join(' or '))],
-    ...(closeAtExpiry ? [['authentication', 'a response is cut off when its token expires'] as const] : []),
-    ...(upstream === null
-      ? []
-      : [
-          [
-            'Authorization',
-            upstream.passAuthorization && (acceptsTokens || authentication === 'none')
-              ? PASSED_ON[authentication]
-              : 'removed',
-          ] as const,
-        ]),
-    ...(introspectionMs === null ? [] : [['introspection', describeIntrospection(introspectionMs)] as const]),
+    ['authentication', closeAtExpiry ? 'a response is cut off when its token expires' : null],
+    [
+      'Authorization',
+      upstream?.passAuthorization === true && (acceptsTokens || authentication === 'none')
+        ? PASSED_ON[authentication]
+        : upstream && 'removed',
+    ],
+    ['introspection', introspectionMs === null ? null : describeIntrospection(introspectionMs)],
   ],
   compare: (now, before) => [
     compareSizes(
@@ -104,7 +100,6 @@ function wordsOf(model: { readonly acceptsTokens: boolean; readonly acceptsApiKe
 
 const manyOf = (model: Parameters<typeof wordsOf>[0]) => wordsOf(model).map(word => `${word}s`);
 
-/** Checks a route that accepts API keys. */
 function checkKeys({ file, path, route }: RouteInFile): void {
   const add = (message: string) => file.add([...path, 'accept'], message);
   if (asMap(file.value).api_keys === undefined)

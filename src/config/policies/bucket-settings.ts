@@ -2,6 +2,7 @@ import { GRPC_METHOD, type RoutePattern } from '../../gateway/routing/index.ts';
 import { compareLists, compareMaxima, type Difference, differ, joined } from '../difference.ts';
 import { choice, count, Statuses, statuses } from '../values/index.ts';
 import { keysOf, type ModelsOf, type PolicyConfig, type PolicyKeys } from './keys.ts';
+import { applying, type Fact } from './policy.ts';
 
 // The keys of a bucket, except quotas and the keys that select whom they apply to. Everything about them derives from the list at
 // the end: schema, model, and the output of `weir explain` and `weir diff`.
@@ -14,14 +15,11 @@ interface BucketSetting<Keys extends PolicyKeys, Model extends object> {
   readonly keys: Keys;
   compile(config: PolicyConfig<Keys>, lines: Lines): Model;
   /**
-   * Describes what the setting does, for `weir explain`: the subject of each fact, and the fact in words.
+   * Describes what the setting does, for `weir explain`.
    *
    * @param placeOf where a key of the bucket is written, or `null`
    */
-  describe?(
-    bucket: NoInfer<Model>,
-    placeOf: (key: keyof Keys & string) => string | null,
-  ): readonly (readonly [about: string, fact: string])[];
+  describe?(bucket: NoInfer<Model>, placeOf: (key: keyof Keys & string) => string | null): Fact;
   /** Returns what a change means to callers, for `weir diff`; `null` if nothing. */
   compare(now: BucketToCompare<Keys>, before: BucketToCompare<Keys>): Difference | null;
 }
@@ -94,7 +92,8 @@ const scope = bucketSetting({
   describe({ scope, scopeReason }, placeOf) {
     const place = placeOf('scope');
     return [
-      ['scope', `${scope}: ${place === null ? SCOPE_REASONS[scopeReason] : `set by the bucket (${place})`}`],
+      'scope',
+      `${scope}: ${place === null ? SCOPE_REASONS[scopeReason] : `set by the bucket (${place})`}`,
     ];
   },
   compare(now, before) {
@@ -139,9 +138,8 @@ const concurrent = bucketSetting({
   },
   compile: ({ concurrent }) => ({ concurrent: concurrent ?? null }),
   describe({ concurrent }, placeOf) {
-    if (concurrent === null) return [];
     const text = `${concurrent} of one caller in flight, streams and WebSockets included`;
-    return [['at once', `${text} (${placeOf('concurrent') ?? 'the default'})`]];
+    return ['at once', concurrent === null ? null : `${text} (${placeOf('concurrent') ?? 'the default'})`];
   },
   compare: ({ config: now }, { config: before }) => compareConcurrent(now, before),
 });
@@ -168,9 +166,8 @@ const giveBack = bucketSetting({
     giveBack: list === undefined ? null : new Statuses(list),
   }),
   describe({ giveBack }, placeOf) {
-    if (giveBack === null) return [];
-    const text = `a request that is answered ${giveBack.written.join(', ')} is given back`;
-    return [['give back', `${text} (${placeOf('give_back') ?? 'the default'})`]];
+    const text = `a request that is answered ${giveBack?.written.join(', ')} is given back`;
+    return ['give back', giveBack && `${text} (${placeOf('give_back') ?? 'the default'})`];
   },
   compare({ config: { give_back: now = [] } }, { config: { give_back: before = [] } }) {
     const [is, was] = [now, before].map(list => list.join(', ') || 'nothing');
@@ -195,20 +192,17 @@ export const bucketSettingKeys = keysOf(SETTINGS);
 
 type Config = PolicyConfig<typeof bucketSettingKeys>;
 
-/** Compiles the settings of a bucket. */
 export function compileBucketSettings(config: Config, lines: Lines): BucketSettingModels {
   return Object.assign({}, ...SETTINGS.map((setting: Setting) => setting.compile(config, lines)));
 }
 
-/** Describes the settings of a bucket in the output of `weir explain`. */
 export function describeBucketSettings(
   bucket: BucketSettingModels,
   placeOf: (key: keyof Config) => string | null,
 ) {
-  return SETTINGS.flatMap((setting: Setting) => setting.describe?.(bucket, placeOf) ?? []);
+  return applying(SETTINGS.map((setting: Setting) => setting.describe?.(bucket, placeOf)));
 }
 
-/** Returns what changes of a bucket's settings mean to callers. */
 export function compareBucketSettings(
   now: BucketToCompare<typeof bucketSettingKeys>,
   before: BucketToCompare<typeof bucketSettingKeys>,

@@ -30,10 +30,12 @@ export const cors = routePolicy({
     if (grpc !== undefined && cors !== undefined && grpcWeb !== true)
       add('cors', '"cors" does not apply to gRPC calls without "grpc_web: true": leave it out');
   },
-  describe: ({ grpcWeb }) =>
-    grpcWeb
-      ? [['gRPC-Web', 'taken on listen.http, also over HTTP/1.1, and sent to the service as gRPC']]
-      : [],
+  describe: ({ grpcWeb }) => [
+    [
+      'gRPC-Web',
+      grpcWeb ? 'taken on listen.http, also over HTTP/1.1, and sent to the service as gRPC' : null,
+    ],
+  ],
   compare: (now, before) => [
     now.grpcWeb === before.grpcWeb ? compareNeutral('cors', now.cors, before.cors) : null,
     compareStrictness(!now.grpcWeb, !before.grpcWeb, 'takes no gRPC-Web'),

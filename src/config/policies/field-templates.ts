@@ -32,7 +32,6 @@ export class FieldTemplate {
       .map(partOf);
   }
 
-  /** The claims it refers to. */
   get claims(): readonly string[] {
     return this.#parts.flatMap(part =>
       typeof part === 'object' && part.kind === 'claim' ? [part.claim] : [],
@@ -46,7 +45,6 @@ export class FieldTemplate {
     return kinds.has('claim') ? 'caller' : 'always';
   }
 
-  /** Its placeholders as written. */
   get placeholders(): readonly string[] {
     return this.#parts.flatMap(part => (typeof part === 'string' ? [] : [written(part)]));
   }

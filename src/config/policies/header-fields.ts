@@ -72,7 +72,6 @@ export const responseEditsSchema = edits(
 
 type EditsConfig = NonNullable<z.output<typeof requestEditsSchema>>;
 
-/** The claims used in request fields. */
 export function claimsIn(edits: EditsConfig | undefined): readonly string[] {
   return Object.values(edits?.set ?? {}).flatMap(text => new FieldTemplate(text).claims);
 }
@@ -84,7 +83,6 @@ export function claimFieldsIn(edits: EditsConfig | undefined): readonly string[]
   );
 }
 
-/** A field that a route sets. */
 interface SetField {
   readonly name: string;
   readonly template: FieldTemplate;
@@ -92,7 +90,6 @@ interface SetField {
 
 const NO_FIELDS: Fields = [];
 
-/** What a route does to the fields of its requests. */
 export class RequestEdits {
   /** The fields it sets, as written: name, value, ... */
   readonly set: Fields;

@@ -9,7 +9,7 @@ import {
 import { compareNeutral, type Difference } from '../difference.ts';
 import { asList, asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
 import { RequestEdits, ResponseEdits, requestEditsSchema, responseEditsSchema } from './header-fields.ts';
-import { type RouteInFile, routePolicy } from './policy.ts';
+import { type Fact, type RouteInFile, routePolicy } from './policy.ts';
 
 /** `request_headers`: fields that the upstream receives, or does not receive. */
 export const requestHeaders = routePolicy({
@@ -24,14 +24,10 @@ export const requestHeaders = routePolicy({
     checkClaims(written);
   },
   describe: ({ requestEdits }) =>
-    requestEdits === null
-      ? []
-      : [
-          ...requestEdits.sources.map(
-            ([name, placeholders]) => ['request headers', describeSource(name, placeholders)] as const,
-          ),
-          ...requestEdits.remove.map(name => ['request headers', `${name} is removed`] as const),
-        ],
+    factsAbout('request headers', [
+      ...(requestEdits?.sources ?? []).map(([name, placeholders]) => describeSource(name, placeholders)),
+      ...(requestEdits?.remove ?? []).map(name => `${name} is removed`),
+    ]),
   compare: ({ requestEdits: now }, { requestEdits: before }) => compareEdits('request_headers', now, before),
 });
 
@@ -44,17 +40,17 @@ export const responseHeaders = routePolicy({
   }),
   check: written => checkEdits(written, 'response_headers', whyNotInResponses),
   describe: ({ responseEdits }) =>
-    responseEdits === null
-      ? []
-      : [
-          ...namesOf(responseEdits.set).map(name => ['response headers', `${name} is set`] as const),
-          ...responseEdits.remove.map(
-            name => ['response headers', `${name} of the upstream is removed`] as const,
-          ),
-        ],
+    factsAbout('response headers', [
+      ...namesOf(responseEdits?.set ?? []).map(name => `${name} is set`),
+      ...(responseEdits?.remove ?? []).map(name => `${name} of the upstream is removed`),
+    ]),
   compare: ({ responseEdits: now }, { responseEdits: before }) =>
     compareEdits('response_headers', now, before),
 });
+
+function factsAbout(what: string, texts: readonly string[]): Fact[] {
+  return texts.map(text => [what, text]);
+}
 
 /** Omits values: they may come from variables. */
 function describeSource(name: string, placeholders: readonly string[]): string {
@@ -108,9 +104,11 @@ type WhyNot = (name: string, route: RouteInFile) => string | null;
 function whyNotInRequests(name: string, { route, file }: RouteInFile): string | null {
   const owner = OWNED_OF_REQUESTS.get(name) ?? ofCall(name, route);
   if (owner !== undefined) return OWNERS[owner];
-  if (Object.keys(identityHeaders(file)).some(each => foldName(each) === foldName(name)))
+  const { identity_headers: headers, certificate_field: certificate } = asMap(
+    asMap(file.value).access_tokens,
+  );
+  if (Object.keys(asMap(headers)).some(each => foldName(each) === foldName(name)))
     return 'access_tokens.identity_headers sets it from the token';
-  const { certificate_field: certificate } = asMap(asMap(file.value).access_tokens);
   if (typeof certificate === 'string' && foldName(certificate) === foldName(name))
     return 'access_tokens.certificate_field names it';
   const { api_keys: keys } = asMap(file.value);
@@ -132,10 +130,6 @@ function whyNotInResponses(name: string, { route, file }: RouteInFile): string |
 
 function ofCall(name: string, { grpc }: RouteInFile['route']): FieldOwner | undefined {
   return grpc === undefined ? undefined : OWNED_OF_CALLS.get(name);
-}
-
-function identityHeaders(file: ConfigFile): RawMap {
-  return asMap(asMap(asMap(file.value).access_tokens).identity_headers);
 }
 
 function isListed(name: string, file: ConfigFile): boolean {
@@ -181,12 +175,22 @@ function addEmpty(file: ConfigFile, path: Path, edits: RawMap): void {
   if (isSound) file.add(path, 'changes nothing: write set or remove, or leave it out');
 }
 
-/** Reports claims of tokens that the route does not verify. */
+/**
+ * Reports claims of tokens that the route does not verify. Those of `defaults` may stay: a field without a value is left out, and
+ * clients cannot send it in its place.
+ */
 function checkClaims({ file, path, route }: RouteInFile): void {
-  if (route.authentication !== 'none') return;
+  const isDefault = asMap(asMap(file.value).defaults).request_headers === route.request_headers;
+  const why = whyWithoutClaims(route);
+  if (why === null || isDefault) return;
   for (const [name, value] of Object.entries(asMap(asMap(route.request_headers).set))) {
     if (typeof value !== 'string' || !/\{claim\./.test(value)) continue;
-    const message = 'no claim is known here: "authentication: none" ignores tokens. Leave out one of the two';
-    file.add([...path, 'request_headers', 'set', name], message);
+    file.add([...path, 'request_headers', 'set', name], `no claim is known here: ${why}`);
   }
+}
+
+/** Why the callers of a route have no claims; `null` if they may have. */
+function whyWithoutClaims({ authentication, accept = ['token'] }: RawMap): string | null {
+  if (authentication === 'none') return '"authentication: none" ignores tokens. Leave out one of the two';
+  return asList(accept).includes('token') ? null : 'API keys have none, and "accept" names no token';
 }

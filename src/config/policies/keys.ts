@@ -6,7 +6,6 @@ export type PolicyKeys = Readonly<Record<string, z.ZodType>>;
 /** The values of these keys after validation. */
 export type PolicyConfig<Keys extends PolicyKeys> = Readonly<z.output<z.ZodObject<Keys>>>;
 
-/** The keys of several parts in one map. */
 export function keysOf<Part extends { readonly keys: PolicyKeys }>(
   parts: readonly Part[],
 ): Intersection<Part['keys']> {

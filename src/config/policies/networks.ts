@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AddressSet } from '../../wire/http/index.ts';
+import { AddressSet, isEmbedded } from '../../wire/http/index.ts';
 import { compareNeutral, compareStrictness } from '../difference.ts';
 import { network } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
@@ -9,7 +9,6 @@ export interface NetworksModel {
   /** Whether only these networks may use the route; else only others may. */
   readonly areAllowed: boolean;
   readonly addresses: AddressSet;
-  /** As written. */
   readonly written: string;
 }
 
@@ -46,7 +45,7 @@ export const routeNetworks = routePolicy({
     return { networks: { areAllowed, addresses: new AddressSet(list), written: list.join(', ') } };
   },
   section: 'caller',
-  describe: ({ networks }) => (networks === null ? [] : [['networks', `${inWords(networks)}, else 403`]]),
+  describe: ({ networks }) => [['networks', networks && `${inWords(networks)}, else 403`]],
   compare: ({ networks: now }, { networks: before }) => [
     now === null || before === null
       ? compareStrictness(now !== null, before !== null, `takes clients ${inWords(now ?? before)}`)
@@ -54,9 +53,15 @@ export const routeNetworks = routePolicy({
   ],
 });
 
-/** Whether a client may use a route with these networks. */
-export function admits({ areAllowed, addresses }: NetworksModel, address: string): boolean {
-  return addresses.has(address) === areAllowed;
+/**
+ * Whether a client may use a route with these networks. An IPv4 address that a translator has put into an IPv6 one is denied as
+ * such, and not allowed: nobody vouches for it.
+ *
+ * @param key the key that the address is counted under (`addressKey`)
+ */
+export function admits({ areAllowed, addresses }: NetworksModel, address: string, key: string): boolean {
+  if (areAllowed || addresses.has(address)) return addresses.has(address) === areAllowed;
+  return !isEmbedded(address, key) || !addresses.has(key);
 }
 
 function inWords(networks: NetworksModel | null): string {

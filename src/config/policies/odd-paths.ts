@@ -25,10 +25,8 @@ export const oddPaths = routePolicy({
     segmentsBeforeTail: segmentsBeforeTail(id.slice(id.indexOf('/'))),
   }),
   describe: ({ encodedSlashes, emptySegments }) => [
-    ...(encodedSlashes === 'refuse' ? [] : [['encoded slashes', 'passed on'] as const]),
-    ...(emptySegments === 'refuse'
-      ? []
-      : [['empty segments', emptySegments === 'merge' ? 'sent with single slashes' : 'passed on'] as const]),
+    ['encoded slashes', encodedSlashes === 'refuse' ? null : 'passed on'],
+    ['empty segments', EMPTY_SEGMENTS[emptySegments]],
   ],
   compare: (now, before) => [
     compareStrictness(
@@ -43,6 +41,8 @@ export const oddPaths = routePolicy({
     ),
   ],
 });
+
+const EMPTY_SEGMENTS = { refuse: null, merge: 'sent with single slashes', pass: 'passed on' } as const;
 
 function segmentsBeforeTail(path: string): number | null {
   return path.endsWith('/**') ? path.split('/').length - 2 : null;

@@ -50,12 +50,17 @@ export interface RoutePolicy<Keys extends PolicyKeys, Model extends object> {
   check?(route: RouteInFile): void;
   /** Where `weir explain` describes it. Default: `request`. */
   readonly section?: ExplainedSection;
-  /** Describes what the policy does, for `weir explain`: the subject of each fact, and the fact in words. */
-  describe?(
-    route: NoInfer<Model> & { readonly upstream: UpstreamModel | null },
-  ): readonly (readonly [about: string, fact: string])[];
+  /** Describes what the policy does, for `weir explain`. */
+  describe?(route: NoInfer<Model> & { readonly upstream: UpstreamModel | null }): readonly Fact[];
   /** Returns what a change means to callers, for `weir diff`; `null` if nothing. */
   compare(now: NoInfer<Model>, before: NoInfer<Model>): readonly (Difference | null)[];
+}
+
+/** A fact for `weir explain`: its subject, and the fact in words; `null` if it does not apply. */
+export type Fact = readonly [about: string, fact: string | null];
+
+export function applying(facts: Iterable<Fact | undefined>): (readonly [about: string, fact: string])[] {
+  return [...facts].flatMap(([about, fact] = ['', null]) => (fact === null ? [] : [[about, fact] as const]));
 }
 
 /** A section of the output of `weir explain` about a route: who may use it, what happens to a request, and to a WebSocket. */

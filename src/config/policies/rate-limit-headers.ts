@@ -23,8 +23,9 @@ export const rateLimitHeaders = routePolicy({
     const message = 'with "rate_limit_headers: service" every 429 of the upstream passes: leave this out';
     file.add([...path, 'upstream_429'], message, { about: 'key' });
   },
-  describe: ({ passesRateLimits }) =>
-    passesRateLimits ? [['rate-limit fields', "the service's own, and its 429s, pass unchanged"]] : [],
+  describe: ({ passesRateLimits }) => [
+    ['rate-limit fields', passesRateLimits ? "the service's own, and its 429s, pass unchanged" : null],
+  ],
   compare: (now, before) => [
     compareNeutral(
       'rate_limit_headers',

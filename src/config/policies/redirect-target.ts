@@ -47,7 +47,6 @@ function isHttpUrl(to: string): boolean {
   return url !== null && url.username === '' && url.password === '';
 }
 
-/** Reports `{rest}` on a route that has none. */
 export function checkRest(file: ConfigFile, path: Path, { redirect, path: ofRoute }: RawMap): void {
   const { to } = asMap(redirect);
   if (typeof to !== 'string' || !to.includes('{rest}')) return;

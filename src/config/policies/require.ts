@@ -15,20 +15,16 @@ export const requires = routePolicy({
   check({ file, path, route }) {
     if (isMap(route.require) && Object.keys(route.require).length === 0)
       file.add([...path, 'require'], NOTHING);
-    // An answer without a service is open to everyone, unless it says otherwise.
-    const isOpen = route.redirect !== undefined || route.respond !== undefined;
-    const { authentication = isOpen ? 'none' : 'required' } = route;
-    if (route.require === undefined || authentication !== 'none') return;
+    if (route.require === undefined || route.authentication !== 'none') return;
     const message = 'nobody could meet it: "authentication: none" ignores tokens. Leave out one of the two';
     file.add([...path, 'require'], message, { about: 'key' });
   },
   section: 'caller',
   describe: ({ requirement }) =>
-    requirement === null
+    (requirement === null
       ? []
-      : [...describeRequirement(requirement), 'else 403, without using the bucket'].map(
-          text => ['requires', text] as const,
-        ),
+      : [...describeRequirement(requirement), 'else 403, without using the bucket']
+    ).map(text => ['requires', text]),
   compare: ({ requirement: now }, { requirement: before }) => compareRequirements(now, before),
 });
 

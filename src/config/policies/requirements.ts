@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ClaimRule, Requirement, Role } from '../../identity/auth/index.ts';
-import { mapExpected, text } from '../values/index.ts';
+import { eachOnce, mapExpected, text } from '../values/index.ts';
 
 const SCOPE = 'expected scopes, each one word, such as [orders.read]';
 const ROLE = 'expected a role of the realm such as clerk, or of a client such as "orders-api:clerk"';
@@ -39,12 +39,9 @@ function listOf<Entry extends z.ZodType>(entry: Entry, error: string) {
   return z
     .array(entry, { error })
     .min(1, { error: 'an empty list requires nothing: leave it out' })
-    .refine(list => new Set(list.map(each => JSON.stringify(each))).size === list.length, {
-      error: 'an entry is listed twice',
-    });
+    .superRefine(eachOnce);
 }
 
-/** The value of `require`. */
 export const requireSchema = z
   .strictObject(
     {
@@ -71,7 +68,6 @@ export const requireSchema = z
     'What a valid token must have for this route; a caller whose token lacks any of it gets 403. Left out: any valid token will do.',
   );
 
-/** The value of `require` on a route. */
 export type RequireConfig = NonNullable<z.output<typeof requireSchema>>;
 
 /** All requirements of a configuration: routes with equal requirements share one. */
@@ -93,7 +89,6 @@ export class Requirements {
     return [...new Set(this.all.flatMap(({ scopes }) => scopes))].sort();
   }
 
-  /** The requirement of one of the routes. */
   of(config: RequireConfig): Requirement {
     const found = this.#all.get(keyOf(config));
     if (found === undefined) throw new Error('a requirement of no route');

@@ -6,7 +6,7 @@ import { requestHeaders, responseHeaders } from './headers.ts';
 import { keysOf, type ModelsOf, type PolicyConfig } from './keys.ts';
 import { routeNetworks } from './networks.ts';
 import { oddPaths } from './odd-paths.ts';
-import type { ExplainedSection, PolicyContext, RouteInFile } from './policy.ts';
+import { applying, type ExplainedSection, type PolicyContext, type RouteInFile } from './policy.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 import { reading } from './reading.ts';
 import { requires } from './require.ts';
@@ -97,7 +97,6 @@ export const FORWARD_ONLY: readonly string[] = POLICIES.flatMap(
   ({ forwardOnly }: Policy): readonly string[] => forwardOnly ?? [],
 );
 
-/** Compiles the policies of a route. */
 export function compilePolicies(
   config: PolicyConfig<typeof policyKeys>,
   serves: 'paths' | 'calls',
@@ -122,10 +121,10 @@ type PoliciesInUse = PolicyModels & { readonly upstream: UpstreamModel | null };
 
 /** Describes the policies in one section of the output of `weir explain` about a route. */
 export function describePolicies(route: PoliciesInUse, serves: 'paths' | 'calls', section: ExplainedSection) {
-  return EXPLAINED.filter(policy => (policy.section ?? 'request') === section)
+  const described = EXPLAINED.filter(policy => (policy.section ?? 'request') === section)
     .filter(policy => route.upstream !== null || !isForwardOnly(policy))
-    .filter(({ keys, pathOnly }) => serves === 'paths' || pathOnly.length < Object.keys(keys).length)
-    .flatMap(policy => policy.describe?.(route) ?? []);
+    .filter(({ keys, pathOnly }) => serves === 'paths' || pathOnly.length < Object.keys(keys).length);
+  return applying(described.flatMap(policy => policy.describe?.(route) ?? []));
 }
 
 /**

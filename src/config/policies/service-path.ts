@@ -31,8 +31,9 @@ export const stripPrefix = routePolicy({
     const pattern = PATTERN.safeParse(route.path);
     if (prefix.success && pattern.success) checkPrefix(file, path, prefix.data, pattern.data);
   },
-  describe: ({ strippedPrefix }) =>
-    strippedPrefix === NONE ? [] : [['strip_prefix', `the service gets the path without ${strippedPrefix}`]],
+  describe: ({ strippedPrefix }) => [
+    ['strip_prefix', strippedPrefix === NONE ? null : `the service gets the path without ${strippedPrefix}`],
+  ],
   compare: (now, before) => [
     compareNeutral('strip_prefix', now.strippedPrefix || 'none', before.strippedPrefix || 'none'),
   ],
@@ -75,8 +76,9 @@ export const rewriteLocation = routePolicy({
   forwardOnly: ['rewrite_location'],
   compile: ({ rewrite_location }) => ({ rewritesLocation: rewrite_location }),
   compileCall: () => ({ rewritesLocation: false }),
-  describe: ({ rewritesLocation }) =>
-    rewritesLocation ? [['Location', "the service's own address is turned into the client's"]] : [],
+  describe: ({ rewritesLocation }) => [
+    ['Location', rewritesLocation ? "the service's own address is turned into the client's" : null],
+  ],
   compare: (now, before) => [
     compareNeutral('rewrite_location', now.rewritesLocation, before.rewritesLocation),
   ],

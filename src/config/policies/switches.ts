@@ -67,8 +67,9 @@ export const expect = routePolicy({
   forwardOnly: ['expect'],
   compile: ({ expect }) => ({ passesExpect: expect === 'pass' }),
   compileCall: () => ({ passesExpect: false }),
-  describe: ({ passesExpect }) =>
-    passesExpect ? [['Expect', 'passed on: the service says 100, or the gateway after 1s']] : [],
+  describe: ({ passesExpect }) => [
+    ['Expect', passesExpect ? 'passed on: the service says 100, or the gateway after 1s' : null],
+  ],
   compare: (now, before) => [
     compareNeutral('expect', now.passesExpect ? 'pass' : 'answer', before.passesExpect ? 'pass' : 'answer'),
   ],

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type TokenPlace, TokenPlaces } from '../../wire/http/index.ts';
 import { compareLists } from '../difference.ts';
 import { asList, asMap } from '../file/index.ts';
-import { routePolicy } from './policy.ts';
+import { type RouteInFile, routePolicy } from './policy.ts';
 
 const EXPECTED =
   'expected one of { query: access_token }, { subprotocol: bearer } and { cookie: api_token }, with a name of letters, digits, "_", "-" and "."';
@@ -47,34 +47,52 @@ export const tokenFrom = routePolicy({
     /** Where a token may be besides `Authorization`; `null` for nowhere. */
     tokenFrom: token_from === undefined ? null : new TokenPlaces(token_from.map(placeOf)),
   }),
-  check({ file, path, route }) {
-    const { token_from: places, methods, authentication, websocket = false } = route;
+  check(written) {
+    const { file, path, route } = written;
+    const { token_from: places, websocket = false } = route;
     if (places === undefined) return;
     const at = [...path, 'token_from'];
-    if (authentication === 'none')
-      file.add(at, 'has no effect with "authentication: none", which ignores tokens');
-    else if (Array.isArray(methods) && !methods.includes('GET') && !methods.includes('HEAD'))
-      file.add(at, 'tokens are read there for GET and HEAD only, which "methods" does not name');
+    const why = whyUseless(written);
+    if (why !== null) file.add(at, why);
     const index = asList(places).findIndex(each => asMap(each).subprotocol !== undefined);
     if (index !== -1 && websocket === false)
       file.add([...at, index], 'this route serves no WebSockets: add "websocket: true"');
+    const { cookie: ofBalance } = asMap(written.upstream.balance);
+    for (const [each, { cookie }] of asList(places).map(asMap).entries())
+      if (cookie !== undefined && cookie === ofBalance)
+        file.add(
+          [...at, each],
+          'no token could be valid there: "balance" of the upstream writes this cookie',
+        );
   },
   section: 'caller',
-  describe: ({ tokenFrom }) =>
-    tokenFrom === null
-      ? []
-      : [
-          [
-            'token from',
-            `also ${wordsOf(tokenFrom).join(', ')}: for GET, HEAD and WebSockets; removed before anything is sent`,
-          ],
-        ],
+  describe: ({ tokenFrom }) => [
+    [
+      'token from',
+      tokenFrom &&
+        `also ${wordsOf(tokenFrom).join(', ')}: for GET, HEAD and WebSockets; removed before anything is sent`,
+    ],
+  ],
   compare: ({ tokenFrom: now }, { tokenFrom: before }) =>
     compareLists(wordsOf(now), wordsOf(before), {
       added: 'reads tokens from',
       removed: 'no longer reads tokens from',
     }),
 });
+
+/** Why no token in these places can be valid; `null` if one can. */
+function whyUseless({ file, route }: RouteInFile): string | null {
+  const { authentication, accept = ['token'], methods } = route;
+  if (authentication === 'none') return 'has no effect with "authentication: none", which ignores tokens';
+  if (!asList(accept).includes('token'))
+    return 'has no effect without "token" under accept: API keys are read in their header field only';
+  if (Array.isArray(methods) && !methods.includes('GET') && !methods.includes('HEAD'))
+    return 'tokens are read there for GET and HEAD only, which "methods" does not name';
+  const { dpop } = asMap(asMap(file.value).access_tokens);
+  return dpop === 'required' || asMap(dpop).mode === 'required'
+    ? 'no token could be valid there: "dpop" under access_tokens requires tokens bound to a key, which count in Authorization only'
+    : null;
+}
 
 function wordsOf(places: TokenPlaces | null): string[] {
   return (places?.all ?? []).map(({ kind, name }) => `${kind} ${name}`);

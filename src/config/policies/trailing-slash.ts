@@ -22,15 +22,12 @@ export const trailingSlash = routePolicy({
     if (ofRoute === '/') add('this path has no other form: leave it out');
     else if (ofRoute.endsWith('**')) add('"**" takes paths with and without a slash: leave it out');
   },
-  describe: ({ endsWithSlash }) =>
-    endsWithSlash === null
-      ? []
-      : [
-          [
-            'trailing slash',
-            `GET and HEAD ${endsWithSlash ? 'without' : 'with'} one get 308 to the other path`,
-          ],
-        ],
+  describe: ({ endsWithSlash: ends }) => [
+    [
+      'trailing slash',
+      ends === null ? null : `GET and HEAD ${ends ? 'without' : 'with'} one get 308 to the other path`,
+    ],
+  ],
   compare: (now, before) => [
     compareNeutral('trailing_slash', inWords(now.endsWithSlash), inWords(before.endsWithSlash)),
   ],

@@ -21,6 +21,7 @@ import {
   yesOrNo,
 } from '../values/index.ts';
 import { keysOf, type ModelsOf, type PolicyConfig, type PolicyKeys } from './keys.ts';
+import { applying, type Fact } from './policy.ts';
 
 // The keys of an upstream, except those with its address. Everything about them derives from the list at the end: schema, model,
 // and the output of `weir explain` and `weir diff`.
@@ -44,8 +45,8 @@ interface UpstreamSetting<Keys extends PolicyKeys, Model extends object> {
   readonly meaning?: Meaning;
   /** Makes a part of the model. Connections are opened with its `options`. */
   compile(config: PolicyConfig<Keys>, context: UpstreamContext): Model;
-  /** Describes what the setting does, for `weir explain`: the subject of each fact, and the fact in words. */
-  describe?(model: NoInfer<Model>): readonly (readonly [about: string, fact: string])[];
+  /** Describes what the setting does, for `weir explain`. */
+  describe?(model: NoInfer<Model>): Fact;
 }
 
 function upstreamSetting<Keys extends PolicyKeys, Model extends object>(
@@ -69,7 +70,7 @@ const host = upstreamSetting({
     hostHeader: hostFor(host, authority),
     options: { ownHosts: hasOthers && host === 'upstream' },
   }),
-  describe: ({ hostHeader }) => [['Host', hostHeader ?? "the client's own"]],
+  describe: ({ hostHeader }) => ['Host', hostHeader ?? "the client's own"],
 });
 
 function hostFor(choice: string, authority: string): string | null {
@@ -324,10 +325,10 @@ const bufferBody = upstreamSetting({
     ),
   },
   compile: ({ buffer_body }): { readonly bufferBytes: number } => ({ bufferBytes: buffer_body }),
-  describe: ({ bufferBytes }) =>
-    bufferBytes === 0
-      ? []
-      : [['request body', `read whole up to ${formatSize(bufferBytes)} before the service is asked`]],
+  describe: ({ bufferBytes: max }) => [
+    'request body',
+    max === 0 ? null : `read whole up to ${formatSize(max)} before the service is asked`,
+  ],
 });
 
 const lenient = upstreamSetting({
@@ -408,7 +409,7 @@ const health = upstreamSetting({
             unhealthyAfter: health.unhealthy,
           },
   }),
-  describe: ({ health }) => (health === null ? [] : [['health', describeHealth(health)]]),
+  describe: ({ health }) => ['health', health && describeHealth(health)],
 });
 
 function describeHealth({ target, everyMs }: upstream.HealthOptions): string {
@@ -448,7 +449,6 @@ export interface UpstreamModel extends SettingModels {
 /** The schemas of all keys, by their names. */
 export const upstreamSettingKeys = keysOf(SETTINGS);
 
-/** Compiles the settings of an upstream. */
 export function compileUpstreamSettings(
   config: PolicyConfig<typeof upstreamSettingKeys>,
   context: UpstreamContext,
@@ -458,7 +458,6 @@ export function compileUpstreamSettings(
   return Object.assign({}, ...parts, { options: Object.assign({}, ...options) });
 }
 
-/** Describes the settings in the output of `weir explain` about a route. */
 export function describeUpstreamSettings(upstream: UpstreamModel) {
-  return SETTINGS.flatMap((setting: Setting) => setting.describe?.(upstream) ?? []);
+  return applying(SETTINGS.map((setting: Setting) => setting.describe?.(upstream)));
 }

@@ -4,7 +4,6 @@ import { asMap } from '../file/index.ts';
 import { yesOrNo } from '../values/index.ts';
 import { type RouteInFile, routePolicy } from './policy.ts';
 
-/** `websocket`: whether the route serves WebSockets. */
 export const websocket = routePolicy({
   keys: {
     websocket: yesOrNo()
@@ -33,10 +32,9 @@ export const websocket = routePolicy({
       );
   },
   section: 'websocket',
-  describe: ({ websocket }) =>
-    websocket === null
-      ? []
-      : [['WebSockets', `served, ended after ${formatDuration(websocket.idleMs)} without traffic`]],
+  describe: ({ websocket }) => [
+    ['WebSockets', websocket && `served, ended after ${formatDuration(websocket.idleMs)} without traffic`],
+  ],
   compare: ({ websocket: now }, { websocket: before }) => [
     compareStrictness(now === null, before === null, 'serves no WebSockets'),
     compareTimes('websocket_idle', now?.idleMs ?? null, before?.idleMs ?? null),

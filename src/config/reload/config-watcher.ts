@@ -132,7 +132,6 @@ export class ConfigWatcher {
     });
   }
 
-  /** Runs steps one after the other. */
   #enqueue(step: () => Promise<void>): void {
     this.#steps++;
     this.#turn = this.#turn.then(async () => {

@@ -105,7 +105,6 @@ export class ReloadRecord implements Partial<ReloadListener> {
   }
 }
 
-/** A reload, and how it ended. */
 export type Reload =
   | {
       readonly outcome: 'applied';

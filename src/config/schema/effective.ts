@@ -3,7 +3,7 @@ import { deflateRawSync, inflateRaw } from 'node:zlib';
 import { z } from 'zod';
 import { type ConfigFile, isMap, type LimitsFiles, type Path } from '../file/index.ts';
 import { gatewaySchema } from '../settings/index.ts';
-import { markOf } from '../values/index.ts';
+import { alternativesOf, markOf } from '../values/index.ts';
 import { limitsSchema } from './limits-schema.ts';
 
 const inflate = promisify(inflateRaw);
@@ -66,9 +66,8 @@ function effectiveValue(
     case 'optional':
       return value === undefined ? undefined : within(def.innerType);
     case 'pipe':
-      return within(def.in);
     case 'union':
-      return within(wayOf(def.options, value));
+      return within(wayOf(alternativesOf(schema), value));
     case 'object':
     case 'record':
     case 'array':
@@ -88,12 +87,28 @@ function partsOf(def: Composite, value: unknown, files: WrittenText, path: Path)
       ? value.map((item, index) => at(def.element, index, item))
       : leaf(value, true, files, path);
   if (!isMap(value)) return leaf(value, true, files, path);
-  const entries: readonly (readonly [string, z.core.$ZodType])[] =
-    def.type === 'object'
-      ? Object.entries(def.shape)
-      : Object.keys(value).map(key => [key, def.valueType] as const);
-  const parts = entries.map(([key, schema]) => [key, at(schema, key, value[key])] as const);
-  return Object.fromEntries(parts.filter(([, part]) => part !== undefined));
+  const parts: Record<string, unknown> = def.type === 'object' ? { ...defaultsIn(def.shape) } : {};
+  for (const [key, part] of Object.entries(value)) {
+    const schema = def.type === 'object' ? def.shape[key] : def.valueType;
+    if (schema !== undefined && part !== undefined) parts[key] = at(schema, key, part);
+  }
+  return parts;
+}
+
+type Shape = Extract<Composite, { type: 'object' }>['shape'];
+
+/** What maps hold without a word: most keys of a route are left out, in thousands of routes. */
+const DEFAULTS = new WeakMap<Shape, Readonly<Record<string, unknown>>>();
+
+/** Every key of a map in its order, with its default; `undefined`, which JSON leaves out, if it has none. */
+function defaultsIn(shape: Shape): Readonly<Record<string, unknown>> {
+  const known =
+    DEFAULTS.get(shape) ??
+    Object.fromEntries(
+      Object.entries(shape).map(([key, schema]) => [key, effectiveValue(schema, undefined, WITHOUT_TEXT)]),
+    );
+  DEFAULTS.set(shape, known);
+  return known;
 }
 
 /** Finds the alternative that a value was written for: among several maps, the one that accepts it. */
@@ -105,9 +120,7 @@ function wayOf(options: readonly z.core.$ZodType[], value: unknown): z.core.$Zod
 
 function isComposite(schema: z.core.$ZodType): boolean {
   const { def } = (schema as z.core.$ZodTypes)._zod;
-  if (def.type === 'optional' || def.type === 'prefault') return isComposite(def.innerType);
-  if (def.type === 'pipe') return isComposite(def.in);
-  return def.type === 'union' ? def.options.some(isComposite) : COMPOSITES.has(def.type);
+  return COMPOSITES.has(def.type) || alternativesOf(schema).some(isComposite);
 }
 
 const COMPOSITES: ReadonlySet<string> = new Set(['object', 'record', 'array']);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isMap } from '../file/index.ts';
 import { apiKeysFileSchema, gatewaySchema } from '../settings/index.ts';
 import { isByMemory } from '../values/index.ts';
 import { limitsSchema } from './limits-schema.ts';
@@ -15,17 +16,14 @@ export function gatewayJsonSchema(): JsonSchema {
   return draft7('gateway', gatewaySchema);
 }
 
-/** Makes the JSON Schema of limits.yaml. */
 export function limitsJsonSchema(): JsonSchema {
   return draft7('limits', limitsSchema);
 }
 
-/** Makes the JSON Schema of the file of API keys. */
 export function apiKeysJsonSchema(): JsonSchema {
   return draft7('keys', apiKeysFileSchema);
 }
 
-/** Makes the JSON Schema of the files of `weir test`. */
 export function testJsonSchema(): JsonSchema {
   return draft7('test', testSchema);
 }
@@ -54,7 +52,7 @@ function allowVariables(schema: JsonSchema): void {
     schema.items,
     ...(schema.anyOf ?? []),
   ];
-  for (const part of within) if (isSchema(part)) allowVariables(part);
+  for (const part of within) if (isMap(part)) allowVariables(part as JsonSchema);
   allowVariable(schema);
 }
 
@@ -73,25 +71,3 @@ function allowVariable(schema: JsonSchema): void {
 
 const SCALARS: ReadonlySet<string> = new Set(['string', 'integer', 'number', 'boolean']);
 const CONSTRAINTS = ['type', 'enum', 'const', 'minimum', 'maximum'] as const;
-
-/** Returns the keys that a map at `path` may have. */
-export function keysAt(schema: JsonSchema, path: readonly PropertyKey[]): string[] {
-  return waysAt(schema, path).flatMap(way => Object.keys(way.properties ?? {}));
-}
-
-/** Returns the schemas for the value at `path`: several for a union, none for an unknown path. */
-function waysAt(schema: JsonSchema, path: readonly PropertyKey[]): JsonSchema[] {
-  const [key, ...rest] = path;
-  const ways = [schema, ...(schema.anyOf ?? [])].filter(isSchema);
-  if (key === undefined) return ways;
-  return ways
-    .map(way =>
-      typeof key === 'number' ? way.items : (way.properties?.[String(key)] ?? way.additionalProperties),
-    )
-    .filter(isSchema)
-    .flatMap(inner => waysAt(inner, rest));
-}
-
-function isSchema(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

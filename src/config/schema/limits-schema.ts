@@ -12,6 +12,7 @@ import {
   count,
   duration,
   durationOrOff,
+  eachOnce,
   httpToken,
   limitRoute,
   mapExpected,
@@ -53,19 +54,15 @@ const globalLimits = z.strictObject({
     .describe(
       `The quota of each address, for all its callers without a valid token, such as ${DEFAULT_QUOTA}, or off.`,
     ),
-  classes: z
-    .record(className(), quotasOrOff(), mapExpected('{ partner: 200/1s }'))
-    .optional()
-    .describe('The quota of each caller of a class of gateway.yaml, or off. Left out: the same as user.'),
+  classes: byClass(quotasOrOff(), '200/1s').describe(
+    'The quota of each caller of a class of gateway.yaml, or off. Left out: the same as user.',
+  ),
   shadow: shadow(
     {
       bot: quotas().optional().describe('The quota to try on each bot.'),
       user: quotas().optional().describe('The quota to try on each user.'),
       address: quotas().optional().describe('The quota to try on each address.'),
-      classes: z
-        .record(className(), quotas(), mapExpected('{ partner: 100/1s }'))
-        .optional()
-        .describe('The quotas to try on each caller of a class.'),
+      classes: byClass(quotas(), '100/1s').describe('The quotas to try on each caller of a class.'),
     },
     '{ user: 30/1s }',
   ).describe(
@@ -93,10 +90,9 @@ export const bucketKeys = {
   address: bucketQuotas()
     .optional()
     .describe('The quota of each address, for callers without a valid token. Left out: the same as user.'),
-  classes: z
-    .record(className(), claimedQuota(), mapExpected('{ partner: 100/1m }'))
-    .optional()
-    .describe('The quota of each caller of a class of gateway.yaml. Left out: the same as user.'),
+  classes: byClass(claimedQuota(), '100/1m').describe(
+    'The quota of each caller of a class of gateway.yaml. Left out: the same as user.',
+  ),
   group: group()
     .optional()
     .describe('The quota of all callers together whose tokens have the same value of a claim.'),
@@ -109,10 +105,7 @@ export const bucketKeys = {
       user: claimedQuota().optional().describe('The quota to try on each user.'),
       bot: claimedQuota().optional().describe('The quota to try on each bot.'),
       address: bucketQuotas().optional().describe('The quota to try on each address.'),
-      classes: z
-        .record(className(), claimedQuota(), mapExpected('{ partner: 100/1m }'))
-        .optional()
-        .describe('The quotas to try on each caller of a class.'),
+      classes: byClass(claimedQuota(), '100/1m').describe('The quotas to try on each caller of a class.'),
       group: group().optional().describe('The quota to try on each group, by the same claim.'),
       resource: bucketQuotas().optional().describe('The quota to try on all callers together.'),
     },
@@ -236,7 +229,7 @@ export const limitsSchema = z.strictObject({
     .refine(list => list.includes('x-ratelimit'), {
       error: `x-ratelimit must be among them: clients of this API rely on it. Write ${HEADERS}`,
     })
-    .refine(list => new Set(list).size === list.length, { error: 'a family is listed twice' })
+    .superRefine(eachOnce)
     .prefault(['x-ratelimit'])
     .describe(
       'The header families that tell clients about their limits. x-ratelimit: X-RateLimit-Limit and the related fields. ratelimit: RateLimit and RateLimit-Policy of the IETF draft, in addition.',
@@ -305,11 +298,15 @@ function price() {
   });
 }
 
-/** The name of a class of gateway.yaml. */
 function className() {
   return name().refine(word => !CALLER_CLASSES.some(each => each === word), {
     error: 'has a key of its own in addition to "classes"',
   });
+}
+
+/** @param example for messages, such as 100/1m */
+function byClass<Quotas extends z.ZodType>(quotas: Quotas, example: string) {
+  return z.record(className(), quotas, mapExpected(`{ partner: ${example} }`)).optional();
 }
 
 /** A quota that callers share, by a claim. */

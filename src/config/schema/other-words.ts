@@ -58,7 +58,6 @@ const OF_LIMITS: Words = [
   ['blacklist blocklist denylist', 'write blocked: { addresses: [192.0.2.7] }'],
 ];
 
-/** The rules that restrict. */
 const RESTRICTING: readonly string[] = ['invalid_requests', 'webhook_not_found', 'ignored_refusals'];
 
 const OF_RULE: Words = [

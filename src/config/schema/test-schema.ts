@@ -149,6 +149,5 @@ export const testSecrecy = secrecyOf(testSchema);
 
 /** A file of `weir test` with all defaults: times in milliseconds. */
 export type TestConfig = z.output<typeof testSchema>;
-/** The expected outcome of a request. */
 export type ExpectedOutcome = z.output<typeof outcome>;
 export type TestedRequest = TestConfig['tests'][number]['requests'][number];

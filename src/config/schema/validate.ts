@@ -1,22 +1,23 @@
+import { parse } from 'yaml';
 import type { z } from 'zod';
 import type { ConfigFile, Path } from '../file/index.ts';
-import { asMap, didYouMean, falseBlankIn, formatPath, nearestWord } from '../file/index.ts';
-import { fillTyped, type PlacedIssue } from '../values/index.ts';
-import { gatewayJsonSchema, type JsonSchema, keysAt, limitsJsonSchema } from './json-schema.ts';
-import { whatWasMeant } from './meant.ts';
+import { asMap, didYouMean, falseBlankIn, formatPath, isMap, nearestWord } from '../file/index.ts';
+import { gatewaySchema } from '../settings/index.ts';
+import { fillTyped, keysAt, keysIn, type PlacedIssue, waysOf } from '../values/index.ts';
+import { limitsSchema } from './limits-schema.ts';
+import { type Meant, whatWasMeant } from './meant.ts';
 import { otherWord } from './other-words.ts';
 
 /**
  * Validates a file against its schema and adds every error to the file.
  *
- * @param jsonSchema makes the JSON Schema of the same schema, which lists the known keys. Only called for an unknown key, because
- *   making it costs more than everything else. @returns the value with all defaults; undefined if the file is invalid or
- *   unreadable
+ * @param known the schema with all keys of the file. Default: this one
+ * @returns the value with all defaults; undefined if the file is invalid or unreadable
  */
 export function validate<Schema extends z.ZodType>(
   file: ConfigFile,
   schema: Schema,
-  jsonSchema: () => JsonSchema,
+  known: z.ZodType = schema,
 ): z.output<Schema> | undefined {
   if (file.value === undefined) return undefined;
   let result = schema.safeParse(file.value, { error: inOurWords });
@@ -28,11 +29,54 @@ export function validate<Schema extends z.ZodType>(
     issue.code === 'unrecognized_keys' ? [{ path, keys: issue.keys }] : [],
   );
   // A misspelt key also leaves the intended one missing: one message is enough.
-  const meant = addUnknownKeys(file, unknown, jsonSchema);
+  const meant = addUnknownKeys(file, unknown, known);
+  const guesses = acceptedGuesses(file, schema, issues);
   for (const { issue, path } of issues) {
-    if (issue.code !== 'unrecognized_keys' && !meant.has(formatPath(path))) addIssue(file, path, issue);
+    if (issue.code !== 'unrecognized_keys' && !meant.has(formatPath(path)))
+      addIssue(file, path, issue, guesses.get(issue)?.words ?? '');
   }
   return undefined;
+}
+
+/** Guesses what was meant, for each issue with a guess that would be accepted: a message must propose nothing wrong. */
+function acceptedGuesses(
+  file: ConfigFile,
+  schema: z.ZodType,
+  issues: readonly PlacedIssue[],
+): ReadonlyMap<z.core.$ZodIssue, Meant> {
+  const guesses = issues.flatMap(({ issue, path }) => {
+    const meant = file.hides(path) ? null : whatWasMeant(issue.message, file.valueAt(path));
+    return meant === null ? [] : [{ issue, path, meant }];
+  });
+  const proposals = guesses.filter(({ meant }) => meant.instead !== null);
+  const refused = proposals.length === 0 ? [] : refusedOf(file, schema, proposals);
+  const accepted = guesses.filter(({ path }) => !refused.some(each => isAtOrIn(each, path)));
+  return new Map(accepted.map(({ issue, meant }) => [issue, meant]));
+}
+
+/** Where the file would still have issues, if it had all these values. */
+function refusedOf(
+  file: ConfigFile,
+  schema: z.ZodType,
+  proposals: readonly { readonly path: Path; readonly meant: Meant }[],
+): Path[] {
+  const value = proposals.reduce<unknown>(
+    (whole, { path, meant }) => withValue(whole, path, parse(meant.instead ?? '')),
+    file.value,
+  );
+  const result = schema.safeParse(value);
+  return result.success ? [] : placedIssues(file, result.error).map(({ path }) => path);
+}
+
+/** Returns a copy with another value at a path that exists. */
+function withValue(whole: unknown, [step, ...rest]: Path, value: unknown): unknown {
+  if (step === undefined) return value;
+  if (Array.isArray(whole)) return whole.with(Number(step), withValue(whole[Number(step)], rest, value));
+  return isMap(whole) ? { ...whole, [step]: withValue(whole[step], rest, value) } : whole;
+}
+
+function isAtOrIn(path: Path, place: Path): boolean {
+  return place.every((step, at) => path[at] === step);
 }
 
 function placedIssues(file: ConfigFile, { issues }: z.ZodError): PlacedIssue[] {
@@ -73,7 +117,7 @@ function isOfAnotherType({ code, path }: z.core.$ZodIssue): boolean {
   return path.length === 0 && (code === 'invalid_type' || code === 'invalid_value');
 }
 
-function addIssue(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): void {
+function addIssue(file: ConfigFile, path: Path, issue: z.core.$ZodIssue, meant: string): void {
   if (issue.code === 'invalid_key') {
     const why = issue.issues[0]?.message ?? issue.message;
     file.add(path, `${file.shownKey(path)} ${why}`, { about: 'key' });
@@ -84,10 +128,19 @@ function addIssue(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): void {
   } else if (file.hides(path) && isQuoting(issue)) {
     file.add(path, expectedOf(issue) ?? issue.message);
   } else if (issue.message.startsWith('expected')) {
-    file.add(path, `${issue.message}, found ${found(file, path, issue)}${wordMeant(file, path, issue)}`);
+    file.add(
+      path,
+      `${issue.message}, found ${found(file, path, issue)}${meant || wordMeant(file, path, issue)}`,
+    );
   } else {
-    file.add(path, issue.message);
+    file.add(path, sentenceOf(file, path, issue.message));
   }
+}
+
+/** Names the value where a message says only what is wrong with it: `is listed twice`. */
+function sentenceOf(file: ConfigFile, path: Path, message: string): string {
+  const isOfValue = /^(?:is|must) /.test(message) && (!file.hides(path) || file.isVariable(path));
+  return isOfValue ? `${file.shown(path)} ${message}` : message;
 }
 
 /** Shows what was found. Instead of a map, a text may be the intended content of the map, secrets included. */
@@ -99,13 +152,12 @@ function found(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): string {
 /** Explains an issue with a variable without showing its value, which may be a secret. */
 function aboutVariable(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): string {
   const expected = expectedOf(issue);
-  if (expected === null) return issue.message;
+  if (expected === null) return sentenceOf(file, path, issue.message);
   if (issue.code === 'invalid_type' && /^(object|record|array)$/.test(issue.expected))
     return `${expected}, which no variable can hold, found ${file.shown(path)}`;
   return `${expected}, but ${file.shown(path)} contains something else`;
 }
 
-/** Whether the message repeats the value. */
 function isQuoting(issue: z.core.$ZodIssue): boolean {
   return issue.code === 'custom' && issue.params?.expected !== undefined;
 }
@@ -117,10 +169,9 @@ function expectedOf(issue: z.core.$ZodIssue): string | null {
   return issue.message.startsWith('expected') ? issue.message : null;
 }
 
+/** One of the words of a list that is like what was found. */
 function wordMeant(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): string {
-  if (file.hides(path)) return '';
-  const meant = whatWasMeant(issue.message, file.valueAt(path));
-  if (meant !== '' || issue.code !== 'invalid_value') return meant;
+  if (file.hides(path) || issue.code !== 'invalid_value') return '';
   return didYouMean(file.shown(path).replaceAll('"', ''), issue.values.map(String));
 }
 
@@ -146,23 +197,20 @@ interface UnknownKeys {
 /**
  * Adds an error for each unknown key, with a suggestion.
  *
- * @param schema makes the file's JSON Schema, which costs more than the rest of the validation
  * @returns the paths of the suggested keys as messages name them: they need no message about being missing
  */
 function addUnknownKeys(
   file: ConfigFile,
   unknown: readonly UnknownKeys[],
-  schema: () => JsonSchema,
+  schema: z.ZodType,
 ): ReadonlySet<string> {
   const meant = new Set<string>();
   if (unknown.length === 0) return meant;
-  const own = schema();
-  const places = placesOf(own);
-  const isOfLimits = schema === limitsJsonSchema;
+  const places = placesOf(schema);
   for (const { path, keys } of unknown) {
-    const known = keysAt(own, path);
+    const known = keysAt(schema, path);
     for (const key of keys) {
-      const other = otherWord(key, path, isOfLimits);
+      const other = otherWord(key, path, schema === limitsSchema);
       const { word, why } =
         other === undefined ? guess(key, known, places) : { word: null, why: `: ${other}` };
       if (word !== null) meant.add(formatPath([...path, word]));
@@ -199,29 +247,30 @@ const TOO_COMMON: ReadonlySet<string> = new Set([
 type Places = ReadonlyMap<string, readonly string[]>;
 
 /** Collects the places of both files' keys, this file's first. */
-function placesOf(own: JsonSchema): Places {
+function placesOf(own: z.ZodType): Places {
   const found = new Map<string, string[]>();
   collect(own, [], '', found);
-  for (const other of [gatewayJsonSchema(), limitsJsonSchema()])
-    if (other.$id !== own.$id) collect(other, [], `${other.$id?.replace('.schema.json', '.yaml')}`, found);
+  if (own !== gatewaySchema) collect(gatewaySchema, [], 'gateway.yaml', found);
+  if (own !== limitsSchema) collect(limitsSchema, [], 'limits.yaml', found);
   return found;
 }
 
 /** @param at the path to this schema: keys, NAME for a key chosen by the operator, [] for the entries of a list */
 function collect(
-  schema: JsonSchema,
+  schema: z.core.$ZodType,
   at: readonly string[],
   file: string,
   found: Map<string, string[]>,
 ): void {
-  for (const way of [schema, ...(schema.anyOf ?? [])]) {
-    for (const [key, part] of Object.entries(way.properties ?? {})) {
+  for (const way of waysOf(schema)) {
+    const { def } = (way as z.core.$ZodTypes)._zod;
+    if (def.type === 'array') collect(def.element, [...at, '[]'], file, found);
+    if (def.type === 'record') collect(def.valueType, [...at, 'NAME'], file, found);
+    for (const [key, part] of Object.entries(keysIn(way))) {
       found.set(key, [...(found.get(key) ?? []), placeIn(at, file)]);
       // Its keys belong to routes, which come later.
-      if (key !== 'defaults') collect(part as JsonSchema, [...at, key], file, found);
+      if (key !== 'defaults') collect(part, [...at, key], file, found);
     }
-    if (isObject(way.items)) collect(way.items, [...at, '[]'], file, found);
-    if (isObject(way.additionalProperties)) collect(way.additionalProperties, [...at, 'NAME'], file, found);
   }
 }
 
@@ -229,8 +278,4 @@ function placeIn(at: readonly string[], file: string): string {
   if (at.length === 0) return file === '' ? 'at the top of the file, without an indent' : `in ${file}`;
   const entry = at.at(-1) === '[]' ? 'an entry of ' : '';
   return `in ${entry}"${at.filter(step => step !== '[]').join('.')}"${file === '' ? '' : ` of ${file}`}`;
-}
-
-function isObject(part: unknown): part is JsonSchema {
-  return typeof part === 'object' && part !== null && !Array.isArray(part);
 }

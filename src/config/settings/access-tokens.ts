@@ -5,6 +5,7 @@ import {
   countByMemory,
   duration,
   durationOrOff,
+  eachOnce,
   httpToken,
   mapExpected,
   means,
@@ -25,7 +26,7 @@ const claims = () =>
   z
     .array(claim(), { error: 'expected a list of claims such as [azp, sub]' })
     .min(1, { error: 'an empty list cannot distinguish callers: name at least one claim' })
-    .refine(list => new Set(list).size === list.length, { error: 'a claim is listed twice' })
+    .superRefine(eachOnce)
     .refine(list => !list.some(name => OF_ONE_TOKEN.has(name.replace(/^\//, ''))), {
       error: `${[...OF_ONE_TOKEN].join(', ')} change with every token: use claims that stay the same for a caller`,
     });
@@ -33,7 +34,6 @@ const claims = () =>
 /** Claims that differ between two tokens of one caller (RFC 7519, 4.1). */
 const OF_ONE_TOKEN = new Set(['exp', 'nbf', 'iat', 'jti']);
 
-/** The message about `audience`. */
 export const AUDIENCE =
   'expected the name of this API in the aud of its tokens, in quotes if it is a number, or any';
 
@@ -48,9 +48,7 @@ const audience = () =>
     .refine(names => names === null || !names.includes('any'), {
       error: 'any stands alone: audience: any',
     })
-    .refine(names => names === null || new Set(names).size === names.length, {
-      error: 'an audience is listed twice',
-    });
+    .superRefine((names, context) => eachOnce(names ?? [], context));
 
 const claimValue = () =>
   z
@@ -67,8 +65,8 @@ const botRule = z.strictObject({
   principal: claims().prefault(['azp']).describe('The claims that together identify a bot.'),
 });
 
-/** Maximum classes: each is a metrics label value, for every bucket. */
-const MAX_CLASSES = 8;
+/** Maximum classes, of all providers together: each is a metrics label value, for every bucket. */
+export const MAX_CLASSES = 8;
 
 const classRule = z
   .strictObject(
@@ -91,12 +89,13 @@ const classRule = z
     path: ['value'],
   });
 
-const TAKEN: ReadonlySet<string> = new Set([...CALLER_CLASSES, 'group', 'resource']);
+/** Words for classes that are always there. */
+export const TAKEN_CLASSES: ReadonlySet<string> = new Set([...CALLER_CLASSES, 'group', 'resource']);
 
-/** A class as the key of a map. Its name is a label value, next to those of the three built-in classes. */
-function className() {
+/** A class, in limits.yaml the key of a map. Its name is a label value, next to those of the three built-in classes. */
+export function className() {
   return name()
-    .refine(word => !TAKEN.has(word), {
+    .refine(word => !TAKEN_CLASSES.has(word), {
       error: 'has a meaning of its own in limits.yaml and in metrics: choose another name',
     })
     .refine(word => !/^\d+$/.test(word), {
@@ -171,7 +170,7 @@ export const accessTokensSchema = z.strictObject({
       'Header fields that tell upstreams who the caller is, each with its claim. Clients cannot send them.',
     ),
   roles: means('door', z.array(claim(), { error: 'expected a list of claims such as [groups]' }))
-    .refine(list => new Set(list).size === list.length, { error: 'a claim is listed twice' })
+    .superRefine(eachOnce)
     .prefault([])
     .describe(
       'Further claims that list roles, for "require" of routes: a text, a list of texts, or an object, whose keys are the roles. Those of Keycloak (realm_access, resource_access) are known.',

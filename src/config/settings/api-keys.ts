@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ApiKeyLine } from '../../identity/auth/index.ts';
-import { foldName } from '../../wire/http/index.ts';
+import { foldName, OWNED_OF_CALLS, OWNED_OF_REQUESTS } from '../../wire/http/index.ts';
 import { asList, asMap, type ConfigFile, isMap, type RawMap } from '../file/index.ts';
 import { roleEntry, roleOf, scopeText } from '../policies/index.ts';
 import {
@@ -14,6 +14,7 @@ import {
   unshown,
   yesOrNo,
 } from '../values/index.ts';
+import { className } from './access-tokens.ts';
 import { listedHeaders, RULES_BY_DEFAULT } from './forwarding-headers.ts';
 import { setting } from './setting.ts';
 
@@ -62,12 +63,19 @@ function checkHeader({ api_keys: keys, access_tokens: tokens }: RawMap, file: Co
   const { remove, keep } = listedHeaders(file);
   const add = (message: string) =>
     file.add(file.has(['api_keys', 'header']) ? ['api_keys', 'header'] : ['api_keys'], message);
-  if (RULES_BY_DEFAULT.get(header) !== undefined || isSame('Cookie') || isSame('DPoP'))
-    add(`"${header}" has a meaning of its own: name another field, such as X-API-Key`);
+  if (hasMeaning(header)) add(`"${header}" has a meaning of its own: name another field, such as X-API-Key`);
   else if (Object.keys(asMap(headers)).some(isSame) || isSame(certificate))
     add('access_tokens names this field, too: choose another');
   else if ([...remove, ...keep].some(isSame))
     add('forwarding_headers lists this field, too: remove it from that list');
+}
+
+/** Fields of browsers and others, of which no other rule says that they have a use. */
+const IN_USE = /^(?:cookie|dpop|origin|referer|access-control-.*|sec-.*)$/;
+
+function hasMeaning(header: string): boolean {
+  const rules = [RULES_BY_DEFAULT, OWNED_OF_REQUESTS, OWNED_OF_CALLS];
+  return rules.some(table => table.get(header) !== undefined) || IN_USE.test(foldName(header));
 }
 
 const DIGEST = 'expected the SHA-256 of a key: 64 hexadecimal digits, as "weir key new" prints them';
@@ -97,7 +105,7 @@ const line = z.strictObject({
       error: `expected a digest, or ${MAX_DIGESTS} while a key is replaced`,
     })
     .describe('The SHA-256 of the key in hex; a list of two while one key replaces another.'),
-  class: name()
+  class: className()
     .optional()
     .describe('The class whose numbers in limits.yaml it has. Left out: that of its kind.'),
   bot: yesOrNo().prefault(false).describe('Whether it counts as a bot and not as a user.'),
@@ -117,7 +125,6 @@ const line = z.strictObject({
     .describe('When it stops being valid: 2027-01-31T00:00:00Z. Left out: never.'),
 });
 
-/** The file of API keys. */
 export const apiKeysFileSchema = z
   .array(line, { error: 'expected a list of lines such as - { name: partner-7, sha256: ... }' })
   .max(MAX_LINES, { error: `at most ${MAX_LINES} keys` });

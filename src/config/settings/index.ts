@@ -1,4 +1,4 @@
-export { type AccessTokensConfig, AUDIENCE, accessTokensSchema, tokenRules } from './access-tokens.ts';
+export * from './access-tokens.ts';
 export { apiKeyLines, apiKeysFileSchema, apiKeysSecrecy } from './api-keys.ts';
 export type { CapsModel } from './caps.ts';
 export * from './descriptors.ts';

@@ -68,29 +68,16 @@ const adminMap = z.strictObject({
     ),
 });
 
-/** An address, or a map with the address and protocol settings. */
-function listener() {
-  return z
-    .union([clientPlace(), clientMap], { error: orSocket(HOST_PORT_EXPECTED) })
-    .transform(value => ('address' in value ? value : clientMap.parse(written(value))));
-}
-
-function listenerOrOff<Map extends typeof adminMap | typeof grpcMap>(
-  map: Map,
-  place: ReturnType<typeof clientPlaceOrOff>,
+/** An address, or a map with the address and protocol settings; or `off`, read as null, where that is possible. */
+function listener<Keys extends typeof clientMap | typeof grpcMap | typeof redirectMap | typeof adminMap, Off>(
+  map: Keys,
+  place: z.ZodType<HostPort | Off>,
+  expected = HOST_PORT_OR_OFF_EXPECTED,
 ) {
-  return z
-    .union([place, map], { error: orSocket(HOST_PORT_OR_OFF_EXPECTED) })
-    .transform((value): z.output<Map> | null => {
-      if (value === null) return null;
-      return ('host' in value ? map.parse(written(value as HostPort)) : value) as z.output<Map>;
-    });
-}
-
-function redirectOrOff() {
-  return z
-    .union([clientPlaceOrOff(), redirectMap], { error: orSocket(HOST_PORT_OR_OFF_EXPECTED) })
-    .transform(value => (value === null || 'address' in value ? value : redirectMap.parse(written(value))));
+  return z.union([place, map], { error: orSocket(expected) }).transform((value): z.output<Keys> | Off => {
+    const isAddress = value !== null && typeof value === 'object' && 'host' in value;
+    return (isAddress ? map.parse(written(value as HostPort)) : value) as z.output<Keys> | Off;
+  });
 }
 
 /** The map equivalent to an address. */
@@ -100,22 +87,22 @@ function written(address: HostPort) {
 
 export const listenSchema = z.strictObject(
   {
-    http: listener()
+    http: listener<typeof clientMap, never>(clientMap, clientPlace(), HOST_PORT_EXPECTED)
       .prefault('[::]:8080')
       .describe(
         'Where clients connect: host:port, unix:/run/weir/weir.sock, or a map. Address changes take effect after a restart.',
       ),
-    redirect: redirectOrOff()
+    redirect: listener(redirectMap, clientPlaceOrOff())
       .prefault('off')
       .describe(
         'A listener that redirects clients from http to https: host:port, a map, or off. Every request gets a 308. Address changes take effect after a restart.',
       ),
-    grpc: listenerOrOff(grpcMap, clientPlaceOrOff())
+    grpc: listener(grpcMap, clientPlaceOrOff())
       .prefault('off')
       .describe(
         'Where gRPC clients connect, over HTTP/2 only: host:port, a map, or off. Address changes take effect after a restart.',
       ),
-    admin: listenerOrOff(adminMap, hostPortOrOff())
+    admin: listener(adminMap, hostPortOrOff())
       .prefault('127.0.0.1:9090')
       .describe(
         'Where metrics and health are served, for the platform only: host:port, a map, or off. Address changes take effect after a restart.',
@@ -164,7 +151,6 @@ export interface ListenModel {
   readonly admin: AdminListenerModel | null;
 }
 
-/** A listener's address and protocols. */
 export interface ListenerModel {
   readonly address: HostPort;
   /** What it serves. `grpc`: only gRPC calls, only over HTTP/2. */
@@ -177,9 +163,7 @@ export interface ListenerModel {
   readonly proxyProtocol: boolean;
 }
 
-/** A listener that redirects clients to https. */
 export interface RedirectModel extends ListenerModel {
-  /** The https port in redirects. */
   readonly httpsPort: number;
   /** The paths that the routes serve, without a redirect. */
   readonly except: RouteTable<true>;
@@ -199,7 +183,6 @@ function addressOrOff(address: HostPort | null): string {
   return address === null ? 'off' : formatHostPort(address);
 }
 
-/** Reports listeners with the same address. */
 function checkAddresses(file: ConfigFile, value: unknown): void {
   const listen = listenSchema.safeParse(value ?? {});
   if (!listen.success) return;
@@ -216,7 +199,6 @@ function checkAddresses(file: ConfigFile, value: unknown): void {
 
 type Listening = { readonly address: HostPort } | null;
 
-/** Whether two listeners need the same port. */
 function overlap(one: Listening, other: Listening): boolean {
   if (one === null || other === null) return false;
   const [a, b] = [one.address, other.address];
@@ -276,7 +258,6 @@ async function readAdminToken(file: ConfigFile): Promise<Buffer | null> {
   return null;
 }
 
-/** Compiles `listen`. */
 function compileListen(
   { http, redirect, grpc, admin }: z.output<typeof listenSchema>,
   tls: ListenerTls,

@@ -3,7 +3,7 @@ import type { Clock } from '../../core/index.ts';
 import { type CertificateOptions, readCertificate, type TlsOptions } from '../../edge/tls/index.ts';
 import { asList, type ConfigFile, isMap, type Path } from '../file/index.ts';
 import { choice, mapExpected, pathOfFile, unshown, yesOrNo } from '../values/index.ts';
-import { type FileText, type KeyPair, SecretFiles } from './secret-files.ts';
+import { type KeyPair, SecretFiles } from './secret-files.ts';
 
 // `tls` of a listener: its keys, and the files that they name.
 
@@ -48,7 +48,6 @@ const listenerKeys = {
 const SUCH_AS = mapExpected('{ certificates: [{ certificate_file: tls/tls.crt, key_file: tls/tls.key }] }');
 const LISTENER_TLS = 'Speaks TLS there. Files are PEM, relative to this file, and followed when they change.';
 
-/** `tls` of a listener for clients. */
 export const listenerTlsSchema = z
   .strictObject(
     {
@@ -66,7 +65,6 @@ export const listenerTlsSchema = z
   )
   .describe(LISTENER_TLS);
 
-/** `tls` of the admin listener. */
 export const adminTlsSchema = z
   .strictObject(
     {
@@ -114,7 +112,8 @@ async function readTls(file: ConfigFile, listener: string, clock: Clock): Promis
     certificates,
     minVersion: config.min_version,
     protocols: listener === 'grpc' ? ['h2'] : config.http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
-    clientCertificates: requestFor(ca, config.client_certificates?.required),
+    clientCertificates:
+      typeof ca === 'string' ? { ca, required: config.client_certificates?.required ?? true } : null,
   };
 }
 
@@ -130,10 +129,6 @@ function certificateOptions(name: string, pair: KeyPair | undefined): readonly C
   if (typeof pair?.certificate !== 'string' || typeof pair.key !== 'string') return [];
   const { serverNames, notAfterMs } = readCertificate(pair.certificate);
   return [{ name, certificate: pair.certificate, key: pair.key, serverNames, notAfterMs }];
-}
-
-function requestFor(ca: FileText, required = true): TlsOptions['clientCertificates'] {
-  return typeof ca === 'string' ? { ca, required } : null;
 }
 
 /** Warns about certificates that are never used: clients select all but the first by name. */

@@ -53,7 +53,6 @@ export const log = setting({
   }),
 });
 
-/** The path of the file with the key for pseudonyms. */
 export const PSEUDONYM_KEY = ['log', 'pseudonym_key_file'];
 
 /** `log` for those who need no other key of it. */

@@ -92,7 +92,6 @@ export function fullBytes(workers: number): number {
 /** Default maximum of connections or requests of an address. */
 export const MAX_OF_ADDRESS = 1_000;
 
-/** Returns the defaults for a file. */
 export function memoryDefaults({ workers = 1 }: RawMap, machine: Machine): MemoryDefaults {
   const usableBytes = usableMemory(machine);
   const room = roomForCaps(usableBytes, workersWritten(workers, machine));
@@ -132,7 +131,6 @@ export interface MemoryNeed {
   readonly bytes: number;
 }
 
-/** Whether the caps allow more than there is. */
 export function exceedsMemory({ totalBytes, usableBytes }: MemoryModel): boolean {
   return totalBytes > usableBytes;
 }

@@ -6,6 +6,7 @@ import {
   choice,
   count,
   duration,
+  eachOnce,
   mapExpected,
   means,
   ownPath,
@@ -27,9 +28,13 @@ function place() {
     .regex(/^(?:admin$|\/)/, { error: EXPECTED, abort: true })
     .superRefine((written, context) => {
       if (written === 'admin') return;
-      const { error } = ownPath().safeParse(written);
-      for (const { message } of error?.issues ?? []) context.addIssue({ code: 'custom', message });
+      addIssuesOf(ownPath(), written, context);
     });
+}
+
+function addIssuesOf(schema: z.ZodType, written: string, context: z.RefinementCtx): void {
+  for (const { message } of schema.safeParse(written).error?.issues ?? [])
+    context.addIssue({ code: 'custom', message });
 }
 
 /** The keys of `notices`. sign-in-checks.ts uses them one by one, as the cross-checks do with the keys of a route. */
@@ -46,7 +51,6 @@ export const noticeKeys = {
     ),
 };
 
-/** `notices` of a provider. */
 const noticesSchema = z
   .strictObject(noticeKeys)
   .prefault({})
@@ -85,8 +89,7 @@ const listedUri = () => {
       abort: true,
     })
     .superRefine((uri, context) => {
-      const { error } = redirectUri().safeParse(hasAnyPort(uri) ? uri.replace('*', '1') : uri);
-      for (const { message } of error?.issues ?? []) context.addIssue({ code: 'custom', message });
+      addIssuesOf(redirectUri(), hasAnyPort(uri) ? uri.replace('*', '1') : uri, context);
     });
 };
 
@@ -95,10 +98,9 @@ const tenantList = () => {
   return z
     .array(z.string({ error }).refine(isTenantValue, { error }))
     .min(1, { error: 'an empty list accepts no token: list a tenant' })
-    .refine(values => new Set(values).size === values.length, { error: 'a value is listed twice' });
+    .superRefine(eachOnce);
 };
 
-/** The name of a parameter of the authorization request. */
 const parameterName = () => {
   const error = 'expected the name of a parameter such as login_hint';
   return z
@@ -122,7 +124,7 @@ const authorizationParameters = z
       .describe('Parameters that every URL has, by their names: audience for Auth0.'),
     allow: z
       .array(parameterName(), { error: 'expected a list of names such as [login_hint, ui_locales]' })
-      .refine(names => new Set(names).size === names.length, { error: 'a name is listed twice' })
+      .superRefine(eachOnce)
       .prefault([])
       .describe(
         'Parameters that clients may choose, as query parameters of /v1/anonymous/authorize-url: login_hint, ui_locales, prompt.',

@@ -23,7 +23,6 @@ export interface ProviderConfigOptions {
   readonly provider: ProviderOptions;
   /** The gateway's client settings; `null` if it is not a client. */
   readonly client: ClientOptions | null;
-  /** Maximum requests in flight to it. */
   readonly maxInFlight: number;
   /** How users sign in; `null` if they do not. */
   readonly signIn: SignInSection | null;
@@ -33,13 +32,11 @@ export interface ProviderConfigOptions {
 /** Where a provider's notices are received, by kind: on the admin listener, or at a public path. `null` if they are not. */
 export type NoticePlaces = Readonly<Record<NoticeKind, string | null>>;
 
-/** A provider as written. */
 export interface WrittenProvider {
   readonly path: Path;
   readonly raw: RawMap;
 }
 
-/** Returns the provider of `identity_provider`, or those of `identity_providers`. */
 export function writtenProviders(file: ConfigFile): readonly WrittenProvider[] {
   const { identity_provider: one, identity_providers: several } = asMap(file.value);
   return [
@@ -224,7 +221,6 @@ const NEED_CLIENT = [
 /** Keys for a client's requests. */
 const OF_CLIENT: readonly Path[] = [['max_in_flight'], ['endpoints', 'introspection']];
 
-/** The keys that set how users sign in. */
 const OF_SIGN_IN: readonly Path[] = [
   ['redirect_uris'],
   ['scope'],
@@ -263,22 +259,14 @@ function warnOfScope(file: ConfigFile, section: Path, { scope }: IdentityProvide
   if (!scope.split(' ').includes('openid')) file.add([...section, 'scope'], message, { severity: 'warning' });
 }
 
-const AUTHENTICATION_KEYS = [
-  'client_secret',
-  'client_secret_file',
-  'private_key_file',
-  'private_key_id',
-  'client_assertion',
-] as const;
-
-/** The keys that each kind of client authentication uses. */
-const USES: Readonly<Record<ClientAuthentication['kind'], readonly string[]>> = {
-  client_secret_basic: ['client_secret', 'client_secret_file'],
-  client_secret_post: ['client_secret', 'client_secret_file'],
-  private_key_jwt: ['private_key_file', 'private_key_id', 'client_assertion'],
-  tls_client_auth: [],
-  none: [],
-};
+const WITH_SECRET = ['client_secret_basic', 'client_secret_post'];
+const USED_BY = {
+  client_secret: WITH_SECRET,
+  client_secret_file: WITH_SECRET,
+  private_key_file: ['private_key_jwt'],
+  private_key_id: ['private_key_jwt'],
+  client_assertion: ['private_key_jwt'],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
 
 /**
  * Builds the client authentication. Returns null, and adds an error to the file, if something is missing.
@@ -292,11 +280,10 @@ function clientAuthentication(
   files: Readonly<Record<'clientSecret' | 'privateKey' | 'certificate', FileText>>,
 ): ClientAuthentication | null {
   const { client_authentication: kind } = config;
-  for (const key of AUTHENTICATION_KEYS)
-    if (config[key] !== undefined && !USES[kind].includes(key))
+  for (const [key, kinds] of Object.entries(USED_BY))
+    if (config[key as keyof typeof USED_BY] !== undefined && !kinds.some(each => each === kind))
       file.addUseless([...section, key], `with client_authentication: ${kind}`);
-  const needsSecret = kind === 'client_secret_basic' || kind === 'client_secret_post';
-  const secret = needsSecret ? clientSecret(file, section, config, files.clientSecret) : '';
+  const secret = WITH_SECRET.includes(kind) ? clientSecret(file, section, config, files.clientSecret) : '';
   const key = kind === 'private_key_jwt' ? files.privateKey : '';
   if (key === undefined) file.add(section, 'missing key "private_key_file": private_key_jwt needs it');
   const { certificate = null } = files;

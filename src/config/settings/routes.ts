@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ROUTABLE_METHODS } from '../../gateway/routing/index.ts';
+import { METHOD_PATTERN, ROUTABLE_METHODS, whyNoMethod } from '../../gateway/routing/index.ts';
 import {
   fillAnsweredRoutes,
   fillRouteDefaults,
@@ -10,12 +10,12 @@ import {
   routeUpstreamSchema,
   SERVED_BY,
 } from '../policies/index.ts';
-import { grpcRoute, mapExpected, routeHosts, routePath } from '../values/index.ts';
+import { eachOnce, grpcRoute, mapExpected, routeHosts, routePath } from '../values/index.ts';
 import { setting } from './setting.ts';
 
 /** The keys of one route. The cross-checks use them one by one, so that an error in one does not hide those in the others. */
 export const routeKeys = {
-  path: routePath()
+  path: routePath(true)
     .optional()
     .describe(
       'Which paths: {id} in /v1/things/{id} is one whole segment, /v1/** matches everything below. The most specific route wins; order does not matter.',
@@ -33,9 +33,11 @@ export const routeKeys = {
   methods: z
     .array(method(), { error: 'expected a list of methods such as [GET, POST]' })
     .min(1, { error: 'an empty list matches no request: leave out "methods" to match every method' })
-    .refine(list => new Set(list).size === list.length, { error: 'a method is listed twice' })
+    .superRefine(eachOnce)
     .optional()
-    .describe('Which methods; left out: all. GET includes HEAD.'),
+    .describe(
+      'Which methods; left out: all that gateways know. GET includes HEAD. Any token may be named but TRACE, CONNECT and PRI: what gateways do not know is served where it is named alone, and 405 elsewhere.',
+    ),
   upstream: routeUpstreamSchema
     .optional()
     .describe(
@@ -67,19 +69,15 @@ export type RouteConfig = z.output<typeof route>;
 
 /** The JSON Schema of a map with exactly one of these keys. */
 function oneOf(...keys: readonly (keyof typeof routeKeys)[]) {
-  return { oneOf: keys.map(holding) };
+  return { oneOf: keys.map(key => ({ type: 'object', properties: { [key]: {} }, required: [key] })) };
 }
 
-/** The JSON Schema of a map with this key. */
-function holding(key: keyof typeof routeKeys) {
-  return { type: 'object', properties: { [key]: {} }, required: [key] };
-}
-
+/** One that every gateway knows, or any other token. */
 function method() {
-  return z.enum(ROUTABLE_METHODS, {
-    error: ({ input }) =>
-      input === 'CONNECT' || input === 'TRACE'
-        ? `the gateway does not serve ${input}`
-        : 'expected a method such as GET or POST, in upper case',
-  });
+  const error = ({ input }: { readonly input?: unknown }) => whyNoMethod(String(input)) ?? undefined;
+  const other = z
+    .string()
+    .regex(METHOD_PATTERN, { error })
+    .refine(text => whyNoMethod(text) === null, { error });
+  return z.union([z.enum(ROUTABLE_METHODS), other], { error });
 }

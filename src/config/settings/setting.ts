@@ -17,7 +17,6 @@ export interface SettingContext {
   readonly proofs: boolean;
   /** Whether limits are counted in each gateway alone. */
   readonly countsInMemory: boolean;
-  /** Whether a route serves WebSockets. */
   readonly webSockets: boolean;
   /** The routes of gateway.yaml and the lines of limits.yaml. */
   readonly routes: readonly RouteEntry<unknown>[];

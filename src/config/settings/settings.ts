@@ -89,7 +89,6 @@ export function fillDefaults(file: ConfigFile, machine: Machine): void {
   for (const setting of SETTINGS) setting.fill?.(value, defaults, file);
 }
 
-/** Reports what is wrong with each setting that its schema cannot tell. */
 export function checkSettings(file: ConfigFile): void {
   for (const setting of SETTINGS) setting.check?.(asMap(file.value), file);
 }

@@ -10,6 +10,7 @@ import {
   type HostPort,
   parseHostPort,
   pathOfFile,
+  refuse,
   secret,
   text,
   unshown,
@@ -34,16 +35,12 @@ function redisUrl() {
     const match = /^(rediss?):\/\/(?:([^@/?#]*)@)?([^@/?#]+)(?:\/(\d{1,3})?)?$/.exec(url);
     const address = match === null ? undefined : parseHostPort(match[3] ?? '', REDIS_PORT);
     const user = decode(match?.[2] ?? '');
-    if (address === undefined || address.port === 0 || user === null) {
-      context.addIssue({ code: 'custom', message: error });
-      return z.NEVER;
-    }
-    if (match?.[2]?.includes(':') === true) {
-      const message =
-        'an address must not contain a password: remove the ":" and the password before the "@", and use password_file';
-      context.addIssue({ code: 'custom', message });
-      return z.NEVER;
-    }
+    if (address === undefined || address.port === 0 || user === null) return refuse(context, error);
+    if (match?.[2]?.includes(':') === true)
+      return refuse(
+        context,
+        'an address must not contain a password: remove the ":" and the password before the "@", and use password_file',
+      );
     return {
       tls: match?.[1] === 'rediss',
       user: user === '' ? null : user,
@@ -65,9 +62,7 @@ function node() {
   const error = 'expected host:port such as redis-1.internal:6379';
   return z.string({ error }).transform((text, context) => {
     const place = parseHostPort(text);
-    if (place !== undefined && place.port > 0) return place;
-    context.addIssue({ code: 'custom', message: error });
-    return z.NEVER;
+    return place !== undefined && place.port > 0 ? place : refuse(context, error);
   });
 }
 

@@ -12,13 +12,17 @@ const FAR_APART = [
 ];
 
 const sound = network();
+const ENTRY_EXPECTED = 'expected a network or an address such as 10.1.0.0/16 or 192.0.2.7, or unix';
 
 /** `trusted_proxies`: whose `X-Forwarded-*` and `X-Request-Id` are trusted. */
 export const trustedProxies = setting({
   keys: {
     trusted_proxies: z
       .union(
-        [z.literal('none').transform(() => [] as string[]), z.array(z.union([z.literal(UNIX_PEER), sound]))],
+        [
+          z.literal('none').transform(() => [] as string[]),
+          z.array(z.union([z.literal(UNIX_PEER), sound], { error: ENTRY_EXPECTED })),
+        ],
         {
           error: 'expected the word none, or a list of networks such as [10.1.0.0/16]',
         },

@@ -47,7 +47,6 @@ function weightedUrl() {
 
 const SERVER_NAME_EXPECTED = 'expected the name of a host such as api.internal';
 
-/** `tls` of an upstream. */
 const upstreamTlsSchema = z
   .strictObject({
     ...clientTlsKeys('a service'),
@@ -158,7 +157,6 @@ type UpstreamConfig = z.output<typeof upstream>;
 /** Default maximum of requests or calls in flight to an upstream. */
 const MAX_TO_UPSTREAM = 1_024;
 
-/** How many upstreams have routes that serve WebSockets. */
 function countWithWebSockets({ routes }: RawMap): number {
   const serving = asList(routes)
     .map(asMap)
@@ -181,11 +179,6 @@ function checkUrls(file: ConfigFile, path: Path, { url, urls }: RawMap): void {
   else if (Array.isArray(urls)) checkList(file, [...path, 'urls'], urls);
 }
 
-/** Returns the address; `undefined` if it is invalid: validation reports that. */
-function readUrl(entry: unknown) {
-  return upstreamKeys.url.safeParse(isMap(entry) ? entry.url : entry).data;
-}
-
 /** Reports a missing address, unless a misspelt key, which validation reports, may be it. */
 function checkPresence(file: ConfigFile, path: Path): void {
   const upstream = file.valueAt(path);
@@ -199,7 +192,8 @@ function checkList(file: ConfigFile, path: Path, urls: readonly unknown[]): void
   if (urls.length > 0 && urls.every(entry => asMap(entry).backup === true))
     file.add(path, 'all addresses are backups: take "backup" from those that serve as a rule');
   const listed = urls.map(entry => {
-    const url = readUrl(entry);
+    // Validation reports an invalid one.
+    const { data: url } = upstreamKeys.url.safeParse(isMap(entry) ? entry.url : entry);
     return url === undefined
       ? null
       : { ...url, place: `${url.lookup} ${canonicalPlace(url.host)} ${url.port}` };
@@ -214,16 +208,15 @@ function checkList(file: ConfigFile, path: Path, urls: readonly unknown[]): void
   for (const [index, url] of listed.entries()) {
     if (url === null) continue;
     const twin = listed.findIndex(other => other?.place === url.place);
-    if (schemeOf(url.tls) !== scheme) {
-      const message = `all addresses of an upstream have one scheme: this one has ${schemeOf(url.tls)}, the one in line ${lineOf(first)} has ${scheme}`;
-      file.add([...path, index], message);
-    } else if (url.base !== listed[first]?.base) {
-      const message = `all addresses of an upstream have one path: this one has ${baseAt(index)}, the one in line ${lineOf(first)} has ${baseAt(first)}`;
-      file.add([...path, index], message);
-    } else if (twin < index) {
-      const message = `this address is already in line ${lineOf(twin)}: give it a "weight" there instead`;
-      file.add([...path, index], message);
-    }
+    const add = (message: string) => file.add([...path, index], message);
+    const differs = (what: string, own: string, others: string) =>
+      add(
+        `all addresses of an upstream have one ${what}: this one has ${own}, the one in line ${lineOf(first)} has ${others}`,
+      );
+    if (schemeOf(url.tls) !== scheme) differs('scheme', schemeOf(url.tls), scheme);
+    else if (url.base !== listed[first]?.base) differs('path', baseAt(index), baseAt(first));
+    else if (twin < index)
+      add(`this address is already in line ${lineOf(twin)}: give it a "weight" there instead`);
   }
 }
 
@@ -248,10 +241,8 @@ function checkHealth(file: ConfigFile, path: Path, { health, protocol }: RawMap)
   file.add([...path, 'timeout' in health ? 'timeout' : 'every'], message);
 }
 
-/** The keys that apply only to some protocols. */
 const PROTOCOL_KEYS = protocolKeysIn(upstreamKeys);
 
-/** Reports keys that do not apply to the protocol. */
 function checkProtocol(file: ConfigFile, at: Path, upstream: RawMap): void {
   const { protocol = 'http1' } = upstream;
   // Validation reports other values.
@@ -304,7 +295,6 @@ function checkCookieKey(file: ConfigFile, path: Path, { balance }: RawMap): void
   file.add(path, message, { severity: 'warning' });
 }
 
-/** Reads the keys that upstreams name under `balance`. */
 async function readBalanceKeys(file: ConfigFile): Promise<ReadonlyMap<string, string>> {
   const keys = new Map<string, string>();
   for (const [name, upstream] of Object.entries(asMap(asMap(file.value).upstreams))) {

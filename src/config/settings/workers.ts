@@ -3,7 +3,6 @@ import type { Machine } from '../../core/index.ts';
 import { count } from '../values/index.ts';
 import { setting } from './setting.ts';
 
-/** Maximum threads that serve clients. */
 const MAX_WORKERS = 256;
 
 /** `workers`: how many threads serve clients. */

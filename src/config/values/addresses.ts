@@ -37,11 +37,7 @@ export function clientPlace() {
 /** The same, or `off`, read as null. */
 export function clientPlaceOrOff() {
   const error = HOST_PORT_OR_OFF_EXPECTED;
-  const form = new RegExp(`^off$|${SOCKET.source}|${HOST_PORT.source}`);
-  return textOfForm(orSocket(error), form, (text, context): HostPort | null => {
-    if (text === 'off') return null;
-    return readPlace(text) ?? refuse(context, error);
-  });
+  return orOff(orSocket(error), new RegExp(`^off$|${SOCKET.source}|${HOST_PORT.source}`), readPlace);
 }
 
 /** A Unix socket has the port 0. */
@@ -51,17 +47,21 @@ function readPlace(text: string): HostPort | undefined {
 
 /** `off`, read as null, or a listener's address. */
 export function hostPortOrOff() {
-  const error = HOST_PORT_OR_OFF_EXPECTED;
-  const form = new RegExp(`^off$|${HOST_PORT.source}`);
-  return textOfForm(error, form, (text, context): HostPort | null => {
-    if (text === 'off') return null;
-    return parseHostPort(text) ?? refuse(context, error);
-  });
+  return orOff(HOST_PORT_OR_OFF_EXPECTED, new RegExp(`^off$|${HOST_PORT.source}`), parseHostPort);
+}
+
+function orOff(
+  error: Parameters<typeof textOfForm>[0],
+  form: RegExp,
+  parse: (text: string) => HostPort | undefined,
+) {
+  return textOfForm(error, form, (text, context) =>
+    text === 'off' ? null : (parse(text) ?? refuse(context, HOST_PORT_OR_OFF_EXPECTED)),
+  );
 }
 
 const HOST_PORT = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/;
 
-/** The address of an upstream. */
 interface UpstreamUrl extends HostPort {
   readonly tls: boolean;
   /** The path prepended to what is forwarded: canonical, without a trailing slash; '' if there is none. */
@@ -102,8 +102,13 @@ const NO_SRV_NAME =
 /** Returns what to write instead of a base that is not canonical. */
 function whyNoBase(url: string, base: string): string | null {
   if (base === '') return null;
-  if (base.endsWith('/'))
-    return `the URL of an upstream ends without a slash: write ${url.replace(/\/+$/, '')}`;
+  if (base.endsWith('/')) {
+    const [instead, baseOfInstead] = [url, base].map(text => text.replace(/\/+$/, ''));
+    return (
+      whyNoBase(instead ?? '', baseOfInstead ?? '') ??
+      `the URL of an upstream ends without a slash: write ${instead}`
+    );
+  }
   if (base.includes(';')) return 'services disagree about a ";" in a path: leave it out of the URL';
   const why = messageOf(PatternError, () => parseRoutePattern(base, null));
   if (why !== null) return `the path of the URL: ${why.replace(`path "${base}": `, '')}`;
@@ -149,7 +154,7 @@ function notAHost(text: string): string {
   const [, authority = ''] = /^https?:\/\/([^/@]+)\/?$/i.exec(text) ?? [];
   return parseHostPort(authority, 80) === undefined
     ? HOST_EXPECTED
-    : `a host has no scheme: write ${authority}`;
+    : `a host has no scheme: write ${authority.startsWith('[') ? JSON.stringify(authority) : authority}`;
 }
 
 /** Detects a misspelt `client` or `upstream`, which would be taken for a host name. */
@@ -183,7 +188,6 @@ export function callerEntry() {
   return z.record(z.string(), text('expected text, in quotes if it is a number'), { error });
 }
 
-/** Addresses or a caller. */
 export function networkOrCaller() {
   const error =
     'expected a network such as 192.0.2.0/24, or a caller such as { client: web, subject: alice }';

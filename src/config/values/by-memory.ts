@@ -12,7 +12,6 @@ export function byMemory<Schema extends z.ZodType>(schema: Schema): Schema {
   return schema;
 }
 
-/** Whether the default of a key depends on the memory. */
 export function isByMemory(schema: z.core.$ZodType): boolean {
   return MARKS.has(schema as z.ZodType);
 }

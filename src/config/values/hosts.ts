@@ -2,6 +2,7 @@ import { domainToASCII } from 'node:url';
 import { z } from 'zod';
 import { PatternError } from '../../gateway/routing/index.ts';
 import { readHost } from '../../wire/http/index.ts';
+import { eachOnce } from './plain-values.ts';
 import { messageOf, parsedText } from './refuse.ts';
 
 const EXPECTED = 'a host such as api.example.com, or *.example.com for each name of one more label';
@@ -11,11 +12,7 @@ export function routeHosts() {
   return z
     .array(host(), { error: 'expected a list of hosts such as [api.example.com, "*.example.com"]' })
     .min(1, { error: 'an empty list matches no request: leave out "hosts" to match every host' })
-    .superRefine((hosts, context) => {
-      for (const [index, each] of hosts.entries())
-        if (hosts.indexOf(each) !== index)
-          context.addIssue({ code: 'custom', path: [index], message: `"${each}" is listed twice` });
-    });
+    .superRefine(eachOnce);
 }
 
 function host() {
@@ -70,7 +67,7 @@ function mistakeIn(text: string): Mistake {
       why: 'a star stands for one whole label, the first',
       instead: text.replace(/^[^.]*[*{][^.]*\./, '*.'),
     };
-  return { why: 'this is not a host', instead: '' };
+  return { why: `"${text}" is not a host`, instead: '' };
 }
 
 function inAscii(text: string): string {

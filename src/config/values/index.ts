@@ -9,5 +9,7 @@ export * from './patterns.ts';
 export * from './plain-values.ts';
 export * from './protocols.ts';
 export * from './quantities.ts';
+export { refuse } from './refuse.ts';
+export * from './schema-parts.ts';
 export { EACH, markOf, secrecyOf, secret, secretInFile, secretPaths, shown, unshown } from './secrecy.ts';
 export * from './statuses.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { alternativesOf } from './secrecy.ts';
+import { alternativesOf, partAt } from './schema-parts.ts';
 
 /**
  * What a change of a key means to callers; without a mark, nothing.
@@ -32,26 +32,10 @@ export function doorAsWhole<Schema extends z.ZodType>(schema: Schema): Schema {
 /** Finds the nearest mark at or above a path. Entries of lists and of maps with free names may have any name. */
 export function meaningAt(schema: z.core.$ZodType, path: readonly string[]): Meaning | null {
   const [key, ...rest] = path;
-  return within(schema, key, rest) ?? ownMeaning(schema, key === undefined);
-}
-
-function within(schema: z.core.$ZodType, key: string | undefined, rest: readonly string[]): Meaning | null {
-  const { def } = (schema as z.core.$ZodTypes)._zod;
-  const part =
-    key === undefined || (def.type !== 'object' && def.type !== 'record' && def.type !== 'array')
-      ? undefined
-      : def.type === 'object'
-        ? def.shape[key]
-        : def.type === 'record'
-          ? def.valueType
-          : def.element;
-  if (part !== undefined) return meaningAt(part, rest);
-  const path = key === undefined ? [] : [key, ...rest];
-  return (
-    alternativesOf(schema)
-      .map(way => meaningAt(way, path))
-      .find(found => found !== null) ?? null
-  );
+  const part = key === undefined ? undefined : partAt(schema, key);
+  if (part !== undefined) return meaningAt(part, rest) ?? ownMeaning(schema, false);
+  const ways = alternativesOf(schema).map(way => meaningAt(way, path));
+  return ways.find(found => found !== null) ?? ownMeaning(schema, key === undefined);
 }
 
 function ownMeaning(schema: z.core.$ZodType, isWhole: boolean): Meaning | null {

@@ -12,25 +12,37 @@ import { didYouMean } from '../file/index.ts';
 import { HOST_OF_LINE_PATTERN, parseHost } from './hosts.ts';
 import { messageOf, parsedText, refuseQuoting } from './refuse.ts';
 
-/** A route's path, checked by the parser of patterns. */
-export function routePath() {
+/**
+ * A path of routes, checked by the parser of patterns.
+ *
+ * @param hasHosts whether a key `hosts` takes the host
+ */
+export function routePath(hasHosts = false) {
   return z
     .string({ error: 'expected a path such as /v1/things/{id} or /v1/**' })
     .meta({ pattern: PATH_PATTERN })
     .superRefine((path, context) => {
-      const message = adviceOnHost(path) ?? messageOf(PatternError, () => parseRoutePattern(path, null));
-      if (message !== null)
-        refuseQuoting(context, message.replace(`path "${path}": `, ''), 'a path such as /v1/things/{id}');
+      const message = whyNoPath(path, hasHosts);
+      if (message !== null) refuseQuoting(context, message, 'a path such as /v1/things/{id}');
     });
 }
 
-/** Returns where to write the host that a path begins with; `null` if it begins with none. */
-function adviceOnHost(path: string): string | null {
+function whyNoPath(path: string, hasHosts: boolean): string | null {
+  const message =
+    adviceOnHost(path, hasHosts) ?? messageOf(PatternError, () => parseRoutePattern(path, null));
+  return message?.replace(`path "${path}": `, '') ?? null;
+}
+
+/** Returns what to write instead of a path that begins with a host; `null` if it begins with none. */
+function adviceOnHost(path: string, hasHosts: boolean): string | null {
   const { host, rest } = splitHost(path);
   if (host === null) return null;
   const plain = host.replace(/:\d*$/, '');
   const written = plain.startsWith('*') ? JSON.stringify(plain) : plain;
-  return `a path has no host: write path: ${rest}, hosts: [${written}]`;
+  const why = 'a path has no host';
+  if (messageOf(PatternError, () => parseRoutePattern(rest, null)) !== null) return why;
+  const isHost = messageOf(PatternError, () => parseHost(plain)) === null;
+  return hasHosts && isHost ? `${why}: write path: ${rest}, hosts: [${written}]` : `${why}: write "${rest}"`;
 }
 
 /** A path with an optional host before it, as in lines of limits.yaml. */
@@ -88,10 +100,15 @@ export function ownPath() {
 
 /** Complete path segments without parameters, such as `/api`; `name` names them in messages. Refuses `/` and trailing slashes. */
 export function literalPath(name: string) {
-  return routePath().superRefine((path, context) => {
-    const message = whyNotLiteral(path);
-    if (message !== null) refuseQuoting(context, `${name} ${message}`, 'segments of a path such as /api');
-  });
+  return z
+    .string({ error: 'expected segments of a path such as /api' })
+    .meta({ pattern: PATH_PATTERN })
+    .superRefine((path, context) => {
+      const literal = whyNotLiteral(path);
+      const message =
+        whyNoPath(path, false)?.replace(/write "\/"$/, 'leave it out') ?? (literal && `${name} ${literal}`);
+      if (message !== null) refuseQuoting(context, message, 'segments of a path such as /api');
+    });
 }
 
 function whyNotLiteral(path: string): string | null {
@@ -143,7 +160,6 @@ export const RATE_OR_OFF_PATTERN = `^${oneOf('off', RATE)}$`;
 export const QUOTA_OR_OFF_PATTERN = `^${oneOf('off', QUOTA)}$`;
 const PATH_PATTERN = `^${PATH}$`;
 const GRPC_PATTERN = `^${GRPC_CALLS}$`;
-/** A line of `routes:` in limits.yaml. */
 const LIMIT_ROUTE_PATTERN = `^${oneOf(
   `(?:${oneOf(...ROUTABLE_METHODS)}\\s+)?(?:${HOST_OF_LINE_PATTERN})?${PATH}`,
   `GRPC\\s+(?:${HOST_OF_LINE_PATTERN}/)?${GRPC_CALLS}`,

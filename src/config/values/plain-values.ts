@@ -6,7 +6,6 @@ import { unshown } from './secrecy.ts';
 
 // Values without a special grammar: choices, numbers, text.
 
-/** One of a few words. */
 export function choice<const Words extends readonly [string, ...string[]]>(words: Words) {
   const list = words.map(word => `"${word}"`);
   return z.enum(words, { error: `expected ${list.slice(0, -1).join(', ')} or ${list.at(-1)}` });
@@ -33,6 +32,14 @@ export function text(error: string) {
 /** The path of a file. Never shown in messages, since people put the secret itself in its place. */
 export function pathOfFile() {
   return unshown(text('write the path of a file'));
+}
+
+/** Refuses each entry that a list has already. */
+export function eachOnce(list: readonly unknown[], context: z.RefinementCtx): void {
+  const entries = list.map(entry => JSON.stringify(entry));
+  for (const [index, entry] of entries.entries())
+    if (entries.indexOf(entry) < index)
+      context.addIssue({ code: 'custom', path: [index], message: 'is listed twice' });
 }
 
 /** A name chosen by the operator, as the key of a map. */

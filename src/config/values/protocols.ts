@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { UpstreamProtocol } from '../../upstream/index.ts';
+import { keysIn } from './schema-parts.ts';
 
 const MARKS = z.registry<{ readonly protocols: readonly UpstreamProtocol[] }>();
 
@@ -23,13 +24,6 @@ export function protocolKeysIn(keys: Readonly<Record<string, z.core.$ZodType>>):
   return Object.entries(keys).flatMap(([key, schema]) => {
     const mark = MARKS.get(schema as z.ZodType);
     if (mark !== undefined) return [{ path: [key], protocols: mark.protocols }];
-    return protocolKeysIn(keysOf(schema)).map(({ path, protocols }) => ({ path: [key, ...path], protocols }));
+    return protocolKeysIn(keysIn(schema)).map(({ path, protocols }) => ({ path: [key, ...path], protocols }));
   });
-}
-
-function keysOf(schema: z.core.$ZodType): Readonly<Record<string, z.core.$ZodType>> {
-  const { def } = (schema as z.core.$ZodTypes)._zod;
-  if (def.type === 'prefault' || def.type === 'optional') return keysOf(def.innerType);
-  if (def.type === 'union') return Object.assign({}, ...def.options.map(keysOf));
-  return def.type === 'object' ? def.shape : {};
 }

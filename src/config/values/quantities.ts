@@ -252,7 +252,7 @@ export function claimedQuota() {
       const period = formatPeriod(max);
       const message =
         period !== formatPeriod(otherwise)
-          ? `its period must be that of max: write ${otherwise.units}/${period}`
+          ? `its period must be that of max: write ${Math.min(otherwise.units, max.units)}/${period}`
           : `a token without the claim would have more than max allows any other: write at most ${max.units}/${period}, or raise max`;
       if (period !== formatPeriod(otherwise) || otherwise.units > max.units)
         context.addIssue({ code: 'custom', path: ['otherwise'], message });

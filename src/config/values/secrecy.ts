@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Path, Secrecy } from '../file/index.ts';
+import { alternativesOf, partAt } from './schema-parts.ts';
 
 /**
  * - `secret`: must come from an environment variable
@@ -52,7 +53,7 @@ export const EACH = '*';
  * Returns the paths of all secrets, with `EACH` for the entries of a list. No secret is in a map whose keys the operator chooses.
  */
 export function secretPaths(schema: z.core.$ZodType, path: Path = []): Path[] {
-  if (MARKS.get(schema as z.ZodType)?.kind === 'secret') return [path];
+  if (markOf(schema)?.kind === 'secret') return [path];
   const { def } = (schema as z.core.$ZodTypes)._zod;
   if (def.type === 'array') return secretPaths(def.element, [...path, EACH]);
   if (def.type !== 'object') return alternativesOf(schema).flatMap(way => secretPaths(way, path));
@@ -61,47 +62,22 @@ export function secretPaths(schema: z.core.$ZodType, path: Path = []): Path[] {
 
 /** Whether the value at a path is hidden. A text written instead of a map may be the map's intended content. */
 function hides(schema: z.core.$ZodType, path: Path): boolean {
-  const kind = MARKS.get(schema as z.ZodType)?.kind;
-  const { def } = (schema as z.core.$ZodTypes)._zod;
+  const kind = markOf(schema)?.kind;
   const [key, ...rest] = path;
   if (kind === 'secret' || kind === 'unshown') return true;
   if (kind === 'shown' && key === undefined) return false;
-  switch (def.type) {
-    case 'object': {
-      if (key === undefined) return Object.values(def.shape).some(part => hides(part, []));
-      const part = def.shape[key];
-      return part !== undefined && hides(part, rest);
-    }
-    case 'record':
-      return hides(def.valueType, rest);
-    case 'array':
-      return hides(def.element, rest);
-    default: {
-      const ways = alternativesOf(schema);
-      // If the value may also be a text, a text was meant as such, and not as a map.
-      const texts = key === undefined ? ways.filter(takesText) : [];
-      return (texts.length > 0 ? texts : ways).some(way => hides(way, path));
-    }
-  }
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  if (def.type === 'object' && key === undefined)
+    return Object.values(def.shape).some(part => hides(part, []));
+  const part = partAt(schema, key);
+  if (part !== undefined) return hides(part, rest);
+  const ways = alternativesOf(schema);
+  // If the value may also be a text, a text was meant as such, and not as a map.
+  const texts = key === undefined ? ways.filter(takesText) : [];
+  return (texts.length > 0 ? texts : ways).some(way => hides(way, path));
 }
 
 function takesText(schema: z.core.$ZodType): boolean {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   return def.type === 'string' || alternativesOf(schema).some(takesText);
-}
-
-/** Unwraps a schema into the alternatives for its value; none for text and numbers. */
-export function alternativesOf(schema: z.core.$ZodType): readonly z.core.$ZodType[] {
-  const { def } = (schema as z.core.$ZodTypes)._zod;
-  switch (def.type) {
-    case 'union':
-      return def.options;
-    case 'optional':
-    case 'prefault':
-      return [def.innerType];
-    case 'pipe':
-      return [def.in];
-    default:
-      return [];
-  }
 }

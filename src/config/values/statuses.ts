@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { eachOnce, wholeNumber } from './plain-values.ts';
 
 const EXPECTED = 'expected a list of statuses such as [404, 5xx]';
+const ONE_EXPECTED = 'expected a status from 200 to 599, or a class such as 5xx';
 const HUNDREDS = 100;
 
-/** A set of statuses, by number and by class. */
 export class Statuses {
   readonly written: readonly string[];
   readonly #statuses: ReadonlySet<number>;
@@ -28,12 +29,12 @@ export class Statuses {
 
 /** A list of statuses (`404`) and classes of them (`5xx`). */
 export function statuses() {
-  const one = z.union([
-    z.int({ error: EXPECTED }).min(200, { error: EXPECTED }).max(599, { error: EXPECTED }).transform(String),
-    z.string({ error: EXPECTED }).regex(/^(?:[2-5]xx|[2-5]\d\d)$/, { error: EXPECTED }),
-  ]);
-  return z
-    .array(one, { error: EXPECTED })
-    .min(1, { error: EXPECTED })
-    .refine(list => new Set(list).size === list.length, { error: 'a status is listed twice' });
+  const one = z.union(
+    [
+      wholeNumber(200, 599, ONE_EXPECTED).transform(String),
+      z.string({ error: ONE_EXPECTED }).regex(/^(?:[2-5]xx|[2-5]\d\d)$/, { error: ONE_EXPECTED }),
+    ],
+    { error: ONE_EXPECTED },
+  );
+  return z.array(one, { error: EXPECTED }).min(1, { error: EXPECTED }).superRefine(eachOnce);
 }

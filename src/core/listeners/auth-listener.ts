@@ -114,7 +114,6 @@ export interface FlawedKey {
 export interface AuthListener {
   /** A token was found among verified ones. */
   tokenKnown(): void;
-  /** A signature was checked. */
   signatureChecked(algorithm: SignatureAlgorithm, good: boolean): void;
   /**
    * A token was refused, perhaps because it was remembered as invalid. `claim` names the claim that is missing or of the wrong
@@ -243,7 +242,6 @@ export interface SignInListener {
 export const NOTICE_KINDS = ['not_before_push', 'back_channel_logout'] as const;
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 
-/** The outcomes of a notice. */
 export const NOTICE_OUTCOMES = [
   /** It is in effect. */
   'accepted',

@@ -231,7 +231,7 @@ export const HANDSHAKE_OUTCOMES = [
   'client_certificate',
   /** The client aborted it with an alert, for example because it does not trust the certificate. */
   'rejected',
-  /** The client closed the connection. */
+  /** The client closed the connection within it. */
   'closed',
   /** Any other TLS error. */
   'malformed',

@@ -21,13 +21,14 @@ export interface AdminAccessDependencies {
  * loopback they may read nothing at all.
  */
 export class AdminAccess {
-  readonly #failed: FailedTokens;
+  /** Counts wrong tokens by the address that sent them. Bounded; an address without room is not counted. */
+  readonly #failed: MemoryStore;
   readonly #listener: AdminApiListener;
   #tokenHash: Buffer | null = null;
   #onLoopback = false;
 
   constructor({ clock, randomBytes, listener }: AdminAccessDependencies) {
-    this.#failed = new FailedTokens(clock, randomBytes);
+    this.#failed = new MemoryStore({ clock, randomBytes, maxKeys: MAX_ADDRESSES, maxKeyspaces: 2 });
     this.#listener = listener;
   }
 
@@ -73,11 +74,11 @@ export class AdminAccess {
     const { authorization } = request.headers;
     if (authorization === undefined) return this.#refuse(request, 'no_token', 401, TOKEN_NEEDED, CHALLENGE);
     const address = addressKey(peerOf(request));
-    const waitMs = this.#failed.waitMs(address);
+    const waitMs = this.#failed.peek(PER_ADDRESS, address, '').retryAfterMs;
     if (waitMs > 0)
       return this.#refuse(request, 'too_many_tokens', 429, TOO_MANY_TOKENS, retryAfterField(waitMs));
     if (isToken(authorization, this.#tokenHash)) return null;
-    this.#failed.note(address);
+    this.#failed.decide(PER_ADDRESS, address, '');
     return this.#refuse(request, 'wrong_token', 401, WRONG_TOKEN, CHALLENGE);
   }
 
@@ -184,21 +185,3 @@ const PER_ADDRESS: LimitSet = {
 };
 /** Addresses remembered at the same time. */
 const MAX_ADDRESSES = 1_000;
-
-/** Counts wrong tokens by the address that sent them. Bounded; an address without room is not counted. */
-class FailedTokens {
-  readonly #store: MemoryStore;
-
-  constructor(clock: Clock, randomBytes: RandomBytes) {
-    this.#store = new MemoryStore({ clock, randomBytes, maxKeys: MAX_ADDRESSES, maxKeyspaces: 2 });
-  }
-
-  /** Milliseconds until the address may try a token again; 0 for now. */
-  waitMs(address: string): number {
-    return this.#store.peek(PER_ADDRESS, address, '').retryAfterMs;
-  }
-
-  note(address: string): void {
-    this.#store.decide(PER_ADDRESS, address, '');
-  }
-}

@@ -6,7 +6,7 @@ import type * as core from '../../core/index.ts';
 import { GatewayError, type Kept, listenPlace, reuse } from '../../core/index.ts';
 import { createTlsServer, hasBadCertificate, TICKET_KEY_BYTES, type TlsOptions } from '../tls/index.ts';
 import { AdminAccess, type AdminAccessDependencies } from './admin-access.ts';
-import { AdminApi, type ApiSources, sendError } from './api/index.ts';
+import { AdminApi, type ApiSources, send, sendError } from './api/index.ts';
 import { answerNotice, type NoticeTaker } from './notice-endpoints.ts';
 import { type GatewayStatus, statusAsJson } from './status.ts';
 import { PAGE_POLICY, statusAsPage } from './status-page.ts';
@@ -84,10 +84,10 @@ export class AdminListener {
   }
 
   #openTls(options: TlsOptions): TlsServer {
-    const server = createTlsServer(options, { ticketKeys: this.#randomBytes(TICKET_KEY_BYTES) });
+    const server = createTlsServer(options, this.#randomBytes(TICKET_KEY_BYTES));
     return server.on('secureConnection', socket => {
       this.#handshakes.end(socket);
-      if (hasBadCertificate(socket)) socket.destroy();
+      if (isNobody(socket) || hasBadCertificate(socket)) socket.destroy();
       else this.#serve(socket);
     });
   }
@@ -95,6 +95,10 @@ export class AdminListener {
   #onSocket(socket: Socket): void {
     this.#sockets.add(socket);
     socket.on('close', () => this.#sockets.delete(socket));
+    if (isNobody(socket)) {
+      socket.destroy();
+      return;
+    }
     const { part: tls } = this.#tls;
     if (tls === null) this.#serve(socket);
     else {
@@ -127,50 +131,57 @@ export class AdminListener {
     // Do not check `Host` here: notices come through proxies that keep a public name, and they are signed.
     if (await answerNotice(request, response, this.#view.notices, this.#clock)) return;
     const refusal = this.#access.toOpen(request);
-    if (refusal !== null) return send(response, refusal.status, 'text/plain', `${refusal.message}\n`);
+    if (refusal !== null) return send(response, refusal.status, TEXT, `${refusal.message}\n`);
     if (request.method !== 'GET' && request.method !== 'HEAD')
-      return send(response, 405, 'text/plain', 'Use GET or HEAD.\n');
+      return send(response, 405, TEXT, 'Use GET or HEAD.\n');
     const [path, query] = request.url?.split('?', 2) ?? [];
     switch (path) {
       case '/healthz':
-        return send(response, 200, 'text/plain', 'ok\n');
+        return send(response, 200, TEXT, 'ok\n');
       case '/readyz': {
         const reason = this.#view.notReady();
-        return send(response, reason === null ? 200 : 503, 'text/plain', `${reason ?? 'ready'}\n`);
+        return send(response, reason === null ? 200 : 503, TEXT, `${reason ?? 'ready'}\n`);
       }
       case '/metrics': {
         const { contentType, text } = await this.#view.metrics(new URLSearchParams(query).getAll('name[]'));
-        return send(response, 200, contentType, text);
+        return send(response, 200, ['Content-Type', contentType], text);
       }
       case '/status':
         return this.#status(request, response, wantsJson(request.headers.accept));
       case '/status.json':
         return this.#status(request, response, true);
       default:
-        return send(response, 404, 'text/plain', 'Not found. Try /metrics, /healthz, /readyz or /status.\n');
+        return send(response, 404, TEXT, 'Not found. Try /metrics, /healthz, /readyz or /status.\n');
     }
   }
 
   async #status(request: IncomingMessage, response: ServerResponse, asJson: boolean): Promise<void> {
     const status = await this.#view.status(this.#access.mayShowCallers(request));
-    response.setHeader('Cache-Control', 'no-store');
-    response.setHeader('Vary', 'Accept, Authorization');
-    response.setHeader('Content-Security-Policy', PAGE_POLICY);
-    response.setHeader('Referrer-Policy', 'no-referrer');
-    response.setHeader('X-Content-Type-Options', 'nosniff');
-    if (asJson) send(response, 200, 'application/json', statusAsJson(status));
-    else send(response, 200, 'text/html; charset=utf-8', statusAsPage(status));
+    const [type, body] = asJson
+      ? ['application/json', statusAsJson(status)]
+      : ['text/html; charset=utf-8', statusAsPage(status)];
+    send(response, 200, [...STATUS_FIELDS, 'Content-Type', type], body);
   }
+}
+
+const TEXT = ['Content-Type', 'text/plain'];
+const STATUS_FIELDS = [
+  ...['Cache-Control', 'no-store', 'Vary', 'Accept, Authorization'],
+  ...['Content-Security-Policy', PAGE_POLICY, 'Referrer-Policy', 'no-referrer'],
+  ...['X-Content-Type-Options', 'nosniff'],
+];
+
+/**
+ * True if the peer has reset the connection: the kernel knows it no more, and nobody could be named for what it asks. Node keeps
+ * an address that was asked for once, also when the connection is gone.
+ */
+function isNobody({ remoteAddress }: Socket): boolean {
+  return remoteAddress === undefined;
 }
 
 /** Browsers accept text/html; a program that wants JSON does not. */
 function wantsJson(accept = ''): boolean {
   return accept.includes('application/json') && !accept.includes('text/html');
-}
-
-function send(response: ServerResponse, status: number, contentType: string, body: string): void {
-  response.writeHead(status, { 'Content-Type': contentType, 'Content-Length': Buffer.byteLength(body) });
-  response.end(body);
 }
 
 /** Maximum concurrent TLS handshakes: platforms open few connections. */

@@ -194,15 +194,16 @@ const MAX_RESTRICTIONS = 100;
 function gatherCallers({ limiting, observation }: StatusSources): CallersStatus {
   const nameOf = (isAddress: boolean, key: string): CallerName =>
     isAddress ? { address: key } : { caller: observation.pseudonymOf(key) };
-  const viewOf = ({ caller, callerClass, bucket, count, maxCount, ...top }: TopCaller): CallerStatus => ({
+  const viewOf = ({
+    caller,
+    callerClass,
+    lastMs,
+    restricted: _,
+    why: __,
+    ...top
+  }: TopCaller): CallerStatus => ({
     ...nameOf(callerClass === 'address', caller),
-    class: callerClass,
-    bucket,
-    count,
-    maxCount,
-    sinceMs: top.sinceMs,
-    lastAtMs: top.lastMs,
-    quota: top.quota,
+    ...{ class: callerClass, ...top, lastAtMs: lastMs },
   });
   const refusedViewOf = (top: TopCaller): RefusedCallerStatus => {
     const { restricted, why } = top;

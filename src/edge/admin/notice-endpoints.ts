@@ -3,6 +3,7 @@ import type { NoticeKind, TimerClock } from '../../core/index.ts';
 import { MAX_NOTICE_BYTES, type NoticeRequest, type NoticeResponse } from '../../identity/auth/index.ts';
 import { addressKey } from '../../wire/http/index.ts';
 import { peerOf } from './admin-access.ts';
+import { send } from './api/index.ts';
 
 /** Where notices of providers go. */
 export interface NoticeTaker {
@@ -69,11 +70,4 @@ function readBody(request: IncomingMessage, clock: TimerClock): Promise<Buffer |
       reject(new Error('the connection ended before the body'));
     });
   });
-}
-
-function send(response: ServerResponse, status: number, fields: readonly string[], body: string): void {
-  for (let i = 0; i + 1 < fields.length; i += 2) response.setHeader(fields[i] ?? '', fields[i + 1] ?? '');
-  if (status !== 204) response.setHeader('Content-Length', Buffer.byteLength(body));
-  response.writeHead(status);
-  response.end(body);
 }

@@ -164,22 +164,24 @@ function notInUse(
   return facts;
 }
 
-function proxySection({ unlistedProxies: all, atMs }: GatewayStatus): Html | string {
-  if (all.length === 0) return '';
-  const since = (moment: number) => [html`<br>since `, momentHtml(moment, atMs)];
-  const rows = all.map(({ address, sinceMs, message }): NamedValue => [address, [message, since(sinceMs)]]);
-  return section('Proxies missing in trusted_proxies', factTable(rows));
+/** A section with a row for each of these; none if there are none. */
+function sectionOf<Item>(title: string, all: readonly Item[], row: (item: Item) => NamedValue, note = '') {
+  return all.length === 0 ? '' : section(title, factTable(all.map(row)), note);
 }
 
-function defaultSection({ defaultRefusals: all, atMs }: GatewayStatus): Html | string {
-  if (all.length === 0) return '';
-  const rows = all.map(
-    ({ callerClass, message, sinceMs }): NamedValue => [
-      callerClass,
-      [message, html`<br>since `, momentHtml(sinceMs, atMs)],
-    ],
-  );
-  return section('Limits that no file names', factTable(rows));
+function proxySection({ unlistedProxies, atMs }: GatewayStatus): Html | string {
+  const title = 'Proxies missing in trusted_proxies';
+  return sectionOf(title, unlistedProxies, ({ address, message, sinceMs }) => [
+    address,
+    [message, html`<br>since `, momentHtml(sinceMs, atMs)],
+  ]);
+}
+
+function defaultSection({ defaultRefusals, atMs }: GatewayStatus): Html | string {
+  return sectionOf('Limits that no file names', defaultRefusals, ({ callerClass, message, sinceMs }) => [
+    callerClass,
+    [message, html`<br>since `, momentHtml(sinceMs, atMs)],
+  ]);
 }
 
 function providerSections({ providers, state, atMs }: GatewayStatus): readonly Html[] {
@@ -229,20 +231,17 @@ function storeSection({ store }: GatewayStatus): Html {
   );
 }
 
-/** Reports dropped log lines; nothing if there are none. */
 /** Shows files of `state` that cannot be written. */
 function stateSection({ state, atMs }: GatewayStatus): Html | string {
   const failing = state.filter(({ cause }) => cause !== null);
-  if (failing.length === 0) return '';
-  const rows = failing.map(
-    ({ file, cause, sinceMs }): NamedValue => [
-      file,
-      [`cannot be written: ${cause}, since `, sinceMs === null ? '' : momentHtml(sinceMs, atMs)],
-    ],
-  );
-  return section('Kept across a restart', factTable(rows), 'A restart forgets what has happened since.');
+  const row = ({ file, cause, sinceMs }: GatewayStatus['state'][number]): NamedValue => [
+    file,
+    [`cannot be written: ${cause}, since `, sinceMs === null ? '' : momentHtml(sinceMs, atMs)],
+  ];
+  return sectionOf('Kept across a restart', failing, row, 'A restart forgets what has happened since.');
 }
 
+/** Reports dropped log lines; nothing if there are none. */
 function logSection({ log: { linesDropped, trouble }, atMs }: GatewayStatus): Html | string {
   if (linesDropped === 0 && trouble === null) return '';
   const state =
@@ -256,15 +255,11 @@ function logSection({ log: { linesDropped, trouble }, atMs }: GatewayStatus): Ht
   );
 }
 
-function certificateSection({ certificates: all, atMs }: GatewayStatus): Html | string {
-  if (all.length === 0) return '';
-  const rows = all.map(
-    ({ listener, certificate, notAfterMs }): NamedValue => [
-      `${listener}: ${certificate}`,
-      ['valid until ', momentHtml(notAfterMs, atMs)],
-    ],
-  );
-  return section('Certificates', factTable(rows));
+function certificateSection({ certificates, atMs }: GatewayStatus): Html | string {
+  return sectionOf('Certificates', certificates, ({ listener, certificate, notAfterMs }) => [
+    `${listener}: ${certificate}`,
+    ['valid until ', momentHtml(notAfterMs, atMs)],
+  ]);
 }
 
 const UPSTREAM_COLUMNS = [

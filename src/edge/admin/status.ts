@@ -5,7 +5,7 @@ import type {
   RestartKey,
   WorkersModel,
 } from '../../config/index.ts';
-import { type DefaultRefusal, escapeInvisible, type QuotaUse, type UnlistedProxy } from '../../core/index.ts';
+import { type DefaultRefusal, escapeInvisible, type UnlistedProxy } from '../../core/index.ts';
 import type { BucketInFlight } from '../../limits/index.ts';
 import type * as observe from '../../observe/index.ts';
 import type { ProviderFacts } from '../../process/runtime/index.ts';
@@ -88,7 +88,6 @@ export interface GatewayStatus {
   readonly errors: readonly observe.RecentError[];
 }
 
-/** A file of `state`. */
 export interface StateFileStatus extends Omit<observe.StateFileView, 'fault'> {
   /** Why it is out of date; `null` if it is not. */
   readonly cause: string | null;
@@ -176,17 +175,11 @@ export interface CallersStatus {
 /** A caller as the log names it: by a pseudonym, or by its address. */
 export type CallerName = { readonly caller: string } | { readonly address: string };
 
-export type CallerStatus = CallerName & {
-  readonly class: string;
-  readonly bucket: string;
-  /** The minimum number of times since `sinceMs`; `maxCount` is the maximum. */
-  readonly count: number;
-  readonly maxCount: number;
-  readonly sinceMs: number;
-  readonly lastAtMs: number;
-  /** The quota that refused last, or is nearly used up. Absent unless it lasts an hour or more. */
-  readonly quota?: QuotaUse | undefined;
-};
+export type CallerStatus = CallerName &
+  Pick<observe.TopCaller, 'bucket' | 'count' | 'maxCount' | 'sinceMs' | 'quota'> & {
+    readonly class: string;
+    readonly lastAtMs: number;
+  };
 
 export type RefusedCallerStatus = CallerStatus & {
   /** How many of `count` were refused by a restriction, or as blocked. */

@@ -3,6 +3,7 @@ import type { Http2Model, TimeoutsModel } from '../../config/index.ts';
 import {
   type ConnectionListener,
   type GatewayError,
+  type MethodNames,
   type Random,
   type RandomBytes,
   resetSocket,
@@ -148,6 +149,8 @@ export interface ListenerState {
   headBytes: number;
   /** Maximum fields of a request. */
   fields: number;
+  /** The methods that routes name besides those that Node knows. */
+  namedMethods: MethodNames;
   http2: Http2Model;
   /** The value of `Keep-Alive` on responses that keep the connection open. */
   keepAliveHint: string;

@@ -215,7 +215,7 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
   #read(): void {
     try {
       // Called from within a read, which continues.
-      if (!this.#reader.read(this.#state.headBytes)) return;
+      if (!this.#reader.read(this.#state.headBytes, this.#state.namedMethods)) return;
     } catch (error) {
       if (error instanceof UnknownMethod) this.#serveLast(error.head);
       // The sink of the body may have failed.

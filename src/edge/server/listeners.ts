@@ -1,6 +1,6 @@
 import type * as config from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
-import { finishedWithin, pause } from '../../core/index.ts';
+import { finishedWithin, NONE_NAMED, pause } from '../../core/index.ts';
 import type { Gateway } from '../../gateway/index.ts';
 import { type AddressKeying, type AddressSet, addressKey, ownersOf } from '../../wire/http/index.ts';
 import { DateField } from '../../wire/http1/index.ts';
@@ -40,6 +40,8 @@ export interface ListenerLimits {
   readonly timeouts: config.TimeoutsModel;
   readonly caps: config.CapsModel;
   readonly http2: config.Http2Model;
+  /** The methods that routes name besides those that Node knows. Default: none. */
+  readonly namedMethods?: core.MethodNames;
   readonly trustedProxies: AddressSet;
 }
 
@@ -75,6 +77,7 @@ export class Listeners {
     timeouts,
     caps,
     http2,
+    namedMethods = NONE_NAMED,
     trustedProxies,
     limits,
     permits,
@@ -94,6 +97,7 @@ export class Listeners {
       trustedProxies,
       headBytes: caps.headBytes,
       fields: caps.fields,
+      namedMethods,
       http2,
       keepAliveHint: keepAliveHintOf(timeouts),
       tunnels: new Tunnels(clock, random),
@@ -118,7 +122,7 @@ export class Listeners {
   }
 
   /** Applies a reload: timeouts and the cap of heads at once, the rest to further connections. */
-  use({ listen, timeouts, caps, http2, trustedProxies }: ListenerLimits): void {
+  use({ listen, timeouts, caps, http2, namedMethods = NONE_NAMED, trustedProxies }: ListenerLimits): void {
     this.#http.use(listen.http);
     // Adding or removing a listener needs a restart.
     if (listen.redirect !== null) this.#redirect?.use(listen.redirect);
@@ -130,6 +134,7 @@ export class Listeners {
     this.#state.keepAliveHint = keepAliveHintOf(timeouts);
     this.#state.headBytes = caps.headBytes;
     this.#state.fields = caps.fields;
+    this.#state.namedMethods = namedMethods;
     this.#state.http2 = http2;
     this.#caps.use(caps, trustedProxies);
   }

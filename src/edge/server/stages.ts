@@ -86,6 +86,7 @@ class ProxyHeaderStage implements ClientConnection {
   /** The bytes read so far. */
   #bytes: Buffer = NO_BYTES;
   #deadlineMs: number;
+  #draining = false;
 
   /** @param pass hands the socket of this client over to the next stage */
   constructor(
@@ -113,10 +114,14 @@ class ProxyHeaderStage implements ClientConnection {
   }
 
   sweep(nowMs: number): void {
-    if (nowMs > this.#deadlineMs) this.#close('late');
+    if (nowMs <= this.#deadlineMs) return;
+    // The gateway leaves, so a client that sent nothing is not late.
+    if (this.#draining && this.#bytes.length === 0) this.socket.destroy();
+    else this.#close('late');
   }
 
   drain(): void {
+    this.#draining = true;
     this.#deadlineMs = Math.min(this.#deadlineMs, this.#state.clock.monotonicMs() + DRAIN_IDLE_MS);
   }
 

@@ -48,9 +48,9 @@ class TlsHandshake implements ClientConnection {
   /** When a sweep first found the gateway draining; `null` before. */
   #drainingSinceMs: number | null = null;
   readonly #onReadable = () => this.#readFirst();
-  readonly #onEnd = () => this.fail('closed');
+  readonly #onEnd = () => this.#leave();
   // Wait for a turn: Node reports why it closed a socket later in the same turn of the event loop.
-  readonly #onClose = () => inNextTurn(() => this.fail('closed'));
+  readonly #onClose = () => inNextTurn(() => this.#leave());
 
   constructor(socket: Socket, nowMs: number, owner: HandshakeOwner) {
     this.socket = socket;
@@ -71,8 +71,8 @@ class TlsHandshake implements ClientConnection {
   sweep(nowMs: number): void {
     if (this.#draining) this.#drainingSinceMs ??= nowMs;
     const drainingMs = nowMs - (this.#drainingSinceMs ?? nowMs);
-    const isLeft = this.#phase === 'waiting for bytes' && drainingMs >= DRAIN_IDLE_MS;
-    if (isLeft || nowMs - this.#sinceMs > this.#owner.maxMs) this.fail('timeout');
+    if (this.#phase === 'waiting for bytes' && drainingMs >= DRAIN_IDLE_MS) this.#leave();
+    else if (nowMs - this.#sinceMs > this.#owner.maxMs) this.fail('timeout');
   }
 
   /** Lets a handshake that has begun continue: the next stage drains then. */
@@ -99,6 +99,16 @@ class TlsHandshake implements ClientConnection {
   fail(reason: HandshakeOutcome): void {
     if (this.#phase === 'over') return;
     this.#over(reason);
+    this.socket.destroy();
+  }
+
+  /** Ends the connection. Without a byte there was no handshake: health checks open and close connections. */
+  #leave(): void {
+    if (this.#phase !== 'waiting for bytes') {
+      this.fail('closed');
+      return;
+    }
+    this.#phase = 'over';
     this.socket.destroy();
   }
 
@@ -252,7 +262,7 @@ export class TlsTermination {
   constructor(options: TlsOptions, dependencies: TlsTerminationDependencies) {
     this.options = options;
     this.#dependencies = dependencies;
-    this.#server = createTlsServer(options, dependencies);
+    this.#server = createTlsServer(options, dependencies.ticketKeys);
     this.#server.on('secureConnection', socket => this.#onSecure(socket));
     this.#server.on('tlsClientError', (error, socket) =>
       this.#handshakeOf(socket)?.fail(handshakeFailure(error, socket.authorizationError !== null)),

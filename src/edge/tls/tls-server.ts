@@ -5,23 +5,19 @@ import { createSecureContext, createServer } from 'node:tls';
 /** The length of the keys that seal session tickets. */
 export const TICKET_KEY_BYTES = 48;
 
-interface TlsServerDependencies {
-  /**
-   * Secret bytes of this number. Servers with equal keys and equal terms for client certificates resume each other's sessions.
-   */
-  readonly ticketKeys: Buffer;
-}
-
 /**
  * Makes a TLS server that does not listen: pass it accepted sockets with `emit('connection', socket)`. It emits
  * `secureConnection` or `tlsClientError` for each. The caller must limit the time of handshakes: Node's own timeout restarts with
  * every byte.
+ *
+ * @param ticketKeys this number of secret bytes. Servers with equal keys and equal terms for client certificates resume each
+ *   other's sessions
  */
-export function createTlsServer(options: TlsOptions, dependencies: TlsServerDependencies): Server {
+export function createTlsServer(options: TlsOptions, ticketKeys: Buffer): Server {
   const { clientCertificates } = options;
   return createServer({
-    ...contextOptions(options.certificates[0], options, dependencies),
-    SNICallback: chooseContext(options, dependencies),
+    ...contextOptions(options.certificates[0], options, ticketKeys),
+    SNICallback: chooseContext(options, ticketKeys),
     ALPNProtocols: [...options.protocols],
     requestCert: clientCertificates !== null,
     rejectUnauthorized: clientCertificates?.required === true,
@@ -35,10 +31,10 @@ export function hasBadCertificate(socket: TLSSocket): boolean {
 
 type SniCallback = NonNullable<Parameters<typeof createServer>[0] & object>['SNICallback'];
 
-function chooseContext(options: TlsOptions, dependencies: TlsServerDependencies): SniCallback {
+function chooseContext(options: TlsOptions, ticketKeys: Buffer): SniCallback {
   const contexts = new ServerNames(
     options.certificates.flatMap(certificate => {
-      const context = createSecureContext(contextOptions(certificate, options, dependencies));
+      const context = createSecureContext(contextOptions(certificate, options, ticketKeys));
       return certificate.serverNames.map(name => [name, context] as const);
     }),
   );
@@ -49,7 +45,7 @@ function chooseContext(options: TlsOptions, dependencies: TlsServerDependencies)
 function contextOptions(
   certificate: CertificateOptions | undefined,
   { minVersion, clientCertificates }: TlsOptions,
-  { ticketKeys }: TlsServerDependencies,
+  ticketKeys: Buffer,
 ): SecureContextOptions {
   return {
     ...(certificate !== undefined && { cert: certificate.certificate, key: certificate.key }),

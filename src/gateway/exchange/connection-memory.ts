@@ -1,7 +1,7 @@
 import type { LimitsModel } from '../../config/index.ts';
 import type { Fields } from '../../core/index.ts';
 import { ownString } from '../../core/index.ts';
-import type { Caller, TokenVerifier } from '../../identity/auth/index.ts';
+import type { Caller, LastingVerifier, TokenVerifier } from '../../identity/auth/index.ts';
 import type { KnownClient } from '../../limits/index.ts';
 import type { AddressSet, ForwardingRules, RequestHead } from '../../wire/http/index.ts';
 import { thumbprintIn } from '../../wire/http/index.ts';
@@ -90,11 +90,12 @@ export interface ValidToken {
   readonly token: string | null;
   /** The value of `Authorization`, or of the field for keys, as received: comparing it costs less than hashing the token. */
   readonly authorization: string;
-  readonly verifier: TokenVerifier;
-  readonly schemes: readonly string[];
+  readonly verifier: LastingVerifier;
 }
 
 /** One that is no API key. */
 export interface AccessToken extends ValidToken {
   readonly token: string;
+  readonly verifier: TokenVerifier;
+  readonly schemes: readonly string[];
 }

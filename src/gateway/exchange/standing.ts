@@ -17,8 +17,9 @@ interface EndedToken extends Invalid {
   readonly reason: TokenEnd;
 }
 
-/** Why an exchange must end, and what its client is told. */
+/** Why an exchange must end. */
 export interface EndedBy {
+  /** For a token, without the challenges of its route. */
   readonly error: GatewayError;
   /** The refusal of the token; `null` if the sender is restricted or blocked. */
   readonly refusedToken: EndedToken | null;

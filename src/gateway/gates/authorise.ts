@@ -29,7 +29,8 @@ export function authorise(exchange: Exchange): GateResult {
     : errors.insufficient(requirement, shortfall, exchange);
 }
 
-function unauthenticated(exchange: Exchange): GatewayError {
+/** What a client is told whose token or API key is missing, refused or over: what the route accepts. */
+export function unauthenticated(exchange: Exchange): GatewayError {
   const { destination, head, refusedToken, snapshot } = exchange;
   const { route } = destination;
   const keys = snapshot.identity?.apiKeys ?? null;

@@ -4,7 +4,7 @@ import { mayOpenWebSocket, readMaxForwards } from '../../wire/http/index.ts';
 import { judgeHandshake } from '../../wire/websocket/index.ts';
 import type { Exchange } from '../exchange/index.ts';
 import { badCall, errors, notGrpc, USUAL_METHODS } from '../responses/index.ts';
-import { isRoutable } from '../routing/index.ts';
+import { isRoutable, servesMethod } from '../routing/index.ts';
 import type { GateResult } from './gate.ts';
 import { findDestination } from './route.ts';
 
@@ -36,13 +36,15 @@ export function refuseExpectation({ downstream }: Exchange): GateResult {
 }
 
 /**
- * Refuses TRACE, which would reveal what the gateway adds; CONNECT, which would turn it into a tunnel; and methods unknown to
- * Node.
+ * Refuses TRACE, which would reveal what the gateway adds; CONNECT, which would turn it into a tunnel; and methods that few
+ * know, unless the route names them.
  */
 export function refuseMethod(exchange: Exchange): GateResult {
-  if (isRoutable(exchange.downstream.method)) return null;
-  // Used only to list the methods, since the gateway's own endpoints have others. No route serves the request.
+  const { method } = exchange.downstream;
+  if (isRoutable(method)) return null;
   const { route } = findDestination(exchange);
+  if (isOfFile(route) && servesMethod(route.methods, method)) return null;
+  // The gateway's own endpoints have other methods.
   return errors.methodNotSupported(route === null || isOfFile(route) ? USUAL_METHODS : route.methods);
 }
 

@@ -4,7 +4,7 @@ import type { ApiKeys, Caller, Invalid, Proofs, ProofVerdict, Verdict } from '..
 import { hashOf, invalid, readBearer } from '../../identity/auth/index.ts';
 import type { Activity } from '../../identity/signin/index.ts';
 import { KnownClient } from '../../limits/index.ts';
-import { clientAddress } from '../../wire/http/index.ts';
+import { clientAddress, pathAsSent } from '../../wire/http/index.ts';
 import type { AccessToken, Exchange, ValidToken } from '../exchange/index.ts';
 import { errors, globallyRefused } from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
@@ -21,7 +21,7 @@ export function refuseTwoCredentials({ head, authorization, destination }: Excha
 }
 
 /** A token as received, and what it is checked with. */
-type Submitted = Omit<ValidToken, 'caller' | 'client' | 'token'>;
+type Submitted = Omit<AccessToken, 'caller' | 'client' | 'token'>;
 
 /**
  * Step 6: finds the token's caller if the route needs one. Does not refuse requests without a valid token: `authorise` does,
@@ -60,14 +60,14 @@ function identifyByKey(exchange: Exchange, key: string): GateResult {
   const verifier = exchange.generation.identity?.apiKeys ?? null;
   if (verifier === null) return null;
   const verdict = verifier.verify(key, exchange.addressKey);
-  if (verdict.kind === 'invalid') exchange.refusedToken = verifier.refuse(verdict);
+  if (verdict.kind === 'invalid') exchange.refusedToken = verifier.inUse.refuse(verdict);
   else if (verdict.kind === 'spent') return globallyRefused(verdict.retryAfterMs);
   else exchange.token = tokenOfKey(verdict, key, verifier);
   return null;
 }
 
 function tokenOfKey(caller: Caller, key: string, verifier: ApiKeys): ValidToken {
-  return { caller, client: clientOf(caller), token: null, authorization: key, verifier, schemes: [] };
+  return { caller, client: clientOf(caller), token: null, authorization: key, verifier: verifier.inUse };
 }
 
 /** Finds the caller of a remembered token, without verifying any. For requests that never reach a service. */
@@ -138,12 +138,12 @@ function accept(exchange: Exchange, token: AccessToken): GateResult | Promise<Ga
 
 /** Has the proof of a request checked (RFC 9449, 4.3), and accepts or refuses its token by that. */
 function prove(exchange: Exchange, token: AccessToken, proofs: Proofs): GateResult | Promise<GateResult> {
-  const { head, arrival, downstream, destination } = exchange;
+  const { head, arrival, downstream } = exchange;
   const { proofKey: key } = token.caller;
   const verdict = proofs.check({
     ...clientAddress(head, arrival.hostAndPort, downstream.scheme),
     method: downstream.method,
-    path: destination.path,
+    path: pathFor(exchange),
     key,
     tokenHash: () => hashOf(token.token),
     underDpop: exchange.usesDpop,
@@ -154,6 +154,13 @@ function prove(exchange: Exchange, token: AccessToken, proofs: Proofs): GateResu
   return verdict instanceof Promise
     ? verdict.then(awaited => concludeProof(exchange, token, awaited))
     : concludeProof(exchange, token, verdict);
+}
+
+/** The path that a proof has to name: that of the request as it came, which is the destination's unless that has other slashes. */
+function pathFor({ downstream, head, destination, snapshot }: Exchange): string {
+  return snapshot.takesOddPaths
+    ? (pathAsSent(downstream.target, head.host ?? '') ?? destination.path)
+    : destination.path;
 }
 
 function concludeProof(exchange: Exchange, token: AccessToken, verdict: ProofVerdict): GateResult {

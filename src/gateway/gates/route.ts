@@ -133,7 +133,8 @@ function whyPathRefused(target: Target | LooseTarget, route: RouteModel): string
 /** Why the client may not use the route, wherever it is; `null` if it may. */
 function refusalOf(route: RouteModel, { arrival }: Exchange): GatewayError | null {
   if (!isOfFile(route) || route.networks === null) return null;
-  return admits(route.networks, arrival.client.address) ? null : errors.foreignNetwork();
+  const { address, key } = arrival.client;
+  return admits(route.networks, address, key) ? null : errors.foreignNetwork();
 }
 
 /** Whether a request is redirected to its path with a slash at the end, or without one. */

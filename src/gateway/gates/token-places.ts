@@ -8,9 +8,11 @@ import { errors } from '../responses/index.ts';
  * method and whether it counts.
  */
 export function takeToken(exchange: Exchange, destination: Destination): Destination {
-  const { route, query } = destination;
+  const { route, query, kind } = destination;
   const places = isOfFile(route) ? route.tokenFrom : null;
   if (places === null || !isOfFile(route)) return destination;
+  // Its client is told the same query again, and needs the token there.
+  if (kind === 'slash') return destination;
   const cleared = { ...destination, query: places.cutQuery(query) };
   const [token, second] = route.acceptsTokens ? tokensOf(exchange, places, query) : [];
   if (token === undefined) return cleared;

@@ -130,7 +130,7 @@ const HTTP_STATUS: ReadonlyMap<RpcCode, number> = new Map([
 ]);
 
 /** What a call's status would be over HTTP (google/rpc/code.proto). */
-const EQUIVALENTS: ReadonlyMap<RpcCode, number> = new Map([
+const EQUIVALENTS: ReadonlyMap<number, number> = new Map([
   [RpcCode.ok, 200],
   [RpcCode.cancelled, 499],
   [RpcCode.invalidArgument, 400],
@@ -147,7 +147,7 @@ const EQUIVALENTS: ReadonlyMap<RpcCode, number> = new Map([
   [RpcCode.unauthenticated, 401],
 ]);
 
-export function equivalentStatusOf(code: RpcCode): number {
+export function equivalentStatusOf(code: number): number {
   return EQUIVALENTS.get(code) ?? 500;
 }
 

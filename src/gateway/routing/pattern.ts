@@ -1,5 +1,5 @@
 import type { RoutePattern, Segment } from './table.ts';
-import { EVERY_METHOD, foldSegment, GRPC_METHOD, isRoutable } from './table.ts';
+import { EVERY_METHOD, foldSegment, GRPC_METHOD, isRoutable, whyNoMethod } from './table.ts';
 
 /**
  * Reads `/v1/channels/{channel_id}/messages` or `/v1/**`. A trailing slash makes no difference, in patterns as in requests.
@@ -138,7 +138,7 @@ function checkMethods(methods: readonly string[]): void {
 }
 
 function errorIn(method: string): string | null {
-  if (isRoutable(method)) return null;
+  if (whyNoMethod(method) === null) return null;
   const upper = method.toUpperCase();
   if (isRoutable(upper)) return `is written in upper case: write "${upper}"`;
   return 'is not a supported method: write GET, POST, PUT, PATCH, DELETE or the like, or name no method to match all';
@@ -191,8 +191,8 @@ const IDENTIFIER = /^[A-Za-z_]\w*$/;
  * is significant, as in protobuf. Throws a PatternError that says what to write instead.
  */
 export function parseGrpcPattern(text: string, host: string | null = null): RoutePattern {
-  const [service = '', method, ...more] = text.split('/');
-  const error = grpcError(text, service, method, more.length > 0);
+  const [service = '', method] = text.split('/');
+  const error = grpcError(text);
   if (error !== null) throw new PatternError(error);
   const segments: readonly Segment[] = [
     { kind: 'literal', folded: service },
@@ -203,8 +203,12 @@ export function parseGrpcPattern(text: string, host: string | null = null): Rout
   return { methods: [GRPC_METHOD], host, path: text, segments, parameters: [] };
 }
 
-function grpcError(text: string, service: string, method: string | undefined, more: boolean): string | null {
-  if (text.startsWith('/')) return `a service begins without "/": write "${text.slice(1)}"`;
+function grpcError(text: string): string | null {
+  if (text.startsWith('/')) {
+    const instead = text.replace(/^\/+/, '');
+    return grpcError(instead) ?? `a service begins without "/": write "${instead}"`;
+  }
+  const [service = '', method, ...more] = text.split('/');
   if (/^https?:/.test(text)) return 'a service has no scheme and host: write package.Service/Method';
   if (service === EVERY_METHOD || text === '**' || text === '')
     return 'name the service: package.Service/Method, or package.Service/* for all of its methods';
@@ -212,7 +216,7 @@ function grpcError(text: string, service: string, method: string | undefined, mo
   if (odd !== undefined) return `"${service}" is not the name of a service such as package.Service`;
   if (method === undefined) return `the method is missing: write "${text}/*" for every one`;
   if (method === '**' || method === '') return `write "${service}/*" for every method`;
-  if (more) return 'a service and a method are all: write package.Service/Method';
+  if (more.length > 0) return 'a service and a method are all: write package.Service/Method';
   if (method !== EVERY_METHOD && !IDENTIFIER.test(method))
     return `"${method}" is not the name of a method: write "${service}/*" for every one`;
   return null;

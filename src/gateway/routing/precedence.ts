@@ -1,5 +1,5 @@
 import type { RoutePattern, Segment } from './table.ts';
-import { EVERY_HOST, isRoutable, placeOf, takesMethod, wildcardOf } from './table.ts';
+import { EVERY_HOST, GRPC_METHOD, placeOf, takesMethod, wildcardOf } from './table.ts';
 
 /**
  * Whether the first route takes precedence for every request that matches both. A host precedes a wildcard, and that precedes no
@@ -132,7 +132,7 @@ type Methods = RoutePattern['methods'];
 
 /** Whether two lists of methods share one. `null` is every HTTP method, but no gRPC call. */
 export function methodsMeet(a: Methods, b: Methods): boolean {
-  if (a === null || b === null) return [...(a ?? []), ...(b ?? [])].every(isRoutable);
+  if (a === null || b === null) return [...(a ?? []), ...(b ?? [])].every(method => method !== GRPC_METHOD);
   return a.some(method => takesMethod(b, method)) || b.some(method => takesMethod(a, method));
 }
 

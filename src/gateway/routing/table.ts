@@ -1,5 +1,5 @@
 import { METHODS } from 'node:http';
-import { atOnce, type Steps } from '../../core/index.ts';
+import { atOnce, MAX_METHOD_BYTES, type Steps } from '../../core/index.ts';
 
 /** The requests that a route matches. A route with several hosts has a pattern for each. */
 export interface RoutePattern {
@@ -75,17 +75,41 @@ function shapeOf(segments: readonly Segment[]): string {
 
 const SHAPE_SIGN = { parameter: '{}', tail: '**' } as const;
 
-/** Methods that are never served: TRACE would reveal what the gateway adds, CONNECT would turn it into a tunnel. */
-const NEVER_SERVED: ReadonlySet<string> = new Set(['CONNECT', 'TRACE']);
+/**
+ * Methods that are never served: TRACE would reveal what the gateway adds, CONNECT would turn it into a tunnel, and PRI begins
+ * HTTP/2.
+ */
+const NEVER_SERVED: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'PRI']);
 
-/** The methods that can reach a route: those that Node's parser knows, except the two that are never served. */
+/** The methods that reach a route without a list of methods: those that Node's parser knows, except those never served. */
 export const ROUTABLE_METHODS: readonly string[] = METHODS.filter(method => !NEVER_SERVED.has(method));
 
 const ROUTABLE: ReadonlySet<string> = new Set(ROUTABLE_METHODS);
 
-/** Whether a route without a list of methods serves this one. Others are refused before the route lookup. */
+/** Whether a route without a list of methods serves this one. */
 export function isRoutable(method: string): boolean {
   return ROUTABLE.has(method);
+}
+
+/** Whether a route that a request matches serves its method. Methods that few know are served where they are named alone. */
+export function servesMethod(methods: RoutePattern['methods'], method: string): boolean {
+  return isRoutable(method) || methods?.includes(method) === true;
+}
+
+/** RFC 9110, 9.1 and 5.6.2: a token. */
+export const METHOD_PATTERN: RegExp = new RegExp(`^[!#$%&'*+.^_\`|~0-9A-Za-z-]{1,${MAX_METHOD_BYTES}}$`);
+const OF_ALL: ReadonlySet<string> = new Set(['*', 'ANY', 'ALL']);
+
+/** Why a route cannot name a method; `null` if it can. */
+export function whyNoMethod(method: string): string | null {
+  const upper = method.toUpperCase();
+  if (isRoutable(method)) return null;
+  if (NEVER_SERVED.has(upper)) return `the gateway does not serve ${upper}`;
+  if (upper === GRPC_METHOD) return 'gRPC calls have routes of their own: write "grpc" in place of "path"';
+  if (OF_ALL.has(upper)) return 'leave out "methods" to match every method';
+  if (isRoutable(upper)) return `methods are case-sensitive: write "${upper}"`;
+  if (METHOD_PATTERN.test(method)) return null;
+  return 'expected a method such as GET or POST, in upper case';
 }
 
 /** Whether a route that names these methods matches this one. GET includes HEAD. */
@@ -93,7 +117,7 @@ export function takesMethod(methods: readonly string[], method: string): boolean
   return methods.includes(method) || (method === 'HEAD' && methods.includes('GET'));
 }
 
-/** The method of patterns for gRPC calls. No HTTP request has it: see `ROUTABLE_METHODS`. */
+/** The method of patterns for gRPC calls. No HTTP request has it: see `whyNoMethod`. */
 export const GRPC_METHOD = 'GRPC';
 
 /** Represents every method of a service in a pattern. */

@@ -10,13 +10,16 @@ const MAX_WAIT_MS = 1_000;
 export class AwaitedBody implements BodySource {
   readonly #source: BodySource;
   readonly #clock: TimerClock;
+  readonly #contain: (act: () => void) => void;
   #sink: BodySink | null = null;
   #timer: Timer | null = null;
   #isOver = false;
 
-  constructor(source: BodySource, clock: TimerClock) {
+  /** @param contain runs what nobody else would catch */
+  constructor(source: BodySource, clock: TimerClock, contain: (act: () => void) => void) {
     this.#source = source;
     this.#clock = clock;
+    this.#contain = contain;
   }
 
   get started(): boolean {
@@ -26,7 +29,7 @@ export class AwaitedBody implements BodySource {
   /** Called once for each time the request is sent, until the body has begun. */
   start(sink: BodySink): void {
     this.#sink = sink;
-    this.#timer ??= this.#clock.after(MAX_WAIT_MS, () => this.begin());
+    this.#timer ??= this.#clock.after(MAX_WAIT_MS, () => this.#contain(() => this.begin()));
   }
 
   pause(): void {

@@ -2,7 +2,7 @@ import { type BodySink, type BodySource, GrowingBytes, NO_BYTES } from '../../co
 
 /** Takes over once the body is there, or will not be kept any longer. */
 interface BufferedBodyOwner {
-  /** Counts what is kept. Returns false if there is no room for it. */
+  /** Counts what is kept, until the service has taken it. Returns false if there is no room for it. */
   keeps(bytes: number): boolean;
   /** Called once: the body may be sent, which calls `start`. */
   ready(): void;
@@ -40,30 +40,29 @@ export class BufferedBody implements BodySource, BodySink {
   start(sink: BodySink): void {
     this.started = true;
     this.#sink = sink;
-    const held = this.#held;
-    this.#drop();
-    const more = held.length === 0 || sink.chunk(held);
-    if (this.#ended) sink.end();
-    else if (more) this.resume();
+    if (this.#held.length === 0 || sink.chunk(this.#held)) this.resume();
     else this.pause();
   }
 
   pause(): void {
     this.#isPaused = true;
-    this.#source.pause();
+    if (!this.#ended) this.#source.pause();
   }
 
+  /** Called when everything so far has been taken. */
   resume(): void {
     this.#isPaused = false;
-    this.#source.resume();
+    this.#drop();
+    if (this.#ended) this.#sink?.end();
+    else this.#source.resume();
   }
 
   chunk(bytes: Buffer): boolean {
     if (this.#sink !== null) return this.#sink.chunk(bytes);
     if (this.#phase === 'over') return false;
     this.#held = this.#growing.join(this.#held, bytes);
-    const fits = this.#held.length <= this.#maxBytes && this.#owner.keeps(this.#growing.roomBytes);
-    if (fits) return true;
+    const hasRoom = this.#owner.keeps(this.#growing.roomBytes);
+    if (hasRoom && this.#held.length <= this.#maxBytes) return true;
     this.#beReady();
     // Its sink may have begun meanwhile.
     return this.started && !this.#isPaused;
@@ -71,8 +70,8 @@ export class BufferedBody implements BodySource, BodySink {
 
   end(): void {
     this.#ended = true;
-    if (this.#sink !== null) this.#sink.end();
-    else this.#beReady();
+    if (this.#sink === null) this.#beReady();
+    else if (!this.#isPaused) this.#sink.end();
   }
 
   fail(): void {

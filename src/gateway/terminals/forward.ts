@@ -135,7 +135,7 @@ function bufferedBody(exchange: Exchange, route: ForwardRoute): BufferedBody {
 }
 
 function awaitedBody(exchange: Exchange, route: ForwardRoute): AwaitedBody {
-  return new AwaitedBody(translatedBody(exchange, route), exchange.clock);
+  return new AwaitedBody(translatedBody(exchange, route), exchange.clock, act => exchange.contain(act));
 }
 
 /** Makes the body for the upstream: a short one can be sent again. */
@@ -170,8 +170,8 @@ function fieldsFor(exchange: Exchange, destination: Forwarded, authorization: st
     origin: originFor(exchange, destination),
     maxForwards: maxForwards === null ? null : maxForwards - 1,
   });
-  const cut =
-    translation === null ? withoutTokens(sent, exchange, destination) : translation.requestFields(sent);
+  const ours = withoutTokens(sent, exchange, destination);
+  const cut = translation === null ? ours : translation.requestFields(ours);
   const fields = isAwaited(exchange, destination.route) ? [...cut, 'Expect', '100-continue'] : cut;
   return requestEdits === null ? fields : requestEdits.apply(fields, exchange);
 }

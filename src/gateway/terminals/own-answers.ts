@@ -23,7 +23,7 @@ import {
   type SignInHere,
 } from '../exchange/index.ts';
 import { addOwnFields, addSetFields, errors, USUAL_METHODS } from '../responses/index.ts';
-import { isRoutable } from '../routing/index.ts';
+import { servesMethod } from '../routing/index.ts';
 
 /** Serves the sign-in endpoints (docs/contract.md, 1). */
 export function serveSignIn(exchange: Exchange, { route, query }: SignInHere): Served {
@@ -181,11 +181,13 @@ function answerLater<Outcome>(
 
 /** Answers an OPTIONS request that is not forwarded: lists the methods. */
 export function serveOptions(exchange: Exchange, { route, path }: OptionsDestination): Served {
-  const { routes } = exchange.snapshot;
+  const { routes, namedMethods } = exchange.snapshot;
+  const found = (method: string) => routes.find(method, exchange.host, path)?.value ?? null;
   // Includes OPTIONS, which this answers.
-  const isServed = (method: string) =>
-    route === null || method === 'OPTIONS' || routes.find(method, exchange.host, path) !== null;
-  const fields = ['Allow', USUAL_METHODS.filter(isServed).join(', ')];
+  const isServed = (method: string) => route === null || method === 'OPTIONS' || found(method) !== null;
+  const isNamed = (method: string) => servesMethod(found(method)?.methods ?? null, method);
+  const named = route === null ? [] : [...namedMethods.keys()].filter(isNamed);
+  const fields = ['Allow', [...USUAL_METHODS.filter(isServed), ...named].join(', ')];
   addSetFields(fields, { route });
   addOwnFields(fields, exchange, exchange.rateFor(204));
   return exchange.response.finish('answered', 204, 'No Content', fields, '');
@@ -211,7 +213,7 @@ function serves(
 ): boolean {
   if (!isOfFile(route)) return route.methods.includes(method);
   if (route.grpcWeb) return method === 'POST';
-  return isRoutable(method) && snapshot.routes.find(method, host, path)?.value === route;
+  return servesMethod(route.methods, method) && snapshot.routes.find(method, host, path)?.value === route;
 }
 
 const HTTPS_PORT = 443;

@@ -5,7 +5,7 @@ import { type Caller, identityFields, NO_CLAIMS, principalOf, type Spent } from 
 import type { IdentityHeader, Requirement, Role } from './options.ts';
 import { judgeRequirements } from './requirement.ts';
 import { type Invalid, invalid } from './token/index.ts';
-import type { TokenVerifier } from './verifier.ts';
+import type { LastingVerifier } from './verifier.ts';
 
 /** A line of the file of API keys. */
 export interface ApiKeyLine {
@@ -47,29 +47,61 @@ export function digestOfApiKey(key: string): string {
   return hash('sha256', key, 'hex');
 }
 
+type Callers = ReadonlyMap<string, Caller>;
+
+/** The API keys in use, whatever is reloaded. Streams keep this, and so no file that is no longer in use. */
+export class KeysInUse implements LastingVerifier {
+  #callers: Callers;
+  #parts: ApiKeyDependencies;
+
+  constructor(callers: Callers, parts: ApiKeyDependencies) {
+    this.#callers = callers;
+    this.#parts = parts;
+  }
+
+  use(callers: Callers, parts: ApiKeyDependencies): void {
+    this.#callers = callers;
+    this.#parts = parts;
+  }
+
+  /** A line that a reload removes ends the streams of its callers, as does one of its keys. */
+  endOf({ session, principal }: Caller): core.TokenEnd | null {
+    const caller = this.#callers.get(session);
+    if (caller?.principal !== principal) return 'inactive';
+    return this.#parts.clock.epochMs() >= caller.expiresAtMs ? 'expired' : null;
+  }
+
+  refuse(refusal: Invalid): Invalid {
+    this.#parts.listener.tokenRefused(refusal.reason, refusal.claim);
+    return refusal;
+  }
+}
+
 /**
  * Turns API keys into callers. All callers are made in advance. A key is found by its digest, so neither its lookup nor the memory of
  * the process tells anything about other keys.
  */
-export class ApiKeys implements TokenVerifier {
-  readonly #callers: ReadonlyMap<string, Caller>;
+export class ApiKeys {
+  /** Shared with the configurations before and after. */
+  readonly inUse: KeysInUse;
+  readonly #callers: Callers;
   readonly #parts: ApiKeyDependencies;
-  /** Those of the next configuration: `undefined` while this one is in use, `null` if that has none. */
-  #next: ApiKeys | null | undefined;
 
-  constructor(options: ApiKeyOptions, parts: ApiKeyDependencies) {
+  /** @param before those of the configuration in use, if it has any */
+  constructor(options: ApiKeyOptions, parts: ApiKeyDependencies, before: ApiKeys | null = null) {
     const callers = options.lines.flatMap(line =>
       line.digests.map(digest => [digest, callerOf(line, digest, options)] as const),
     );
     this.#callers = new Map(callers);
     this.#parts = parts;
+    this.inUse = before === null ? new KeysInUse(this.#callers, parts) : before.inUse;
   }
 
   verify(key: string, address: string): Caller | Invalid | Spent {
     if (!KEY.test(key)) return invalid('malformed');
     const caller = this.#callers.get(digestOfApiKey(key));
     if (caller !== undefined) {
-      if (this.accepts(caller)) return caller;
+      if (this.#accepts(caller)) return caller;
       return { ...invalid('expired'), principal: caller.principal };
     }
     const { budget, listener } = this.#parts;
@@ -84,36 +116,23 @@ export class ApiKeys implements TokenVerifier {
 
   remembered(key: string): Caller | null {
     const caller = KEY.test(key) ? this.#callers.get(digestOfApiKey(key)) : undefined;
-    return caller !== undefined && this.accepts(caller) ? caller : null;
+    return caller !== undefined && this.#accepts(caller) ? caller : null;
   }
 
-  refuse(refusal: Invalid): Invalid {
-    this.#parts.listener.tokenRefused(refusal.reason, refusal.claim);
-    return refusal;
-  }
-
-  accepts(caller: Caller): boolean {
+  #accepts(caller: Caller): boolean {
     const accepted = this.#parts.clock.epochMs() < caller.expiresAtMs;
     if (accepted) this.#parts.listener.tokenKnown();
     return accepted;
   }
 
-  /** A line that a reload removes ends the streams of its callers, as does one of its keys. */
-  endOf({ session, principal }: Caller): core.TokenEnd | null {
-    const caller = this.#inUse()?.get(session);
-    if (caller?.principal !== principal) return 'inactive';
-    return this.#parts.clock.epochMs() >= caller.expiresAtMs ? 'expired' : null;
+  /** Comes into use. */
+  serve(): void {
+    this.inUse.use(this.#callers, this.#parts);
   }
 
-  /** The callers of the configuration in use. */
-  #inUse(): ReadonlyMap<string, Caller> | null {
-    if (this.#next === undefined) return this.#callers;
-    return this.#next === null ? null : this.#next.#inUse();
-  }
-
-  /** Called when a configuration with other keys, or none, comes into use. */
-  retire(next: ApiKeys | null): void {
-    if (next !== this) this.#next = next;
+  /** Called when a configuration without keys comes into use. */
+  retire(): void {
+    this.inUse.use(new Map(), this.#parts);
   }
 }
 

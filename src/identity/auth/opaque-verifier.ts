@@ -41,16 +41,29 @@ export class OpaqueVerifier implements TokenVerifier {
   readonly #options: AccessTokenOptions;
   readonly #cacheMs: number;
   readonly #parts: OpaqueDependencies;
+  /**
+   * Asks as the configuration in use does, whose client may have another secret than when a stream began. Shared with the
+   * verifiers before and after.
+   */
+  readonly #inUse: { ask: OpaqueDependencies['ask'] };
   readonly #callers: RecentMap<Caller>;
   readonly #refused: RecentMap<Refused>;
   readonly #asking = new Map<string, Promise<Verdict>>();
   /** What later answers said about the callers of streams in progress. */
   readonly #reviews = new WeakMap<Caller, { readonly askedAtMs: number; readonly isOver: boolean }>();
 
-  constructor(options: AccessTokenOptions, cacheMs: number, cache: CacheOptions, parts: OpaqueDependencies) {
+  /** @param before that of the configuration in use, for the same issuer */
+  constructor(
+    options: AccessTokenOptions,
+    cacheMs: number,
+    cache: CacheOptions,
+    parts: OpaqueDependencies,
+    before: OpaqueVerifier | null = null,
+  ) {
     this.#options = options;
     this.#cacheMs = cacheMs;
     this.#parts = parts;
+    this.#inUse = before === null ? { ask: parts.ask } : before.#inUse;
     this.#callers = new RecentMap(cache.maxTokens);
     this.#refused = new RecentMap(cache.maxRefused);
   }
@@ -101,6 +114,17 @@ export class OpaqueVerifier implements TokenVerifier {
     return null;
   }
 
+  /** Comes into use. */
+  serve(): void {
+    this.#inUse.ask = this.#parts.ask;
+  }
+
+  /** Forgets the tokens that it remembers, since few requests still use it. */
+  forget(): void {
+    this.#callers.clear();
+    this.#refused.clear();
+  }
+
   #review(caller: Caller, verdict: Verdict): void {
     if (verdict.kind === 'invalid') this.#reviews.set(caller, { askedAtMs: 0, isOver: true });
     else if ('askedAtMs' in verdict && verdict.askedAtMs !== null)
@@ -132,7 +156,7 @@ export class OpaqueVerifier implements TokenVerifier {
     if (waitMs > 0) return { kind: 'spent', retryAfterMs: waitMs };
 
     // 3. Ask the provider.
-    const told = this.#parts.ask(token, address);
+    const told = (address === null ? this.#inUse : this.#parts).ask(token, address);
     if (!(told instanceof Promise)) return this.#conclude(told, tokenHash);
     const window = budget?.failed(address ?? '', 1) ?? 0;
     const verdict = told.then(each => {
@@ -199,10 +223,10 @@ export class OpaqueVerifier implements TokenVerifier {
 function typeIn(members: JsonObject): string | null {
   const type = member(members, 'token_type');
   if (type === undefined || type === null) return null;
-  const isBound = member(members, 'cnf') !== undefined;
-  const isAccess = typeof type === 'string' && /^(?:bearer|access_token)$/i.test(type);
   // One for DPoP is checked by its key, so the provider has to name it.
-  return isAccess || (isBound && String(type).toLowerCase() === 'dpop') ? 'at+jwt' : 'another';
+  const isBound = member(members, 'cnf') !== undefined;
+  const kinds = isBound ? /^(?:bearer|access_token|dpop)$/i : /^(?:bearer|access_token)$/i;
+  return typeof type === 'string' && kinds.test(type) ? 'at+jwt' : 'another';
 }
 
 /** Verifies JWTs with one verifier and opaque tokens with another. */

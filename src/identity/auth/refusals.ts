@@ -29,6 +29,10 @@ export class Refusals {
     return null;
   }
 
+  forget(): void {
+    this.#refusals.clear();
+  }
+
   keep(tokenHash: string, refusal: Invalid, nowMs: number, keySetVersion: number): void {
     this.#refusals.set(tokenHash, { refusal, untilMs: nowMs + this.#refusedForMs, keySetVersion });
   }

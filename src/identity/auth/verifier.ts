@@ -166,6 +166,13 @@ export class Verifier implements TokenVerifier {
     return reason;
   }
 
+  /** Forgets the tokens that it remembers, since few requests still use it. */
+  forget(): void {
+    this.#callers.clear();
+    this.#refusedPrincipals.clear();
+    this.#refusals.forget();
+  }
+
   #judge(jwt: Jwt, tokenHash: string, address: string, fetched: Fetched): Verdict | Promise<Verdict> {
     // 1. Check what needs no key: tokens of other issuers and expired ones are refused without consuming the budget.
     const refusal = refuseClaims(jwt, this.#options, this.#clock.epochMs());
@@ -274,8 +281,25 @@ function isSignedBy(jwt: Jwt, { keyObject }: VerificationKey, signingInput: Buff
   return isSignature(jwt.algorithm, keyObject, signingInput, jwt.signature);
 }
 
+/** What streams keep of the verifier of their token or API key. */
+export interface LastingVerifier {
+  /**
+   * Reports a refusal to the listener and returns it. Also takes refusals of `readBearer`, which leave nothing to verify.
+   *
+   * @param caller the caller, if its token had been accepted before
+   */
+  refuse(refusal: Invalid, caller?: Caller): Invalid;
+
+  /**
+   * Why streams in progress with the caller's token must end, or `null`.
+   *
+   * @param token the token, if it is opaque: the provider is asked again; else `null`
+   */
+  endOf(caller: Caller, token: string | null): TokenEnd | null;
+}
+
 /** Turns tokens of one issuer (`Verifier`) or of several (`IssuerVerifiers`) into callers. */
-export interface TokenVerifier {
+export interface TokenVerifier extends LastingVerifier {
   /**
    * @param token the result of `readBearer`
    * @param address the key of the client's address, whose budget is charged for failures
@@ -287,26 +311,12 @@ export interface TokenVerifier {
   remembered(token: string): Caller | null;
 
   /**
-   * Reports a refusal to the listener and returns it. Also takes refusals of `readBearer`, which leave nothing to verify.
-   *
-   * @param caller the caller, if its token had been accepted before
-   */
-  refuse(refusal: Invalid, caller?: Caller): Invalid;
-
-  /**
    * Whether this caller's token is still accepted; reports it to the listener if so. For code that remembers a caller together
    * with its token.
    *
    * @param maxAgeMs as in `verify`
    */
   accepts(caller: Caller, maxAgeMs: number): boolean;
-
-  /**
-   * Why streams in progress with the caller's token must end, or `null`.
-   *
-   * @param token the token, if it is opaque: the provider is asked again; else `null`
-   */
-  endOf(caller: Caller, token: string | null): TokenEnd | null;
 }
 
 /** The key under which a token is remembered: the token itself is a secret, and longer. */

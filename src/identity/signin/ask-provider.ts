@@ -244,8 +244,8 @@ type FaultKind = 'unreachable' | 'timed_out' | 'reset' | 'too_large' | 'malforme
 
 /**
  * The provider's errors that the gateway knows: those of RFC 6749, 5.2, those intended for other endpoints (RFC 6749, 4.1.2.1;
- * RFC 6750, 3.1; RFC 7009, 2.2.1; RFC 8628; RFC 9449; RFC 9470; OpenID Connect Core 1.0, 3.1.2.6), Google's own for a wrong
- * redirect URI, and that of Ory Hydra for a refresh token which was used before.
+ * RFC 6750, 3.1; RFC 7009, 2.2.1; RFC 8628; RFC 8707; RFC 9449; RFC 9470; OpenID Connect Core 1.0, 3.1.2.6), Google's own for a wrong
+ * redirect URI, that of Ory Hydra for a refresh token which was used before, and that of Entra ID for an unknown resource.
  */
 const OAUTH_ERRORS = [
   'invalid_request',
@@ -254,6 +254,8 @@ const OAUTH_ERRORS = [
   'unauthorized_client',
   'unsupported_grant_type',
   'invalid_scope',
+  'invalid_target',
+  'invalid_resource',
   'server_error',
   'temporarily_unavailable',
   'slow_down',

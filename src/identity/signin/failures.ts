@@ -107,6 +107,9 @@ function judgeResponse(status: number, error: OAuthError | null): ProviderFailur
     case 'unsupported_token_type':
     case 'unsupported':
     case 'invalid_scope':
+    // The resource that scope or authorization_parameters name; Entra ID has the second.
+    case 'invalid_target':
+    case 'invalid_resource':
     // The gateway itself sends no proofs; those of clients are judged in failureOf.
     case 'use_dpop_nonce':
     case 'invalid_dpop_proof':

@@ -218,10 +218,11 @@ export class BoundLimit {
     if (this.#row >= 0) this.#table.load(this.#row, this.counter);
     else if (this.#row === OVERFLOW) this.loadOverflow(this.counter, this.#hasToken);
     else copyCounter(UNUSED, this.counter);
+    const { nowMs, steadyOffsetMs } = this.#table;
+    const { calendar } = this.limit;
     // Saved, so that the table keeps it until then.
-    if (this.limit.calendar !== null && followCalendar(this.counter, this.#table.steadyOffsetMs))
-      this.#save();
-    this.waitMs = this.#rule.waitMs(this.counter, this.limit, this.#table.nowMs, this.#cost);
+    if (calendar !== null && followCalendar(this.counter, calendar, nowMs, steadyOffsetMs)) this.#save();
+    this.waitMs = this.#rule.waitMs(this.counter, this.limit, nowMs, this.#cost);
   }
 
   #save(): void {

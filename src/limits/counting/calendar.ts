@@ -23,8 +23,8 @@ interface Span {
 /** A moment of local time, as if the zone were UTC. */
 type LocalMs = number;
 
-/** Calendars keep the last of their periods: that of now, and the next one in the last milliseconds. */
-const MAX_SPANS = 2;
+/** Calendars keep the last of their periods: those around now, since reckoning one takes half a millisecond. */
+const MAX_SPANS = 8;
 
 /**
  * The periods of one kind in one time zone. All times are milliseconds since the epoch. Where clocks change at midnight, a period
@@ -51,16 +51,17 @@ export class Calendar {
     return this.#spanAt(ms).endMs;
   }
 
-  /** The start of the period that ends at this moment or, where none does, of the one around the moment before. */
-  startOf(endMs: number): number {
-    return this.#spanAt(endMs - 1).startMs;
+  /** The start of the period that ends at this moment; `null` if none does, as after a change of the time zone. */
+  startOf(endMs: number): number | null {
+    const span = this.#spanAt(endMs - 1);
+    return span.endMs === endMs ? span.startMs : null;
   }
 
   /** The ends of the two periods before a moment, and of the four from then on. */
   endsAround(ms: number): readonly number[] {
     const { startMs, endMs } = this.#spanAt(ms);
-    const ends = [this.#find(startMs - 1).startMs, startMs, endMs];
-    while (ends.length < 6) ends.push(this.#find(ends.at(-1) ?? ms).endMs);
+    const ends = [this.#spanAt(startMs - 1).startMs, startMs, endMs];
+    while (ends.length < 6) ends.push(this.#spanAt(ends.at(-1) ?? ms).endMs);
     return ends;
   }
 

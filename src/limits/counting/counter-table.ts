@@ -1,7 +1,7 @@
 import { NO_OWNERS, type TableMemory, type Words } from '../../core/index.ts';
 import { CallerTable, type OwnersOf } from './caller-table.ts';
 import { type Counter, newCounter } from './counter.ts';
-import { LIMIT_ROLES } from './limit-definition.ts';
+import { LIMIT_ROLES, type Limit } from './limit-definition.ts';
 import { NetworkShares } from './network-shares.ts';
 import { BORROWED, ORDINARY, Partitions, STAND_IN } from './partitions.ts';
 import { MAX_LIST } from './quota.ts';
@@ -158,6 +158,8 @@ export class CounterTable {
   readonly #partHash: StringHash;
   #hand = 0;
   #nowMs = 0;
+  /** How long periods of the calendar are, by the places of keyspaces that this thread knows to have such. */
+  readonly #periodsOfCalendars = new Map<number, number>();
   readonly #inUse = new Int32Array(MAX_IN_USE);
   #inUseCount = 0;
 
@@ -185,6 +187,12 @@ export class CounterTable {
 
   get size(): number {
     return this.#table.size;
+  }
+
+  /** Tells whether the windows of the keyspace at this place end by the clock of the world. */
+  noteKeyspace(place: number, { calendar, periodMs }: Pick<Limit, 'calendar' | 'periodMs'>): void {
+    if (calendar !== null) this.#periodsOfCalendars.set(place, periodMs);
+    else this.#periodsOfCalendars.delete(place);
   }
 
   get callers(): number {
@@ -485,7 +493,19 @@ export class CounterTable {
   }
 
   #isOver(at: number): boolean {
-    return this.#nowMs >= this.#resetOf(at);
+    return this.#nowMs >= this.#resetOf(at) && !this.#isOpenByCalendar(at);
+  }
+
+  /**
+   * Whether a window of the calendar is still open, since the clock of the world was set back. One of the far future is not: that
+   * clock was wrong.
+   */
+  #isOpenByCalendar(at: number): boolean {
+    const periodMs = this.#periodsOfCalendars.get(placeOfKeyspace(this.keyspaceAt(at)));
+    if (periodMs === undefined) return false;
+    const markMs = this.#table.floats[(at * WIDTH + COUNTER + MARK) >> 1] ?? 0;
+    const leftMs = markMs - this.steadyOffsetMs - this.#nowMs;
+    return leftMs > 0 && leftMs <= 2 * periodMs;
   }
 
   #resetOf(at: number): number {

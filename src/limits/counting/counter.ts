@@ -1,5 +1,5 @@
 import type { Clock, Words } from '../../core/index.ts';
-import type { Calendar } from './calendar.ts';
+import { CALENDAR_MS, type Calendar } from './calendar.ts';
 import type { Limit, LimitAlgorithm } from './limit-definition.ts';
 
 /**
@@ -159,22 +159,20 @@ const fixedWindow: CounterRule = {
 
   remaining(counter, limit, nowMs) {
     if (nowMs >= counter.resetMs) return limit.units;
-    if (describesEnding(counter, limit, nowMs)) return 0;
+    if (endingAt(counter, limit, nowMs) !== null) return 0;
     // Negative if a reload lowered the quota below what is already consumed.
     return Math.max(0, limit.units - counter.count);
   },
 
   resetInMs(counter, limit, nowMs) {
-    const laterMs = describesEnding(counter, limit, nowMs) ? lengthOf(counter, limit) : 0;
-    return Math.max(0, counter.resetMs - laterMs - nowMs);
+    return Math.max(0, (endingAt(counter, limit, nowMs) ?? counter.resetMs) - nowMs);
   },
 
   announce(counter, limit, moment) {
     if (moment.nowMs >= counter.resetMs) return moment.epochMs;
     if (limit.calendar === null) correctMark(counter, moment);
-    return describesEnding(counter, limit, moment.nowMs)
-      ? counter.markMs - lengthOf(counter, limit)
-      : counter.markMs;
+    const endMs = endingAt(counter, limit, moment.nowMs) ?? counter.resetMs;
+    return counter.markMs - (counter.resetMs - endMs);
   },
 };
 
@@ -184,16 +182,20 @@ function hasRoom({ count }: Counter, limit: Limit, cost: number): boolean {
 }
 
 /**
- * Whether responses still describe the window that is ending: the counter already belongs to the next one, and that has room for
- * any request.
+ * When the window ends that responses still describe: in its slack, if the counter already belongs to the next one, and that has
+ * room for any request. Else `null`.
  */
-function describesEnding(counter: Counter, limit: Limit, nowMs: number): boolean {
-  return nowMs < counter.resetMs - lengthOf(counter, limit) && hasRoom(counter, limit, limit.largestCost);
+function endingAt(counter: Counter, limit: Limit, nowMs: number): number | null {
+  const startMs = startOf(counter, limit);
+  const isInSlack = startMs !== null && nowMs < startMs && nowMs >= startMs - limit.slackMs;
+  return isInSlack && hasRoom(counter, limit, limit.largestCost) ? startMs : null;
 }
 
-/** How long the counter's window is. */
-function lengthOf({ markMs }: Counter, { periodMs, calendar }: Limit): number {
-  return calendar === null ? periodMs : markMs - calendar.startOf(markMs);
+/** When the counter's window begins; `null` if it was opened in another time zone, and so has begun. */
+function startOf({ resetMs, markMs }: Counter, { periodMs, calendar }: Limit): number | null {
+  if (calendar === null) return resetMs - periodMs;
+  const startMs = calendar.startOf(markMs);
+  return startMs === null ? null : resetMs - (markMs - startMs);
 }
 
 /** How long the window after that of the counter is. */
@@ -203,12 +205,22 @@ function nextLength({ markMs }: Counter, calendar: Calendar): number {
 
 /**
  * Places the window of a calendar on the monotonic clock again: it ends when the wall clock says so, whatever that did since the
- * counter was stored. Returns whether that was a step.
+ * counter was stored. If that clock was wrong, and the window is one of the far future, it ends with the current one, to lock
+ * nobody out until then. Returns whether it has to be stored.
  */
-export function followCalendar(counter: Counter, steadyOffsetMs: number): boolean {
+export function followCalendar(
+  counter: Counter,
+  calendar: Calendar,
+  nowMs: number,
+  steadyOffsetMs: number,
+): boolean {
   const storedMs = counter.resetMs;
+  const epochMs = nowMs + steadyOffsetMs;
+  const mayBeFar = counter.markMs > epochMs + CALENDAR_MS[calendar.unit];
+  const isFar = mayBeFar && counter.markMs > calendar.endAfter(calendar.endAfter(epochMs));
+  if (isFar) counter.markMs = calendar.endAfter(epochMs);
   counter.resetMs = counter.markMs - steadyOffsetMs;
-  return Math.abs(counter.resetMs - storedMs) > CLOCK_STEP_MS;
+  return isFar || Math.abs(counter.resetMs - storedMs) > CLOCK_STEP_MS;
 }
 
 function openNow(counter: Counter, { periodMs, calendar }: Limit, moment: Moment, units: number): void {

@@ -1,5 +1,6 @@
 import { inNextTurn } from '../../core/index.ts';
 import type { BoundLimit } from './bound-limit.ts';
+import { type Counter, followCalendar } from './counter.ts';
 import { type CounterRow, newRow, placeOfKeyspace } from './counter-table.ts';
 import type { Counters } from './counters.ts';
 import type { Limit } from './limit-definition.ts';
@@ -86,6 +87,7 @@ export class KeptCounters {
     for (const [at, each] of bound.entries())
       for (const ofTokens of [false, true]) {
         each.loadOverflow(row.counter, ofTokens);
+        this.#follow(row.counter, each.limit);
         if (row.counter.resetMs <= this.#counters.moment.nowMs) continue;
         rows.write(row, OVERFLOW | (ofTokens ? OF_TOKENS : 0), at, each.limit, offsetMs);
       }
@@ -102,6 +104,7 @@ export class KeptCounters {
       const limit = at === undefined ? undefined : limits[at];
       if (at === undefined || limit === undefined) continue;
       table.readRow(record, row);
+      this.#follow(row.counter, limit);
       if (row.counter.resetMs <= moment.nowMs) continue;
       const flags =
         (row.isShared ? SHARED : 0) | (row.isOpened ? OPENED : 0) | (row.isStandIn ? STAND_IN : 0);
@@ -121,15 +124,12 @@ export class KeptCounters {
       if (limit === null) continue;
       const flags = readRow(rows, at, row, limit, offsetMs);
       const { counter } = row;
-      if (counter.resetMs <= nowMs) continue;
       // A clock that was set back must not make a window last longer than it can.
       const mostMs = nowMs + limit.periodMs + limit.slackMs;
-      counter.resetMs = Math.min(counter.resetMs, mostMs);
+      if (limit.calendar === null) counter.resetMs = Math.min(counter.resetMs, mostMs);
+      else this.#follow(counter, limit);
       if (limit.algorithm === 'smooth') counter.markMs = Math.min(counter.markMs, mostMs);
-      if (limit.calendar !== null) {
-        const lastMs = limit.calendar.endAfter(limit.calendar.endAfter(moment.steadyEpochMs));
-        counter.markMs = Math.min(counter.markMs, lastMs);
-      }
+      if (counter.resetMs <= nowMs) continue;
       const bound = keyspaces.bind(limit);
       if ((flags & OVERFLOW) !== 0) bound.saveOverflow(counter, (flags & OF_TOKENS) !== 0);
       else if (!table.restore(bound.keyspace, row, nowMs)) continue;
@@ -137,6 +137,12 @@ export class KeptCounters {
       memory.keep();
     }
     return taken;
+  }
+
+  /** Places the window of a calendar by the clock of now. */
+  #follow(counter: Counter, { calendar }: Limit): void {
+    const { nowMs, steadyOffsetMs } = this.#counters.moment;
+    if (calendar !== null) followCalendar(counter, calendar, nowMs, steadyOffsetMs);
   }
 
   /** Reads the clock. Returns the difference between its times and times since the epoch. */

@@ -145,6 +145,7 @@ export class Keyspaces {
     if (partition < 0 || at < 0) throw tooMany(names.capacity);
     this.#memory.keep();
     const keyspace = keyspaceNumber(partition, at);
+    this.#table.noteKeyspace(at, limit);
     return new BoundLimit(limit, keyspace, this.#table, names.records, at * KEYSPACE_WORDS);
   }
 

@@ -126,15 +126,26 @@ function parsePeriodSeconds(period: string, text: string): number {
 }
 
 function suggestUnit(text: string, number: string, unit: string): string {
-  if (unit === '') return `the period lacks its unit: write ${text}s, ${text}m, ${text}h or ${text}d`;
+  if (unit === '') return suggestUnits(text);
   if (unit === 'ms') return 'the shortest period is 1s: write whole seconds';
   const letter = unit.charAt(0).toLowerCase();
   const calendar = CALENDAR_UNITS.find(each => unit.replace(/s$|ly$/i, '').toLowerCase() === each);
   if (calendar !== undefined && (number === '' || number === '1') && calendar !== 'day')
     return `write ${text.split('/')[0]}/${calendar}`;
   const known = /^(s|sec|secs|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)$/i.test(unit);
-  if (known) return `write ${text.split('/')[0]}/${number === '' ? '1' : number}${letter}`;
-  return 'a period ends in s, m, h or d, at most 31d, or is day, week or month';
+  const instead = `${text.split('/')[0]}/${number === '' ? '1' : number}${letter}`;
+  return known && isQuota(instead) ? `write ${instead}` : PERIODS;
+}
+
+const PERIODS = 'a period ends in s, m, h or d, at most 31d, or is day, week or month';
+
+/** Suggests the same with each unit that makes it a period. */
+function suggestUnits(text: string): string {
+  const sound = ['s', 'm', 'h', 'd'].map(unit => text + unit).filter(isQuota);
+  const [last, ...others] = sound.reverse();
+  if (last === undefined) return PERIODS;
+  const list = others.length === 0 ? last : `${others.reverse().join(', ')} or ${last}`;
+  return `the period lacks its unit: write ${list}`;
 }
 
 function fail(text: string, advice: string): never {

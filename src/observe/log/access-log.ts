@@ -1,5 +1,5 @@
 import { createHmac, hash } from 'node:crypto';
-import type { DestinationStream, Logger } from 'pino';
+import type { Logger } from 'pino';
 import type {
   AccessField,
   ClaimedValues,
@@ -20,33 +20,6 @@ export interface PathNaming {
    * `isCall`: of a gRPC call.
    */
   rewrite(path: string, isCall: boolean, name: (value: string) => string): string;
-}
-
-/**
- * Writes one JSON line per request, with what operators and a replay of the traffic need, and without tokens, codes, query
- * strings or path values. A long request also has a line for its admission.
- *
- * Renders lines itself and bypasses the logger, which takes 5 microseconds per line; JSON.stringify takes 1.3, AccessLine 0.7.
- */
-export class AccessLog implements Partial<ExchangeListener> {
-  /** Whether lines are written. */
-  on: boolean;
-  readonly line: AccessLine;
-  readonly #output: DestinationStream;
-
-  constructor(output: DestinationStream, line: AccessLine, on: boolean) {
-    this.on = on;
-    this.line = line;
-    this.#output = output;
-  }
-
-  lasting(record: ExchangeRecord): void {
-    if (this.on) this.#output.write(this.line.ofAdmission(record));
-  }
-
-  finished(record: ExchangeRecord): void {
-    if (this.on) this.#output.write(this.line.of(record));
-  }
 }
 
 /**
@@ -117,7 +90,12 @@ const INSTANCE_DIGITS = 8;
 /** '', '.001' to '.999': thousandths without trailing zeros. */
 const THOUSANDTHS = Array.from({ length: 1_000 }, (_, i) => String(i / 1_000).slice(1));
 
-/** Renders lines of the access log, member by member, as the logger would. */
+/**
+ * Renders one JSON line per request, with what operators and a replay of the traffic need, and without tokens, codes, query
+ * strings or path values. A long request also has a line for its admission.
+ *
+ * Bypasses the logger, which takes 5 microseconds per line; JSON.stringify takes 1.3, this 0.7.
+ */
 export class AccessLine {
   readonly #clock: Clock;
   readonly #pseudonyms: Pseudonyms;

@@ -25,147 +25,113 @@ const KEYS_TO_CHANGE: Partial<Readonly<Record<core.InvalidReason, string>>> = {
 /**
  * Logs what operators need to know about the provider: changes of its state rather than every attempt, and mistakes on our
  * side. Refused tokens and codes are everyday events: metrics count them and the access log gives the reason.
+ *
+ * @param provider the provider's name, added to each line; null if it is the only one
  */
-export class IdentityLog implements Partial<core.AuthListener & core.SignInListener> {
-  readonly #log: Logger;
+export function identityLog(log: Logger, clock: core.Clock, provider: string | null = null) {
+  const of = provider === null ? {} : { provider };
+  const aboutProvider = { type: 'provider', ...of };
   /** Anyone can send tokens without a required claim. */
-  readonly #lacking: OncePerMinute;
+  const lacking = new OncePerMinute(clock);
   /** There is an attempt for each user who signs in. */
-  readonly #outbreak: Outbreak;
-  readonly #of: { readonly provider?: string };
-  #keySetFails = false;
-  #discoveryFails = false;
-  #introspectionFails = false;
+  const outbreak = new Outbreak(clock);
+  let keySetFails = false;
+  let discoveryFails = false;
+  let introspectionFails = false;
   /** Why the last access token that a client got will be refused; `null` if it will not. */
-  #refusedNew: core.InvalidReason | null = null;
-  #keys = -1;
-  #flawed: ReadonlySet<string> = new Set();
-
-  /** @param provider the provider's name, added to each line; null if it is the only one */
-  constructor(log: Logger, clock: core.Clock, provider: string | null = null) {
-    this.#log = log;
-    this.#lacking = new OncePerMinute(clock);
-    this.#outbreak = new Outbreak(clock);
-    this.#of = provider === null ? {} : { provider };
-  }
-
-  /** A missing claim usually means a mistake in the provider's or our configuration. */
-  tokenRefused(reason: string, claim: string | null): void {
-    if (claim === null) return;
-    const tokens = this.#lacking.count(claim);
-    if (tokens > 0)
-      this.#log.warn({ type: 'token', ...this.#of, reason, claim, tokens }, 'tokens lack a required claim');
-  }
-
-  keySetLoaded(usable: number, unusable: number, flawed: readonly core.FlawedKey[]): void {
-    this.#warnOf(flawed);
-    if (usable === this.#keys && !this.#keySetFails) return;
-    this.#keys = usable;
-    this.#keySetFails = false;
-    this.#log.info({ type: 'provider', ...this.#of, usable, unusable }, "loaded the issuer's keys");
-  }
-
+  let refusedNew: core.InvalidReason | null = null;
+  let keys = -1;
+  let flawedBefore: ReadonlySet<string> = new Set();
   /** Warns once per key, as long as the issuer publishes it. */
-  #warnOf(flawed: readonly core.FlawedKey[]): void {
+  const warnOf = (flawed: readonly core.FlawedKey[]) => {
     const current = new Map(flawed.map(key => [JSON.stringify(key), key]));
-    const fresh = [...current].filter(([id]) => !this.#flawed.has(id)).map(([, key]) => key);
-    const line = { type: 'provider', ...this.#of };
+    const fresh = [...current].filter(([id]) => !flawedBefore.has(id)).map(([, key]) => key);
     for (const { keyId, flaw } of fresh.slice(0, MAX_LOGGED)) {
       const message = 'a key of the issuer is unusable: signatures made with it are refused';
-      this.#log.warn({ ...line, keyId, flaw }, message);
+      log.warn({ ...aboutProvider, keyId, flaw }, message);
     }
     const more = fresh.length - MAX_LOGGED;
-    if (more > 0) this.#log.warn({ ...line, keys: more }, `${more} more keys of the issuer are unusable`);
-    this.#flawed = new Set(current.keys());
-  }
-
-  keySetFailed(cause: unknown): void {
-    if (!this.#keySetFails) {
-      this.#log.warn(
-        { type: 'provider', ...this.#of, cause: textOf(cause) },
-        "cannot fetch the issuer's keys; the current ones stay in use",
-      );
-    }
-    this.#keySetFails = true;
-  }
-
-  redeemed(event: core.RedeemEvent): void {
-    if (event.grant === 'code') this.#attempted('sign-in', 'a sign-in', event);
-    else this.#attempted('refresh', 'a refresh of tokens', event);
-  }
-
-  /** Warns once, until a token is good again: without this, clients sign in, get 401, and sign in again, and nobody knows why. */
-  tokenHandedOut(refusal: Parameters<core.SignInListener['tokenHandedOut']>[0]): void {
-    const reason = refusal?.reason ?? null;
-    if (reason !== null && this.#refusedNew !== reason)
-      this.#log.warn(
-        {
-          type: 'sign-in',
-          ...this.#of,
-          reason,
-          claim: refusal?.claim ?? undefined,
-          change: KEYS_TO_CHANGE[reason],
-        },
-        'clients get access tokens from the provider that this gateway refuses',
-      );
-    this.#refusedNew = reason;
-  }
-
-  signedOut(event: core.SignOutEvent): void {
-    this.#attempted('sign-out', 'a sign-out at the provider', event);
-  }
-
-  /** There may be many per second: only the first of a series of failures is logged, and its end. */
-  introspected({ outcome, error }: core.IntrospectionEvent): void {
-    const of = { type: 'introspection', ...this.#of };
-    if (error === null) {
-      if (this.#introspectionFails)
-        this.#log.info(of, 'the provider says again whether tokens are still valid');
-      this.#introspectionFails = false;
-    } else if (!this.#introspectionFails)
-      // A failure without a line is not yet the first of a series.
-      this.#introspectionFails = this.#attempted('introspection', 'asking whether a token is still valid', {
-        outcome,
-        error,
-      });
-  }
-
-  discovered({ outcome, ready, cause }: core.DiscoveryEvent): void {
-    if (outcome === 'failed' && !this.#discoveryFails) {
-      this.#log.warn(
-        { type: 'provider', ...this.#of, ready, cause: textOf(cause) },
-        "cannot discover the provider's endpoints; retrying",
-      );
-    } else if (outcome === 'learnt' || (outcome === 'confirmed' && this.#discoveryFails)) {
-      this.#log.info({ type: 'provider', ...this.#of }, "discovered the provider's endpoints");
-    }
-    this.#discoveryFails = outcome === 'failed';
-  }
-
+    if (more > 0) log.warn({ ...aboutProvider, keys: more }, `${more} more keys of the issuer are unusable`);
+    flawedBefore = new Set(current.keys());
+  };
   /** Returns whether the failure has a line in the log. */
-  #attempted(
-    type: string,
-    what: string,
-    {
-      outcome,
-      error,
-    }: Pick<core.RedeemEvent | core.SignOutEvent | core.IntrospectionEvent, 'outcome' | 'error'>,
-  ): boolean {
+  const attempted = (type: string, what: string, { outcome, error }: Attempt): boolean => {
     if (error === null || error.side === 'client') return false;
     const cause = textOf(error.cause);
-    const failures = this.#outbreak.count(type, outcome, cause);
+    const failures = outbreak.count(type, outcome, cause);
     if (failures === 0) return false;
-    const line = { type, ...this.#of, outcome, failures, cause };
+    const line = { type, ...of, outcome, failures, cause };
     if (outcome === 'gateway_refused' || outcome === 'fault')
-      this.#log.error(line, `${what} failed because of this gateway or its configuration`);
-    else
-      this.#log.warn(
-        line,
-        `${what} failed because the provider could not be asked or did not answer properly`,
-      );
+      log.error(line, `${what} failed because of this gateway or its configuration`);
+    else log.warn(line, `${what} failed because the provider could not be asked or did not answer properly`);
     return true;
-  }
+  };
+  return {
+    /** A missing claim usually means a mistake in the provider's or our configuration. */
+    tokenRefused(reason, claim) {
+      if (claim === null) return;
+      const tokens = lacking.count(claim);
+      if (tokens > 0)
+        log.warn({ type: 'token', ...of, reason, claim, tokens }, 'tokens lack a required claim');
+    },
+    keySetLoaded(usable, unusable, flawed) {
+      warnOf(flawed);
+      if (usable === keys && !keySetFails) return;
+      keys = usable;
+      keySetFails = false;
+      log.info({ ...aboutProvider, usable, unusable }, "loaded the issuer's keys");
+    },
+    keySetFailed(cause) {
+      if (!keySetFails)
+        log.warn(
+          { ...aboutProvider, cause: textOf(cause) },
+          "cannot fetch the issuer's keys; the current ones stay in use",
+        );
+      keySetFails = true;
+    },
+    redeemed(event) {
+      if (event.grant === 'code') attempted('sign-in', 'a sign-in', event);
+      else attempted('refresh', 'a refresh of tokens', event);
+    },
+    /** Warns once, until a token is good again: without this, clients sign in, get 401, and sign in again, and nobody knows why. */
+    tokenHandedOut(refusal) {
+      const reason = refusal?.reason ?? null;
+      const claim = refusal?.claim ?? undefined;
+      if (reason !== null && refusedNew !== reason)
+        log.warn(
+          { type: 'sign-in', ...of, reason, claim, change: KEYS_TO_CHANGE[reason] },
+          'clients get access tokens from the provider that this gateway refuses',
+        );
+      refusedNew = reason;
+    },
+    signedOut: event => attempted('sign-out', 'a sign-out at the provider', event),
+    /** There may be many per second: only the first of a series of failures is logged, and its end. */
+    introspected(event) {
+      if (event.error === null) {
+        if (introspectionFails)
+          log.info(
+            { type: 'introspection', ...of },
+            'the provider says again whether tokens are still valid',
+          );
+        introspectionFails = false;
+      } else if (!introspectionFails)
+        // A failure without a line is not yet the first of a series.
+        introspectionFails = attempted('introspection', 'asking whether a token is still valid', event);
+    },
+    discovered({ outcome, ready, cause }) {
+      if (outcome === 'failed' && !discoveryFails)
+        log.warn(
+          { ...aboutProvider, ready, cause: textOf(cause) },
+          "cannot discover the provider's endpoints; retrying",
+        );
+      else if (outcome === 'learnt' || (outcome === 'confirmed' && discoveryFails))
+        log.info(aboutProvider, "discovered the provider's endpoints");
+      discoveryFails = outcome === 'failed';
+    },
+  } satisfies Partial<core.AuthListener & core.SignInListener>;
 }
+
+type Attempt = Pick<core.RedeemEvent | core.SignOutEvent | core.IntrospectionEvent, 'outcome' | 'error'>;
 
 function textOf(cause: unknown): string | null {
   return cause === null || cause === undefined ? null : errorText(cause);

@@ -1,7 +1,7 @@
 export { FaultLog, type PathNaming, pseudonymOf } from './access-log.ts';
 export { adminLog } from './admin-log.ts';
 export { connectionLog, listenerFaults } from './connection-log.ts';
-export { IdentityLog, noticeLog } from './identity-log.ts';
+export { identityLog, noticeLog } from './identity-log.ts';
 export * from './logging.ts';
 export { OncePerMinute } from './once-per-minute.ts';
 export { standardOutput } from './standard-output.ts';

@@ -1,7 +1,7 @@
 import { write, writeSync } from 'node:fs';
 import { type DestinationStream, type Level, type Logger as PinoLogger, pino, stdTimeFunctions } from 'pino';
-import { type Clock, escapeInvisible } from '../../core/index.ts';
-import { AccessLine, AccessLog, type PathNaming, Pseudonyms } from './access-log.ts';
+import { type Clock, type ExchangeListener, type ExchangeRecord, escapeInvisible } from '../../core/index.ts';
+import { AccessLine, type PathNaming, Pseudonyms } from './access-log.ts';
 
 /** Where log lines go. */
 interface LogDestination extends DestinationStream {
@@ -41,11 +41,13 @@ export interface LoggingOptions {
   readonly remembered?: number;
 }
 
-/** The parts of logging that depend on the configuration. */
-export class Logging {
+/** The parts of logging that depend on the configuration. Writes the access log. */
+export class Logging implements Partial<ExchangeListener> {
   readonly pseudonyms: Pseudonyms;
-  readonly accessLog: AccessLog;
   readonly #log: Logger;
+  readonly #line: AccessLine;
+  readonly #output: DestinationStream;
+  #access: boolean;
   /** The key for callers' names while the configuration has none. */
   readonly #ownKey: Buffer;
 
@@ -58,18 +60,27 @@ export class Logging {
     ownKey: Buffer,
   ) {
     this.#log = log;
+    this.#output = log.destination;
     this.#ownKey = ownKey;
     this.pseudonyms = new Pseudonyms(pseudonymKey ?? ownKey, remembered);
-    const line = new AccessLine(clock, this.pseudonyms, paths, instance, remembered);
-    this.accessLog = new AccessLog(log.destination, line, this.#writes(access));
+    this.#line = new AccessLine(clock, this.pseudonyms, paths, instance, remembered);
+    this.#access = this.#writes(access);
   }
 
   /** Applies new options. */
   use({ level, access, pseudonymKey, paths }: LoggingOptions): void {
     this.#log.level = level;
-    this.accessLog.on = this.#writes(access);
+    this.#access = this.#writes(access);
     this.pseudonyms.use(pseudonymKey ?? this.#ownKey);
-    this.accessLog.line.use(paths);
+    this.#line.use(paths);
+  }
+
+  lasting(record: ExchangeRecord): void {
+    if (this.#access) this.#output.write(this.#line.ofAdmission(record));
+  }
+
+  finished(record: ExchangeRecord): void {
+    if (this.#access) this.#output.write(this.#line.of(record));
   }
 
   /** Access lines have level info. */

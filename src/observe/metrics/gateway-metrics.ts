@@ -32,6 +32,20 @@ export function overloadMetrics(set: MetricSet): core.OverloadListener {
   };
 }
 
+/** Counts what happens to the endpoints of upstreams. No label names an endpoint, since addresses come and go. */
+export function upstreamMetrics(set: MetricSet) {
+  const out = set.counter('weir_upstream_endpoints_out_total');
+  const retriesRefused = set.counter('weir_upstream_retries_refused_total');
+  return {
+    endpointChanged({ upstream, reason }: core.EndpointEvent) {
+      if (reason !== null) out.of(upstream).of(reason).count++;
+    },
+    retried(upstream: string, wasAllowed: boolean) {
+      if (!wasAllowed) retriesRefused.of(upstream).count++;
+    },
+  } satisfies Partial<core.UpstreamListener>;
+}
+
 /** Counts what the admin API refuses and changes, and failures of the admin listener. */
 export function adminMetrics(set: MetricSet): core.AdminApiListener {
   const refused = set.counter('weir_admin_refused_total');
@@ -90,98 +104,6 @@ export function reloadMetrics(set: MetricSet, clock: core.Clock) {
   } satisfies Partial<core.ReloadListener>;
 }
 
-/** One worker of the process, for the metrics and the status page. */
-export interface WorkerView {
-  /** Its number, from 1. */
-  readonly worker: number;
-  /** Whether it serves and reports. */
-  readonly isUp: boolean;
-  /** When the current one was started, milliseconds since the epoch; `null` while there is none. */
-  readonly startedAtMs: number | null;
-  /** How often it ended unexpectedly and was replaced, and how many requests it has answered, since the process started. */
-  readonly replacements: number;
-  readonly requests: number;
-  readonly connections: number;
-  readonly requestsInFlight: number;
-  /** The delay of its event loop, averaged over a second; `null` if unknown. */
-  readonly loopDelayMs: number | null;
-}
-
-/** Registers the state and activity of workers. */
-export function observeWorkers(set: MetricSet, workers: () => readonly WorkerView[]): void {
-  const read = (name: Parameters<MetricSet['read']>[0], amountOf: (view: WorkerView) => number | null) =>
-    set.read(name, () =>
-      workers().flatMap(view => {
-        const value = amountOf(view);
-        return value === null ? [] : [[{ worker: String(view.worker) }, value] as const];
-      }),
-    );
-  read('weir_worker_up', ({ isUp }) => (isUp ? 1 : 0));
-  read('weir_worker_replacements_total', ({ replacements }) => replacements);
-  read('weir_worker_requests_total', ({ requests }) => requests);
-  read('weir_worker_client_connections', ({ connections }) => connections);
-  read('weir_worker_event_loop_delay_seconds', ({ loopDelayMs }) => loopDelayMs && loopDelayMs / 1_000);
-}
-
-/** A file of `state`, read at each scrape. Times are milliseconds since the epoch. */
-export interface StateFileView {
-  readonly file: 'state' | 'counters';
-  readonly failures: number;
-  /** Why the file is out of date, and since when; `null` if it is not. */
-  readonly fault: { readonly cause: string; readonly sinceMs: number } | null;
-  /** When it was last written; `null` if not since startup. */
-  readonly writtenAtMs: number | null;
-}
-
-/** Registers how the files of `state` are written. */
-export function observeState(set: MetricSet, files: () => readonly StateFileView[]): void {
-  set.read('weir_state_write_failures_total', () =>
-    files().map(({ file, failures }) => [{ file }, failures] as const),
-  );
-  set.read('weir_state_written_timestamp_seconds', () =>
-    files().flatMap(({ file, writtenAtMs }) =>
-      writtenAtMs === null ? [] : [[{ file }, writtenAtMs / 1_000] as const],
-    ),
-  );
-}
-
-/** A certificate in use, read at each scrape. */
-export interface CertificateView {
-  /** Its key under `listen`. */
-  readonly listener: string;
-  /** Its file, as it is configured. */
-  readonly certificate: string;
-  readonly notAfterMs: number;
-}
-
-/** Registers when each certificate expires. */
-export function observeCertificates(set: MetricSet, certificates: () => readonly CertificateView[]): void {
-  set.read('weir_tls_certificate_expiry_timestamp_seconds', () =>
-    certificates().map(({ listener, certificate, notAfterMs }) => [
-      { listener, certificate },
-      notAfterMs / 1_000,
-    ]),
-  );
-}
-
-/** The sharing of facts between gateways, read at each scrape. Counts are since startup. */
-export interface SharingView {
-  /** Restrictions and revocations not yet written to Redis. */
-  readonly untold: number;
-  /** Restrictions started by other gateways for clients not seen here. */
-  readonly adopted: number;
-  /** Offences counted only by this gateway because the queue was full. */
-  readonly unshared: number;
-}
-
-/** Registers what each scrape reads from the sharing of facts. */
-export function observeSharing(set: MetricSet, sharing: () => SharingView): void {
-  set.read('weir_store_untold', () => sharing().untold);
-  set.read('weir_restrictions_adopted', () => sharing().adopted);
-  set.read('weir_store_unshared_offences_total', () => sharing().unshared);
-}
-
-/** The metrics of the shared store of limits. */
 export function storeMetrics(set: MetricSet): core.StoreListener {
   const decisions = set.counter('weir_store_decisions_total');
   const failures = set.counter('weir_store_failures_total');

@@ -117,15 +117,18 @@ class Callers {
 }
 
 function compare(expect: TestedRequest['expect'], asked: Asked, nowMs: number): TestFailure[] {
-  const { ruling, rate, response } = asked.exchange;
+  const { ruling, rate, response, shadowRefusals } = asked.exchange;
+  const { error } = response;
+  const retryAfterMs = error instanceof RateLimitError ? error.retryAfterMs : null;
+  const inShadow = shadowRefusals.map(by => (by === 'caller' ? 'bucket' : by));
   const compared: [path: readonly string[], wanted: unknown, got: unknown][] = [
     [['status'], expect.status, response.status],
     [['bucket'], expect.bucket, ruling?.bucket ?? 'none'],
     [['limit'], expect.limit, rate?.limit],
     [['remaining'], expect.remaining, rate?.remaining],
     [['reset_after'], inWords(expect.reset_after), inWords(rate && rate.resetsAtMs - nowMs)],
-    [['shadow'], inOrder(expect.shadow), inOrder(shadowOf(asked.exchange))],
-    [['retry_after'], inWords(expect.retry_after), inWords(retryAfterMs(asked.exchange))],
+    [['shadow'], inOrder(expect.shadow), inOrder(inShadow)],
+    [['retry_after'], inWords(expect.retry_after), inWords(retryAfterMs)],
     ...Object.entries(expect.headers).map(
       ([name, wanted]) =>
         [['headers', name], wanted, fieldOf(asked, name) ?? 'none'] as [string[], string, string],
@@ -158,16 +161,6 @@ function outcomeOf({ response, ruling, destination, upstreamLeg }: Exchange): Ex
   }
   const isServed = upstreamLeg !== null || destination.kind === 'sign-in' || destination.kind === 'metadata';
   return isServed && ruling?.outcome === 'admitted' ? 'admitted' : 'refused';
-}
-
-/** The shadow limits that would have refused an admitted request, in the words of a test. */
-function shadowOf({ shadowRefusals }: Exchange): readonly string[] {
-  return shadowRefusals.map(by => (by === 'caller' ? 'bucket' : by));
-}
-
-/** The wait in the response, in milliseconds; `null` if there is none. */
-function retryAfterMs({ response: { error } }: Exchange): number | null {
-  return error instanceof RateLimitError ? error.retryAfterMs : null;
 }
 
 /** The values of a response field, joined if it came several times; `null` if the response lacks it. */

@@ -23,10 +23,8 @@ const START_MS = 1_800_000_000_000;
 const REQUEST: Fields = ['Content-Length', '0'];
 const CALL: Fields = ['content-type', 'application/grpc', 'grpc-status', String(RpcCode.ok)];
 
-/** A finished request. */
 export interface Asked {
   readonly exchange: Exchange;
-  /** The fields of its response. */
   readonly fields: Fields;
 }
 

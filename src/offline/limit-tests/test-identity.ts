@@ -69,7 +69,6 @@ export async function testIdentity(model: IdentityModel, clock: TimerClock): Pro
 /** The lifetime of tokens: 100 years, longer than any test. */
 const TOKEN_LIFE_S = 3_153_600_000;
 
-/** Claims of a token, by their names. */
 type Claims = Readonly<Record<string, unknown>>;
 
 /** Stands in for an issuer of the configuration: signs tokens with its own key, which the gateway trusts. */

@@ -18,6 +18,8 @@ interface Open {
   readonly peak: Peak;
   /** Units consumed in the window; for `smooth`, units that have not drained yet. */
   count: number;
+  /** When the window was opened; unused for `smooth`. */
+  openedMs: number;
   /** When the window closes; for `smooth`, the time that `count` refers to. */
   markMs: number;
 }
@@ -47,7 +49,7 @@ export class DemandRoom {
 
 /**
  * Determines how many units of one limit each caller needs. A fixed window counts as in the store: it opens with a request and
- * closes a period later. For `smooth`, the need grows whenever the undrained units exceed it. A higher need drains faster, so the
+ * closes a period later, or with the period of the calendar. For `smooth`, the need grows whenever the undrained units exceed it. A higher need drains faster, so the
  * final one admits every request. It may be too high (by 30 % for bursts that grow over time), because the lowest could only be
  * found with the history of each caller.
  */
@@ -86,7 +88,8 @@ export class Demand {
     if (this.limit.algorithm === 'smooth') this.#drain(open, atMs);
     else if (atMs >= open.markMs) {
       open.count = 0;
-      open.markMs = atMs + this.limit.periodMs;
+      open.openedMs = atMs;
+      open.markMs = this.limit.calendar?.endAfter(atMs) ?? atMs + this.limit.periodMs;
     }
     open.count += cost;
     // Subtract a little, so that a rounding error does not add a unit.
@@ -98,7 +101,7 @@ export class Demand {
     const open = this.#recent.get(key) ?? this.#older.get(key);
     if (open === undefined) return;
     if (this.limit.algorithm === 'smooth') this.#drain(open, atMs);
-    else if (atMs >= open.markMs || consumedAtMs < open.markMs - this.limit.periodMs) return;
+    else if (atMs >= open.markMs || consumedAtMs < open.openedMs) return;
     open.count = Math.max(0, open.count - cost);
   }
 
@@ -129,7 +132,7 @@ export class Demand {
     }
     const peak = this.#peakOf(caller);
     if (peak === null || !this.#room.hasWindow) return null;
-    const open = { peak, count: 0, markMs: 0 };
+    const open = { peak, count: 0, openedMs: 0, markMs: 0 };
     this.#recent.set(key, open);
     this.#room.windows++;
     return open;

@@ -1,5 +1,5 @@
 import type { ClassName, LimitRequest, LimitRouteModel, LimitsModel } from '../../config/index.ts';
-import { limitRequestFor } from '../../config/index.ts';
+import { limitRequestFor, unitsReturnedBy } from '../../config/index.ts';
 import {
   groupCounterKey,
   isSharedRole,
@@ -12,7 +12,7 @@ import { Demand, DemandRoom, type MeasuredOffences, OffenceDemand } from './dema
 import { KnownPaths } from './known-paths.ts';
 import { CommonKey, MAX_INSTANCES } from './limit-engine.ts';
 import type { FoundInLogs, LogEvent, LoggedRequest, ReadCounts } from './log/index.ts';
-import { mergeLogs, newReadCounts } from './log/index.ts';
+import { mergeLogs, newReadCounts, Returns } from './log/index.ts';
 import { SeenPlans } from './seen-plans.ts';
 
 export interface MeasureOptions {
@@ -60,7 +60,9 @@ export interface MeasuredLogs extends FoundInLogs {
 export async function measureLogs(options: MeasureOptions): Promise<MeasuredLogs> {
   const counts = newReadCounts();
   const measuring = new Measuring(options);
-  for await (const events of mergeLogs(options.logs, counts, { keying: options.limits.keying })) {
+  const { limits, logs } = options;
+  const returns = new Returns(limits);
+  for await (const events of mergeLogs(logs, counts, { keying: limits.keying, returns })) {
     for (const event of events) measuring.take(event);
     options.onProgress?.(counts);
   }
@@ -147,16 +149,19 @@ class Measuring {
   #refund(atMs: number, request: LoggedRequest): void {
     const limitRequest = limitRequestFor(this.#options.limits, request);
     if (limitRequest === null) return;
-    const { main, group, cost } = limitRequest;
-    for (const role of ['group', 'resource'] as const) {
-      const key = `${this.#gatewayOf(request)} ${role === 'group' ? groupCounterKey(group, main) : main}`;
-      for (const limit of windowsOf(limitOf(limitRequest, role)))
-        this.#rowFor({ limit, at: null }, limitRequest, undefined).demand.refund(
-          atMs,
-          request.decidedAtMs,
-          key,
-          unitsTaken(limit, limit.isPriced && request.price !== null ? request.price : cost),
-        );
+    const { bucket, caller, main, group, cost } = limitRequest;
+    const { status, isOfService, decidedAtMs } = request;
+    const gateway = this.#gatewayOf(request);
+    const unitsOf = (role: LimitRole, key: string) =>
+      windowsOf(limitOf(limitRequest, role)).map(limit => ({ limit, key: `${gateway} ${key}` }));
+    const units = [
+      ...unitsOf('caller', `${caller} ${main}`),
+      ...unitsOf('group', groupCounterKey(group, main)),
+      ...unitsOf('resource', main),
+    ];
+    for (const { limit, key } of unitsReturnedBy(status, isOfService, units, bucket)) {
+      const { demand } = this.#rowFor({ limit, at: null }, limitRequest, saidOf(limit, request));
+      demand.refund(atMs, decidedAtMs, key, unitsOfRequest(limit, request, cost));
     }
   }
 
@@ -176,20 +181,19 @@ class Measuring {
   #consume(
     window: ListedLimit,
     limitRequest: LimitRequest,
-    { outcome, claimed, price }: LoggedRequest,
+    request: LoggedRequest,
     atMs: number,
     owner: string,
     key: string,
   ): void {
     const { limit } = window;
-    const claim = limit.role === 'caller' ? limit.claim : null;
-    const said = claim === null ? undefined : claimed?.numbers.get(claim);
+    const { outcome } = request;
+    const said = saidOf(limit, request);
     const row = this.#rowFor(window, limitRequest, said);
     row.requests++;
     if (said !== undefined) row.highestSaid = Math.max(row.highestSaid, said);
     if (outcome === limit.role) row.refused++;
-    const cost = limit.isPriced && price !== null ? price : limitRequest.cost;
-    row.demand.consume(atMs, owner, key, unitsTaken(limit, cost));
+    row.demand.consume(atMs, owner, key, unitsOfRequest(limit, request, limitRequest.cost));
   }
 
   /** @param said the number set by the caller's token */
@@ -228,6 +232,16 @@ class Measuring {
     this.#rows.set(name, row);
     return row;
   }
+}
+
+/** The number that the caller's token sets for this limit. */
+function saidOf({ role, claim }: Limit, { claimed }: LoggedRequest): number | undefined {
+  return role !== 'caller' || claim === null ? undefined : claimed?.numbers.get(claim);
+}
+
+/** The units that a request consumed of a limit in the end. `cost`: where its response did not tell that. */
+function unitsOfRequest(limit: Limit, { price }: LoggedRequest, cost: number): number {
+  return unitsTaken(limit, limit.isPriced && price !== null ? price : cost);
 }
 
 /** A limit, and its place in the list of quotas that it is written in; `null` if it is written alone. */

@@ -1,4 +1,4 @@
-import type { BucketModel, LimitRouteModel, LimitsModel, ReturnableUnits } from '../../config/index.ts';
+import type { BucketModel, LimitRouteModel, ReturnableUnits } from '../../config/index.ts';
 import { limitRequestFor, returnableUnitsOf, unitsReturnedBy } from '../../config/index.ts';
 import { RecentMap } from '../../core/index.ts';
 import type { Decision, Place } from '../../limits/index.ts';
@@ -7,7 +7,7 @@ import { addressKey } from '../../wire/http/index.ts';
 import { KnownPaths } from './known-paths.ts';
 import { CommonKey, Engines, LimitEngine, MAX_INSTANCES } from './limit-engine.ts';
 import type { FoundInLogs, LogEvent, LoggedRequest } from './log/index.ts';
-import { mergeLogs, newReadCounts } from './log/index.ts';
+import { mergeLogs, newReadCounts, Returns } from './log/index.ts';
 import type { MeasureOptions } from './measure-logs.ts';
 import { RestrictionLedger, type RestrictionReport } from './restriction-ledger.ts';
 import { SeenPlans } from './seen-plans.ts';
@@ -29,7 +29,6 @@ export interface ReplayFacts {
   readonly enforcesShares: boolean;
 }
 
-/** The outcome of a replay. */
 export interface Replayed extends FoundInLogs, ReplayFacts {
   readonly tally: ReplayTally;
   /** How often a gateway came back after its counters had been dropped. */
@@ -40,7 +39,7 @@ const MAX_UNITS = 200_000;
 /** Virtual time begins this much before the first event. */
 const LEAD_MS = 1_000;
 
-/** The units of shared limits that a request consumed. */
+/** The units that a request consumed and may return. */
 interface Units {
   readonly engine: LimitEngine;
   readonly units: readonly ReturnableUnits[];
@@ -52,25 +51,20 @@ interface Units {
 /** Decides about every request of the logs again, with other limits, at the times in the logs. */
 export async function replayLogs(options: ReplayOptions): Promise<Replayed> {
   const counts = newReadCounts();
-  const replay = new Replay(options);
-  const withEnds = limitsConcurrency(options.limits);
-  for await (const events of mergeLogs(options.logs, counts, {
-    withEnds,
-    keying: options.limits.keying,
-  })) {
+  const returns = new Returns(options.limits);
+  const replay = new Replay(options, returns);
+  const withEnds = options.limits.buckets.some(({ concurrent }) => concurrent !== null);
+  const { keying } = options.limits;
+  for await (const events of mergeLogs(options.logs, counts, { withEnds, keying, returns })) {
     for (const event of events) replay.take(event);
     options.onProgress?.(counts);
   }
   return { ...replay.result, counts };
 }
 
-/** Whether any bucket limits how many requests of one caller are in flight. */
-function limitsConcurrency({ buckets }: LimitsModel): boolean {
-  return buckets.some(({ concurrent }) => concurrent !== null);
-}
-
 class Replay {
   readonly #options: ReplayOptions;
+  readonly #returns: Returns;
   readonly #tally = new ReplayTally();
   readonly #engines: Engines;
   readonly #instances = new Set<string>();
@@ -78,7 +72,6 @@ class Replay {
   readonly #plans: SeenPlans;
   readonly #paths: KnownPaths<LimitRouteModel>;
   readonly #units = new RecentMap<Units>(MAX_UNITS);
-  /** The places of requests in flight. */
   readonly #places = new Map<string, Place>();
   readonly #restrictions: RestrictionLedger;
   readonly #blocked: Blocked | null;
@@ -86,8 +79,9 @@ class Replay {
   #ambiguous = 0;
   #patient = 0;
 
-  constructor(options: ReplayOptions) {
+  constructor(options: ReplayOptions, returns: Returns) {
     const { limits } = options;
+    this.#returns = returns;
     this.#paths = new KnownPaths(limits.routes);
     this.#plans = new SeenPlans(limits);
     this.#options = { ...options, limits: { ...limits, routes: this.#paths } };
@@ -191,7 +185,8 @@ class Replay {
 
   /** Remembers the units if some were returned, or if the end of the request is on a later line: they may be returned. */
   #keepUnits(request: LoggedRequest, units: Units): void {
-    if (!request.returned && request.price === null && request.part === 'whole') return;
+    const isOver = request.part === 'whole' && request.price === null;
+    if (isOver && !this.#returns.includes(request)) return;
     this.#units.set(unitKey(request), units);
   }
 

@@ -117,7 +117,6 @@ export interface RestrictedCounts {
   readonly webhooks: number;
 }
 
-/** Counts the requests that restrictions refuse, and the senders. */
 export class RestrictedSenders {
   #requests = 0;
   readonly #senders: Readonly<Record<ReplayedKind, Set<string>>> = {

@@ -7,7 +7,6 @@ import type { NeedPanel } from './draw-needs.ts';
 import type { ClaimedPart, Measured, MeasuredLogs } from './measure-logs.ts';
 import { findUnanswered, type LogReport, logReportOf, type Unanswered } from './report.ts';
 
-/** The percentiles of callers in the report. */
 export const PERCENTILES = ['50', '95', '99', '99.9', '100'] as const;
 export type Percentile = (typeof PERCENTILES)[number];
 

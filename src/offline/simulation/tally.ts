@@ -16,13 +16,11 @@ export interface CallerCount {
   after: number;
 }
 
-/** Requests that were refused. */
 export interface RefusedCounts {
   /** Refused when the log was written. */
   before: number;
   /** Refused by the tested limits. */
   after: number;
-  /** How many of `after` were refused by the global limit. */
   afterByGlobal: number;
   /** How many of `after` were refused by a block. */
   afterByBlocked: number;

@@ -4,7 +4,7 @@ import type { Clock, NoticeKind } from '../../core/index.ts';
 import { type AdminView, gatherStatus } from '../../edge/admin/index.ts';
 import type { Gateway, UnlistedProxies } from '../../gateway/index.ts';
 import type { Notices } from '../../identity/auth/index.ts';
-import type { CertificateView, EndpointsView, Observation } from '../../observe/index.ts';
+import type { CertificateView, Observation } from '../../observe/index.ts';
 import type { Transports } from '../../upstream/index.ts';
 import type { AddressSet } from '../../wire/http/index.ts';
 import type { Generations, Limiting } from '../runtime/index.ts';
@@ -106,12 +106,4 @@ export function certificateViews({ http, grpc, admin }: ListenModel): Certificat
       notAfterMs,
     })),
   );
-}
-
-/** The state of each upstream's endpoints, for the metrics. */
-export function endpointsViews(states: Transports['states']): EndpointsView[] {
-  return Array.from(states, ([upstream, { endpoints, allOut, lookupFault }]) => ({
-    ...{ upstream, allOut, lookupFailed: lookupFault !== null },
-    states: endpoints.map(({ outFor }) => outFor),
-  }));
 }

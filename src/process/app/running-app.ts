@@ -56,7 +56,7 @@ import {
   openState,
   SharedIssuers,
 } from '../runtime/index.ts';
-import { adminView, certificateViews, endpointsViews } from './admin-view.ts';
+import { adminView, certificateViews } from './admin-view.ts';
 import type { App, AppOptions, PlaneApp, Service, Workers } from './app.ts';
 import { type ReportExtent, type WorkerReport, WorkerReports } from './worker-reports.ts';
 
@@ -174,7 +174,7 @@ class RunningApp implements PlaneApp {
       clientConnections: () => this.#service.connections,
       bufferedBytes: () => this.#buffered.bytes,
       upstreamConnections: () => this.#reports.upstreamConnections(this.#transports.connections),
-      endpoints: () => endpointsViews(this.#reports.endpoints(this.#transports.states)),
+      endpoints: () => this.#reports.endpoints(this.#transports.states),
       limitCounts: () => this.#limiting.counts,
       sharing: () => this.#limiting.sharing,
       revocations: () => this.#revocations.counts,
@@ -275,7 +275,7 @@ class RunningApp implements PlaneApp {
     const following = (this.#following?.then(run) ?? run()).finally(() => {
       if (this.#following === following) this.#following = null;
     });
-    // Whoever awaits it learns of a fault.
+    // Those who await it learn of a fault.
     following.catch(() => {});
     this.#following = following;
   }

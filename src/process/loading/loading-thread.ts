@@ -34,7 +34,7 @@ async function askThread(script: string | URL, load: LoadRequest): Promise<Loade
     name: 'loader',
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
   });
-  // Whoever waits for a message learns of it.
+  // Those who wait for a message learn of it.
   thread.on('error', () => {});
   try {
     const loaded = (await nextFrom(thread)) as LoadedData;

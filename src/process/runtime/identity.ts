@@ -91,7 +91,10 @@ export class Identity {
     this.#apiKeys = reuse(
       before === null ? null : before.#apiKeys,
       [apiKeys, budget, model.providers.length > 1],
-      () => (apiKeys === null ? null : new ApiKeys(apiKeys, { budget, clock, listener })),
+      () =>
+        apiKeys === null
+          ? null
+          : new ApiKeys(apiKeys, { budget, clock, listener }, before === null ? null : before.apiKeys),
     );
     this.proofs =
       model.dpop === null
@@ -165,12 +168,13 @@ export class Identity {
   /** Comes into use: its numbers apply to what it shares with the previous identity. */
   serve(): void {
     for (const provider of this.#providers) provider.serve();
+    this.apiKeys?.serve();
     if (this.#model.failedVerifications !== null) this.#budget.use(this.#model.failedVerifications);
   }
 
   /** Stops everything that `next` has not taken over, except for exchanges in progress. */
   retire(next: Identity | null): void {
-    this.apiKeys?.retire(next === null ? null : next.apiKeys);
+    if (next === null || next.apiKeys === null) this.apiKeys?.retire();
     for (const provider of this.#providers) provider.retire(next === null ? [] : next.#providers);
   }
 
@@ -262,7 +266,7 @@ class ProviderIdentity {
       verifier: reuse(known?.verifier, [accessTokens, cache, budget], () => this.#newVerifier(dependencies)),
       introspection: reuse(known?.introspection, introspection, () => this.#newIntrospection(dependencies)),
       opaque: reuse(known?.opaque, [accessTokens, cache, budget, introspection, opaqueTokens], () =>
-        this.#newOpaque(dependencies),
+        this.#newOpaque(dependencies, before === null ? null : before.opaque),
       ),
       signIn: reuse(known?.signIn, signIn, () => this.#newSignIn(dependencies)),
     };
@@ -348,6 +352,7 @@ class ProviderIdentity {
       maxLifetimeS: lifeOf(accessTokens),
     });
     this.#issuer.part.judgeNew = token => this.#judgeNew(token);
+    this.opaque?.serve();
   }
 
   /** A token that this gateway will refuse helps nobody: clients would sign in again and again. */
@@ -368,6 +373,9 @@ class ProviderIdentity {
   /** Stops everything that none of `next` has taken over, except for exchanges in progress. */
   retire(next: readonly ProviderIdentity[]): void {
     if (!next.some(each => each.#issuer === this.#issuer)) this.#issuer.part.retire();
+    // Streams keep the verifier of their token.
+    if (!next.some(({ verifier }) => verifier === this.verifier)) this.verifier.forget();
+    if (!next.some(({ opaque }) => opaque === this.opaque)) this.opaque?.forget();
   }
 
   stop(): void {
@@ -398,16 +406,20 @@ class ProviderIdentity {
     });
   }
 
-  #newOpaque(dependencies: ProviderIdentityDependencies): OpaqueVerifier | null {
+  #newOpaque(
+    dependencies: ProviderIdentityDependencies,
+    before: OpaqueVerifier | null,
+  ): OpaqueVerifier | null {
     const { accessTokens, cache, opaqueTokens } = this.#model;
     const introspection =
       opaqueTokens === null ? null : this.#newIntrospection(dependencies, 'opaque tokens');
     if (opaqueTokens === null || introspection === null) return null;
     const { clock, listener, budget } = dependencies;
-    return new OpaqueVerifier(accessTokens, opaqueTokens.cacheMs, cache, {
-      ask: (token, address) => introspection.question(token, address),
+    const parts = {
+      ask: (token: string, address: string | null) => introspection.question(token, address),
       ...{ revocations: this.#issuer.part.revocations, budget, clock, listener },
-    });
+    };
+    return new OpaqueVerifier(accessTokens, opaqueTokens.cacheMs, cache, parts, before);
   }
 
   #newSignIn({ clock, listener, permits }: ProviderIdentityDependencies): SignIn | null {

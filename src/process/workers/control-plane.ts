@@ -132,7 +132,13 @@ export class ControlPlane implements Workers {
     const prepared = new Set<Plane>();
     // Workers that begin to serve meanwhile prepare it as well.
     for (let planes = this.#serving(); planes.length > 0; ) {
-      await Promise.all(planes.map(plane => this.#prepare(plane, config, data)));
+      // A refusal ends in all of them first: the next configuration gets the same number.
+      const outcomes = await Promise.allSettled(planes.map(plane => this.#prepare(plane, config, data)));
+      const refusal = outcomes.find(outcome => outcome.status === 'rejected');
+      if (refusal !== undefined) {
+        this.#discard(config);
+        throw refusal.reason;
+      }
       for (const plane of planes) prepared.add(plane);
       planes = this.#serving().filter(plane => !prepared.has(plane));
     }
@@ -185,7 +191,6 @@ export class ControlPlane implements Workers {
       hosted.end();
     } catch (error) {
       if (this.#planes.get(plane.worker) !== plane) return;
-      this.#discard(config);
       throw new Error(`a worker cannot use it: ${errorText(error)}`);
     }
   }

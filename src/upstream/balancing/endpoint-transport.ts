@@ -57,17 +57,10 @@ interface EndpointTransportDependencies {
   readonly cookieKey: Buffer;
 }
 
-interface EndpointTransportOptions {
-  /** The name of the upstream. */
-  readonly name: string;
-  readonly isGrpc: boolean;
-  /** How long a request waits for the first address of a name. */
-  readonly connectTimeoutMs: number;
-}
-
 /** Sends each request to one of an upstream's endpoints, which may come and go. Has none until `use`. */
 export class EndpointTransport implements transport.Transport, CallShare, EndpointOwner {
   readonly isGrpc: boolean;
+  /** How long a request waits for the first address of a name. */
   readonly #connectTimeoutMs: number;
   readonly #parts: EndpointTransportDependencies;
   readonly #name: string;
@@ -92,12 +85,14 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
   readonly #draining = new Map<transport.Transport, Promise<void>>();
   #isClosed = false;
 
+  /** @param name the name of the upstream */
   constructor(
-    { name, isGrpc, connectTimeoutMs }: EndpointTransportOptions,
+    name: string,
+    { protocol, connectTimeoutMs }: Pick<transport.ConnectionOptions, 'protocol' | 'connectTimeoutMs'>,
     parts: EndpointTransportDependencies,
   ) {
     this.#name = name;
-    this.isGrpc = isGrpc;
+    this.isGrpc = protocol === 'grpc';
     this.#connectTimeoutMs = connectTimeoutMs;
     this.#parts = parts;
     this.#balancer = new Balancer(parts.random);
@@ -189,7 +184,6 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
     return null;
   }
 
-  /** The endpoint that has a connection of this owner. */
   #holderFor(owner: transport.ConnectionOwner): Endpoint | null {
     for (const endpoint of this.#serving.values()) if (endpoint.pool.holdsFor(owner)) return endpoint;
     return null;

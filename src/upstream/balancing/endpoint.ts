@@ -11,7 +11,6 @@ const FAILURE_SLOT_MS = 250;
 
 /** Balances between endpoints, and is notified of their health. */
 export interface EndpointOwner {
-  /** Whether this endpoint may be ejected. */
   mayEject(endpoint: Endpoint): boolean;
   /** Called when an endpoint is out, or back (`null`). */
   changed(endpoint: Endpoint, reason: OutReason | null): void;

@@ -18,8 +18,6 @@ export interface CheckResult {
   readonly reached: boolean;
 }
 
-const HEALTHY: CheckResult = { why: null, reached: true };
-
 /** Makes the request of a check, without a token or anything from a client. */
 export function checkRequest(target: CheckTarget, host: string): OutgoingRequest {
   const fields = ['Host', host, 'User-Agent', 'weir'];
@@ -44,8 +42,8 @@ export function checkRequest(target: CheckTarget, host: string): OutgoingRequest
 type CheckDone = (result: CheckResult | null) => void;
 
 /** Makes a sink that calls back once, when the response shows the state of the endpoint. */
-export function checkSink(target: CheckTarget, done: CheckDone): CallSink {
-  return target.kind === 'path' ? new PathCheck(done) : new ServiceCheck(done);
+export function checkSink({ kind }: CheckTarget, done: CheckDone): CallSink {
+  return new CheckSink(kind === 'path' ? flawOfPath : flawOfService, done);
 }
 
 /** A body that is completely available. */
@@ -68,11 +66,28 @@ class ReadyBody implements BodySource {
   resume(): void {}
 }
 
-/** Reads the state of an endpoint from a response. */
-abstract class Check implements CallSink {
-  readonly #done: CheckDone;
+/** What a check got for an answer. */
+interface CheckAnswer {
+  readonly status: number;
+  /** The value of `grpc-status`; undefined if there was none. */
+  readonly grpcStatus: string | undefined;
+  /** The beginning of the body. */
+  readonly body: Buffer;
+}
 
-  constructor(done: CheckDone) {
+/** Longest part of a body that is read: one field, with the message prefix. */
+const MAX_BYTES = 64;
+
+/** Reads a response to its end, so that its connection can carry another request. */
+class CheckSink implements CallSink {
+  readonly #flawOf: (answer: CheckAnswer) => string | null;
+  readonly #done: CheckDone;
+  #status = 0;
+  #fields: Fields = [];
+  #body = Buffer.alloc(0);
+
+  constructor(flawOf: (answer: CheckAnswer) => string | null, done: CheckDone) {
+    this.#flawOf = flawOf;
     this.#done = done;
   }
 
@@ -80,18 +95,28 @@ abstract class Check implements CallSink {
 
   info(): void {}
 
-  abstract whole(status: number, reason: string, fields: Fields, body: string): void;
+  whole(status: number, reason: string, fields: Fields, body: string): void {
+    this.head(status, reason, fields);
+    this.data(Buffer.from(body, 'latin1'), null);
+    this.end([]);
+  }
 
-  abstract head(status: number, reason: string, fields: Fields): void;
-
-  abstract read(chunk: Buffer): void;
-
-  abstract end(trailers: Fields): void;
+  head(status: number, _reason: string, fields: Fields): void {
+    this.#status = status;
+    this.#fields = fields;
+  }
 
   data(chunk: Buffer, release: Release | null): boolean {
-    this.read(chunk);
+    const room = MAX_BYTES - this.#body.length;
+    if (room > 0) this.#body = Buffer.concat([this.#body, chunk.subarray(0, room)]);
     release?.();
     return true;
+  }
+
+  end(trailers: Fields): void {
+    const grpcStatus = firstValue(trailers, 'grpc-status') ?? firstValue(this.#fields, 'grpc-status');
+    const answer = { status: this.#status, grpcStatus, body: this.#body };
+    this.#done({ why: this.#flawOf(answer), reached: true });
   }
 
   switched(_fields: Fields, stream: ByteStream): void {
@@ -103,74 +128,25 @@ abstract class Check implements CallSink {
     const reached = kind !== 'connect';
     this.#done(!reached && isOwnLack(cause) ? null : { why: errorText(cause), reached });
   }
-
-  protected finish(why: string | null): void {
-    this.#done(why === null ? HEALTHY : { why, reached: true });
-  }
 }
 
-/** Waits for the end of the response, so that its connection can carry another request. */
-class PathCheck extends Check {
-  #status = 0;
-
-  override whole(status: number): void {
-    this.head(status);
-    this.end();
-  }
-
-  override head(status: number): void {
-    this.#status = status;
-  }
-
-  override read(): void {}
-
-  override end(): void {
-    const isHealthy = this.#status >= 200 && this.#status <= 299;
-    this.finish(isHealthy ? null : `it answered ${this.#status}`);
-  }
+/** Returns why an endpoint that answers so at the path of the check is not healthy. */
+function flawOfPath({ status }: CheckAnswer): string | null {
+  return status >= 200 && status <= 299 ? null : `it answered ${status}`;
 }
 
 /** The value of SERVING in `grpc.health.v1.HealthCheckResponse`. */
 const SERVING = 1;
 const STATUS_NAMES = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'];
-/** Longest response that is read: one field, with the message prefix. */
-const MAX_BYTES = 64;
 
-class ServiceCheck extends Check {
-  #status = 0;
-  #fields: Fields = [];
-  #body = Buffer.alloc(0);
-
-  override whole(status: number, _reason: string, fields: Fields, body: string): void {
-    this.head(status, '', fields);
-    this.read(Buffer.from(body, 'latin1'));
-    this.end([]);
-  }
-
-  override head(status: number, _reason: string, fields: Fields): void {
-    this.#status = status;
-    this.#fields = fields;
-  }
-
-  override read(chunk: Buffer): void {
-    const room = MAX_BYTES - this.#body.length;
-    if (room > 0) this.#body = Buffer.concat([this.#body, chunk.subarray(0, room)]);
-  }
-
-  override end(trailers: Fields): void {
-    this.finish(this.#verdict(trailers));
-  }
-
-  /** Returns why the service is not healthy. */
-  #verdict(trailers: Fields): string | null {
-    if (this.#status !== 200) return `it answered ${this.#status}`;
-    const code = firstValue(trailers, 'grpc-status') ?? firstValue(this.#fields, 'grpc-status');
-    if (code === undefined) return 'it answered without a gRPC status';
-    if (code !== String(RpcCode.ok))
-      return `it answered ${rpcCodeName(Number(code) as RpcCode) || 'with an unknown gRPC status'}`;
-    const health = servingStatus(this.#body);
-    return health === SERVING ? null : `it is ${STATUS_NAMES[health] ?? 'in a state without a name'}`;
-  }
+/** Returns why the service of the check is not healthy. */
+function flawOfService({ status, grpcStatus, body }: CheckAnswer): string | null {
+  if (status !== 200) return `it answered ${status}`;
+  if (grpcStatus === undefined) return 'it answered without a gRPC status';
+  if (grpcStatus !== String(RpcCode.ok))
+    return `it answered ${rpcCodeName(Number(grpcStatus) as RpcCode) || 'with an unknown gRPC status'}`;
+  const health = servingStatus(body);
+  return health === SERVING ? null : `it is ${STATUS_NAMES[health] ?? 'in a state without a name'}`;
 }
 
 /** Bytes before each gRPC message: a flag and the length. */

@@ -104,7 +104,6 @@ export class HealthChecks implements Checks {
   }
 }
 
-/** Checks one endpoint. */
 class EndpointCheck {
   /** Why the last check failed. */
   failure: string | null = null;

@@ -16,12 +16,6 @@ export type LookupAnswer = readonly (readonly FoundAddress[])[];
 /** Looks up a name; throws if nothing is found. */
 export type Lookup = () => Promise<LookupAnswer>;
 
-/** An address as the system lists it, with its family. */
-interface SystemAddress {
-  readonly address: string;
-  readonly family: number;
-}
-
 /**
  * Looks up a name as the system does: with its hosts file and search domains. The family that the system lists first forms the
  * first group, the other one the second.
@@ -34,8 +28,7 @@ export function systemLookup({ host, port }: EndpointAddress, { lookup }: Pick<N
           reject(error);
           return;
         }
-        const addresses: readonly SystemAddress[] =
-          typeof found === 'string' ? [{ address: found, family: 0 }] : found;
+        const addresses = typeof found === 'string' ? [{ address: found, family: 0 }] : found;
         const tiers = [...Map.groupBy(addresses, ({ family }) => family).values()].map(tier =>
           tier.map(({ address }) => ({ host: address, port, weight: 1 })),
         );

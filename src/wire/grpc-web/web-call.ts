@@ -52,7 +52,6 @@ export class WebCall {
   readonly #takesText: boolean;
   readonly #answered = new MessageFrames();
 
-  /** @param fields the fields of the request */
   constructor(fields: Fields) {
     this.#sendsText = WEB_TEXT.test(firstValue(fields, 'content-type') ?? '');
     this.#takesText = takesText(fields);

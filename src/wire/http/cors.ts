@@ -1,4 +1,4 @@
-import { type Fields, firstValue } from '../../core/index.ts';
+import { allValues, type Fields, firstValue } from '../../core/index.ts';
 
 /** Which origins may use the gateway from a browser, and how. https://fetch.spec.whatwg.org/#http-cors-protocol */
 export interface CorsRules {
@@ -123,12 +123,9 @@ export function preflightFields(
  * origin does not come from a page.
  */
 export function mayOpenWebSocket(rules: CorsRules, fields: Fields, host: string): boolean {
-  for (let i = 0; i + 1 < fields.length; i += 2) {
-    const origin = fields[i + 1] as string;
-    const isOrigin = (fields[i] as string).toLowerCase() === 'origin';
-    if (isOrigin && !mayUse(rules, origin) && hostOf(origin) !== host.toLowerCase()) return false;
-  }
-  return true;
+  return allValues(fields, 'origin').every(
+    origin => mayUse(rules, origin) || hostOf(origin) === host.toLowerCase(),
+  );
 }
 
 /** Returns `app.example:8080` for `https://app.example:8080`; origins are in lower case, and have no path. */

@@ -134,19 +134,18 @@ function slotsOf({ name, isPrefix }: NameEntry<unknown>): readonly number[] {
   return Array.from({ length: 32 }, (_, sixth) => slotBy(name, sixth));
 }
 
+/** Fields that the gateway reads. It writes its own if the upstream needs one. Each has a rule of its name. */
+const READ = [
+  ...(['host', 'te', 'authorization', 'x-request-id'] as const),
+  ...(['x-forwarded-for', 'x-forwarded-proto', 'x-forwarded-host'] as const),
+];
+const TRACE = ['traceparent', 'tracestate'] as const;
+
 /** How a request field is treated. */
 export type FieldRule =
-  /** The gateway reads it and writes its own if the upstream needs one. */
-  | 'host'
-  | 'authorization'
-  | 'te'
-  | 'request-id'
-  | 'forwarded-for'
-  | 'forwarded-proto'
-  | 'forwarded-host'
+  | (typeof READ | typeof TRACE)[number]
+  /** As those, but also an origin claim: an untrusted sender may be a proxy that the operator forgot to list. */
   | 'forwarded'
-  | 'traceparent'
-  | 'tracestate'
   /** Contains a client's certificate. Read and forwarded only from a trusted proxy. */
   | 'certificate'
   /** Contains an API key. Read from everyone; the gateway decides whether it is forwarded. */
@@ -178,25 +177,9 @@ const HOP_BY_HOP = [
 /** Fields that the listener interprets. The gateway writes its own instead. */
 const FRAMING = ['connection', 'content-length', 'transfer-encoding', 'expect'];
 
-const READ: readonly (readonly [string, FieldRule])[] = [
-  ['host', 'host'],
-  ['te', 'te'],
-  ['authorization', 'authorization'],
-  ['x-request-id', 'request-id'],
-  ['x-forwarded-for', 'forwarded-for'],
-  ['x-forwarded-proto', 'forwarded-proto'],
-  ['x-forwarded-host', 'forwarded-host'],
-];
-
-const TRACE: readonly (readonly [string, FieldRule])[] = [
-  ['traceparent', 'traceparent'],
-  ['tracestate', 'tracestate'],
-];
-
 /** The fields that `keep` may exempt, with their rules. */
 const KEEPABLE: readonly (readonly [string, FieldRule])[] = [
   ...withRule(namesOf(ORIGIN_CLAIMS), 'origin'),
-  // An origin claim that is also read: an untrusted sender may be a proxy that the operator forgot to list.
   ['forwarded', 'forwarded'],
   ...withRule(namesOf(CALLER_CLAIMS), 'caller'),
   ...withRule(namesOf(INTERNAL), 'internal'),
@@ -263,8 +246,7 @@ export class ForwardingRules {
       ...withRule(HOP_BY_HOP, 'drop'),
       ...withRule(FRAMING, 'drop'),
       ...withRule(namesOf(OVERRIDES), 'drop'),
-      ...READ,
-      ...(traces ? TRACE : []),
+      ...[...READ, ...(traces ? TRACE : [])].map(name => [name, name] as const),
       ...(proofs ? withRule(['dpop'], 'proof') : []),
       ...withRule(own, 'drop'),
       ...withRule(certificate === null ? [] : [certificate], 'certificate'),

@@ -93,21 +93,21 @@ export class RequestHead {
         break;
       default:
         if (trusted) this.#believe(rule, name, value);
-        else if (rule !== 'request-id') this.#disbelieve(rule, value);
+        else if (rule !== 'x-request-id') this.#disbelieve(rule, value);
     }
   }
 
   #disbelieve(rule: FieldRule, value: string): void {
     this.untrustedClaims = true;
-    if (rule === 'forwarded-for') this.claimedFor = value;
+    if (rule === 'x-forwarded-for') this.claimedFor = value;
     else if (rule === 'forwarded') this.claimedForwarded = value;
   }
 
   #believe(rule: FieldRule, name: string, value: string): void {
-    if (rule === 'request-id') this.requestId = this.requestId === null ? value : '';
-    else if (rule === 'forwarded-for') this.#forwardedFor(value);
-    else if (rule === 'forwarded-proto') this.forwardedProto = value;
-    else if (rule === 'forwarded-host') this.forwardedHost = value;
+    if (rule === 'x-request-id') this.requestId = this.requestId === null ? value : '';
+    else if (rule === 'x-forwarded-for') this.#forwardedFor(value);
+    else if (rule === 'x-forwarded-proto') this.forwardedProto = value;
+    else if (rule === 'x-forwarded-host') this.forwardedHost = value;
     else {
       if (rule === 'certificate') this.#certificate(value);
       this.#kept.push(name, value);
@@ -143,7 +143,6 @@ export class RequestHead {
   }
 }
 
-/** Whether a `TE` value includes trailers. */
 function takesTrailers(value: string): boolean {
   return value === 'trailers' || /(?:^|[,\t ])trailers(?:[,\t ]|$)/i.test(value);
 }

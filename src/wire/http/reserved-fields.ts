@@ -40,14 +40,10 @@ export const INTERNAL: readonly ReservedFields[] = [
     by: 'Next.js',
     tells: 'which route, path and status were chosen, and that the middleware, which checks access, has run',
     names: [
-      ...[
-        'X-Middleware-Subrequest',
-        'X-Middleware-Subrequest-Id',
-        'X-Middleware-Rewrite',
-        'X-Middleware-Redirect',
-      ],
-      ...['X-Middleware-Next', 'X-Middleware-Skip', 'X-Middleware-Invoke', 'X-Middleware-Set-Cookie'],
-      ...['X-Middleware-Override-Headers', 'X-Invoke-*', 'X-Matched-Path', 'X-Now-Route-Matches'],
+      ...['X-Middleware-Subrequest', 'X-Middleware-Subrequest-Id', 'X-Middleware-Rewrite'],
+      ...['X-Middleware-Redirect', 'X-Middleware-Next', 'X-Middleware-Skip', 'X-Middleware-Invoke'],
+      ...['X-Middleware-Set-Cookie', 'X-Middleware-Override-Headers', 'X-Invoke-*', 'X-Matched-Path'],
+      'X-Now-Route-Matches',
     ],
   },
 ];
@@ -81,15 +77,8 @@ export const ORIGIN_CLAIMS: readonly ReservedFields[] = [
     tells: "the client's address, country and protocol, and which worker sends",
     names: [
       ...['Ali-CDN-Real-IP', 'CDN-Src-IP', 'CF-Connecting-*', 'CF-IPCountry', 'CF-Pseudo-IPv4', 'CF-Visitor'],
-      ...[
-        'CF-Worker',
-        'CloudFront-*',
-        'Fastly-Client-IP',
-        'Fastly-SSL',
-        'Incap-Client-IP',
-        'X-Sucuri-ClientIP',
-      ],
-      'X-Akamai-EdgeScape',
+      ...['CF-Worker', 'CloudFront-*', 'Fastly-Client-IP', 'Fastly-SSL', 'Incap-Client-IP'],
+      ...['X-Sucuri-ClientIP', 'X-Akamai-EdgeScape'],
     ],
   },
   {
@@ -99,14 +88,8 @@ export const ORIGIN_CLAIMS: readonly ReservedFields[] = [
     names: [
       ...['DO-Connecting-IP', 'Fly-Client-IP', 'X-Amzn-TLS-*', 'X-AppEngine-*', 'X-ARR-*', 'X-Azure-*'],
       ...['Disguised-Host', 'Was-Default-Hostname', 'X-AppService-Proto', 'X-MS-Original-URL'],
-      ...[
-        'X-WAWS-Unencoded-URL',
-        'X-Envoy-*',
-        'L5d-Remote-IP',
-        'L5d-Dst-Override',
-        'X-NF-Client-Connection-IP',
-      ],
-      ...['X-Vercel-Forwarded-For', 'X-Vercel-IP-*'],
+      ...['X-WAWS-Unencoded-URL', 'X-Envoy-*', 'L5d-Remote-IP', 'L5d-Dst-Override'],
+      ...['X-NF-Client-Connection-IP', 'X-Vercel-Forwarded-For', 'X-Vercel-IP-*'],
     ],
   },
   {
@@ -136,19 +119,12 @@ export const ORIGIN_CLAIMS: readonly ReservedFields[] = [
 /** Fields that claim who sent the request: the user that a proxy authenticated, or the client's certificate. */
 export const CALLER_CLAIMS: readonly ReservedFields[] = [
   {
-    // REMOTE_USER of CGI (RFC 3875, 4.1.11). The second row is read by Kubernetes, Dex, ManageIQ and Home Assistant.
+    // REMOTE_USER of CGI (RFC 3875, 4.1.11). Those with X- are read by Kubernetes, Dex, ManageIQ and Home Assistant.
     by: 'Authelia and servers that speak for CGI',
     tells: 'user, name, groups and mail of the caller',
     names: [
-      ...['Remote-User', 'Remote-Name', 'Remote-Email', 'Remote-Groups'],
-      ...[
-        'X-Remote-User',
-        'X-Remote-User-*',
-        'X-Remote-UID',
-        'X-Remote-Group',
-        'X-Remote-Groups',
-        'X-Remote-Extra-*',
-      ],
+      ...['Remote-User', 'Remote-Name', 'Remote-Email', 'Remote-Groups', 'X-Remote-User', 'X-Remote-User-*'],
+      ...['X-Remote-UID', 'X-Remote-Group', 'X-Remote-Groups', 'X-Remote-Extra-*'],
     ],
   },
   {
@@ -178,15 +154,8 @@ export const CALLER_CLAIMS: readonly ReservedFields[] = [
     by: 'Gatekeeper (Louketo) and others',
     tells: 'user, roles, groups and mail',
     names: [
-      ...[
-        'X-Auth-User',
-        'X-Auth-Userid',
-        'X-Auth-Username',
-        'X-Auth-Subject',
-        'X-Auth-Email',
-        'X-Auth-Groups',
-      ],
-      ...['X-Auth-Roles', 'X-Auth-Audience', 'X-Auth-ExpiresIn'],
+      ...['X-Auth-User', 'X-Auth-Userid', 'X-Auth-Username', 'X-Auth-Subject', 'X-Auth-Email'],
+      ...['X-Auth-Groups', 'X-Auth-Roles', 'X-Auth-Audience', 'X-Auth-ExpiresIn'],
     ],
   },
   {
@@ -210,7 +179,7 @@ export const CALLER_CLAIMS: readonly ReservedFields[] = [
   {
     by: 'Google Cloud: IAP, API Gateway, Endpoints',
     tells: 'the user and the claims of the token',
-    names: [...['X-Goog-Authenticated-User-*', 'X-Goog-IAP-*', 'X-Apigateway-Api-*', 'X-Endpoint-API-*']],
+    names: ['X-Goog-Authenticated-User-*', 'X-Goog-IAP-*', 'X-Apigateway-Api-*', 'X-Endpoint-API-*'],
   },
   {
     by: 'AWS: load balancers, Verified Access, VPC Lattice',
@@ -232,13 +201,8 @@ export const CALLER_CLAIMS: readonly ReservedFields[] = [
     tells: 'the user, groups and session',
     names: [
       ...['SM_*', 'IV-User', 'IV-User-L', 'IV-Groups', 'IV-Creds', 'IV-Remote-Address'],
-      ...[
-        'IV-Remote-Address-IPv6',
-        'IV_Server_Name',
-        'OAM_Remote_User',
-        'OAM_Identity_Domain',
-        'CT-Remote-User',
-      ],
+      ...['IV-Remote-Address-IPv6', 'IV_Server_Name', 'OAM_Remote_User', 'OAM_Identity_Domain'],
+      'CT-Remote-User',
     ],
   },
   {
@@ -281,7 +245,6 @@ export const CALLER_CLAIMS: readonly ReservedFields[] = [
   },
 ];
 
-/** All names of a list. */
 export function namesOf(lists: readonly ReservedFields[]): readonly string[] {
   return lists.flatMap(({ names }) => names);
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
 import type { Fields } from '../../core/index.ts';
-import type { Rejection } from '../http1/index.ts';
+import { HEX, type Rejection } from '../http1/index.ts';
 
 /** A request target in the single form used for routing, limits, counting and the upstream. */
 export interface Target {
@@ -61,6 +61,16 @@ export function parseLooseTarget(target: string, host: string, method: string): 
     escapedSlash: canonical.includes('%2F'),
     emptySegment: merged !== path,
   };
+}
+
+/**
+ * The path of a target as its client knows it: in canonical form, with the escaped slashes and empty segments that only some routes
+ * accept. `null` if every route rejects it.
+ */
+export function pathAsSent(target: string, host: string): string | null {
+  const strict = parseTarget(target, host);
+  const read = 'rejected' in strict ? parseLooseTarget(target, host, '') : strict;
+  return 'rejected' in read ? null : read.path;
 }
 
 /** The path by which the route and the limits of a request are found: it has single slashes. */
@@ -212,7 +222,7 @@ const OVERLONG = /%(?:C[01]%[89AB]|E0%[89]|F0%8)/;
 
 /** Returns the value of a hex digit; -1 for other codes. */
 function hexDigit(code: number): number {
-  return HEX_DIGIT[code] ?? -1;
+  return HEX[code] ?? -1;
 }
 
 // Tables by character code. Codes outside Latin-1 read as undefined, so they are never accepted.
@@ -226,10 +236,6 @@ const IN_QUERY = Uint8Array.from(CODES, code => (isPrintable(code) && code !== 0
 /** Holds 1 for each character of a path that needs no further check. */
 const ORDINARY = Uint8Array.from(CODES, code =>
   isPrintable(code) && !'#?\\/;%'.includes(String.fromCharCode(code)) ? 1 : 0,
-);
-
-const HEX_DIGIT = Int8Array.from(CODES, code =>
-  '0123456789abcdef'.indexOf(String.fromCharCode(code).toLowerCase()),
 );
 
 /**

@@ -1,4 +1,4 @@
-import { type Fields, withoutFields } from '../../core/index.ts';
+import { allValues, type Fields, listMembers, withoutFields } from '../../core/index.ts';
 
 /** Where a request may carry its token besides `Authorization`, for what browsers send without that field. */
 export interface TokenPlace {
@@ -15,6 +15,9 @@ interface PlacedRequest {
   /** Whether the page that sent it may use cookies (`mayUseCookies`). */
   readonly cookies: boolean;
 }
+
+/** Fields in which browsers tell URLs of pages: `Ping-From` and `Ping-To` come with a link's `ping`, in place of `Referer`. */
+const TELL_PAGES: ReadonlySet<string> = new Set(['referer', 'ping-from', 'ping-to']);
 
 /** The places of one route. What lies there is read at most once, and sent to no service. */
 export class TokenPlaces {
@@ -40,8 +43,8 @@ export class TokenPlaces {
   tokensIn({ query, fields, isWebSocket, cookies }: PlacedRequest): string[] {
     const found = [
       ...this.#inQuery(query),
-      ...(isWebSocket ? this.#inProtocols(protocolsIn(fields)) : []),
-      ...(cookies ? valuesOf(fields, 'cookie').flatMap(value => this.#inCookie(value)) : []),
+      ...(isWebSocket ? this.#inProtocols(listMembers(fields, PROTOCOL)) : []),
+      ...(cookies ? allValues(fields, 'cookie').flatMap(value => this.#inCookie(value)) : []),
     ];
     return found.filter(token => token !== '');
   }
@@ -73,7 +76,7 @@ export class TokenPlaces {
   /** What is left of a field; '' for nothing. */
   #cut(name: string, value: string): string {
     if (name === 'cookie') return this.#cutCookie(value);
-    if (name !== 'referer') return value;
+    if (!TELL_PAGES.has(name)) return value;
     const [, before = '', query = '', fragment = ''] = /^([^?#]*)(\?[^#]*)?(.*)$/s.exec(value) ?? [];
     return before + this.cutQuery(query) + fragment;
   }
@@ -104,7 +107,7 @@ export class TokenPlaces {
 
   /** A list may span lines (RFC 9110, 5.6.1), so all are read as one. */
   #cutProtocols(fields: string[]): string[] {
-    const members = this.#folded.subprotocol.size === 0 ? [] : protocolsIn(fields);
+    const members = this.#folded.subprotocol.size === 0 ? [] : listMembers(fields, PROTOCOL);
     const kept = members.filter((member, i) => !this.#isMark(member) && !this.#isMark(members[i - 1]));
     if (kept.length === members.length) return fields;
     const others = withoutFields(fields, name => name.toLowerCase() === PROTOCOL);
@@ -128,7 +131,7 @@ export function mayUseCookies(
   own: { readonly scheme: 'http' | 'https'; readonly host: string },
   origins: ReadonlySet<string>,
 ): boolean {
-  const [named, sites] = [valuesOf(fields, 'origin'), valuesOf(fields, 'sec-fetch-site')];
+  const [named, sites] = [allValues(fields, 'origin'), allValues(fields, 'sec-fetch-site')];
   if (named.length > 0) return named.every(origin => origins.has(origin) || isOwn(origin, own));
   if (isWebSocket || sites.length === 0) return false;
   return sites.every(site => site === 'same-origin' || site === 'none');
@@ -146,16 +149,7 @@ function isOwn(
   return ofPage !== '' && withPort(hostOfPage) === withPort(host.toLowerCase());
 }
 
-function valuesOf(fields: Fields, name: string): string[] {
-  return fields.filter((_, i) => i % 2 === 1 && fields[i - 1]?.toLowerCase() === name);
-}
-
 const PROTOCOL = 'sec-websocket-protocol';
-
-function protocolsIn(fields: Fields): string[] {
-  const members = valuesOf(fields, PROTOCOL).flatMap(value => value.split(','));
-  return members.map(member => member.trim()).filter(member => member !== '');
-}
 
 /** The name in `name=value`, with a separator behind it or not. */
 function nameIn(pair: string): string {

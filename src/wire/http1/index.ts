@@ -1,6 +1,7 @@
 export { chunkSize, LAST_CHUNK } from './chunked-body.ts';
 export * from './connection-challenge.ts';
-export { type BodyTerms, connectionOptions, hopFieldNames, MalformedMessage, NO_TERMS } from './message.ts';
+export type { BodyTerms } from './message.ts';
+export { connectionOptions, HEX, hopFieldNames, MalformedMessage, NO_TERMS } from './message.ts';
 export { RequestBody, type RequestBodyOwner } from './request-body.ts';
 export { type Rejection, type RequestFraming, requestFraming } from './request-framing.ts';
 export * from './request-reader.ts';

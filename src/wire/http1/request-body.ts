@@ -91,7 +91,6 @@ export class RequestBody implements BodySource {
     this.#owner.bodyFlowChanged();
   }
 
-  /** Discards the rest. */
   discard(): void {
     this.withTerms(DISCARDING);
     this.#sink = null;

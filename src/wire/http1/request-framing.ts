@@ -29,7 +29,6 @@ const TRANSFER_ENCODING_BYTES = 17;
 
 const NO_FIELDS: readonly string[] = [];
 
-/** Reads the framing fields of a request. */
 export function requestFraming(fields: Fields, httpMinor: number): RequestFraming {
   const read = new FramingFields(fields);
   const upgrade = upgradeOf(read, httpMinor);

@@ -1,5 +1,12 @@
 import { METHODS } from 'node:http';
-import { type Fields, GrowingBytes, NO_BYTES } from '../../core/index.ts';
+import {
+  type Fields,
+  GrowingBytes,
+  MAX_METHOD_BYTES,
+  type MethodNames,
+  NO_BYTES,
+  NONE_NAMED,
+} from '../../core/index.ts';
 import {
   CR,
   INCOMPLETE,
@@ -122,12 +129,14 @@ export class RequestReader {
   /**
    * Reads waiting bytes as far as they are wanted. Its owner may call it again from within: that call does nothing and returns
    * false. Throws MalformedMessage.
+   *
+   * @param named the methods that are known besides those of Node
    */
-  read(maxHeadBytes: number): boolean {
+  read(maxHeadBytes: number, named: MethodNames = NONE_NAMED): boolean {
     if (this.#reading) return false;
     this.#reading = true;
     try {
-      while (this.#waiting.length > 0 && this.#readPart(maxHeadBytes));
+      while (this.#waiting.length > 0 && this.#readPart(maxHeadBytes, named));
     } finally {
       this.#reading = false;
     }
@@ -156,16 +165,16 @@ export class RequestReader {
   }
 
   /** Reads the next part. Returns false if nothing more can be read for now. */
-  #readPart(maxHeadBytes: number): boolean {
-    if (this.#phase === 'head') return this.#readHead(maxHeadBytes);
+  #readPart(maxHeadBytes: number, named: MethodNames): boolean {
+    if (this.#phase === 'head') return this.#readHead(maxHeadBytes, named);
     return this.#body?.flows === true && this.#readBody(this.#body);
   }
 
-  #readHead(maxHeadBytes: number): boolean {
+  #readHead(maxHeadBytes: number, named: MethodNames): boolean {
     const bytes = withoutEmptyLines(this.#waiting);
     this.#waiting = bytes;
     if (!this.#partialHead.isParsingDue(bytes, maxHeadBytes)) return false;
-    const head = readIncomingHead(bytes, Math.min(bytes.length, maxHeadBytes), this.#before);
+    const head = readIncomingHead(bytes, Math.min(bytes.length, maxHeadBytes), this.#before, named);
     if (head === null) {
       if (bytes.length >= maxHeadBytes) throw new OversizedHead('a head that is too large');
       this.#partialHead.incomplete(bytes.length);
@@ -203,7 +212,7 @@ function after(bytes: Buffer, count: number): Buffer {
 
 /** The head of a request as received: its request line, its fields, and what those say about framing. */
 export interface IncomingHead {
-  /** The method; '' if Node does not know it. */
+  /** The method; '' if it is not known. */
   readonly method: string;
   /** The request target in any of the four forms; every character is one byte. */
   readonly target: string;
@@ -227,11 +236,13 @@ export interface IncomingHead {
  *
  * @param before the last head on the same connection. Clients repeat their fields exactly; the same bytes then give the same
  *   array of fields
+ * @param named the methods that are known besides those of Node
  */
 export function readIncomingHead(
   bytes: Buffer,
   end: number,
   before: IncomingHead | null = null,
+  named: MethodNames = NONE_NAMED,
 ): IncomingHead | null {
   let at = 0;
   while (at < end && TOKEN[bytes[at] as number] === 1) at++;
@@ -251,7 +262,7 @@ export function readIncomingHead(
   if (line === INCOMPLETE) return null;
   const httpMinor = minorOf(bytes, versionEnd);
   // Checked after the version: another version may have its own methods, such as the preface of HTTP/2 (RFC 9113, 3.4).
-  const method = methodOf(bytes, methodEnd);
+  const method = methodOf(bytes, methodEnd, named);
   const target = bytes.toString('latin1', targetStart, targetEnd);
   const section = before?.section ?? null;
   if (before !== null && section !== null && isAt(bytes, line, end, section)) {
@@ -280,9 +291,10 @@ export function readIncomingHead(
 }
 
 /** Returns the method as a string shared by all requests, so that none keeps a copy. */
-function methodOf(bytes: Buffer, methodEnd: number): string {
+function methodOf(bytes: Buffer, methodEnd: number, named: MethodNames): string {
   if (methodEnd > MAX_METHOD_BYTES) return '';
-  return KNOWN_METHODS.get(bytes.toString('latin1', 0, methodEnd)) ?? '';
+  const text = bytes.toString('latin1', 0, methodEnd);
+  return KNOWN_METHODS.get(text) ?? named.get(text) ?? '';
 }
 
 function supported(head: IncomingHead): IncomingHead {
@@ -319,7 +331,7 @@ export class OtherVersion extends MalformedMessage {
   }
 }
 
-/** Thrown for a method that Node does not know. Other parsers may refuse it as well, so nothing after it is read. */
+/** Thrown for a method that is not known. Other parsers may refuse it as well, so nothing after it is read. */
 export class UnknownMethod extends MalformedMessage {
   readonly head: IncomingHead;
 
@@ -347,9 +359,8 @@ function isHalfEmptyLine(bytes: Buffer, end: number): boolean {
   return end === 1 && bytes[0] === CR;
 }
 
-/** The methods that Node knows, which are those that routes can name. */
-const KNOWN_METHODS: ReadonlyMap<string, string> = new Map(METHODS.map(method => [method, method]));
-const MAX_METHOD_BYTES = Math.max(...METHODS.map(method => method.length));
+/** The methods that Node knows. */
+const KNOWN_METHODS: MethodNames = new Map(METHODS.map(method => [method, method]));
 /** Largest section that is remembered: more than most clients send, and small for tens of thousands of idle connections. */
 const MAX_REMEMBERED_BYTES = 4_096;
 /** The version as it follows a target. Each `1` matches any digit. */

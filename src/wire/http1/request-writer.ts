@@ -35,7 +35,6 @@ export interface OutgoingRequest {
 /** Methods that usually have a body. Without one they state a length of 0 (RFC 9110, 8.6), or some servers answer 411. */
 const EXPECT_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
-/** Whether a request states the length of its body. */
 export function statesLength({ method, bodyLength }: OutgoingRequest): boolean {
   return bodyLength !== 'chunked' && (bodyLength > 0 || EXPECT_BODY.has(method));
 }
@@ -101,7 +100,6 @@ export abstract class BodyWriter implements BodySink {
   /** Writes the end of the body. */
   protected abstract finish(): void;
 
-  /** Starts the body. */
   start(): void {
     this.#source.start(this);
   }

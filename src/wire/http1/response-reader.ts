@@ -267,7 +267,6 @@ export interface ResponseSink {
   end(trailers: Fields): void;
 }
 
-/** Makes the decoder for a response body of this length. */
 function responseBody(length: ResponseFraming['length'], take: PieceTaker, lenient: boolean): BodyDecoder {
   // No limit on chunk extensions: a service may sign every chunk of a body of any length.
   if (length === 'chunked') return new ChunkedBody(take, Number.POSITIVE_INFINITY, lenient);

@@ -30,3 +30,25 @@ export const ErrorCode = {
   INADEQUATE_SECURITY: 0xc,
   HTTP_1_1_REQUIRED: 0xd,
 } as const;
+
+/** Makes the fault for a violation without an error code of its own. */
+export function protocolFault(message: string): Http2Fault {
+  return new Http2Fault(ErrorCode.PROTOCOL_ERROR, message);
+}
+
+export function frameSizeFault(message: string): Http2Fault {
+  return new Http2Fault(ErrorCode.FRAME_SIZE_ERROR, message);
+}
+
+export function flowControlFault(message: string): Http2Fault {
+  return new Http2Fault(ErrorCode.FLOW_CONTROL_ERROR, message);
+}
+
+export function compressionFault(message: string): Http2Fault {
+  return new Http2Fault(ErrorCode.COMPRESSION_ERROR, message);
+}
+
+/** Makes the fault for frames that cause more work than they may. */
+export function tooMany(what: string, reason: Http2FaultReason): Http2Fault {
+  return new Http2Fault(ErrorCode.ENHANCE_YOUR_CALM, `too many frames of ${what}`, reason);
+}

@@ -31,7 +31,6 @@ export class Flow implements ByteSink {
   #blocked = false;
   /** True if the receiver has only complete frames. */
   #whole = true;
-  /** Bytes passed on. */
   passed = 0;
 
   constructor(from: ByteStream, to: ByteStream, rules: FrameRules, owner: FlowOwner) {
@@ -41,7 +40,6 @@ export class Flow implements ByteSink {
     this.#frames = new FrameFollower(rules);
   }
 
-  /** Whether its source has sent a Close frame. */
   get sentClose(): boolean {
     return this.#frames.closed;
   }

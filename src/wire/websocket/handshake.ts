@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { BodyLength, Fields } from '../../core/index.ts';
+import { allValues, type BodyLength, type Fields, listMembers } from '../../core/index.ts';
 
 /** The text that a server appends to the key to prove that it speaks WebSocket (RFC 6455, 1.3). */
 const ACCEPT_SUFFIX = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
@@ -18,9 +18,9 @@ export function judgeHandshake(
 ): HandshakeFault | null {
   if (method !== 'GET') return { refused: 'a WebSocket begins with a GET' };
   if (bodyLength !== 0) return { refused: 'a request for a WebSocket has no body' };
-  const versions = valuesOf(fields, 'sec-websocket-version');
+  const versions = allValues(fields, 'sec-websocket-version');
   if (versions.length !== 1 || versions[0] !== VERSION) return 'version';
-  const keys = valuesOf(fields, 'sec-websocket-key');
+  const keys = allValues(fields, 'sec-websocket-key');
   if (keys.length !== 1 || !KEY.test(keys[0] ?? ''))
     return { refused: 'Sec-WebSocket-Key is missing or not a key' };
   return null;
@@ -28,48 +28,32 @@ export function judgeHandshake(
 
 /** Returns why a 101 does not accept this handshake (RFC 6455, 4.1); `null` if it does. */
 export function judgeSwitch(asked: Fields, answered: Fields): string | null {
-  if (valuesOf(answered, 'upgrade').join().toLowerCase() !== 'websocket')
+  if (allValues(answered, 'upgrade').join().toLowerCase() !== 'websocket')
     return 'the 101 names another protocol';
-  if (!listOf(answered, 'connection').some(option => option.toLowerCase() === 'upgrade'))
+  if (!listMembers(answered, 'connection').some(option => option.toLowerCase() === 'upgrade'))
     return 'the 101 has no Connection: Upgrade';
-  const [key] = valuesOf(asked, 'sec-websocket-key');
-  const accepts = valuesOf(answered, 'sec-websocket-accept');
+  const [key] = allValues(asked, 'sec-websocket-key');
+  const accepts = allValues(answered, 'sec-websocket-accept');
   if (accepts.length !== 1 || accepts[0] !== hash('sha1', (key ?? '') + ACCEPT_SUFFIX, 'base64'))
     return 'the Sec-WebSocket-Accept of the 101 does not fit the key';
-  const chosen = valuesOf(answered, 'sec-websocket-protocol');
+  const chosen = allValues(answered, 'sec-websocket-protocol');
   if (chosen.length > 1) return 'the 101 chooses more than one subprotocol';
-  if (chosen[0] !== undefined && !listOf(asked, 'sec-websocket-protocol').includes(chosen[0]))
+  if (chosen[0] !== undefined && !listMembers(asked, 'sec-websocket-protocol').includes(chosen[0]))
     return 'the 101 chooses a subprotocol that was not offered';
-  const offered = new Set(listOf(asked, 'sec-websocket-extensions').map(nameOf));
-  if (!listOf(answered, 'sec-websocket-extensions').every(extension => offered.has(nameOf(extension))))
+  const offered = new Set(listMembers(asked, 'sec-websocket-extensions').map(nameOf));
+  if (!listMembers(answered, 'sec-websocket-extensions').every(extension => offered.has(nameOf(extension))))
     return 'the 101 chooses an extension that was not offered';
   return null;
 }
 
 /** Whether a 101 accepts an extension. */
 export function hasExtensions(answered: Fields): boolean {
-  return listOf(answered, 'sec-websocket-extensions').length > 0;
+  return listMembers(answered, 'sec-websocket-extensions').length > 0;
 }
 
 /** Returns an extension without its parameters (RFC 6455, 9.1). */
 function nameOf(extension: string): string {
   return (extension.split(';', 1)[0] as string).trim().toLowerCase();
-}
-
-/** Returns the values of all lines with this name, which is given in lower case. */
-function valuesOf(fields: Fields, name: string): string[] {
-  const values: string[] = [];
-  for (let i = 0; i + 1 < fields.length; i += 2) {
-    const other = fields[i] as string;
-    if (other.length === name.length && other.toLowerCase() === name) values.push(fields[i + 1] as string);
-  }
-  return values;
-}
-
-/** Returns the members of a list that may span several lines (RFC 9110, 5.6.1). */
-function listOf(fields: Fields, name: string): string[] {
-  const members = valuesOf(fields, name).flatMap(value => value.split(','));
-  return members.map(member => member.trim()).filter(member => member !== '');
 }
 
 /** The codes with which the gateway closes a WebSocket (RFC 6455, 7.4.1). */

@@ -8,7 +8,6 @@ import { CloseCode, closeFrame } from './handshake.ts';
  */
 const CLOSING_MS = 5_000;
 
-/** The settings of a tunnel. */
 export interface TunnelOptions {
   /** How long the WebSocket may be without a byte in either direction before it is closed. */
   readonly idleMs: number;

@@ -1,4 +1,4 @@
-import type { Imitation } from './imitation.ts';
+import { type Imitation, published } from './imitation.ts';
 
 // Providers that run as a service.
 
@@ -284,20 +284,14 @@ access_tokens:
     'https://developer.okta.com/docs/reference/api/oidc/',
     'https://support.okta.com/help/s/article/the-audience-claim-for-client-assertion-must-be-the-endpoint-invoked-for-the-request',
   ],
-  discovery: {
-    url: `${OKTA}/.well-known/openid-configuration`,
-    document: {
-      issuer: OKTA,
-      authorization_endpoint: `${OKTA}/v1/authorize`,
-      token_endpoint: `${OKTA}/v1/token`,
-      jwks_uri: `${OKTA}/v1/keys`,
-      introspection_endpoint: `${OKTA}/v1/introspect`,
-      revocation_endpoint: `${OKTA}/v1/revoke`,
-    },
-  },
-  keySetUrl: `${OKTA}/v1/keys`,
+  ...published(OKTA, {
+    authorization_endpoint: `${OKTA}/v1/authorize`,
+    token_endpoint: `${OKTA}/v1/token`,
+    jwks_uri: `${OKTA}/v1/keys`,
+    introspection_endpoint: `${OKTA}/v1/introspect`,
+    revocation_endpoint: `${OKTA}/v1/revoke`,
+  }),
   key: { kid: 'okta-key' },
-  tokenUrl: `${OKTA}/v1/token`,
   // The header has no `typ`.
   accepted: [{ what: "a user's token", header: { kid: 'okta-key' }, claims: OKTA_CLAIMS }],
   refused: [
@@ -379,19 +373,13 @@ access_tokens:
     'https://docs.aws.amazon.com/cognito/latest/developerguide/amazon-cognito-user-pools-using-the-access-token.html',
     'https://docs.aws.amazon.com/cognito/latest/developerguide/token-endpoint.html',
   ],
-  discovery: {
-    url: `${POOL}/.well-known/openid-configuration`,
-    document: {
-      issuer: POOL,
-      authorization_endpoint: `${COGNITO_LOGIN}/oauth2/authorize`,
-      token_endpoint: `${COGNITO_LOGIN}/oauth2/token`,
-      jwks_uri: `${POOL}/.well-known/jwks.json`,
-      revocation_endpoint: `${COGNITO_LOGIN}/oauth2/revoke`,
-    },
-  },
-  keySetUrl: `${POOL}/.well-known/jwks.json`,
+  ...published(POOL, {
+    authorization_endpoint: `${COGNITO_LOGIN}/oauth2/authorize`,
+    token_endpoint: `${COGNITO_LOGIN}/oauth2/token`,
+    jwks_uri: `${POOL}/.well-known/jwks.json`,
+    revocation_endpoint: `${COGNITO_LOGIN}/oauth2/revoke`,
+  }),
   key: { kid: 'cognito-key' },
-  tokenUrl: `${COGNITO_LOGIN}/oauth2/token`,
   accepted: [{ what: "a user's token", header: { kid: 'cognito-key' }, claims: COGNITO_CLAIMS }],
   refused: [
     {
@@ -435,16 +423,11 @@ access_tokens:
     'https://cloud.google.com/docs/authentication/get-id-token',
     'https://cloud.google.com/docs/authentication/token-types#id',
   ],
-  discovery: {
-    url: `${GOOGLE}/.well-known/openid-configuration`,
-    document: {
-      issuer: GOOGLE,
-      authorization_endpoint: `${GOOGLE}/o/oauth2/v2/auth`,
-      token_endpoint: 'https://oauth2.googleapis.com/token',
-      jwks_uri: 'https://www.googleapis.com/oauth2/v3/certs',
-    },
-  },
-  keySetUrl: 'https://www.googleapis.com/oauth2/v3/certs',
+  ...published(GOOGLE, {
+    authorization_endpoint: `${GOOGLE}/o/oauth2/v2/auth`,
+    token_endpoint: 'https://oauth2.googleapis.com/token',
+    jwks_uri: 'https://www.googleapis.com/oauth2/v3/certs',
+  }),
   key: { kid: 'google-key' },
   accepted: [
     { what: "a service account's token", header: { kid: 'google-key', typ: 'JWT' }, claims: GOOGLE_CLAIMS },
@@ -455,6 +438,57 @@ access_tokens:
       header: { kid: 'google-key', typ: 'JWT' },
       claims: { ...GOOGLE_CLAIMS, aud: 'app.apps.googleusercontent.com', at_hash: 'x' },
       reason: 'audience',
+    },
+  ],
+};
+
+/** What the translator of docs/opaque-tokens.md makes of an answer of `tokeninfo`. */
+const GOOGLE_ANSWER = {
+  ...{ aud: 'gateway.apps.googleusercontent.com', client_id: 'gateway.apps.googleusercontent.com' },
+  ...{ sub: '1093', token_type: 'Bearer', scope: 'openid https://www.googleapis.com/auth/userinfo.email' },
+};
+
+export const GOOGLE_USERS: Imitation = {
+  ...GOOGLE_ACCOUNTS,
+  name: 'Google users',
+  config: `identity_provider:
+  issuer: ${GOOGLE}
+  endpoints: { introspection: "http://127.0.0.1:8090/" }
+  client_id: gateway.apps.googleusercontent.com
+  client_secret_file: /run/secrets/oidc/client-secret
+  redirect_uri: https://app.example.com/callback
+  scope: openid email
+  authorization_parameters: { fixed: { access_type: offline, prompt: consent } }
+access_tokens:
+  audience: gateway.apps.googleusercontent.com    # the client: tokens name no API
+  principal: [client_id, sub]
+  opaque_tokens: { cache: 30s }`,
+  told: 'an OAuth client of the type Web application. It has no endpoint of RFC 7662: a small program of yours [translates its tokeninfo](opaque-tokens.md#tokens-of-googles-users)',
+  sources: [
+    'https://developers.google.com/identity/protocols/oauth2/web-server',
+    'https://cloud.google.com/docs/authentication/token-types#access',
+  ],
+  introspectionUrl: 'http://127.0.0.1:8090/',
+  accepted: [{ what: "a user's token", header: {}, claims: GOOGLE_ANSWER }],
+  refused: [
+    {
+      what: 'a token of another application',
+      header: {},
+      claims: { ...GOOGLE_ANSWER, aud: 'app.apps.googleusercontent.com' },
+      reason: 'audience',
+    },
+    {
+      what: 'a token that was not asked for with openid',
+      header: {},
+      claims: { ...GOOGLE_ANSWER, sub: undefined },
+      reason: 'claim',
+    },
+  ],
+  errors: [
+    {
+      status: 400,
+      body: { error: 'invalid_grant', error_description: 'Token has been expired or revoked.' },
+      refresh: 401,
     },
   ],
 };

@@ -1,15 +1,28 @@
 import * as hosted from './hosted.ts';
-import type { Imitation } from './imitation.ts';
+import type { Imitation, ProviderRow } from './imitation.ts';
 import * as selfHosted from './self-hosted.ts';
 
-export type { Imitation };
+export type { Imitation, ProviderRow };
 
-/** All that is imitated, in the order of the table in docs/providers.md. */
+/** All that is imitated and works. */
 export const IMITATIONS: readonly Imitation[] = [
   ...[selfHosted.KEYCLOAK_ROW, selfHosted.KEYCLOAK_SPLIT],
   ...[hosted.ENTRA_ONE, hosted.ENTRA_KEY, hosted.ENTRA_LISTED, hosted.ENTRA_ANY, hosted.ENTRA_V1],
-  ...[hosted.AUTH0_ROW, hosted.OKTA_SECRET, hosted.OKTA_KEY, hosted.COGNITO, hosted.GOOGLE_ACCOUNTS],
-  ...[selfHosted.ZITADEL_ROW, selfHosted.AUTHENTIK_ROW, selfHosted.HYDRA_JWT, selfHosted.DUENDE_ROW],
+  ...[
+    hosted.AUTH0_ROW,
+    hosted.OKTA_SECRET,
+    hosted.OKTA_KEY,
+    hosted.COGNITO,
+    hosted.GOOGLE_ACCOUNTS,
+    hosted.GOOGLE_USERS,
+  ],
+  ...[
+    selfHosted.ZITADEL_ROW,
+    selfHosted.AUTHENTIK_ROW,
+    selfHosted.HYDRA_JWT,
+    selfHosted.HYDRA_OPAQUE,
+    selfHosted.DUENDE_ROW,
+  ],
   ...[
     selfHosted.PING_ROW,
     selfHosted.AM_ROW,
@@ -18,3 +31,9 @@ export const IMITATIONS: readonly Imitation[] = [
     selfHosted.KUBERNETES_ROW,
   ],
 ];
+
+/** The rows of the table in docs/providers.md. */
+export const ROWS: readonly ProviderRow[] = [...IMITATIONS, selfHosted.OIDC_PROVIDER];
+
+export const { DEX_REFUSED, OIDC_PROVIDER } = selfHosted;
+export const { GOOGLE_USERS } = hosted;

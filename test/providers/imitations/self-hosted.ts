@@ -1,4 +1,4 @@
-import type { Imitation } from './imitation.ts';
+import { type Imitation, type ProviderRow, published } from './imitation.ts';
 
 // Providers that people run themselves, and platforms that issue tokens to jobs and pods.
 
@@ -31,20 +31,14 @@ export const KEYCLOAK_ROW: Imitation = {
     'https://www.keycloak.org/docs/latest/server_admin/',
     'servers 26.4.0 and 26.7.3, `npm run test:keycloak`',
   ],
-  discovery: {
-    url: `${KEYCLOAK}/.well-known/openid-configuration`,
-    document: {
-      issuer: KEYCLOAK,
-      authorization_endpoint: `${KEYCLOAK}/${OIDC}/auth`,
-      token_endpoint: `${KEYCLOAK}/${OIDC}/token`,
-      jwks_uri: `${KEYCLOAK}/${OIDC}/certs`,
-      revocation_endpoint: `${KEYCLOAK}/${OIDC}/revoke`,
-      end_session_endpoint: `${KEYCLOAK}/${OIDC}/logout`,
-    },
-  },
-  keySetUrl: `${KEYCLOAK}/${OIDC}/certs`,
+  ...published(KEYCLOAK, {
+    authorization_endpoint: `${KEYCLOAK}/${OIDC}/auth`,
+    token_endpoint: `${KEYCLOAK}/${OIDC}/token`,
+    jwks_uri: `${KEYCLOAK}/${OIDC}/certs`,
+    revocation_endpoint: `${KEYCLOAK}/${OIDC}/revoke`,
+    end_session_endpoint: `${KEYCLOAK}/${OIDC}/logout`,
+  }),
   key: { kid: 'keycloak-key', alg: 'RS256', use: 'sig' },
-  tokenUrl: `${KEYCLOAK}/${OIDC}/token`,
   accepted: [
     { what: "a user's token", header: KEYCLOAK_HEADER, claims: KEYCLOAK_CLAIMS },
     {
@@ -118,18 +112,12 @@ access_tokens:
     // JWTs have `client_id` since September 2024.
     'https://github.com/zitadel/oidc/issues/649',
   ],
-  discovery: {
-    url: `${ZITADEL}/.well-known/openid-configuration`,
-    document: {
-      issuer: ZITADEL,
-      authorization_endpoint: `${ZITADEL}/oauth/v2/authorize`,
-      token_endpoint: `${ZITADEL}/oauth/v2/token`,
-      jwks_uri: `${ZITADEL}/oauth/v2/keys`,
-    },
-  },
-  keySetUrl: `${ZITADEL}/oauth/v2/keys`,
+  ...published(ZITADEL, {
+    authorization_endpoint: `${ZITADEL}/oauth/v2/authorize`,
+    token_endpoint: `${ZITADEL}/oauth/v2/token`,
+    jwks_uri: `${ZITADEL}/oauth/v2/keys`,
+  }),
   key: { kid: 'zitadel-key', use: 'sig', alg: 'RS256' },
-  tokenUrl: `${ZITADEL}/oauth/v2/token`,
   accepted: [{ what: "a user's token", header: { typ: 'JWT', kid: 'zitadel-key' }, claims: ZITADEL_CLAIMS }],
   refused: [
     {
@@ -167,18 +155,12 @@ access_tokens:
   principal: [azp, sub]`,
   told: 'a Signing Key (else tokens are HS256), and a scope mapping for `profile` that returns `{"typ": "Bearer"}`. Include claims in id_token makes it count, for ID tokens as well: keep those as safe as access tokens',
   sources: ['https://docs.goauthentik.io/docs/add-secure-apps/providers/oauth2/'],
-  discovery: {
-    url: `${AUTHENTIK}.well-known/openid-configuration`,
-    document: {
-      issuer: AUTHENTIK,
-      authorization_endpoint: 'https://authentik.example.com/application/o/authorize/',
-      token_endpoint: 'https://authentik.example.com/application/o/token/',
-      jwks_uri: `${AUTHENTIK}jwks/`,
-    },
-  },
-  keySetUrl: `${AUTHENTIK}jwks/`,
+  ...published(AUTHENTIK, {
+    authorization_endpoint: 'https://authentik.example.com/application/o/authorize/',
+    token_endpoint: 'https://authentik.example.com/application/o/token/',
+    jwks_uri: `${AUTHENTIK}jwks/`,
+  }),
   key: { kid: 'authentik-key', use: 'sig', alg: 'RS256', x5t: 'a', 'x5t#S256': 'b', x5c: ['MII'] },
-  tokenUrl: 'https://authentik.example.com/application/o/token/',
   accepted: [
     { what: "a user's token", header: { typ: 'JWT', kid: 'authentik-key' }, claims: AUTHENTIK_CLAIMS },
   ],
@@ -215,19 +197,13 @@ access_tokens:
     'https://www.ory.sh/docs/oauth2-oidc/jwt-access-token',
     'https://www.ory.sh/docs/hydra/guides/audiences',
   ],
-  discovery: {
-    url: `${HYDRA}/.well-known/openid-configuration`,
-    document: {
-      issuer: HYDRA,
-      authorization_endpoint: `${HYDRA}/oauth2/auth`,
-      token_endpoint: `${HYDRA}/oauth2/token`,
-      jwks_uri: `${HYDRA}/.well-known/jwks.json`,
-      revocation_endpoint: `${HYDRA}/oauth2/revoke`,
-    },
-  },
-  keySetUrl: `${HYDRA}/.well-known/jwks.json`,
+  ...published(HYDRA, {
+    authorization_endpoint: `${HYDRA}/oauth2/auth`,
+    token_endpoint: `${HYDRA}/oauth2/token`,
+    jwks_uri: `${HYDRA}/.well-known/jwks.json`,
+    revocation_endpoint: `${HYDRA}/oauth2/revoke`,
+  }),
   key: { kid: 'hydra-key', use: 'sig', alg: 'RS256' },
-  tokenUrl: `${HYDRA}/oauth2/token`,
   accepted: [{ what: "a user's token", header: { typ: 'JWT', kid: 'hydra-key' }, claims: HYDRA_CLAIMS }],
   refused: [
     {
@@ -240,6 +216,121 @@ access_tokens:
   // A refresh token that was rotated away.
   errors: [
     { status: 401, body: { error: 'token_inactive', error_description: 'Token is inactive' }, refresh: 401 },
+  ],
+};
+
+/** An answer of `/admin/oauth2/introspect`. */
+const HYDRA_ANSWER = {
+  ...{ iss: HYDRA, aud: ['https://api.example.com'], client_id: 'gateway', sub: 'alice', nbf: 1 },
+  ...{ scope: 'openid offline', token_type: 'Bearer', token_use: 'access_token', ext: {} },
+};
+
+export const HYDRA_OPAQUE: Imitation = {
+  ...HYDRA_JWT,
+  name: 'Ory Hydra, opaque tokens',
+  config: `identity_provider:
+  issuer: ${HYDRA}
+  endpoints: { introspection: "http://hydra-admin.identity.svc:4445/admin/oauth2/introspect" }
+  allow_http: true
+  client_id: gateway
+  client_secret_file: /run/secrets/oidc/client-secret
+  redirect_uri: https://app.example.com/callback
+  scope: openid offline
+  authorization_parameters: { fixed: { audience: "https://api.example.com" } }
+access_tokens:
+  audience: https://api.example.com
+  principal: [client_id, sub]
+  opaque_tokens: { cache: 30s }`,
+  told: 'https://api.example.com in the `audience` of the client. Only the gateway may reach the port of the admin API',
+  sources: [
+    'https://www.ory.sh/docs/reference/api',
+    'https://www.ory.sh/docs/hydra/guides/audiences',
+    'https://github.com/ory/hydra/blob/master/oauth2/handler.go',
+  ],
+  introspectionUrl: 'http://hydra-admin.identity.svc:4445/admin/oauth2/introspect',
+  accepted: [{ what: "a user's token", header: {}, claims: HYDRA_ANSWER }],
+  refused: [
+    {
+      what: 'a refresh token',
+      header: {},
+      claims: { ...HYDRA_ANSWER, token_type: undefined, token_use: 'refresh_token' },
+      reason: 'token_kind',
+    },
+    {
+      what: 'a token without this audience',
+      header: {},
+      claims: { ...HYDRA_ANSWER, aud: [] },
+      reason: 'audience',
+    },
+  ],
+};
+
+const DEX = 'https://dex.example.com';
+const DEX_CLAIMS = {
+  ...{ iss: DEX, sub: 'CgVhbGljZRIFbG9jYWw', aud: ['api', 'gateway'], azp: 'gateway', at_hash: 'x' },
+  ...{ email: 'alice@example.com', email_verified: true },
+};
+
+/** Not in the table: the gateway refuses its tokens, see docs/providers.md. */
+export const DEX_REFUSED: Imitation = {
+  name: 'Dex',
+  config: `identity_provider:
+  issuer: ${DEX}
+  client_id: gateway
+  client_secret_file: /run/secrets/oidc/client-secret
+  redirect_uri: https://app.example.com/callback
+  scope: openid offline_access email audience:server:client_id:api
+access_tokens:
+  audience: api
+  principal: [azp, sub]`,
+  told: 'nothing helps',
+  sources: [
+    'https://dexidp.io/docs/configuration/custom-scopes-claims-clients/',
+    'https://github.com/dexidp/dex/blob/master/server/oauth2.go',
+  ],
+  ...published(DEX, {
+    authorization_endpoint: `${DEX}/auth`,
+    token_endpoint: `${DEX}/token`,
+    jwks_uri: `${DEX}/keys`,
+    introspection_endpoint: `${DEX}/token/introspect`,
+  }),
+  key: { kid: 'dex-key', use: 'sig', alg: 'RS256' },
+  accepted: [],
+  refused: [
+    {
+      what: 'an access token, whose at_hash is that of a random text',
+      header: { kid: 'dex-key' },
+      claims: DEX_CLAIMS,
+      reason: 'token_kind',
+    },
+    {
+      what: 'an ID token, which differs from it in the value of at_hash alone',
+      header: { kid: 'dex-key' },
+      claims: { ...DEX_CLAIMS, at_hash: 'y' },
+      reason: 'token_kind',
+    },
+  ],
+};
+
+const PLAIN = 'https://id.example.com';
+
+/** No imitation: the tests run the package itself. */
+export const OIDC_PROVIDER: ProviderRow = {
+  name: 'oidc-provider, the npm package',
+  config: `identity_provider:
+  issuer: ${PLAIN}
+  client_id: gateway
+  client_secret_file: /run/secrets/oidc/client-secret
+  redirect_uri: https://app.example.com/callback
+  scope: openid orders
+  authorization_parameters: { fixed: { resource: "https://api.example.com" } }
+access_tokens:
+  audience: https://api.example.com
+  principal: [client_id, sub]`,
+  told: 'the feature `resourceIndicators`, with `useGrantedResource: () => true`, since only the address of the login page names the resource, and a `getResourceServerInfo` that returns its scopes, `audience: "https://api.example.com"` and `accessTokenFormat: "jwt"`. Or `"opaque"` with the feature `introspection`, and `opaque_tokens` in gateway.yaml',
+  sources: [
+    'https://github.com/panva/node-oidc-provider/blob/main/docs/README.md',
+    'the package, `npm run test:providers`',
   ],
 };
 
@@ -274,18 +365,12 @@ access_tokens:
     'https://docs.duendesoftware.com/identityserver/tokens/',
     'https://docs.duendesoftware.com/identityserver/reference/options/',
   ],
-  discovery: {
-    url: `${DUENDE}/.well-known/openid-configuration`,
-    document: {
-      issuer: DUENDE,
-      authorization_endpoint: `${DUENDE}/connect/authorize`,
-      token_endpoint: `${DUENDE}/connect/token`,
-      jwks_uri: `${DUENDE}/.well-known/openid-configuration/jwks`,
-    },
-  },
-  keySetUrl: `${DUENDE}/.well-known/openid-configuration/jwks`,
+  ...published(DUENDE, {
+    authorization_endpoint: `${DUENDE}/connect/authorize`,
+    token_endpoint: `${DUENDE}/connect/token`,
+    jwks_uri: `${DUENDE}/.well-known/openid-configuration/jwks`,
+  }),
   key: { kid: 'DUENDE', use: 'sig', alg: 'RS256' },
-  tokenUrl: `${DUENDE}/connect/token`,
   accepted: [{ what: "a user's token", header: { typ: 'at+jwt', kid: 'DUENDE' }, claims: DUENDE_CLAIMS }],
   refused: [
     {
@@ -322,19 +407,13 @@ access_tokens:
   sources: [
     'https://docs.pingidentity.com/pingfederate/latest/administrators_reference_guide/pf_configure_json_token_management.html',
   ],
-  discovery: {
-    url: `${PING}/.well-known/openid-configuration`,
-    document: {
-      issuer: PING,
-      authorization_endpoint: `${PING}/as/authorization.oauth2`,
-      token_endpoint: `${PING}/as/token.oauth2`,
-      jwks_uri: `${PING}/pf/JWKS`,
-      revocation_endpoint: `${PING}/as/revoke_token.oauth2`,
-    },
-  },
-  keySetUrl: `${PING}/pf/JWKS`,
+  ...published(PING, {
+    authorization_endpoint: `${PING}/as/authorization.oauth2`,
+    token_endpoint: `${PING}/as/token.oauth2`,
+    jwks_uri: `${PING}/pf/JWKS`,
+    revocation_endpoint: `${PING}/as/revoke_token.oauth2`,
+  }),
   key: { kid: 'ping-key', use: 'sig' },
-  tokenUrl: `${PING}/as/token.oauth2`,
   accepted: [{ what: "a user's token", header: { kid: 'ping-key', 'pi.atm': '1' }, claims: PING_CLAIMS }],
   refused: [
     {
@@ -374,16 +453,11 @@ access_tokens:
   principal: [aud, sub]`,
   told: 'client-based OAuth 2.0 tokens, signed with RS256 or ES256. The gateway only checks tokens here: an ID token has the same `aud` as an access token, so list no client whose ID tokens leave it',
   sources: ['https://docs.pingidentity.com/pingam/latest/oauth2-guide/oauth2-client-based-tokens.html'],
-  discovery: {
-    url: `${AM}/.well-known/openid-configuration`,
-    document: {
-      issuer: AM,
-      authorization_endpoint: `${AM}/authorize`,
-      token_endpoint: `${AM}/access_token`,
-      jwks_uri: `${AM}/connect/jwk_uri`,
-    },
-  },
-  keySetUrl: `${AM}/connect/jwk_uri`,
+  ...published(AM, {
+    authorization_endpoint: `${AM}/authorize`,
+    token_endpoint: `${AM}/access_token`,
+    jwks_uri: `${AM}/connect/jwk_uri`,
+  }),
   key: { kid: 'am-key', use: 'sig', alg: 'RS256' },
   accepted: [{ what: "a user's token", header: { typ: 'JWT', kid: 'am-key' }, claims: AM_CLAIMS }],
   refused: [
@@ -481,16 +555,11 @@ access_tokens:
   bots: { claim: project_id, principal: [project_id] }`,
   told: 'in .gitlab-ci.yml, `id_tokens: { API_TOKEN: { aud: "https://api.example.com" } }`. Tokens of users are opaque',
   sources: ['https://docs.gitlab.com/ci/secrets/id_token_authentication/'],
-  discovery: {
-    url: `${GITLAB}/.well-known/openid-configuration`,
-    document: {
-      issuer: GITLAB,
-      authorization_endpoint: `${GITLAB}/oauth/authorize`,
-      token_endpoint: `${GITLAB}/oauth/token`,
-      jwks_uri: `${GITLAB}/oauth/discovery/keys`,
-    },
-  },
-  keySetUrl: `${GITLAB}/oauth/discovery/keys`,
+  ...published(GITLAB, {
+    authorization_endpoint: `${GITLAB}/oauth/authorize`,
+    token_endpoint: `${GITLAB}/oauth/token`,
+    jwks_uri: `${GITLAB}/oauth/discovery/keys`,
+  }),
   key: { kid: 'gitlab-key', use: 'sig', alg: 'RS256' },
   accepted: [{ what: "a job's token", header: { typ: 'JWT', kid: 'gitlab-key' }, claims: GITLAB_CLAIMS }],
   refused: [

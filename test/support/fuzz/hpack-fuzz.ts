@@ -5,7 +5,7 @@ import { type FuzzRun, fuzz } from './fuzz-run.ts';
 import { type Field, HpackOfGo } from './hpack-of-go.ts';
 import { mutate } from './mutate.ts';
 
-/** Names that ours never indexes, whoever sends them; without a value they are in the static table. */
+/** Names that ours never indexes, whichever side sends them; without a value they are in the static table. */
 const SECRETS = ['authorization', 'cookie', 'proxy-authorization'];
 /** What Go says of two changes of the table's size in one block, which RFC 7541, 4.2 allows, and which its own encoder writes. */
 const TWO_CHANGES = /dynamic table size update MUST occur at the beginning/;

@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket, type ConnectionOptions as TlsOptions } from 'node:tls';
 import { onTestFinished } from 'vitest';
+import { waitFor } from '../wait.ts';
 import { MessageReader } from './message-reader.ts';
 import { type Interim, type Response, ResponseParts } from './response.ts';
 
@@ -144,6 +145,19 @@ export class RawClient {
         ...{ complete: end === 'framing' || (end === 'close' && reader.closed()), end },
       };
     }
+  }
+
+  /** Waits for a `100 Continue`, to be called before anything else was received. Throws if something else comes, or nothing. */
+  async continued(): Promise<void> {
+    const says100 = () => this.received.includes('HTTP/1.1 100 ');
+    await waitFor(
+      'a 100 Continue',
+      () => says100() || this.received.includes('\r\n\r\n') || this.#end !== null,
+    );
+    if (says100()) return;
+    const instead =
+      this.received.toString('latin1').split('\r\n', 1)[0] || `nothing, and then a ${this.#end}`;
+    throw new Error(`no 100 Continue came, but ${instead}`);
   }
 
   /** Sends a request and reads its response. */

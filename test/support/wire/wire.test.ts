@@ -169,3 +169,16 @@ test('a script that waits for a closed connection ends quietly', async () => {
   await waitFor('the end', () => upstream.openConnections.length === 0);
   expect(upstream.onlyRequest).toMatchObject({ complete: false, bodyBytes: 3 });
 });
+
+test.each([
+  ['an answer', 'HTTP/1.1 417 No\r\nContent-Length: 0\r\n\r\n', 'keep', 'HTTP/1.1 417 No'],
+  ['an end', '', 'close', 'nothing, and then a close'],
+  ['a reset', '', 'reset', 'nothing, and then a reset'],
+] as const)(
+  'a client that waits for 100 Continue is told of %s in its place',
+  async (_, bytes, then, instead) => {
+    const client = await connectRaw(await bytesServer(bytes, then));
+    await client.send(GET);
+    await expect(client.continued()).rejects.toThrow(`no 100 Continue came, but ${instead}`);
+  },
+);

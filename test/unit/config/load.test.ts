@@ -411,10 +411,19 @@ describe('values', () => {
       'authentication: none, methods: []',
       '1:69: routes[0].methods: an empty list matches no request: leave out "methods" to match every method',
     ],
-    ['authentication: none, methods: [GET, GET]', '1:69: routes[0].methods: a method is listed twice'],
+    ['authentication: none, methods: [GET, GET]', '1:75: routes[0].methods[1]: "GET" is listed twice'],
     [
       'authentication: none, methods: [GET, post]',
-      '1:75: routes[0].methods[1]: expected a method such as GET or POST, in upper case, found "post", did you mean "POST"?',
+      '1:75: routes[0].methods[1]: methods are case-sensitive: write "POST"',
+    ],
+    [
+      'authentication: none, methods: [GRPC]',
+      '1:70: routes[0].methods[0]: gRPC calls have routes of their own: write "grpc" in place of "path"',
+    ],
+    ['authentication: none, methods: [PRI]', '1:70: routes[0].methods[0]: the gateway does not serve PRI'],
+    [
+      'authentication: none, methods: [BREW, POTS]',
+      '1:76: warning: routes[0].methods[1]: "POTS" is no method of HTTP that gateways know, did you mean "POST"?',
     ],
     [
       'authentication: none, methods: [TRACE]',
@@ -531,7 +540,7 @@ caps: { fields: many }
       `4:57: upstreams.api.timeouts.connect: ${TIME}, found 5: add a unit, such as 5ms or 5s`,
       '8:15: routes[0].upstream: no upstream is named "apj", did you mean "api"?',
       '9:21: routes[0].authentication: expected "required", "optional" or "none", found "everyone"',
-      '10:15: routes[0].methods[0]: expected a method such as GET or POST, in upper case, found "get", did you mean "GET"?',
+      '10:15: routes[0].methods[0]: methods are case-sensitive: write "GET"',
       '14:11: routes[2].path: this route matches the same requests as the one in line 11',
       '17:17: caps.fields: expected a whole number from 1 to 1000, found "many"',
     ]);

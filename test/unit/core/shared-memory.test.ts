@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { ownMemory, SharedMemory } from '../../../src/core/index.ts';
 import { RecordTable } from '../../../src/limits/counting/record-table.ts';
 
-/** Planes of one thread never wait for each other: whoever finds the lock taken has found a mistake. */
+/** Planes of one thread never wait for each other: a lock that is taken is a mistake. */
 function neverWait(): never {
   throw new Error('taken');
 }
@@ -114,7 +114,7 @@ describe('shared memory', () => {
     expect(words.ints[0]).toBe(10_000);
   });
 
-  test('is free and as it was before, once the main thread has heard of the death of whoever was inside', async () => {
+  test('is free and as it was before, once the main thread has heard of the death of the thread that was inside', async () => {
     const words = one.words('numbers', 5);
     one.whole(() => words.set(0, 1));
     dieInside(one, () => {

@@ -23,7 +23,7 @@ const SET = { ...NO_LIMITS, group, resource };
 export interface CountingSeed {
   readonly memory: SharedMemory['handover'];
   readonly worker: number;
-  /** Milliseconds, moved by whoever is refused too often. */
+  /** Milliseconds, moved by each thread that is refused too often. */
   readonly clock: SharedArrayBuffer;
   readonly maxKeys: number;
   /** How many windows are to be used up. */

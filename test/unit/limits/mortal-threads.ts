@@ -9,7 +9,7 @@ const LOCK = 0;
 /** What ends a thread in the middle of what it does. */
 class ThreadDied extends Error {}
 
-/** The threads of a test run one after the other: whoever finds the lock taken would wait for ever. */
+/** The threads of a test run one after the other: one that found the lock taken would wait forever. */
 export class LockTaken extends Error {}
 
 function neverWait(): never {

@@ -75,7 +75,7 @@ function judgeAlone(world: World, gateway: WorldGateway, life: Life, decisions: 
     if (each.bucket === 'held') judgePlace(world, gateway, places, each, { decisions, alone });
 }
 
-/** Those that are certainly in flight hold places of this gateway, whoever has admitted them. */
+/** Those that are certainly in flight hold places of this gateway, whichever gateway admitted them. */
 function judgePlace(
   world: World,
   gateway: WorldGateway,

@@ -35,7 +35,6 @@ export interface DemoProvider {
   close(): Promise<void>;
 }
 
-/** The gateway's own client. */
 export const GATEWAY_CLIENT = { id: 'gateway', secret: 'gateway-demo-secret' } as const;
 /** A bot, which gets its tokens with `client_credentials`. */
 export const BOT_CLIENT = { id: 'demo-bot', secret: 'demo-bot-secret' } as const;

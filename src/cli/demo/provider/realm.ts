@@ -6,7 +6,6 @@ import { errorPage } from './pages.ts';
 const AUDIENCE = 'api';
 
 export const REALM_PATH = '/realms/demo';
-/** The path of the login form. */
 export const LOGIN_PATH = `${REALM_PATH}/login-actions/authenticate`;
 /** The path where another person can sign in. */
 export const RESTART_PATH = `${REALM_PATH}/login-actions/restart`;
@@ -73,7 +72,6 @@ const ROUTES = {
   revocation: `${ROOT}/revoke`,
 };
 
-/** The claims of each scope. */
 const CLAIMS = {
   openid: ['sub', 'typ', 'azp', 'sid'],
   profile: ['name', 'preferred_username'],

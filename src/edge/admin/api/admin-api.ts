@@ -4,8 +4,8 @@ import { renderError } from '../../../gateway/index.ts';
 import { type AdminAccess, peerOf } from '../admin-access.ts';
 import { type BucketSources, readBuckets, resetBuckets } from './buckets-api.ts';
 import { answerExplain, type ExplainSources, showConfig } from './explain-api.ts';
-import { ADMIN_PATHS, type OperationId, openApiDocument } from './openapi.ts';
-import { type ApiCall, type ApiReply, notFound, readBody, wrongApiMethod } from './operation.ts';
+import { ADMIN_PATHS, type Operation, openApiDocument } from './openapi.ts';
+import { type ApiCall, type ApiReply, notFound, readBody, send, wrongApiMethod } from './operation.ts';
 import { listRefused, type RefusedSources } from './refused-api.ts';
 import {
   addRestriction,
@@ -29,7 +29,9 @@ export interface ApiSources
 /** The paths of the API, with their operations by method. The last segment may be a parameter. */
 const RESOURCES = Object.entries(ADMIN_PATHS).map(([path, operations]) => ({
   path: new RegExp(`^${path.replace('{id}', '([\\w-]{1,64})')}$`),
-  operations: new Map(Object.entries(operations).map(([method, each]) => [method.toUpperCase(), each])),
+  operations: new Map(
+    Object.entries<Operation>(operations).map(([method, each]) => [method.toUpperCase(), each]),
+  ),
 }));
 
 const OPEN_API = '/openapi.json';
@@ -38,7 +40,7 @@ const OPEN_API = '/openapi.json';
 type Run = (call: ApiCall, sources: ApiSources) => Promise<ApiReply | GatewayError> | ApiReply | GatewayError;
 
 /** The implementation of each operation in openapi.ts. */
-const OPERATIONS: Readonly<Record<OperationId, Run>> = {
+const OPERATIONS: Readonly<Record<Operation['operationId'], Run>> = {
   readBuckets,
   resetBuckets,
   showConfig: (_call, sources) => showConfig(sources.snapshot()),
@@ -103,27 +105,20 @@ export class AdminApi {
   }
 }
 
+/** Forbids browsers to store a response, to treat it as a page, and to load it into pages of other origins. */
+const PRIVATE = [
+  ...['Cache-Control', 'no-store', 'X-Content-Type-Options', 'nosniff'],
+  ...['Cross-Origin-Resource-Policy', 'same-origin'],
+];
+const PRIVATE_JSON = [...PRIVATE, 'Content-Type', 'application/json'];
+
 function sendReply(response: ServerResponse, { status, body }: ApiReply): void {
-  const text = status === 204 ? '' : `${escapeInvisible(JSON.stringify(body, null, 2))}\n`;
-  response.writeHead(status, {
-    ...PRIVATE,
-    ...(status !== 204 && { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) }),
-  });
-  response.end(text);
+  if (status === 204) send(response, status, PRIVATE, '');
+  else send(response, status, PRIVATE_JSON, `${escapeInvisible(JSON.stringify(body, null, 2))}\n`);
 }
 
 export function sendError(response: ServerResponse, error: GatewayError): void {
   const { status, fields, body, close } = renderError(error);
-  for (const [name, value] of Object.entries(PRIVATE)) response.setHeader(name, value);
-  for (let i = 0; i + 1 < fields.length; i += 2) response.setHeader(fields[i] ?? '', fields[i + 1] ?? '');
-  if (close) response.setHeader('Connection', 'close');
-  response.writeHead(status);
+  response.writeHead(status, [...PRIVATE, ...fields, ...(close ? ['Connection', 'close'] : [])]);
   response.end(body);
 }
-
-/** Forbids browsers to store a response, to treat it as a page, and to load it into pages of other origins. */
-const PRIVATE = {
-  'Cache-Control': 'no-store',
-  'X-Content-Type-Options': 'nosniff',
-  'Cross-Origin-Resource-Policy': 'same-origin',
-} as const;

@@ -110,7 +110,6 @@ function callerWith(
   return { kind, key, restrictedKey: key };
 }
 
-/** The parameter for a claim. */
 function parameterFor(claim: string): string {
   if (claim === 'azp') return 'client';
   return claim === 'sub' ? 'subject' : `claims[${claim}]`;

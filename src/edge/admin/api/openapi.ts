@@ -35,25 +35,8 @@ export function openApiDocument({ outline: { ownRoutes }, identity }: Snapshot):
   };
 }
 
-/** The ids of the API's operations. */
-export type OperationId =
-  | 'readBuckets'
-  | 'resetBuckets'
-  | 'showConfig'
-  | 'explainRequest'
-  | 'listRefused'
-  | 'listRestrictions'
-  | 'addRestriction'
-  | 'liftRestriction'
-  | 'listUpstreams';
-
 /** The operations of each path by method. GET changes nothing. */
-export const ADMIN_PATHS: Readonly<
-  Record<
-    string,
-    Readonly<Record<string, { readonly operationId: OperationId; readonly [key: string]: unknown }>>
-  >
-> = {
+export const ADMIN_PATHS = {
   '/api/buckets': {
     get: {
       operationId: 'readBuckets',
@@ -127,7 +110,10 @@ export const ADMIN_PATHS: Readonly<
       responses: { 200: json('The upstreams.', 'Upstreams'), ...errors(401, 403, 429) },
     },
   },
-};
+} as const;
+
+type Operations<Path> = Path extends Readonly<Record<string, infer Each>> ? Each : never;
+export type Operation = Operations<(typeof ADMIN_PATHS)[keyof typeof ADMIN_PATHS]>;
 
 /** Makes a query parameter for each key of a schema. */
 function parametersOf(schema: z.ZodType): object[] {
@@ -175,7 +161,6 @@ function json(description: string, schema: string): object {
   };
 }
 
-/** Makes responses with the error object. */
 function errors(...statuses: readonly number[]): object {
   return Object.fromEntries(
     statuses.map(status => [String(status), json(`${STATUS_CODES[status] ?? ''}.`, 'Error')]),

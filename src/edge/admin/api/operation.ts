@@ -1,7 +1,7 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import { didYouMean } from '../../../config/index.ts';
-import { type AdminChange, GatewayError } from '../../../core/index.ts';
+import { type AdminChange, type Fields, GatewayError } from '../../../core/index.ts';
 
 /** The parts of a request to the API. */
 export interface ApiCall {
@@ -66,6 +66,13 @@ export async function readBody(
   } catch {
     return badApiRequest('The body is not JSON.');
   }
+}
+
+/** Sends a response. `fields`: names and values in turn, without its length. */
+export function send(response: ServerResponse, status: number, fields: Fields, body: string): void {
+  const length = status === 204 ? [] : ['Content-Length', String(Buffer.byteLength(body))];
+  response.writeHead(status, [...fields, ...length]);
+  response.end(body);
 }
 
 export function badApiRequest(message: string): GatewayError {

@@ -56,7 +56,6 @@ function sum(callers: readonly TopCaller[], what: 'count' | 'maxCount' | 'restri
   return callers.reduce((total, caller) => total + caller[what], 0);
 }
 
-/** Returns the networks that are refused most. */
 export async function listRefused({ refused }: RefusedSources): Promise<ApiReply> {
   const networks = networksOf(await refused()).map(({ sinceMs, lastAtMs, ...network }) => ({
     ...network,

@@ -29,7 +29,6 @@ export function listRestrictions({ query }: ApiCall, sources: RestrictionSources
   return { status: 200, body: { total, restrictions: found }, change: null };
 }
 
-/** Restricts a client. */
 export function addRestriction({ body }: ApiCall, sources: RestrictionSources): ApiReply | GatewayError {
   const read = readBy(newRestrictionSchema, body);
   if (read instanceof GatewayError) return read;
@@ -52,7 +51,6 @@ export function addRestriction({ body }: ApiCall, sources: RestrictionSources): 
   };
 }
 
-/** Lifts the restriction with an id. */
 export function liftRestriction({ id }: ApiCall, sources: RestrictionSources): ApiReply | GatewayError {
   const { restrictions } = sources;
   const [listed] = restrictions.listed.withDigest(id);

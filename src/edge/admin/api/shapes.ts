@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { RESTRICTED_KINDS, RESTRICTION_REASONS } from '../../../core/index.ts';
-import { EXPLAINED_METHODS } from '../../../explain/index.ts';
+import { isExplained } from '../../../explain/index.ts';
 
 // The parameters and bodies of the admin API. openapi.ts makes the schemas of its document from them.
 
@@ -80,7 +80,7 @@ export const errorSchema = z.strictObject({
 export const explainSchema = z.strictObject({
   method: z
     .string()
-    .refine(method => EXPLAINED_METHODS.includes(method), { error: 'expected a method such as GET, or GRPC' })
+    .refine(isExplained, { error: 'expected a method such as GET, or GRPC' })
     .describe('GET, POST, ..., or GRPC for a gRPC call.'),
   path: z
     .string()

@@ -46,7 +46,6 @@ export function asEndpointStatus(endpoint: EndpointsState['endpoints'][number]):
   };
 }
 
-/** Returns the upstreams with their endpoints. */
 export async function listUpstreams({ endpoints }: UpstreamSources): Promise<ApiReply> {
   const upstreams: z.input<typeof upstreamsStatusSchema>['upstreams'] = Array.from(
     await endpoints(),

@@ -252,7 +252,7 @@ export class Http2Connection implements ClientConnection, DownstreamConnection, 
   }
 
   #serve(stream: ServerStream, section: HeaderSection, ends: boolean): RequestHandler {
-    const head = this.#heads.read(section, ends, this.#state.headBytes);
+    const head = this.#heads.read(section, ends, this.#state.headBytes, this.#state.namedMethods);
     const downstream = new Http2Downstream(this, stream, head);
     const { exchange } = downstream;
     this.#streams.add(downstream);

@@ -1,13 +1,13 @@
 import { METHODS } from 'node:http';
-import type { FieldNames, Fields, GatewayError, RandomBytes } from '../../../core/index.ts';
-import { firstValue, NO_NAMES } from '../../../core/index.ts';
+import type { FieldNames, Fields, GatewayError, MethodNames, RandomBytes } from '../../../core/index.ts';
+import { firstValue, NO_NAMES, NONE_NAMED } from '../../../core/index.ts';
 import { errors } from '../../../gateway/index.ts';
 import { type RequestFraming, requestFraming } from '../../../wire/http1/index.ts';
 import { type HeaderSection, isSecret, TOO_LARGE } from '../../../wire/http2/index.ts';
 
 /** The head of an HTTP/2 request, in the form in which the gateway reads HTTP/1.1 heads. */
 export interface Http2RequestHead {
-  /** The method; '' if Node does not know it. */
+  /** The method; '' if it is not known. */
   readonly method: string;
   readonly target: string;
   /** The header fields; `:authority` comes first, as `host`. */
@@ -73,8 +73,16 @@ export class HeadReader {
     return this.#before !== null;
   }
 
-  /** @param bodiless true if the head ends the stream */
-  read(section: HeaderSection, bodiless: boolean, maxBytes: number): Http2RequestHead {
+  /**
+   * @param bodiless true if the head ends the stream
+   * @param named the methods that are known besides those of Node
+   */
+  read(
+    section: HeaderSection,
+    bodiless: boolean,
+    maxBytes: number,
+    named: MethodNames = NONE_NAMED,
+  ): Http2RequestHead {
     const last = this.#last;
     if (
       last !== null &&
@@ -83,13 +91,14 @@ export class HeadReader {
       last.head.bytes <= maxBytes
     )
       return last.head;
-    const head = this.#read(section, bodiless, maxBytes);
-    const isLasting = head.fault === null && this.remembersFields && head.framing.upgrade === 'none';
+    const head = this.#read(section, bodiless, maxBytes, named);
+    const isWhole = head.fault === null && head.method !== '';
+    const isLasting = isWhole && this.remembersFields && head.framing.upgrade === 'none';
     this.#last = isLasting ? { section, bodiless, head } : null;
     return head;
   }
 
-  #read(section: HeaderSection, bodiless: boolean, maxBytes: number): Http2RequestHead {
+  #read(section: HeaderSection, bodiless: boolean, maxBytes: number, named: MethodNames): Http2RequestHead {
     const pseudo = new PseudoFields(section.fields);
     const { method, path, authority, end } = pseudo;
     const rest = this.#rest(section.fields, end, authority);
@@ -98,7 +107,7 @@ export class HeadReader {
     const framing = bodiless ? rest.bodiless : rest.withBody;
     const isTooLarge = flaw === TOO_LARGE || (flaw === null && bytes > maxBytes);
     const head = {
-      method: KNOWN_METHODS.has(method) ? method : '',
+      method: KNOWN_METHODS.has(method) || named.has(method) ? method : '',
       // RFC 9112, 3.2.3: a CONNECT names only its authority.
       target: path === '' ? (authority ?? '') : path,
       fields: rest.fields,

@@ -1,5 +1,5 @@
 import type { ProofReason } from '../../../core/index.ts';
-import { canonicalHost, parseTarget, readHost } from '../../../wire/http/index.ts';
+import { canonicalHost, pathAsSent, readHost } from '../../../wire/http/index.ts';
 import type { JsonObject, Jwt, SigningAlgorithm } from '../token/index.ts';
 import { algorithmsFor, dateClaim, isJsonObject, member, parseJwt } from '../token/index.ts';
 import { thumbprintOf } from './proof-keys.ts';
@@ -17,7 +17,7 @@ const MAX_ID_LENGTH = 256;
 /** What a proof has to be made for (RFC 9449, 4.3). */
 export interface ProvenRequest {
   readonly method: string;
-  /** The URL as the client knows it. `host`: with its port; `path`: in canonical form, without the query. */
+  /** The URL as the client knows it. `host`: with its port; `path`: see `pathAsSent`; it has no query. */
   readonly scheme: 'http' | 'https';
   readonly host: string;
   readonly path: string;
@@ -80,8 +80,7 @@ function leadsTo(url: string, request: ProvenRequest): boolean {
   const [, scheme = '', authority = '', path = ''] =
     /^(https?):\/\/([^/?#]+)([^?#]*)(?:[?#].*)?$/is.exec(url) ?? [];
   if (scheme.toLowerCase() !== request.scheme) return false;
-  const target = parseTarget(path === '' ? '/' : path, authority);
-  if ('rejected' in target || target.path !== request.path) return false;
+  if (pathAsSent(path === '' ? '/' : path, authority) !== request.path) return false;
   const host = spelled(authority, request.scheme);
   return host !== null && host === spelled(request.host, request.scheme);
 }

@@ -45,10 +45,10 @@ local function endAfter(l, at)
 end
 
 local function startOf(l)
-  for i = l.ends and #l.ends or 0, 1, -1 do
-    if l.ends[i] < l.reset then return l.ends[i] end
+  if not l.ends then return l.reset - l.period end
+  for i = 2, #l.ends do
+    if l.ends[i] == l.reset then return l.ends[i - 1] end
   end
-  return l.reset - l.period
 end
 
 local function save(l)
@@ -61,7 +61,7 @@ end
 local function read(l, key)
   l.key = key
   local value = redis.call('GET', key) or ''
-  local furthest, ahead = l.ends and l.ends[#l.ends] or now + l.period + l.slack + 1, false
+  local furthest, ahead = l.ends and endAfter(l, endAfter(l, now)) or now + l.period + l.slack + 1, false
   if l.smooth then
     local mark, parts, reset = string.match(value, '^(%d+) (%d+) (%d+)$')
     l.mark, l.parts, l.reset = tonumber(mark), tonumber(parts), tonumber(reset)
@@ -162,12 +162,13 @@ local function wait(l)
   return math.ceil(free + math.max(0, 2 - l.slack))
 end
 
-local function describesEnding(l)
-  return not l.smooth and now < startOf(l) and l.consumed + unitsOf(l, l.cost or 1) <= l.units
+local function endingAt(l)
+  local start = not l.smooth and startOf(l)
+  if start and now < start and now >= start - l.slack and l.consumed + unitsOf(l, l.cost or 1) <= l.units then return start end
 end
 
 local function remaining(l)
-  if describesEnding(l) then return 0 end
+  if endingAt(l) then return 0 end
   if not l.smooth then
     if now >= l.reset then return l.units end
     return math.max(0, l.units - l.consumed)
@@ -178,8 +179,7 @@ local function remaining(l)
 end
 
 local function announced(l)
-  if describesEnding(l) then return startOf(l) end
-  return math.max(l.reset, now)
+  return endingAt(l) or math.max(l.reset, now)
 end
 
 -- Notes in l.restore what an undo could not tell from the counter. Of a smooth limit: the Reset if units were returned before, else 0. Of a
@@ -363,9 +363,10 @@ for i, l in ipairs(limits) do
     local units = l.priced and not undoing and cost or costOf(l)
     l.consumed = math.min(${MAX_COUNT}, math.max(0, l.consumed - units))
     l.empty = undoing and restore >= 0 and l.consumed == 0
-    if l.empty and startOf(l) > now then
+    local start = startOf(l)
+    if l.empty and start and start > now then
       -- It was opened in the slack of the previous window, which is still open: restore that one. It may have had room for a lower cost.
-      l.reset, l.consumed, l.empty = startOf(l), restore, false
+      l.reset, l.consumed, l.empty = start, restore, false
     end
   end
   if l.empty then redis.call('DEL', l.key) elseif l.empty == false then save(l) end

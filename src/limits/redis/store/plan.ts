@@ -106,8 +106,9 @@ function textAt(limits: readonly Limit[], held: number, told: ReadonlySet<string
   return epochMs => {
     const isKnown = text !== '' && (calendars.length === 0 || (epochMs >= fromMs && epochMs < untilMs));
     if (isKnown) return text;
-    untilMs = Math.min(...calendars.map(calendar => calendar.endAfter(epochMs)));
-    fromMs = Math.max(...calendars.map(calendar => calendar.startOf(calendar.endAfter(epochMs))));
+    const around = calendars.map(calendar => calendar.endsAround(epochMs));
+    fromMs = Math.max(...around.map(([, startMs = 0]) => startMs));
+    untilMs = Math.min(...around.map(([, , endMs = 0]) => endMs));
     text = textOf(limits, epochMs, held, told);
     return text;
   };

@@ -1,6 +1,7 @@
-import type { LimitedRequest } from '../../../config/index.ts';
+import type { LimitedRequest, LimitsModel } from '../../../config/index.ts';
 import type { ClaimedValues, DecisionOutcome, RestrictedBy, UncheckedLine } from '../../../core/index.ts';
 import { CALL_PROTOCOLS, isAccessValue, RpcCode } from '../../../core/index.ts';
+import { equivalentStatusOf } from '../../../gateway/responses/index.ts';
 import { GRPC_METHOD } from '../../../gateway/routing/index.ts';
 import { addressKey } from '../../../wire/http/index.ts';
 
@@ -32,13 +33,31 @@ export interface LoggedRequest extends LimitedRequest {
   readonly outcome: LoggedOutcome;
   /** The facts for restrictions; `null` for most lines. */
   readonly facts: RestrictionFacts | null;
+  /** The status by which units are returned: that of a call is the equivalent of its own. 0 if none is known. */
   readonly status: number;
-  /** Whether the service answered. */
   readonly isOfService: boolean;
   /** What it cost in the end, if its response was to tell that; else `null`. */
   readonly price: number | null;
   /** True if it returned units: the service denied access (401, 403, 404), or the line says when. */
   readonly returned: boolean;
+}
+
+/**
+ * Finds the requests that return units under other limits than when the log was written. What the gateway refused then had no
+ * answer of a service, so it returns none.
+ */
+export class Returns {
+  readonly #giveBack: readonly { has(status: number): boolean }[];
+
+  constructor({ buckets }: Pick<LimitsModel, 'buckets'>) {
+    this.#giveBack = buckets.flatMap(({ giveBack }) => giveBack ?? []);
+  }
+
+  /** Whether units may be returned because of this line; which ones, its bucket says. */
+  includes({ returned, part, outcome, status }: LoggedRequest): boolean {
+    const isEnded = part !== 'begin' && (outcome === 'admitted' || outcome === 'undecided');
+    return returned || (isEnded && this.#giveBack.some(statuses => statuses.has(status)));
+  }
 }
 
 /** A line as read. `early`: a request refused with 429 before the limits were checked. */
@@ -117,7 +136,9 @@ function built(fields: UncheckedLine, outcome: LoggedOutcome | null): LogLine {
   if (outcome === null || !isAccessValue('bucket', bucket)) return 'broken';
   const facts = restrictionFacts(fields, { status, method, writtenAtMs });
   const isOfService = typeof upstreamMs === 'number';
-  const denied = isOfService && (status === 401 || status === 403 || status === 404);
+  const isCall = isAccessValue('protocol', protocol) && CALL_PROTOCOLS.has(protocol);
+  const told = isCall && isOfService ? statusOfCall(fields) : status;
+  const denied = isOfService && (told === 401 || told === 403 || told === 404);
   return {
     kind: 'decide',
     part: fields.lasted === true || outcome === 'undecided' ? 'end' : part,
@@ -126,7 +147,7 @@ function built(fields: UncheckedLine, outcome: LoggedOutcome | null): LogLine {
     sequence,
     instance,
     keyId,
-    method: isAccessValue('protocol', protocol) && CALL_PROTOCOLS.has(protocol) ? GRPC_METHOD : method,
+    method: isCall ? GRPC_METHOD : method,
     host,
     path,
     client,
@@ -137,14 +158,17 @@ function built(fields: UncheckedLine, outcome: LoggedOutcome | null): LogLine {
     bucket,
     outcome,
     facts,
-    status: typeof status === 'number' ? status : 0,
+    status: typeof told === 'number' ? told : 0,
     price: isAccessValue('price', fields.price) ? fields.price : null,
     isOfService,
     returned: denied || (facts?.returnedAtMs ?? null) !== null,
   };
 }
 
-/** The facts about restrictions in a line. */
+function statusOfCall({ grpcStatus }: UncheckedLine): number {
+  return isAccessValue('grpcStatus', grpcStatus) ? equivalentStatusOf(grpcStatus) : 0;
+}
+
 interface RestrictionFacts {
   /** What refused the request before its limits were checked; `null` if nothing did. */
   readonly restrictedBy: RestrictedBy | null;

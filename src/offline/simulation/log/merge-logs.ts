@@ -1,6 +1,6 @@
 import { type AddressKeying, addressKey, DEFAULT_KEYING } from '../../../wire/http/index.ts';
 import { type ReadCounts, readLogFile } from './log-file.ts';
-import type { LoggedRequest } from './logged-request.ts';
+import { type LoggedRequest, Returns } from './logged-request.ts';
 
 /** An event that follows the decision about a request. */
 interface LaterEvent {
@@ -40,13 +40,15 @@ export interface MergeOptions {
   readonly withEnds?: boolean;
   /** Which addresses count as one. Default: as in a gateway without limits.yaml. */
   readonly keying?: AddressKeying;
+  /** Which requests return units. Default: those of which the log says so. */
+  readonly returns?: Pick<Returns, 'includes'>;
 }
 
 /** Yields the events of several logs in chronological order. Holds a few seconds of events. */
 export async function* mergeLogs(
   paths: readonly string[],
   counts: ReadCounts,
-  { withEnds = false, keying = DEFAULT_KEYING }: MergeOptions = {},
+  { withEnds = false, keying = DEFAULT_KEYING, returns = new Returns({ buckets: [] }) }: MergeOptions = {},
 ): AsyncGenerator<LogEvent[]> {
   let sources: Source[] = paths.map(path => ({ pieces: readLogFile(path, counts), latestMs: 0 }));
   let held: LogEvent[] = [];
@@ -58,7 +60,7 @@ export async function* mergeLogs(
     else {
       for (const request of piece.value) {
         behind.latestMs = Math.max(behind.latestMs, request.writtenAtMs);
-        hold(held, withKey(request, keying), withEnds);
+        hold(held, withKey(request, keying), withEnds, returns.includes(request));
       }
     }
     const safeMs = Math.min(...sources.map(({ latestMs }) => latestMs)) - WINDOW_MS;
@@ -80,8 +82,8 @@ function withKey(request: LoggedRequest, keying: AddressKeying): LoggedRequest {
   return isOther ? { ...request, caller: addressKey(client, keying) } : request;
 }
 
-function hold(held: LogEvent[], request: LoggedRequest, withEnds: boolean): void {
-  const { part, returned, decidedAtMs, writtenAtMs, sequence, facts, price } = request;
+function hold(held: LogEvent[], request: LoggedRequest, withEnds: boolean, returned: boolean): void {
+  const { part, decidedAtMs, writtenAtMs, sequence, facts, price } = request;
   if (part !== 'end') held.push(request);
   // A line is written at the end, except those about requests that are still running.
   if (withEnds && part !== 'begin')

@@ -1,6 +1,6 @@
 import { HeaderEncoder } from '../../../wire/http2/index.ts';
 
-// Just enough of HTTP/2 (RFC 9113) to ask and to answer: whoever reads these frames is the gateway, which is strict.
+// Just enough of HTTP/2 (RFC 9113) to ask and to answer: the only reader of these frames is the gateway, which is strict.
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 const HEADER_BYTES = 9;

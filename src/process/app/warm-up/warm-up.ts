@@ -1,5 +1,11 @@
 import { filesIn, type ListenerModel, loadConfig, type Snapshot } from '../../../config/index.ts';
-import { type Clock, type System, type TimerClock, threadProcessorMs } from '../../../core/index.ts';
+import {
+  type Clock,
+  formatDuration,
+  type System,
+  type TimerClock,
+  threadProcessorMs,
+} from '../../../core/index.ts';
 import type { BoundAddresses } from '../../../edge/server/index.ts';
 import { type Logger, makeLogger } from '../../../observe/index.ts';
 import { PlayedClient, type PlayedKind } from './played-clients.ts';
@@ -50,11 +56,17 @@ export async function warmUp(
       const clients = kindsOf(real).flatMap(kind =>
         Array.from({ length: CLIENTS[kind] }, () => new PlayedClient(kind, { ...to, fields })),
       );
-      // However late it is, each kind is played: with little processor time the budget may be over before the first answer.
-      await Promise.all([budget.spent(part), ...clients.map(({ begun }) => begun)]);
+      // Each kind is played: with little processor time the budget may be over before the first answer.
+      const begun = Promise.all(clients.map(client => client.begun));
+      await Promise.all([budget.spent(part), Promise.race([begun, budget.patience])]);
       for (const client of clients) client.stop();
       await Promise.all([...clients.map(({ ended }) => ended), gateway.drain()]);
       for (const { kind, answered } of clients) played[kind] = (played[kind] ?? 0) + answered;
+      const unserved = kindsOf(real).find(kind => played[kind] === 0);
+      if (unserved !== undefined)
+        throw new Error(
+          `no played client of ${unserved} was served within ${formatDuration(budget.patienceMs)}`,
+        );
     }
     return played;
   } finally {
@@ -65,12 +77,17 @@ export async function warmUp(
 
 /** How often it is looked whether the budget is spent, in milliseconds. */
 const LOOK_MS = 10;
-/** On a machine that is busy with other work, a warm-up takes so many times as long, or until each kind was answered. */
+/** On a machine that is busy with other work, a warm-up takes so many times as long. */
 const MAX_WAIT = 10;
+/** The shortest time in which each client has to be answered once, in milliseconds. */
+const LEAST_PATIENCE_MS = 5_000;
 
 /** The processor time of this thread that a warm-up may take, so that it warms up as well on a busy machine. */
 class Budget {
   readonly close: () => void;
+  readonly patienceMs: number;
+  /** Resolves when no first answer is waited for any longer. */
+  readonly patience: Promise<void>;
   readonly #parts: { readonly part: number; readonly resolve: () => void }[] = [];
 
   constructor(ms: number, clock: TimerClock) {
@@ -80,7 +97,14 @@ class Budget {
       const spent = (threadProcessorMs() - fromMs) / ms;
       for (const { part, resolve } of this.#parts) if (isOver || spent >= part) resolve();
     });
-    this.close = () => clock.cancel(timer);
+    this.patienceMs = Math.max(MAX_WAIT * ms, LEAST_PATIENCE_MS);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.patience = promise;
+    const last = clock.after(this.patienceMs, resolve);
+    this.close = () => {
+      clock.cancel(timer);
+      clock.cancel(last);
+    };
   }
 
   /** Resolves when this part of it is used up. */

@@ -1,14 +1,13 @@
 import { type LendingBytes, NO_NAMES, type Release } from '../../../core/index.ts';
 import { MAX_31_BITS, Setting } from '../frames/index.ts';
 import { gradeResponseField, type HeaderSection } from '../hpack/index.ts';
-import { ErrorCode, Http2Fault } from '../http2-fault.ts';
+import { protocolFault } from '../http2-fault.ts';
 import { Session, type SessionOptions, type StreamHandler } from '../session/index.ts';
 import { ClientStream } from './client-stream.ts';
 
 /** The client's side of an HTTP/2 connection (RFC 9113), without its socket: bytes in, bytes out. */
 export class ClientSession extends Session<ClientStream> {
   readonly #owner: ClientSessionOwner;
-  /** The bytes being read. */
   #reading: LendingBytes | null = null;
   #nextId = 1;
   /** The last stream that a GOAWAY named. */
@@ -75,7 +74,7 @@ export class ClientSession extends Session<ClientStream> {
   goaway(lastStream: number, code: number): void {
     // RFC 9113, 6.8: the last stream never increases. Even numbers would be the server's own streams.
     if (lastStream > this.#lastStream || (lastStream > 0 && lastStream % 2 === 0))
-      throw new Http2Fault(ErrorCode.PROTOCOL_ERROR, 'GOAWAY with an invalid last stream id');
+      throw protocolFault('GOAWAY with an invalid last stream id');
     this.#lastStream = lastStream;
     // Notify the owner first, because calls that fail now may be sent again at once.
     this.#owner.goaway(lastStream, code);
@@ -97,13 +96,11 @@ export class ClientSession extends Session<ClientStream> {
   }
 
   protected streamOf(id: number): ClientStream | undefined {
-    if (id % 2 === 0 || id >= this.#nextId)
-      throw new Http2Fault(ErrorCode.PROTOCOL_ERROR, 'a frame of an idle stream');
+    if (id % 2 === 0 || id >= this.#nextId) throw protocolFault('a frame of an idle stream');
     return this.streams.get(id);
   }
 }
 
-/** The connection of a session. */
 export interface ClientSessionOwner {
   /** Called when there are bytes to take and write by the end of this turn of the event loop. */
   wake(): void;

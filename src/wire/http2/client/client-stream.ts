@@ -13,7 +13,6 @@ export class ClientStream extends Stream {
     this.handler = handler;
   }
 
-  /** Ends the request. */
   end(): void {
     if (!this.isClosed && this.local === 'open') this.endLocal();
   }

@@ -1,15 +1,13 @@
 import { NO_BYTES } from '../../../core/index.ts';
-import { ErrorCode, Http2Fault } from '../http2-fault.ts';
+import { ErrorCode, frameSizeFault, Http2Fault, protocolFault } from '../http2-fault.ts';
 import {
   Flag,
   type FrameSink,
   FrameType,
-  frameSizeFault,
   HEAD_BYTES,
   MAX_31_BITS,
   MAX_PAYLOAD,
   PREFACE,
-  protocolFault,
 } from './frame-type.ts';
 
 /**

@@ -1,5 +1,3 @@
-import { ErrorCode, Http2Fault } from '../http2-fault.ts';
-
 /** Types of frames (RFC 9113, 6). */
 export const FrameType = {
   DATA: 0x0,
@@ -46,20 +44,10 @@ export const MAX_PAYLOAD = 16_384;
 /** The largest window, and the largest stream identifier. */
 export const MAX_31_BITS = 0x7fffffff;
 
-/** Makes the fault for a violation without an error code of its own. */
-export function protocolFault(message: string): Http2Fault {
-  return new Http2Fault(ErrorCode.PROTOCOL_ERROR, message);
-}
-
-export function frameSizeFault(message: string): Http2Fault {
-  return new Http2Fault(ErrorCode.FRAME_SIZE_ERROR, message);
-}
-
 /** Receives the frames of a connection. Bytes are views that change after the call. */
 export interface FrameSink {
   /** Takes a part of a DATA frame. `flowBytes` counts padding as well. */
   data(stream: number, bytes: Buffer, flowBytes: number, ends: boolean): void;
-  /** Takes a complete header block. */
   headers(stream: number, block: Buffer, ends: boolean): void;
   reset(stream: number, code: number): void;
   /** Takes the payload of SETTINGS: entries of 6 bytes. */

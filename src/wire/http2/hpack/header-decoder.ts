@@ -1,5 +1,5 @@
 import { type FieldNames, NO_BYTES, NO_NAMES } from '../../../core/index.ts';
-import { ErrorCode, Http2Fault } from '../http2-fault.ts';
+import { compressionFault } from '../http2-fault.ts';
 import { ENTRY_OVERHEAD, FIRST_DYNAMIC, STATIC_NAMES, STATIC_VALUES } from './encoding-table.ts';
 import { FieldGrade } from './field-grade.ts';
 import { decodeHuffman } from './huffman.ts';
@@ -119,7 +119,7 @@ export class HeaderDecoder {
   #readResizes(): void {
     while (this.#at < this.#end && ((this.#block[this.#at] as number) & 0xe0) === 0x20) {
       const bytes = this.#integer(0x1f);
-      if (bytes > TABLE_BYTES) throw fault('a table larger than agreed');
+      if (bytes > TABLE_BYTES) throw compressionFault('a table larger than agreed');
       this.#table.resize(bytes);
     }
   }
@@ -131,7 +131,7 @@ export class HeaderDecoder {
       this.#table.add(field);
       return field;
     }
-    if (first >= 0x20) throw fault('a change of the table after a field');
+    if (first >= 0x20) throw compressionFault('a change of the table after a field');
     const field = this.#literal(0x0f);
     if (first >= 0x10) {
       this.#neverIndexed ??= new Set();
@@ -148,7 +148,7 @@ export class HeaderDecoder {
 
   #indexed(index: number): DecodedField {
     const field = index < FIRST_DYNAMIC ? this.#static[index] : this.#table.at(index - FIRST_DYNAMIC);
-    if (field === undefined || index === 0) throw fault('an index of no entry');
+    if (field === undefined || index === 0) throw compressionFault('an index of no entry');
     return field;
   }
 
@@ -186,12 +186,12 @@ export class HeaderDecoder {
     let value = (block[this.#at++] as number) & prefix;
     if (value < prefix) return value;
     for (let shift = 0; shift <= MAX_SHIFT; shift += 7) {
-      if (this.#at >= this.#end) throw fault('a header block that ends early');
+      if (this.#at >= this.#end) throw compressionFault('a header block that ends early');
       const byte = block[this.#at++] as number;
       value += (byte & 0x7f) << shift;
       if (byte < 0x80) return value;
     }
-    throw fault('an integer that is too large');
+    throw compressionFault('an integer that is too large');
   }
 
   /** Reads a string (RFC 7541, 5.2). */
@@ -201,17 +201,12 @@ export class HeaderDecoder {
     const length = this.#integer(0x7f);
     const from = this.#at;
     const to = from + length;
-    if (to > this.#end) throw fault('a header block that ends early');
+    if (to > this.#end) throw compressionFault('a header block that ends early');
     this.#at = to;
     return first >= 0x80 ? decodeHuffman(block, from, to) : block.toString('latin1', from, to);
   }
 }
 
-function fault(message: string): Http2Fault {
-  return new Http2Fault(ErrorCode.COMPRESSION_ERROR, message);
-}
-
-/** A decoded field. */
 interface DecodedField {
   readonly name: string;
   readonly value: string;

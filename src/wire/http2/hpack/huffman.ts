@@ -1,4 +1,4 @@
-import { ErrorCode, Http2Fault } from '../http2-fault.ts';
+import { compressionFault } from '../http2-fault.ts';
 
 /**
  * The lengths in bits of the codes of bytes 0 to 255 and EOS (RFC 7541, B): one letter each, `A` for 5. The code is canonical: in
@@ -77,7 +77,7 @@ export function decodeHuffman(bytes: Uint8Array, from: number, to: number): stri
         open = bits;
         node = 0;
       } else {
-        if (entry === 0) throw badCode();
+        if (entry === 0) throw compressionFault('an unknown Huffman code');
         bits -= 8;
         node = -entry * NODE_ENTRIES;
       }
@@ -94,10 +94,6 @@ export function decodeHuffman(bytes: Uint8Array, from: number, to: number): stri
   }
   // RFC 7541, 5.2: padding is shorter than a byte, and all ones.
   const ones = (1 << bits) - 1;
-  if (open > 7 || (window & ones) !== ones) throw badCode();
+  if (open > 7 || (window & ones) !== ones) throw compressionFault('an unknown Huffman code');
   return text.toString('latin1', 0, length);
-}
-
-function badCode(): Http2Fault {
-  return new Http2Fault(ErrorCode.COMPRESSION_ERROR, 'an unknown Huffman code');
 }

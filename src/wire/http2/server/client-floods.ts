@@ -1,5 +1,5 @@
 import type { Http2FaultReason } from '../../../core/index.ts';
-import { tooMany } from '../session/index.ts';
+import { tooMany } from '../http2-fault.ts';
 
 /** How many events of a kind are allowed in a burst, and per second over time. */
 interface RateBounds {
@@ -64,39 +64,26 @@ const FRAMES_PER_EVENT = 4;
 
 /** Detects clients that cause more work than they request. */
 export class ClientFloods {
-  readonly #resets = new Rate(RESETS);
-  readonly #refused = new Rate(REFUSED);
-  readonly #others = new Rate(OTHERS);
+  readonly resets = new Rate(RESETS);
+  readonly refused = new Rate(REFUSED);
+  readonly controlFrames = new Rate(OTHERS);
+  readonly #all = [this.resets, this.refused, this.controlFrames];
   #seenMs: number | null = null;
-
-  reset(): void {
-    this.#resets.count();
-  }
-
-  refused(): void {
-    this.#refused.count();
-  }
-
-  controlFrame(): void {
-    this.#others.count();
-  }
 
   /** Throws Http2Fault if something came too often. */
   check(): void {
-    this.#resets.check();
-    this.#refused.check();
-    this.#others.check();
+    for (const rate of this.#all) rate.check();
   }
 
   /** Called when a stream was opened, or this many DATA frames were sent: some control frames may follow. */
   explained(frames: number): void {
-    this.#others.allow(FRAMES_PER_EVENT * frames);
+    this.controlFrames.allow(FRAMES_PER_EVENT * frames);
   }
 
   /** Reduces the counts as time passes. */
   sweep(nowMs: number): void {
     const seconds = (nowMs - (this.#seenMs ?? nowMs)) / 1_000;
     this.#seenMs = nowMs;
-    for (const rate of [this.#resets, this.#refused, this.#others]) rate.pass(seconds);
+    for (const rate of this.#all) rate.pass(seconds);
   }
 }

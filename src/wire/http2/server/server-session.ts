@@ -1,7 +1,7 @@
 import type { FieldNames, Fields } from '../../../core/index.ts';
 import { MAX_31_BITS, Setting } from '../frames/index.ts';
 import { gradeRequestField, type HeaderSection, TOO_LARGE } from '../hpack/index.ts';
-import { ErrorCode, Http2Fault } from '../http2-fault.ts';
+import { ErrorCode, protocolFault } from '../http2-fault.ts';
 import { closedFault, Session, type SessionOptions } from '../session/index.ts';
 import { ClientFloods } from './client-floods.ts';
 import { EarlyPriorities, readPriority } from './priority.ts';
@@ -174,7 +174,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
 
   override cancel(stream: ServerStream, code: number): void {
     // Answering a request before its end is not an error.
-    if (code !== ErrorCode.NO_ERROR && !stream.isSpared) this.#floods.reset();
+    if (code !== ErrorCode.NO_ERROR && !stream.isSpared) this.#floods.resets.count();
     if (!stream.isReceived) this.#rememberReset(stream.id);
     super.cancel(stream, code);
   }
@@ -188,14 +188,14 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
 
   override reset(id: number, code: number): void {
     const stream = this.streams.get(id);
-    if (stream === undefined) this.#floods.controlFrame();
-    else this.#floods.reset();
+    if (stream === undefined) this.#floods.controlFrames.count();
+    else this.#floods.resets.count();
     if (stream?.isReceived === false) this.#rememberReset(-id);
     super.reset(id, code);
   }
 
   override settings(payload: Buffer): void {
-    this.#floods.controlFrame();
+    this.#floods.controlFrames.count();
     const { pieces } = this.sending;
     super.settings(payload);
     // DATA released by a larger window must not count as sent: it would allow more control frames, and so endless SETTINGS.
@@ -204,36 +204,36 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
   }
 
   override ping(payload: Buffer): void {
-    this.#floods.controlFrame();
+    this.#floods.controlFrames.count();
     super.ping(payload);
   }
 
   override pingAcknowledged(): void {
     // RFC 9113, 6.7 defines no error for an acknowledgement of nothing.
-    if (this.awaited.pings === 0) {
-      this.#floods.controlFrame();
+    if (this.awaitedPings === 0) {
+      this.#floods.controlFrames.count();
       return;
     }
     super.pingAcknowledged();
-    if (this.#phase === 'shutting down' && this.awaited.pings === 0) this.#owner.shutDownSeen();
+    if (this.#phase === 'shutting down' && this.awaitedPings === 0) this.#owner.shutDownSeen();
   }
 
   override windowUpdate(id: number, increment: number): void {
-    this.#floods.controlFrame();
+    this.#floods.controlFrames.count();
     super.windowUpdate(id, increment);
   }
 
   goaway(_lastStream: number, code: number): void {
-    this.#floods.controlFrame();
+    this.#floods.controlFrames.count();
     this.#owner.goaway(code);
   }
 
   ignored(): void {
-    this.#floods.controlFrame();
+    this.#floods.controlFrames.count();
   }
 
   priorityUpdate(id: number, priority: string): void {
-    this.#floods.controlFrame();
+    this.#floods.controlFrames.count();
     const stream = this.streams.get(id);
     if (stream !== undefined)
       this.sending.reorder(stream, () => Object.assign(stream, readPriority(priority)));
@@ -244,10 +244,10 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
   }
 
   protected section(id: number, section: HeaderSection, ends: boolean): void {
-    if (id % 2 === 0) throw new Http2Fault(ErrorCode.PROTOCOL_ERROR, 'a stream of an even number');
+    if (id % 2 === 0) throw protocolFault('a stream of an even number');
     if (id > this.#lastId) this.#open(id, section, ends);
     else if (id >= this.#skippedFrom && id < this.#skippedTo)
-      throw new Http2Fault(ErrorCode.PROTOCOL_ERROR, 'a stream below one that was opened');
+      throw protocolFault('a stream below one that was opened');
     else this.receiving(id)?.onSection(section, ends);
   }
 
@@ -256,8 +256,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
   }
 
   protected streamOf(id: number): ServerStream | undefined {
-    if (id % 2 === 0 || id > this.#lastId)
-      throw new Http2Fault(ErrorCode.PROTOCOL_ERROR, 'a frame of an idle stream');
+    if (id % 2 === 0 || id > this.#lastId) throw protocolFault('a frame of an idle stream');
     return this.streams.get(id);
   }
 
@@ -265,7 +264,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
   protected override receiving(id: number): ServerStream | undefined {
     const stream = super.receiving(id);
     if (stream !== undefined) return stream;
-    this.#floods.controlFrame();
+    this.#floods.controlFrames.count();
     // RFC 9113, 5.1: a stream error only. gRPC for Java on OkHttp sends what was in progress.
     if (this.#resets.includes(-id)) this.writer.reset(id, ErrorCode.STREAM_CLOSED);
     else if (id > this.#unawareTo && id <= this.#lastServed && !this.#resets.includes(id))
@@ -299,10 +298,10 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
 
   #refuse(id: number, code: number): void {
     // RFC 9113, 6.5.3: until the client has acknowledged our SETTINGS, it may not know the maximum.
-    if (this.awaited.settings > 0 && code === ErrorCode.REFUSED_STREAM) {
-      this.#floods.controlFrame();
+    if (this.awaitedSettings > 0 && code === ErrorCode.REFUSED_STREAM) {
+      this.#floods.controlFrames.count();
       this.#unawareTo = id;
-    } else this.#floods.refused();
+    } else this.#floods.refused.count();
     this.#floods.check();
     this.#rememberReset(id);
     this.writer.reset(id, code);
@@ -337,7 +336,6 @@ export interface ServerSessionOptions extends SessionOptions {
   readonly maxUnsent: number;
 }
 
-/** The connection of a session. */
 export interface ServerSessionOwner {
   /** True while more is held for the connection's client than its share: no streams are opened, and no body is read further. */
   readonly isOverShare: boolean;

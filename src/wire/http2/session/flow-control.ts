@@ -1,6 +1,6 @@
 import { GrowingBytes, NO_BYTES } from '../../../core/index.ts';
 import { type FrameWriter, MAX_31_BITS, MAX_PAYLOAD } from '../frames/index.ts';
-import { ErrorCode, Http2Fault } from '../http2-fault.ts';
+import { flowControlFault } from '../http2-fault.ts';
 
 /** Maximum size of a piece of DATA: 4 KiB. */
 const PIECE_BITS = 12;
@@ -76,8 +76,7 @@ export class Sending {
   /** Widens the connection's window, and sends more. Throws Http2Fault. */
   widen(bytes: number): void {
     this.#window += bytes;
-    if (this.#window > MAX_31_BITS)
-      throw new Http2Fault(ErrorCode.FLOW_CONTROL_ERROR, 'a window of the connection that overflows');
+    if (this.#window > MAX_31_BITS) throw flowControlFault('a window of the connection that overflows');
     this.sendReady();
   }
 
@@ -85,8 +84,7 @@ export class Sending {
   changeWindows(streams: readonly Sender[], change: number): void {
     for (const stream of streams) {
       stream.sendWindow += change;
-      if (stream.sendWindow > MAX_31_BITS)
-        throw new Http2Fault(ErrorCode.FLOW_CONTROL_ERROR, 'a window of a stream that overflows');
+      if (stream.sendWindow > MAX_31_BITS) throw flowControlFault('a window of a stream that overflows');
     }
     for (const stream of streams) this.retry(stream);
   }
@@ -259,8 +257,7 @@ export class ReceiveWindow {
   take(bytes: number): void {
     this.#left -= bytes;
     this.held += bytes;
-    if (this.#left < 0)
-      throw new Http2Fault(ErrorCode.FLOW_CONTROL_ERROR, 'more than the window of the connection');
+    if (this.#left < 0) throw flowControlFault('more than the window of the connection');
   }
 
   /** Counts bytes that no longer take memory. Returns by how many bytes to reopen the window: 0 until half of it is consumed. */

@@ -3,8 +3,7 @@ import type { FrameSink } from '../frames/index.ts';
 import { Flag, FrameReader, FrameWriter, MAX_31_BITS, PREFACE, Setting } from '../frames/index.ts';
 import type { FieldGrade, HeaderSection, SectionBounds } from '../hpack/index.ts';
 import { HeaderDecoder, HeaderEncoder } from '../hpack/index.ts';
-import { ErrorCode, Http2Fault } from '../http2-fault.ts';
-import { FloodCount } from './flood-count.ts';
+import { ErrorCode, Http2Fault, protocolFault, tooMany } from '../http2-fault.ts';
 import { FIRST_WINDOW, ReceiveWindow, Sending } from './flow-control.ts';
 import { PeerSettings } from './peer-settings.ts';
 import type { Stream, StreamEnd, StreamHost } from './stream.ts';
@@ -16,6 +15,13 @@ import { StreamTable } from './stream-table.ts';
  */
 const KEPT_BYTES = 4_096;
 const PING_PAYLOAD = Buffer.alloc(8);
+/** Maximum acknowledgements of SETTINGS and PING waiting to be written, as in nghttp2 (CVE-2019-9512, CVE-2019-9515). */
+const MAX_ACKNOWLEDGEMENTS = 1_000;
+/**
+ * Maximum consecutive DATA frames that are empty or only padding and do not end their stream (CVE-2019-9518). Some servers send
+ * one when an application flushes nothing.
+ */
+const MAX_EMPTY_DATA = 100;
 
 /** The windows in bytes, and the bounds of the peer's header sections. */
 export interface SessionOptions extends SectionBounds {
@@ -42,10 +48,14 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
   protected readonly streams = new StreamTable<S>();
   protected readonly sending: Sending;
   protected readonly peer: PeerSettings;
-  protected readonly floods = new FloodCount();
   readonly #wake: () => void;
   readonly #window: ReceiveWindow;
-  protected readonly awaited = new AwaitedAcknowledgements();
+  /** Our SETTINGS and PINGs that have not been acknowledged: at first the SETTINGS of the preface. */
+  protected awaitedSettings = 1;
+  protected awaitedPings = 0;
+  /** Acknowledgements that have to be written, and DATA frames without content in a row. */
+  #acknowledgements = 0;
+  #emptyData = 0;
 
   /** @param wake called when there are bytes to take and write by the end of this turn of the event loop */
   constructor(options: SessionOptions, side: SessionSide, wake: () => void) {
@@ -68,7 +78,6 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
     this.writer.windowUpdate(0, options.connectionWindow - FIRST_WINDOW);
   }
 
-  /** The number of open streams. */
   get openStreams(): number {
     return this.streams.size;
   }
@@ -95,7 +104,7 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
 
   /** Returns the bytes to write. The next frame overwrites them, unless `lend` was called: then they remain until `giveBack`. */
   take(): Buffer {
-    this.floods.acknowledgementsLeft();
+    this.#acknowledgements = 0;
     this.sending.sendReady();
     const bytes = this.writer.take();
     // More was ready than fits one write.
@@ -117,7 +126,7 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
   }
 
   sendPing(): void {
-    this.awaited.pingSent();
+    this.awaitedPings++;
     this.writer.ping(PING_PAYLOAD, Flag.NONE);
   }
 
@@ -165,8 +174,8 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
 
   data(id: number, bytes: Buffer, flowBytes: number, ends: boolean): void {
     this.#window.take(flowBytes);
-    if (bytes.length === 0 && !ends) this.floods.emptyData();
-    else this.floods.content();
+    this.#emptyData = bytes.length === 0 && !ends ? this.#emptyData + 1 : 0;
+    if (this.#emptyData > MAX_EMPTY_DATA) throw tooMany('empty DATA', 'invalid_frames');
     const stream = this.receiving(id);
     if (stream === undefined) this.used(flowBytes);
     else stream.onData(bytes, flowBytes, ends);
@@ -175,7 +184,7 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
   headers(id: number, block: Buffer, ends: boolean): void {
     // Decode it even if its stream is closed: every block may change the table.
     const section = this.decoder.decode(block);
-    this.floods.content();
+    this.#emptyData = 0;
     this.section(id, section, ends);
   }
 
@@ -188,7 +197,7 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
     const { window } = this.peer;
     this.peer.read(payload);
     this.encoder.limitTable(this.peer.tableBytes);
-    this.floods.acknowledgement();
+    this.#acknowledge();
     this.writer.acknowledgeSettings();
     const change = this.peer.window - window;
     if (change !== 0) this.sending.changeWindows(this.streams.all(), change);
@@ -196,17 +205,17 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
   }
 
   settingsAcknowledged(): void {
-    this.awaited.settingsAcknowledged();
+    if (this.awaitedSettings-- === 0) throw protocolFault('an acknowledgement of nothing');
     this.mostReceived = this.streamWindow;
   }
 
   ping(payload: Buffer): void {
-    this.floods.acknowledgement();
+    this.#acknowledge();
     this.writer.ping(payload, Flag.ACK);
   }
 
   pingAcknowledged(): void {
-    this.awaited.pingAcknowledged();
+    if (this.awaitedPings-- === 0) throw protocolFault('an acknowledgement of nothing');
   }
 
   windowUpdate(id: number, increment: number): void {
@@ -231,7 +240,6 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
    */
   protected abstract streamOf(id: number): S | undefined;
 
-  /** Takes a header section. */
   protected abstract section(id: number, section: HeaderSection, ends: boolean): void;
 
   protected abstract settingsRead(): void;
@@ -243,33 +251,15 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
     return stream;
   }
 
+  /** Counts an acknowledgement that has to be written. */
+  #acknowledge(): void {
+    if (++this.#acknowledgements > MAX_ACKNOWLEDGEMENTS) throw tooMany('SETTINGS or PING', 'control_frames');
+  }
+
   protected close(stream: S, end: StreamEnd): void {
     this.over(stream);
     stream.close(end);
   }
-}
-
-/** Counts our SETTINGS and PINGs that have not been acknowledged. Throws Http2Fault for an acknowledgement of nothing. */
-class AwaitedAcknowledgements {
-  /** Initially one: the SETTINGS of the preface. */
-  settings = 1;
-  pings = 0;
-
-  pingSent(): void {
-    this.pings++;
-  }
-
-  settingsAcknowledged(): void {
-    if (this.settings-- === 0) throw unsolicited();
-  }
-
-  pingAcknowledged(): void {
-    if (this.pings-- === 0) throw unsolicited();
-  }
-}
-
-function unsolicited(): Http2Fault {
-  return new Http2Fault(ErrorCode.PROTOCOL_ERROR, 'an acknowledgement of nothing');
 }
 
 export function closedFault(): Http2Fault {

@@ -270,7 +270,6 @@ export interface StreamHandler {
   closed(end: StreamEnd): void;
 }
 
-/** How a stream ended. */
 export type StreamEnd =
   /** Both sides have ended it. Reported to servers only. */
   | { readonly how: 'done' }

@@ -130,7 +130,7 @@ describe('a value of limits.yaml', () => {
       'headers: [ratelimit]',
       '1:10: headers: x-ratelimit must be among them: clients of this API rely on it. Write [x-ratelimit] or [x-ratelimit, ratelimit]',
     ],
-    ['headers: [x-ratelimit, x-ratelimit]', '1:10: headers: a family is listed twice'],
+    ['headers: [x-ratelimit, x-ratelimit]', '1:24: headers[1]: "x-ratelimit" is listed twice'],
     [
       'headers: [x-ratelimit, rate-limit]',
       '1:24: headers[1]: expected "x-ratelimit" or "ratelimit", found "rate-limit", did you mean "ratelimit"?',
@@ -751,9 +751,24 @@ describe('a list of quotas', () => {
     ['[5/1s, 3/1m]', '5 in 1s is never reached: 3 in 1m, of the same list, refuses before'],
     ['[5/1s, 400/1m]', '400 in 1m is never reached: 5 in 1s, of the same list, refuses before'],
     ['[5/1s, 100/1m, 90/1h]', '100 in 1m is never reached: 90 in 1h, of the same list, refuses before'],
+    ['[5/day, 36/week]', '36 a week is never reached: 5 a day, of the same list, refuses before'],
+    // Two days are in one window of 24 hours, and six weeks in one month.
+    ['[5/day, 11/24h]', '11 in 24h is never reached: 5 a day, of the same list, refuses before'],
+    ['[5/week, 31/month]', '31 a month is never reached: 5 a week, of the same list, refuses before'],
   ])('%s has a quota that is never reached', async (list, message) => {
-    expect(await found(`user: ${list}`)).toEqual([expect.stringContaining(message)]);
+    const messages = await found(`user: ${list}`);
+    expect(messages.filter(each => each.includes('never reached'))).toEqual([
+      expect.stringContaining(message),
+    ]);
   });
+
+  it.each(['[5/day, 9/24h]', '[5/24h, 9/day]', '[5/week, 28/month]', '[28/month, 5/week]'])(
+    '%s has quotas of which each may be reached: their windows do not begin together',
+    async list => {
+      const messages = await found(`user: ${list}`);
+      expect(messages.filter(message => message.includes('never reached'))).toEqual([]);
+    },
+  );
 
   it('is compared with the lists of the global limit, quota by quota', async () => {
     const text = `global: { user: [50/1s, 100/1h], bot: off }\n${textOfBucket('user: [5/1s, 200/1h], scope: user', ['/v1/**'])}`;
@@ -928,15 +943,30 @@ routes: { /v1/**: { bucket: b, cost: ${cost} } }
 });
 
 describe('give_back', () => {
-  it.each(['[]', '[6xx]', '[199]', '[600]', '["2x"]', 'all'])('is no list of statuses: %s', async list => {
-    expect(await diagnosticsOfBucket(`user: 5/1s, scope: user, give_back: ${list}`, ['/v1/**'])).toEqual([
-      expect.stringContaining('expected a list of statuses such as [404, 5xx]'),
-    ]);
+  const ENTRY = '[0]: expected a status from 200 to 599, or a class such as 5xx';
+
+  it.each([
+    ['[]', ': expected a list of statuses such as [404, 5xx], found an empty list'],
+    ['all', ': expected a list of statuses such as [404, 5xx], found "all"'],
+    ['404', ': expected a list of statuses such as [404, 5xx], found 404, did you mean [404]?'],
+    ['700', ': expected a list of statuses such as [404, 5xx], found 700'],
+    ['[700]', `${ENTRY}, found 700`],
+    ['[199]', `${ENTRY}, found 199`],
+    ['[2xy]', `${ENTRY}, found "2xy"`],
+    ['["2x"]', `${ENTRY}, found "2x"`],
+    ['[[404]]', `${ENTRY}, found a list`],
+  ])('is no list of statuses: %s', async (list, message) => {
+    const [diagnostic = '', ...others] = await diagnosticsOfBucket(
+      `user: 5/1s, scope: user, give_back: ${list}`,
+      ['/v1/**'],
+    );
+    expect(diagnostic.replace(/^.*give_back/, '')).toBe(message);
+    expect(others).toEqual([]);
   });
 
   it('names each status once', async () => {
     expect(await diagnosticsOfBucket('user: 5/1s, scope: user, give_back: [404, 404]', ['/v1/**'])).toEqual([
-      expect.stringContaining('a status is listed twice'),
+      expect.stringContaining('give_back[1]: 404 is listed twice'),
     ]);
   });
 
@@ -948,7 +978,7 @@ describe('give_back', () => {
     expect(await hints('[404]')).toEqual([]);
     expect(await hints('[2xx]')).toEqual([]);
     for (const list of ['[5xx]', '[503]'])
-      expect(await hints(list)).toEqual([expect.stringContaining('whoever can provoke such an answer')]);
+      expect(await hints(list)).toEqual([expect.stringContaining('can provoke such an answer')]);
     const text = `global: off\n${textOfBucket('user: 5/1s, scope: user, give_back: [2xx]', ['/v1/**'])}`;
     const loaded = await loadFiles(filesOf(text, EVERYWHERE, IDENTITY));
     expect(loaded.ok && loaded.hints.map(({ message }) => message)).toEqual(

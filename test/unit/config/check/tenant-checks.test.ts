@@ -65,7 +65,7 @@ describe('an issuer with a placeholder', () => {
 
   it.each([
     ['[]', 'issuer_values: an empty list accepts no token: list a tenant'],
-    ['[a, a]', 'issuer_values: a value is listed twice'],
+    ['[a, a]', 'issuer_values[1]: "a" is listed twice'],
     [
       '[a/b]',
       'issuer_values[0]: expected a value of 1 to 64 letters, digits, ".", "_" or "-", in quotes if it is a number, found "a/b"',

@@ -99,6 +99,58 @@ describe('the comparison of two limits.yaml', () => {
     expect(changes(user('50/10s', '5/10s'), plain('50/10s'))[0]).toMatch(/^looser: /);
   });
 
+  it.each([
+    [
+      'a claim',
+      'a list with more at once and a day',
+      { claim: 'rate', max: '10/1s', otherwise: '5/1s' },
+      ['20/1s', '100/day'],
+      'mixed',
+    ],
+    [
+      'a list',
+      'a claim with more at once and no day',
+      ['10/1s', '100/day'],
+      { claim: 'rate', max: '20/1s', otherwise: '10/1s' },
+      'mixed',
+    ],
+    [
+      'a list',
+      'a claim with fewer at once and no day',
+      ['10/1s', '100/day'],
+      { claim: 'rate', max: '5/1s', otherwise: '2/1s' },
+      'mixed',
+    ],
+    [
+      'a claim',
+      'a list with fewer at once and a day',
+      { claim: 'rate', max: '10/1s', otherwise: '5/1s' },
+      ['2/1s', '100/day'],
+      'mixed',
+    ],
+    [
+      'a claim of a day',
+      'a list with a larger day',
+      { claim: 'rate', max: '100/day', otherwise: '50/day' },
+      ['200/day', '9/1s'],
+      'mixed',
+    ],
+    [
+      'a list',
+      'a claim that sets at most one of its quotas',
+      ['10/1s', '100/day'],
+      { claim: 'rate', max: '100/day', otherwise: '50/day' },
+      'mixed',
+    ],
+  ])('weighs every quota of a list: from %s to %s', (_, __, before, now, effect) => {
+    const [change = '', ...others] = changes(
+      oneBucket({ user: before, address: '1/1s' }),
+      oneBucket({ user: now, address: '1/1s' }),
+    );
+    expect(change).toMatch(new RegExp(`^${effect}: `));
+    expect(others).toEqual([]);
+  });
+
   it('says what counts together', () => {
     const routes = { 'GET /a/{id}/{other}': 'b' };
     const by = (main?: string) => oneBucket({ user: '5/5s', ...(main && { main }) }, routes);

@@ -77,7 +77,7 @@ describe('the file of API keys', () => {
     [
       'a bad name',
       `- { name: "a b", sha256: "${DIGEST}" }`,
-      /^keys\.yaml:1:\d+: \[0\]\.name: is not a valid name/,
+      /^keys\.yaml:1:\d+: \[0\]\.name: "a b" is not a valid name/,
     ],
     ['no digest', '- { name: a }', /^keys\.yaml:1:\d+: \[0\]: missing key "sha256"/],
     [
@@ -97,7 +97,17 @@ describe('the file of API keys', () => {
       /^keys\.yaml:3:3: \[0\]: unknown key .*, did you mean "scopes"\?/,
     ],
     ['no moment', `- { name: a, sha256: "${DIGEST}", not_after: tomorrow }`, /not_after: expected a moment/],
-    ['a built-in class', `- { name: a, sha256: "${DIGEST}", class: bot }`, /\[0\]\.class: "bot" is no class/],
+    [
+      'a built-in class',
+      `- { name: a, sha256: "${DIGEST}", class: bot }`,
+      /\[0\]\.class: .*has a meaning of its own/,
+    ],
+    ['a class that is a number', `- { name: a, sha256: "${DIGEST}", class: "7" }`, /class: .*is a number/],
+    [
+      'a day that does not exist',
+      `- { name: a, sha256: "${DIGEST}", not_after: 2027-02-30T00:00:00Z }`,
+      /not_after: expected a moment/,
+    ],
     [
       'one name twice',
       `- { name: a, sha256: "${DIGEST}" }\n- { name: a, sha256: "${OTHER}" }`,
@@ -163,9 +173,26 @@ describe('api_keys', () => {
     'Cookie',
     'x_forwarded_for',
     'dpop',
+    'Content-Type',
+    'grpc-timeout',
+    'Max-Forwards',
+    'traceparent',
+    'Sec-WebSocket-Protocol',
+    'Origin',
+    'Access-Control-Request-Method',
   ])('cannot come in %s', async header => {
     expect(await found({ apiKeys: `, header: ${header}` })).toContainEqual(
       expect.stringMatching(/api_keys\.header: ".*" has a meaning of its own/),
+    );
+  });
+
+  it('without a provider may have identity_headers, and nothing else of access_tokens', async () => {
+    const more = 'access_tokens: { identity_headers: { X-User: sub } }';
+    expect(await found({ more })).toEqual(await found({}));
+    expect(
+      await found({ more: 'access_tokens: { identity_headers: { X-User: sub }, leeway: 1m }' }),
+    ).toContainEqual(
+      expect.stringMatching(/access_tokens: "leeway" has no effect without "identity_provider"/),
     );
   });
 
@@ -228,7 +255,7 @@ describe('accept of a route', () => {
       /introspection: has no effect without "token"/,
     ],
     ['of nothing', { route: 'accept: []' }, /accept: an empty list lets nobody in/],
-    ['twice', { route: 'accept: [api_key, api_key]' }, /accept: an entry is listed twice/],
+    ['twice', { route: 'accept: [api_key, api_key]' }, /accept\[1\]: "api_key" is listed twice/],
     [
       'of tokens without a provider',
       { route: 'accept: [token, api_key]' },

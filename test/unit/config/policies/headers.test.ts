@@ -98,7 +98,7 @@ describe('request_headers', () => {
     ['{ set: { X-A: a }, remove: [x_a] }', '.remove[0]: "x_a" is named twice, first in line 6: keep one'],
     [
       '{ remove: ["X A"] }',
-      '.remove[0]: is not a header field name: use letters, digits and "-", such as X-Plan',
+      '.remove[0]: "X A" is not a header field name: use letters, digits and "-", such as X-Plan',
     ],
     ['{ add: { X-A: a } }', ': unknown key "add"'],
   ])('are refused as %s', async (edits, message) => {
@@ -110,6 +110,9 @@ describe('request_headers', () => {
       await wrongIn('authentication: none, request_headers: { set: { X-A: "{claim.plan}" } }'),
     ).toContain(
       '.request_headers.set.X-A: no claim is known here: "authentication: none" ignores tokens. Leave out one of the two',
+    );
+    expect(await wrongIn('accept: [api_key], request_headers: { set: { X-A: "{claim.plan}" } }')).toContain(
+      '.request_headers.set.X-A: no claim is known here: API keys have none, and "accept" names no token',
     );
   });
 

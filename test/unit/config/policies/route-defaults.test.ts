@@ -50,6 +50,48 @@ describe('defaults of routes', () => {
     expect(call).toMatchObject({ endsWithSlash: null, body: { maxBytes: 2 ** 21 }, websocket: null });
   });
 
+  it.each([
+    ['websocket: true', 'path: /x, upstream: api, methods: [POST]', { websocket: null }],
+    ['websocket: true', 'path: /x, upstream: { api: 50, two: 50 }', { websocket: null }],
+    [
+      'rate_limit_headers: service',
+      'path: /x, upstream: api, upstream_429: pass',
+      { passesRateLimits: false, upstream429: 'pass' },
+    ],
+    [
+      'upstream_429: pass',
+      'path: /x, upstream: api, rate_limit_headers: service',
+      { passesRateLimits: true, upstream429: 'rewrite' },
+    ],
+    ['grpc_web: true, cors: false', 'grpc: x.Y/*, upstream: calls', { grpcWeb: true, cors: false }],
+    ['cors: false, grpc_web: true', 'grpc: x.Y/*, upstream: calls', { grpcWeb: true, cors: false }],
+    ['cors: false, grpc_web: true', 'grpc: x.Y/*, upstream: calls, grpc_web: false', { grpcWeb: false }],
+    [
+      'response_headers: { set: { Grpc-Status: "0" } }',
+      'grpc: x.Y/*, upstream: calls',
+      { responseEdits: null },
+    ],
+    ['timeouts: { websocket_idle: 1m }', 'path: /x, upstream: two', { websocket: null }],
+  ])('such as %s are skipped by routes that rule them out: %s', async (defaults, route, expected) => {
+    const upstreams = HEAD.replace('  calls:', '  two: { url: "http://two", protocol: h2 }\n  calls:');
+    const loaded = await loadText(
+      `${upstreams}defaults: { ${defaults} }\nroutes: [{ ${route}, authentication: none }]\n`,
+    );
+    const wrong = loaded.ok ? [] : loaded.diagnostics.filter(({ severity }) => severity === 'error');
+    expect(wrong).toEqual([]);
+    const [made] = loaded.ok ? loaded.snapshot.outline.routes : [];
+    expect(made?.value).toMatchObject(expected);
+  });
+
+  it('that need a token still keep their fields free of what clients send, on routes without one', async () => {
+    const edits = 'request_headers: { set: { X-Plan: "{claim.plan}" }, remove: [X-Debug] }';
+    const [a] = await routesOf(edits);
+    expect(a).toMatchObject({ requestEdits: { remove: ['X-Debug'] } });
+    expect(
+      await diagnosticsIn(`${HEAD}routes: [{ path: /a, upstream: api, authentication: none, ${edits} }]`),
+    ).toContainEqual(expect.stringContaining('no claim is known here'));
+  });
+
   it('give way to timeouts of the upstream, and those to timeouts of the route', async () => {
     const [a, b] = await routesOf(DEFAULTS);
     expect(a).toMatchObject({ firstByteTimeoutMs: 2_000, idleTimeoutMs: 2_000 });

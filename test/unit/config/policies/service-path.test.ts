@@ -40,7 +40,7 @@ describe('strip_prefix', () => {
       '"/api/{id}"',
       'a prefix is the same for all requests: write it without {parameters} and **',
     ],
-    ['/api/**', '7', 'expected a path such as /v1/things/{id} or /v1/**, found 7'],
+    ['/api/**', '7', 'expected segments of a path such as /api, found 7'],
   ])('of %s is no %s', async (path, prefix, message) => {
     expect(await found(path, prefix)).toEqual([message]);
   });

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it, test } from 'vitest';
-import { serve } from '../../../../src/cli/serve.ts';
+import { command as serve } from '../../../../src/cli/serve.ts';
 import {
   gatewayJsonSchema,
   type JsonSchema,

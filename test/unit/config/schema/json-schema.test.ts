@@ -151,7 +151,7 @@ describe('the JSON Schema of gateway.yaml', () => {
     ['a moment that is not one', `access_tokens: { audience: any, not_before: today }\n${NEEDED}`],
     [
       'a method that is none',
-      `upstreams: {}\nroutes: [{ path: /, upstream: a, authentication: none, methods: [get] }]\n`,
+      `upstreams: {}\nroutes: [{ path: /, upstream: a, authentication: none, methods: [G T] }]\n`,
     ],
   ])('refuses %s', (_, text) => {
     expect(refusedIn(text)).not.toEqual([]);

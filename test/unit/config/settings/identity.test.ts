@@ -63,7 +63,7 @@ describe('a value of identity_provider', () => {
     ['issuer: "https://id?a=b"', '30: issuer: must not have a query'],
     ['issuer: "https://id#a"', '30: issuer: must not have a fragment'],
     ['issuer: "https://id.example.com "', '30: issuer: must not contain spaces or line breaks'],
-    ['issuer: "$' + '{BLANK}"', '30: issuer: must not contain spaces or line breaks'],
+    ['issuer: "$' + '{BLANK}"', '30: issuer: "$' + '{BLANK}" must not contain spaces or line breaks'],
     ['discovery_url: ""', '22: discovery_url: write an address such as https://id.example.com/token'],
     ['discovery_url: id', '37: discovery_url: has no scheme: write https:// before it'],
     ['discovery_url: "http://id.svc"', `37: discovery_url: ${HTTP}`],
@@ -104,7 +104,10 @@ describe('a value of identity_provider', () => {
     ],
     ['client_secret: "$' + '{NOPE}"', '37: the environment variable NOPE is not set'],
     ['redirect_uri: /cb', `36: redirect_uri: ${URI}, found "/cb"`],
-    ['redirect_uri: "https://app/#a"', '36: redirect_uri: must not have a fragment (RFC 6749, 3.1.2)'],
+    [
+      'redirect_uri: "https://app/#a"',
+      '36: redirect_uri: "https://app/#a" must not have a fragment (RFC 6749, 3.1.2)',
+    ],
     ['redirect_uris: none', '37: redirect_uris: expected any, or a list of redirect URIs, found "none"'],
     ['redirect_uris: [app, any]', `38: redirect_uris[0]: ${URI}, found "app"`],
     ...['https://app:*/cb', 'http://localhost:*/cb', 'https://127.0.0.1:*/cb', 'http://127.0.0.1:*0/cb'].map(
@@ -116,7 +119,7 @@ describe('a value of identity_provider', () => {
     ['redirect_uri: "http://127.0.0.1:*/cb"', `36: redirect_uri: ${URI}, found "http://127.0.0.1:*/cb"`],
     [
       'redirect_uris: ["http://[::1]:*/cb#a"]',
-      '38: redirect_uris[0]: must not have a fragment (RFC 6749, 3.1.2)',
+      '38: redirect_uris[0]: "http://[::1]:*/cb#a" must not have a fragment (RFC 6749, 3.1.2)',
     ],
     ...[
       ...['redirect_uri', 'client_id', 'response_type', 'scope', 'state', 'nonce', 'code_challenge'],
@@ -128,7 +131,7 @@ describe('a value of identity_provider', () => {
       ],
       [
         `authorization_parameters: { allow: [${name}] }`,
-        `58: authorization_parameters.allow[0]: ${RESERVED}`,
+        `58: authorization_parameters.allow[0]: "${name}" ${RESERVED}`,
       ],
     ]),
     [
@@ -137,7 +140,7 @@ describe('a value of identity_provider', () => {
     ],
     [
       'authorization_parameters: { fixed: { a: b }, allow: [a] }',
-      '75: authorization_parameters.allow[0]: is fixed, so no client can choose it: remove it from one of the two',
+      '75: authorization_parameters.allow[0]: "a" is fixed, so no client can choose it: remove it from one of the two',
     ],
     [
       'authorization_parameters: { allow: ["a b"] }',
@@ -145,7 +148,7 @@ describe('a value of identity_provider', () => {
     ],
     [
       'authorization_parameters: { allow: [a, a] }',
-      '57: authorization_parameters.allow: a name is listed twice',
+      '61: authorization_parameters.allow[1]: "a" is listed twice',
     ],
     [
       'scope: "openid  profile"',
@@ -197,7 +200,7 @@ describe('a value of access_tokens', () => {
     ],
     ['audience: []', '28: audience: an empty list lets nobody in: name at least one audience'],
     ['audience: [api, any]', '28: audience: any stands alone: audience: any'],
-    ['audience: [api, api]', '28: audience: an audience is listed twice'],
+    ['audience: [api, api]', '34: audience[1]: "api" is listed twice'],
     [
       'audience: api, audience_claim: ""',
       '33: audience_claim: expected the name of a claim such as sub, found nothing',
@@ -207,7 +210,7 @@ describe('a value of access_tokens', () => {
       '29: principal: expected a list of claims such as [azp, sub], found "sub", did you mean [sub]?',
     ],
     ['principal: []', '29: principal: an empty list cannot distinguish callers: name at least one claim'],
-    ['principal: [sub, sub]', '29: principal: a claim is listed twice'],
+    ['principal: [sub, sub]', '35: principal[1]: "sub" is listed twice'],
     [
       'principal: [sub, jti]',
       '29: principal: exp, nbf, iat, jti change with every token: use claims that stay the same for a caller',

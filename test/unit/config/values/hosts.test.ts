@@ -59,7 +59,7 @@ describe('a host in the file', () => {
     const text = NEEDED.replace('path:', 'hosts: [a.test, "b.test:80", A.test.], path:');
     expect(await diagnosticsIn(text)).toEqual([
       expect.stringContaining('routes[0].hosts[1]: routes do not match ports: write "b.test"'),
-      expect.stringContaining('routes[0].hosts[2]: "a.test" is listed twice'),
+      expect.stringContaining('routes[0].hosts[2]: "A.test." is listed twice'),
     ]);
     expect(await diagnosticsIn(NEEDED.replace('path:', 'hosts: [], path:'))).toEqual([
       expect.stringContaining('leave out "hosts" to match every host'),

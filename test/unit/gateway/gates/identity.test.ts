@@ -158,7 +158,7 @@ describe('a route that requires rights', () => {
       scope => [scope, false] as [unknown, boolean],
     ),
   ])(
-    'serves whoever has all of them, and tells others which ones it needs: %j: %j',
+    'serves callers who have all of them, and tells others which ones it needs: %j: %j',
     async (scope, isServed) => {
       const bare = await bareGateway({}, { routes });
       for (const line of ['GET /orders', 'GET /optional']) {

@@ -91,7 +91,7 @@ describe('the header fields of a bucket', () => {
     });
     const { clock } = bare;
     const monotonicMs = clock.monotonicMs.bind(clock);
-    // Whoever asks for the time again finds that it has gone on.
+    // Anything that asks for the time again finds that it has gone on.
     clock.monotonicMs = () => {
       clock.advance(2.3);
       return monotonicMs();

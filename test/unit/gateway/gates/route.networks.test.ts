@@ -31,6 +31,12 @@ describe('networks of a route', () => {
     expect(await status('GET /out', { from: '192.0.3.1' })).toBe(200);
   });
 
+  test('deny an IPv4 address that a translator wrote into IPv6, and allow none, since nobody vouches for it', async () => {
+    expect(await status('GET /out', { from: '64:ff9b::c000:201' })).toBe(403);
+    expect(await status('GET /out', { from: '64:ff9b::c000:301' })).toBe(200);
+    expect(await status('GET /in/open', { from: '64:ff9b::a00:1' })).toBe(403);
+  });
+
   test('refuse before the token is looked at, and valid tokens as well', async () => {
     expect(await status('GET /in/a', { from: '10.0.0.1' })).toBe(401);
     expect(await status('GET /in/a', { from: '11.0.0.1' })).toBe(403);

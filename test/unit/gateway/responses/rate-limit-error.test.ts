@@ -83,7 +83,10 @@ test.each([
   [64_800_000, 64_800, 64_800],
   [65_535_001, 65_536, 65_535.001],
   [2_678_400_000, 2_678_400, 2_678_400],
-  [2_678_400_001, 2_678_400, 2_678_400],
+  [2_678_400_001, 2_678_401, 2_678_400.001],
+  // October in Berlin, from its first moment.
+  [2_682_000_000, 2_682_000, 2_682_000],
+  [2_764_800_001, 2_764_800, 2_764_800],
 ])('a wait of %d ms is %i s in the header and %d in the body', (ms, header, body) => {
   const error = globallyRefused(ms);
   expect(error.fields.slice(0, 2)).toEqual(['Retry-After', String(header)]);

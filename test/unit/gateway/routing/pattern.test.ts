@@ -102,7 +102,9 @@ describe('an error in a pattern says what to write instead', () => {
   test.each([
     [[], 'leave it out for every method'],
     [['get'], 'method "get" is written in upper case: write "GET"'],
-    [['GTE'], 'method "GTE" is not a supported method'],
+    [['G T'], 'method "G T" is not a supported method'],
+    [['GRPC'], '"GRPC" is not a supported method'],
+    [['PRI'], '"PRI" is not a supported method'],
     [['CONNECT'], '"CONNECT" is not a supported method'],
     [['TRACE'], '"TRACE" is not a supported method'],
     [['*'], 'or name no method to match all'],

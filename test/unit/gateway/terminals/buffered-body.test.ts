@@ -65,6 +65,40 @@ describe('a body that is read whole', () => {
     expect(kept.at(-1)).toBe(0);
   });
 
+  it('counts, and has no end, until its sink has taken it', () => {
+    const { source, body, send, end, kept } = buffer(100);
+    send('abc');
+    end();
+    const sink = new Sink();
+    sink.takes = false;
+    body.start(sink);
+    expect(sink).toMatchObject({ text: 'abc', over: null });
+    expect(kept.at(-1)).toBe(100);
+    body.resume();
+    expect(sink).toMatchObject({ text: 'abc', over: 'end' });
+    expect(kept.at(-1)).toBe(0);
+    // It came whole, so there is nothing to read.
+    expect(source.flow).toEqual([]);
+  });
+
+  it('counts until its sink takes more, where it is streamed from there on', () => {
+    const { body, send, end, kept } = buffer(1);
+    send('ab');
+    const sink = new Sink();
+    sink.takes = false;
+    body.start(sink);
+    const counted = kept.at(-1);
+    expect(counted).toBeGreaterThan(0);
+    body.pause();
+    expect(kept.at(-1)).toBe(counted);
+    sink.takes = true;
+    body.resume();
+    expect(kept.at(-1)).toBe(0);
+    send('cd');
+    end();
+    expect(sink).toMatchObject({ text: 'abcd', over: 'end' });
+  });
+
   it.each([
     ['longer than that', 3, Number.POSITIVE_INFINITY],
     ['without room', 1_000_000, 3],

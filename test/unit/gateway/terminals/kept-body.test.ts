@@ -6,9 +6,11 @@ import { HandBody } from '../../../support/hand-body.ts';
 /** Takes a body, as an attempt to send it does. */
 class Attempt implements BodySink {
   text = '';
+  pieces = 0;
   wantsMore = true;
 
   chunk(bytes: Buffer): boolean {
+    this.pieces++;
     this.text += bytes.toString('latin1');
     return this.wantsMore;
   }
@@ -50,6 +52,18 @@ describe('a body that is kept', () => {
     body.start(second);
     expect(second.text).toBe('hello.');
     expect(body.bytes).toBe(5);
+  });
+
+  test('is joined where it comes byte by byte: each piece would take many times its size', () => {
+    const { source, body, first, chunk } = begun(1_000);
+    const text = 'abcdefghij'.repeat(100);
+    for (const byte of text) chunk(byte);
+    const second = new Attempt();
+    body.start(second);
+    source.sink?.end();
+    expect([first.pieces, first.text]).toEqual([1_000, text]);
+    expect([second.pieces, second.text]).toEqual([1, `${text}.`]);
+    expect(body.bytes).toBe(1_000);
   });
 
   test('is read on, or not, as the next attempt takes it', () => {

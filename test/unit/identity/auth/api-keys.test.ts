@@ -30,12 +30,15 @@ function line(keys: readonly string[], more: Partial<ApiKeyLine> = {}): ApiKeyLi
   return { name: 'partner-7', digests: keys.map(digestOfApiKey), ...plain, ...more };
 }
 
-function open(lines: readonly ApiKeyLine[], more: Partial<ApiKeyOptions> & { readonly limit?: number } = {}) {
-  const { limit = 1_000, ...options } = more;
+function open(
+  lines: readonly ApiKeyLine[],
+  more: Partial<ApiKeyOptions> & { readonly limit?: number; readonly before?: ApiKeys } = {},
+) {
+  const { limit = 1_000, before = null, ...options } = more;
   const recorder = new Recorder();
   const budget = new VerificationBudget({ ...BUDGET_OPTIONS, limit }, clock, ownMemory(randomBytes), 'keys');
   const parts = { budget, clock, listener: recorder };
-  const keys = new ApiKeys({ lines, identityHeaders: [], requirements: [], ...options }, parts);
+  const keys = new ApiKeys({ lines, identityHeaders: [], requirements: [], ...options }, parts, before);
   const callerBy = (key: string) => {
     const verdict = keys.verify(key, ADDRESS);
     if (verdict.kind === 'invalid' || verdict.kind === 'spent') throw new Error(verdict.kind);
@@ -107,11 +110,9 @@ describe('an API key', () => {
     const caller = callerBy(key);
     nowMs += 999;
     expect(keys.verify(key, ADDRESS)).toBe(caller);
-    expect(keys.endOf(caller)).toBeNull();
     nowMs += 1;
     expect(keys.verify(key, ADDRESS)).toMatchObject({ reason: 'expired', principal: 'key:partner-7' });
     expect(keys.remembered(key)).toBeNull();
-    expect(keys.endOf(caller)).toBe('expired');
   });
 });
 
@@ -160,14 +161,20 @@ describe('a text that is no valid key', () => {
 describe('the streams of a key', () => {
   const [first, second] = [newKey(), newKey()];
 
-  it('go on while a later file has its line with this key, whatever else changes', () => {
+  /** The first configuration in use, and what a stream keeps of it. */
+  function begin(key = first) {
     const { keys, callerBy } = open([line([first, second])]);
-    const caller = callerBy(first);
-    const next = open([line([first], { class: 'partner' }), line([newKey()], { name: 'other' })]).keys;
-    keys.retire(next);
-    expect(keys.endOf(caller)).toBeNull();
-    keys.retire(keys);
-    expect(keys.endOf(caller)).toBeNull();
+    keys.serve();
+    return { keys, caller: callerBy(key), stream: keys.inUse };
+  }
+
+  it('go on while a later file has its line with this key, whatever else changes', () => {
+    const { keys, caller, stream } = begin();
+    const lines = [line([first], { class: 'partner' }), line([newKey()], { name: 'other' })];
+    const next = open(lines, { before: keys }).keys;
+    expect(stream.endOf(caller)).toBeNull();
+    next.serve();
+    expect(stream.endOf(caller)).toBeNull();
   });
 
   it.each([
@@ -175,19 +182,28 @@ describe('the streams of a key', () => {
     ['the key goes, and another stays', [line([second])]],
     ['the key belongs to another name', [line([first], { name: 'other' })]],
   ])('end when %s', (_, lines) => {
-    const { keys, callerBy } = open([line([first, second])]);
-    const caller = callerBy(first);
-    const between = open([line([first, second])]).keys;
-    keys.retire(between);
-    expect(keys.endOf(caller)).toBeNull();
-    between.retire(open(lines).keys);
-    expect(keys.endOf(caller)).toBe('inactive');
+    const { keys, caller, stream } = begin();
+    const between = open([line([first, second])], { before: keys }).keys;
+    between.serve();
+    expect(stream.endOf(caller)).toBeNull();
+    const last = open(lines, { before: between }).keys;
+    // One that waits for its provider says nothing yet.
+    expect(stream.endOf(caller)).toBeNull();
+    last.serve();
+    expect(stream.endOf(caller)).toBe('inactive');
+  });
+
+  it('end when the line expires', () => {
+    const { keys, caller, stream } = begin();
+    open([line([first], { notAfterMs: nowMs + 1_000 })], { before: keys }).keys.serve();
+    expect(stream.endOf(caller)).toBeNull();
+    nowMs += 1_000;
+    expect(stream.endOf(caller)).toBe('expired');
   });
 
   it('end when there are no keys any more', () => {
-    const { keys, callerBy } = open([line([first])]);
-    const caller = callerBy(first);
-    keys.retire(null);
-    expect(keys.endOf(caller)).toBe('inactive');
+    const { keys, caller, stream } = begin();
+    keys.retire();
+    expect(stream.endOf(caller)).toBe('inactive');
   });
 });

@@ -331,7 +331,7 @@ describe('notices of several providers', () => {
     expect(both()).toEqual([null, 'signed_out']);
     expect(await room.push(PUSH, rsaNext)).toBe(204);
     expect(both()).toEqual([null, 'not_before']);
-    // Whoever has the key is the sender: nobody else is asked for it.
+    // The holder of the key is the sender: nobody else is asked for it.
     expect(room.provider.fetches).toBe(1);
     expect(await room.push({ ...PUSH, id: '2', resource: 'nobody' })).toBe(400);
     expect(await room.logout({ ...LOGOUT, jti: '2', iss: 'https://third.example' })).toBe(400);

@@ -187,6 +187,7 @@ describe('the answer', () => {
     ['about no kind, for the gateway alone', { token_type: undefined, aud: 'gateway' }, 'invalid audience'],
     ['in other letters', { token_type: 'bearer' }, 'user web ada'],
     ['bound to a key that is not named', { token_type: 'DPoP' }, 'invalid token_kind'],
+    ['bound, of a kind that is no text', { token_type: { toString: 1 }, cnf: {} }, 'invalid confirmation'],
     ['bound to what cannot be checked', { cnf: { kid: 'k' } }, 'invalid confirmation'],
     ['about an ID token', { at_hash: 'x' }, 'invalid token_kind'],
   ])('%s: %s', async (_, changed, words) => {

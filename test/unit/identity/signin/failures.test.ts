@@ -21,6 +21,8 @@ describe('a response of', () => {
     [401, 'unauthorized_client', 'gateway_refused'],
     [400, 'unsupported_grant_type', 'gateway_refused'],
     [400, 'invalid_scope', 'gateway_refused'],
+    [400, 'invalid_target', 'gateway_refused'],
+    [400, 'invalid_resource', 'gateway_refused'],
     [400, 'unsupported_response_type', 'gateway_refused'],
     [401, 'unsupported_', 'gateway_refused'],
     [401, 'token_inactive', 'code_refused'],

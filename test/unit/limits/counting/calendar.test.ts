@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import {
   Calendar,
   type CalendarUnit,
@@ -35,7 +35,7 @@ test.each([
 ] as const)('the %s in %s around %s is from %s to %s', (unit, zone, moment, start, end) => {
   const calendar = new Calendar(unit, zone);
   const endMs = calendar.endAfter(at(moment));
-  expect([text(calendar.startOf(endMs)), text(endMs)]).toEqual([start, end]);
+  expect([text(calendar.startOf(endMs) ?? 0), text(endMs)]).toEqual([start, end]);
 });
 
 test.each<[CalendarUnit, string]>([
@@ -58,6 +58,22 @@ test.each<[CalendarUnit, string]>([
     }
   },
 );
+
+test('the ends around a moment are reckoned once: each request asks for them', () => {
+  const reckoned = vi.spyOn(Intl.DateTimeFormat.prototype, 'formatToParts');
+  const calendar = new Calendar('day', 'Europe/Berlin');
+  const [day, another] = ['2026-11-29T12:00:00Z', '2026-11-30T12:00:00Z'].map(at);
+  const countFor = (ms = 0) => {
+    reckoned.mockClear();
+    calendar.endsAround(ms);
+    return reckoned.mock.calls.length;
+  };
+  expect(countFor(day)).toBeGreaterThan(0);
+  expect(countFor(day)).toBe(0);
+  for (let later = 0; later < 30; later++) calendar.endsAround((another ?? 0) + later * 86_400_000);
+  expect(countFor((another ?? 0) + 29 * 86_400_000)).toBe(0);
+  reckoned.mockRestore();
+});
 
 test('the same zone has one calendar, and a name that the system does not know is none', () => {
   expect(calendarOf('day', 'Europe/Berlin')).toBe(calendarOf('day', 'Europe/Berlin'));

@@ -119,7 +119,7 @@ describe('a counter that is put back', () => {
     ...hashes,
   });
 
-  test('is read as it was, whoever has it', () => {
+  test('is read as it was, whichever thread has it', () => {
     const rows = [
       row({ network: 7 }),
       row({ isShared: true }),
@@ -197,7 +197,7 @@ describe('counters that are released', () => {
     expect([table.size, table.partsOf('a'), table.partsOf('b')]).toEqual([9, 3, 6]);
   });
 
-  test('are all at some places, whoever has them', () => {
+  test('are all at some places, whichever thread has them', () => {
     for (const caller of ['a', null]) for (const number of [1, 2]) open(caller, {}, 'p', number);
     table.releaseAll(new Set([1]));
     expect([1, 2].map(number => table.find(space(number), 'a', 'p') >= 0)).toEqual([false, true]);
@@ -327,7 +327,7 @@ describe('a full table', () => {
     expect([table.size, table.callers]).toEqual([CAPACITY, CAPACITY]);
     expect(table.partitions.countsOf(partition).evictions).toBe(CAPACITY);
   });
-  test('has room for the part of a partition, whoever was lent it, and takes nothing more from another', () => {
+  test('has room for the part of a partition, whichever one was lent it, and takes nothing more from another', () => {
     const former = partition;
     for (let i = 0; i < CAPACITY; i++) open(`former ${i}`);
     const inForce = limit('1/1s', { bucket: 'in force' });

@@ -79,6 +79,40 @@ test('a change of the time zone acts at the next boundary', () => {
   expect(ask(berlin)).toMatchObject({ admitted: true, remaining: 1, resetAtMs: at('2026-11-30T23:00:00Z') });
 });
 
+test.each(['day', 'week', 'month'])('a change of the time zone leaves what was announced of a %s', unit => {
+  begin('2026-11-18T11:00:00Z');
+  const { resetAtMs } = ask(of(`9/${unit}`));
+  for (const [at, zone] of [
+    'Europe/Berlin',
+    'America/New_York',
+    'Asia/Tokyo',
+    'Pacific/Pago_Pago',
+  ].entries()) {
+    const set = of(`9/${unit}`, zone);
+    expect(ask(set), zone).toMatchObject({ admitted: true, remaining: 7 - at, resetAtMs });
+    expect(store.peek(set, 'user:a', '')).toMatchObject({ remaining: 7 - at, resetAtMs });
+  }
+});
+
+test('a window that ends later than its calendar knows ends with the current one: the wall clock was wrong', () => {
+  begin('2031-06-01T12:00:00Z');
+  const sets = [of('1/day'), of('1/week'), of('1/month')];
+  for (const set of sets) ask(set);
+  clock.stepWorld(at('2026-11-29T12:00:00Z') - at('2031-06-01T12:00:00Z'));
+  const ends = ['2026-11-30T00:00:00Z', '2026-11-30T00:00:00Z', '2026-12-01T00:00:00Z'].map(at);
+  expect(sets.map(set => ask(set))).toMatchObject(ends.map(resetAtMs => ({ admitted: false, resetAtMs })));
+  clock.advance(12 * HOUR_MS + 1);
+  expect(sets.map(set => ask(set).admitted)).toEqual([true, true, false]);
+});
+
+test('a step back over midnight keeps what is left of the day that has begun', () => {
+  ask(of('9/day'));
+  clock.advance(3 * HOUR_MS);
+  expect(ask(of('9/day'))).toMatchObject({ remaining: 8, resetAtMs: at('2026-12-01T00:00:00Z') });
+  clock.stepWorld(-2 * HOUR_MS);
+  expect(ask(of('9/day'))).toMatchObject({ remaining: 7, resetAtMs: at('2026-12-01T00:00:00Z') });
+});
+
 test('a step of the wall clock moves the end of the day, and gives nobody a second quota', () => {
   ask();
   ask();
@@ -91,6 +125,39 @@ test('a step of the wall clock moves the end of the day, and gives nobody a seco
   expect(ask().admitted).toBe(false);
   clock.advance(HOUR_MS);
   expect(ask()).toMatchObject({ admitted: true, resetAtMs: at('2026-12-01T00:00:00Z') });
+});
+
+test('a step back gives nobody a second quota, though nobody asked in between', async () => {
+  ask();
+  ask();
+  clock.stepWorld(-5 * HOUR_MS);
+  clock.advance(3 * HOUR_MS);
+  store.sweep();
+  for (const caller of ['user:b', 'user:c', 'user:d']) store.decide(of('2/day'), caller, '');
+  expect(ask()).toMatchObject({ admitted: false, resetAtMs: at('2026-11-30T00:00:00Z') });
+  clock.advance(4 * HOUR_MS + 1);
+  store.sweep();
+  expect(store.counts.keys).toBe(0);
+});
+
+test('a window of the far future takes no room for longer than it was announced', () => {
+  begin('2031-06-01T12:00:00Z');
+  ask(of('1/day'));
+  clock.stepWorld(at('2026-11-29T12:00:00Z') - at('2031-06-01T12:00:00Z'));
+  clock.advance(12 * HOUR_MS + 1);
+  store.sweep();
+  expect(store.counts.keys).toBe(0);
+});
+
+test('a month of 31 days in which clocks go back is told whole', () => {
+  begin('2026-09-30T22:00:00Z');
+  const set = of('1/month', 'Europe/Berlin');
+  ask(set);
+  const { retryAfterMs, resetAtMs } = ask(set);
+  expect(resetAtMs).toBe(at('2026-10-31T23:00:00Z'));
+  expect(Math.abs(retryAfterMs - (31 * 24 + 1) * HOUR_MS)).toBeLessThanOrEqual(1);
+  clock.advance(retryAfterMs);
+  expect(ask(set).admitted).toBe(true);
 });
 
 test('24h is no day: it opens with the first request', () => {

@@ -319,6 +319,6 @@ test('a day is kept to its midnight, also where the clock was set back meanwhile
   const monthBack = await restart(clockAfter(clock, -31 * 86_400_000), kept, allOf([set]));
   expect(monthBack.store.decide(set, 'user:a', '')).toMatchObject({
     admitted: false,
-    resetAtMs: Date.parse('2026-10-31T00:00:00Z'),
+    resetAtMs: Date.parse('2026-10-30T00:00:00Z'),
   });
 });

@@ -162,7 +162,7 @@ describe('a full table of keyspaces', () => {
     expect(overflowOf(kept).count).toBe(1);
     const row = table.find(before, 'user:a', '');
     expect(row).toBeGreaterThanOrEqual(0);
-    // Whoever takes the place of one that was forgotten begins anew.
+    // One that takes the place of a forgotten one begins again.
     for (let i = 0; i < MOST - 1; i++)
       expect(overflowOf(limit(`1/${i + 1}s`, { bucket: `${bucketOf(i)} next` })).count).toBe(0);
   });

@@ -56,7 +56,7 @@ describe('what is left', () => {
     expect(store.counts.keys).toBe(3);
   });
 
-  test('is shown of a group, whoever asks', async () => {
+  test('is shown of a group, whichever member asks', async () => {
     ask({ group }, 'user:a', '', 2);
     expect(await left([group], 'user:b', groupCounterKey('acme', ''))).toEqual([7]);
     expect(await left([group], 'user:a', groupCounterKey('initech', ''))).toEqual([9]);
@@ -108,7 +108,7 @@ describe('a reset', () => {
     expect(await left([group], '', groupCounterKey('acme', '1'))).toEqual([9]);
   });
 
-  test('of whoever has no counter changes none', async () => {
+  test('of a caller without a counter changes none', async () => {
     ask({ caller: ofEach }, 'user:a', '1');
     store.share([ofEach, plain]);
     for (const main of ['1', '2', null]) store.allowances.reset([ofEach, plain], 'user:b', main);

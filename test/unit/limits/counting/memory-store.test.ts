@@ -742,7 +742,7 @@ describe('the room of a store', () => {
     store.share([global, caller, other, shared]);
   });
 
-  test('is a quarter for the global limit, a quarter for all buckets, and half for whoever needs it', () => {
+  test('is a quarter for the global limit, a quarter for all buckets, and half for those that need it', () => {
     for (let i = 0; i < 100; i++) store.decide(limits({ resource: shared }), 'attacker', `m${i}`);
     for (let i = 0; i < 100; i++) store.decide(limits({ global }), `g${i}`, '');
     for (let i = 0; i < 100; i++) store.decide(limits({ caller: other }), `o${i}`, '');

@@ -7,7 +7,7 @@ import { Random } from '../../../support/random.ts';
 const CAPACITY = 24;
 const NAMES = ['requests', 'connections', 'requests to api'];
 
-/** Planes of one thread never wait for each other: whoever finds the lock taken has found a mistake. */
+/** Planes of one thread never wait for each other: a lock that is taken is a mistake. */
 function neverWait(): never {
   throw new Error('taken');
 }

@@ -1,15 +1,12 @@
 import { expect, test } from 'vitest';
 import { GatewayError, type IntrospectionEvent, type RedeemEvent } from '../../../../src/core/index.ts';
-import { IdentityLog, makeLogger } from '../../../../src/observe/log/index.ts';
+import { identityLog, makeLogger } from '../../../../src/observe/log/index.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 
 function room() {
   const lines: Record<string, unknown>[] = [];
   const clock = new FrozenClock();
-  const log = new IdentityLog(
-    makeLogger('info', { write: line => void lines.push(JSON.parse(line)) }),
-    clock,
-  );
+  const log = identityLog(makeLogger('info', { write: line => void lines.push(JSON.parse(line)) }), clock);
   return { lines, clock, log };
 }
 
@@ -32,7 +29,7 @@ test('tokens that lack a claim are logged once per claim and minute, with their 
 
 test('tokens refused for another reason are no line of their own', () => {
   const { lines, log } = room();
-  for (const reason of ['expired', 'signature', 'malformed']) log.tokenRefused(reason, null);
+  for (const reason of ['expired', 'signature', 'malformed'] as const) log.tokenRefused(reason, null);
   expect(lines).toEqual([]);
 });
 

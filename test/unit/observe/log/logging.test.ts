@@ -23,13 +23,13 @@ test.each([
 ] as const)('at level %s, with log.access %s, that there are access lines is %s', (level, access, there) => {
   const options = { level, access, pseudonymKey: null, paths };
   const atStart = logging(options);
-  atStart.logging.accessLog.finished(exchangeRecord());
+  atStart.logging.finished(exchangeRecord());
   expect(atStart.lines).toHaveLength(there ? 1 : 0);
 
   for (const before of ['silent', 'info'] as const) {
     const reloaded = logging({ level: before, access: !access, pseudonymKey: null, paths });
     reloaded.logging.use(options);
-    reloaded.logging.accessLog.finished(exchangeRecord());
+    reloaded.logging.finished(exchangeRecord());
     expect(reloaded.lines).toHaveLength(there ? 1 : 0);
   }
 });
@@ -37,7 +37,7 @@ test.each([
 test('access lines stand among the others in the order in which they were written', () => {
   const { lines, log, logging: under } = logging({ level: 'info', access: true, pseudonymKey: null, paths });
   log.info('first');
-  under.accessLog.finished(exchangeRecord({ requestId: 'second' }));
+  under.finished(exchangeRecord({ requestId: 'second' }));
   log.warn('third');
   expect(lines.map(line => JSON.parse(line)).map(line => line.msg ?? line.requestId)).toEqual([
     'first',
@@ -51,7 +51,7 @@ test('a caller has another name under another key', () => {
   const other = Buffer.alloc(32, 2);
   for (const pseudonymKey of [null, other, null]) {
     under.use({ level: 'info', access: true, pseudonymKey, paths });
-    under.accessLog.finished(exchangeRecord());
+    under.finished(exchangeRecord());
   }
   const [first, second, third] = lines.map(line => JSON.parse(line).caller);
   expect(first).toMatch(/^[\w-]{22}$/);

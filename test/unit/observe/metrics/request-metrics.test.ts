@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import type { Cap } from '../../../../src/core/index.ts';
 import {
   ExchangeMetrics,
-  IdentityMetrics,
-  LimitMetrics,
+  identityMetrics,
+  limitMetrics,
   MetricSet,
   storeMetrics,
 } from '../../../../src/observe/metrics/index.ts';
@@ -109,7 +109,7 @@ test('gRPC calls are counted by how they ended', async () => {
 
 test('what is found of tokens is counted', async () => {
   const set = new MetricSet();
-  const identity = new IdentityMetrics(set).of(null);
+  const identity = identityMetrics(set).of(null);
   const before = await series(set);
   identity.tokenKnown();
   identity.tokenKnown();
@@ -132,7 +132,7 @@ test('what is found of tokens is counted', async () => {
 
 test('decisions are counted by bucket, class and outcome, and by who made them', async () => {
   const set = new MetricSet();
-  const limits = new LimitMetrics(set);
+  const limits = limitMetrics(set);
   const store = storeMetrics(set);
   const before = await series(set);
   limits.decided({
@@ -175,7 +175,7 @@ test('decisions are counted by bucket, class and outcome, and by who made them',
 
 test('of a limit with several windows, decisions name the period of the one that refused or is nearly used up', async () => {
   const set = new MetricSet();
-  const limits = new LimitMetrics(set);
+  const limits = limitMetrics(set);
   const before = await series(set);
   const things = { bucket: 'things', callerClass: 'user', caller: 'user:a' } as const;
   limits.decided({ ...things, outcome: 'admitted', period: '5s', nearLimit: false });

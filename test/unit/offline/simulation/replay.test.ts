@@ -189,6 +189,39 @@ routes: { "/v1/**": { bucket: b, cost: { response_field: X-Usage, reserve: 10, m
   expect(await after(75, 10, 20, 30)).toBe(0);
 });
 
+test.each([
+  ['[5xx]', 'GET', { status: 503 }, 0],
+  ['[503]', 'GET', { status: 502 }, 3],
+  ['[404]', 'GET', { status: 404 }, 0],
+  ['[2xx]', 'GET', {}, 0],
+  // The gateway's own 502, and a client that left before there was a response.
+  ['[502]', 'GET', { status: 502, upstreamMs: null }, 0],
+  ['[5xx]', 'GET', { status: 0, upstreamMs: null }, 3],
+  // Refused when the log was written: what its service would have said is unknown.
+  ['[4xx]', 'GET', { status: 429, decision: 'caller', upstreamMs: null }, 3],
+  // Calls are returned by the status that they ended with.
+  ['[5xx]', 'GRPC', { status: 200, grpcStatus: 14 }, 0],
+  ['[2xx]', 'GRPC', { status: 200, grpcStatus: 14 }, 3],
+  ['[2xx]', 'GRPC', { status: 200, grpcStatus: 0 }, 0],
+  ['[404]', 'GRPC', { status: 200, grpcStatus: 5 }, 0],
+])(
+  'a new "give_back: %s" returns a %s with %o, whatever the log said of it',
+  async (list, method, ended, after) => {
+    const isCall = method === 'GRPC';
+    const limits = `
+global: off
+buckets: { b: { user: 2/day, give_back: ${list} } }
+routes: { "${method} ${isCall ? 'a.B/C' : '/v1/channels/{channel}/messages'}": b }
+`;
+    const ofCall = isCall ? { protocol: 'grpc', path: '/a.B/C' } : {};
+    const lines = [0, 1_000, 2_000, 3_000, 4_000].map((ms, at) =>
+      // The last two are not given back, so one of them finds the quota as the others left it.
+      line(ms, { ...ofCall, ...(at < 3 ? ended : { status: 418, upstreamMs: null }) }),
+    );
+    expect(refused(await replay([lines.join('')], { limits }))).toBe(after);
+  },
+);
+
 test('a new word that the log shows as a pseudonym is said to be unanswered', async () => {
   const limits = LIMITS.replace('}\n', '}\n')
     .replace(

@@ -143,6 +143,32 @@ test('a request that its service denied is given back to the resource', async ()
   expect(limitOf(suggestion, 'messages', 'resource')).toMatchObject({ needs: { 100: 2 } });
 });
 
+test('a request that its bucket gives back is no need of its caller', async () => {
+  const limits = LIMITS.replace('main: channel,', 'main: channel, give_back: [2xx],');
+  const lines = [0, 100, 200, 300].map(ms => line(ms));
+  const suggestion = await suggestFor(
+    [...lines, line(400, { status: 418 }), line(500, { status: 418 })],
+    limits,
+  );
+  expect(limitOf(suggestion, 'messages', 'user')).toMatchObject({ needs: { 100: 2 } });
+  expect(limitOf(suggestion, 'messages', 'resource')).toMatchObject({ needs: { 100: 2 } });
+  // What the log says was returned under other limits counts by these.
+  const returned = [0, 100, 200].map(ms => line(ms, { status: 503, returnedAt: LOG_START_MS + ms }));
+  expect(limitOf(await suggestFor(returned), 'messages', 'resource')).toMatchObject({ needs: { 100: 3 } });
+});
+
+test('days are those of the calendar, in the time zone of the file', async () => {
+  const HOUR_MS = 3_600_000;
+  const lines = [20, 21, 22, 23, 24, 25].map(hours => line(hours * HOUR_MS));
+  const needOf = async (zone: string) => {
+    const limits = `time_zone: ${zone}\n${LIMITS.replace('user: 2/5s', 'user: 2/day')}`;
+    return limitOf(await suggestFor(lines, limits), 'messages', 'user')?.needs[100];
+  };
+  expect(await needOf('UTC')).toBe(4);
+  expect(await needOf('Europe/Berlin')).toBe(3);
+  expect(await needOf('Asia/Tokyo')).toBe(6);
+});
+
 test('gateways count alone or together', async () => {
   const lines = [0, 1, 2, 3].map(ms => line(ms, { instance: ms % 2 === 0 ? 'a' : 'b' }));
   expect(limitOf(await suggestFor(lines), 'messages', 'user')?.needs[100]).toBe(2);

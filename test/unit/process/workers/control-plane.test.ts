@@ -147,6 +147,29 @@ test('a configuration that one worker cannot use is used by none', async () => {
   expect(starts).toEqual([1, 2]);
 });
 
+test('a reload that one worker refuses ends in all before it ends, so that the next, of the same number, meets no rest of it', async () => {
+  const { control, load, prepares, told, later, clock } = await playedWorkers(0);
+  const taking = Promise.withResolvers<null>();
+  later.play = (inside, worker) => {
+    if (worker === 1) inside.answer('assemble', () => taking.promise);
+  };
+  await control.listen();
+  let over = false;
+  const refused = control.prepare(await load(2)).finally(() => {
+    over = true;
+  });
+  refused.catch(() => {});
+  await waitFor('the second worker was asked', () => prepares.length === 1);
+  prepares[0]?.fail(new Error('no memory'));
+  await new Promise(setImmediate);
+  expect([over, told]).toEqual([false, []]);
+  taking.resolve(null);
+  await expect(refused).rejects.toThrow('a worker cannot use it: no memory');
+  expect(told.sort()).toEqual(['1: discard 2', '2: discard 2']);
+  // No timer is left for a worker that has answered.
+  expect(clock.isWaiting).toBe(false);
+});
+
 test('of two that start at the same moment at the same address one is refused, until the first listens', async () => {
   const port = await freePort();
   const opened = Promise.withResolvers<null>();

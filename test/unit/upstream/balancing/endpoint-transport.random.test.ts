@@ -93,7 +93,8 @@ class Chaos {
     );
     const part = alone({ ...thisMachine, clock: this.#clock });
     const next = new EndpointTransport(
-      { name: 'api', isGrpc: false, connectTimeoutMs: 1_000 },
+      'api',
+      { protocol: 'http1', connectTimeoutMs: 1_000 },
       {
         ...{ clock: this.#clock, random: () => this.#random.below(1_000) / 1_000, listener: SILENT },
         ...{ part, checks: new States(part, 'checks'), cookieKey: Buffer.alloc(32) },

@@ -147,7 +147,8 @@ beforeEach(() => {
 function open(): EndpointTransport {
   const part = alone({ ...thisMachine, clock });
   return new EndpointTransport(
-    { name: 'api', isGrpc: false, connectTimeoutMs: 60_000 },
+    'api',
+    { protocol: 'http1', connectTimeoutMs: 60_000 },
     {
       ...{ clock, random: () => 0, part, checks: new States(part, 'checks'), cookieKey: OWN_KEY },
       listener: {

@@ -157,7 +157,7 @@ describe('a Location of a service with a path in its URL', () => {
   );
 });
 
-describe('whoever follows a Location', () => {
+describe('a client that follows a Location', () => {
   const piece = fc.constantFrom(
     '/',
     '/',

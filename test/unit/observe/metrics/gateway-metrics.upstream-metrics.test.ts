@@ -1,17 +1,36 @@
 import { expect, it } from 'vitest';
+import { upstreamMetrics } from '../../../../src/observe/metrics/gateway-metrics.ts';
+import { readGauges } from '../../../../src/observe/metrics/gauges.ts';
 import { MetricSet } from '../../../../src/observe/metrics/metric-set.ts';
-import { UpstreamMetrics } from '../../../../src/observe/metrics/upstream-metrics.ts';
 
 it('endpoints are counted by upstream and state, and none is named', async () => {
   const set = new MetricSet();
-  const metrics = new UpstreamMetrics(set);
-  metrics.observe(() => [
-    {
-      ...{ upstream: 'api', allOut: false, lookupFailed: true },
-      states: [null, null, 'check', 'bad_answers'],
-    },
-    { upstream: 'other', allOut: true, lookupFailed: false, states: ['connect_failures'] },
-  ]);
+  const metrics = upstreamMetrics(set);
+  const endpoints = [null, null, 'check', 'bad_answers'] as const;
+  const gauges = {
+    requestsInFlight: () => 0,
+    clientConnections: () => 0,
+    bufferedBytes: () => 0,
+    upstreamConnections: () => [],
+    endpoints: () =>
+      new Map([
+        [
+          'api',
+          {
+            endpoints: endpoints.map(outFor => ({ outFor })),
+            ...{ allOut: false, lookupFault: 'no such name' },
+          },
+        ],
+        ['other', { endpoints: [{ outFor: 'connect_failures' as const }], allOut: true, lookupFault: null }],
+      ]),
+    limitCounts: () => ({ keys: 0, callerOverflows: 0, concurrent: [], partitions: [] }),
+    sharing: () => ({ untold: 0, adopted: 0, unshared: 0 }),
+    certificates: () => [],
+    reloadTurnMs: () => 0,
+    revocations: () => ({ sessions: 0, subjects: 0 }),
+    stateFiles: () => [],
+  };
+  readGauges(set, gauges, false);
   const event = { upstream: 'api', endpoint: '10.0.0.1:80', cause: null };
   metrics.endpointChanged({ ...event, reason: 'check' });
   metrics.endpointChanged({ ...event, reason: 'check' });
