@@ -162,6 +162,54 @@ describe('a price in a trailer', () => {
   });
 });
 
+describe('a call of gRPC tells it in its metadata', () => {
+  const call: Sending = {
+    ...ALICE,
+    fields: ['Content-Type', 'application/grpc', 'TE', 'trailers'],
+    more: { protocol: 'h2' },
+  };
+  const ofCalls = { ...limits(), routes: { 'GRPC a.B/*': { bucket: 'b', cost: COST } } };
+  const settings = {
+    routes: [{ grpc: 'a.B/*', upstream: 'calls' }],
+    config: {
+      upstreams: {
+        api: { url: 'http://127.0.0.1:1' },
+        calls: { url: 'http://127.0.0.1:2', protocol: 'grpc' },
+      },
+    },
+  };
+
+  it('at the end, where its status is', async () => {
+    const { service, sink } = streaming(['content-type', 'application/grpc']);
+    const bare = await bareGateway(ofCalls, { ...settings, service });
+    const { exchange, client } = bare.send('POST /a.B/C', call);
+    sink().end(['grpc-status', '0', 'x-usage', '600']);
+    bare.gateway.over(exchange, true);
+    expect((await client.response).trailers).toEqual(['grpc-status', '0']);
+    expect(left(bare)).toBe(400);
+  });
+
+  it('or in place of a head, and a status that gives back costs nothing', async () => {
+    const buckets = { b: { ...ofCalls.buckets.b, give_back: ['5xx'] } };
+    const bare = await bareGateway({ ...ofCalls, buckets }, settings);
+    const ask = (status: string) => {
+      bare.service = answering(200, [
+        'content-type',
+        'application/grpc',
+        'grpc-status',
+        status,
+        'x-usage',
+        '300',
+      ]);
+      return bare.ask('POST /a.B/C', call);
+    };
+    await ask('0');
+    expect(left(bare)).toBe(700);
+    await ask('14');
+    expect(left(bare)).toBe(700);
+  });
+});
+
 test('a response without a price leaves the reserve', async () => {
   const { service, sink } = streaming([]);
   const bare = await bareGateway(limits(), { service });
