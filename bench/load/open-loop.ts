@@ -3,11 +3,13 @@ import { percentile } from '../measure/figures.ts';
 
 export interface OpenLoopPlan {
   readonly port: number;
-  readonly request: string;
+  /** The bytes of a request, by its number. */
+  readonly requestOf: (number: number) => string;
   readonly perSecond: number;
-  readonly seconds: number;
-  /** Not counted: requests that were due in the first seconds. */
-  readonly warmUpSeconds: number;
+  /** No request is due once this resolves. */
+  readonly over: Promise<unknown>;
+  /** Not counted: requests that were due in the first seconds. Default: 0. */
+  readonly warmUpSeconds?: number;
   /** The most connections that the clients have together; they open them as they need them. */
   readonly connections: number;
   /** A client waits so long for a response, from the moment its request was due; then it closes its connection. */
@@ -27,9 +29,12 @@ export interface OpenLoopResult {
   readonly broken: number;
   /** Not sent, since all connections were taken. */
   readonly unsent: number;
+  /** Refused, late and broken, as a number and not per second. */
+  readonly lost: number;
   /** Milliseconds, of the good ones. */
   readonly p50: number;
   readonly p99: number;
+  readonly p999: number;
   /** The most milliseconds by which the generator itself was late. */
   readonly slip: number;
 }
@@ -51,35 +56,45 @@ interface Tally {
  */
 export async function openLoop(plan: OpenLoopPlan): Promise<OpenLoopResult> {
   const clients = new Clients(plan);
+  const { warmUpSeconds = 0 } = plan;
   const startMs = performance.now();
-  const endMs = startMs + plan.seconds * 1_000;
+  let endMs = Number.POSITIVE_INFINITY;
   let sent = 0;
   let lastMs = startMs;
+  const over = plan.over.finally(() => {
+    endMs = performance.now();
+  });
+  // Whoever awaits it learns of a fault.
+  over.catch(() => {});
   await new Promise<void>(done => {
     const timer = setInterval(() => {
       const nowMs = performance.now();
-      const counts = nowMs - startMs > plan.warmUpSeconds * 1_000;
+      const counts = nowMs - startMs > warmUpSeconds * 1_000;
       if (counts) clients.tally.slip = Math.max(clients.tally.slip, nowMs - lastMs);
       lastMs = nowMs;
       const target = ((Math.min(nowMs, endMs) - startMs) / 1_000) * plan.perSecond;
       for (; sent < target; sent++) clients.send(startMs + (sent / plan.perSecond) * 1_000, counts);
       clients.giveUp(nowMs);
-      if (nowMs < endMs + plan.patienceMs) return;
+      if (nowMs < endMs || (clients.waiting > 0 && nowMs < endMs + plan.patienceMs)) return;
       clearInterval(timer);
       done();
     }, 1);
   });
   clients.close();
-  return resultOf(clients.tally, plan.seconds - plan.warmUpSeconds);
+  await over;
+  return resultOf(clients.tally, (endMs - startMs) / 1_000 - warmUpSeconds);
 }
 
 function resultOf({ waits, slip, ...counts }: Tally, seconds: number): OpenLoopResult {
+  const { refused, late, broken } = counts;
   const sorted = Float64Array.from(waits).sort();
   const each = Object.entries(counts).map(([name, count]) => [name, count / seconds]);
   return {
-    ...(Object.fromEntries(each) as Omit<OpenLoopResult, 'p50' | 'p99' | 'slip'>),
+    ...(Object.fromEntries(each) as Record<Exclude<keyof Tally, 'slip' | 'waits'>, number>),
+    lost: refused + late + broken,
     p50: percentile(sorted, 0.5),
     p99: percentile(sorted, 0.99),
+    p999: percentile(sorted, 0.999),
     slip,
   };
 }
@@ -102,6 +117,8 @@ class Clients {
   #nextWaiting = 0;
   #numbers = 0;
   #open = 0;
+  /** Requests under way. */
+  waiting = 0;
 
   constructor(plan: OpenLoopPlan) {
     this.#plan = plan;
@@ -117,8 +134,9 @@ class Clients {
     client.dueAtMs = dueAtMs;
     client.counts = counts;
     client.number = ++this.#numbers;
+    this.waiting++;
     this.#waiting.push({ client, number: client.number });
-    client.socket.write(this.#plan.request, 'latin1');
+    client.socket.write(this.#plan.requestOf(client.number), 'latin1');
   }
 
   /** Ends the requests that have waited too long, with their connections. */
@@ -178,6 +196,7 @@ class Clients {
     if (client.dueAtMs === 0) return;
     const waitMs = performance.now() - client.dueAtMs;
     client.dueAtMs = 0;
+    this.waiting--;
     if (!client.counts) return;
     const kind = waitMs > this.#plan.patienceMs ? 'late' : how;
     this.tally[kind]++;

@@ -6,9 +6,18 @@ import { readdirSync, readFileSync } from 'node:fs';
 const MICROSECONDS_PER_TICK = 10_000;
 const KIB_PER_MIB = 1024;
 
-/** Microseconds of processor time, user and system, used up so far by the server with all its threads and processes. */
+/**
+ * Microseconds of processor time, user and system, used up so far by the server with all its threads and processes, those that have
+ * ended included: a reload of nginx or HAProxy replaces the workers.
+ */
 export function cpuMicroseconds(pid: number): number {
-  return sumOf(family(pid), member => processorTime(`${member}`));
+  return sumOf(family(pid), member => processorTime(`${member}`) + timeOfEnded(member));
+}
+
+/** Microseconds of the children that a process has waited for, and of theirs. */
+function timeOfEnded(pid: number): number {
+  const fields = statFields(`${pid}`);
+  return (Number(fields[13]) + Number(fields[14])) * MICROSECONDS_PER_TICK;
 }
 
 /** The threads of the server that have used the most processor time so far. */

@@ -128,7 +128,8 @@ async function measure(bench: Bench, part: Part): Promise<Outcome> {
   if (held === null) throw new Error('no control group can be made: run it as root on Linux');
   held.hold(part);
   const hint = (await wrk.run(plan, part.port, 3)).requests / 3;
-  const load = { port: part.port, request: requestText(plan.path, plan.headers) };
+  const request = requestText(plan.path, plan.headers);
+  const load = { port: part.port, requestOf: () => request };
   const capacity = await capacityOf(load, hint);
   const once = await at(load, capacity);
   const twice = await at(load, 2 * capacity);
@@ -141,7 +142,7 @@ async function measure(bench: Bench, part: Part): Promise<Outcome> {
   return { capacity, once, twice, thrice, after, share };
 }
 
-async function capacityOf(load: Pick<OpenLoopPlan, 'port' | 'request'>, hint: number): Promise<number> {
+async function capacityOf(load: Pick<OpenLoopPlan, 'port' | 'requestOf'>, hint: number): Promise<number> {
   let most = 0;
   for (const part of RAMP) {
     most = Math.max(most, (await at(load, part * hint)).good);
@@ -150,7 +151,7 @@ async function capacityOf(load: Pick<OpenLoopPlan, 'port' | 'request'>, hint: nu
   return most;
 }
 
-function at(load: Pick<OpenLoopPlan, 'port' | 'request'>, perSecond: number): Promise<OpenLoopResult> {
-  const times = { seconds: 5, warmUpSeconds: 2 };
+function at(load: Pick<OpenLoopPlan, 'port' | 'requestOf'>, perSecond: number): Promise<OpenLoopResult> {
+  const times = { over: sleep(5_000), warmUpSeconds: 2 };
   return openLoop({ ...load, ...times, perSecond, connections: CONNECTIONS, patienceMs: PATIENCE_MS });
 }

@@ -13,7 +13,15 @@ import { settingsOf } from './compare/index.ts';
 import * as compile from './compile/index.ts';
 import { type ConfigData, compileData, dataOf, type LoadedData } from './config-data.ts';
 import type { ConfigBytes, Diagnostic, Environment, FilePlace } from './file/index.ts';
-import { asMap, ConfigContents, ConfigFile, KeyPlaces, Readings, withLeanHeap } from './file/index.ts';
+import {
+  asMap,
+  ConfigContents,
+  ConfigFile,
+  KeyPlaces,
+  Readings,
+  withLeanHeap,
+  withoutPipes,
+} from './file/index.ts';
 import { everyLimit, type Snapshot } from './model/index.ts';
 import * as schemas from './schema/index.ts';
 import * as settings from './settings/index.ts';
@@ -143,10 +151,13 @@ async function readSources(
   options: LoadOptions,
   contents: ConfigContents,
 ): Promise<SoundSources | Extract<LoadResult, { ok: false }>> {
-  const readings = new Readings(options.files, contents);
+  // A first configuration may come from a pipe such as /dev/stdin.
+  const isReload = options.generation > 1;
+  const { files = thisMachine.files } = options;
+  const readings = new Readings(isReload ? withoutPipes(files) : files, contents);
   const { file, isLimits } = await readGateway(path, options.env, readings);
   if (isLimits) return { ok: false, diagnostics: file.diagnostics, readings };
-  const { machine = await readMachine(options.files ?? thisMachine.files) } = options;
+  const { machine = await readMachine(files) } = options;
   settings.fillDefaults(file, machine);
   const gateway = schemas.validate(file, settings.gatewaySchema);
   crossCheck(file);

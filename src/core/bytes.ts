@@ -57,10 +57,15 @@ export class GrowingBytes {
     return this.#room.length;
   }
 
+  /** The size that the buffer will have once so many bytes were joined to `before`. */
+  roomWith(before: Buffer, bytes: number): number {
+    return this.#holds(before, bytes) ? this.#room.length : this.#roomFor(before.length + bytes);
+  }
+
   /** Returns `before` followed by `piece`. Does not copy `before` if it is the end of the previous result. */
   join(before: Buffer, piece: Uint8Array): Buffer {
     const length = before.length + piece.length;
-    if (!this.#isLast(before) || this.#end + piece.length > this.#room.length) this.#move(before, length);
+    if (!this.#holds(before, piece.length)) this.#move(before, length);
     this.#room.set(piece, this.#end);
     this.#end += piece.length;
     return this.#room.subarray(this.#end - length, this.#end);
@@ -72,16 +77,21 @@ export class GrowingBytes {
     this.#end = 0;
   }
 
-  #isLast(bytes: Buffer): boolean {
-    const { buffer, byteOffset } = this.#room;
-    return bytes.buffer === buffer && bytes.byteOffset + bytes.length === byteOffset + this.#end;
+  /** Whether the bytes are the last in the buffer, and so many more have room behind them. */
+  #holds(bytes: Buffer, more: number): boolean {
+    const { buffer, byteOffset, length } = this.#room;
+    const isLast = bytes.buffer === buffer && bytes.byteOffset + bytes.length === byteOffset + this.#end;
+    return isLast && this.#end + more <= length;
+  }
+
+  #roomFor(needed: number): number {
+    const doubled = Math.max(MIN_ROOM, 2 * needed);
+    return needed <= this.#usualBytes ? Math.min(this.#usualBytes, doubled) : doubled;
   }
 
   #move(before: Buffer, needed: number): void {
-    const doubled = Math.max(MIN_ROOM, 2 * needed);
-    const room = needed <= this.#usualBytes ? Math.min(this.#usualBytes, doubled) : doubled;
     // Not from Node's pool: a small buffer would keep the whole pool alive.
-    this.#room = Buffer.allocUnsafeSlow(room);
+    this.#room = Buffer.allocUnsafeSlow(this.#roomFor(needed));
     this.#end = before.copy(this.#room);
   }
 }

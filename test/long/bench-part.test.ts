@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { cpuMicroseconds } from '../../bench/measure/processes.ts';
 import { startPart } from '../../bench/world/part.ts';
 import { freePort } from '../support/free-port.ts';
 import { tempFolder } from '../support/temp.ts';
@@ -31,4 +32,20 @@ it('waits until a program says that it listens, and does not take its address fo
   const socket = connect(port, '127.0.0.1');
   const [answer] = await once(socket, 'data');
   expect(`${answer}`).toBe('early: 0');
+});
+
+/** Starts a child that works for half a second and ends. */
+const REPLACING = `
+  const { spawnSync } = require('node:child_process');
+  const work = 'while (process.cpuUsage().user < 500_000);';
+  spawnSync(process.execPath, ['-e', work]);
+  console.log('ready');
+  setInterval(() => {}, 1_000);
+`;
+
+it('counts the processor time of processes that have ended, as workers do that a reload replaces', async () => {
+  const program = { command: process.execPath, parameters: ['-e', REPLACING] };
+  const part = await startPart({ ...program, outputFile: join(await tempFolder(), 'log'), says: 'ready' }, 0);
+  onTestFinished(() => part.stop());
+  expect(cpuMicroseconds(part.pid)).toBeGreaterThan(500_000);
 });

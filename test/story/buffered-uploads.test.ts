@@ -1,4 +1,6 @@
-import { expect, test } from 'vitest';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { waitFor } from '../support/wait.ts';
@@ -18,6 +20,27 @@ async function front(
     config,
   });
   return { upstream, gateway };
+}
+
+/** A service that reads nothing until it is told to, and then answers once so many bytes have come. */
+async function slowService() {
+  const sockets: Socket[] = [];
+  const server = createServer(socket => void sockets.push(socket.on('error', () => {}).pause()));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const readOn = (length: number) => {
+    let received = 0;
+    sockets[0]?.removeAllListeners('data').on('data', bytes => {
+      received += bytes.length;
+      if (received > length) sockets[0]?.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    });
+    sockets[0]?.resume();
+  };
+  return { service: { readOn }, sockets, port: (server.address() as AddressInfo).port };
 }
 
 test('a service is asked once the whole body is there, and holds no place before', async () => {
@@ -105,6 +128,28 @@ test('where caps.buffered is full, bodies are streamed', async () => {
   await client.send('x');
   expect((await client.answer()).status).toBe(200);
   expect(upstream.onlyRequest.bodyBytes).toBe(length);
+});
+
+test('a body counts until its service has taken it, and its connection serves the next request', async () => {
+  const { service, sockets, port } = await slowService();
+  const gateway = await startGateway({
+    upstreamPort: port,
+    api: { buffer_body: '16MiB' },
+    config: { caps: { buffered: '512MiB' } },
+  });
+  const held = async () => [...(await gateway.metric('weir_buffered_bytes')).values()][0] ?? 0;
+  const client = await gateway.connect();
+  // More than the kernel takes for a service that reads nothing.
+  const length = 12 * 1024 * 1024;
+  await client.send(withBody('POST /a', 'x'.repeat(length)));
+  await waitFor('the service is asked', () => sockets.length === 1);
+  await waitFor('all of it is counted', async () => (await held()) > length);
+  service.readOn(length);
+  expect((await client.answer()).status).toBe(200);
+  await waitFor('nothing is counted', async () => (await held()) === 0);
+  service.readOn(0);
+  expect((await client.ask(head('GET /b'))).status).toBe(200);
+  expect(sockets).toHaveLength(1);
 });
 
 test('a full upstream is found when the body is there', async () => {

@@ -34,7 +34,7 @@ export function filesIn({ files, folders }: ConfigBytes): Files {
       return new ReadBytes(bytes);
     },
     readdir: async folder => [...(folders.get(folder) ?? (await absent(folder)))],
-    stat: absent,
+    stat: async path => (files.has(path) ? REGULAR : absent(path)),
     lstat: absent,
     readlink: absent,
     watch: folder => {

@@ -11,6 +11,7 @@ export {
   readConfigFile,
   type Secrecy,
   withLeanHeap,
+  withoutPipes,
 } from './readings.ts';
 export * from './suggest.ts';
 export type { Environment } from './yaml-tree.ts';

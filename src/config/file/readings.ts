@@ -87,9 +87,10 @@ export class Readings {
   /** Reads the same files again. Never throws. */
   async again(): Promise<Readings> {
     const now = new Readings(this.files);
+    const files = withoutPipes(this.files);
     for (const [path, { kind }] of this.#readings) {
       if (kind === 'folder') now.noteFolder(path, await listYamlFiles(path, this.files));
-      else now.note(path, kind, await readConfigFile(path, this.files));
+      else now.note(path, kind, await readConfigFile(path, files));
     }
     return now;
   }
@@ -154,6 +155,24 @@ export async function listYamlFiles(folder: string, files: Files): Promise<strin
     // Reading the path as a file reports the problem.
     return null;
   }
+}
+
+/** The code of the error that `withoutPipes` throws. */
+const IS_PIPE = 'WEIR_PIPE';
+
+/**
+ * The same files without pipes and devices, for a gateway that serves: opening a pipe that nobody writes to takes forever, and
+ * neither a reload nor the process could end.
+ */
+export function withoutPipes(files: Files): Files {
+  return {
+    ...files,
+    async open(path) {
+      const found = await files.stat(path);
+      if (found.isFile() || found.isDirectory()) return files.open(path);
+      throw Object.assign(new Error('this is a pipe or a device'), { code: IS_PIPE });
+    },
+  };
 }
 
 /** Far beyond any hand-written configuration; a wrong path (a log, a device) must not fill the memory. */
@@ -224,6 +243,8 @@ function unreadable(file: string, error: unknown): ReadResult {
       return failed(file, `no such file (${resolve(file)})`, null, 'no such file');
     case 'EISDIR':
       return failed(file, 'this is a directory, expected a file');
+    case IS_PIPE:
+      return failed(file, 'this is a pipe or a device: a reload reads files only');
     case 'EACCES':
     case 'EPERM':
       return failed(file, 'the file cannot be read: permission denied');

@@ -1,8 +1,8 @@
 import { GRPC_METHOD, type RoutePattern } from '../../gateway/routing/index.ts';
 import { compareLists, compareMaxima, type Difference, differ, joined } from '../difference.ts';
 import { choice, count, Statuses, statuses } from '../values/index.ts';
+import { applying, type Fact } from './fact.ts';
 import { keysOf, type ModelsOf, type PolicyConfig, type PolicyKeys } from './keys.ts';
-import { applying, type Fact } from './policy.ts';
 
 // The keys of a bucket, except quotas and the keys that select whom they apply to. Everything about them derives from the list at
 // the end: schema, model, and the output of `weir explain` and `weir diff`.

@@ -8,8 +8,9 @@ import {
 } from '../../wire/http/index.ts';
 import { compareNeutral, type Difference } from '../difference.ts';
 import { asList, asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
+import type { Fact } from './fact.ts';
 import { RequestEdits, ResponseEdits, requestEditsSchema, responseEditsSchema } from './header-fields.ts';
-import { type Fact, type RouteInFile, routePolicy } from './policy.ts';
+import { type RouteInFile, routePolicy } from './policy.ts';
 
 /** `request_headers`: fields that the upstream receives, or does not receive. */
 export const requestHeaders = routePolicy({

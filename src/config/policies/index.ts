@@ -1,11 +1,12 @@
 export * from './answers.ts';
 export { MIN_BODY_RATE } from './body.ts';
 export * from './bucket-settings.ts';
+export * from './fact.ts';
 export { claimFieldsIn, claimsIn } from './header-fields.ts';
 export { type Intersection, keysOf, type PolicyConfig, type PolicyKeys } from './keys.ts';
 export { admits } from './networks.ts';
 export { whyOddPathRefused } from './odd-paths.ts';
-export { applying, type Fact, type RouteTimeouts } from './policy.ts';
+export type { RouteTimeouts } from './policy.ts';
 export { locationFor } from './redirect-target.ts';
 export { Requirements, roleEntry, roleOf, scopeText } from './requirements.ts';
 export * from './route-defaults.ts';

@@ -1,5 +1,6 @@
 import type { Difference } from '../difference.ts';
 import type { ConfigFile, Path, RawMap } from '../file/index.ts';
+import type { Fact } from './fact.ts';
 import type { PolicyConfig, PolicyKeys } from './keys.ts';
 import type { Requirements } from './requirements.ts';
 import type { UpstreamModel } from './upstream-settings.ts';
@@ -54,13 +55,6 @@ export interface RoutePolicy<Keys extends PolicyKeys, Model extends object> {
   describe?(route: NoInfer<Model> & { readonly upstream: UpstreamModel | null }): readonly Fact[];
   /** Returns what a change means to callers, for `weir diff`; `null` if nothing. */
   compare(now: NoInfer<Model>, before: NoInfer<Model>): readonly (Difference | null)[];
-}
-
-/** A fact for `weir explain`: its subject, and the fact in words; `null` if it does not apply. */
-export type Fact = readonly [about: string, fact: string | null];
-
-export function applying(facts: Iterable<Fact | undefined>): (readonly [about: string, fact: string])[] {
-  return [...facts].flatMap(([about, fact] = ['', null]) => (fact === null ? [] : [[about, fact] as const]));
 }
 
 /** A section of the output of `weir explain` about a route: who may use it, what happens to a request, and to a WebSocket. */

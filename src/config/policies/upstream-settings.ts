@@ -20,8 +20,8 @@ import {
   sizeOrOff,
   yesOrNo,
 } from '../values/index.ts';
+import { applying, type Fact } from './fact.ts';
 import { keysOf, type ModelsOf, type PolicyConfig, type PolicyKeys } from './keys.ts';
-import { applying, type Fact } from './policy.ts';
 
 // The keys of an upstream, except those with its address. Everything about them derives from the list at the end: schema, model,
 // and the output of `weir explain` and `weir diff`.

@@ -68,6 +68,8 @@ export class ConfigWatcher {
   #turn: Promise<void> = Promise.resolve();
   /** How many steps are queued or running. */
   #steps = 0;
+  /** Whether a requested load waits for its turn. */
+  #asked = false;
   #stopped = false;
 
   constructor({ loaded, ...options }: ConfigWatcherOptions) {
@@ -112,9 +114,17 @@ export class ConfigWatcher {
     return this.#turn;
   }
 
-  /** Loads immediately, whether or not anything seems to have changed. Resolves when done; never rejects. */
+  /**
+   * Loads immediately, whether or not anything seems to have changed. Resolves when done; never rejects. A load that has not begun
+   * serves all who ask until then: a hundred signals are not a hundred loads.
+   */
   reload(): Promise<void> {
-    this.#enqueue(() => (this.#known.repeatable ? this.#load(null) : this.#refuseToRepeat()));
+    if (this.#asked) return this.#turn;
+    this.#asked = true;
+    this.#enqueue(() => {
+      this.#asked = false;
+      return this.#known.repeatable ? this.#load(null) : this.#refuseToRepeat();
+    });
     return this.#turn;
   }
 

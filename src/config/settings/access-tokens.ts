@@ -90,7 +90,7 @@ const classRule = z
   });
 
 /** Words for classes that are always there. */
-export const TAKEN_CLASSES: ReadonlySet<string> = new Set([...CALLER_CLASSES, 'group', 'resource']);
+const TAKEN_CLASSES: ReadonlySet<string> = new Set([...CALLER_CLASSES, 'group', 'resource']);
 
 /** A class, in limits.yaml the key of a map. Its name is a label value, next to those of the three built-in classes. */
 export function className() {

@@ -1,7 +1,7 @@
 import type { BucketModel, LimitedBy, ReturnableUnits, RouteModel, Snapshot } from '../../config/index.ts';
 import { isOfFile, limitsOf } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
-import { GatewayError, NO_OWNERS, ownString, withoutFields } from '../../core/index.ts';
+import { equivalentStatusOf, GatewayError, NO_OWNERS, ownString, withoutFields } from '../../core/index.ts';
 import type { Caller, Invalid, ProofOptions, Requirement, Shortfall } from '../../identity/auth/index.ts';
 import type { Limit, Place } from '../../limits/index.ts';
 import type { RequestGeneration } from '../../process/runtime/index.ts';
@@ -14,7 +14,6 @@ import {
   addSetFields,
   asErrorPage,
   deadlineExceeded,
-  equivalentStatusOf,
   errors,
   httpStatusOf,
   nameResource,

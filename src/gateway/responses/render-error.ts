@@ -129,28 +129,6 @@ const HTTP_STATUS: ReadonlyMap<RpcCode, number> = new Map([
   [RpcCode.unauthenticated, 401],
 ]);
 
-/** What a call's status would be over HTTP (google/rpc/code.proto). */
-const EQUIVALENTS: ReadonlyMap<number, number> = new Map([
-  [RpcCode.ok, 200],
-  [RpcCode.cancelled, 499],
-  [RpcCode.invalidArgument, 400],
-  [RpcCode.deadlineExceeded, 504],
-  [RpcCode.notFound, 404],
-  [RpcCode.alreadyExists, 409],
-  [RpcCode.permissionDenied, 403],
-  [RpcCode.resourceExhausted, 429],
-  [RpcCode.failedPrecondition, 400],
-  [RpcCode.aborted, 409],
-  [RpcCode.outOfRange, 400],
-  [RpcCode.unimplemented, 501],
-  [RpcCode.unavailable, 503],
-  [RpcCode.unauthenticated, 401],
-]);
-
-export function equivalentStatusOf(code: number): number {
-  return EQUIVALENTS.get(code) ?? 500;
-}
-
 function retryAfterOf(error: GatewayError): number | null {
   if (error instanceof RateLimitError) return error.retryAfterMs;
   const seconds = firstValue(error.fields, 'retry-after');

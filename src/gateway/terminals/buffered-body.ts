@@ -20,6 +20,8 @@ export class BufferedBody implements BodySource, BodySink {
   /** Copied: a piece of a few bytes would hold the whole read that it came with. */
   readonly #growing: GrowingBytes;
   #held = NO_BYTES;
+  /** What came behind it. Not joined, since there is no room for more. */
+  #rest: Buffer[] = [];
   #phase: 'reading' | 'ready' | 'over' = 'reading';
   #sink: BodySink | null = null;
   #ended = false;
@@ -40,7 +42,10 @@ export class BufferedBody implements BodySource, BodySink {
   start(sink: BodySink): void {
     this.started = true;
     this.#sink = sink;
-    if (this.#held.length === 0 || sink.chunk(this.#held)) this.resume();
+    let more = true;
+    for (const piece of [this.#held, ...this.#rest]) if (piece.length > 0) more = sink.chunk(piece);
+    this.#rest = [];
+    if (more) this.resume();
     else this.pause();
   }
 
@@ -60,9 +65,11 @@ export class BufferedBody implements BodySource, BodySink {
   chunk(bytes: Buffer): boolean {
     if (this.#sink !== null) return this.#sink.chunk(bytes);
     if (this.#phase === 'over') return false;
-    this.#held = this.#growing.join(this.#held, bytes);
-    const hasRoom = this.#owner.keeps(this.#growing.roomBytes);
-    if (hasRoom && this.#held.length <= this.#maxBytes) return true;
+    if (this.#phase === 'reading' && this.#fits(bytes.length)) {
+      this.#held = this.#growing.join(this.#held, bytes);
+      return true;
+    }
+    this.#rest.push(bytes);
     this.#beReady();
     // Its sink may have begun meanwhile.
     return this.started && !this.#isPaused;
@@ -85,6 +92,13 @@ export class BufferedBody implements BodySource, BodySink {
     this.#drop();
   }
 
+  #fits(bytes: number): boolean {
+    if (this.#held.length + bytes > this.#maxBytes) return false;
+    if (this.#owner.keeps(this.#growing.roomWith(this.#held, bytes))) return true;
+    this.#owner.keeps(this.#growing.roomBytes);
+    return false;
+  }
+
   #beReady(): void {
     if (this.#phase !== 'reading') return;
     this.#phase = 'ready';
@@ -93,6 +107,7 @@ export class BufferedBody implements BodySource, BodySink {
 
   #drop(): void {
     this.#held = NO_BYTES;
+    this.#rest = [];
     this.#growing.forget();
     this.#owner.keeps(0);
   }

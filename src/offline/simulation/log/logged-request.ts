@@ -1,7 +1,6 @@
 import type { LimitedRequest, LimitsModel } from '../../../config/index.ts';
 import type { ClaimedValues, DecisionOutcome, RestrictedBy, UncheckedLine } from '../../../core/index.ts';
-import { CALL_PROTOCOLS, isAccessValue, RpcCode } from '../../../core/index.ts';
-import { equivalentStatusOf } from '../../../gateway/responses/index.ts';
+import { CALL_PROTOCOLS, equivalentStatusOf, isAccessValue, RpcCode } from '../../../core/index.ts';
 import { GRPC_METHOD } from '../../../gateway/routing/index.ts';
 import { addressKey } from '../../../wire/http/index.ts';
 

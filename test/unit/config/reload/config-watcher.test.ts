@@ -287,6 +287,20 @@ describe('a bad file', () => {
     expect(botsIn(await room.takes(1))).toBe(4);
   });
 
+  it('may be a pipe that nobody writes to, which is refused: to open it would hold up each later reload, and the end of the process', async () => {
+    const room = await roomWith({ 'gateway.yaml': NEEDED });
+    await room.start();
+    const path = join(room.folder, 'gateway.yaml');
+    await promisify(execFile)('mkfifo', [`${path}~`]);
+    await rename(`${path}~`, path);
+    const message = 'gateway.yaml: this is a pipe or a device: a reload reads files only';
+    expect(await room.refuses(1)).toEqual([message]);
+    await room.watcher.reload();
+    expect(await room.refuses(2)).toEqual([message]);
+    await room.replace('gateway.yaml', `${NEEDED}log: { level: debug }\n`);
+    await room.takes(1);
+  });
+
   it('may have more limits than there is room for until a restart', async () => {
     const gatewayWith = (limitKeys: number) => `${GATEWAY}caps: { limit_keys: ${limitKeys} }\n`;
     const room = await roomWith({ 'gateway.yaml': gatewayWith(1_000), 'limits.yaml': limitsOf(1) });
@@ -434,6 +448,19 @@ describe('a reload that is asked for', () => {
     await room.write('limits.yaml', limitsOf(2));
     await room.watcher.reload();
     expect(botsIn(await room.takes(1))).toBe(2);
+  });
+
+  it('is one load for all that ask before it begins, and one more for those who ask meanwhile', async () => {
+    const room = await roomWith({ 'gateway.yaml': NEEDED });
+    await room.start();
+    await Promise.all(Array.from({ length: 20 }, () => room.watcher.reload()));
+    expect(room.unchanged).toBe(1);
+    await room.replace('gateway.yaml', `${NEEDED}log: { level: debug }\n`);
+    const asked: Promise<void>[] = [];
+    room.onTake = () => void asked.push(room.watcher.reload(), room.watcher.reload());
+    await room.watcher.reload();
+    await Promise.all(asked);
+    expect([room.taken.length, room.unchanged]).toEqual([1, 2]);
   });
 
   it('says that nothing has changed, and reports the errors once more', async () => {

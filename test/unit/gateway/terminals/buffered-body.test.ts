@@ -82,8 +82,9 @@ describe('a body that is read whole', () => {
   });
 
   it('counts until its sink takes more, where it is streamed from there on', () => {
-    const { body, send, end, kept } = buffer(1);
-    send('ab');
+    const { body, send, end, kept } = buffer(3);
+    send('a');
+    send('bcd');
     const sink = new Sink();
     sink.takes = false;
     body.start(sink);
@@ -94,9 +95,23 @@ describe('a body that is read whole', () => {
     sink.takes = true;
     body.resume();
     expect(kept.at(-1)).toBe(0);
-    send('cd');
+    send('ef');
     end();
-    expect(sink).toMatchObject({ text: 'abcd', over: 'end' });
+    expect(sink).toMatchObject({ text: 'abcdef', over: 'end' });
+  });
+
+  it('never counts more than there was room for, since others would have to go for it', () => {
+    const { body, kept, send } = buffer(1_000_000, 2_000);
+    expect(send('a'.repeat(500))).toBe(true);
+    expect(send('b'.repeat(600))).toBe(false);
+    expect(kept.at(-1)).toBe(1_024);
+    const sink = new Sink();
+    sink.takes = false;
+    body.start(sink);
+    expect(sink.text).toBe('a'.repeat(500) + 'b'.repeat(600));
+    expect(kept.at(-1)).toBe(1_024);
+    body.resume();
+    expect(kept.at(-1)).toBe(0);
   });
 
   it.each([
