@@ -245,7 +245,9 @@ function pathOf(limit: SuggestedLimit, written: LimitsText): readonly string[] |
   const within = limit.bucket === null ? ['global'] : ['buckets', limit.bucket];
   const ofList = limit.at === null ? [] : [String(limit.at)];
   const of = limit.part === null ? ofList : [limit.part];
-  return keys.map(key => [...within, ...key, ...of]).find(path => written.has(path)) ?? null;
+  const paths = keys.map(key => [...within, ...key, ...of]);
+  // A quota of costs is a map.
+  return paths.flatMap(path => [path, [...path, 'limit']]).find(path => written.has(path)) ?? null;
 }
 
 function keysOf({ bucket, class: name }: SuggestedLimit): readonly (readonly string[])[] {

@@ -1,5 +1,5 @@
 import { formatDuration } from '../core/index.ts';
-import { formatPeriod, isClaimed, type Quota, quotaInWords, quotasOf } from '../limits/index.ts';
+import { formatPeriod, isClaimed, type Quota, quotaInWords, quotasOf, windowName } from '../limits/index.ts';
 
 /**
  * The effect of a change on callers:
@@ -133,6 +133,8 @@ export function compareQuotas(now: Quota | null, before: Quota | null): Differen
   if (before === null) return differ('stricter', text, 0);
   if (isClaimed(now) || isClaimed(before)) return compareClaimed(now, before, text);
   if (now.more !== undefined || before.more !== undefined) return compareWindows(now, before, text);
+  // How many requests a cost is, only requests say.
+  if (now.unit !== before.unit) return differ('mixed', text);
   const atOnce = now.units / before.units;
   // Multiplied crosswise, so that equal rates with different periods compare as equal: both are whole numbers.
   const overTime = (now.units * before.periodMs) / (before.units * now.periodMs);
@@ -144,13 +146,18 @@ export function compareQuotas(now: Quota | null, before: Quota | null): Differen
   return differ('mixed', `${text} (${how})`, left);
 }
 
-/** Compares lists of quotas, by their periods. */
+/** Compares lists of quotas, by their periods and units. */
 function compareWindows(now: Quota, before: Quota, text: string): Difference | null {
-  const byPeriod = (list: Quota): ReadonlyMap<string, Quota> =>
-    new Map(quotasOf(list).map(each => [formatPeriod(each), { ...each, more: undefined }]));
-  const [windows, windowsBefore] = [byPeriod(now), byPeriod(before)];
+  const byName = (list: Quota): ReadonlyMap<string, Quota> =>
+    new Map(
+      quotasOf(list).map(each => {
+        const name = windowName({ period: formatPeriod(each), unit: each.unit });
+        return [name, { ...each, more: undefined }];
+      }),
+    );
+  const [windows, windowsBefore] = [byName(now), byName(before)];
   const parts = [...new Set([...windows.keys(), ...windowsBefore.keys()])]
-    .map(period => compareQuotas(windows.get(period) ?? null, windowsBefore.get(period) ?? null))
+    .map(name => compareQuotas(windows.get(name) ?? null, windowsBefore.get(name) ?? null))
     .filter(part => part !== null);
   return parts.length === 0 ? null : { ...joined(parts), text };
 }

@@ -214,7 +214,7 @@ function findBucket({ method, host, path }: RoutedRequest, { limits }: Snapshot)
 }
 
 function describeBucket(
-  { route: { bucket, line, cost }, value }: BucketInUse,
+  { route: { bucket, line, cost, price }, value }: BucketInUse,
   { places }: Outline,
 ): ExplainedRow[] {
   const at = places.of(['buckets', bucket.name]);
@@ -222,9 +222,19 @@ function describeBucket(
     ['bucket', `${bucket.name} (${formatPlace(at)})`],
     ['bucket', `by the line "${line}" (${formatPlace(places.of(['routes', line]))})`],
   ];
-  if (cost > 1) {
+  if (price !== null) {
     const place = formatPlace(places.of(['routes', line, 'cost']));
-    rows.push(['cost', `each request takes ${cost} of each limit of the bucket, or nothing (${place})`]);
+    const client = price.passes ? '' : ', and clients do not get the field';
+    rows.push([
+      'price',
+      `what ${price.field} of the response says, at most ${price.most}: ${cost} of each quota with "unit: cost" are drawn at first, and one of every other${client} (${place})`,
+    ]);
+  } else if (cost > 1) {
+    const place = formatPlace(places.of(['routes', line, 'cost']));
+    const of = bucket.countsCosts
+      ? 'of each quota with "unit: cost", and one of every other'
+      : 'of each limit of the bucket';
+    rows.push(['cost', `each request takes ${cost} ${of}, or nothing (${place})`]);
   }
   if (bucket.rollout !== null) {
     const place = formatPlace(places.of(['buckets', bucket.name, 'enforce']));

@@ -52,8 +52,8 @@ export function formatQuota(limit: Limit): string {
   return `the number in the claim ${claim}, at most ${inWords(maxUnits)}; without it ${quota}`;
 }
 
-function formatWindow({ units, periodMs, calendar }: Limit): string {
-  const quota = quotaInWords({ units, periodMs, calendar: calendar?.unit });
+function formatWindow({ units, periodMs, calendar, unit }: Limit): string {
+  const quota = quotaInWords({ units, periodMs, calendar: calendar?.unit, unit });
   return calendar === null ? quota : `${quota} (${calendar.timeZone})`;
 }
 

@@ -1,10 +1,10 @@
-import type { GatewayError } from '../core/index.ts';
+import type { GatewayError, PriceOutcome } from '../core/index.ts';
 import type { RequestGeneration } from '../process/runtime/index.ts';
 import { addTrace } from '../wire/http/index.ts';
 import { type Downstream, Exchange, type Served, type Settler } from './exchange/index.ts';
 import { GATES, type GateResult, unauthenticated } from './gates/index.ts';
 import { type GatewayDependencies, GatewayState } from './gateway-state.ts';
-import { applyOutcome, lastRecordOf, type Refused, recordOf, refusalRecord } from './ledger.ts';
+import { applyOutcome, applyPrice, lastRecordOf, type Refused, recordOf, refusalRecord } from './ledger.ts';
 import type { RenderedResponse } from './responses/index.ts';
 import { errors, RateLimitError, renderError } from './responses/index.ts';
 import * as terminals from './terminals/index.ts';
@@ -120,6 +120,15 @@ export class Gateway implements Settler {
   settle(exchange: Exchange): void {
     try {
       applyOutcome(exchange, this.#state);
+    } catch (fault) {
+      exchange.response.error = errors.internalFault(fault);
+    }
+  }
+
+  /** Step 11, once the price is known: charges it. */
+  price(exchange: Exchange, price: number, outcome: PriceOutcome | null): void {
+    try {
+      applyPrice(exchange, this.#state, price, outcome);
     } catch (fault) {
       exchange.response.error = errors.internalFault(fault);
     }

@@ -19,7 +19,10 @@ export function applyOutcome(exchange: Exchange, state: GatewayState): void {
     const returned = unitsReturnedBy(exchange.statusToReturn, isOfService, ruling.units, ruling.returnsTo);
     for (const { limit, part, window, cost, caller } of returned)
       limiting.store.refund(limit, part, window, cost, caller);
-    if (returned.length > 0) exchange.returnedAtMs = limiting.memory.nowMs();
+    if (returned.length > 0) {
+      exchange.returnedAtMs = limiting.memory.nowMs();
+      exchange.ruling = { ...ruling, units: ruling.units.filter(each => !returned.includes(each)) };
+    }
   }
   if (isOfService) {
     if (status === 404 && webhook !== '' && !destination.isPreflight) {
@@ -29,6 +32,27 @@ export function applyOutcome(exchange: Exchange, state: GatewayState): void {
   if (!isInvalid(status, limitedBy, destination.isPreflight)) return;
   limiting.listener.invalid(status);
   noteOffence(exchange, state, () => limiting.invalidRequests.note(restrictedKey));
+}
+
+/** Step 11: charges what a request costs, once that is known: draws what was not reserved, or returns what is left. */
+export function applyPrice(
+  exchange: Exchange,
+  { limiting }: GatewayState,
+  price: number,
+  outcome: core.PriceOutcome | null,
+): void {
+  const { ruling } = exchange;
+  if (ruling === null || ruling.price === null) return;
+  exchange.price = price;
+  const units = ruling.units.map(each => (each.limit.isPriced ? { ...each, cost: price } : each));
+  for (const [at, { limit, part, window, cost, caller }] of ruling.units.entries()) {
+    const more = (units[at]?.cost ?? cost) - cost;
+    if (more !== 0) limiting.store.refund(limit, part, window, -more, caller);
+  }
+  exchange.ruling = { ...ruling, units, ...ruling.price.describeAt(price) };
+  const { field } = ruling.price;
+  if (outcome !== null && ruling.bucket !== null)
+    limiting.listener.priced({ bucket: ruling.bucket, outcome, field });
 }
 
 /** True if it cannot be an offence: the caller is under `never_restrict`, so nothing it sends counts against its address. */
@@ -85,6 +109,7 @@ export function recordOf(exchange: Exchange, nowMs: number): core.ExchangeRecord
     restriction: by === null ? null : restrictionRecord(exchange, by, caller),
     offenceAtMs: exchange.offenceAtMs,
     returnedAtMs: exchange.returnedAtMs,
+    price: exchange.price,
     scopeOf429: scopeOf429(exchange),
     isPreflight: destination.isPreflight,
     webhook: exchange.webhook,
@@ -201,6 +226,7 @@ export function refusalRecord(
       restriction: null,
       offenceAtMs: 0,
       returnedAtMs: 0,
+      price: null,
       scopeOf429: null,
       isPreflight: false,
       webhook: '',

@@ -247,6 +247,7 @@ const LIMITS: MethodNames<core.LimitListener> = {
   stoodIn: true,
   refusedByRestriction: true,
   shadowRefused: true,
+  priced: true,
   held: true,
   invalid: true,
   restricted: true,

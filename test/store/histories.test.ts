@@ -38,7 +38,8 @@ type AskedCall = Call & { readonly kind: 'decide' | 'peek' };
 function sameAs({ decision, atMs }: AskedCall): object {
   const { resetAtMs: _, ...rest } = told(decision);
   const resetAtMs = decision.role === null ? 0 : atMs + decision.resetAfterMs;
-  return { ...rest, resetAtMs, decidedAtMs: decision.decidedAtMs === 0 ? 0 : atMs };
+  const windows = decision.windows.map(each => ({ ...each, resetAtMs: atMs + each.resetInMs }));
+  return { ...rest, resetAtMs, windows, decidedAtMs: decision.decidedAtMs === 0 ? 0 : atMs };
 }
 
 /** A place says nothing but that there is one. */
@@ -64,7 +65,7 @@ function make(call: Call, n: number, { stores, runner }: Gateways, before: reado
   for (const store of stores) store.renewLeases();
   const store = stores[n % stores.length];
   if (store === undefined) throw new Error('no gateway');
-  if (call.kind === 'refund') store.refund(call.limit, call.part, call.window, call.cost);
+  if (call.kind === 'refund') store.refund(call.limit, call.part, call.window, call.cost, call.owner);
   else if (call.kind !== 'end')
     return store[call.kind](call.set, call.caller, call.main, call.group, call.cost);
   else (before[call.of] as Decision | undefined)?.place?.leave();

@@ -26,6 +26,7 @@ export type Call =
       readonly part: string;
       readonly window: number;
       readonly cost: number;
+      readonly owner: string | null;
     };
 
 /** Runs a history on the memory store and returns all that was asked and answered, with the time of each call. */
@@ -52,9 +53,9 @@ export function recordHistory(configuration: number, steps: readonly number[]): 
         calls.push({ kind: 'peek', ...asked, decision: { ...decision } });
         return decision;
       },
-      refund(limit, part, window, cost = 1) {
-        store.refund(limit, part, window, cost);
-        calls.push({ kind: 'refund', atMs: now(), limit, part, window, cost });
+      refund(limit, part, window, cost = 1, owner = null) {
+        store.refund(limit, part, window, cost, owner);
+        calls.push({ kind: 'refund', atMs: now(), limit, part, window, cost, owner });
       },
     };
   });

@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { DecidedBy } from '../../src/core/index.ts';
-import { ClaimedLimits, groupCounterKey, MemoryStore } from '../../src/limits/index.ts';
+import {
+  ClaimedLimits,
+  groupCounterKey,
+  MemoryStore,
+  OTHER_PARTS,
+  parseQuota,
+} from '../../src/limits/index.ts';
 import { RedisError, type ReplyCallback } from '../../src/limits/redis/connection/redis-connection.ts';
 import type { RedisStore } from '../../src/limits/redis/index.ts';
 import { DECIDE, HOLD, REFUND } from '../../src/limits/redis/store/counter-scripts.ts';
@@ -197,6 +203,25 @@ describe('in a cluster, a request that a shared limit refuses after another gave
     runner.nowMs = 1_000_000_000;
     inCluster = storeOn(runner, { local }, clock);
     await inCluster.decide(limits({ group }), 'user:z', '', 'acme');
+  });
+
+  test('a price is drawn of the counter that the request drew on, its own or that of further main values', async () => {
+    const options = { main: 'm', hasCostQuota: true, isPriced: true } as const;
+    const caller = limit('100/60s', { ...options, quota: { ...parseQuota('100/60s'), unit: 'cost' } });
+    const of = { local, keysPerCaller: 1 };
+    const few = storeOn(runner, of, clock);
+    const decide = (main: string) => few.decide(limits({ caller }), 'user:p', main, '', 10);
+    const left = async (main: string) =>
+      (await few.peek(limits({ caller }), 'user:p', main, '', 1)).remaining;
+    const [own, others] = [await decide('one'), await decide('two')];
+    const [drawn, drawnOfOthers] = [own.drawn[0], others.drawn[0]];
+    expect([drawn?.standIn, drawnOfOthers?.standIn]).toEqual([undefined, null]);
+    few.refund(caller, 'one', drawn?.window ?? 0, -25, 'user:p');
+    few.refund(caller, OTHER_PARTS, drawnOfOthers?.window ?? 0, -500, 'user:p');
+    expect([await left('one'), await left('three')]).toEqual([65, 0]);
+    expect((await decide('four')).admitted).toBe(false);
+    few.refund(caller, OTHER_PARTS, drawnOfOthers?.window ?? 0, 470, 'user:p');
+    expect(await left('five')).toBe(60);
   });
 
   test('leaves what a lower cost may still take of the window that it would have ended', async () => {

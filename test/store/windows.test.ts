@@ -6,6 +6,7 @@ import { calendarOf } from '../../src/limits/counting/calendar.ts';
 import { limitsIn } from '../../src/limits/counting/limit-definition.ts';
 import {
   type Decision,
+  type DrawnUnits,
   defineLimit,
   groupCounterKey,
   type Limit,
@@ -14,6 +15,7 @@ import {
   MemoryStore,
   NO_LIMITS,
   parseQuota,
+  unitsTaken,
 } from '../../src/limits/index.ts';
 import { DECIDE, HOLD, REFUND } from '../../src/limits/redis/store/counter-scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
@@ -40,10 +42,19 @@ async function newRunner(isCluster = false): Promise<TimedRunner> {
   return runner;
 }
 
-/** A limit, or one with several windows: `5/1s 9/day`. */
-function define(role: LimitRole, quotas: string, timeZone: string, isTrial = false): Limit {
+/** A limit, or one with several windows: `5/1s 9/day 20/1s:cost`. */
+function define(
+  role: LimitRole,
+  quotas: string,
+  timeZone: string,
+  isTrial = false,
+  hasCostQuota = false,
+): Limit {
   const [bucket, main] = role === 'global' ? ['', null] : ['b', 'id'];
-  const [first = { units: 1, periodMs: 1_000 }, ...more] = quotas.split(' ').map(parseQuota);
+  const [first = { units: 1, periodMs: 1_000 }, ...more] = quotas.split(' ').map(each => {
+    const [quota = '', unit] = each.split(':');
+    return { ...parseQuota(quota), unit: unit === 'cost' ? ('cost' as const) : undefined };
+  });
   const quota = more.length === 0 ? first : { ...first, more };
   const claim = role === 'group' ? { claim: 'org' } : {};
   // The caller's units can be returned as well.
@@ -51,12 +62,15 @@ function define(role: LimitRole, quotas: string, timeZone: string, isTrial = fal
     ...{ role, bucket, main, algorithm: 'window', quota, timeZone, isTrial, largestCost: 3 },
     ...claim,
     returnsUnits: role === 'caller',
+    ...{ hasCostQuota, isPriced: true },
   });
 }
 
 const SETS: readonly LimitSet[] = ['Europe/Berlin', 'America/Havana', 'Pacific/Kiritimati', 'UTC'].flatMap(
   zone => {
     const of = (role: LimitRole, quotas: string, isTrial = false) => define(role, quotas, zone, isTrial);
+    const costly = (role: LimitRole, quotas: string, isTrial = false) =>
+      define(role, quotas, zone, isTrial, true);
     return [
       { ...NO_LIMITS, global: of('global', '9/day'), caller: of('caller', '4/day') },
       { ...NO_LIMITS, caller: of('caller', '6/month'), resource: of('resource', '5/day') },
@@ -71,6 +85,17 @@ const SETS: readonly LimitSet[] = ['Europe/Berlin', 'America/Havana', 'Pacific/K
         caller: of('caller', '2/1s 4/1h 9/day 20/month'),
       },
       { ...NO_LIMITS, resource: of('resource', '4/day 3/1m') },
+      { ...NO_LIMITS, caller: costly('caller', '4/1m 20/day:cost 9/1m:cost') },
+      { ...NO_LIMITS, resource: costly('resource', '4/1m 12/day:cost') },
+      {
+        ...{
+          ...NO_LIMITS,
+          caller: costly('caller', '9/1h 15/week:cost'),
+          resource: costly('resource', '8/1m'),
+        },
+        ...{ group: costly('group', '25/day:cost') },
+        shadow: { ...NO_LIMITS, caller: costly('caller', '6/day:cost', true) },
+      },
       {
         ...NO_LIMITS,
         caller: of('caller', '9/day'),
@@ -154,7 +179,7 @@ test.each([
             { epochMs: () => runner.nowMs + hours * 3_600_000, monotonicMs: () => 1e9 * prefixes++ },
           ),
         );
-        const units: { limit: Limit; window: number; cost: number }[] = [];
+        const units: (DrawnUnits & { readonly cost: number })[] = [];
         for (const [n, step] of steps.entries()) {
           runner.nowMs = pass(step, runner.nowMs);
           const bits = Math.floor(step / 256);
@@ -166,15 +191,16 @@ test.each([
             const [unit] = units.splice(-1);
             if (unit === undefined) continue;
             const part = unit.limit.role === 'group' ? groupCounterKey('acme', 'x') : 'x';
-            for (const each of [memory, store])
-              each.refund(unit.limit, part, unit.window, unit.cost, 'user:a');
+            // What a request turned out to cost in the end.
+            const cost = unit.limit.isPriced && bits % 2 === 0 ? -(1 + (bits % 9)) : unit.cost;
+            for (const each of [memory, store]) each.refund(unit.limit, part, unit.window, cost, 'user:a');
             continue;
           }
           const expected = comparable(told(memory.decide(set, 'user:a', 'x', 'acme', cost)), isCluster);
           const decision = comparable(told(await store.decide(set, 'user:a', 'x', 'acme', cost)), isCluster);
           expect(sorted(decision), `step ${n}`).toEqual(sorted(expected));
           for (const drawn of 'drawn' in expected ? [...expected.drawn, ...expected.shadow.drawn] : [])
-            units.push({ ...drawn, cost });
+            units.push({ ...drawn, cost: unitsTaken(drawn.limit, cost) });
         }
       }),
       { seed: seedOfRun(), numRuns: histories, endOnFailure: false },

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { findConflicts, findHidden, PatternError, type RoutePattern } from '../../gateway/routing/index.ts';
-import { formatPeriod } from '../../limits/index.ts';
+import { formatPeriod, type Quota } from '../../limits/index.ts';
 import { IPV6_PREFIX, isTranslated, parseTranslator, type TranslatorPrefix } from '../../wire/http/index.ts';
 import { type CallerClaims, KEY_CALLERS, kindsOf, listedCaller, QUOTA_KEYS } from '../compile/index.ts';
 import {
@@ -46,7 +46,11 @@ export function checkLimits(
   for (const { line, pattern, bucket } of lines) {
     if (pattern !== null && bucket !== null) checkMain(file, line, pattern, bucket, asMap(byName[bucket]));
   }
-  for (const line of lines) if (line.bucket !== null) checkCost(file, line, byName[line.bucket]);
+  for (const line of lines) {
+    if (line.bucket === null) continue;
+    checkCost(file, line, byName[line.bucket]);
+    if (line.price !== null) checkPrice(file, line, line.price, byName[line.bucket]);
+  }
   const sound = lines.flatMap(({ line, pattern }) => (pattern === null ? [] : [{ line, pattern }]));
   checkPatterns(file, sound);
   if (gateway !== null) checkReach(file, lines, gateway, keys);
@@ -54,10 +58,12 @@ export function checkLimits(
 
 function lineOf([line, written]: readonly [string, unknown]): LimitLine {
   const { bucket, cost } = isMap(written) ? written : { bucket: written, cost: null };
+  const first = isMap(cost) ? cost.reserve : cost;
   return {
     ...{ line, pattern: patternOf(line), bucket: typeof bucket === 'string' ? bucket : null },
     bucketPath: isMap(written) ? ['routes', line, 'bucket'] : ['routes', line],
-    cost: typeof cost === 'number' ? cost : null,
+    cost: typeof first === 'number' ? first : null,
+    price: isMap(cost) ? cost : null,
   };
 }
 
@@ -235,13 +241,49 @@ function checkMain(
 }
 
 /** Reports a cost beyond the bucket's smallest number: no such request could ever be admitted. */
-function checkCost(file: LimitsFiles, { line, bucket, cost }: LimitLine, written: unknown): void {
+function checkCost(file: LimitsFiles, { line, bucket, cost, price }: LimitLine, written: unknown): void {
   if (cost === null) return;
-  const quotas = [...quotasAt([], written)].map(([, quota]) => quota);
+  const all = [...quotasAt([], written)].map(([, quota]) => quota);
+  const ofCost = all.filter(({ unit }) => unit === 'cost');
+  const quotas = ofCost.length === 0 ? all : ofCost;
   const [smallest] = quotas.toSorted((one, other) => one.units - other.units);
   if (smallest === undefined || cost <= smallest.units) return;
   const message = `a request costs at most the smallest number of its bucket, and "${bucket}" has ${smallest.units}/${formatPeriod(smallest)}: write at most ${smallest.units}`;
-  file.add(['routes', line, 'cost'], message);
+  file.add(['routes', line, 'cost', ...(price === null ? [] : ['reserve'])], message);
+}
+
+/** Reports a price that no quota of its bucket counts, and says how much may be admitted before the first price is known. */
+function checkPrice(
+  file: LimitsFiles,
+  { line, bucket, cost }: LimitLine,
+  { most }: RawMap,
+  written: unknown,
+): void {
+  if (!isMap(written)) return;
+  const path = ['routes', line, 'cost'];
+  const quotas = [...quotasAt([], written)].flatMap(([, quota]) => (quota.unit === 'cost' ? [quota] : []));
+  const [smallest] = quotas.toSorted((one, other) => one.units - other.units);
+  if (smallest === undefined) {
+    const message = `a price that the response tells needs a quota with "unit: cost" in the bucket "${bucket}", such as user: { limit: 200000/day, unit: cost }`;
+    file.add([...path, 'response_field'], message);
+  } else if (written.algorithm === 'smooth') {
+    const message =
+      'in a smooth bucket units return all the time, so what a response tells too late could never be made up for: leave out "algorithm: smooth", or write the cost as a number';
+    file.add([...path, 'response_field'], message);
+  } else addParallel(file, [...path, 'most'], smallest, cost ?? 1, most);
+}
+
+function addParallel(
+  file: LimitsFiles,
+  path: readonly string[],
+  { units, periodMs, calendar }: Quota,
+  reserve: number,
+  most: unknown,
+): void {
+  if (typeof most !== 'number' || most <= reserve || reserve > units) return;
+  const requests = Math.floor(units / reserve);
+  const message = `of ${units}/${formatPeriod({ periodMs, calendar })}, ${requests} requests may be admitted before the price of the first is known, which together may cost up to ${requests * most}: a higher "reserve" lowers that`;
+  file.add(path, message, { severity: 'hint' });
 }
 
 function checkPatterns(

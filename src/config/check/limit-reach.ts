@@ -2,7 +2,7 @@ import { CALLER_CLASSES } from '../../core/index.ts';
 import { Reach, type RoutePattern } from '../../gateway/routing/index.ts';
 import { type Quota, quotaInWords, quotasOf } from '../../limits/index.ts';
 import { QUOTA_KEYS, quotaOf, quotaPaths } from '../compile/index.ts';
-import { asList, asMap, type ConfigFile, type LimitsFiles, type Path } from '../file/index.ts';
+import { asList, asMap, type ConfigFile, type LimitsFiles, type Path, type RawMap } from '../file/index.ts';
 import { type CallerClass, callerClassesOf, type ForwardRoute } from '../model/index.ts';
 import { scopeReason } from '../policies/index.ts';
 import { bucketKeys, limitsSchema } from '../schema/index.ts';
@@ -19,8 +19,10 @@ export interface LimitLine {
   /** The bucket of the line; `null` if it names none, which validation reports. */
   readonly bucket: string | null;
   readonly bucketPath: readonly string[];
-  /** The written cost; `null` if there is none, or it is not a whole number. */
+  /** The written cost, or the `reserve` of a price; `null` if there is none, or it is not a whole number. */
   readonly cost: number | null;
+  /** The written price; `null` if there is none. */
+  readonly price: RawMap | null;
 }
 
 type Authentication = ForwardRoute['authentication'];
@@ -205,6 +207,7 @@ function quotasIn(written: unknown): readonly (readonly [readonly (string | numb
   const { data: quota } = bucketKeys.user.safeParse(written);
   if (quota === undefined) return [];
   if (Array.isArray(written)) return quotasOf(quota).map((each, at) => [[at], each]);
+  if (quota.unit !== undefined) return [[['limit'], quota]];
   if (!('claim' in quota)) return [[[], quota]];
   return [
     [['max'], { ...quota, units: quota.maxUnits }],

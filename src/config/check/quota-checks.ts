@@ -95,6 +95,8 @@ function checkList(file: LimitsFiles, path: Path, list: Quota): void {
  * that admits more over time.
  */
 export function neverReached(quota: Quota, bound: Quota, isSmooth: boolean): boolean {
+  // How many requests a cost is, only requests say.
+  if (quota.unit !== bound.unit) return false;
   if (isSmooth)
     return quota.units > bound.units && quota.units * bound.periodMs >= bound.units * quota.periodMs;
   const windows = Math.ceil(quota.periodMs / bound.periodMs) + (beginApart(quota, bound) ? 1 : 0);
@@ -117,6 +119,11 @@ function* listsAt(path: Path, written: unknown): Generator<readonly [Path, Quota
 
 /** All valid quotas in a part of the file, with their places: those of a list one by one. */
 export function* quotasAt(path: Path, written: unknown): Generator<readonly [Path, Quota]> {
+  const cost = isMap(written) ? quotaIn(written) : null;
+  if (cost !== null) {
+    yield [[...path, 'limit'], cost];
+    return;
+  }
   if (isMap(written))
     for (const [key, value] of Object.entries(written)) yield* quotasAt([...path, key], value);
   for (const [at, value] of asList(written).entries()) yield* quotasAt([...path, at], value);
@@ -130,7 +137,7 @@ export function quotaIn(written: unknown): Quota | null {
   const mayBe =
     typeof written === 'string'
       ? /^\d/.test(written)
-      : Array.isArray(written) || (isMap(written) && written.claim !== undefined);
+      : Array.isArray(written) || (isMap(written) && written.unit !== undefined);
   if (!mayBe) return null;
   const read = bucketKeys.resource.safeParse(written);
   return read.success ? (read.data ?? null) : null;

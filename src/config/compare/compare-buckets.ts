@@ -210,7 +210,35 @@ function describeTrials(shadow: Shadow): string {
 interface Line {
   readonly line: string;
   readonly bucket: string;
-  readonly cost: number;
+  readonly cost: Cost;
+}
+
+type Cost = LimitsConfig['routes'][string]['cost'];
+
+/** Says a cost in words; equal costs in equal ones. */
+function costInWords(cost: Cost): string {
+  if (typeof cost === 'number') return String(cost);
+  const { response_field: field, reserve, most, pass } = cost;
+  const passed = pass ? ', which clients get' : '';
+  return `what ${field} of the response says (${reserve} reserved, at most ${most}${passed})`;
+}
+
+/** Compares what a request costs. How a price compares to a fixed cost, only responses say. */
+function compareCosts(now: Cost, before: Cost): Difference | null {
+  const text = `a cost of ${costInWords(now)}, before ${costInWords(before)}`;
+  if (typeof now === 'number' && typeof before === 'number') return compareSizes(before, now, text);
+  if (typeof now === 'number' || typeof before === 'number') return differ('mixed', text);
+  const sizes = [
+    compareSizes(before.reserve, now.reserve, text),
+    compareSizes(before.most, now.most, text),
+    now.response_field.toLowerCase() === before.response_field.toLowerCase() ? null : differ('mixed', text),
+    now.pass === before.pass ? null : differ('neutral', text),
+  ].filter(size => size !== null);
+  return sizes.length === 0 ? null : { ...joined(sizes), text };
+}
+
+function isSameCost(one: Cost, other: Cost | undefined): boolean {
+  return other !== undefined && costInWords(one) === costInWords(other);
 }
 
 /** Compares which requests consume which bucket, and what that means for callers. */
@@ -220,9 +248,12 @@ export function* compareLimitRoutes(now: LimitsConfig, before: LimitsConfig): St
   if (areSame) return unusedBuckets(now, before);
   const [lines, linesBefore] = [yield* entriesOf(now), yield* entriesOf(before)];
   const all = yield* movesBetween(lines, linesBefore, ({ line, bucket, cost }, pattern) =>
-    line === pattern ? `${cost} ${bucket}` : `${cost} ${bucket} ${line}`,
+    line === pattern ? `${costInWords(cost)} ${bucket}` : `${costInWords(cost)} ${bucket} ${line}`,
   );
-  const moves = all.filter(({ now, before }) => now?.bucket !== before?.bucket || now?.cost !== before?.cost);
+  const moves = all.filter(
+    ({ now, before }) =>
+      now?.bucket !== before?.bucket || (now !== null && !isSameCost(now.cost, before?.cost)),
+  );
   return [
     ...moves.map(move => ({ subject: someOf(move.labels), ...compareMove(move, now, before) })),
     ...compareSharing(moves, now, before),
@@ -234,7 +265,9 @@ function sameLines({ routes: now }: LimitsConfig, { routes: before }: LimitsConf
   const lines = Object.entries(now);
   return (
     lines.length === Object.keys(before).length &&
-    lines.every(([line, { bucket, cost }]) => before[line]?.bucket === bucket && before[line].cost === cost)
+    lines.every(
+      ([line, { bucket, cost }]) => before[line]?.bucket === bucket && isSameCost(cost, before[line].cost),
+    )
   );
 }
 
@@ -247,18 +280,19 @@ function entriesOf({ routes }: LimitsConfig): Steps<RouteEntry<Line>[]> {
 
 function compareMove({ now: to, before: from, labels }: Move<Line>, now: LimitsConfig, before: LimitsConfig) {
   const [bucket, old] = [bucketOf(to, now), bucketOf(from, before)];
-  const costs =
+  const difference =
     to === null || from === null || holding(bucket) === undefined || holding(old) === undefined
       ? null
-      : compareSizes(from.cost, to.cost, `a cost of ${to.cost}, before ${from.cost}`);
+      : compareCosts(to.cost, from.cost);
   if (to !== null && to.bucket === from?.bucket) {
-    const text = `in the bucket ${to.bucket} at a cost of ${to.cost}, before ${from.cost}`;
-    return { ...(costs ?? differ('neutral', text)), text };
+    const costs = `a cost of ${costInWords(to.cost)}, before ${costInWords(from.cost)}`;
+    const text = `in the bucket ${to.bucket} at ${costs}`;
+    return { ...(difference ?? differ('neutral', text)), text };
   }
   const atOnce = compareConcurrent(holding(bucket), holding(old));
   const quotas = [
     ...compareBucketQuotas(holding(bucket), holding(old)),
-    ...[costs, atOnce].filter(difference => difference !== null),
+    ...[difference, atOnce].filter(each => each !== null),
   ];
   const where = `${describeLine(to, labels, bucket)}, before ${describeLine(from, labels, old)}`;
   if (quotas.length > 0) return { ...joined(quotas), text: `${where}: ${joined(quotas).text}` };

@@ -8,6 +8,7 @@ import {
   defineConcurrency,
   defineLimit,
   NO_LIMITS,
+  quotasOf,
 } from '../../limits/index.ts';
 import type { BucketLimits, BucketModel, CallerClass } from '../model/index.ts';
 import { compileBucketSettings } from '../policies/index.ts';
@@ -35,6 +36,8 @@ interface BucketContext {
   readonly lines: readonly RoutePattern[];
   /** The largest cost of these lines. */
   readonly largestCost: number;
+  /** Whether the response tells the cost of any of these lines. */
+  readonly isPriced: boolean;
   readonly config: LimitsConfig;
   readonly global: ByClass<GlobalLimits>;
   readonly digests: RecentDigests;
@@ -50,6 +53,7 @@ export function compileBucket(name: string, config: BucketConfig, context: Bucke
     main: config.main ?? null,
     ...compileBucketSettings(config, lines),
     hash: new BucketHash(name, limits.bucket_hash, digests),
+    countsCosts: countsCosts(config),
     ...sets,
     rollout:
       enforce === 100
@@ -70,13 +74,19 @@ export function withShadowNumbers(config: BucketConfig): BucketConfig {
   return { ...config, ...written(shadow), classes, shadow: false };
 }
 
+/** Whether a bucket has a quota of costs in force: then its other quotas count requests. */
+function countsCosts({ user, bot, address, classes = {}, group, resource }: BucketConfig): boolean {
+  const quotas = [user, bot, address, ...Object.values(classes), group?.limit, resource];
+  return quotas.some(quota => quota !== undefined && quotasOf(quota).some(({ unit }) => unit === 'cost'));
+}
+
 /** Leaves out quotas that are undefined: they would hide the quotas that apply instead. */
 function written(quotas: Exclude<BucketConfig['shadow'], boolean>): Partial<BucketConfig> {
   return Object.fromEntries(Object.entries(quotas).filter(([, quota]) => quota !== undefined));
 }
 
 function setsOf(name: string, config: BucketConfig, context: BucketContext): BucketLimits {
-  const { config: limits, global, lines, largestCost } = context;
+  const { config: limits, global, lines, largestCost, isPriced } = context;
   const { main = null, shadow } = config;
   const { algorithm } = compileBucketSettings(config, lines);
   const shared = {
@@ -87,11 +97,16 @@ function setsOf(name: string, config: BucketConfig, context: BucketContext): Buc
     largestCost,
     timeZone: limits.time_zone,
     returnsUnits: config.give_back !== undefined,
+    isPriced,
   };
+  const hasCostQuota = { held: countsCosts(config), tried: countsCosts(withShadowNumbers(config)) };
   const define = (role: LimitRole, quota: Quota | undefined, isTrial: boolean, claim?: string) =>
     quota === undefined
       ? null
-      : defineLimit({ ...shared, role, quota, isTrial, ...(claim === undefined ? {} : { claim }) });
+      : defineLimit({
+          ...{ ...shared, role, quota, isTrial, hasCostQuota: hasCostQuota[isTrial ? 'tried' : 'held'] },
+          ...(claim === undefined ? {} : { claim }),
+        });
   const ofGroup = ({ group }: SharedQuotas, isTrial: boolean) =>
     define('group', group?.limit, isTrial, group?.claim);
   const concurrent =

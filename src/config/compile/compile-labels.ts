@@ -169,12 +169,14 @@ function answered(...statuses: readonly string[]): Ending[] {
 function* bucketLabels({ limits, limitRoutes, identity }: LabelSources): Steps<BucketLabels[]> {
   const classes = classesOf(identity);
   const buckets = new Set(limitRoutes.map(({ value }) => value.bucket));
+  const priced = new Set(limitRoutes.flatMap(({ value }) => (value.price === null ? [] : [value.bucket])));
   const ofBuckets = yield* eachInSteps(buckets, bucket =>
     classes.map(callerClass => ({
       bucket: bucket.name,
       callerClass,
       ...windowLabels(bucket.sets.of(callerClass)),
       inShadow: shadowRolesIn(bucket, callerClass),
+      isPriced: priced.has(bucket),
     })),
   );
   const withoutBucket = classes.map(callerClass => ({
@@ -182,6 +184,7 @@ function* bucketLabels({ limits, limitRoutes, identity }: LabelSources): Steps<B
     callerClass,
     ...windowLabels(limits.global.of(callerClass)),
     inShadow: rolesIn(limits.global.of(callerClass).shadow),
+    isPriced: false,
   }));
   return [...ofBuckets.flat(), ...withoutBucket];
 }

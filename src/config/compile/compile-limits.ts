@@ -1,7 +1,7 @@
 import { eachInSteps, hasSameItems, type Kept, reuse, type Steps } from '../../core/index.ts';
 import { type RouteEntry, type RoutePattern, RouteTable } from '../../gateway/routing/index.ts';
 import type { Limit, LimitRole, LimitSet } from '../../limits/index.ts';
-import { ByClass, limitsIn, NO_LIMITS, RecentDigests, windowsOf } from '../../limits/index.ts';
+import { ByClass, limitsIn, NO_LIMITS, RecentDigests, windowName, windowsOf } from '../../limits/index.ts';
 import {
   type AddressKeying,
   AddressSet,
@@ -60,8 +60,9 @@ export function* compileLimits(
     const key = JSON.stringify([bucket, own]);
     const kept = reuse(known?.buckets.get(name), key, () => {
       const ofLines = own.flatMap(([line]) => patterns.get(line) ?? []);
-      const largestCost = Math.max(1, ...own.map(([, { cost }]) => cost));
-      return compileBucket(name, bucket, { lines: ofLines, largestCost, config, ...shared.part });
+      const largestCost = Math.max(1, ...own.map(([, { cost }]) => costAtFirst(cost)));
+      const isPriced = own.some(([, { cost }]) => typeof cost === 'object');
+      return compileBucket(name, bucket, { lines: ofLines, largestCost, isPriced, config, ...shared.part });
     });
     buckets.set(name, kept);
     yield;
@@ -70,9 +71,10 @@ export function* compileLimits(
     const { bucket: name = '', cost = 1 } = lines[line] ?? {};
     const bucket = buckets.get(name)?.part;
     const old = before?.lines.get(line);
-    return old !== undefined && old.value.bucket === bucket && old.value.cost === cost
+    const asked = { line, cost: costAtFirst(cost), price: typeof cost === 'object' ? priceOf(cost) : null };
+    return old !== undefined && old.value.bucket === bucket && isSameCost(old.value, asked)
       ? old
-      : compileRoute({ line, cost }, pattern, bucket, written[name]);
+      : compileRoute(asked, pattern, bucket, written[name]);
   });
   yield;
   const isSameTable = before !== null && hasSameItems(before.entries, routes);
@@ -125,8 +127,26 @@ export function keyingOf(config: Pick<LimitsConfig, 'ipv6_prefix' | 'nat64_prefi
   return { ipv6Prefix, translators: prefixes.map(parseTranslator) };
 }
 
+type Cost = LimitsConfig['routes'][string]['cost'];
+
+/** What a request draws when it is admitted. */
+function costAtFirst(cost: Cost): number {
+  return typeof cost === 'object' ? cost.reserve : cost;
+}
+
+function priceOf({ response_field: field, most, pass: passes }: Exclude<Cost, number>): model.PriceModel {
+  return { field: field.toLowerCase(), most, passes };
+}
+
+function isSameCost(
+  one: Pick<model.LimitRouteModel, 'cost' | 'price'>,
+  other: Pick<model.LimitRouteModel, 'cost' | 'price'>,
+): boolean {
+  return one.cost === other.cost && JSON.stringify(one.price) === JSON.stringify(other.price);
+}
+
 function compileRoute(
-  { line, cost }: Pick<model.LimitRouteModel, 'line' | 'cost'>,
+  { line, cost, price }: Pick<model.LimitRouteModel, 'line' | 'cost' | 'price'>,
   pattern: RoutePattern,
   bucket: model.BucketModel | undefined,
   config: BucketConfig | undefined,
@@ -135,7 +155,7 @@ function compileRoute(
     throw new Error(`the line ${line} was not checked: there is no such bucket`);
   const mainAt = config.main === undefined ? null : pattern.parameters.indexOf(config.main);
   if (mainAt === -1) throw new Error(`the line ${line} was not checked: it lacks the main parameter`);
-  return { pattern, value: { line, bucket, mainAt, cost } };
+  return { pattern, value: { line, bucket, mainAt, cost, price } };
 }
 
 function offenceRule<Rule extends Exclude<OffenceConfig, 'off'>>(config: Rule | 'off') {
@@ -190,8 +210,10 @@ class SetPolicies implements model.LimitPolicies {
 function policyOf(set: LimitSet, bucket: string, isPartitioned: boolean): model.LimitPolicyModel {
   const ofRole = { caller: bucket, group: `${bucket}/group`, resource: `${bucket}/resource`, global: GLOBAL };
   // One of several windows is named by its period as well.
-  const nameOf = ({ role, period }: Limit) =>
-    set[role]?.more.length === 0 ? ofRole[role] : `${ofRole[role]}/${period}`;
+  const nameOf = (limit: Limit) => {
+    const { [limit.role]: name } = ofRole;
+    return set[limit.role]?.more.length === 0 ? name : `${name}/${windowName(limit)}`;
+  };
   const names = new Map(limitsIn(set).map(limit => [limit.identity, nameOf(limit)]));
   const listOf = (roles: readonly LimitRole[]) =>
     roles

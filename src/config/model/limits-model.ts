@@ -71,8 +71,20 @@ export interface LimitRouteModel {
   readonly bucket: BucketModel;
   /** The index of the bucket's main parameter among the path's; `null` if the bucket has none. */
   readonly mainAt: number | null;
-  /** How many units one request consumes of each limit of the bucket. */
+  /** What one request costs: units of each limit of the bucket or, if it has quotas of costs, of those. */
   readonly cost: number;
+  /** How the response tells what its request costs; `null` if that is known before. `cost` is then what is drawn at first. */
+  readonly price: PriceModel | null;
+}
+
+/** A cost that the response tells. */
+export interface PriceModel {
+  /** The header field or trailer, in lower case. */
+  readonly field: string;
+  /** The most that a request is charged. */
+  readonly most: number;
+  /** Whether clients get the field. */
+  readonly passes: boolean;
 }
 
 /** The limits on requests to a bucket. */
@@ -90,6 +102,8 @@ export interface BucketModel extends BucketLimits, BucketSettingModels {
   /** The name of its main parameter; `null` if it has none. */
   readonly main: string | null;
   readonly hash: limits.BucketHash;
+  /** Whether it has a quota of costs: then every other of its quotas counts requests. */
+  readonly countsCosts: boolean;
   /** The share of callers with different limits; `null` if all callers of a class have the same limits. */
   readonly rollout: Rollout | null;
 }

@@ -1,10 +1,10 @@
 import type * as core from '../../core/index.ts';
 import type { CallerShare, Decision, Limit, LimitSet } from '../../limits/index.ts';
-import { groupCounterKey, isSharedRole, NO_LIMITS } from '../../limits/index.ts';
+import { groupCounterKey, isSharedRole, NO_LIMITS, OTHER_PARTS, unitsTaken } from '../../limits/index.ts';
 import { mainValue } from '../../wire/http/index.ts';
 import type { AnswerModel, PolicyModels, UpstreamModel } from '../policies/index.ts';
 import { classNames, hasBots, type IdentityModel } from './identity-model.ts';
-import type { BucketLimits, BucketModel, LimitsModel } from './limits-model.ts';
+import type { BucketLimits, BucketModel, LimitsModel, PriceModel } from './limits-model.ts';
 
 /** A match rule with its policies: from gateway.yaml, or one of the gateway's own. */
 export type RouteModel = RouteOfFile | OwnRoute;
@@ -181,8 +181,10 @@ export interface LimitRequest {
   readonly main: string;
   /** The caller's group in the bucket; empty if it has none. */
   readonly group: string;
-  /** The units that it consumes of each limit except the global one. */
+  /** What it costs (`unitsTaken`). */
   readonly cost: number;
+  /** How its response tells what it costs; `null` if that is known before. */
+  readonly price: PriceModel | null;
   readonly consumes: core.ConsumedLimits;
 }
 
@@ -211,7 +213,7 @@ function withoutBucket(
   caller: string,
   consumes: core.ConsumedLimits,
 ): LimitRequest {
-  return { set, bucket: null, callerClass, caller, main: '', group: '', cost: 1, consumes };
+  return { set, bucket: null, callerClass, caller, main: '', group: '', cost: 1, price: null, consumes };
 }
 
 /** The limits that a request consumes; `null` if the value of the main parameter is ambiguous. */
@@ -225,14 +227,14 @@ export function limitRequestFor(limits: LimitsModel, request: LimitedRequest): L
       ? limits.routes.find(request.method, request.host, request.path)
       : null;
   if (match === null) return withoutBucket(global, callerClass, caller, consumes);
-  const { bucket, mainAt, cost } = match.value;
+  const { bucket, mainAt, cost, price } = match.value;
   const main = mainAt === null ? '' : mainValue(match.params[mainAt] ?? '');
   if (main === null) return null;
   const { sets, exemptSets, claimed: byClaims } = limitsFor(bucket, caller);
   const set = (exempt ? exemptSets : sets).of(callerClass);
-  if (byClaims === null) return { set, bucket, callerClass, caller, main, group: '', cost, consumes };
-  const group = byClaims.groupOf(claimed);
-  return { set: byClaims.of(set, claimed), bucket, callerClass, caller, main, group, cost, consumes };
+  const common = { bucket, callerClass, caller, main, cost, price, consumes };
+  if (byClaims === null) return { set, group: '', ...common };
+  return { set: byClaims.of(set, claimed), group: byClaims.groupOf(claimed), ...common };
 }
 
 /** Whose limit caused a 429. `restriction`: the sender is restricted. */
@@ -268,9 +270,10 @@ export function returnableUnitsOf(
   { drawn, shadow }: Decision,
 ): readonly ReturnableUnits[] {
   if (drawn.length + shadow.drawn.length === 0) return NO_UNITS;
-  return [...drawn, ...shadow.drawn].map(({ limit, window }) => {
-    const part = limit.role === 'group' ? groupCounterKey(group, main) : main;
-    return { limit, part, window, cost, caller };
+  return [...drawn, ...shadow.drawn].map(({ limit, window, standIn }) => {
+    const units = { limit, window, cost: unitsTaken(limit, cost) };
+    if (standIn !== undefined) return { ...units, part: OTHER_PARTS, caller: standIn ?? caller };
+    return { ...units, part: limit.role === 'group' ? groupCounterKey(group, main) : main, caller };
   });
 }
 

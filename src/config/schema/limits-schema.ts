@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import { CALLER_CLASSES } from '../../core/index.ts';
+import { MAX_UNITS } from '../../limits/index.ts';
+import { OWNED_OF_RESPONSES } from '../../wire/http/index.ts';
 import { bucketSettingKeys } from '../policies/index.ts';
 import { gatewaySecrecy } from '../settings/index.ts';
 import {
+  bucketQuotas,
   callerEntry,
   choice,
   claimedQuota,
@@ -10,6 +13,7 @@ import {
   duration,
   durationOrOff,
   eachOnce,
+  httpToken,
   limitRoute,
   mapExpected,
   name,
@@ -35,6 +39,8 @@ const MAX_WAIT = '65535s';
 /** The quota of each caller if limits.yaml sets none. */
 const DEFAULT_QUOTA = '50/1s';
 const HEADERS = '[x-ratelimit] or [x-ratelimit, ratelimit]';
+const COST = 'expected a whole number from 1 to 65535';
+const PRICE = '{ response_field: X-Usage, reserve: 100, most: 20000 }';
 
 const globalLimits = z.strictObject({
   bot: quotasOrOff()
@@ -81,7 +87,7 @@ export const bucketKeys = {
       'The quota of each user: 20/5s, or one whose number the token says. Left out: users are not limited by this bucket.',
     ),
   bot: claimedQuota().optional().describe('The quota of each bot. Left out: the same as user.'),
-  address: quotas()
+  address: bucketQuotas()
     .optional()
     .describe('The quota of each address, for callers without a valid token. Left out: the same as user.'),
   classes: byClass(claimedQuota(), '100/1m').describe(
@@ -90,7 +96,7 @@ export const bucketKeys = {
   group: group()
     .optional()
     .describe('The quota of all callers together whose tokens have the same value of a claim.'),
-  resource: quotas()
+  resource: bucketQuotas()
     .optional()
     .describe('The quota of all callers together for each value of the main parameter.'),
   ...bucketSettingKeys,
@@ -98,10 +104,10 @@ export const bucketKeys = {
     {
       user: claimedQuota().optional().describe('The quota to try on each user.'),
       bot: claimedQuota().optional().describe('The quota to try on each bot.'),
-      address: quotas().optional().describe('The quota to try on each address.'),
+      address: bucketQuotas().optional().describe('The quota to try on each address.'),
       classes: byClass(claimedQuota(), '100/1m').describe('The quotas to try on each caller of a class.'),
       group: group().optional().describe('The quota to try on each group, by the same claim.'),
-      resource: quotas().optional().describe('The quota to try on all callers together.'),
+      resource: bucketQuotas().optional().describe('The quota to try on all callers together.'),
     },
     '{ user: 10/5s }',
   ).describe(
@@ -249,14 +255,46 @@ function limitLine() {
   const bucket = z.string({ error: 'expected the name of a bucket' });
   const map = z.strictObject({
     bucket: bucket.describe('The name of the bucket.'),
-    cost: count(65_535)
+    cost: z
+      .union([count(65_535), price()], { error: `${COST}, or a map such as ${PRICE}` })
       .prefault(1)
       .describe(
-        'How many units of each limit of the bucket one request takes, all or none; of the global limit always one. At most the smallest number of the bucket.',
+        'How many units of each limit of the bucket one request takes, all or none; of the global limit always one. Where the bucket has quotas with "unit: cost", of those alone, and of every other quota one. At most the smallest number that it is taken from. A map: what the response tells.',
       ),
   });
   return z.union([bucket.transform(name => ({ bucket: name, cost: 1 })), map], {
     error: 'expected the name of a bucket, or a map such as { bucket: exports, cost: 5 }',
+  });
+}
+
+/** A cost that the response tells. */
+function price() {
+  const map = z.strictObject(
+    {
+      response_field: httpToken('expected the name of a header field such as X-Usage')
+        .refine(name => OWNED_OF_RESPONSES.get(name) === undefined, {
+          error: 'the gateway itself reads or writes this field: name another',
+        })
+        .describe(
+          'The header field or trailer in which the service says what the request cost: one whole number.',
+        ),
+      reserve: count(MAX_UNITS)
+        .prefault(1)
+        .describe(
+          'What is drawn when the request is admitted; the difference is drawn, or given back, when the price is known. It stands if the response tells no price.',
+        ),
+      most: count(MAX_UNITS).describe(
+        'The most that a request is charged, and what it pays if its client leaves, or its stream breaks, before the price is known.',
+      ),
+      pass: yesOrNo()
+        .prefault(false)
+        .describe('Whether clients get the field. false: it goes no further than the gateway.'),
+    },
+    mapExpected(PRICE),
+  );
+  return map.superRefine(({ reserve, most }, context) => {
+    const message = `a request pays at least what is reserved for it: write at least ${reserve}, or lower "reserve"`;
+    if (most < reserve) context.addIssue({ code: 'custom', path: ['most'], message });
   });
 }
 
@@ -278,7 +316,7 @@ function group() {
   return z.strictObject(
     {
       claim: text(claim).describe('The claim that distinguishes groups. A token without it belongs to none.'),
-      limit: quotas().describe('The quota of each of its values: 500/1m.'),
+      limit: bucketQuotas().describe('The quota of each of its values: 500/1m.'),
     },
     mapExpected(example),
   );

@@ -90,8 +90,10 @@ function placedIssues(file: ConfigFile, { issues }: z.ZodError): PlacedIssue[] {
 function placed(file: ConfigFile, issue: z.core.$ZodIssue, above: Path): PlacedIssue[] {
   const path = [...above, ...issue.path.map(step => (typeof step === 'symbol' ? String(step) : step))];
   const ways = issue.code === 'invalid_union' ? issue.errors : [];
-  const [meant, ...others] = ways.filter(way => !way.some(isOfAnotherType));
-  return meant === undefined || others.length > 0 || isOfOtherKeys(meant, file.valueAt(path))
+  const fits = (way: z.core.$ZodIssue[]) =>
+    !way.some(isOfAnotherType) && !isOfOtherKeys(way, file.valueAt(path));
+  const [meant, ...others] = ways.filter(fits);
+  return meant === undefined || others.length > 0
     ? [{ issue, path }]
     : meant.flatMap(inner => placed(file, inner, path));
 }

@@ -7,6 +7,7 @@ import {
   parseQuota,
   type Quota,
   QuotaError,
+  windowName,
 } from '../../limits/index.ts';
 import { QUOTA_OR_OFF_PATTERN, QUOTA_PATTERN, RATE_OR_OFF_PATTERN, RATE_PATTERN } from './patterns.ts';
 import { text } from './plain-values.ts';
@@ -146,23 +147,56 @@ function quota() {
 
 /** A quota such as `20/5s`, or a list of up to four. */
 export function quotas() {
-  return z.union([quota(), listOfQuotas()], { error: QUOTA_OR_LIST });
+  return z.union([quota(), listOfQuotas(quota())], { error: QUOTA_OR_LIST });
 }
 
-function listOfQuotas() {
+/** The same for a bucket, which may also count what requests cost. */
+export function bucketQuotas() {
+  const error = ({ input }: { readonly input: unknown }) => (isMap(input) ? COST_EXPECTED : QUOTA_OR_LIST);
+  return z.union([quota(), listOfBucketQuotas(), costQuota()], { error });
+}
+
+/** A quota of what requests cost: a map that says so. */
+function costQuota() {
   return z
-    .array(quota(), { error: QUOTA_OR_LIST })
+    .strictObject(
+      {
+        limit: quota().describe('The most that all requests of a period may cost: 200000/day.'),
+        unit: z
+          .literal('cost', { error: 'expected cost: a quota of requests is written alone, as 20/5s' })
+          .describe(
+            'cost: what requests cost counts here alone; every other quota of the bucket counts requests.',
+          ),
+      },
+      { error: COST_EXPECTED },
+    )
+    .transform(({ limit, unit }): Quota => ({ ...limit, unit }));
+}
+
+function listOfBucketQuotas() {
+  const error = ({ input }: { readonly input: unknown }) => (isMap(input) ? COST_EXPECTED : QUOTA_OR_LIST);
+  return listOfQuotas(z.union([quota(), costQuota()], { error }));
+}
+
+function isMap(input: unknown): boolean {
+  return typeof input === 'object' && input !== null && !Array.isArray(input);
+}
+
+/** Quotas of different periods, or of different units. */
+function listOfQuotas<Each extends z.ZodType<Quota>>(each: Each) {
+  return z
+    .array(each, { error: QUOTA_OR_LIST })
     .min(1, { error: QUOTA_OR_LIST })
     .max(MAX_LIST, { error: `a list has at most ${MAX_LIST} quotas` })
     .transform((list, context): Quota => {
       const [first, ...more] = list;
-      const periods = list.map(formatPeriod);
-      const again = periods.findIndex((period, at) => periods.indexOf(period) < at);
+      const names = list.map(each => windowName({ period: formatPeriod(each), unit: each.unit }));
+      const again = names.findIndex((name, at) => names.indexOf(name) < at);
       if (again >= 0)
         context.addIssue({
           code: 'custom',
           path: [again],
-          message: `another quota of this list has this period: ${periods[again]}`,
+          message: `another quota of this list has this period: ${names[again]}`,
         });
       if (first === undefined) return z.NEVER;
       return more.length === 0 ? first : { ...first, more };
@@ -199,7 +233,7 @@ export function quotasOrOff() {
     .string({ error })
     .meta({ pattern: QUOTA_OR_OFF_PATTERN })
     .transform((text, context) => (text === 'off' ? null : readQuota(text, context)));
-  return z.union([one, listOfQuotas()], { error });
+  return z.union([one, listOfQuotas(quota())], { error });
 }
 
 /** A quota such as `20/5s`, or a map with the claim that sets its number. */
@@ -224,14 +258,17 @@ export function claimedQuota() {
         context.addIssue({ code: 'custom', path: ['otherwise'], message });
       return { ...otherwise, claim, maxUnits: max.units };
     });
-  return z.union([quota(), listOfQuotas(), map], {
-    error: ({ input }) => (typeof input === 'object' ? `${QUOTA}, or a map such as ${CLAIMED_QUOTA}` : QUOTA),
+  return z.union([quota(), listOfBucketQuotas(), map, costQuota()], {
+    error: ({ input }) =>
+      typeof input === 'object' ? `${QUOTA}, or a map such as ${CLAIMED_QUOTA} or ${COST_QUOTA}` : QUOTA,
   });
 }
 
 const QUOTA = 'expected a number and a period such as 20/5s';
 const QUOTA_OR_LIST = `${QUOTA}, or a list such as [5/1s, 1000/day]`;
 const CLAIMED_QUOTA = '{ claim: rate, max: 500/10s, otherwise: 50/10s }';
+const COST_QUOTA = '{ limit: 200000/day, unit: cost }';
+const COST_EXPECTED = `${QUOTA}, or a map such as ${COST_QUOTA}`;
 
 function readQuota(text: string, context: z.RefinementCtx): Quota {
   try {

@@ -161,6 +161,7 @@ export const ACCESS_FIELDS = {
     WHOLE,
     'when what the request drew was returned: from a [`resource` limit](limits.md), since its service answered 401, 403 or 404, or by `give_back` of its bucket; not with `offenceAt`',
   ),
+  price: atSomeEnds(WHOLE, 'what the request cost in the end, if [its response tells it](prices.md)'),
   waitedMs: atSomeEnds(NUMBER, 'how long [`patience`](limits.md#patience) held the request'),
   retried: atSomeEnds(TRUE, 'the request was sent upstream a second time'),
   tokenRefused: atSomeEnds(

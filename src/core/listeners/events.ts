@@ -143,6 +143,8 @@ export interface ExchangeRecord {
   readonly offenceAtMs: number;
   /** When the unit consumed of a resource limit was returned; `null` if it was not. */
   readonly returnedAtMs: number;
+  /** What it cost in the end, if its response was to tell that; else `null`. */
+  readonly price: number | null;
   /** The scope of a service's 429; `null` for other responses. */
   readonly scopeOf429: (typeof SCOPES_OF_429)[number] | null;
   readonly isPreflight: boolean;

@@ -133,6 +133,25 @@ export interface StandInEvent {
   readonly decisions: number;
 }
 
+/**
+ * How the price of a request that its response should tell became known:
+ * - `told`: by the field or trailer
+ * - `untold`: the response had neither, so the reserve stands
+ * - `wrong`: it was not one whole number, so the reserve stands
+ * - `unknown`: the client left, or the stream broke, before it was told, so the most was charged
+ */
+export const PRICE_OUTCOMES = ['told', 'untold', 'wrong', 'unknown'] as const;
+export type PriceOutcome = (typeof PRICE_OUTCOMES)[number];
+
+/** A request whose price was to be told by its response, once that is settled. */
+export interface PriceEvent {
+  /** The bucket as configured. */
+  readonly bucket: string;
+  readonly outcome: PriceOutcome;
+  /** The field that was to tell it. */
+  readonly field: string;
+}
+
 /** Is notified of what limits and restrictions do. Must be quick and must not throw. */
 export interface LimitListener {
   decided(event: DecisionEvent): void;
@@ -144,6 +163,8 @@ export interface LimitListener {
   refusedByRestriction(event: RestrictionRefusal): void;
   /** Called once for each that would have refused the request. */
   shadowRefused(event: ShadowEvent): void;
+  /** What a request cost is settled. */
+  priced(event: PriceEvent): void;
   /** The outcome for a request that was to be held until the limit has room again. */
   held(outcome: HeldOutcome): void;
   /** A request ended invalid: 401, 403 or 429. */

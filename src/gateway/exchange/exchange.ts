@@ -1,9 +1,9 @@
 import type { BucketModel, LimitedBy, ReturnableUnits, RouteModel, Snapshot } from '../../config/index.ts';
 import { isOfFile, limitsOf } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
-import { equivalentStatusOf, GatewayError, NO_OWNERS, ownString } from '../../core/index.ts';
+import { equivalentStatusOf, GatewayError, NO_OWNERS, ownString, withoutFields } from '../../core/index.ts';
 import type { Caller, Invalid, ProofOptions, Requirement, Shortfall } from '../../identity/auth/index.ts';
-import type { Place } from '../../limits/index.ts';
+import type { Limit, Place } from '../../limits/index.ts';
 import type { RequestGeneration } from '../../process/runtime/index.ts';
 import type { WebCall } from '../../wire/grpc-web/index.ts';
 import { canonicalHost, forwardedClient, parseTarget, RequestHead, readHost } from '../../wire/http/index.ts';
@@ -25,6 +25,7 @@ import type { Arrival, ValidToken } from './connection-memory.ts';
 import { type Destination, NOWHERE } from './destination.ts';
 import { type Dialect, dialectOf, HTTP_DIALECT } from './dialect.ts';
 import type { Downstream, Successor } from './downstream.ts';
+import { type Price, priceIn } from './price.ts';
 import { Standing } from './standing.ts';
 import { beginTrace, type Trace } from './trace.ts';
 
@@ -55,6 +56,7 @@ export class Exchange {
   readonly response: ExchangeResponse;
   readonly #settler: Settler;
   #isSettled = false;
+  #isPriced = false;
   #hasLeft = false;
   /** Its place in a trace; `null` if the gateway takes no part in traces. */
   readonly trace: Trace | null;
@@ -80,6 +82,8 @@ export class Exchange {
   restrictedAtMs = 0;
   /** When the exchange counted towards a restriction; 0 if it did not. */
   offenceAtMs = 0;
+  /** What it cost in the end, if its response was to tell that. */
+  price: number | null = null;
   /** When a unit was returned to a resource limit because the upstream denied access; 0 if none was. */
   returnedAtMs = 0;
   /** Set by `startDeadline`: ends the exchange when the client's deadline passes. */
@@ -191,7 +195,12 @@ export class Exchange {
     if (ruling === null || rate === null || ruling.returnsTo === null) return rate;
     const told = this.dialect.protocol === null ? status : this.statusToReturn;
     if (ruling.returnsTo.giveBack?.has(told) !== true) return rate;
-    return withUnitsBack(rate, ruling.units[0]?.cost ?? 0, this.clock.monotonicMs());
+    const { price, units } = ruling;
+    // What goes back whole has cost nothing, so another window may be the one to describe.
+    const { rate: free, described } =
+      price === null ? { rate, described: ruling.described } : price.describeAt(0);
+    const drawn = units.find(({ limit }) => limit === described && (price === null || !limit.isPriced));
+    return free === null ? null : withUnitsBack(free, drawn?.cost ?? 0, this.clock.monotonicMs());
   }
 
   /** The status by which units are returned: that of a call is the equivalent of its own; 0 while it is not known. */
@@ -306,8 +315,54 @@ export class Exchange {
    */
   whole(): void {
     this.settle();
+    this.#settlePrice();
     this.upstreamPermit?.giveBack();
     this.#settler.leave(this);
+  }
+
+  /**
+   * Reads the price of the request out of the fields or trailers of its response, and charges it when it is first told. Returns
+   * what may go on to the client.
+   */
+  readPrice(fields: core.Fields): core.Fields {
+    const price = this.ruling === null ? null : this.ruling.price;
+    if (price === null) return fields;
+    const told = priceIn(fields, price.field);
+    if (told === 'untold') return fields;
+    if (!this.#isPriced) {
+      this.#isPriced = true;
+      const cost = told === 'wrong' ? price.reserve : Math.min(told, price.most);
+      this.#settler.price(this, cost, told === 'wrong' ? 'wrong' : 'told');
+    }
+    return this.withoutPrice(fields);
+  }
+
+  /** The fields of a response that may go on to the client: without its price, unless that passes. */
+  withoutPrice(fields: core.Fields): core.Fields {
+    const price = this.ruling === null ? null : this.ruling.price;
+    if (price === null || price.passes) return fields;
+    return withoutFields(fields, name => name.toLowerCase() === price.field);
+  }
+
+  /** Called when nothing more can tell the price, although the response is complete: what was reserved stands. */
+  priceUntold(): void {
+    const price = this.ruling === null ? null : this.ruling.price;
+    if (price === null || this.#isPriced) return;
+    this.#isPriced = true;
+    this.#settler.price(this, price.reserve, 'untold');
+  }
+
+  /** At the end: a client that left, or a stream that broke, before the price was known pays the most. */
+  #settlePrice(): void {
+    if (this.#isPriced) return;
+    const price = this.ruling === null ? null : this.ruling.price;
+    if (this.response.outcome === 'forwarded') this.priceUntold();
+    if (this.#isPriced) return;
+    this.#isPriced = true;
+    if (price === null) return;
+    const mayHaveActed = this.upstreamLeg?.mayHaveActed === true;
+    if (mayHaveActed) this.#settler.price(this, price.most, 'unknown');
+    else this.#settler.price(this, price.reserve, null);
   }
 
   /** Applies the outcome once: when the status is known, or at the end if there never is one. */
@@ -413,6 +468,8 @@ export interface UpstreamLeg {
   readonly endpoint: string | null;
   /** True if the request was sent a second time. */
   readonly repeated: boolean;
+  /** True once it was sent, unless the upstream has certainly not acted on it. */
+  readonly mayHaveActed: boolean;
   /** Bytes of memory that hold parts of the response for the client. */
   readonly heldBytes: number;
   /** Called when the client can take more. */
@@ -427,6 +484,12 @@ export interface UpstreamLeg {
 export interface Settler {
   /** Applies the outcome to limits: returns units, and counts offences. */
   settle(exchange: Exchange): void;
+  /**
+   * Charges the price.
+   *
+   * @param outcome how it became known; `null` if no service was asked
+   */
+  price(exchange: Exchange, price: number, outcome: core.PriceOutcome | null): void;
   /** Stops counting it as in flight, which makes room for others. Idempotent. */
   leave(exchange: Exchange): void;
 }
@@ -438,6 +501,10 @@ interface Ruling extends core.DecisionRecord {
   /** Consumed units that the status may return (`unitsReturnedBy`), and the bucket whose limits they are of; `null` if none. */
   readonly units: readonly ReturnableUnits[];
   readonly returnsTo: BucketModel | null;
+  /** The limit that `rate` describes; `null` if there is none. */
+  readonly described: Limit | null;
+  /** How the response tells what the request costs; `null` if it does not. */
+  readonly price: Price | null;
 }
 
 /** Reads the header fields, unless they equal those of the connection's last request. */

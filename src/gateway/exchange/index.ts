@@ -3,4 +3,5 @@ export * from './destination.ts';
 export type { Downstream, Successor } from './downstream.ts';
 export * from './exchange.ts';
 export { OwnedConnections } from './owned-connections.ts';
+export type { Price } from './price.ts';
 export type { EndedBy, Standing } from './standing.ts';

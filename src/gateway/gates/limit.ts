@@ -1,9 +1,15 @@
-import type { BucketModel, LimitPolicies, LimitRequest } from '../../config/index.ts';
+import type { BucketModel, LimitPolicies, LimitRequest, PriceModel } from '../../config/index.ts';
 import { globalLimitRequest, limitRequestFor, returnableUnitsOf } from '../../config/index.ts';
 import type { GatewayError, QuotaUse } from '../../core/index.ts';
-import { type Decision, isSharedRole, periodAmongSeveral, type ShadowDecision } from '../../limits/index.ts';
+import {
+  type Decision,
+  isSharedRole,
+  mostPressing,
+  periodAmongSeveral,
+  type ShadowDecision,
+} from '../../limits/index.ts';
 import { noteRefusal } from '../../process/runtime/index.ts';
-import { type Exchange, limitsConsumedBy } from '../exchange/index.ts';
+import { type Exchange, limitsConsumedBy, type Price } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import type { Hold } from '../held-requests.ts';
 import {
@@ -119,13 +125,49 @@ function conclude(
       ? null
       : rateOf(limitRequest, bucket, decision, policies, nowMs);
   const returnsTo = consumed.length === 0 ? null : bucket;
-  exchange.ruling = { bucket: name, main, outcome, consumes, decidedAtMs, rate, units: consumed, returnsTo };
+  const pricing = { request: limitRequest, decision: { ...decision }, rate, policies, nowMs };
+  const drawn = {
+    ...{ units: consumed, returnsTo, described: decision.by },
+    price: limitRequest.price === null || !admitted ? null : priceOf(limitRequest.price, pricing),
+  };
+  exchange.ruling = { bucket: name, main, outcome, consumes, decidedAtMs, rate, ...drawn };
   if (admitted) return null;
   if (rate !== null) return bucketRefused(retryAfterMs, rate.scope);
   if (atOnce) return refusedAtOnce(retryAfterMs);
   const policy = policies === null ? null : policyReportOf(decision, limitRequest.set, policies, null, nowMs);
   const fields = policy === null ? [] : policyFields(policy, nowMs);
   return globallyRefused(retryAfterMs, fields, decision.sharedKey);
+}
+
+interface Pricing {
+  readonly request: LimitRequest;
+  /** A copy: the store overwrites its own. */
+  readonly decision: Decision;
+  readonly rate: RateReport | null;
+  readonly policies: LimitPolicies | null;
+  readonly nowMs: number;
+}
+
+/** How the response tells the price, and what the client is told of the bucket then: another window may be the one to describe. */
+function priceOf(model: PriceModel, { request, decision, rate, policies, nowMs }: Pricing): Price {
+  const { bucket, cost: reserve } = request;
+  const asAdmitted = { rate, described: decision.by };
+  return {
+    ...{ ...model, reserve },
+    describeAt(cost) {
+      const windows = decision.windows.map(each => {
+        const left = each.remaining + reserve - cost;
+        return each.limit.isPriced
+          ? { ...each, remaining: Math.min(each.limit.units, Math.max(0, left)) }
+          : each;
+      });
+      const found = mostPressing(windows);
+      if (found === null || bucket === null || rate === null || cost === reserve) return asAdmitted;
+      const { limit: by, remaining, resetAtMs, resetInMs: resetAfterMs } = found;
+      const described = { ...decision, by, limit: by.units, remaining, resetAtMs, resetAfterMs };
+      return { rate: rateOf(request, bucket, described, policies, nowMs), described: by };
+    },
+  };
 }
 
 /** Quotas of this period or more, milliseconds, are shown with what is left of them. */

@@ -86,7 +86,8 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
     target: path + destination.query,
     fields,
     neverIndexed: downstream.neverIndexed,
-    takesTrailers: exchange.head.takesTrailers || translation !== null,
+    // The price may come as one.
+    takesTrailers: exchange.head.takesTrailers || translation !== null || hasPrice(exchange),
     upgrade: downstream.framing.upgrade,
     bodyLength: translation === null ? forwardedLength : translation.requestLength(forwardedLength),
     body,
@@ -100,6 +101,11 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
   forwarding.isPrivate = authenticatesConnection(authorization);
   exchange.upstreamLeg = forwarding;
   return buffered === null ? forwarding.send() : forwarding.sendBuffered(buffered);
+}
+
+/** Whether the response tells what the request costs. */
+function hasPrice({ ruling }: Exchange): boolean {
+  return ruling !== null && ruling.price !== null;
 }
 
 /** Whether the client waits for the service's word before it sends the body. */
@@ -262,6 +268,13 @@ function isChallenge(status: number): boolean {
 
 const MAX_STATUS = 599;
 const UPGRADE_REQUIRED = 426;
+/** The failures of requests that the upstream has certainly not acted on. */
+const UNPROCESSED: ReadonlySet<UpstreamFailure['kind']> = new Set([
+  'connect',
+  'unsent',
+  'refused',
+  'oversized',
+]);
 /** How often a request is sent that the upstream has certainly not acted on. */
 const MAX_ATTEMPTS = 3;
 /** RFC 9110, 15.3.6: a 205 has no content. HTTP/1.1 would send one, HTTP/2 cannot. */
@@ -291,6 +304,10 @@ class Forwarding implements CallSink, UpstreamLeg {
   readonly #state: GatewayState;
   #call: TransportCall | null = null;
   #attempts = 0;
+  /** True from when the request is sent until that fails. */
+  #isSent = false;
+  /** True if an attempt failed that the upstream may have acted on. */
+  #hasActed = false;
   #isAbandoned = false;
   /** True while the client cannot take more. */
   #blocked = false;
@@ -313,6 +330,10 @@ class Forwarding implements CallSink, UpstreamLeg {
     return this.#call?.endpoint ?? null;
   }
 
+  get mayHaveActed(): boolean {
+    return this.#isSent || this.#hasActed;
+  }
+
   get heldBytes(): number {
     return (this.#call?.heldBytes ?? 0) + (this.kept?.bytes ?? 0);
   }
@@ -328,6 +349,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   send(): Served {
     this.sentAtMs = this.#state.clock.monotonicMs();
     this.#attempts++;
+    this.#isSent = true;
     this.#follow(this.#transport.send(this.#request, this, this.#exchange.callerKey));
     return SERVED;
   }
@@ -419,7 +441,7 @@ class Forwarding implements CallSink, UpstreamLeg {
 
   end(trailers: Fields): void {
     try {
-      this.#end(trailers);
+      this.#end(this.#exchange.readPrice(trailers));
     } catch (fault) {
       this.#exchange.fault(fault);
     }
@@ -427,9 +449,12 @@ class Forwarding implements CallSink, UpstreamLeg {
 
   switched(fields: Fields, stream: ByteStream): void {
     try {
-      const out = this.#fieldsBack(101, fields, false);
+      const answered = this.#exchange.readPrice(fields);
+      // A WebSocket has no trailers.
+      this.#exchange.priceUntold();
+      const out = this.#fieldsBack(101, answered, false);
       const { fields: asked } = this.#request;
-      openWebSocket(this.#exchange, this.#state, { asked, answered: fields, out, stream });
+      openWebSocket(this.#exchange, this.#state, { asked, answered, out, stream });
     } catch (fault) {
       stream.destroy();
       this.#exchange.fault(fault);
@@ -460,8 +485,9 @@ class Forwarding implements CallSink, UpstreamLeg {
   }
 
   /** Returns the fields of a response that may pass; `null` if it may not, and was answered with an error. */
-  #passable(status: number, fields: Fields): Fields | null {
+  #passable(status: number, answered: Fields): Fields | null {
     this.awaited?.stop();
+    const fields = this.#exchange.readPrice(answered);
     if (isChallenge(status)) return this.#challenged(fields);
     // RFC 9110, 15: no status is above 599. Clients of HTTP/2 reset the stream, those of HTTP/1.1 know what some services mean.
     if (status <= MAX_STATUS || this.#exchange.downstream.protocol === 'http1') return fields;
@@ -505,7 +531,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     const { passesRateLimits: rateLimits } = this.#route;
     const policies = rateLimits || !sendsPolicies;
     const policy = { status, chunked: false, rateLimits, policies, cors: false };
-    const kept = keepResponseFields(fields, policy);
+    const kept = keepResponseFields(this.#exchange.withoutPrice(fields), policy);
     const { responseEdits } = this.#route;
     downstream.info(status, responseEdits === null ? kept : responseEdits.removeFrom(kept));
   }
@@ -572,7 +598,10 @@ class Forwarding implements CallSink, UpstreamLeg {
     }
     const { dialect, response } = this.#exchange;
     dialect.noteEnd(response, trailers);
-    const kept = dialect.keepTrailers(trailers);
+    const { head, translation } = this.#exchange;
+    // Only the gateway asked for trailers, to learn the price.
+    const isUnasked = dialect.protocol === null && hasPrice(this.#exchange) && !head.takesTrailers;
+    const kept = isUnasked && translation === null ? NO_FIELDS : dialect.keepTrailers(trailers);
     const { responseEdits } = this.#route;
     // Operators may change only the head of a call.
     const isCall = dialect.protocol !== null;
@@ -580,6 +609,8 @@ class Forwarding implements CallSink, UpstreamLeg {
   }
 
   #fail(failure: UpstreamFailure, resender: Resender | null): void {
+    this.#isSent = false;
+    this.#hasActed ||= !UNPROCESSED.has(failure.kind);
     if (failure.kind === 'fault') {
       this.#exchange.fault(failure.cause);
     } else if (this.#refusal !== null) {
@@ -600,7 +631,9 @@ class Forwarding implements CallSink, UpstreamLeg {
       this.send();
       return true;
     }
+    this.#isSent = true;
     const call = resender.resend(failure);
+    this.#isSent &&= call !== null;
     if (call === null) return false;
     this.repeated = true;
     this.#follow(call);

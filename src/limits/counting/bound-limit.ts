@@ -10,7 +10,7 @@ import {
 } from './counter.ts';
 import { COUNTER_WORDS, type CounterTable, loadCounter, partitionOf, saveCounter } from './counter-table.ts';
 import type { Limit } from './limit-definition.ts';
-import { groupCounterKey, isSharedRole } from './limit-definition.ts';
+import { groupCounterKey, isSharedRole, unitsTaken } from './limit-definition.ts';
 import { FIRST_NAMED_WORD } from './record-table.ts';
 
 /**
@@ -52,6 +52,8 @@ export class BoundLimit {
   isShared = false;
   /** Whether this is the counter shared by a caller's further main values, or the stand-in for its network. */
   isOtherParts = false;
+  /** If `isOtherParts`, the network whose stand-in this is; `null` for the counter of the caller. */
+  standIn: string | null = null;
   /** The units that the request costs. */
   #cost = 1;
   #row = NO_ROW;
@@ -71,7 +73,7 @@ export class BoundLimit {
 
   /** Looks up the counter of a request, and determines how long the request has to wait. Changes nothing. */
   look(caller: string, main: string, group: string, cost: number): void {
-    const units = this.limit.role === 'global' ? 1 : cost;
+    const units = unitsTaken(this.limit, cost);
     this.lookAt(this.#senderOf(caller, main), this.#partOf(main, group), units);
   }
 
@@ -81,7 +83,8 @@ export class BoundLimit {
     this.isShared = isSharedRole(this.limit.role);
     this.isOtherParts = false;
     this.#isNew = false;
-    this.#row = this.#table.find(this.keyspace, this.isShared ? null : sender, part);
+    const holder = this.isShared && part !== OTHER_PARTS ? null : sender;
+    this.#row = this.#table.find(this.keyspace, holder, part);
     if (this.#row === NO_ROW) this.#joinOtherParts(sender, part);
     this.#load();
   }
@@ -143,11 +146,14 @@ export class BoundLimit {
     return this.#row === OVERFLOW;
   }
 
-  /** The window of the unit just consumed, for its return; 0 if it cannot be returned, or the counter is one of many values. */
+  /**
+   * The window of the unit just consumed, for its return; 0 if it cannot be returned, or the counter is one of many values and
+   * not priced.
+   */
   get windowToReturn(): number {
-    return !this.limit.returnsUnits || this.isOverflow || this.isOtherParts
-      ? 0
-      : this.#rule.windowOf(this.counter, this.limit);
+    const { returnsUnits, isPriced } = this.limit;
+    if (!returnsUnits || this.isOverflow || (this.isOtherParts && !isPriced)) return 0;
+    return this.#rule.windowOf(this.counter, this.limit);
   }
 
   /** The Remaining to announce. */
@@ -186,6 +192,7 @@ export class BoundLimit {
     if (sender === null || part === '' || !this.#table.hasAllParts(sender)) return;
     this.isShared = false;
     this.isOtherParts = true;
+    this.standIn = null;
     this.#row = this.#table.find(this.keyspace, sender, OTHER_PARTS);
   }
 
@@ -198,6 +205,7 @@ export class BoundLimit {
       this.#isNew = this.#row === NO_ROW;
       if (this.#isNew) this.#row = this.#table.openStandIn(this.keyspace, standIn, OTHER_PARTS);
       this.isOtherParts ||= this.#row !== NO_ROW;
+      this.standIn = standIn;
     }
     if (this.#row !== NO_ROW) return;
     this.#isNew = false;

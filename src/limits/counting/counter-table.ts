@@ -28,7 +28,7 @@ const LEFT = 10;
 const RIGHT = 11;
 
 // Offsets of words in a counter, in any record.
-/** The count, and the bit `EXHAUSTED`, which no count reaches: counts are units of a quota, at most 1,000,000,000 (`MAX_UNITS`). */
+/** The count, and the bit `EXHAUSTED`, which no count reaches (`MAX_COUNT`). */
 const COUNT = 0;
 const RESET = 1;
 const MARK = 3;

@@ -34,7 +34,10 @@ export interface CounterRule {
   waitMs(counter: Counter, limit: Limit, nowMs: number, cost: number): number;
   /** Consumes what a request costs. Call it only after `waitMs` returned 0. */
   consume(counter: Counter, limit: Limit, moment: Moment, cost: number): void;
-  /** Returns the cost of a request to the window identified by `windowOf`. False if that window is over. */
+  /**
+   * Returns units to the window identified by `windowOf`; a negative number consumes that many more, even beyond the quota. False
+   * if that window is over.
+   */
   refund(counter: Counter, limit: Limit, window: number, nowMs: number, cost: number): boolean;
   /** Identifies the window of the last consumed unit; never 0. */
   windowOf(counter: Counter, limit: Limit): number;
@@ -56,6 +59,9 @@ export function copyCounter(from: Counter, to: Counter): void {
   to.count = from.count;
   to.exhausted = from.exhausted;
 }
+
+/** The highest count that a counter keeps: below the bit `EXHAUSTED`. */
+export const MAX_COUNT = 2 ** 30 - 1;
 
 /** The units that a request consumes of a limit. */
 function unitsOf(cost: number, { units }: Limit): number {
@@ -140,9 +146,10 @@ const fixedWindow: CounterRule = {
   },
 
   refund(counter, limit, window, nowMs, cost) {
-    if (this.windowOf(counter, limit) !== window || nowMs >= counter.resetMs || counter.count === 0)
-      return false;
-    counter.count = Math.max(0, counter.count - unitsOf(cost, limit));
+    if (this.windowOf(counter, limit) !== window || nowMs >= counter.resetMs) return false;
+    if (counter.count === 0 && cost > 0) return false;
+    const units = limit.isPriced ? cost : unitsOf(cost, limit);
+    counter.count = Math.min(MAX_COUNT, Math.max(0, counter.count - units));
     counter.exhausted = !hasRoom(counter, limit, limit.largestCost);
     return true;
   },

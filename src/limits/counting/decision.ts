@@ -48,6 +48,11 @@ export interface Decision {
   /** What was consumed and can be returned with `refund`. */
   readonly drawn: readonly DrawnUnits[];
   /**
+   * All windows of which the numbers describe one, in the order of their periods, if one of them is priced: what the request
+   * turns out to cost may make another the one to describe. Else, and on a refusal, empty.
+   */
+  readonly windows: readonly WindowState[];
+  /**
    * When it was decided, in milliseconds since the epoch, by the clock used for counting: the shared store's, or this process's
    * monotonic one. 0 if no store was asked.
    */
@@ -69,9 +74,23 @@ export interface DrawnUnits {
   readonly limit: Limit;
   /** Identifies the window that they came from; never 0. */
   readonly window: number;
+  /**
+   * Of a priced limit, if a counter stood in for that of the request (`OTHER_PARTS`): the network whose it is, or `null` for that
+   * of the caller's further main values.
+   */
+  readonly standIn?: string | null | undefined;
+}
+
+/** What is left in a window. */
+export interface WindowState {
+  readonly limit: Limit;
+  readonly remaining: number;
+  readonly resetAtMs: number;
+  readonly resetInMs: number;
 }
 
 const NOTHING_DRAWN: readonly DrawnUnits[] = [];
+export const NO_WINDOWS: readonly WindowState[] = [];
 
 export type ShadowRole = LimitRole | 'concurrent';
 
@@ -93,6 +112,7 @@ export const UNLIMITED: Decision = {
   sharedKey: false,
   otherParts: false,
   drawn: NOTHING_DRAWN,
+  windows: NO_WINDOWS,
   decidedAtMs: 0,
   shadow: NO_SHADOW,
 };
@@ -114,9 +134,11 @@ export interface LimitStore {
   /** Returns what `decide` would return, without consuming a unit: Remaining is the current number. */
   peek(...asked: LimitQuestion): Decision | Promise<Decision>;
   /**
-   * Returns the units of a request, if the window that they came from is still open.
+   * Returns units of a request, if the window that they came from is still open.
    *
-   * @param part the main value of a caller or resource, or the part of a group (`groupPart`)
+   * @param part the main value of a caller or resource, or the part of a group (`groupPart`); `OTHER_PARTS` for a counter that
+   *   stood in
+   * @param cost how many; negative to consume that many more, even beyond the quota, because the request cost more than was known
    * @param caller whose units they are; not needed for a shared limit
    */
   refund(limit: Limit, part: string, window: number, cost?: number, caller?: string | null): void;

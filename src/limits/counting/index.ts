@@ -2,7 +2,7 @@ export { tableSizeFor } from './beside-counters.ts';
 export { OTHER_PARTS } from './bound-limit.ts';
 export { CALENDAR_MS, isTimeZone } from './calendar.ts';
 export { ClaimedLimits } from './claimed-limits.ts';
-export { newCounter } from './counter.ts';
+export { MAX_COUNT, newCounter } from './counter.ts';
 export { CounterTable, mostLimits } from './counter-table.ts';
 export * from './decision.ts';
 export * from './in-flight.ts';

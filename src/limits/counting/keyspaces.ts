@@ -17,6 +17,8 @@ export interface BoundSet {
    * bucket has no other.
    */
   readonly described: readonly BoundLimit[];
+  /** Whether one of these is priced. */
+  readonly isPriced: boolean;
 }
 
 /** A limit of a set may find no room until those before it are forgotten: then all of them are looked up again. */
@@ -104,7 +106,8 @@ export class Keyspaces {
       const windows = windowsOf(limits.caller ?? limits.resource).map(limit => this.bind(limit));
       const described = windows.toSorted((one, other) => one.limit.periodMs - other.limit.periodMs);
       const toLook = enforced.toSorted(groupLast);
-      const bound = { enforced, toLook, shadow, described };
+      const isPriced = described.some(({ limit }) => limit.isPriced);
+      const bound = { enforced, toLook, shadow, described, isPriced };
       this.#sets.set(limits, bound);
       return bound;
     }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { Memo } from '../../core/index.ts';
 import { type Calendar, calendarOf } from './calendar.ts';
-import { type ClaimedQuota, formatPeriod, isClaimed, type Quota } from './quota.ts';
+import { type ClaimedQuota, formatPeriod, isClaimed, type Quota, windowName } from './quota.ts';
 import { StringHash } from './record-table.ts';
 
 /**
@@ -48,12 +48,16 @@ export interface LimitOptions {
   readonly windowSlackMs?: number;
   /** Whether it only tests other numbers in parallel to the limit in force, with its own counters. Default false. */
   readonly isTrial?: boolean;
-  /** Maximum units that one request consumes. Default 1. */
+  /** Maximum units that one request costs. Default 1. */
   readonly largestCost?: number;
+  /** Whether the bucket has quotas of costs, so that all others count requests. Default false. */
+  readonly hasCostQuota?: boolean;
   /** Whether it counts preflights, apart from other requests. Default false. */
   readonly ofPreflights?: boolean;
   /** Whether units of callers may be returned, as those of groups and resources always may. Default false. */
   readonly returnsUnits?: boolean;
+  /** Whether responses tell what their requests cost. Default false. */
+  readonly isPriced?: boolean;
 }
 
 /** One limit of a configuration, compiled and immutable. A store keeps its counters under its identity. */
@@ -80,6 +84,10 @@ export interface Limit {
   readonly periodMs: number;
   /** The period as written: `5s`, `30d` or `day`. */
   readonly period: string;
+  /** The unit of its quota (`Quota.unit`). */
+  readonly unit: 'cost' | undefined;
+  /** Whether a request consumes what it costs; if not, it consumes one unit. */
+  readonly takesCost: boolean;
   /** When its windows end, if they are periods of the calendar; `periodMs` is then how long they are at most. Else `null`. */
   readonly calendar: Calendar | null;
   /** The window's slack in milliseconds, capped for this period and algorithm. */
@@ -88,6 +96,8 @@ export interface Limit {
   readonly largestCost: number;
   /** Whether decisions say which window they drew on (`Decision.drawn`), so that units can be returned to it. */
   readonly returnsUnits: boolean;
+  /** Whether it counts costs that may only be known after the decision: the difference is then consumed, or returned. */
+  readonly isPriced: boolean;
   /** The further windows of a list of quotas. They have none themselves. */
   readonly more: readonly Limit[];
 }
@@ -99,7 +109,12 @@ export type LimitsByRole = Readonly<Record<LimitRole, Limit | null>>;
 export function periodAmongSeveral(limits: LimitsByRole, limit: Limit | null): string {
   if (limit === null) return '';
   const first = limits[limit.role];
-  return first === null || first.more.length === 0 ? '' : limit.period;
+  return first === null || first.more.length === 0 ? '' : windowName(limit);
+}
+
+/** The units that a request of this cost consumes of a limit. */
+export function unitsTaken({ takesCost }: Pick<Limit, 'takesCost'>, cost: number): number {
+  return takesCost ? cost : 1;
 }
 
 /** The limits in the order of their roles, each followed by its further windows. */
@@ -191,8 +206,11 @@ const DEFAULT_SLACK_MS = 20;
 const MAX_SLACK = 0.02;
 
 export function defineLimit(options: LimitOptions): Limit {
-  const { role, bucket, main, claim, algorithm, quota, isTrial = false, largestCost = 1 } = options;
-  const { units, periodMs } = quota;
+  const { role, bucket, main, claim, algorithm, quota, isTrial = false } = options;
+  const { units, periodMs, unit } = quota;
+  const takesCost = role !== 'global' && (options.hasCostQuota !== true || unit === 'cost');
+  const largestCost = takesCost ? (options.largestCost ?? 1) : 1;
+  const isPriced = options.isPriced === true && unit === 'cost';
   let slackMs = Math.min(options.windowSlackMs ?? DEFAULT_SLACK_MS, periodMs * MAX_SLACK);
   // With a whole step of slack, a smooth burst could exceed the limit by one request.
   if (algorithm === 'smooth') slackMs = Math.min(slackMs, periodMs / units / 2);
@@ -203,16 +221,18 @@ export function defineLimit(options: LimitOptions): Limit {
     quota.calendar ?? periodMs,
     main,
     ...(claim === undefined ? [] : [claim]),
+    ...(unit === undefined ? [] : [unit]),
   ];
   if (options.ofPreflights === true) parts.push('preflights');
   const identity = JSON.stringify(isTrial ? [...parts, 'trial'] : parts);
   return {
-    ...{ identity, role, bucket, isTrial, algorithm, units, periodMs, slackMs, largestCost },
+    ...{ identity, role, bucket, isTrial, algorithm, units, periodMs, slackMs, unit, takesCost, largestCost },
     period: formatPeriod(quota),
     calendar: quota.calendar === undefined ? null : calendarOf(quota.calendar, options.timeZone ?? 'UTC'),
     claim: isClaimed(quota) ? quota.claim : (claim ?? null),
     maxUnits: isClaimed(quota) ? quota.maxUnits : units,
-    returnsUnits: options.returnsUnits === true || isSharedRole(role),
+    returnsUnits: options.returnsUnits === true || isPriced || isSharedRole(role),
+    isPriced,
     more: (quota.more ?? []).map(each => defineLimit({ ...options, quota: each })),
   };
 }

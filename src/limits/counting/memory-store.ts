@@ -1,9 +1,10 @@
 import { MAIN_THREAD, type Steps } from '../../core/index.ts';
 import type { BoundLimit } from './bound-limit.ts';
+import type { Moment } from './counter.ts';
 import { partitionOf } from './counter-table.ts';
 import { Counters, type CountersOptions } from './counters.ts';
-import type { Decision, DrawnUnits, LimitStore, ShadowDecision } from './decision.ts';
-import { NO_SHADOW, UNLIMITED } from './decision.ts';
+import type { Decision, DrawnUnits, LimitStore, ShadowDecision, WindowState } from './decision.ts';
+import { NO_SHADOW, NO_WINDOWS, UNLIMITED } from './decision.ts';
 import { AT_ONCE_WAIT_MS, type InFlight, ProcessInFlight } from './in-flight.ts';
 import { KeptCounters } from './kept-counters.ts';
 import type { BoundSet } from './keyspaces.ts';
@@ -216,7 +217,7 @@ export class MemoryStore implements LimitStore {
     // 4. All limits admit: consume the request's cost.
     for (const each of enforced) each.commit(counters.moment);
     counters.noteChange();
-    const decision = this.#describe(mostPressing(set.described), true);
+    const decision = this.#admit(set);
     decision.drawn = drawnFrom(enforced);
     if (concurrent !== null) decision.place = this.inFlight.enter(concurrent, caller, main);
     // 5. Shadow limits decide only about requests that continue.
@@ -237,7 +238,14 @@ export class MemoryStore implements LimitStore {
     const { concurrent } = limits;
     return concurrent !== null && this.inFlight.isFull(concurrent, caller, main)
       ? this.#refuseAtOnce(set)
-      : this.#describe(mostPressing(set.described), true);
+      : this.#admit(set);
+  }
+
+  #admit({ described, isPriced }: BoundSet): Numbers {
+    const decision = this.#describe(mostPressing(described), true);
+    const { moment } = this.#counters;
+    if (isPriced) decision.windows = described.map(each => stateOf(each, moment));
+    return decision;
   }
 
   /** Has each limit decide on its own: if one refuses, the others still count the request. */
@@ -259,7 +267,7 @@ export class MemoryStore implements LimitStore {
       if (each.waitMs > 0) refused.add(each.limit.role);
       else {
         each.commit(moment);
-        if (each.windowToReturn !== 0) drawn.push({ limit: each.limit, window: each.windowToReturn });
+        if (each.windowToReturn !== 0) drawn.push(unitsFrom(each));
       }
     }
     return { refused: [...refused], drawn };
@@ -305,6 +313,7 @@ export class MemoryStore implements LimitStore {
     decision.sharedKey = false;
     decision.otherParts = false;
     decision.drawn = UNLIMITED.drawn;
+    decision.windows = NO_WINDOWS;
     decision.decidedAtMs = moment.steadyEpochMs;
     decision.shadow = NO_SHADOW;
     return decision;
@@ -340,10 +349,19 @@ function isOfOtherParts({ isOtherParts }: BoundLimit): boolean {
 /** What was just consumed and can be returned. */
 function drawnFrom(limits: readonly BoundLimit[]): Decision['drawn'] {
   let drawn: DrawnUnits[] | null = null;
-  for (const { limit, windowToReturn: window } of limits) {
-    if (window === 0) continue;
+  for (const each of limits) {
+    if (each.windowToReturn === 0) continue;
     drawn ??= [];
-    drawn.push({ limit, window });
+    drawn.push(unitsFrom(each));
   }
   return drawn ?? UNLIMITED.drawn;
+}
+
+function unitsFrom({ limit, windowToReturn: window, isOtherParts, standIn }: BoundLimit): DrawnUnits {
+  return isOtherParts ? { limit, window, standIn } : { limit, window };
+}
+
+function stateOf(bound: BoundLimit, moment: Moment): WindowState {
+  const { limit, remaining, resetInMs } = bound;
+  return { limit, remaining, resetAtMs: bound.announce(moment), resetInMs };
 }

@@ -9,7 +9,9 @@ export interface Quota {
   readonly periodMs: number;
   /** The period is one of the calendar, and `periodMs` how long it is at most. Absent for a window that the first request opens. */
   readonly calendar?: CalendarUnit | undefined;
-  /** The further quotas of a list, each of another period: a request takes of all or of none. */
+  /** `cost`: it counts what requests cost, and every other quota of its bucket the requests. Absent for those others. */
+  readonly unit?: 'cost' | undefined;
+  /** The further quotas of a list, each of another period or unit: a request takes of all or of none. */
   readonly more?: readonly Quota[] | undefined;
 }
 
@@ -68,11 +70,25 @@ export function formatPeriod({ periodMs, calendar }: Pick<Quota, 'periodMs' | 'c
   return Number.isInteger(days) && days > 1 ? `${days}d` : formatDuration(periodMs);
 }
 
-/** Says a quota in words: `5 in 5s`, or `5 in 1s and 1000 a day`. */
+/** Says a quota in words: `5 in 5s`, or `5 in 1s and a cost of 1000 a day`. */
 export function quotaInWords(quota: Quota): string {
   return quotasOf(quota)
-    .map(each => `${each.units} ${each.calendar === undefined ? 'in' : 'a'} ${formatPeriod(each)}`)
+    .map(each => {
+      const period = `${each.calendar === undefined ? 'in' : 'a'} ${formatPeriod(each)}`;
+      return `${each.unit === undefined ? '' : 'a cost of '}${each.units} ${period}`;
+    })
     .join(' and ');
+}
+
+/** Names a quota of a list: by its period, and by its unit unless that is a request. */
+export function windowName({
+  period,
+  unit,
+}: {
+  readonly period: string;
+  readonly unit?: 'cost' | undefined;
+}): string {
+  return unit === undefined ? period : `${period}/${unit}`;
 }
 
 function isQuota(text: string): boolean {

@@ -171,6 +171,7 @@ export class AccessLine {
     if (record.scopeOf429 !== null) line += SCOPE[record.scopeOf429];
     if (record.offenceAtMs > 0) line += `${K.offenceAt}${record.offenceAtMs}`;
     else if (record.returnedAtMs > 0) line += `${K.returnedAt}${record.returnedAtMs}`;
+    if (record.price !== null) line += `${K.price}${record.price}`;
     if (record.heldMs > 0) line += `${K.waitedMs}${millis(record.heldMs)}`;
     if (record.retried) line += `${K.retried}true`;
     if (record.tokenRefused !== null) line += this.#refusal(record.tokenRefused);

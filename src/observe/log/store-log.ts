@@ -111,6 +111,13 @@ const STOOD_IN: Readonly<Record<StandIn, string>> = {
   everyone: 'there is no room for counters of their own for new callers: they share one (caps.limit_keys)',
 };
 
+const UNPRICED = {
+  untold:
+    'responses lack the field that should tell what their requests cost: what was reserved for them stands',
+  wrong:
+    'the field that should tell what requests cost is not one whole number: what was reserved for them stands',
+} as const;
+
 /** Logs restrictions and releases, and counters that stand in for others. Decisions are everyday events, so only metrics count them. */
 export function limitLog(log: Logger, pseudonyms: Pseudonyms, clock: Clock): Partial<LimitListener> {
   const counts = new OncePerMinute(clock);
@@ -128,6 +135,11 @@ export function limitLog(log: Logger, pseudonyms: Pseudonyms, clock: Clock): Par
     evicted: event => log.error(lineOf(event), 'restriction ended early: its table is full'),
     defaultRefused: ({ callerClass, quota, message }) =>
       log.warn({ type: 'limit', class: callerClass, quota }, message),
+    priced({ bucket, outcome, field }) {
+      if (outcome !== 'untold' && outcome !== 'wrong') return;
+      const responses = counts.count(`${outcome} ${bucket}`);
+      if (responses > 0) log.warn({ type: 'limit', bucket, field, responses }, UNPRICED[outcome]);
+    },
     stoodIn({ bucket, standIn, decisions: count }) {
       const decisions = counts.count(`${standIn} ${bucket ?? ''}`, count);
       if (decisions === 0) return;

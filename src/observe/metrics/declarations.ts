@@ -373,6 +373,15 @@ export const METRICS = {
     },
     { series: labels.shadowRows, configured: 'bucket' },
   ),
+  weir_limit_prices_total: counter(
+    'Requests whose response should tell what they cost, by bucket and outcome; unknown: the client left or the stream broke before.',
+    { bucket: BUCKET, outcome: core.PRICE_OUTCOMES },
+    {
+      series: labels.priceRows,
+      configured: 'bucket',
+      more: 'See [prices](prices.md).',
+    },
+  ),
   weir_limit_held_total: counter(
     'Requests that "patience" held or could have held, by outcome; no_room: decided at once because too many were held.',
     { outcome: core.HELD_OUTCOMES },

@@ -4,6 +4,7 @@ import {
   GATEWAY_CAPS,
   INVALID_REASONS,
   OUT_REASONS,
+  PRICE_OUTCOMES,
   PROOF_REASONS,
   RESTRICTION_REASONS,
   RESTRICTS,
@@ -64,6 +65,8 @@ export interface BucketLabels {
   readonly periods: readonly string[];
   /** The limits in shadow. */
   readonly inShadow: readonly string[];
+  /** Whether responses tell what its requests cost. */
+  readonly isPriced: boolean;
 }
 
 /** A tally or a histogram with a part for each value of the next label. Its innermost parts are series. */
@@ -184,6 +187,11 @@ export function* decisionRows({ buckets }: LabelModel): Rows {
 export function* shadowRows({ buckets }: LabelModel): Rows {
   for (const { bucket, callerClass, inShadow } of buckets)
     for (const by of inShadow) yield [bucket, callerClass, by];
+}
+
+export function priceRows({ buckets }: LabelModel): Rows {
+  const priced = new Set(buckets.flatMap(({ bucket, isPriced }) => (isPriced ? [bucket] : [])));
+  return [...priced].flatMap(bucket => PRICE_OUTCOMES.map(outcome => [bucket, outcome]));
 }
 
 export function* nearRows({ buckets }: LabelModel): Rows {

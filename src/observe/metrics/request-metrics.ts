@@ -159,6 +159,7 @@ export function limitMetrics(set: MetricSet) {
   const nearLimits = set.counter('weir_limit_near_total');
   const heldRequests = set.counter('weir_limit_held_total');
   const inShadow = set.counter('weir_shadow_refused_total');
+  const prices = set.counter('weir_limit_prices_total');
   const invalidRequests = set.counter('weir_invalid_requests_total');
   const restrictions = set.counter('weir_restrictions_total');
   const inForce = set.gauge('weir_restricted');
@@ -187,6 +188,7 @@ export function limitMetrics(set: MetricSet) {
         .of(callerClass)
         .of(by).count++;
     },
+    priced: ({ bucket, outcome }) => prices.of(bucket).of(outcome).count++,
     held: outcome => heldRequests.of(outcome).count++,
     invalid: status => invalidRequests.of(String(status)).count++,
     restricted({ kind, reason }) {

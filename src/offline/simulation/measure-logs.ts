@@ -1,6 +1,13 @@
 import type { ClassName, LimitRequest, LimitRouteModel, LimitsModel } from '../../config/index.ts';
 import { limitRequestFor, unitsReturnedBy } from '../../config/index.ts';
-import { groupCounterKey, isSharedRole, type Limit, type LimitRole, windowsOf } from '../../limits/index.ts';
+import {
+  groupCounterKey,
+  isSharedRole,
+  type Limit,
+  type LimitRole,
+  unitsTaken,
+  windowsOf,
+} from '../../limits/index.ts';
 import { Demand, DemandRoom, type MeasuredOffences, OffenceDemand } from './demand.ts';
 import { KnownPaths } from './known-paths.ts';
 import { CommonKey, MAX_INSTANCES } from './limit-engine.ts';
@@ -101,7 +108,7 @@ class Measuring {
   take(event: LogEvent): void {
     if (event.kind === 'refund') this.#refund(event.decidedAtMs, event.request);
     else if (event.kind === 'decide') this.#decide(event.decidedAtMs, event);
-    else this.#offend(event.request);
+    else if (event.kind === 'offence') this.#offend(event.request);
   }
 
   #decide(atMs: number, request: LoggedRequest): void {
@@ -154,7 +161,7 @@ class Measuring {
     ];
     for (const { limit, key } of unitsReturnedBy(status, isOfService, units, bucket)) {
       const { demand } = this.#rowFor({ limit, at: null }, limitRequest, saidOf(limit, request));
-      demand.refund(atMs, decidedAtMs, key, cost);
+      demand.refund(atMs, decidedAtMs, key, unitsOfRequest(limit, request, cost));
     }
   }
 
@@ -186,7 +193,7 @@ class Measuring {
     row.requests++;
     if (said !== undefined) row.highestSaid = Math.max(row.highestSaid, said);
     if (outcome === limit.role) row.refused++;
-    row.demand.consume(atMs, owner, key, limit.role === 'global' ? 1 : limitRequest.cost);
+    row.demand.consume(atMs, owner, key, unitsOfRequest(limit, request, limitRequest.cost));
   }
 
   /** @param said the number set by the caller's token */
@@ -230,6 +237,11 @@ class Measuring {
 /** The number that the caller's token sets for this limit. */
 function saidOf({ role, claim }: Limit, { claimed }: LoggedRequest): number | undefined {
   return role !== 'caller' || claim === null ? undefined : claimed?.numbers.get(claim);
+}
+
+/** The units that a request consumed of a limit in the end. `cost`: where its response did not tell that. */
+function unitsOfRequest(limit: Limit, { price }: LoggedRequest, cost: number): number {
+  return unitsTaken(limit, limit.isPriced && price !== null ? price : cost);
 }
 
 /** A limit, and its place in the list of quotas that it is written in; `null` if it is written alone. */

@@ -44,6 +44,8 @@ interface Units {
   readonly engine: LimitEngine;
   readonly units: readonly ReturnableUnits[];
   readonly bucket: BucketModel | null;
+  /** The most that the request is charged. */
+  readonly most: number;
 }
 
 /** Decides about every request of the logs again, with other limits, at the times in the logs. */
@@ -107,6 +109,7 @@ class Replay {
   take(event: LogEvent): void {
     if (event.kind === 'decide') this.#decide(event.decidedAtMs, event);
     else if (event.kind === 'refund') this.#refund(event.decidedAtMs, event.request);
+    else if (event.kind === 'price') this.#charge(event.decidedAtMs, event.request);
     else if (event.kind === 'end') this.#end(event.request);
     else this.#offend(event.decidedAtMs, event.request);
   }
@@ -163,7 +166,8 @@ class Replay {
     if (decision.admitted) this.#restrictions.admitted(request);
     else this.#restrictions.refusedByLimits(request, engine, limitRequest, decision);
     const units = decision.admitted ? returnableUnitsOf(limitRequest, decision) : [];
-    if (units.length > 0) this.#keepUnits(request, { engine, units, bucket: limitRequest.bucket });
+    const most = limitRequest.price?.most ?? 0;
+    if (units.length > 0) this.#keepUnits(request, { engine, units, bucket: limitRequest.bucket, most });
     const { patienceMs } = this.#options.limits;
     if (!decision.admitted && !decision.atOnce && patienceMs !== null && decision.retryAfterMs <= patienceMs)
       this.#patient++;
@@ -181,7 +185,8 @@ class Replay {
 
   /** Remembers the units if some were returned, or if the end of the request is on a later line: they may be returned. */
   #keepUnits(request: LoggedRequest, units: Units): void {
-    if (request.part === 'whole' && !this.#returns.includes(request)) return;
+    const isOver = request.part === 'whole' && request.price === null;
+    if (isOver && !this.#returns.includes(request)) return;
     this.#units.set(unitKey(request), units);
   }
 
@@ -189,6 +194,18 @@ class Replay {
     const key = unitKey(request);
     this.#places.get(key)?.leave();
     this.#places.delete(key);
+  }
+
+  /** Charges what a request cost in the end, if these limits have its response tell that. */
+  #charge(atMs: number, request: LoggedRequest): void {
+    const key = unitKey(request);
+    const kept = this.#units.get(key);
+    if (kept === undefined || request.price === null || kept.most === 0) return;
+    const price = Math.min(request.price, kept.most);
+    for (const unit of kept.units)
+      if (unit.limit.isPriced) kept.engine.refund(atMs, { ...unit, cost: unit.cost - price });
+    const units = kept.units.map(unit => (unit.limit.isPriced ? { ...unit, cost: price } : unit));
+    this.#units.set(key, { ...kept, units });
   }
 
   #refund(atMs: number, request: LoggedRequest): void {

@@ -3,7 +3,13 @@ import type { Clock, Owner, RandomBytes, TableMemory } from '../../core/index.ts
 import { NO_OWNERS, RecentMap } from '../../core/index.ts';
 import { isPrincipal } from '../../identity/auth/index.ts';
 import type * as limits from '../../limits/index.ts';
-import { IgnoredRefusals, InvalidRequests, OTHER_PARTS, WebhookNotFound } from '../../limits/index.ts';
+import {
+  IgnoredRefusals,
+  InvalidRequests,
+  OTHER_PARTS,
+  unitsTaken,
+  WebhookNotFound,
+} from '../../limits/index.ts';
 import { addressOfKey, isEmbedded, isListed, ownersOf } from '../../wire/http/index.ts';
 
 interface RestrictingDependencies {
@@ -125,7 +131,7 @@ export function noteRefusal(
     principal,
     limit: refused,
     main: part,
-    cost: atOnce ? 1 : cost,
+    cost: atOnce ? 1 : unitsTaken(refused, cost),
     waitMs: retryAfterMs,
   });
 }

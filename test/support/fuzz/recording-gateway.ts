@@ -32,7 +32,7 @@ const GENERATION = {
     routes: { find: () => ({ value: { semicolons: 'pass' }, params: [] }) },
   },
 } as unknown as Generation;
-const NO_SETTLER = { settle: () => {}, leave: () => {} };
+const NO_SETTLER = { settle: () => {}, price: () => {}, leave: () => {} };
 const STATE = {
   generation: GENERATION,
   clock: new FrozenClock(),

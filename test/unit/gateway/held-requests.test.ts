@@ -10,7 +10,17 @@ const PATIENCE_MS = 50;
 const GLOBAL = limits({ global: limit('2/1s', { role: 'global', bucket: '' }) });
 
 function claimOf(set: LimitSet, caller = 'alice'): LimitRequest {
-  return { set, caller, bucket: null, callerClass: 'user', main: '', group: '', cost: 1, consumes: 'all' };
+  return {
+    set,
+    caller,
+    bucket: null,
+    callerClass: 'user',
+    main: '',
+    group: '',
+    cost: 1,
+    price: null,
+    consumes: 'all',
+  };
 }
 
 /** Requests to one store, as the gate handles them: each writes its name and what became of it into `log`. */

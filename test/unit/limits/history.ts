@@ -13,6 +13,7 @@ import {
   MemoryStore,
   NO_LIMITS,
   type Place,
+  unitsTaken,
 } from '../../../src/limits/index.ts';
 import { FrozenClock } from './frozen-clock.ts';
 import { type NaiveDecision, NaiveLimiter, type Who } from './naive-limiter.ts';
@@ -46,13 +47,22 @@ export class History {
   readonly #algorithm: LimitAlgorithm;
   /** Of any request; half of the histories know no costs. */
   readonly #largestCost: number;
+  /** Whether callers and groups have quotas of costs, which in windows are only known once a request is over. */
+  readonly #countsCosts: boolean;
   readonly #bits: Bits;
   #sets: readonly LimitSet[];
   #stepped = false;
   #lastResetAfterMs = 0;
   /** The requests that hold a place among those in flight. */
   readonly #running: { readonly place: Place; readonly id: number }[] = [];
-  readonly #units: { limit: Limit; part: string; window: number; id: number; cost: number }[] = [];
+  readonly #units: {
+    readonly limit: Limit;
+    readonly part: string;
+    readonly caller: string;
+    readonly window: number;
+    readonly id: number;
+    readonly cost: number;
+  }[] = [];
   readonly #told = new Map<string, Told>();
   readonly #draws = new Map<string, number[]>();
   readonly #refunded = new Set<string>();
@@ -62,6 +72,7 @@ export class History {
     this.#bits = new Bits(configuration);
     this.#algorithm = this.#bits.take(2) === 1 ? 'smooth' : 'window';
     this.#largestCost = [1, 1, 2, 4][configuration % 4] ?? 1;
+    this.#countsCosts = Math.floor(configuration / 4) % 2 === 1;
     this.#sets = this.#configure(new Bits(configuration));
   }
 
@@ -74,12 +85,17 @@ export class History {
     const windowSlackMs = [20, 20, 50, 5][bits.take(4)] ?? 20;
     const make = (role: LimitRole, algorithm: LimitAlgorithm, units: number, isTrial = false) => {
       const periodMs = PERIODS_MS[bits.take(4)] ?? 1_000;
-      const quota = { units: Math.max(1, units + moreUnits), periodMs };
+      const isOfCosts = this.#countsCosts && (role === 'caller' || role === 'group');
+      const quota = {
+        ...{ units: Math.max(1, units + moreUnits), periodMs },
+        unit: isOfCosts ? ('cost' as const) : undefined,
+      };
       const claim = role === 'group' ? { claim: 'organization' } : {};
       return defineLimit({
         ...{ role, bucket: 'b', main: 'm', algorithm, quota, windowSlackMs, isTrial },
         ...claim,
-        largestCost: role === 'global' ? 1 : this.#largestCost,
+        largestCost: this.#largestCost,
+        ...{ hasCostQuota: this.#countsCosts, isPriced: algorithm === 'window' },
       });
     };
     const global = make('global', 'window', 1 + bits.take(16));
@@ -210,12 +226,14 @@ export class History {
       [set, decision],
       [set.shadow, decision.shadow],
     ] as const) {
-      for (const role of ['group', 'resource'] as const) {
+      for (const role of ['caller', 'group', 'resource'] as const) {
         const limit = limits?.[role] ?? null;
         const window = windowIn(windows, role);
-        if (limits === set && (window !== 0) !== (limit !== null)) throw new Error(`no window of ${role}`);
-        if (limit !== null && window !== 0)
-          this.#units.push({ limit, part: partOf(limit, who), window, id, cost: who.cost });
+        const isReturned = limit?.returnsUnits === true;
+        if (limits === set && (window !== 0) !== isReturned) throw new Error(`no window of ${role}`);
+        if (limit === null || window === 0) continue;
+        const cost = unitsTaken(limit, who.cost);
+        this.#units.push({ limit, part: partOf(limit, who), caller: who.caller, window, id, cost });
       }
     }
     for (const role of LIMIT_ROLES) {
@@ -230,7 +248,7 @@ export class History {
     const key = keyOf(limit, who);
     const draws = this.#draws.get(key) ?? [];
     this.#draws.set(key, draws);
-    const cost = limit.role === 'global' ? 1 : Math.min(who.cost, limit.units);
+    const cost = Math.min(unitsTaken(limit, who.cost), limit.units);
     for (let unit = 0; unit < cost; unit++) draws.push(this.#nowMs);
     if (this.#refunded.has(key)) return;
     const [first = 0] = draws;
@@ -312,9 +330,18 @@ export class History {
     const at = bits.take(8) % Math.max(1, this.#units.length);
     const [unit] = this.#units.splice(this.#units.length - 1 - at, 1);
     if (unit === undefined) return;
-    this.#refunded.add(sharedKeyOf(unit.limit, unit.part));
-    this.#store.refund(unit.limit, unit.part, unit.window, unit.cost);
-    this.#naive.refund(unit.limit, unit.part, this.#nowMs, unit.id);
+    const { limit, part, window, id, cost, caller } = unit;
+    const owner = isSharedRole(limit.role) ? '' : caller;
+    this.#refunded.add(`${limit.identity} ${owner} ${part}`);
+    if (limit.isPriced && bits.take(2) === 1) {
+      // It cost more than was known: whatever the quota, that is consumed as well.
+      const more = 1 + bits.take(12);
+      this.#store.refund(limit, part, window, -more, caller);
+      this.#naive.charge(limit, owner, part, this.#nowMs, id, more);
+    } else {
+      this.#store.refund(limit, part, window, cost, caller);
+      this.#naive.refund(limit, owner, part, this.#nowMs, id);
+    }
   }
 
   get #nowMs(): number {

@@ -6,6 +6,7 @@ import {
   type LimitsByRole,
   type LimitsInForce,
   type ShadowRole,
+  unitsTaken,
 } from '../../../src/limits/index.ts';
 
 /** What a decision is compared by. `resetAtMs` is left to the caller where a wall clock that stepped may change it. */
@@ -42,6 +43,8 @@ interface Ledger {
   view(limit: Limit, nowMs: number, cost: number): View;
   draw(limit: Limit, nowMs: number, id: number, cost: number): void;
   refund(limit: Limit, nowMs: number, id: number): void;
+  /** Draws more for a request, whatever is left. */
+  charge(nowMs: number, id: number, more: number): void;
 }
 
 /**
@@ -119,8 +122,13 @@ export class NaiveLimiter {
   }
 
   /** Undoes what a request drew, if its window is still open. */
-  refund(limit: Limit, part: string, nowMs: number, id: number): void {
-    this.#ledger(limit, '', part).refund(limit, nowMs, id);
+  refund(limit: Limit, caller: string, part: string, nowMs: number, id: number): void {
+    this.#ledger(limit, caller, part).refund(limit, nowMs, id);
+  }
+
+  /** Draws more for a request that turned out to cost that, if its window is still open. */
+  charge(limit: Limit, caller: string, part: string, nowMs: number, id: number, more: number): void {
+    this.#ledger(limit, caller, part).charge(nowMs, id, more);
   }
 
   /** Forgets what was drawn under this key. */
@@ -157,7 +165,7 @@ export class NaiveLimiter {
     const all: { limit: Limit; ledger: Ledger; cost: number }[] = [];
     // More than the whole quota takes the whole quota.
     const add = (limit: Limit, ledger: Ledger) =>
-      all.push({ limit, ledger, cost: limit.role === 'global' ? 1 : Math.min(cost, limit.units) });
+      all.push({ limit, ledger, cost: Math.min(unitsTaken(limit, cost), limit.units) });
     if (global !== null) add(global, this.#ledger(global, caller, ''));
     if (own !== null) add(own, this.#ledger(own, caller, main));
     if (ofGroup !== null) add(ofGroup, this.#ledger(ofGroup, '', groupCounterKey(group, main)));
@@ -191,6 +199,9 @@ interface Window {
   readonly draws: number[];
 }
 
+/** The number of what requests drew once they were over. */
+const CHARGED = -1;
+
 /** Every window that ever was, each with the requests that drew on it. The last may open in the future. */
 class WindowLedger implements Ledger {
   readonly #windows: Window[] = [];
@@ -219,6 +230,11 @@ class WindowLedger implements Ledger {
     const draws = this.#last(nowMs)?.draws ?? [];
     const first = draws.indexOf(id);
     if (first >= 0) draws.splice(first, draws.lastIndexOf(id) - first + 1);
+  }
+
+  charge(nowMs: number, id: number, more: number): void {
+    const draws = this.#last(nowMs)?.draws ?? [];
+    if (draws.includes(id)) draws.push(...Array.from({ length: more }, () => CHARGED));
   }
 
   /** The window that the next request draws on while it has room; null when all have closed. */
@@ -266,6 +282,10 @@ class LeakyBucket implements Ledger {
     if (nowMs >= emptyMs) return;
     this.#drops = Math.max(0, this.#dropsAt(limit, nowMs) - drops);
     this.#atMs = nowMs;
+  }
+
+  charge(): void {
+    throw new Error('nothing is priced here');
   }
 
   #dropsAt(limit: Limit, nowMs: number): number {

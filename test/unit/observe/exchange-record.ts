@@ -35,6 +35,7 @@ export function exchangeRecord(more: Partial<ExchangeRecord> = {}): ExchangeReco
     restriction: null,
     offenceAtMs: 0,
     returnedAtMs: 0,
+    price: null,
     scopeOf429: null,
     isPreflight: false,
     webhook: '',

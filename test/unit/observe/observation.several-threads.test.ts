@@ -23,6 +23,7 @@ const LABELS = {
       outcomes: OUTCOMES.map(each => [each, ''] as const),
       periods: [''],
       inShadow: [],
+      isPriced: false,
     },
   ],
   ...{ upstreams: ['api'], webSocketUpstreams: ['api'], tlsListeners: ['http'], providers: [null] },

@@ -3,7 +3,7 @@ import { classNames, groupName, limitsFor, listedClass } from '../../../config/i
 import { GatewayError } from '../../../core/index.ts';
 import type { AccessTokenOptions } from '../../../identity/auth/index.ts';
 import type { Allowance, Limit, LimitSet, LimitsByRole } from '../../../limits/index.ts';
-import { groupCounterKey, isSharedRole, windowsOf } from '../../../limits/index.ts';
+import { groupCounterKey, isSharedRole, windowName, windowsOf } from '../../../limits/index.ts';
 import type { Allowances } from '../../../process/runtime/index.ts';
 import { mainValue } from '../../../wire/http/index.ts';
 import { type ApiClient, type ClientSources, clientIn, providerOf } from './client.ts';
@@ -186,7 +186,7 @@ function shapeOf(asked: AskedLimit | undefined, allowance: Allowance): Allowance
     {
       bucket: bucket?.name ?? null,
       counts: limit.role,
-      quota: `${limit.units}/${limit.period}`,
+      quota: `${limit.units}/${windowName(limit)}`,
       algorithm: limit.algorithm,
       shadow: isInShadow,
       limit: units,

@@ -1,3 +1,4 @@
+import { MAX_COUNT } from '../../index.ts';
 import { defineScript } from '../connection/index.ts';
 import { withWords } from './script-words.ts';
 
@@ -13,7 +14,7 @@ local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
  * Limits come as JSON, made once per configuration: { smooth, units, period, ends, slack, cost }, with the largest cost of a request.
  * `ends`, of a limit whose windows are periods of the calendar, are when the last, the current and the next ones end: which is
  * the current one, Redis' clock says, so all gateways agree.
- * `cost` is what this request consumes, which a script sets; one of the global limit. A counter is a string: "reset consumed" for
+ * `cost` is what this request consumes, which a script sets; one of a limit with `each`. A counter is a string: "reset consumed" for
  * a window, "mark parts reset" for a smooth limit. The value holds the Reset; a key's expiry only collects garbage.
  *
  * Redis' clock may step back at a failover to a machine whose clock is behind. A counter then seems to come from the future. To
@@ -28,7 +29,7 @@ local function unitsOf(l, units)
 end
 
 local function costOf(l)
-  return unitsOf(l, l.role == 'global' and 1 or cost)
+  return unitsOf(l, l.each and 1 or cost)
 end
 
 local function partsOf(l)
@@ -139,7 +140,8 @@ end
  *
  * Returns { bits of REPLY; now; place of the limit described, or 0; remaining; announced reset; wait; windows of the units consumed,
  * 0 for none ... }: of limits whose units can be returned, or of all in a step that may have to be undone. Such a step adds for each limit what an undo
- * restores, and then for each whether it drew on the counter that further values share: 1 or 0.
+ * restores, and then for each whether it drew on the counter that further values share: 1 or 0. In any other, the window of such a
+ * counter is negative. An admission ends with remaining and announced reset of each limit with `told`.
  * To read returns for each limit: remaining, announced reset, wait.
  */
 export const DECIDE = defineScript(
@@ -311,8 +313,9 @@ if mode == MODE.take then
     else code = code + bit end
     if l.shadow then bit = bit * 2 end
     if isUndoable or isShared(l) or l.back then
-      local isReturnable = l.wait == 0 and (isUndoable or not l.others)
-      reply[#reply + 1] = isReturnable and (l.smooth and l.mark or l.reset) or 0
+      local isReturnable = l.wait == 0 and (isUndoable or not l.others or l.priced)
+      local window = isReturnable and (l.smooth and l.mark or l.reset) or 0
+      reply[#reply + 1] = l.others and not isUndoable and -window or window
     end
   end
   if isUndoable then
@@ -328,12 +331,15 @@ if described > 0 then
   reply[4] = remaining(limits[described])
   reply[5] = announced(limits[described])
 end
+for _, l in ipairs(limits) do
+  if l.told then reply[#reply + 1], reply[#reply + 2] = remaining(l), announced(l) end
+end
 return reply
 `),
 );
 
 /**
- * Returns what a request cost. KEYS: counters, and to undo, if requests have a main value, the set of the counters that the caller
+ * Returns what a request cost, or consumes more if the cost is negative. KEYS: counters, and to undo, if requests have a main value, the set of the counters that the caller
  * holds. ARGV: their limits, the mode, the cost, and for each limit the window that its units came from; to undo, then for each what
  * DECIDE said to restore.
  */
@@ -353,8 +359,9 @@ for i, l in ipairs(limits) do
     if l.parts >= l.units then l.parts, l.mark = l.parts - l.units, l.mark - 1 end
     if undoing then l.reset = math.max(l.mark, restore) end
     l.empty = l.reset <= now
-  elseif l.known and not l.smooth and l.reset == window and now < window and l.consumed > 0 then
-    l.consumed = math.max(0, l.consumed - costOf(l))
+  elseif l.known and not l.smooth and l.reset == window and now < window and (l.consumed > 0 or cost < 0) then
+    local units = l.priced and not undoing and cost or costOf(l)
+    l.consumed = math.min(${MAX_COUNT}, math.max(0, l.consumed - units))
     l.empty = undoing and restore >= 0 and l.consumed == 0
     local start = startOf(l)
     if l.empty and start and start > now then

@@ -56,7 +56,7 @@ export class Fallback {
 }
 
 function negated(drawn: limits.Decision['drawn']): limits.Decision['drawn'] {
-  return drawn.map(({ limit, window }) => ({ limit, window: -window }));
+  return drawn.map(each => ({ ...each, window: -each.window }));
 }
 
 function localAllowances({ local, replicas }: FallbackDependencies): limits.AllowanceStore {

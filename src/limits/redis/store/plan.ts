@@ -6,8 +6,9 @@ import type {
   LimitsByRole,
   ShadowDecision,
   ShadowRole,
+  WindowState,
 } from '../../index.ts';
-import { isSharedRole, limitsIn, NO_LIMITS, NO_SHADOW } from '../../index.ts';
+import { isSharedRole, limitsIn, NO_LIMITS, NO_SHADOW, NO_WINDOWS, windowsOf } from '../../index.ts';
 import { isOfThisFormat, REPLY, STEP, type StepKind } from './script-words.ts';
 
 /** One step of a decision: what is the same in the call to the script for every request with these limits. */
@@ -22,6 +23,8 @@ export interface Step {
   readonly returnedInShadow: readonly Limit[];
   /** The roles of the shadow limits, in order. */
   readonly shadow: readonly LimitRole[];
+  /** The windows that an admission tells one by one (`Decision.windows`), in the order of `limits`. */
+  readonly told: readonly Limit[];
 }
 
 /** The steps for a set: one for all limits, or one for the caller's and one for every shared limit, enforced ones first. */
@@ -54,10 +57,11 @@ function planOf(set: LimitSet): Plan {
       [limit.role]: alone(limit),
     }));
   const inShadow = shadow === null ? [] : onlyShared(shadow).map(each => ({ ...NO_LIMITS, shadow: each }));
+  const told = new Set(toldOf(set).map(({ identity }) => identity));
   return {
-    whole: stepOf(STEP.whole, set),
-    own: stepOf(STEP.own, { ...set, ...NOT_SHARED, shadow: shadow && { ...shadow, ...NOT_SHARED } }),
-    shared: [...onlyShared(set), ...inShadow].map(each => stepOf(STEP.shared, each)),
+    whole: stepOf(STEP.whole, set, told),
+    own: stepOf(STEP.own, { ...set, ...NOT_SHARED, shadow: shadow && { ...shadow, ...NOT_SHARED } }, told),
+    shared: [...onlyShared(set), ...inShadow].map(each => stepOf(STEP.shared, each, told)),
   };
 }
 
@@ -68,18 +72,26 @@ function alone(limit: Limit): Limit {
 
 const NOT_SHARED = { group: null, resource: null };
 
-function stepOf(kind: StepKind, set: LimitSet): Step {
+/** @param told the identities of the windows to tell one by one */
+function stepOf(kind: StepKind, set: LimitSet, told: ReadonlySet<string>): Step {
   const held = limitsIn(set);
   const inShadow = set.shadow === null ? [] : limitsIn(set.shadow);
   const limits = [...held, ...inShadow];
   return {
     kind,
     limits,
-    text: textAt(limits, held.length),
+    text: textAt(limits, held.length, told),
+    told: held.filter(({ identity }) => told.has(identity)),
     returned: held.filter(returnsUnits),
     returnedInShadow: inShadow.filter(returnsUnits),
     shadow: inShadow.map(({ role }) => role),
   };
+}
+
+/** The windows of which one is described on admission, if any of them is priced. */
+function toldOf({ caller, resource }: LimitsByRole): readonly Limit[] {
+  const windows = windowsOf(caller ?? resource);
+  return windows.some(({ isPriced }) => isPriced) ? windows : [];
 }
 
 function returnsUnits({ returnsUnits }: Limit): boolean {
@@ -87,7 +99,7 @@ function returnsUnits({ returnsUnits }: Limit): boolean {
 }
 
 /** Writes the text once, or once in each period of the calendar. */
-function textAt(limits: readonly Limit[], held: number): Step['text'] {
+function textAt(limits: readonly Limit[], held: number, told: ReadonlySet<string>): Step['text'] {
   const calendars = limits.map(({ calendar }) => calendar).filter(calendar => calendar !== null);
   let text = '';
   let [fromMs, untilMs] = [0, 0];
@@ -97,26 +109,36 @@ function textAt(limits: readonly Limit[], held: number): Step['text'] {
     const around = calendars.map(calendar => calendar.endsAround(epochMs));
     fromMs = Math.max(...around.map(([, startMs = 0]) => startMs));
     untilMs = Math.min(...around.map(([, , endMs = 0]) => endMs));
-    text = textOf(limits, epochMs, held);
+    text = textOf(limits, epochMs, held, told);
     return text;
   };
 }
+
+const NONE_TOLD: ReadonlySet<string> = new Set();
 
 /**
  * Writes limits as JSON for the scripts, as of a moment since the epoch. Limits from `held` on are in shadow. The ends of a
  * calendar are the same in every gateway, and enough for any clock that is less than one of its periods away.
  */
-export function textOf(limits: readonly Limit[], epochMs: number, held = limits.length): string {
+export function textOf(
+  limits: readonly Limit[],
+  epochMs: number,
+  held = limits.length,
+  told: ReadonlySet<string> = NONE_TOLD,
+): string {
   return JSON.stringify(
-    limits.map(({ role, algorithm, units, periodMs, calendar, slackMs, largestCost, returnsUnits }, at) => ({
-      role,
-      smooth: algorithm === 'smooth',
-      units,
-      period: periodMs,
-      ends: calendar?.endsAround(epochMs),
-      slack: slackMs,
-      back: returnsUnits && !isSharedRole(role) ? true : undefined,
-      cost: largestCost === 1 ? undefined : largestCost,
+    limits.map((limit, at) => ({
+      role: limit.role,
+      smooth: limit.algorithm === 'smooth',
+      units: limit.units,
+      period: limit.periodMs,
+      ends: limit.calendar?.endsAround(epochMs),
+      slack: limit.slackMs,
+      back: limit.returnsUnits && !isSharedRole(limit.role) ? true : undefined,
+      each: limit.takesCost ? undefined : true,
+      cost: limit.largestCost === 1 ? undefined : limit.largestCost,
+      priced: limit.isPriced ? true : undefined,
+      told: at < held && told.has(limit.identity) ? true : undefined,
       shadow: at >= held ? true : undefined,
     })),
   );
@@ -171,8 +193,11 @@ export function readScriptResponse(reply: unknown, step: Step): ScriptResponse |
   const admitted = (code & REPLY.admitted) !== 0;
   const atOnce = (code & REPLY.refusedAtOnce) !== 0;
   const otherParts = (code & REPLY.refusedByOthers) !== 0;
-  const size = step.kind === STEP.whole ? reply.length : step.limits.length;
-  const windows: readonly number[] = reply.slice(6, 6 + size);
+  const end = admitted ? reply.length - 2 * step.told.length : reply.length;
+  const size = step.kind === STEP.whole ? end - 6 : step.limits.length;
+  const windows: readonly number[] = reply.slice(6, Math.min(6 + size, end));
+  const usedOthers = reply.slice(6 + 2 * size, end).map(each => each === 1);
+  const drawn = { windows, usedOthers };
   return {
     decision: {
       admitted,
@@ -188,15 +213,16 @@ export function readScriptResponse(reply: unknown, step: Step): ScriptResponse |
       retryAfterMs: waitMs,
       sharedKey: !admitted && !atOnce && isSharedRole(limit?.role ?? 'global') && !otherParts,
       otherParts,
-      drawn: admitted ? drawnIn(step, windows) : NO_SHADOW.drawn,
-      shadow: admitted ? shadowOf(code, windows, step) : NO_SHADOW,
+      drawn: admitted ? drawnIn(step, drawn) : NO_SHADOW.drawn,
+      windows: admitted ? toldIn(step, reply.slice(end), nowMs) : NO_WINDOWS,
+      shadow: admitted ? shadowOf(code, drawn, step) : NO_SHADOW,
       decidedAtMs: nowMs,
     },
     refusedBy: admitted || atOnce ? -1 : place - 1,
     code,
     windows,
-    toRestore: reply.slice(6 + size, 6 + 2 * size),
-    usedOthers: reply.slice(6 + 2 * size).map(each => each === 1),
+    toRestore: reply.slice(6 + size, Math.min(6 + 2 * size, end)),
+    usedOthers,
   };
 }
 
@@ -206,19 +232,38 @@ export function has({ code }: Pick<ScriptResponse, 'code'>, bit: number): boolea
 
 type SixNumbers = [number, number, number, number, number, number];
 
-function shadowOf(code: number, windows: readonly number[], step: Step): ShadowDecision {
+/** Where units came from. */
+type DrawnIn = Pick<ScriptResponse, 'windows' | 'usedOthers'>;
+
+function shadowOf(code: number, drawn: DrawnIn, step: Step): ShadowDecision {
   const { shadow } = step;
   const atOnce = has({ code }, REPLY.fullInShadow);
   if (shadow.length === 0 && !atOnce) return NO_SHADOW;
   const quotas: ShadowRole[] = shadow.filter((_, at) => has({ code }, REPLY.refusedInShadow << at));
   const refused = [...new Set(atOnce ? [...quotas, 'concurrent' as const] : quotas)];
-  return { refused, drawn: drawnIn(step, windows, true) };
+  return { refused, drawn: drawnIn(step, drawn, true) };
 }
 
-/** The units that were consumed and can be returned. A step that may be undone names the windows of all its limits. */
+function toldIn({ told }: Step, numbers: readonly number[], nowMs: number): readonly WindowState[] {
+  if (told.length === 0) return NO_WINDOWS;
+  const states = told.map((limit, at) => {
+    const [remaining = 0, resetAtMs = 0] = numbers.slice(2 * at);
+    return { limit, remaining, resetAtMs, resetInMs: resetAtMs - nowMs };
+  });
+  return byPeriod(states);
+}
+
+export function byPeriod(states: readonly WindowState[]): readonly WindowState[] {
+  return states.toSorted((one, other) => one.limit.periodMs - other.limit.periodMs);
+}
+
+/**
+ * The units that were consumed and can be returned. A step that may be undone names the windows of all its limits. A counter shared by
+ * several values does not show whose unit it was: unless its limit is priced, such a unit cannot be returned.
+ */
 function drawnIn(
   { kind, limits, returned, returnedInShadow }: Step,
-  windows: readonly number[],
+  { windows, usedOthers }: DrawnIn,
   inShadow = false,
 ): Decision['drawn'] {
   const named = kind === STEP.whole ? [...returned, ...returnedInShadow] : limits;
@@ -226,6 +271,8 @@ function drawnIn(
   if (asked.length === 0) return NO_SHADOW.drawn;
   return named.flatMap((limit, at) => {
     const window = windows[at] ?? 0;
-    return window === 0 || !asked.includes(limit) ? [] : [{ limit, window }];
+    if (window === 0 || !asked.includes(limit)) return [];
+    if (window > 0 && usedOthers[at] !== true) return [{ limit, window }];
+    return limit.isPriced ? [{ limit, window: Math.abs(window), standIn: null }] : [];
   });
 }

@@ -6,7 +6,9 @@ import {
   isSharedRole,
   LIMIT_ROLES,
   mostPressing,
+  OTHER_PARTS,
   UNLIMITED,
+  unitsTaken,
   windowsOf,
 } from '../../index.ts';
 import {
@@ -22,7 +24,7 @@ import { Keys } from './keys.ts';
 import { KnownRefusals } from './known-refusals.ts';
 import { Leases } from './leases.ts';
 import type { LeaseAsked, Question, ScriptResponse, Step } from './plan.ts';
-import { has, PlanTable, readScriptResponse, textOf } from './plan.ts';
+import { byPeriod, has, PlanTable, readScriptResponse, textOf } from './plan.ts';
 import { RedisAllowances } from './redis-allowances.ts';
 import { MODE, REPLY, STEP } from './script-words.ts';
 
@@ -159,13 +161,19 @@ export class RedisStore implements LimitStore {
   refund(limit: Limit, part: string, window: number, cost = 1, caller: string | null = null): void {
     if (this.#fallback.refund(limit, part, window, cost, caller) || !this.#dependencies.health.isShared)
       return;
-    const isOwn = caller !== null && !isSharedRole(limit.role);
-    const key = isOwn
-      ? this.#keys.own(this.#keys.caller(caller), limit, part)
-      : this.#keys.shared(limit, part);
+    const key = this.#keyOf(limit, part, caller);
     this.#refusals.drop(key);
     const text = textOf([limit], this.#dependencies.clock.epochMs());
     this.#tell('return units', REFUND, [key], [text, MODE.refund, cost, window]);
+  }
+
+  /** The key of the counter that units came from. */
+  #keyOf(limit: Limit, part: string, caller: string | null): string {
+    if (caller === null) return this.#keys.shared(limit, part);
+    if (part === OTHER_PARTS) return this.#keys.others(this.#keys.caller(caller), limit);
+    return isSharedRole(limit.role)
+      ? this.#keys.shared(limit, part)
+      : this.#keys.own(this.#keys.caller(caller), limit, part);
   }
 
   #knownRefusal({ limits, callerKeys, main, cost }: Question): Decision | null {
@@ -174,7 +182,8 @@ export class RedisStore implements LimitStore {
       if (refusal !== null) return refusal;
     }
     for (const own of windowsOf(limits.caller)) {
-      const refusal = this.#refusals.find(this.#keys.own(callerKeys, own, main), own, cost);
+      const units = unitsTaken(own, cost);
+      const refusal = this.#refusals.find(this.#keys.own(callerKeys, own, main), own, units);
       if (refusal !== null) return refusal;
     }
     return null;
@@ -303,8 +312,7 @@ export class RedisStore implements LimitStore {
     if (limit === undefined || key === undefined || isSharedRole(limit.role)) return;
     // The refusing key is shared with other main values, so it may change at any time.
     if (response.decision.otherParts) return;
-    const units = limit.role === 'global' ? 1 : cost;
-    this.#refusals.note(key, limit, units, response.decision, askedAtMs, version);
+    this.#refusals.note(key, limit, unitsTaken(limit, cost), response.decision, askedAtMs, version);
   }
 
   /** Runs a script that nothing waits for. A unit that cannot be returned is lost until its window is over. */
@@ -341,9 +349,10 @@ function partOf({ role }: Limit, { main, group }: Question): string {
 
 /** Joins the decisions of steps that all admit. The header fields describe the caller's limit, or the resource's if there is none. */
 function joinedDecision(taken: readonly Taken[]): Decision {
-  const decisions = taken.map(decisionOf);
+  const decisions = taken.map(({ response }) => response.decision);
   return {
     ...(describedOf(decisions) ?? decisions[0] ?? UNLIMITED),
+    windows: byPeriod(decisions.flatMap(({ windows }) => windows)),
     drawn: decisions.flatMap(({ drawn }) => drawn),
     decidedAtMs: decisions.at(-1)?.decidedAtMs ?? 0,
     shadow: {
@@ -362,13 +371,6 @@ function describedOf(decisions: readonly Decision[]): Decision | null {
     return by === null ? [] : [{ periodMs: by.periodMs, remaining, resetInMs, decision }];
   });
   return mostPressing(ofResource.toSorted((one, other) => one.periodMs - other.periodMs))?.decision ?? null;
-}
-
-/** A counter shared by several values does not show whose unit it was. Such a unit cannot be returned. */
-function decisionOf({ step, response: { decision, code } }: Taken): Decision {
-  return step.kind !== STEP.own && has({ code }, REPLY.usedOthers)
-    ? { ...decision, drawn: [], shadow: { ...decision.shadow, drawn: [] } }
-    : decision;
 }
 
 const SHADOW_ROLES: readonly ShadowRole[] = [...LIMIT_ROLES, 'concurrent'];

@@ -35,6 +35,8 @@ export interface LoggedRequest extends LimitedRequest {
   /** The status by which units are returned: that of a call is the equivalent of its own. 0 if none is known. */
   readonly status: number;
   readonly isOfService: boolean;
+  /** What it cost in the end, if its response was to tell that; else `null`. */
+  readonly price: number | null;
   /** True if it returned units: the service denied access (401, 403, 404), or the line says when. */
   readonly returned: boolean;
 }
@@ -156,6 +158,7 @@ function built(fields: UncheckedLine, outcome: LoggedOutcome | null): LogLine {
     outcome,
     facts,
     status: typeof told === 'number' ? told : 0,
+    price: isAccessValue('price', fields.price) ? fields.price : null,
     isOfService,
     returned: denied || (facts?.returnedAtMs ?? null) !== null,
   };

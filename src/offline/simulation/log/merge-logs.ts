@@ -8,8 +8,9 @@ interface LaterEvent {
    * - `refund`: the request returns a unit that it had consumed
    * - `end`: it returns its place among its caller's requests in flight
    * - `offence`: it counts towards a restriction
+   * - `price`: what it cost became known
    */
-  readonly kind: 'refund' | 'end' | 'offence';
+  readonly kind: 'refund' | 'end' | 'offence' | 'price';
   readonly decidedAtMs: number;
   readonly sequence: number;
   readonly request: LoggedRequest;
@@ -82,11 +83,13 @@ function withKey(request: LoggedRequest, keying: AddressKeying): LoggedRequest {
 }
 
 function hold(held: LogEvent[], request: LoggedRequest, withEnds: boolean, returned: boolean): void {
-  const { part, decidedAtMs, writtenAtMs, sequence, facts } = request;
+  const { part, decidedAtMs, writtenAtMs, sequence, facts, price } = request;
   if (part !== 'end') held.push(request);
   // A line is written at the end, except those about requests that are still running.
   if (withEnds && part !== 'begin')
     held.push({ kind: 'end', decidedAtMs: Math.max(decidedAtMs, writtenAtMs), sequence, request });
+  if (price !== null && part !== 'begin')
+    held.push({ kind: 'price', decidedAtMs: Math.max(decidedAtMs, writtenAtMs), sequence, request });
   const offence = facts?.offence ?? null;
   if (returned) {
     // If the line says when the offence counted, the unit was returned just before.

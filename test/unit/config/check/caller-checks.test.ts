@@ -135,7 +135,7 @@ describe('classes and groups of limits.yaml', () => {
     ],
     [
       'address: { claim: rate, max: 5/1s, otherwise: 5/1s }',
-      'buckets.b.address: expected a number and a period such as 20/5s, or a list such as [5/1s, 1000/day], found a map',
+      'buckets.b.address: expected a number and a period such as 20/5s, or a map such as { limit: 200000/day, unit: cost }, found a map',
     ],
     [
       'user: 5/1s, classes: { bot: 5/1s }',
@@ -147,7 +147,7 @@ describe('classes and groups of limits.yaml', () => {
     ],
     [
       'group: { claim: org, limit: { claim: n, max: 5/1s, otherwise: 1/1s } }',
-      'buckets.b.group.limit: expected a number and a period such as 20/5s, or a list such as [5/1s, 1000/day], found a map',
+      'buckets.b.group.limit: expected a number and a period such as 20/5s, or a map such as { limit: 200000/day, unit: cost }, found a map',
     ],
     [
       'group: { claim: org, limit: 5/1s }, shadow: { group: { claim: team, limit: 5/1s } }',

@@ -789,6 +789,159 @@ describe('a list of quotas', () => {
   });
 });
 
+describe('a quota of costs', () => {
+  const found = async (keys: string, line = 'b') => {
+    const routes = `routes: { "/v1/{id}": ${line} }`;
+    const all = await diagnosticsIn(
+      `buckets:\n  b: { main: id, ${keys}, scope: user }\n${routes}\n`,
+      EVERYWHERE,
+    );
+    return all
+      .filter(each => !/a restart forgets|65535/.test(each))
+      .map(each => each.replace(/^[\d:]+ /, ''));
+  };
+
+  it.each([
+    'user: { limit: 200/1m, unit: cost }',
+    'user: [60/1m, { limit: 200/1m, unit: cost }, { limit: 2000/day, unit: cost }]',
+    'user: 60/1m, classes: { partner: [{ limit: 200/1m, unit: cost }] }',
+    'user: 60/1m, group: { claim: org, limit: { limit: 200/1m, unit: cost } }',
+    'user: 60/1m, resource: [600/1m, { limit: 200/1m, unit: cost }]',
+    'user: 60/1m, shadow: { user: [60/1m, { limit: 200/1m, unit: cost }] }',
+    // A cost is no number of requests, so neither hides the other.
+    'user: { limit: 200000/1m, unit: cost }, resource: 90/1m',
+  ])('is accepted: %s', async keys => {
+    expect((await found(keys)).filter(line => !line.includes('hint:'))).toEqual([]);
+  });
+
+  it.each([
+    [
+      'user: { limit: 200/1m, unit: requests }',
+      'user.unit: expected cost: a quota of requests is written alone, as 20/5s, found "requests"',
+    ],
+    [
+      'user: { limit: 200, unit: cost }',
+      'user.limit: expected a number and a period such as 20/5s, found 200',
+    ],
+    [
+      'user: { limit: 200/1m }',
+      'user: missing key "unit": expected cost: a quota of requests is written alone, as 20/5s',
+    ],
+    ['user: [{ limits: 200/1m, unit: cost }]', 'user[0]: unknown key "limits", did you mean "limit"?'],
+    [
+      'user: [{ limit: 200/1m, unit: cost }, 60/1m, { limit: 300/1m, unit: cost }]',
+      'user[2]: another quota of this list has this period: 1m/cost',
+    ],
+    [
+      'user: [{ limit: 2000/1m, unit: cost }, { limit: 300/1h, unit: cost }]',
+      'user[0]: warning: a cost of 2000 in 1m is never reached: a cost of 300 in 1h, of the same list, refuses before',
+    ],
+    [
+      'user: { limit: 2000/1m, unit: cost }, resource: { limit: 300/1m, unit: cost }',
+      'user.limit: warning: a cost of 2000 in 1m is never reached: the limit of all callers together, a cost of 300 in 1m, refuses before',
+    ],
+  ])('%s: %s', async (keys, message) => {
+    const [place, ...text] = message.split(': ');
+    const severity = text[0] === 'warning' ? 'warning: ' : '';
+    const rest = text.slice(severity === '' ? 0 : 1).join(': ');
+    expect(await found(keys)).toEqual([expect.stringContaining(`${severity}buckets.b.${place}: ${rest}`)]);
+  });
+
+  it('is what bounds the cost of a line, whatever the other quotas are', async () => {
+    const keys = 'user: [5/1m, { limit: 200/1m, unit: cost }]';
+    expect(await found(keys, '{ bucket: b, cost: 200 }')).toEqual([]);
+    expect(await found(keys, '{ bucket: b, cost: 201 }')).toEqual([
+      'routes./v1/{id}.cost: a request costs at most the smallest number of its bucket, and "b" has 200/1m: write at most 200',
+    ]);
+  });
+
+  it('is for buckets alone', async () => {
+    expect(await diagnosticsIn('global: { user: { limit: 5/1s, unit: cost } }')).toEqual([
+      expect.stringContaining(
+        'global.user: expected off, or a number and a period such as 1000/1m, found a map',
+      ),
+    ]);
+  });
+});
+
+describe('a price that the response tells', () => {
+  const found = async (cost: string, keys = 'user: [60/1m, { limit: 200/1m, unit: cost }]') => {
+    const routes = `routes: { /v1/**: { bucket: b, cost: ${cost} } }`;
+    const all = await diagnosticsIn(`buckets:\n  b: { ${keys}, scope: user }\n${routes}\n`, EVERYWHERE);
+    return all.map(each => each.replace(/^[\d:]+ /, '').replace('routes./v1/**.', ''));
+  };
+
+  it('comes with a hint at what may be admitted before the first one is known', async () => {
+    const hints = async (cost: string) => {
+      const text = `buckets: { b: { user: [60/1m, { limit: 200/1m, unit: cost }], scope: user } }
+routes: { /v1/**: { bucket: b, cost: ${cost} } }
+`;
+      const result = await loadFiles(filesOf(text, EVERYWHERE, IDENTITY));
+      return result.ok ? result.hints.map(({ message }) => message) : diagnosticsOf(result);
+    };
+    expect(await hints('{ response_field: X-Usage, reserve: 60, most: 500 }')).toEqual([
+      'routes./v1/**.cost.most: of 200/1m, 3 requests may be admitted before the price of the first is known, which together may cost up to 1500: a higher "reserve" lowers that',
+    ]);
+    expect(await hints('{ response_field: X-Usage, most: 500 }')).toEqual([
+      expect.stringContaining(
+        '200 requests may be admitted before the price of the first is known, which together may cost up to 100000',
+      ),
+    ]);
+    expect(await hints('{ response_field: X-Usage, reserve: 60, most: 60, pass: true }')).toEqual([]);
+  });
+
+  it.each([
+    [
+      '{ response_field: X-Usage, reserve: 6, most: 5 }',
+      'cost.most: a request pays at least what is reserved for it: write at least 6, or lower "reserve"',
+    ],
+    [
+      '{ response_field: X-Usage, reserve: 6 }',
+      'cost: missing key "most": expected a whole number from 1 to 1000000000',
+    ],
+    ['{ most: 6 }', 'cost: missing key "response_field"'],
+    [
+      '{ response_field: X Usage, most: 6 }',
+      'cost.response_field: expected the name of a header field such as X-Usage, found "X Usage"',
+    ],
+    [
+      '{ response_field: X-RateLimit-Limit, most: 6 }',
+      'cost.response_field: the gateway itself reads or writes this field: name another',
+    ],
+    [
+      '{ response_field: Content-Length, most: 6 }',
+      'cost.response_field: the gateway itself reads or writes this field: name another',
+    ],
+    [
+      '{ response_field: X-Usage, reserve: lots, most: 6 }',
+      'cost.reserve: expected a whole number from 1 to 1000000000, found "lots"',
+    ],
+    ['{ response_field: X-Usage, most: 6, max: 7 }', 'cost: unknown key "max"'],
+    [
+      'lots',
+      'cost: expected a whole number from 1 to 65535, or a map such as { response_field: X-Usage, reserve: 100, most: 20000 }, found "lots"',
+    ],
+    [
+      '{ response_field: X-Usage, reserve: 201, most: 300 }',
+      'cost.reserve: a request costs at most the smallest number of its bucket, and "b" has 200/1m: write at most 200',
+    ],
+  ])('%s: %s', async (cost, message) => {
+    expect((await found(cost)).filter(each => !each.startsWith('hint:'))).toEqual([
+      expect.stringContaining(message),
+    ]);
+  });
+
+  it('needs a quota of costs, in windows', async () => {
+    const cost = '{ response_field: X-Usage, most: 5 }';
+    expect(await found(cost, 'user: 60/1m')).toEqual([
+      'cost.response_field: a price that the response tells needs a quota with "unit: cost" in the bucket "b", such as user: { limit: 200000/day, unit: cost }',
+    ]);
+    expect(await found(cost, 'user: { limit: 60/1m, unit: cost }, algorithm: smooth')).toEqual([
+      expect.stringContaining('cost.response_field: in a smooth bucket units return all the time'),
+    ]);
+  });
+});
+
 describe('give_back', () => {
   const ENTRY = '[0]: expected a status from 200 to 599, or a class such as 5xx';
 

@@ -187,6 +187,39 @@ describe('the comparison of two limits.yaml', () => {
     ]);
   });
 
+  it('compares quotas of costs with such, and with those of requests as something else', () => {
+    const of = (user: unknown) => ({ buckets: { b: { user } }, routes: { '/a': 'b' } });
+    const cost = (limit: string) => ({ limit, unit: 'cost' });
+    expect(changes(of(cost('200/1m')), of(cost('100/1m')))).toEqual([
+      'stricter: bucket b: each caller a cost of 100 in 1m, before a cost of 200 in 1m',
+    ]);
+    expect(changes(of('60/1m'), of(cost('60/1m')))).toEqual([
+      'mixed: bucket b: each caller a cost of 60 in 1m, before 60 in 1m',
+    ]);
+    expect(changes(of('60/1m'), of(['60/1m', cost('60/1m')]))).toEqual([
+      'stricter: bucket b: each caller 60 in 1m and a cost of 60 in 1m, before 60 in 1m',
+    ]);
+  });
+
+  it('compares the prices that responses tell', () => {
+    const at = (cost: unknown) => ({
+      buckets: { b: { user: { limit: '100/5s', unit: 'cost' } } },
+      routes: { 'GET /a': { bucket: 'b', cost }, '/b': 'b' },
+    });
+    const price = (more: object = {}) => ({ response_field: 'X-Usage', reserve: 5, most: 50, ...more });
+    const said = 'what X-Usage of the response says (5 reserved, at most 50)';
+    const start = 'GET /a: in the bucket b at a cost of';
+    expect(changes(at(price()), at(price()))).toEqual([]);
+    expect(changes(at(5), at(price()))).toEqual([`mixed: ${start} ${said}, before 5`]);
+    expect(changes(at(price({ most: 90 })), at(price()))).toEqual([
+      `looser: ${start} ${said}, before what X-Usage of the response says (5 reserved, at most 90)`,
+    ]);
+    expect(changes(at(price()), at(price({ reserve: 9, most: 40 })))).toEqual([
+      expect.stringMatching(/^mixed: .*\(9 reserved, at most 40\), before/),
+    ]);
+    expect(changes(at(price({ pass: true })), at(price()))).toEqual([expect.stringMatching(/^neutral: /)]);
+  });
+
   it('compares what a request costs', () => {
     const at = (cost: number, bucket = 'b') => ({
       buckets: { b: { user: '10/5s' }, c: { user: '10/5s' } },

@@ -130,7 +130,14 @@ routes: [{ path: /v1/**, upstream: api }]`;
     );
     expect(labels.providers).toBeNull();
     expect(labels.buckets).toEqual([
-      { bucket: 'none', callerClass: 'address', outcomes: [['admitted', '']], periods: [''], inShadow: [] },
+      {
+        bucket: 'none',
+        callerClass: 'address',
+        outcomes: [['admitted', '']],
+        periods: [''],
+        inShadow: [],
+        isPriced: false,
+      },
     ]);
     expect(labels.routes.map(({ route }) => route)).toEqual(['/**', 'none']);
   });

@@ -51,6 +51,17 @@ test.each([
   expect(await afterOne(answering(status))).toEqual({ status, told, left });
 });
 
+test('where requests and costs count apart, Remaining says what goes back of the quota that it describes', async () => {
+  const user = [{ limit: '20/60s', unit: 'cost' }, '5/60s'];
+  const b = { user, give_back: ['5xx'] };
+  const bare = await bareGateway(
+    { buckets: { b }, routes: { '/b/{id}': { bucket: 'b', cost: 7 } } },
+    { service: answering(500) },
+  );
+  const answers = await bare.askTimes(6, 'GET /b/1', ALICE);
+  expect(answers.map(each => rateOf(each).remaining)).toEqual([5, 5, 5, 5, 5, 5]);
+});
+
 test('the 502 and 504 that the gateway makes itself give back as well', async () => {
   expect(await afterOne((_, sink) => sink.fail(failing('malformed')))).toEqual({
     status: 502,

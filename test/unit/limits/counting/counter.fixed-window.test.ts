@@ -29,6 +29,7 @@ test('the first request opens a window that closes one period later', () => {
     sharedKey: false,
     otherParts: false,
     drawn: [],
+    windows: [],
     decidedAtMs: 1_700_000_000_000,
     shadow: NO_SHADOW,
   });

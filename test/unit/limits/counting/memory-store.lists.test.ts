@@ -11,15 +11,30 @@ beforeEach(() => {
   store = newStore(clock);
 });
 
-/** A limit with several windows. */
+/** A limit with several windows: `5/1s`, or `5/1s cost`. */
 function list(quotas: readonly string[], options: Partial<LimitOptions> = {}) {
-  const [first, ...more] = quotas.map(parseQuota);
+  const [first, ...more] = quotas.map(each => {
+    const [quota = '', unit] = each.split(' ');
+    return { ...parseQuota(quota), unit: unit === 'cost' ? ('cost' as const) : undefined };
+  });
+  if (quotas.some(each => each.endsWith(' cost'))) options = { hasCostQuota: true, ...options };
   if (first === undefined) throw new Error('no quota');
   return limit('1/1s', { ...options, quota: { ...first, more } });
 }
 
 const decide = (set: Parameters<typeof limits>[0], cost = 1) =>
   copyOf(store.decide(limits(set), 'user:a', '', 'acme', cost));
+
+test('a quota of costs counts what requests cost, and every other one counts requests', () => {
+  const own = list(['3/1m', '10/1m cost']);
+  const resource = list(['5/1m'], { role: 'resource', main: 'id', hasCostQuota: true });
+  expect(decide({ caller: own, resource }, 4)).toMatchObject({ limit: 3, remaining: 2 });
+  expect(decide({ caller: own, resource }, 4)).toMatchObject({ limit: 3, remaining: 1 });
+  // The cost refuses, so nothing is taken of the requests.
+  expect(decide({ caller: own, resource }, 4)).toMatchObject({ admitted: false, limit: 10 });
+  expect(decide({ caller: own, resource }, 2)).toMatchObject({ limit: 3, remaining: 0 });
+  expect(decide({ caller: own, resource }, 0)).toMatchObject({ admitted: false, limit: 3 });
+});
 
 test('a request takes of all windows or of none', () => {
   const caller = list(['2/1s', '3/1h']);

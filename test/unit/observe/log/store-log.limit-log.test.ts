@@ -29,3 +29,20 @@ test('counters that stand in for others have a line for each bucket and minute, 
   log.stoodIn?.({ ...things, decisions: 1 });
   expect(told()).toEqual([['things', 'caller', 6]]);
 });
+
+test('responses that do not tell what their requests cost have a line a minute for each bucket', () => {
+  const lines: Record<string, unknown>[] = [];
+  const clock = new FrozenClock();
+  const logger = makeLogger('info', { write: line => void lines.push(JSON.parse(line)) });
+  const log = limitLog(logger, new Pseudonyms(Buffer.alloc(32)), clock);
+  const event = { bucket: 'b', field: 'x-usage' };
+  for (const outcome of ['told', 'unknown', 'untold', 'wrong', 'untold'] as const)
+    log.priced?.({ ...event, outcome });
+  expect(lines.splice(0)).toMatchObject([
+    { type: 'limit', level: 'warn', ...event, responses: 1, msg: expect.stringContaining('lack the field') },
+    { ...event, responses: 1, msg: expect.stringContaining('not one whole number') },
+  ]);
+  clock.advance(60_000);
+  log.priced?.({ ...event, outcome: 'untold' });
+  expect(lines).toMatchObject([{ ...event, responses: 2 }]);
+});

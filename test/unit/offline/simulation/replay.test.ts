@@ -174,6 +174,21 @@ test.each([
   expect(refused(await replay([[late, ...lines.slice(1)].join('')], { limits }))).toBe(2);
 });
 
+test('what a request cost is charged when it ended, if the log says it', async () => {
+  const limits = `global: off
+buckets: { b: { user: { limit: 100/5s, unit: cost } } }
+routes: { "/v1/**": { bucket: b, cost: { response_field: X-Usage, reserve: 10, most: 80 } } }
+`;
+  const after = (price: number | undefined, ...atMs: number[]) => {
+    const priced = line(0, { price, time: new Date(START + 100).toISOString() });
+    return replay([[priced, ...atMs.map(ms => line(ms))].join('')], { limits }).then(refused);
+  };
+  expect(await after(undefined, 110, 120, 130)).toBe(0);
+  expect(await after(75, 110, 120, 130)).toBe(1);
+  expect(await after(999, 110, 120, 130)).toBe(1);
+  expect(await after(75, 10, 20, 30)).toBe(0);
+});
+
 test.each([
   ['[5xx]', 'GET', { status: 503 }, 0],
   ['[503]', 'GET', { status: 502 }, 3],

@@ -23,6 +23,7 @@ export const quietListener = {
     stoodIn: quiet,
     held: quiet,
     shadowRefused: quiet,
+    priced: quiet,
     invalid: quiet,
     refusedByRestriction: quiet,
   },

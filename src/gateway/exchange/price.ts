@@ -1,0 +1,34 @@
+import type { PriceModel } from '../../config/index.ts';
+import type { Fields } from '../../core/index.ts';
+import type { Limit } from '../../limits/index.ts';
+import type { RateReport } from '../responses/index.ts';
+
+/** How the response of an admitted request tells what it costs. */
+export interface Price extends PriceModel {
+  /** What was drawn when the request was admitted. */
+  readonly reserve: number;
+  /** The state of the bucket for the client, once the request costs that much. */
+  describeAt(cost: number): Described;
+}
+
+/** The state of a bucket, and the limit that it is of. */
+export interface Described {
+  readonly rate: RateReport | null;
+  readonly described: Limit | null;
+}
+
+/** Enough for any price: more is the most. */
+const MAX_DIGITS = 15;
+
+/** Reads the price in the fields of a response. `wrong`: anything but one whole number. */
+export function priceIn(fields: Fields, name: string): number | 'untold' | 'wrong' {
+  let text: string | null = null;
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    if ((fields[i] as string).toLowerCase() !== name) continue;
+    if (text !== null) return 'wrong';
+    text = (fields[i + 1] as string).trim();
+  }
+  if (text === null) return 'untold';
+  if (!/^\d+$/.test(text)) return 'wrong';
+  return text.length > MAX_DIGITS ? Number.MAX_SAFE_INTEGER : Number(text);
+}
