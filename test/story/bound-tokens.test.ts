@@ -277,7 +277,7 @@ ${more}`;
       `${PROXIES}forwarding_headers: { remove: [], keep: [X-My-Cert] }\n`,
       '"X-My-Cert" is kept by forwarding_headers, so anyone could send it',
     ],
-    ['"a b"', PROXIES, 'is not a header field name'],
+    ['"a b"', PROXIES, '"a b" is not a header field name'],
   ])('may not be %s', async (name, more, message) => {
     expect((await diagnosticsIn(text(name, more))).join('\n')).toContain(
       `access_tokens.certificate_field: ${message}`,

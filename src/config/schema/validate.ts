@@ -98,7 +98,7 @@ function placed(file: ConfigFile, issue: z.core.$ZodIssue, above: Path): PlacedI
     : meant.flatMap(inner => placed(file, inner, path));
 }
 
-/** Whether a map has only unknown keys, none of which is a misspelling of a missing one. */
+/** Whether a map has no key that is right, and unknown ones, none of which is a misspelling of a missing one. */
 function isOfOtherKeys(issues: readonly z.core.$ZodIssue[], value: unknown): boolean {
   const unknown = issues.flatMap(issue =>
     issue.code === 'unrecognized_keys' && issue.path.length === 0 ? issue.keys : [],
@@ -107,8 +107,9 @@ function isOfOtherKeys(issues: readonly z.core.$ZodIssue[], value: unknown): boo
     code === 'invalid_type' && typeof key === 'string' && rest.length === 0 ? [key] : [],
   );
   if (unknown.length === 0 || lacking.length === 0) return false;
+  const wrong = new Set([...unknown, ...issues.map(({ path }) => path[0])]);
   return (
-    Object.keys(asMap(value)).every(key => unknown.includes(key)) &&
+    Object.keys(asMap(value)).every(key => wrong.has(key)) &&
     unknown.every(key => nearestWord(key, lacking) === undefined)
   );
 }

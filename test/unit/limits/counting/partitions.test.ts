@@ -177,12 +177,12 @@ describe('the room of a table', () => {
             const lentOf = (i: number, of: number) => (held[i]?.[of] ?? 0) - (rooms[i]?.[of] ?? 0);
             let lent = 0;
             for (const i of all.keys())
-              for (const of of [ORDINARY, STAND_IN, BORROWED]) lent += Math.max(0, lentOf(i, of));
+              for (const kind of [ORDINARY, STAND_IN, BORROWED]) lent += Math.max(0, lentOf(i, kind));
             // A compartment that holds no more than its part may grow to it, and others while there is room to lend.
             for (const [i, each] of all.entries())
-              for (const of of [ORDINARY, STAND_IN, BORROWED]) {
-                expect(partitions.mayGrow(each, of)).toBe(lentOf(i, of) < 0 || lent < lendable);
-                expect(partitions.isLent(each, of)).toBe(lentOf(i, of) > 0);
+              for (const kind of [ORDINARY, STAND_IN, BORROWED]) {
+                expect(partitions.mayGrow(each, kind)).toBe(lentOf(i, kind) < 0 || lent < lendable);
+                expect(partitions.isLent(each, kind)).toBe(lentOf(i, kind) > 0);
               }
             expect(all.map(each => partitions.size(each))).toEqual(
               held.map(each => each.reduce((sum, one) => sum + one, 0)),
