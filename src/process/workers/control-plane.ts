@@ -18,8 +18,10 @@ import { connectWorker } from './worker-part.ts';
  */
 const END_MS = 5_000;
 
-/** A worker that takes longer to compile a configuration is considered hung. */
-const PREPARE_MS = 30_000;
+/** A worker that takes longer to compile a configuration is asked whether it still answers. */
+const PREPARE_MS = 20_000;
+/** A worker that then does not answer for so long is considered hung. */
+const ANSWER_MS = 10_000;
 
 /** This many deaths within that time, or two per worker, are a loop: whatever ends workers does so repeatedly. */
 const MAX_DEATHS = 5;
@@ -186,9 +188,12 @@ export class ControlPlane implements Workers {
     const { worker, hosted } = plane;
     try {
       const handed = handOver(data, config.generation, hosted.link);
-      if (await finishedWithin(PREPARE_MS, handed, system.clock)) return;
-      log.error({ type: 'worker', worker, waitedMs: PREPARE_MS }, 'a worker hangs, and is ended');
-      hosted.end();
+      while (!(await finishedWithin(PREPARE_MS, handed, system.clock))) {
+        // It compiles in slices and answers between them: one that only lacks processor time keeps its clients.
+        if (await finishedWithin(ANSWER_MS, hosted.link.ask('known', null), system.clock)) continue;
+        log.error({ type: 'worker', worker, waitedMs: ANSWER_MS }, 'a worker hangs, and is ended');
+        return hosted.end();
+      }
     } catch (error) {
       if (this.#planes.get(plane.worker) !== plane) return;
       throw new Error(`a worker cannot use it: ${errorText(error)}`);

@@ -107,17 +107,49 @@ test('no worker reads the configuration before all have loaded their code', asyn
   expect(opens).toEqual([1, 2]);
 });
 
-test('a worker that does not compile a configuration within half a minute is ended and replaced, and the reload goes on', async () => {
-  const { control, load, clock, lines, starts, prepares } = await playedWorkers(0);
+test('a worker that compiles for long and does not answer meanwhile is ended and replaced, and the reload goes on', async () => {
+  const { control, load, clock, lines, starts, prepares, later } = await playedWorkers(0);
+  let probes = 0;
+  later.play = inside =>
+    inside.answer('known', () => {
+      probes++;
+      return new Promise(() => {});
+    });
   await control.listen();
   const prepared = control.prepare(await load(2));
   await waitFor('the second worker was asked', () => prepares.length === 1);
-  clock.advance(30_000);
+  clock.advance(20_000);
+  await waitFor('it is asked whether it answers', () => probes === 1);
+  clock.advance(10_000);
   await prepared;
   control.use((await load(2)).snapshot);
   await waitFor('it is replaced', () => starts.length === 3);
   expect(starts).toEqual([1, 2, 2]);
   expect(lines.join()).toContain('a worker hangs, and is ended');
+});
+
+test('a worker that lacks processor time, and answers while it compiles for minutes, keeps its clients', async () => {
+  const { control, load, clock, lines, prepares, told, ends, later } = await playedWorkers(0);
+  let probes = 0;
+  later.play = inside =>
+    inside.answer('known', async () => {
+      probes++;
+      return null;
+    });
+  await control.listen();
+  const prepared = control.prepare(await load(2));
+  await waitFor('the second worker was asked', () => prepares.length === 1);
+  for (const minute of [1, 2, 3]) {
+    clock.advance(60_000);
+    await waitFor('it has answered, or was ended', () => probes === minute || ends.length > 0);
+    await new Promise(setImmediate);
+  }
+  expect(ends).toEqual([]);
+  prepares[0]?.done();
+  await prepared;
+  control.use((await load(2)).snapshot);
+  expect(told).toEqual(['1: commit 2', '2: commit 2']);
+  expect(lines.join()).not.toContain('a worker hangs');
 });
 
 test('workers get a configuration in pieces, and begin with it together once all have compiled it', async () => {
