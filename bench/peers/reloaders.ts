@@ -47,14 +47,15 @@ const weir: Reloader = {
       JSON.stringify({
         listen: { http: `127.0.0.1:${port}`, admin: `127.0.0.1:${admin}` },
         workers: threads,
-        upstreams: { api: { url: `http://127.0.0.1:${upstreamPort}` } },
+        // All clients have one address.
+        upstreams: { api: { url: `http://127.0.0.1:${upstreamPort}`, max_requests: 20_000 } },
         routes: NUMBERS.map(route => ({
           path: `${pathOf(route)}**`,
           upstream: 'api',
           authentication: 'none',
         })),
         limits: 'limits.yaml',
-        caps: { requests_per_address: 10_000, event_loop_delay: 'off' },
+        caps: { connections_per_address: 20_000, requests_per_address: 10_000, event_loop_delay: 'off' },
         log: { access: false },
       }),
     );
