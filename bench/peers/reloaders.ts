@@ -30,6 +30,8 @@ export interface Reloader {
   start(surroundings: Surroundings, threads: number): Promise<Reloading>;
 }
 
+/** The most that a reload of Weir may take, milliseconds: seconds, but minutes where the machine has little time for it. */
+const RELOAD_MS = 300_000;
 /** For those who do not say when a reload is done. */
 const PAUSE_MS = 500;
 const UNKNOWN = async () => null;
@@ -81,8 +83,13 @@ const weir: Reloader = {
         const before = readFileSync(outputFile, 'utf8').length;
         await write(limit);
         process.kill(part.pid, 'SIGHUP');
-        const isDone = () => readFileSync(outputFile, 'utf8').slice(before).includes('bucket b0');
-        while (part.isAlive() && !isDone()) await sleep(20);
+        const said = () => readFileSync(outputFile, 'utf8').slice(before);
+        const endMs = performance.now() + RELOAD_MS;
+        while (!said().includes('bucket b0')) {
+          if (!part.isAlive() || performance.now() > endMs)
+            throw new Error(`Weir has not taken a reload: ${said() || 'it logged nothing'}`);
+          await sleep(20);
+        }
       },
       longestTurnMs: async () => {
         const text = await (await fetch(`http://127.0.0.1:${admin}/metrics`)).text();
