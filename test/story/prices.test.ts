@@ -1,6 +1,7 @@
 import { Metadata, type ServerDuplexStream, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
+import { deafPort } from '../support/deaf-port.ts';
 import { changeLimits, serves } from '../support/edit-config.ts';
 import type { ConfigPart, LocalGateway } from '../support/gateway.ts';
 import { startGateway } from '../support/gateway.ts';
@@ -17,19 +18,14 @@ import { header, type Script, startUpstream } from '../support/wire/index.ts';
 
 const UNITS = 100_000;
 
-/** Limits by which every request to every service costs what its response says. */
-function limitsWith(cost: object = {}, bucket: object = {}) {
-  const priced = { bucket: 'b', cost: { response_field: 'X-Usage', reserve: 10, most: 2_000, ...cost } };
-  return {
-    global: 'off',
-    buckets: { b: { address: { limit: `${UNITS}/1h`, unit: 'cost' }, ...bucket } },
-    routes: {
-      '/**': priced,
-      'GRPC test.v1.Echo/*': priced,
-      '/left': { ...priced, cost: { ...priced.cost, reserve: 1 } },
-    },
-  };
-}
+const PRICED = { bucket: 'b', cost: { response_field: 'X-Usage', reserve: 10, most: 2_000 } };
+const LEFT = { '/left': { ...PRICED, cost: { ...PRICED.cost, reserve: 1 } } };
+/** Every request to every service costs what its response says. */
+const LIMITS = {
+  global: 'off',
+  buckets: { b: { address: { limit: `${UNITS}/1h`, unit: 'cost' } } },
+  routes: { '/**': PRICED, 'GRPC test.v1.Echo/*': PRICED, ...LEFT },
+};
 
 /** What a request asks its service to say: `x-head` in the head, `x-trailer` in a trailer, and `x-interim` before both. */
 const http1: Script = async exchange => {
@@ -85,7 +81,13 @@ interface Front {
   left(): Promise<number>;
 }
 
-async function front(limits: ConfigPart = limitsWith(), store: ConfigPart | null = null): Promise<Front> {
+interface FrontSettings {
+  readonly store?: ConfigPart | null;
+  /** An upstream that the route `/other` leads to. Default: `api`. */
+  readonly other?: ConfigPart;
+}
+
+async function front({ store = null, other }: FrontSettings = {}): Promise<Front> {
   const calls = await startGrpcServer({
     Talk: talk,
     Unary: (call: ServerUnaryCall<Buffer, Buffer>, done: sendUnaryData<Buffer>) => {
@@ -105,7 +107,7 @@ async function front(limits: ConfigPart = limitsWith(), store: ConfigPart | null
   const gateway = await startGateway({
     upstreamPort: api,
     config: {
-      limits: await tempText('limits.yaml', stringify(limits)),
+      limits: await tempText('limits.yaml', stringify(LIMITS)),
       listen: H2C,
       ...(store && { store }),
       log: { level: 'info', access: true },
@@ -114,11 +116,13 @@ async function front(limits: ConfigPart = limitsWith(), store: ConfigPart | null
         h2: { url: at((await startH2Upstream(http2)).port), protocol: 'h2' },
         calls: { url: at(calls), protocol: 'grpc' },
         sockets: { url: at(sockets.port) },
+        other: other ?? { url: at(api) },
       },
       routes: [
         { path: '/h2', upstream: 'h2', ...open },
         { path: '/ws', upstream: 'sockets', websocket: true, ...open },
         { grpc: 'test.v1.Echo/*', upstream: 'calls', grpc_web: true, ...open },
+        { path: '/other', upstream: 'other', ...open },
         { path: '/**', upstream: 'api', ...open },
       ],
     },
@@ -136,7 +140,7 @@ describe.each([
   ['Redis', REDIS],
 ])('counted in %s', (_, storeOf) => {
   test('a price is charged wherever its service says it, and stays inside', async () => {
-    const { gateway, left } = await front(limitsWith(), await storeOf());
+    const { gateway, left } = await front({ store: await storeOf() });
     let expected = UNITS;
     const paid = async (price: number) => {
       expected -= price;
@@ -211,14 +215,27 @@ test('a client that leaves before the trailer pays the most', async () => {
   waiting.resolve();
 });
 
+test.each(['http1', 'h2'])(
+  'a client that leaves before a service of %s is connected pays the reserve',
+  async protocol => {
+    const port = await deafPort();
+    const { gateway, left } = await front({ other: { url: `http://127.0.0.1:${port}`, protocol } });
+    const client = await gateway.connect();
+    await client.send(head('GET /other'));
+    await expect.poll(left).toBe(UNITS - 10);
+    client.reset();
+    await expect.poll(async () => gateway.logLines.filter(line => line.includes('/other')).length).toBe(1);
+    expect(await left()).toBe(UNITS - 10);
+  },
+);
+
 test('a price that a reload no longer asks for is charged to the request that was admitted with it', async () => {
   const { gateway, left } = await front();
   waiting = Promise.withResolvers();
   const client = await gateway.connect();
   await client.send(head('GET /a', 'X-Trailer: 500', 'X-Wait: yes'));
   await expect.poll(() => client.received.toString('latin1')).toContain('ok');
-  const plain = limitsWith();
-  await changeLimits(gateway, { ...plain, routes: { '/**': 'b', '/left': plain.routes['/left'] } });
+  await changeLimits(gateway, { ...LIMITS, routes: { '/**': 'b', ...LEFT } });
   await serves(gateway, 2);
   waiting.resolve();
   await expect.poll(left).toBe(UNITS - 500);
