@@ -83,6 +83,15 @@ describe('a price above what is left', () => {
   });
 });
 
+test('a count beyond what can be kept stays until the Reset: nobody knows what going back would leave', () => {
+  const caller = priced('1000000000/1m');
+  const drawn = Array.from({ length: 10 }, () => decide(caller, 100_000_000));
+  for (const [at, each] of drawn.entries()) settle(caller, each, 100_000_000, at === 0 ? 1_000_000_000 : 0);
+  expect(decide(caller, 1)).toMatchObject({ admitted: false, remaining: 0 });
+  clock.advance(60_000);
+  expect(left(caller)).toBe(1_000_000_000);
+});
+
 test('a price that is known once the window is over is drawn from no other', () => {
   const caller = priced('100/1m');
   const first = decide(caller, 10);
