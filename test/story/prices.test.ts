@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { deafPort } from '../support/deaf-port.ts';
 import { changeLimits, serves } from '../support/edit-config.ts';
+import { freePort } from '../support/free-port.ts';
 import type { ConfigPart, LocalGateway } from '../support/gateway.ts';
 import { startGateway } from '../support/gateway.ts';
 import { callOnce, grpcClient, startGrpcServer } from '../support/grpc.ts';
@@ -16,7 +17,7 @@ import { head } from '../support/requests.ts';
 import { tempText } from '../support/temp.ts';
 import { header, type Script, startUpstream } from '../support/wire/index.ts';
 
-const UNITS = 100_000;
+const UNITS = 50_000;
 
 const PRICED = { bucket: 'b', cost: { response_field: 'X-Usage', reserve: 10, most: 2_000 } };
 const LEFT = { '/left': { ...PRICED, cost: { ...PRICED.cost, reserve: 1 } } };
@@ -127,7 +128,6 @@ async function front({ store = null, other }: FrontSettings = {}): Promise<Front
       ],
     },
   });
-  if (store !== null) await redisDecides(gateway);
   const left = async () =>
     Number(header(await gateway.ask(head('GET /left', 'X-Head: 0')), 'x-ratelimit-remaining'));
   return { gateway, left };
@@ -140,7 +140,9 @@ describe.each([
   ['Redis', REDIS],
 ])('counted in %s', (_, storeOf) => {
   test('a price is charged wherever its service says it, and stays inside', async () => {
-    const { gateway, left } = await front({ store: await storeOf() });
+    const store = await storeOf();
+    const { gateway, left } = await front({ store });
+    if (store !== null) await redisDecides(gateway);
     let expected = UNITS;
     const paid = async (price: number) => {
       expected -= price;
@@ -202,6 +204,13 @@ describe.each([
     expect(usage([client.received.toString('latin1')])).toBe(false);
     await paid(70);
   });
+});
+
+test('without Redis, where a share is less than the reserve, a request pays its price of that', async () => {
+  const store = { redis: `redis://127.0.0.1:${await freePort()}`, replicas: UNITS / 5 };
+  const { gateway, left } = await front({ store });
+  expect(header(await gateway.ask(head('GET /a', 'X-Head: 3')), 'x-ratelimit-remaining')).toBe('2');
+  expect(await left()).toBe(2);
 });
 
 test('a client that leaves before the trailer pays the most', async () => {
