@@ -69,6 +69,10 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
     return this.#stream?.heldBytes ?? 0;
   }
 
+  get isQueued(): boolean {
+    return this.#phase === 'queued';
+  }
+
   /** Takes the stream on which the request has been opened. */
   begin(stream: ClientStream, session: CallSession): void {
     const { body, bodyLength } = this.request;

@@ -105,6 +105,8 @@ export interface TransportCall {
   readonly mark?: string | null;
   /** Memory of response bytes that wait until it is resumed. Default: none, since they are still in the kernel. */
   readonly heldBytes?: number;
+  /** Whether it still waits for a connection or a stream: the upstream knows nothing of it. Default: false. */
+  readonly isQueued?: boolean;
   /**
    * Resumes the response after `data` returned false. No timeout runs until then, so a sink that returned false must eventually
    * call this or `abort`.

@@ -108,6 +108,11 @@ export class UpstreamConnection implements RequestWriterOwner, Reader, OwnedConn
     atTurnEnd({ turnEnded: () => inNextTurn(sendIfOpen) });
   }
 
+  /** Whether it has begun to send nothing of this call. */
+  isYetToSend(call: Http1Call): boolean {
+    return call === this.#call && (this.#phase === 'connecting' || this.#phase === 'proving');
+  }
+
   /** Resumes the response to this call. */
   resume(call: Http1Call): void {
     if (call !== this.#call || !this.#paused) return;
@@ -344,6 +349,10 @@ class Http1Call implements TransportCall {
     this.#connection = connection;
     this.request = request;
     this.sink = sink;
+  }
+
+  get isQueued(): boolean {
+    return this.#connection.isYetToSend(this);
   }
 
   resume(): void {

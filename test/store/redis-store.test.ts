@@ -4,6 +4,7 @@ import type { DecidedBy } from '../../src/core/index.ts';
 import {
   ClaimedLimits,
   groupCounterKey,
+  MAX_COUNT,
   MemoryStore,
   OTHER_PARTS,
   parseQuota,
@@ -222,6 +223,16 @@ describe('in a cluster, a request that a shared limit refuses after another gave
     expect((await decide('four')).admitted).toBe(false);
     few.refund(caller, OTHER_PARTS, drawnOfOthers?.window ?? 0, 470, 'user:p');
     expect(await left('five')).toBe(60);
+  });
+
+  test('a count beyond what can be kept stays until the Reset, as in memory', async () => {
+    const options = { hasCostQuota: true, isPriced: true } as const;
+    const caller = limit('100/60s', { ...options, quota: { ...parseQuota('100/60s'), unit: 'cost' } });
+    const decide = () => inCluster.decide(limits({ caller }), 'user:p', '', '', 10);
+    const window = (await decide()).drawn[0]?.window ?? 0;
+    inCluster.refund(caller, '', window, -MAX_COUNT, 'user:p');
+    inCluster.refund(caller, '', window, MAX_COUNT, 'user:p');
+    expect((await decide()).admitted).toBe(false);
   });
 
   test('leaves what a lower cost may still take of the window that it would have ended', async () => {

@@ -271,7 +271,8 @@ export function returnableUnitsOf(
 ): readonly ReturnableUnits[] {
   if (drawn.length + shadow.drawn.length === 0) return NO_UNITS;
   return [...drawn, ...shadow.drawn].map(({ limit, window, standIn }) => {
-    const units = { limit, window, cost: unitsTaken(limit, cost) };
+    // A gateway's share may be less than what the request costs: then it drew all of that.
+    const units = { limit, window, cost: Math.min(limit.units, unitsTaken(limit, cost)) };
     if (standIn !== undefined) return { ...units, part: OTHER_PARTS, caller: standIn ?? caller };
     return { ...units, part: limit.role === 'group' ? groupCounterKey(group, main) : main, caller };
   });

@@ -1,7 +1,7 @@
 import type { BucketModel, LimitedBy, ReturnableUnits, RouteModel, Snapshot } from '../../config/index.ts';
 import { isOfFile, limitsOf } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
-import { equivalentStatusOf, GatewayError, NO_OWNERS, ownString, withoutFields } from '../../core/index.ts';
+import { equivalentStatusOf, GatewayError, NO_OWNERS, ownString } from '../../core/index.ts';
 import type { Caller, Invalid, ProofOptions, Requirement, Shortfall } from '../../identity/auth/index.ts';
 import type { Limit, Place } from '../../limits/index.ts';
 import type { RequestGeneration } from '../../process/runtime/index.ts';
@@ -25,7 +25,7 @@ import type { Arrival, ValidToken } from './connection-memory.ts';
 import { type Destination, NOWHERE } from './destination.ts';
 import { type Dialect, dialectOf, HTTP_DIALECT } from './dialect.ts';
 import type { Downstream, Successor } from './downstream.ts';
-import { type Price, priceIn } from './price.ts';
+import { type Price, priceIn, withoutPriceIn } from './price.ts';
 import { Standing } from './standing.ts';
 import { beginTrace, type Trace } from './trace.ts';
 
@@ -328,8 +328,7 @@ export class Exchange {
     const price = this.ruling === null ? null : this.ruling.price;
     if (price === null) return fields;
     const told = priceIn(fields, price.field);
-    if (told === 'untold') return fields;
-    if (!this.#isPriced) {
+    if (told !== 'untold' && !this.#isPriced) {
       this.#isPriced = true;
       const cost = told === 'wrong' ? price.reserve : Math.min(told, price.most);
       this.#settler.price(this, cost, told === 'wrong' ? 'wrong' : 'told');
@@ -341,7 +340,7 @@ export class Exchange {
   withoutPrice(fields: core.Fields): core.Fields {
     const price = this.ruling === null ? null : this.ruling.price;
     if (price === null || price.passes) return fields;
-    return withoutFields(fields, name => name.toLowerCase() === price.field);
+    return withoutPriceIn(fields, price.field);
   }
 
   /** Called when nothing more can tell the price, although the response is complete: what was reserved stands. */

@@ -1,5 +1,5 @@
 import type { PriceModel } from '../../config/index.ts';
-import type { Fields } from '../../core/index.ts';
+import { type Fields, listMembers, withoutFields } from '../../core/index.ts';
 import type { Limit } from '../../limits/index.ts';
 import type { RateReport } from '../responses/index.ts';
 
@@ -17,9 +17,6 @@ export interface Described {
   readonly described: Limit | null;
 }
 
-/** Enough for any price: more is the most. */
-const MAX_DIGITS = 15;
-
 /** Reads the price in the fields of a response. `wrong`: anything but one whole number. */
 export function priceIn(fields: Fields, name: string): number | 'untold' | 'wrong' {
   let text: string | null = null;
@@ -29,6 +26,18 @@ export function priceIn(fields: Fields, name: string): number | 'untold' | 'wron
     text = (fields[i + 1] as string).trim();
   }
   if (text === null) return 'untold';
-  if (!/^\d+$/.test(text)) return 'wrong';
-  return text.length > MAX_DIGITS ? Number.MAX_SAFE_INTEGER : Number(text);
+  return /^\d+$/.test(text) ? Number(text) : 'wrong';
+}
+
+/** The fields without the price, and without the word that it comes as a trailer. */
+export function withoutPriceIn(fields: Fields, name: string): Fields {
+  const announced = listMembers(fields, 'trailer');
+  const others = announced.filter(trailer => trailer.toLowerCase() !== name);
+  const isAnnounced = others.length < announced.length;
+  const kept = withoutFields(fields, field => {
+    const lower = field.toLowerCase();
+    return lower === name || (isAnnounced && lower === 'trailer');
+  });
+  if (isAnnounced && others.length > 0) kept.push('Trailer', others.join(', '));
+  return kept;
 }

@@ -156,7 +156,7 @@ function priceOf(model: PriceModel, { request, decision, rate, policies, nowMs }
     ...{ ...model, reserve },
     describeAt(cost) {
       const windows = decision.windows.map(each => {
-        const left = each.remaining + reserve - cost;
+        const left = each.remaining + Math.min(reserve, each.limit.units) - cost;
         return each.limit.isPriced
           ? { ...each, remaining: Math.min(each.limit.units, Math.max(0, left)) }
           : each;

@@ -304,7 +304,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   readonly #state: GatewayState;
   #call: TransportCall | null = null;
   #attempts = 0;
-  /** True from when the request is sent until that fails. */
+  /** True from when the request is sent until that fails, or is given up before it began. */
   #isSent = false;
   /** True if an attempt failed that the upstream may have acted on. */
   #hasActed = false;
@@ -477,6 +477,7 @@ class Forwarding implements CallSink, UpstreamLeg {
 
   abandoned(): void {
     this.#isAbandoned = true;
+    this.#isSent &&= this.#call?.isQueued !== true;
     this.#exchange.clock.cancel(this.#late);
     this.#buffered?.stop();
     this.awaited?.stop();

@@ -60,7 +60,10 @@ export function copyCounter(from: Counter, to: Counter): void {
   to.exhausted = from.exhausted;
 }
 
-/** The highest count that a counter keeps: below the bit `EXHAUSTED`. */
+/**
+ * The highest count that a counter keeps: below the bit `EXHAUSTED`, and above any quota. It stays until the Reset, since nobody
+ * knows how much more was consumed.
+ */
 export const MAX_COUNT = 2 ** 30 - 1;
 
 /** The units that a request consumes of a limit. */
@@ -147,7 +150,7 @@ const fixedWindow: CounterRule = {
 
   refund(counter, limit, window, nowMs, cost) {
     if (this.windowOf(counter, limit) !== window || nowMs >= counter.resetMs) return false;
-    if (counter.count === 0 && cost > 0) return false;
+    if (counter.count === MAX_COUNT || (counter.count === 0 && cost > 0)) return false;
     const units = limit.isPriced ? cost : unitsOf(cost, limit);
     counter.count = Math.min(MAX_COUNT, Math.max(0, counter.count - units));
     counter.exhausted = !hasRoom(counter, limit, limit.largestCost);

@@ -212,10 +212,12 @@ class Replay {
     const key = unitKey(request);
     const kept = this.#units.get(key);
     if (kept === undefined) return;
-    this.#units.delete(key);
-    const { status, isOfService } = request;
-    for (const unit of unitsReturnedBy(status, isOfService, kept.units, kept.bucket))
-      kept.engine.refund(atMs, unit);
+    const { status, isOfService, price } = request;
+    const returned = unitsReturnedBy(status, isOfService, kept.units, kept.bucket);
+    for (const unit of returned) kept.engine.refund(atMs, unit);
+    // The price may come later, of what was not returned.
+    if (price === null) this.#units.delete(key);
+    else this.#units.set(key, { ...kept, units: kept.units.filter(each => !returned.includes(each)) });
   }
 
   #engineOf({ instance }: LoggedRequest, atMs: number): LimitEngine {

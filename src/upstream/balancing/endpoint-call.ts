@@ -83,6 +83,10 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
     return this.#call?.heldBytes ?? 0;
   }
 
+  get isQueued(): boolean {
+    return this.#call === null || this.#call.isQueued === true;
+  }
+
   get owner(): ConnectionOwner | null {
     return this.#sink.owner ?? null;
   }

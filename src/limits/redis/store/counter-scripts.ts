@@ -359,7 +359,7 @@ for i, l in ipairs(limits) do
     if l.parts >= l.units then l.parts, l.mark = l.parts - l.units, l.mark - 1 end
     if undoing then l.reset = math.max(l.mark, restore) end
     l.empty = l.reset <= now
-  elseif l.known and not l.smooth and l.reset == window and now < window and (l.consumed > 0 or cost < 0) then
+  elseif l.known and not l.smooth and l.reset == window and now < window and l.consumed < ${MAX_COUNT} and (l.consumed > 0 or cost < 0) then
     local units = l.priced and not undoing and cost or costOf(l)
     l.consumed = math.min(${MAX_COUNT}, math.max(0, l.consumed - units))
     l.empty = undoing and restore >= 0 and l.consumed == 0

@@ -913,6 +913,10 @@ routes: { /v1/**: { bucket: b, cost: ${cost} } }
       'cost.response_field: the gateway itself reads or writes this field: name another',
     ],
     [
+      '{ response_field: grpc-status, most: 6 }',
+      'cost.response_field: the gateway itself reads or writes this field: name another',
+    ],
+    [
       '{ response_field: X-Usage, reserve: lots, most: 6 }',
       'cost.reserve: expected a whole number from 1 to 1000000000, found "lots"',
     ],

@@ -80,6 +80,14 @@ describe('a price in the head of a response', () => {
     expect(left(bare)).toBe(900);
   });
 
+  it('is a number whatever zeros it begins with', async () => {
+    const bare = await bareGateway(limits(), {
+      service: answering(200, ['X-Usage', '350'.padStart(40, '0')]),
+    });
+    await bare.ask('GET /b/1', ALICE);
+    expect(bare.records[0]?.price).toBe(350);
+  });
+
   it.each(['9999', '1'.repeat(400)])('is never more than most: %s', async told => {
     const bare = await bareGateway(limits(), { service: answering(200, ['X-Usage', told]) });
     await bare.ask('GET /b/1', ALICE);
@@ -149,6 +157,18 @@ describe('a price in a trailer', () => {
     expect((await client.response).trailers).toEqual([]);
     bare.gateway.over(exchange, true);
     expect(left(bare)).toBe(580);
+  });
+
+  it.each([
+    ['X-Sum, x-usage', 'X-Sum'],
+    ['X-Usage', undefined],
+    ['X-Sum', 'X-Sum'],
+  ])('is announced to nobody: Trailer: %s', async (announced, told) => {
+    const { service, sink } = streaming(['Trailer', announced]);
+    const bare = await bareGateway(limits(), { service });
+    const { client } = bare.send('GET /b/1', { ...ALICE, fields: ['TE', 'trailers'] });
+    sink().end(['X-Usage', '420', 'X-Sum', 'abc']);
+    expect(fieldOf(await client.response, 'trailer')).toBe(told);
   });
 
   it('behind one in the head means nothing', async () => {

@@ -4,7 +4,6 @@ import {
   type Decision,
   type Limit,
   type LimitOptions,
-  MAX_COUNT,
   type MemoryStore,
   parseQuota,
 } from '../../../../src/limits/index.ts';
@@ -49,6 +48,12 @@ test('what a request costs more than was known is drawn, what it costs less goes
   expect(left(caller)).toBe(65);
 });
 
+test('a gateway whose share is less than the reserve gives back no more than it drew', () => {
+  const caller = priced('10/1m');
+  settle(caller, decide(caller, 100), 100, 4);
+  expect(left(caller)).toBe(6);
+});
+
 describe('a price above what is left', () => {
   test('is drawn all the same: nothing is left until the Reset, and nothing is owed after it', () => {
     const caller = priced('100/1m');
@@ -72,10 +77,19 @@ describe('a price above what is left', () => {
     expect(decide(caller, 1)).toMatchObject({ admitted: false });
     const other = priced('1000000000/1m', { bucket: 'c' });
     const drawn = decide(other, 1);
-    settle(other, drawn, 1, MAX_COUNT);
-    settle(other, drawn, MAX_COUNT, 0);
+    settle(other, drawn, 1, 1_000_000_000);
+    settle(other, drawn, 1_000_000_000, 0);
     expect(left(other)).toBe(1_000_000_000);
   });
+});
+
+test('a count beyond what can be kept stays until the Reset: nobody knows what going back would leave', () => {
+  const caller = priced('1000000000/1m');
+  const drawn = Array.from({ length: 10 }, () => decide(caller, 100_000_000));
+  for (const [at, each] of drawn.entries()) settle(caller, each, 100_000_000, at === 0 ? 1_000_000_000 : 0);
+  expect(decide(caller, 1)).toMatchObject({ admitted: false, remaining: 0 });
+  clock.advance(60_000);
+  expect(left(caller)).toBe(1_000_000_000);
 });
 
 test('a price that is known once the window is over is drawn from no other', () => {

@@ -179,14 +179,16 @@ test('what a request cost is charged when it ended, if the log says it', async (
 buckets: { b: { user: { limit: 100/5s, unit: cost } } }
 routes: { "/v1/**": { bucket: b, cost: { response_field: X-Usage, reserve: 10, most: 80 } } }
 `;
-  const after = (price: number | undefined, ...atMs: number[]) => {
-    const priced = line(0, { price, time: new Date(START + 100).toISOString() });
+  const after = (price: number | undefined, atMs: readonly number[], ended = {}) => {
+    const priced = line(0, { price, time: new Date(START + 100).toISOString(), ...ended });
     return replay([[priced, ...atMs.map(ms => line(ms))].join('')], { limits }).then(refused);
   };
-  expect(await after(undefined, 110, 120, 130)).toBe(0);
-  expect(await after(75, 110, 120, 130)).toBe(1);
-  expect(await after(999, 110, 120, 130)).toBe(1);
-  expect(await after(75, 10, 20, 30)).toBe(0);
+  expect(await after(undefined, [110, 120, 130])).toBe(0);
+  expect(await after(75, [110, 120, 130])).toBe(1);
+  expect(await after(999, [110, 120, 130])).toBe(1);
+  expect(await after(75, [10, 20, 30])).toBe(0);
+  // What a 404 gives back, at once, is not what its caller drew.
+  expect(await after(75, [110, 120, 130], { status: 404, returnedAt: START + 50 })).toBe(1);
 });
 
 test.each([
