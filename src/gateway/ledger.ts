@@ -45,10 +45,8 @@ export function applyPrice(
   if (ruling === null || ruling.price === null) return;
   exchange.price = price;
   const units = ruling.units.map(each => (each.limit.isPriced ? { ...each, cost: price } : each));
-  for (const [at, { limit, part, window, cost, caller }] of ruling.units.entries()) {
-    const more = (units[at]?.cost ?? cost) - cost;
-    if (more !== 0) limiting.store.refund(limit, part, window, -more, caller);
-  }
+  for (const { limit, part, window, cost, caller } of ruling.units)
+    if (limit.isPriced && cost !== price) limiting.store.refund(limit, part, window, cost - price, caller);
   exchange.ruling = { ...ruling, units, ...ruling.price.describeAt(price) };
   const { field } = ruling.price;
   if (outcome !== null && ruling.bucket !== null)

@@ -293,7 +293,7 @@ function price() {
     mapExpected(PRICE),
   );
   return map.superRefine(({ reserve, most }, context) => {
-    const message = `a request pays at least what is reserved for it: write at least ${reserve}, or lower "reserve"`;
+    const message = `is less than "reserve": write at least ${reserve}, or lower "reserve"`;
     if (most < reserve) context.addIssue({ code: 'custom', path: ['most'], message });
   });
 }

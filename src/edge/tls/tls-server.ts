@@ -10,7 +10,7 @@ export const TICKET_KEY_BYTES = 48;
  * `secureConnection` or `tlsClientError` for each. The caller must limit the time of handshakes: Node's own timeout restarts with
  * every byte.
  *
- * @param ticketKeys this number of secret bytes. Servers with equal keys and equal terms for client certificates resume each
+ * @param ticketKeys `TICKET_KEY_BYTES` secret bytes. Servers with equal keys and equal terms for client certificates resume each
  *   other's sessions
  */
 export function createTlsServer(options: TlsOptions, ticketKeys: Buffer): Server {

@@ -325,43 +325,46 @@ export class Exchange {
    * what may go on to the client.
    */
   readPrice(fields: core.Fields): core.Fields {
-    const price = this.ruling === null ? null : this.ruling.price;
+    const price = this.#toldPrice;
     if (price === null) return fields;
     const told = priceIn(fields, price.field);
-    if (told !== 'untold' && !this.#isPriced) {
-      this.#isPriced = true;
-      const cost = told === 'wrong' ? price.reserve : Math.min(told, price.most);
-      this.#settler.price(this, cost, told === 'wrong' ? 'wrong' : 'told');
-    }
+    if (told === 'wrong') this.#charge(price.reserve, 'wrong');
+    else if (told !== 'untold') this.#charge(Math.min(told, price.most), 'told');
     return this.withoutPrice(fields);
   }
 
   /** The fields of a response that may go on to the client: without its price, unless that passes. */
   withoutPrice(fields: core.Fields): core.Fields {
-    const price = this.ruling === null ? null : this.ruling.price;
-    if (price === null || price.passes) return fields;
-    return withoutPriceIn(fields, price.field);
+    const price = this.#toldPrice;
+    return price === null || price.passes ? fields : withoutPriceIn(fields, price.field);
   }
 
   /** Called when nothing more can tell the price, although the response is complete: what was reserved stands. */
   priceUntold(): void {
-    const price = this.ruling === null ? null : this.ruling.price;
-    if (price === null || this.#isPriced) return;
-    this.#isPriced = true;
-    this.#settler.price(this, price.reserve, 'untold');
+    const price = this.#toldPrice;
+    if (price !== null) this.#charge(price.reserve, 'untold');
   }
 
   /** At the end: a client that left, or a stream that broke, before the price was known pays the most. */
   #settlePrice(): void {
     if (this.#isPriced) return;
-    const price = this.ruling === null ? null : this.ruling.price;
-    if (this.response.outcome === 'forwarded') this.priceUntold();
+    const price = this.#toldPrice;
+    if (price === null) this.#isPriced = true;
+    else if (this.response.outcome === 'forwarded') this.#charge(price.reserve, 'untold');
+    else if (this.upstreamLeg?.mayHaveActed === true) this.#charge(price.most, 'unknown');
+    else this.#charge(price.reserve, null);
+  }
+
+  /** How the response tells what the request costs; `null` if it does not. */
+  get #toldPrice(): Price | null {
+    return this.ruling === null ? null : this.ruling.price;
+  }
+
+  /** Charges a price; the first one counts. */
+  #charge(cost: number, outcome: core.PriceOutcome | null): void {
     if (this.#isPriced) return;
     this.#isPriced = true;
-    if (price === null) return;
-    const mayHaveActed = this.upstreamLeg?.mayHaveActed === true;
-    if (mayHaveActed) this.#settler.price(this, price.most, 'unknown');
-    else this.#settler.price(this, price.reserve, null);
+    this.#settler.price(this, cost, outcome);
   }
 
   /** Applies the outcome once: when the status is known, or at the end if there never is one. */

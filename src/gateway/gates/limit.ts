@@ -125,12 +125,22 @@ function conclude(
       ? null
       : rateOf(limitRequest, bucket, decision, policies, nowMs);
   const returnsTo = consumed.length === 0 ? null : bucket;
-  const pricing = { request: limitRequest, decision: { ...decision }, rate, policies, nowMs };
-  const drawn = {
-    ...{ units: consumed, returnsTo, described: decision.by },
-    price: limitRequest.price === null || !admitted ? null : priceOf(limitRequest.price, pricing),
+  const isPriced = limitRequest.price !== null && admitted;
+  const price = isPriced
+    ? priceOf(limitRequest.price, { request: limitRequest, decision: { ...decision }, rate, policies, nowMs })
+    : null;
+  exchange.ruling = {
+    bucket: name,
+    main,
+    outcome,
+    consumes,
+    decidedAtMs,
+    rate,
+    described: decision.by,
+    price,
+    units: consumed,
+    returnsTo,
   };
-  exchange.ruling = { bucket: name, main, outcome, consumes, decidedAtMs, rate, ...drawn };
   if (admitted) return null;
   if (rate !== null) return bucketRefused(retryAfterMs, rate.scope);
   if (atOnce) return refusedAtOnce(retryAfterMs);
@@ -153,7 +163,8 @@ function priceOf(model: PriceModel, { request, decision, rate, policies, nowMs }
   const { bucket, cost: reserve } = request;
   const asAdmitted = { rate, described: decision.by };
   return {
-    ...{ ...model, reserve },
+    ...model,
+    reserve,
     describeAt(cost) {
       const windows = decision.windows.map(each => {
         const left = each.remaining + Math.min(reserve, each.limit.units) - cost;

@@ -339,9 +339,9 @@ return reply
 );
 
 /**
- * Returns what a request cost, or consumes more if the cost is negative. KEYS: counters, and to undo, if requests have a main value, the set of the counters that the caller
- * holds. ARGV: their limits, the mode, the cost, and for each limit the window that its units came from; to undo, then for each what
- * DECIDE said to restore.
+ * Returns what a request cost, or consumes more if the cost is negative. KEYS: counters, and to undo, if requests have a main value,
+ * the set of the counters that the caller holds. ARGV: their limits, the mode, the cost, and for each limit the window that its
+ * units came from; to undo, then for each what DECIDE said to restore.
  */
 export const REFUND = defineScript(
   withWords(`${COUNTERS}

@@ -893,7 +893,7 @@ routes: { /v1/**: { bucket: b, cost: ${cost} } }
   it.each([
     [
       '{ response_field: X-Usage, reserve: 6, most: 5 }',
-      'cost.most: a request pays at least what is reserved for it: write at least 6, or lower "reserve"',
+      'cost.most: 5 is less than "reserve": write at least 6, or lower "reserve"',
     ],
     [
       '{ response_field: X-Usage, reserve: 6 }',
