@@ -196,6 +196,9 @@ export function refreshDelayMs(periodMs: number, random: number): number {
   return periodMs - (periodMs / 10) * random;
 }
 
+/** Key sets have a type of their own (RFC 7517, 8.5.2): the API servers of Kubernetes answer 406 without it. */
+const DOCUMENTS = 'application/json, application/jwk-set+json, */*;q=0.1';
+
 /** Fetches a JSON document from the provider. Rejects with a `ProviderFault`, also on any status but 200. */
 export async function getDocument(
   url: string,
@@ -203,7 +206,7 @@ export async function getDocument(
   deadline: AbortSignal,
   network: Network,
 ): Promise<Buffer> {
-  const headers = { accept: 'application/json', 'user-agent': 'weir' };
+  const headers = { accept: DOCUMENTS, 'user-agent': 'weir' };
   const response = await askProvider({ method: 'GET', url, headers, body: null, deadline }, link, network);
   if (response.status !== 200) {
     throw new ProviderFault('refused', `${url} answered ${response.status}`, { status: response.status });

@@ -590,6 +590,7 @@ access_tokens:
   told: 'a projected volume `serviceAccountToken` with this audience, and `kubectl create clusterrolebinding oidc --clusterrole=system:service-account-issuer-discovery --group=system:unauthenticated`',
   sources: [
     'https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-account/#service-account-issuer-discovery',
+    'https://github.com/cloudfoundry/uaa/pull/3365',
   ],
   discovery: {
     url: `${CLUSTER}/.well-known/openid-configuration`,
@@ -603,6 +604,8 @@ access_tokens:
     },
   },
   keySetUrl: 'https://10.0.0.1:6443/openid/v1/jwks',
+  // Other requests get 406.
+  keySetType: 'application/jwk-set+json',
   key: { kid: 'cluster-key', use: 'sig', alg: 'RS256' },
   accepted: [{ what: "a pod's token", header: { kid: 'cluster-key' }, claims: POD_CLAIMS }],
   refused: [
