@@ -3,7 +3,6 @@ import {
   allowInsecureRequests,
   type ClientAuth,
   ClientError,
-  ClientSecretBasic,
   ClientSecretPost,
   Configuration,
   customFetch,
@@ -125,7 +124,7 @@ function sameEverywhere(
 ): ClientAuth {
   switch (authentication.kind) {
     case 'client_secret_basic':
-      return ClientSecretBasic(authentication.secret);
+      return basic(authentication.secret);
     case 'client_secret_post':
       return ClientSecretPost(authentication.secret);
     case 'tls_client_auth':
@@ -133,6 +132,17 @@ function sameEverywhere(
     case 'none':
       return None();
   }
+}
+
+/**
+ * RFC 6749, 2.3.1. openid-client also encodes what form encoding leaves alone, such as "-" and "_", of which ids and secrets are full:
+ * providers that do not decode would refuse them (panva/oauth4webapi#148, #199).
+ */
+function basic(secret: string): ClientAuth {
+  return (_provider, { client_id: id }, _body, headers) => {
+    const credentials = [id, secret].map(text => encodeURIComponent(text).replaceAll('%20', '+')).join(':');
+    headers.set('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`);
+  };
 }
 
 type KeyAuthentication = Extract<ClientAuthentication, { readonly kind: 'private_key_jwt' }>;
