@@ -84,6 +84,29 @@ test.each([
   },
 );
 
+test.each([
+  ['invalid_grant', 401, 400],
+  ['bad_verification_code', 401, 400],
+  ['invalid_client', 500, 500],
+])('an error with a 200, as Casdoor and GitHub send it, is an error: %s', async (error, refresh, code) => {
+  const issuer = await startIssuer();
+  const { gateway } = await startGatewayOf(issuer, {
+    config: { sign_in: { refresh: '/v1/users/refresh', sign_out: '/v1/users/sign-out' } },
+  });
+  const answer = scripts.json(200, { error, error_description: 'no' });
+  issuer.provider.token = answer;
+  issuer.provider.end = answer;
+  const refreshToken = JSON.stringify({ refreshToken: secret('marker-refresh-token') });
+  const redeeming = JSON.stringify({
+    code: secret('marker-code'),
+    redirectUri: 'https://app.example/callback',
+  });
+  expect((await gateway.ask(withBody('POST /v1/users/refresh', refreshToken))).status).toBe(refresh);
+  expect((await gateway.ask(withBody('POST /v1/anonymous/auth', redeeming))).status).toBe(code);
+  const signOut = withBody('POST /v1/users/sign-out', refreshToken, issuer.bearer());
+  expect((await gateway.ask(signOut)).status).toBe(refresh === 401 ? 400 : refresh);
+});
+
 test('a token of a user with many groups passes as long as max_length allows, and else its client learns why not', async () => {
   const issuer = await startIssuer();
   const groups = Array.from({ length: 400 }, (_, i) => `/company/department-${i}/team-${i}`);

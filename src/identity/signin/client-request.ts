@@ -13,7 +13,7 @@ import {
   TlsClientAuth,
 } from 'openid-client';
 import type { Permits } from '../../core/index.ts';
-import { askProvider, ProviderFault, type ProviderResponse } from './ask-provider.ts';
+import { askProvider, jsonMembers, ProviderFault, type ProviderResponse } from './ask-provider.ts';
 import { refusedBy } from './failures.ts';
 import type { AssertionAlgorithm, ClientAuthentication, ClientOptions } from './options.ts';
 import type { Provider, ProviderMetadata } from './provider.ts';
@@ -90,10 +90,19 @@ export class ProviderClient {
   }
 
   #read<T>({ endpoint, successes, secrets, read }: ClientRequest<T>, response: ProviderResponse): Response {
-    if (successes.includes(response.status)) return read(response);
+    if (successes.includes(response.status) && !isRefusal(response)) return read(response);
     const { clientAuthentication: own } = this.#options;
     throw refusedBy(endpoint, response, 'secret' in own ? [...secrets, own.secret] : secrets);
   }
+}
+
+/** Whether it is an error all the same: some providers send theirs with a 200 (Casdoor, GitHub). */
+function isRefusal({ body }: ProviderResponse): boolean {
+  const members = jsonMembers(body);
+  const error = members?.get('error');
+  return (
+    typeof error === 'string' && error !== '' && !members?.has('access_token') && !members?.has('active')
+  );
 }
 
 /** Describes an unusable response only by the library's error code. If nothing was sent, the gateway is at fault. */

@@ -74,7 +74,9 @@ function judgeFault(fault: ProviderFault): ProviderFailure | 'grant_refused' {
 }
 
 /** RFC 6749, 5.2. A status that means trouble or throttling takes precedence over the body. */
-function judgeResponse(status: number, error: OAuthError | null): ProviderFailure | 'grant_refused' {
+function judgeResponse(answered: number, error: OAuthError | null): ProviderFailure | 'grant_refused' {
+  // An error with a 200 counts as one with the status that the standard has for it.
+  const status = answered === 200 && error !== null ? 400 : answered;
   if (status === 408 || status === 429 || status < 400 || status >= 500) return 'broken';
   switch (error) {
     // The client's code, redirect URI or refresh token. Google has its own error for the latter.
