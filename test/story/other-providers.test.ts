@@ -128,6 +128,25 @@ test('a token of a user with many groups passes as long as max_length allows, an
   expect(await gateway.counted('weir_tokens_refused_total')).toEqual(new Map([['{reason="too_long"}', 1]]));
 });
 
+test('the API that the login page names is named to the token endpoint as well, as Logto wants it', async () => {
+  const issuer = await startIssuer();
+  const resource = 'https://api.example.com';
+  const { gateway } = await startGatewayOf(issuer, {
+    provider: { authorization_parameters: { fixed: { resource, audience: 'other' } } },
+    config: { sign_in: { refresh: '/v1/users/refresh' } },
+  });
+  issuer.provider.token = scripts.tokens({ access_token: issuer.token() });
+  const code = JSON.stringify({ code: secret('marker-code'), redirectUri: 'https://app.example/callback' });
+  expect((await gateway.ask(withBody('POST /v1/anonymous/auth', code))).status).toBe(200);
+  const refreshToken = JSON.stringify({ refreshToken: secret('marker-refresh-token') });
+  expect((await gateway.ask(withBody('POST /v1/users/refresh', refreshToken))).status).toBe(200);
+  const sent = issuer.provider.tokenRequests.map(({ body }) => new URLSearchParams(body));
+  expect(sent.map(form => [form.get('resource'), form.get('audience')])).toEqual([
+    [resource, null],
+    [resource, null],
+  ]);
+});
+
 test('a native app signs in on whatever port of loopback the system gave it, byte for byte', async () => {
   const issuer = await startIssuer();
   const redirect_uris = ['http://127.0.0.1:*/callback', 'http://[::1]:*/callback'];

@@ -327,7 +327,7 @@ export const OIDC_PROVIDER: ProviderRow = {
 access_tokens:
   audience: https://api.example.com
   principal: [client_id, sub]`,
-  told: 'the feature `resourceIndicators`, with `useGrantedResource: () => true`, since only the address of the login page names the resource, and a `getResourceServerInfo` that returns its scopes, `audience: "https://api.example.com"` and `accessTokenFormat: "jwt"`. Or `"opaque"` with the feature `introspection`, and `opaque_tokens` in gateway.yaml',
+  told: 'the feature `resourceIndicators`, with a `getResourceServerInfo` that returns its scopes, `audience: "https://api.example.com"` and `accessTokenFormat: "jwt"`. Or `"opaque"` with the feature `introspection`, and `opaque_tokens` in gateway.yaml',
   sources: [
     'https://github.com/panva/node-oidc-provider/blob/main/docs/README.md',
     'the package, `npm run test:providers`',
