@@ -1,3 +1,5 @@
+import type { ServerResponse } from 'node:http';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { makeCertificates } from '../support/certificates.ts';
 import { expectError, expectInvalidToken } from '../support/error-object.ts';
@@ -145,6 +147,26 @@ test('the API that the login page names is named to the token endpoint as well, 
     [resource, null],
     [resource, null],
   ]);
+});
+
+test.each([
+  ['gzip', gzipSync],
+  ['br', brotliCompressSync],
+])('answers that are compressed unasked are read: %s', async (coding, compress) => {
+  const issuer = await startIssuer();
+  const compressed = (body: object) => (response: ServerResponse) =>
+    void response
+      .writeHead(200, { 'content-type': 'application/json', 'content-encoding': coding })
+      .end(compress(JSON.stringify(body)));
+  issuer.provider.keys = compressed({ keys: [issuer.key.jwk] });
+  issuer.provider.token = compressed({ access_token: issuer.token(), token_type: 'Bearer' });
+  const { gateway } = await startGatewayOf(issuer);
+  const code = JSON.stringify({ code: secret('marker-code'), redirectUri: 'https://app.example/callback' });
+  expect((await gateway.ask(withBody('POST /v1/anonymous/auth', code))).status).toBe(200);
+  expect((await gateway.ask(head('GET /a', issuer.bearer()))).status).toBe(200);
+  // No more is unpacked than an answer may have.
+  issuer.provider.token = compressed({ access_token: 'x'.repeat(2_000_000) });
+  expectError(await gateway.ask(withBody('POST /v1/anonymous/auth', code)), 503, 14);
 });
 
 test('a native app signs in on whatever port of loopback the system gave it, byte for byte', async () => {

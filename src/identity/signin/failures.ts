@@ -1,7 +1,7 @@
 import type { GatewayErrorOptions, GrantKind, RedeemOutcome } from '../../core/index.ts';
 import { GatewayError, retryAfterField } from '../../core/index.ts';
 import type { OAuthError, ProviderResponse } from './ask-provider.ts';
-import { jsonMembers, oauthError, ProviderFault } from './ask-provider.ts';
+import { jsonMembers, oauthError, ProviderFault, pointingTo } from './ask-provider.ts';
 
 /** How each kind of request to the provider can fail. */
 export type ProviderFailure = Extract<
@@ -137,13 +137,16 @@ function judgeStatus(status: number): ProviderFailure | 'grant_refused' {
  */
 export function refusedBy(
   endpoint: string,
-  { status, body, dpopNonce = null }: Pick<ProviderResponse, 'status' | 'body'> & Partial<ProviderResponse>,
+  { status, body, ...rest }: Pick<ProviderResponse, 'status' | 'body'> & Partial<ProviderResponse>,
   secrets: readonly string[],
 ): ProviderFault {
+  const { dpopNonce = null, redirectsTo = null } = rest;
   const members = jsonMembers(body);
   const said = members?.get('error');
-  if (typeof said !== 'string' || said === '')
-    return new ProviderFault('refused', `the ${endpoint} answered ${status}`, { status });
+  if (typeof said !== 'string' || said === '') {
+    const where = redirectsTo === null ? '' : pointingTo(redirectsTo.origin);
+    return new ProviderFault('refused', `the ${endpoint} answered ${status}${where}`, { status });
+  }
   const error = oauthError(said);
   const isKnown = error !== 'another' && error !== 'unsupported';
   const word = isKnown ? error : redact(said, secrets);
