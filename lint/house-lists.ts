@@ -72,11 +72,10 @@ export const TASKS: readonly Task[] = [
     files: [
       'config/policies/service-path.ts',
       'config/policies/route-policies.ts',
-      'config/policies/route-defaults.ts',
       'config/check/service-path-checks.ts',
       'wire/http/target.ts',
     ],
-    most: 5,
+    most: 4,
   },
   {
     task: 'one more way to choose an endpoint',
