@@ -1,4 +1,4 @@
-import { filesIn, type ListenerModel, loadConfig, type Snapshot } from '../../../config/index.ts';
+import { type ListenerModel, loadConfig, type Snapshot } from '../../../config/index.ts';
 import {
   type Clock,
   formatDuration,
@@ -9,6 +9,7 @@ import {
 import type { BoundAddresses } from '../../../edge/server/index.ts';
 import { type Logger, makeLogger } from '../../../observe/index.ts';
 import { PlayedClient, type PlayedKind } from './played-clients.ts';
+import { playedFiles } from './played-files.ts';
 import { AUDIENCE, PlayedIssuer } from './played-issuer.ts';
 import { PlayedService } from './played-service.ts';
 
@@ -143,15 +144,12 @@ async function playedSnapshot(real: Snapshot, service: string, clock: Clock): Pr
     routes: { '/played/**': 'played', 'GRPC played.Things/*': 'played' },
   };
   // JSON is YAML.
-  const texts = { 'gateway.yaml': gateway, 'limits.yaml': limits };
-  const files = new Map(
-    Object.entries(texts).map(([name, text]) => [name, Buffer.from(JSON.stringify(text))]),
-  );
+  const texts = { 'gateway.yaml': JSON.stringify(gateway), 'limits.yaml': JSON.stringify(limits) };
   const loaded = await loadConfig('gateway.yaml', {
     env: {},
     clock,
     generation: 1,
-    files: filesIn({ files, folders: new Map() }),
+    files: playedFiles(texts),
   });
   if (!loaded.ok) throw new Error(loaded.diagnostics.map(({ message }) => message).join('; '));
   const { snapshot } = loaded;
