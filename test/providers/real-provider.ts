@@ -61,7 +61,9 @@ export async function startBefore(
     gateway,
     upstream,
     async signIn(): Promise<Tokens> {
-      const { code } = await walkLogin(await authorizeUrl(gateway), REDIRECT, 'ada', 'any');
+      // Clients add their state: Ory Hydra wants one, of 8 characters or more.
+      const url = `${await authorizeUrl(gateway)}&state=state-of-a-client`;
+      const { code } = await walkLogin(url, REDIRECT, 'ada', 'any');
       return tokensFrom('/v1/anonymous/auth', { code: secret(code), redirectUri: REDIRECT });
     },
     refresh: (refreshToken: string) => tokensFrom(REFRESH, { refreshToken }),
