@@ -1,3 +1,5 @@
+import type { ServerResponse } from 'node:http';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { runCommandLine } from '../../src/cli/index.ts';
 import { makeCertificates } from '../support/certificates.ts';
@@ -85,6 +87,29 @@ test.each([
   },
 );
 
+test.each([
+  ['invalid_grant', 401, 400],
+  ['bad_verification_code', 401, 400],
+  ['invalid_client', 500, 500],
+])('an error with a 200, as Casdoor and GitHub send it, is an error: %s', async (error, refresh, code) => {
+  const issuer = await startIssuer();
+  const { gateway } = await startGatewayOf(issuer, {
+    config: { sign_in: { refresh: '/v1/users/refresh', sign_out: '/v1/users/sign-out' } },
+  });
+  const answer = scripts.json(200, { error, error_description: 'no' });
+  issuer.provider.token = answer;
+  issuer.provider.end = answer;
+  const refreshToken = JSON.stringify({ refreshToken: secret('marker-refresh-token') });
+  const redeeming = JSON.stringify({
+    code: secret('marker-code'),
+    redirectUri: 'https://app.example/callback',
+  });
+  expect((await gateway.ask(withBody('POST /v1/users/refresh', refreshToken))).status).toBe(refresh);
+  expect((await gateway.ask(withBody('POST /v1/anonymous/auth', redeeming))).status).toBe(code);
+  const signOut = withBody('POST /v1/users/sign-out', refreshToken, issuer.bearer());
+  expect((await gateway.ask(signOut)).status).toBe(refresh === 401 ? 400 : refresh);
+});
+
 test('a token of a user with many groups passes as long as max_length allows, and else its client learns why not', async () => {
   const issuer = await startIssuer();
   const groups = Array.from({ length: 400 }, (_, i) => `/company/department-${i}/team-${i}`);
@@ -104,6 +129,45 @@ test('a token of a user with many groups passes as long as max_length allows, an
   );
   expect(accessLines(gateway).at(-1)).toMatchObject({ tokenRefused: 'too_long' });
   expect(await gateway.counted('weir_tokens_refused_total')).toEqual(new Map([['{reason="too_long"}', 1]]));
+});
+
+test('the API that the login page names is named to the token endpoint as well, as Logto wants it', async () => {
+  const issuer = await startIssuer();
+  const resource = 'https://api.example.com';
+  const { gateway } = await startGatewayOf(issuer, {
+    provider: { authorization_parameters: { fixed: { resource, audience: 'other' } } },
+    config: { sign_in: { refresh: '/v1/users/refresh' } },
+  });
+  issuer.provider.token = scripts.tokens({ access_token: issuer.token() });
+  const code = JSON.stringify({ code: secret('marker-code'), redirectUri: 'https://app.example/callback' });
+  expect((await gateway.ask(withBody('POST /v1/anonymous/auth', code))).status).toBe(200);
+  const refreshToken = JSON.stringify({ refreshToken: secret('marker-refresh-token') });
+  expect((await gateway.ask(withBody('POST /v1/users/refresh', refreshToken))).status).toBe(200);
+  const sent = issuer.provider.tokenRequests.map(({ body }) => new URLSearchParams(body));
+  expect(sent.map(form => [form.get('resource'), form.get('audience')])).toEqual([
+    [resource, null],
+    [resource, null],
+  ]);
+});
+
+test.each([
+  ['gzip', gzipSync],
+  ['br', brotliCompressSync],
+])('answers that are compressed unasked are read: %s', async (coding, compress) => {
+  const issuer = await startIssuer();
+  const compressed = (body: object) => (response: ServerResponse) =>
+    void response
+      .writeHead(200, { 'content-type': 'application/json', 'content-encoding': coding })
+      .end(compress(JSON.stringify(body)));
+  issuer.provider.keys = compressed({ keys: [issuer.key.jwk] });
+  issuer.provider.token = compressed({ access_token: issuer.token(), token_type: 'Bearer' });
+  const { gateway } = await startGatewayOf(issuer);
+  const code = JSON.stringify({ code: secret('marker-code'), redirectUri: 'https://app.example/callback' });
+  expect((await gateway.ask(withBody('POST /v1/anonymous/auth', code))).status).toBe(200);
+  expect((await gateway.ask(head('GET /a', issuer.bearer()))).status).toBe(200);
+  // No more is unpacked than an answer may have.
+  issuer.provider.token = compressed({ access_token: 'x'.repeat(2_000_000) });
+  expectError(await gateway.ask(withBody('POST /v1/anonymous/auth', code)), 503, 14);
 });
 
 test('a native app signs in on whatever port of loopback the system gave it, byte for byte', async () => {

@@ -220,8 +220,11 @@ export const accessTokensSchema = z.strictObject({
     .refine(list => list.some(word => word.toLowerCase() === 'bearer'), {
       error: 'Bearer must be among them: it is the scheme of every standard client',
     })
-    .refine(list => new Set(list.map(word => word.toLowerCase())).size === list.length, {
-      error: 'a scheme is listed twice (case does not matter)',
+    .superRefine((list, context) => {
+      const words = list.map(word => word.toLowerCase());
+      const message = 'is listed twice (case does not matter)';
+      for (const [index, word] of words.entries())
+        if (words.indexOf(word) < index) context.addIssue({ code: 'custom', path: [index], message });
     })
     .prefault(['Bearer'])
     .describe('Accepted authorization schemes. Upstreams always get Bearer.'),

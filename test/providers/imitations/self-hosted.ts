@@ -361,7 +361,7 @@ export const OIDC_PROVIDER: ProviderRow = {
 access_tokens:
   audience: https://api.example.com
   principal: [client_id, sub]`,
-  told: 'the feature `resourceIndicators`, with `useGrantedResource: () => true`, since only the address of the login page names the resource, and a `getResourceServerInfo` that returns its scopes, `audience: "https://api.example.com"` and `accessTokenFormat: "jwt"`. Or `"opaque"` with the feature `introspection`, and `opaque_tokens` in gateway.yaml',
+  told: 'the feature `resourceIndicators`, with a `getResourceServerInfo` that returns its scopes, `audience: "https://api.example.com"` and `accessTokenFormat: "jwt"`. Or `"opaque"` with the feature `introspection`, and `opaque_tokens` in gateway.yaml',
   sources: [
     'https://github.com/panva/node-oidc-provider/blob/main/docs/README.md',
     'the package, `npm run test:providers`',
@@ -625,6 +625,7 @@ access_tokens:
   told: 'a projected volume `serviceAccountToken` with this audience, and `kubectl create clusterrolebinding oidc --clusterrole=system:service-account-issuer-discovery --group=system:unauthenticated`',
   sources: [
     'https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-account/#service-account-issuer-discovery',
+    'https://github.com/cloudfoundry/uaa/pull/3365',
   ],
   discovery: {
     url: `${CLUSTER}/.well-known/openid-configuration`,
@@ -638,6 +639,8 @@ access_tokens:
     },
   },
   keySetUrl: 'https://10.0.0.1:6443/openid/v1/jwks',
+  // Other requests get 406.
+  keySetType: 'application/jwk-set+json',
   key: { kid: 'cluster-key', use: 'sig', alg: 'RS256' },
   accepted: [{ what: "a pod's token", header: { kid: 'cluster-key' }, claims: POD_CLAIMS }],
   refused: [

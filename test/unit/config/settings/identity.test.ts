@@ -247,7 +247,7 @@ describe('a value of access_tokens', () => {
       '27: schemes: expected a list of schemes such as [Bearer, Bot], found "Bearer", did you mean [Bearer]?',
     ],
     ['schemes: [Bot]', '27: schemes: Bearer must be among them: it is the scheme of every standard client'],
-    ['schemes: [Bearer, bearer]', '27: schemes: a scheme is listed twice (case does not matter)'],
+    ['schemes: [Bearer, bearer]', '36: schemes[1]: "bearer" is listed twice (case does not matter)'],
     ['schemes: [Bearer, "a b"]', '36: schemes[1]: expected a scheme such as Bearer or Bot, found "a b"'],
     ['leeway: 11m', '26: leeway: expected a time from 0s to 10m, found "11m"'],
     ['not_before: yesterday', `30: not_before: ${MOMENT}, found "yesterday"`],
