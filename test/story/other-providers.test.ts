@@ -10,6 +10,7 @@ import { scripts } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
 import { tempText } from '../support/temp.ts';
 import { startIssuer } from '../support/test-issuer.ts';
+import { issuerKey, signToken } from '../support/token-issuer.ts';
 import { header } from '../support/wire/index.ts';
 
 // Providers other than Keycloak, as their own documents and public reports describe them.
@@ -264,7 +265,17 @@ test('a sign-in that hands out tokens which the gateway refuses is said once, wi
   await signIn(issuer.token({ aud: undefined }));
   await signIn(issuer.token({ iss: 'http://adfs.example/adfs/services/trust' }));
   await signIn(issuer.token({ azp: undefined }));
+  await signIn(issuer.token({ iat: undefined }));
   await signIn(issuer.token({ filler: 'x'.repeat(17_000) }));
+  const linesOfSignIn = () => gateway.logLines.filter(line => line.includes('"type":"sign-in"')).length;
+  // As those of Okta's org authorization server, whose keys nobody gets, and those for Microsoft Graph.
+  for (const [kid, lines] of [['org', 7] as const, ['first', 8] as const]) {
+    await gateway.time.advance(10_000);
+    await signIn(secret(signToken(issuerKey('ES256', kid), issuer.claims())));
+    await expect.poll(linesOfSignIn).toBe(lines);
+    // Nobody knows before the keys may be fetched again.
+    await signIn(secret(signToken(issuerKey('ES256', kid), issuer.claims())));
+  }
   await signIn(issuer.token());
   const said = gateway.logLines.map(line => JSON.parse(line)).filter(({ type }) => type === 'sign-in');
   expect(said.map(({ level, reason, claim, change }) => [level, reason, claim, change])).toEqual([
@@ -272,15 +283,20 @@ test('a sign-in that hands out tokens which the gateway refuses is said once, wi
     ['warn', 'audience', undefined, 'access_tokens.audience'],
     ['warn', 'issuer', undefined, 'identity_provider.issuer'],
     ['warn', 'claim', 'azp', 'access_tokens.principal'],
+    ['warn', 'claim', 'iat', expect.stringContaining('the claims that the provider writes')],
     ['warn', 'too_long', undefined, 'access_tokens.max_length'],
+    ['warn', 'unknown_key', undefined, expect.stringContaining('for the provider itself')],
+    ['warn', 'signature', undefined, expect.stringContaining('for the provider itself')],
   ]);
   expect(await gateway.counted('weir_sign_in_tokens_refused_total')).toEqual(
     new Map([
       ['{reason="too_long"}', 1],
       ['{reason="malformed"}', 3],
-      ['{reason="claim"}', 1],
+      ['{reason="claim"}', 2],
       ['{reason="issuer"}', 1],
       ['{reason="audience"}', 1],
+      ['{reason="unknown_key"}', 1],
+      ['{reason="signature"}', 1],
     ]),
   );
   expect((await gateway.admin('/status')).text).toContain(
