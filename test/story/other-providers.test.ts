@@ -110,6 +110,18 @@ test.each([
   expect((await gateway.ask(signOut)).status).toBe(refresh === 401 ? 400 : refresh);
 });
 
+test.each([
+  [{ access_token: undefined, data: {} }, 'the token response has no access_token'],
+  [{ token_type: 'N_A' }, 'the token response has a token_type other than Bearer'],
+])('what is wrong with a token response is logged: %j', async (members, cause) => {
+  const issuer = await startIssuer();
+  const { gateway } = await startGatewayOf(issuer);
+  issuer.provider.token = scripts.tokens(members);
+  const code = JSON.stringify({ code: secret('marker-code'), redirectUri: 'https://app.example/callback' });
+  expectError(await gateway.ask(withBody('POST /v1/anonymous/auth', code)), 503, 14);
+  expect(gateway.logLines.join()).toContain(`"cause":"${cause}"`);
+});
+
 test('a token of a user with many groups passes as long as max_length allows, and else its client learns why not', async () => {
   const issuer = await startIssuer();
   const groups = Array.from({ length: 400 }, (_, i) => `/company/department-${i}/team-${i}`);
