@@ -3,7 +3,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { makeCertificates } from '../support/certificates.ts';
 import { expectError, expectInvalidToken } from '../support/error-object.ts';
-import { accessLines, startGatewayOf } from '../support/identity-gateway.ts';
+import { accessLines, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
 import { LOGOUT_PATH, logoutOf, toAdmin } from '../support/notices.ts';
 import { head, withBody } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
@@ -180,6 +180,18 @@ test.each([
   // No more is unpacked than an answer may have.
   issuer.provider.token = compressed({ access_token: 'x'.repeat(2_000_000) });
   expectError(await gateway.ask(withBody('POST /v1/anonymous/auth', code)), 503, 14);
+});
+
+test('a provider with a certificate of a private authority is reached by ca_file, and the log says so without', async () => {
+  const { server, ca } = makeCertificates();
+  const issuer = await startIssuer({ tls: { cert: server.certificate, key: server.key } });
+  const { gateway } = await startIdentityGateway({ issuer: issuer.url });
+  await expect
+    .poll(() => gateway.logLines.join())
+    .toContain('its certificate is from an authority that tls.ca_file of the provider has to name');
+  const tls = { ca_file: await tempText('ca.pem', ca) };
+  const { gateway: knowing } = await startGatewayOf(issuer, { provider: { tls } });
+  expect((await knowing.ask(head('GET /a', issuer.bearer()))).status).toBe(200);
 });
 
 test('a native app signs in on whatever port of loopback the system gave it, byte for byte', async () => {
