@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { runCommandLine } from '../../src/cli/index.ts';
 import { makeCertificates } from '../support/certificates.ts';
 import { expectError, expectInvalidToken } from '../support/error-object.ts';
 import { accessLines, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
@@ -287,13 +288,14 @@ test('a sign-in that hands out tokens which the gateway refuses is said once, wi
   await signIn(issuer.token());
   for (let i = 0; i < 3; i++) await signIn(secret('ory_at_marker-opaque.token'));
   await signIn(issuer.token({ aud: undefined }));
+  await signIn(issuer.token({ at_hash: 'x' }));
   await signIn(issuer.token({ iss: 'http://adfs.example/adfs/services/trust' }));
   await signIn(issuer.token({ azp: undefined }));
   await signIn(issuer.token({ iat: undefined }));
   await signIn(issuer.token({ filler: 'x'.repeat(17_000) }));
   const linesOfSignIn = () => gateway.logLines.filter(line => line.includes('"type":"sign-in"')).length;
   // As those of Okta's org authorization server, whose keys nobody gets, and those for Microsoft Graph.
-  for (const [kid, lines] of [['org', 7] as const, ['first', 8] as const]) {
+  for (const [kid, lines] of [['org', 8] as const, ['first', 9] as const]) {
     await gateway.time.advance(10_000);
     await signIn(secret(signToken(issuerKey('ES256', kid), issuer.claims())));
     await expect.poll(linesOfSignIn).toBe(lines);
@@ -305,6 +307,7 @@ test('a sign-in that hands out tokens which the gateway refuses is said once, wi
   expect(said.map(({ level, reason, claim, change }) => [level, reason, claim, change])).toEqual([
     ['warn', 'malformed', undefined, expect.stringContaining('the provider issues no JWT')],
     ['warn', 'audience', undefined, 'access_tokens.audience'],
+    ['warn', 'token_kind', undefined, 'access_tokens.audience or access_tokens.token_kind'],
     ['warn', 'issuer', undefined, 'identity_provider.issuer'],
     ['warn', 'claim', 'azp', 'access_tokens.principal'],
     ['warn', 'claim', 'iat', expect.stringContaining('the claims that the provider writes')],
@@ -319,6 +322,7 @@ test('a sign-in that hands out tokens which the gateway refuses is said once, wi
       ['{reason="claim"}', 2],
       ['{reason="issuer"}', 1],
       ['{reason="audience"}', 1],
+      ['{reason="token_kind"}', 1],
       ['{reason="unknown_key"}', 1],
       ['{reason="signature"}', 1],
     ]),
@@ -329,3 +333,31 @@ test('a sign-in that hands out tokens which the gateway refuses is said once, wi
   // Nothing of it counts as a token that a request came with.
   expect(await gateway.counted('weir_tokens_refused_total')).toEqual(new Map());
 });
+
+test.each([
+  [
+    'access_or_id',
+    { at_hash: 'x', nonce: 'n' },
+    200,
+    /ID tokens as well, unless they say that they are such/,
+  ],
+  [{ claim: 'uid' }, { uid: 'u' }, 401, / with uid or the mark of a standard, since ID tokens have neither/],
+])(
+  'tokens that look like ID tokens are judged as token_kind says: %j',
+  async (token_kind, own, ofId, said) => {
+    const issuer = await startIssuer();
+    const { gateway } = await startGatewayOf(issuer, {
+      tokens: { token_kind },
+    });
+    const ask = async (claims: object) =>
+      (await gateway.ask(head('GET /a', issuer.bearer({ typ: undefined, ...claims })))).status;
+    expect(await ask(own)).toBe(200);
+    expect(await ask({ at_hash: 'y' })).toBe(ofId);
+    expect(await ask({ ...own, aud: 'other' })).toBe(401);
+    expect(await ask({ ...own, typ: 'ID' })).toBe(401);
+    const out: string[] = [];
+    const terminal = { env: process.env, out: (line: string) => void out.push(line), err: () => {} };
+    await runCommandLine(['explain', 'GET', '/a', gateway.configFile], terminal);
+    expect(out.join('')).toMatch(said);
+  },
+);

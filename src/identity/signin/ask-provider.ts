@@ -165,7 +165,7 @@ async function readResponse(
   };
 }
 
-/** Undoes a coding that some servers and caches use unasked (ccpgames/sso-issues#81): a code in the request would be lost otherwise. */
+/** Undoes a coding that some servers and caches use though nobody asked for it (ccpgames/sso-issues#81): a code in the request would be lost otherwise. */
 function decoded(body: Buffer, coding: string | undefined, maxBytes: number): Buffer {
   const name = coding?.trim().toLowerCase() ?? '';
   if (name === '' || name === 'identity') return body;
