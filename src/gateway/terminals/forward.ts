@@ -523,7 +523,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     }
     const h2 = protocol === 'http1' ? 'upstream_h2' : 'client_h2';
     const because = isProxy ? 'proxy' : h2;
-    this.#state.removedChallenges.removed({ upstream: upstream.name, because });
+    this.#state.listener.challengeRemoved({ upstream: upstream.name, because });
     const left = withoutConnectionChallenges(fields);
     if (left !== null) return left;
     this.#refuse('it only offers NTLM or Negotiate');
