@@ -47,7 +47,7 @@ export interface KeptLabels {
   readonly ofBuckets: Kept<unknown, ReadonlyMap<BucketModel, readonly BucketLabels[]>>;
 }
 
-export type LabelsOfRoutes = Pick<LabelModel, 'routes' | 'webSocketUpstreams' | 'introspects'>;
+type LabelsOfRoutes = Pick<LabelModel, 'routes' | 'webSocketUpstreams' | 'introspects'>;
 
 export interface KeptLimits<Shared = unknown> {
   /** What buckets share, by all that they depend on and that is not written in each. */
