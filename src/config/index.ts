@@ -1,4 +1,4 @@
-export { changesInSteps, changesInWords, changesOf, changesOfLimits } from './compare/index.ts';
+export { changesInSteps, changesOf, changesOfLimits } from './compare/index.ts';
 export {
   type CallerClaims,
   claimsByKind,

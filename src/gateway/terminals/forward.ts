@@ -90,6 +90,7 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
     takesTrailers: exchange.head.takesTrailers || translation !== null || hasPrice(exchange),
     upgrade: downstream.framing.upgrade,
     bodyLength: translation === null ? forwardedLength : translation.requestLength(forwardedLength),
+    statesZero: downstream.framing.statesZero,
     body,
     firstByteTimeoutMs: route.firstByteTimeoutMs,
     idleTimeoutMs: route.idleTimeoutMs,
@@ -519,7 +520,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     }
     const h2 = protocol === 'http1' ? 'upstream_h2' : 'client_h2';
     const because = isProxy ? 'proxy' : h2;
-    this.#state.removedChallenges.removed({ upstream: upstream.name, because });
+    this.#state.listener.challengeRemoved({ upstream: upstream.name, because });
     const left = withoutConnectionChallenges(fields);
     if (left !== null) return left;
     this.#refuse('it only offers NTLM or Negotiate');

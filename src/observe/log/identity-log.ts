@@ -1,7 +1,7 @@
 import type * as core from '../../core/index.ts';
 import { errorText } from '../../core/index.ts';
 import type { Logger } from './logging.ts';
-import { OncePerMinute } from './once-per-minute.ts';
+import { OncePerInterval } from './once-per-interval.ts';
 import { Outbreak } from './outbreak.ts';
 
 /** Maximum flawed keys logged when they first appear in a key set, which may have hundreds; the rest are counted. */
@@ -16,7 +16,7 @@ const KEYS_TO_CHANGE: Partial<Readonly<Record<core.InvalidReason, string>>> = {
   audience: 'access_tokens.audience',
   claim: 'access_tokens.principal',
   lifetime: 'access_tokens.max_lifetime',
-  token_kind: 'access_tokens.audience',
+  token_kind: 'access_tokens.audience or access_tokens.token_kind',
   not_before: 'access_tokens.not_before',
   not_yet_valid: 'access_tokens.leeway',
   algorithm: 'the algorithm that the provider signs access tokens with',
@@ -32,7 +32,7 @@ export function identityLog(log: Logger, clock: core.Clock, provider: string | n
   const of = provider === null ? {} : { provider };
   const aboutProvider = { type: 'provider', ...of };
   /** Anyone can send tokens without a required claim. */
-  const lacking = new OncePerMinute(clock);
+  const lacking = new OncePerInterval(clock);
   /** There is an attempt for each user who signs in. */
   const outbreak = new Outbreak(clock);
   let keySetFails = false;
@@ -140,7 +140,7 @@ function textOf(cause: unknown): string | null {
 /** Logs providers' notices. A logout is an everyday event, which metrics count. */
 export function noticeLog(log: Logger, clock: core.Clock): core.NoticeListener {
   /** Anyone who reaches the endpoint can cause these lines. */
-  const counts = new OncePerMinute(clock);
+  const counts = new OncePerInterval(clock);
   const logBad = ({ kind, outcome, flaw, claim }: core.NoticeEvent) => {
     const notices = counts.count(`${kind} ${outcome} ${flaw} ${claim}`);
     if (notices === 0) return;

@@ -80,8 +80,8 @@ export async function warmUp(
 const LOOK_MS = 10;
 /** On a machine that is busy with other work, a warm-up takes so many times as long. */
 const MAX_WAIT = 10;
-/** The shortest time in which each client has to be answered once, in milliseconds. */
-const LEAST_PATIENCE_MS = 5_000;
+/** The shortest time in which each client has to be answered once, in milliseconds: only a machine with no time for this thread needs it. */
+const LEAST_PATIENCE_MS = 20_000;
 
 /** The processor time of this thread that a warm-up may take, so that it warms up as well on a busy machine. */
 class Budget {
