@@ -180,8 +180,12 @@ test('a cluster needs no more than the listed rights', async () => {
   for (const { client } of cluster.servers) await client.flushall();
   const { port: upstreamPort } = await startUpstream(quotaService);
   await expectQuotas(await startRedisGateway({ store, limits: quotaLimits(), upstreamPort }));
-  const refused = await Promise.all(cluster.servers.map(({ client }) => client.call('acl', 'log')));
-  expect(refused).toEqual([[], [], []]);
+  const logs = await Promise.all(cluster.servers.map(({ client }) => client.call('acl', 'log')));
+  // All but Redis 7.0 log how ioredis introduces its connection for messages, which goes on.
+  const refused = logs
+    .flatMap(log => (Array.isArray(log) ? log : []))
+    .filter(entry => !/,client(\|setinfo)?,/.test(String(entry)));
+  expect(refused).toEqual([]);
 });
 
 test.each([
