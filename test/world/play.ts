@@ -152,7 +152,6 @@ function populate(world: World): void {
     ...{ units: callDraws.whole(2, 12), periodMs: 1_000 * callDraws.whole(1, 3) },
     algorithm: callDraws.one(['fixed', 'smooth']),
   };
-  world.sold = drawSold(world);
   world.limits = { global: draws.percent(30) ? global : null, things, words };
   const limitsOf = (ofThings: LimitRule) => ({
     ...(world.reading.hasOffences && {
@@ -200,6 +199,7 @@ function populate(world: World): void {
   world.workers = workers;
   world.mostHeld = world.draws.part('held').whole(1, 4);
   const store = world.draws.part('sharing').percent(40) ? share(world) : null;
+  world.sold = drawSold(world);
   const reading = drawReading(world);
   const every = { max_requests: reading.mostRequests, max_requests_per_caller: '100%', timeouts };
   const filesOf = (address: string, ofThings: LimitRule) => ({
@@ -310,9 +310,9 @@ function drawSold(world: World): World['sold'] {
     ...{ units: draws.whole(least, most), calendar, isOfCosts: false },
   });
   const reserve = draws.whole(1, 5);
-  const most = reserve * draws.whole(1, 4);
+  const most = reserve * draws.whole(2, 6);
   const costs: SoldQuota = {
-    units: reserve * draws.whole(20, 40),
+    units: reserve * (world.sharing === null ? draws.whole(3, 12) : draws.whole(14, 24)),
     calendar: draws.one(['day', 'day', 'week', 'month']),
     isOfCosts: true,
   };
