@@ -18,6 +18,7 @@ export {
   type ResponsePolicy,
   serviceLimitItem,
 } from './field-rules.ts';
+export { ipv6Groups } from './ipv6.ts';
 export * from './request-head.ts';
 export * from './sent-fields.ts';
 export * from './target.ts';
