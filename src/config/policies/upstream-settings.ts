@@ -283,7 +283,7 @@ const pools = upstreamSetting({
 });
 
 function poolOf(name: PoolName, upstream: string, max: number, percentPerCaller: number): PoolModel {
-  // At least one, or no caller could use the upstream.
+  // Round up to one: with none, no caller could use the upstream.
   return { name, upstream, max, maxPerCaller: Math.max(1, Math.floor((max * percentPerCaller) / 100)) };
 }
 

@@ -130,8 +130,8 @@ export class Holding implements RosterEntry {
   }
 
   /**
-   * Nothing is waiting any more, or something else is. A socket that has drained for a moment is not a sign of that: a response
-   * to a slow client continues at once.
+   * Called when nothing is waiting any more, or another response is. Not when the socket has drained for a moment: a response to
+   * a slow client continues at once.
    */
   rest(): void {
     this.#pace?.rest();

@@ -96,7 +96,7 @@ export interface ValidToken {
   readonly verifier: LastingVerifier;
 }
 
-/** One that is no API key. */
+/** A valid token that is not an API key. */
 export interface AccessToken extends ValidToken {
   readonly token: string;
   readonly verifier: TokenVerifier;

@@ -11,7 +11,7 @@ export function takeToken(exchange: Exchange, destination: Destination): Destina
   const { route, query, kind } = destination;
   const places = isOfFile(route) ? route.tokenFrom : null;
   if (places === null || !isOfFile(route)) return destination;
-  // Its client is told the same query again, and needs the token there.
+  // The redirect repeats the query, and the client needs the token in it.
   if (kind === 'slash') return destination;
   const cleared = { ...destination, query: places.cutQuery(query) };
   const [token, second] = route.acceptsTokens ? tokensOf(exchange, places, query) : [];

@@ -28,7 +28,7 @@ export interface UpstreamRefusalDependencies {
  */
 export class UpstreamRefusal {
   readonly #parts: UpstreamRefusalDependencies;
-  /** Its fields as forwarded, if it is. */
+  /** The fields of the refusal if it is forwarded. */
   readonly #passing: string[];
   /** What its head says; `null` if the response is rewritten whatever the body says. */
   readonly #spoken: responses.ContractHead | null;
@@ -113,8 +113,8 @@ export class UpstreamRefusal {
     const refusal = responses.rewritten429(theirs, exchange.clock.epochMs());
     const { reason, fields, body } = responses.renderError(refusal);
     const family = responses.readFamily(this.#passing);
-    // Its own six headers describe the upstream's bucket; ours would have units left, which some clients trust more than the
-    // wait.
+    // Keep the upstream's own six headers, which describe its bucket: ours would show units left, which some clients trust more
+    // than the wait.
     const isTheirs = family !== null && responses.isWholeBucket(family);
     for (const part of responses.fieldsBeside(isTheirs ? this.#passing : this.#keep(false)))
       fields.push(part);

@@ -210,7 +210,7 @@ export class OpaqueVerifier implements TokenVerifier {
 function typeIn(members: JsonObject): string | null {
   const type = member(members, 'token_type');
   if (type === undefined || type === null) return null;
-  // One for DPoP is checked by its key, so the provider has to name it.
+  // A token for DPoP is checked by its key, so the answer must name that key.
   const isBound = member(members, 'cnf') !== undefined;
   const kinds = isBound ? /^(?:bearer|access_token|dpop)$/i : /^(?:bearer|access_token)$/i;
   return typeof type === 'string' && kinds.test(type) ? 'at+jwt' : 'another';

@@ -340,7 +340,7 @@ export class Http2Connection implements ClientConnection, DownstreamConnection, 
 
   #sweepLiveness(nowMs: number): void {
     if (this.#holding.isMeasured) {
-      // Its reading rate shows whether the client is alive. A PING would wait behind what it has not read.
+      // How fast the client reads shows that it is alive. A PING would wait behind what it has not read.
       this.#liveness.heard();
       return;
     }
