@@ -143,7 +143,7 @@ function prove(exchange: Exchange, token: AccessToken, proofs: Proofs): GateResu
   const verdict = proofs.check({
     ...clientAddress(head, arrival.hostAndPort, downstream.scheme),
     method: downstream.method,
-    path: pathFor(exchange),
+    path: pathOfProof(exchange),
     key,
     tokenHash: () => hashOf(token.token),
     underDpop: exchange.usesDpop,
@@ -157,7 +157,7 @@ function prove(exchange: Exchange, token: AccessToken, proofs: Proofs): GateResu
 }
 
 /** The path that a proof has to name: that of the request as it came, which is the destination's unless that has other slashes. */
-function pathFor({ downstream, head, destination, snapshot }: Exchange): string {
+function pathOfProof({ downstream, head, destination, snapshot }: Exchange): string {
   return snapshot.takesOddPaths
     ? (pathAsSent(downstream.target, head.host ?? '') ?? destination.path)
     : destination.path;

@@ -67,7 +67,7 @@ export class OpaqueVerifier implements TokenVerifier {
 
   verify(token: string, address: string, maxAgeMs: number): Verdict | Promise<Verdict> {
     const verdict = this.#judge(token, address, maxAgeMs);
-    return verdict instanceof Promise ? verdict.then(each => this.#told(each)) : this.#told(verdict);
+    return verdict instanceof Promise ? verdict.then(each => this.#reported(each)) : this.#reported(verdict);
   }
 
   /** Judges a token that comes straight from the provider. Counts no refusal, and draws on no budget. */
@@ -128,7 +128,7 @@ export class OpaqueVerifier implements TokenVerifier {
       this.#reviews.set(caller, { askedAtMs: verdict.askedAtMs, isOver: false });
   }
 
-  #told(verdict: Verdict): Verdict {
+  #reported(verdict: Verdict): Verdict {
     if (verdict.kind === 'spent') this.#parts.listener.budgetSpent();
     return verdict.kind === 'invalid' ? this.refuse(verdict) : verdict;
   }

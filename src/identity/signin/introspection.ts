@@ -107,7 +107,7 @@ export class Introspection {
     const share = address ?? '';
     if (!this.#inFlight.take(share)) {
       const full = introspectionFailure('overloaded');
-      return address === null ? { error: full.error, reached: false } : this.#told(full, 0, 0);
+      return address === null ? { error: full.error, reached: false } : this.#reported(full, 0, 0);
     }
     const answer = this.#ask(token, key).finally(() => {
       this.#asked.delete(key);
@@ -121,7 +121,7 @@ export class Introspection {
     const askedAtMs = this.#parts.clock.monotonicMs();
     const ended = await this.#endOf(token);
     const nowMs = this.#parts.clock.monotonicMs();
-    const told = this.#told(ended, askedAtMs, nowMs - askedAtMs);
+    const told = this.#reported(ended, askedAtMs, nowMs - askedAtMs);
     if ('error' in told) this.#failed.set(key, { ...told, untilMs: nowMs + FAILED_FOR_MS });
     return told;
   }
@@ -133,7 +133,7 @@ export class Introspection {
     return activity;
   }
 
-  #told({ outcome, error, members }: Ended, askedAtMs: number, durationMs: number): core.ToldOfToken {
+  #reported({ outcome, error, members }: Ended, askedAtMs: number, durationMs: number): core.ToldOfToken {
     this.#parts.listener.introspected({ outcome, error, durationMs });
     return error === null
       ? { members: members ?? null, askedAtMs }
