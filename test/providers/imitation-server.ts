@@ -32,6 +32,8 @@ export async function imitate(imitation: Imitation): Promise<ImitationServer> {
   const tokenRequests: URLSearchParams[] = [];
   const answerTo = async (url: string, request: IncomingMessage): Promise<Answer> => {
     if (url === discovery?.url) return { status: 200, body: discovery.document };
+    const { keySetType = '' } = imitation;
+    if (url === keySetUrl && !request.headers.accept?.includes(keySetType)) return { status: 406, body: {} };
     if (url === keySetUrl) return { status: 200, body: { keys: [{ ...key.jwk, ...imitation.key }] } };
     if (url !== tokenUrl && url !== introspectionUrl) return { status: 404, body: {} };
     const form = new URLSearchParams(await text(request));

@@ -28,7 +28,6 @@ async function startProvider(accessTokenFormat: string) {
       introspection: { enabled: true },
       resourceIndicators: {
         enabled: true,
-        useGrantedResource: () => true,
         getResourceServerInfo: () => ({
           ...{ scope: 'orders', audience: RESOURCE, accessTokenFormat },
           jwt: { sign: { alg: 'ES256' } },

@@ -175,8 +175,12 @@ test('a cluster needs no more than the listed rights', async () => {
   const statuses = [];
   for (let i = 0; i < 3; i++) statuses.push((await gateway.ask(head('GET /things/1'))).status);
   expect(statuses).toEqual([200, 200, 429]);
-  const refused = await Promise.all(cluster.servers.map(({ client }) => client.call('acl', 'log')));
-  expect(refused).toEqual([[], [], []]);
+  const logs = await Promise.all(cluster.servers.map(({ client }) => client.call('acl', 'log')));
+  // All but Redis 7.0 log how ioredis introduces its connection for messages, which goes on.
+  const refused = logs
+    .flatMap(log => (Array.isArray(log) ? log : []))
+    .filter(entry => !/,client(\|setinfo)?,/.test(String(entry)));
+  expect(refused).toEqual([]);
 });
 
 test.each([

@@ -90,6 +90,7 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
     takesTrailers: exchange.head.takesTrailers || translation !== null || hasPrice(exchange),
     upgrade: downstream.framing.upgrade,
     bodyLength: translation === null ? forwardedLength : translation.requestLength(forwardedLength),
+    statesZero: downstream.framing.statesZero,
     body,
     firstByteTimeoutMs: route.firstByteTimeoutMs,
     idleTimeoutMs: route.idleTimeoutMs,

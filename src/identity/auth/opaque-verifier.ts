@@ -185,7 +185,8 @@ export class OpaqueVerifier implements TokenVerifier {
     return refusal;
   }
 
-  #callerOf(members: JsonObject, tokenHash: string, askedAtMs: number): Caller | Invalid {
+  #callerOf(told: JsonObject, tokenHash: string, askedAtMs: number): Caller | Invalid {
+    const members = withoutNulls(told);
     const { clock } = this.#parts;
     const nowMs = clock.epochMs();
     const askedAtS = Math.floor((nowMs - clock.monotonicMs() + askedAtMs) / 1_000);
@@ -206,10 +207,15 @@ export class OpaqueVerifier implements TokenVerifier {
   }
 }
 
+/** Some providers write every member that they know, with null where they have nothing to say. */
+function withoutNulls(members: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
+}
+
 /** The kind of token that an answer names, as the header of a JWT names it; `null` if it names none. */
 function typeIn(members: JsonObject): string | null {
   const type = member(members, 'token_type');
-  if (type === undefined || type === null) return null;
+  if (type === undefined) return null;
   // A token for DPoP is checked by its key, so the answer must name that key.
   const isBound = member(members, 'cnf') !== undefined;
   const kinds = isBound ? /^(?:bearer|access_token|dpop)$/i : /^(?:bearer|access_token)$/i;

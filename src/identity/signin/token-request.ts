@@ -1,6 +1,7 @@
 import { type Configuration, genericGrantRequest } from 'openid-client';
 import { jsonMembers, ProviderFault, type ProviderResponse } from './ask-provider.ts';
 import type { ProviderClient } from './client-request.ts';
+import type { AuthorizationParameters } from './options.ts';
 import type { ProviderMetadata } from './provider.ts';
 import { GRANT_TYPES, type Grant } from './read-request.ts';
 
@@ -14,11 +15,15 @@ import { GRANT_TYPES, type Grant } from './read-request.ts';
  */
 export function requestTokens(
   { kind, parameters, proof }: Grant & { readonly proof: string | null },
+  { fixed }: Pick<AuthorizationParameters, 'fixed'>,
   client: ProviderClient,
   metadata: ProviderMetadata,
 ): Promise<{ readonly members: TokenMembers; readonly dpopNonce: string | null }> {
   let members: TokenMembers = new Map();
   let nonce: string | null = null;
+  // Some providers issue JWTs only where both requests name the API (RFC 8707, 2.2; Logto).
+  const { resource } = fixed;
+  const all = resource === undefined ? parameters : { ...parameters, resource };
   const request = {
     endpoint: 'token endpoint',
     url: metadata.tokenEndpoint,
@@ -26,7 +31,7 @@ export function requestTokens(
     secrets: [...Object.values(parameters), ...(proof === null ? [] : [proof])],
     ...(proof === null ? undefined : { fields: { DPoP: proof } }),
     async send(configuration: Configuration) {
-      await genericGrantRequest(configuration, GRANT_TYPES[kind], { ...parameters });
+      await genericGrantRequest(configuration, GRANT_TYPES[kind], all);
       return { members, dpopNonce: nonce };
     },
     read({ body, dpopNonce }: ProviderResponse) {

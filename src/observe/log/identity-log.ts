@@ -16,7 +16,7 @@ const KEYS_TO_CHANGE: Partial<Readonly<Record<core.InvalidReason, string>>> = {
   audience: 'access_tokens.audience',
   claim: 'access_tokens.principal',
   lifetime: 'access_tokens.max_lifetime',
-  token_kind: 'access_tokens.audience',
+  token_kind: 'access_tokens.audience or access_tokens.token_kind',
   not_before: 'access_tokens.not_before',
   not_yet_valid: 'access_tokens.leeway',
   algorithm: 'the algorithm that the provider signs access tokens with',

@@ -34,6 +34,8 @@ export interface Imitation extends ProviderRow {
   /** The discovery document by its address; `null` if the configuration needs none. */
   readonly discovery: { readonly url: string; readonly document: Members } | null;
   readonly keySetUrl: string;
+  /** The media type of the key set, which requests have to accept. Left out: any. */
+  readonly keySetType?: string;
   /** Members of the key besides its public ones; undefined removes one. */
   readonly key: Members;
   readonly tokenUrl?: string;

@@ -4,7 +4,7 @@ import * as selfHosted from './self-hosted.ts';
 
 export type { Imitation, ProviderRow };
 
-/** All that is imitated and works. */
+/** All that is imitated. */
 export const IMITATIONS: readonly Imitation[] = [
   ...[selfHosted.KEYCLOAK_ROW, selfHosted.KEYCLOAK_SPLIT],
   ...[hosted.ENTRA_ONE, hosted.ENTRA_KEY, hosted.ENTRA_LISTED, hosted.ENTRA_ANY, hosted.ENTRA_V1],
@@ -21,6 +21,7 @@ export const IMITATIONS: readonly Imitation[] = [
     selfHosted.AUTHENTIK_ROW,
     selfHosted.HYDRA_JWT,
     selfHosted.HYDRA_OPAQUE,
+    selfHosted.DEX_ROW,
     selfHosted.DUENDE_ROW,
   ],
   ...[
@@ -35,5 +36,5 @@ export const IMITATIONS: readonly Imitation[] = [
 /** The rows of the table in docs/providers.md. */
 export const ROWS: readonly ProviderRow[] = [...IMITATIONS, selfHosted.OIDC_PROVIDER];
 
-export const { DEX_REFUSED, OIDC_PROVIDER } = selfHosted;
+export const { OIDC_PROVIDER } = selfHosted;
 export const { GOOGLE_USERS } = hosted;
