@@ -1,5 +1,5 @@
 import { isOfFile } from '../../config/index.ts';
-import { clientAddress, mayUseCookies, type TokenPlaces } from '../../wire/http/index.ts';
+import { askedAddress, mayUseCookies, type TokenPlaces } from '../../wire/http/index.ts';
 import type { Destination, Exchange } from '../exchange/index.ts';
 import { errors } from '../responses/index.ts';
 
@@ -29,7 +29,7 @@ function tokensOf(exchange: Exchange, places: TokenPlaces, query: string): strin
   const { fields, method, framing, scheme } = downstream;
   const isWebSocket = framing.upgrade !== 'none';
   if (!isWebSocket && method !== 'GET' && method !== 'HEAD') return [];
-  const own = clientAddress(head, arrival.hostAndPort, scheme);
+  const own = askedAddress(head, arrival.hostAndPort, scheme);
   const cookies = mayUseCookies(fields, isWebSocket, own, snapshot.cors?.origins ?? NO_ORIGINS);
   return places.tokensIn({ query, fields, isWebSocket, cookies });
 }

@@ -1,7 +1,7 @@
 export * from './address.ts';
 export * from './address-keys.ts';
 export { thumbprintIn } from './client-certificate.ts';
-export { clientAddress, rewriteLocations } from './client-location.ts';
+export { askedAddress, rewriteLocations } from './client-location.ts';
 export { askedMethod, type CorsRules, corsFields, mayOpenWebSocket, preflightFields } from './cors.ts';
 export { readDestination } from './destination-field.ts';
 export * from './field-edits.ts';
