@@ -22,8 +22,8 @@ Exit code: 0 all tests passed, 1 one failed, 64 wrong command line, 78 a file ha
     for (const path of positionals) {
       const loaded = await loadLimitTest(path, terminal.env);
       if (!loaded.ok) return reportErrors(terminal, loaded.diagnostics);
-      for (const [index, { name, requests }] of loaded.tests.entries()) {
-        const failures = await runTest(loaded.snapshot, requests);
+      for (const [index, { name, starts, requests }] of loaded.tests.entries()) {
+        const failures = await runTest(loaded.snapshot, starts, requests);
         counts[failures.length === 0 ? 'passed' : 'failed']++;
         const errors = failures.map(({ path: at, message }) =>
           loaded.errorAt(['tests', index, 'requests', ...at], message),

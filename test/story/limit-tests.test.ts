@@ -78,6 +78,17 @@ describe('weir test', () => {
     expect(await weir('test', 'config/limits.test.yaml')).toEqual({ code: 0, out: '7 passed\n', err: '' });
   });
 
+  it('passes the tests of plans and prices in its document', async () => {
+    const document = await readFile('docs/changing-limits.md', 'utf8');
+    const folder = await tempFolder();
+    for (const name of ['limits.yaml', 'limits.test.yaml']) {
+      const [, text] = document.split(`\n# ${name}\n`);
+      await writeFile(join(folder, name), text?.slice(0, text.indexOf('```')) ?? '');
+    }
+    const ended = await weir('test', join(folder, 'limits.test.yaml'));
+    expect(ended).toEqual({ code: 0, out: '2 passed\n', err: '' });
+  });
+
   it('draws on the global limit for what no service answers', async () => {
     const ended = await testBehind(
       '',
@@ -330,6 +341,107 @@ routes: { GET /exports: exports }
       `{ ${by}, send: GET /cheap, repeat: 2, expect: { outcome: admitted, remaining: 0 } }`,
     ]);
     expect(ended.out).toBe('1 passed\n');
+  });
+
+  it('charges the price that a response tells, in its head or at its end', async () => {
+    const limits = `buckets: { all: { user: [9/1m, { limit: 1000/1m, unit: cost }] } }
+routes: { "/**": { bucket: all, cost: { response_field: X-Usage, reserve: 100, most: 600 } }, GRPC a.B/C: { bucket: all, cost: { response_field: x-usage, most: 600 } } }
+`;
+    const by = (name: string) => `by: { user: [web, ${name}] }, send: POST /x`;
+    const call = (name: string) => `by: { user: [web, ${name}] }, send: GRPC /a.B/C`;
+    const told = async (...requests: readonly string[]) => {
+      const { out, err } = await testWith({ 'limits.yaml': limits }, '', requests);
+      return out + err;
+    };
+    expect(
+      await told(
+        `{ ${by('a')}, answer: { headers: { X-Usage: 250 } }, expect: { outcome: admitted, status: 200, headers: { X-Usage: none } } }`,
+        `{ ${by('a')}, answer: { status: 201, headers: { x-usage: 700 } }, expect: { outcome: admitted, status: 201, limit: 9, remaining: 7 } }`,
+        `{ ${by('a')}, answer: { headers: { X-Usage: 150 } }, expect: { outcome: admitted, limit: 1000, remaining: 0 } }`,
+        `{ ${by('a')}, expect: { outcome: bucket, limit: 1000, retry_after: 1m } }`,
+        // A stream tells its price when it ends.
+        `{ ${by('b')}, takes: 10s, answer: { trailers: { X-Usage: 600 } }, expect: { outcome: admitted } }`,
+        `{ ${by('b')}, takes: 10s, answer: { trailers: { X-Usage: 600 } }, expect: { outcome: admitted } }`,
+        `{ at: 9s, ${by('b')}, expect: { outcome: admitted, remaining: 6 } }`,
+        `{ at: 10s, ${by('b')}, expect: { outcome: bucket, limit: 1000, remaining: 0, retry_after: 50s } }`,
+        `{ ${call('c')}, answer: { headers: { x-usage: 600 } }, expect: { outcome: admitted } }`,
+        `{ ${call('c')}, answer: { trailers: { x-usage: 400, grpc-status: 8 } }, expect: { outcome: admitted } }`,
+        `{ ${call('c')}, expect: { outcome: bucket, limit: 1000 } }`,
+      ),
+    ).toBe('1 passed\n');
+  });
+
+  it('gives back by the status of a response, also of a call', async () => {
+    const limits = `buckets: { all: { user: 2/1m, give_back: [2xx, 503] } }
+routes: { "/**": all, GRPC a.B/C: all }
+`;
+    const by = 'by: { user: [web, alice] }, send: POST /x';
+    const call = 'by: { user: [web, bob] }, send: GRPC /a.B/C';
+    const ended = await testWith({ 'limits.yaml': limits }, '', [
+      `{ ${by}, repeat: 5, expect: { outcome: admitted, remaining: 2 } }`,
+      `{ ${by}, repeat: 2, answer: 401, expect: { outcome: admitted, remaining: 0 } }`,
+      `{ ${by}, expect: { outcome: bucket } }`,
+      `{ ${call}, repeat: 5, answer: { headers: { grpc-status: 14 } }, expect: { outcome: admitted, remaining: 2 } }`,
+      `{ ${call}, repeat: 2, answer: { headers: { grpc-status: 16 } }, expect: { outcome: admitted, remaining: 0 } }`,
+    ]);
+    expect(ended).toEqual({ code: 0, out: '1 passed\n', err: '' });
+  });
+
+  it('begins when the test says, so that a day of the calendar ends at its midnight', async () => {
+    const folder = await tempFolder();
+    const limits =
+      'time_zone: Europe/Berlin\nbuckets: { all: { user: [9/1s, 3/day, 4/month] } }\nroutes: { /x: all }\n';
+    const by = 'by: { user: [web, alice] }, send: GET /x';
+    await writeFile(join(folder, 'limits.yaml'), limits);
+    await writeFile(
+      join(folder, 'a.yaml'),
+      `tests:
+  - name: clocks go back in the night of October 25
+    starts: 2026-10-25T00:30:00+02:00
+    requests:
+      - { ${by}, repeat: 3, expect: { outcome: admitted } }
+      - { ${by}, expect: { outcome: bucket, limit: 3, retry_after: 1470m, headers: { X-RateLimit-Reset: "1792969200.000" } } }
+      - { at: 1469m, ${by}, expect: { outcome: bucket, retry_after: 1m } }
+      - { at: 1470m, ${by}, expect: { outcome: admitted, limit: 4, remaining: 0 } }
+      - { at: 100h, ${by}, expect: { outcome: bucket, limit: 4, reset_after: 4110m } }
+      - { at: 171h, ${by}, expect: { outcome: admitted, limit: 3, remaining: 2 } }
+  - name: it begins in the middle of January if it does not say
+    requests:
+      - { ${by}, repeat: 3, expect: { outcome: admitted } }
+      - { ${by}, expect: { outcome: bucket, retry_after: 15h } }
+`,
+    );
+    expect(await weir('test', join(folder, 'a.yaml'))).toEqual({ code: 0, out: '2 passed\n', err: '' });
+  });
+
+  it('refuses answers that no service can give, and moments that do not exist', async () => {
+    const answered = async (answer: string) =>
+      (await test(`{ ${ALICE}, answer: ${answer}, expect: {} }`)).err;
+    expect(await answered('{ header: { X-Usage: 1 } }')).toContain(
+      'unknown key "header", did you mean "headers"?',
+    );
+    expect(await answered('ok')).toContain(
+      'answer: expected a status such as 404, or a map such as { headers: { X-Usage: 250 } }',
+    );
+    expect(await answered('{ headers: X-Usage }')).toContain(
+      'answer.headers: expected a map such as { X-Usage: 250 }',
+    );
+    expect(await answered('{ headers: { Content-Length: 5 } }')).toContain('services answer without a body');
+    expect(await answered('{ headers: { X-Usage: "1\\n2" } }')).toContain(
+      'expected the value of a header field',
+    );
+    expect(await answered('{ status: 204, trailers: { X-Usage: 5 } }')).toContain(
+      'answer.trailers: clients get no body',
+    );
+    const folder = await tempFolder();
+    await writeFile(join(folder, 'limits.yaml'), LIMITS);
+    await writeFile(
+      join(folder, 'a.yaml'),
+      'tests: [{ name: a, starts: 2026-02-30T00:00:00Z, requests: [] }]\n',
+    );
+    expect((await weir('test', join(folder, 'a.yaml'))).err).toContain(
+      'tests[0].starts: expected a moment such as 2026-10-25T00:30:00Z',
+    );
   });
 
   it('knows how many requests of a caller are in flight', async () => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CALLER_CLASSES } from '../../core/index.ts';
 import { MAX_UNITS } from '../../limits/index.ts';
-import { OWNED_OF_CALLS, OWNED_OF_RESPONSES } from '../../wire/http/index.ts';
+import { hasOwnMeaning, OWNED_OF_CALLS, OWNED_OF_RESPONSES } from '../../wire/http/index.ts';
 import { bucketSettingKeys } from '../policies/index.ts';
 import { gatewaySecrecy } from '../settings/index.ts';
 import {
@@ -274,6 +274,10 @@ function price() {
       response_field: httpToken('expected the name of a header field such as X-Usage')
         .refine(name => [OWNED_OF_RESPONSES, OWNED_OF_CALLS].every(owned => owned.get(name) === undefined), {
           error: 'the gateway itself reads or writes this field: name another',
+          abort: true,
+        })
+        .refine(name => !hasOwnMeaning(name), {
+          error: 'is a field that tells clients something else: name one for prices alone, such as X-Usage',
         })
         .describe(
           'The header field or trailer in which the service says what the request cost: one whole number.',

@@ -1,6 +1,16 @@
 import { z } from 'zod';
 import { normalizeAddress } from '../../wire/http/index.ts';
-import { choice, count, duration, mapExpected, secrecyOf, text, wholeNumber } from '../values/index.ts';
+import {
+  choice,
+  count,
+  duration,
+  httpToken,
+  mapExpected,
+  parseMomentS,
+  secrecyOf,
+  text,
+  wholeNumber,
+} from '../values/index.ts';
 
 // The one definition of `weir test` files, built like that of limits.yaml.
 
@@ -39,7 +49,8 @@ const caller = z
 
 const SEND = 'expected a method and a path such as GET /v1/things/7';
 const STATUS = 'expected a status such as 404';
-const moment = () => duration({ min: '0ms', max: '24h' });
+/** Up to the end of the month after the one in which a test begins. */
+const moment = () => duration({ min: '0ms', max: '1488h' });
 const units = () => z.int({ error: 'expected a whole number' }).min(0, { error: 'expected a whole number' });
 
 const outcome = choice([
@@ -90,6 +101,57 @@ const expectation = z
   })
   .describe('What is expected of the request: the outcome of each repetition, and the rest of the last one.');
 
+const FIELD = 'expected the value of a header field';
+const fieldsExpected = mapExpected('{ X-Usage: 250 }');
+const FRAMING: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'trailer',
+  'transfer-encoding',
+]);
+
+/** Fields of a service's response, by name. */
+function answeredFields() {
+  const fieldName = httpToken('expected the name of a header field such as X-Usage').refine(
+    name => !FRAMING.has(name.toLowerCase()),
+    { error: 'is not for tests: services answer without a body. Leave it out' },
+  );
+  const value = z
+    .union([z.string(), z.number(), z.boolean()], { error: FIELD })
+    .transform(String)
+    .refine(text => /^[\x20-\x7e]*$/.test(text), { error: FIELD });
+  return z.record(fieldName, value, fieldsExpected).prefault({});
+}
+
+/** Statuses whose responses reach the client without the body of the service. */
+const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304, 429]);
+
+const ANSWER = `${STATUS}, or a map such as { headers: { X-Usage: 250 } }`;
+const answerStatus = () => wholeNumber(200, 599, ANSWER);
+const noFields = { headers: {}, trailers: {} };
+const answer = z
+  .union(
+    [
+      answerStatus().transform(status => ({ status, ...noFields })),
+      z.strictObject({
+        status: wholeNumber(200, 599, STATUS).prefault(200).describe('The status.'),
+        headers: answeredFields().describe(
+          'Fields of its head, such as the price of the request: { X-Usage: 250 }. grpc-status is the status of a gRPC call, 0 by default.',
+        ),
+        trailers: answeredFields().describe(
+          'Fields after its end, which comes when the request is no longer in flight ("takes").',
+        ),
+      }),
+    ],
+    { error: ANSWER },
+  )
+  .refine(({ status, trailers }) => !WITHOUT_BODY.has(status) || Object.keys(trailers).length === 0, {
+    path: ['trailers'],
+    error: 'clients get no body of such a response, so it has no trailers: write headers',
+  });
+
+const START = 'expected a moment such as 2026-10-25T00:30:00Z';
+
 const request = z
   .strictObject({
     at: moment()
@@ -106,10 +168,10 @@ const request = z
       ),
     repeat: count(100_000).prefault(1).describe('How often it is sent.'),
     every: moment().prefault('0ms').describe('The time from one repetition to the next.'),
-    answer: wholeNumber(200, 599, STATUS)
+    answer: answer
       .prefault(200)
       .describe(
-        'The status that the service answers with, if the request is admitted. gRPC calls end with status OK.',
+        'What the service answers if the request is admitted: a status, or a map with fields as well.',
       ),
     takes: moment()
       .prefault('0ms')
@@ -136,6 +198,14 @@ export const testSchema = z.strictObject({
         name: text('expected a sentence').describe(
           'The name of the test: a sentence that is true if it passes.',
         ),
+        starts: z
+          .string({ error: START })
+          .refine(text => parseMomentS(text) !== undefined, { error: START })
+          .transform(text => (parseMomentS(text) ?? 0) * 1_000)
+          .prefault('2027-01-15T08:00:00Z')
+          .describe(
+            'When the test begins, which matters to quotas of a day, week or month: 2026-10-25T00:30:00Z, or with +02:00 in place of the Z.',
+          ),
         requests: z
           .array(request, { error: 'expected a list of requests' })
           .describe('The requests of the test, in order of time.'),

@@ -5,6 +5,7 @@ import {
   formatPeriod,
   MAX_LIST,
   parseQuota,
+  parseRate,
   type Quota,
   QuotaError,
   windowName,
@@ -208,7 +209,7 @@ export function rate() {
   return z
     .string({ error: QUOTA })
     .meta({ pattern: RATE_PATTERN })
-    .transform((text, context) => readRate(text, context));
+    .transform((text, context) => readQuota(text, context, parseRate));
 }
 
 /** `off`, read as null, or a quota whose period is none of the calendar. */
@@ -216,14 +217,7 @@ export function quotaRateOrOff() {
   return z
     .string({ error: 'expected off, or a number and a period such as 1000/1m' })
     .meta({ pattern: RATE_OR_OFF_PATTERN })
-    .transform((text, context) => (text === 'off' ? null : readRate(text, context)));
-}
-
-function readRate(text: string, context: z.RefinementCtx): Quota {
-  const read = readQuota(text, context);
-  if (read.calendar === undefined) return read;
-  const [units = ''] = text.split('/');
-  return refuse(context, `only limits count by the calendar: write a window such as ${units}/24h`);
+    .transform((text, context) => (text === 'off' ? null : readQuota(text, context, parseRate)));
 }
 
 /** `off`, read as null, a quota such as `1000/1m`, or a list of up to four. */
@@ -270,9 +264,9 @@ const CLAIMED_QUOTA = '{ claim: rate, max: 500/10s, otherwise: 50/10s }';
 const COST_QUOTA = '{ limit: 200000/day, unit: cost }';
 const COST_EXPECTED = `${QUOTA}, or a map such as ${COST_QUOTA}`;
 
-function readQuota(text: string, context: z.RefinementCtx): Quota {
+function readQuota(text: string, context: z.RefinementCtx, parse = parseQuota): Quota {
   try {
-    return parseQuota(text);
+    return parse(text);
   } catch (error) {
     if (!(error instanceof QuotaError)) throw error;
     refuseQuoting(context, error.message, 'a number and a period such as 20/5s');

@@ -63,6 +63,25 @@ export function parseQuota(text: string): Quota {
   return { units, periodMs: parsePeriodSeconds(period, text) * 1_000 };
 }
 
+/** Reads the same, but for periods of the calendar, by which only limits count. Throws a QuotaError. */
+export function parseRate(text: string): Quota {
+  const [units = '', period = ''] = text.split('/');
+  const calendar = calendarMeantBy(period);
+  if (calendar === undefined) return parseQuota(text);
+  const window = `${units}/${formatPeriod({ periodMs: CALENDAR_MS[calendar] })}`;
+  if (!isQuota(window)) return parseQuota(window);
+  return fail(text, `only limits count by the calendar: write a window such as ${window}`);
+}
+
+/** The period of the calendar that a word means: `week`, `1week` or `weekly`. */
+function calendarMeantBy(period: string): CalendarUnit | undefined {
+  const word = period
+    .replace(/^1/, '')
+    .replace(/s$|ly$/i, '')
+    .toLowerCase();
+  return CALENDAR_UNITS.find(each => each === word || (each === 'day' && word === 'dai'));
+}
+
 /** Writes a period as `parseQuota` reads it: `5s`, `30d` or `month`. */
 export function formatPeriod({ periodMs, calendar }: Pick<Quota, 'periodMs' | 'calendar'>): string {
   if (calendar !== undefined) return calendar;
@@ -129,8 +148,8 @@ function suggestUnit(text: string, number: string, unit: string): string {
   if (unit === '') return suggestUnits(text);
   if (unit === 'ms') return 'the shortest period is 1s: write whole seconds';
   const letter = unit.charAt(0).toLowerCase();
-  const calendar = CALENDAR_UNITS.find(each => unit.replace(/s$|ly$/i, '').toLowerCase() === each);
-  if (calendar !== undefined && (number === '' || number === '1') && calendar !== 'day')
+  const calendar = calendarMeantBy(number + unit);
+  if (calendar !== undefined && (calendar !== 'day' || /ly$/i.test(unit)))
     return `write ${text.split('/')[0]}/${calendar}`;
   const known = /^(s|sec|secs|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)$/i.test(unit);
   const instead = `${text.split('/')[0]}/${number === '' ? '1' : number}${letter}`;

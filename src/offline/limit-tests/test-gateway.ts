@@ -16,13 +16,6 @@ import { requestFraming } from '../../wire/http1/index.ts';
 import { VirtualClock } from '../simulation/index.ts';
 import { silent, type TestIdentity, type TestIssuer, testIdentity } from './test-identity.ts';
 
-/** The start of virtual time. Any time will do, because a window opens with its first request. */
-const START_MS = 1_800_000_000_000;
-
-/** The response fields of the services: for HTTP, and for gRPC. */
-const REQUEST: Fields = ['Content-Length', '0'];
-const CALL: Fields = ['content-type', 'application/grpc', 'grpc-status', String(RpcCode.ok)];
-
 export interface Asked {
   readonly exchange: Exchange;
   readonly fields: Fields;
@@ -30,20 +23,24 @@ export interface Asked {
 
 /**
  * A gateway in virtual time and without sockets, with the gates, limits and restrictions of a real one. Its services answer at
- * once, with the status given in the test. It counts in memory, and `patience` is off.
+ * once as the test says; trailers come when the request ends. It counts in memory, and `patience` is off.
  */
 export class TestGateway {
   /** The issuers of the configuration, in its order; empty if it knows no tokens. */
   readonly issuers: readonly TestIssuer[];
   readonly #clock: VirtualClock;
+  readonly #startMs: number;
   readonly #gateway: Gateway;
   /** The response of the services. */
-  #served: { readonly status: number; readonly fields: Fields } = { status: 200, fields: [] };
+  #served: Served = { status: 200, head: [], trailers: [] };
+  /** Ends the response whose trailers are yet to come. */
+  #finish = () => {};
   /** The requests that are in flight, and when each ends. */
-  #running: { readonly endsAtMs: number; readonly exchange: Exchange }[] = [];
+  #running: { readonly endsAtMs: number; readonly end: () => void }[] = [];
 
   private constructor(snapshot: Snapshot, clock: VirtualClock, identity: TestIdentity | null) {
     this.#clock = clock;
+    this.#startMs = clock.epochMs();
     this.issuers = identity?.issuers ?? [];
     const { limits, caps, upstreams } = snapshot;
     // Timers follow real time. That is harmless: no request of a test waits for one.
@@ -75,28 +72,36 @@ export class TestGateway {
     });
   }
 
-  static async of(snapshot: Snapshot): Promise<TestGateway> {
-    const clock = new VirtualClock(START_MS);
+  /** @param startMs the start of virtual time */
+  static async of(snapshot: Snapshot, startMs: number): Promise<TestGateway> {
+    const clock = new VirtualClock(startMs);
     const { identity } = snapshot;
     return new TestGateway(snapshot, clock, identity && (await testIdentity(identity, withTimers(clock))));
   }
 
   /**
-   * Sends a request and waits for its response.
+   * Sends a request and waits for the head of its response.
    *
    * @param atMs the time, in milliseconds since the test began
-   * @param service the service's status, if the request reaches it, and how long it takes
+   * @param service what the service answers, if the request reaches it, and how long it takes
    */
   async ask(atMs: number, request: SentRequest, service: ServiceAnswer): Promise<Asked> {
-    this.#endUntil(START_MS + atMs);
-    this.#clock.reach(START_MS + atMs);
-    this.#served = { status: service.status, fields: request.protocol === 'h2' ? CALL : REQUEST };
+    const nowMs = this.#startMs + atMs;
+    this.#endUntil(nowMs);
+    this.#clock.reach(nowMs);
+    this.#served = servedTo(request, service);
+    this.#finish = () => {};
     const downstream = new TestDownstream(request);
     const exchange = this.#gateway.accept(downstream);
     this.#gateway.run(exchange);
-    await downstream.over;
-    if (service.takesMs === 0 || exchange.response.error !== null) this.#gateway.over(exchange, true);
-    else this.#running.push({ endsAtMs: START_MS + atMs + service.takesMs, exchange });
+    await downstream.answered;
+    const finish = this.#finish;
+    const end = () => {
+      finish();
+      this.#gateway.over(exchange, true);
+    };
+    if (service.takesMs === 0 || exchange.response.error !== null) end();
+    else this.#running.push({ endsAtMs: nowMs + service.takesMs, end });
     return { exchange, fields: downstream.received };
   }
 
@@ -105,19 +110,21 @@ export class TestGateway {
     const ended = this.#running.filter(({ endsAtMs }) => endsAtMs <= ms);
     if (ended.length === 0) return;
     this.#running = this.#running.filter(({ endsAtMs }) => endsAtMs > ms);
-    for (const { endsAtMs, exchange } of ended.toSorted((one, other) => one.endsAtMs - other.endsAtMs)) {
+    for (const { endsAtMs, end } of ended.toSorted((one, other) => one.endsAtMs - other.endsAtMs)) {
       this.#clock.reach(endsAtMs);
-      this.#gateway.over(exchange, true);
+      end();
     }
-  }
-
-  get nowMs(): number {
-    return this.#clock.monotonicMs();
   }
 
   #service(): Transport {
     const send = (_request: unknown, sink: CallSink) => {
-      sink.whole(this.#served.status, '', this.#served.fields, '');
+      const { status, head, trailers } = this.#served;
+      if (trailers.length === 0) {
+        sink.whole(status, '', head, '');
+      } else {
+        sink.head(status, '', head, null);
+        this.#finish = () => sink.end(trailers);
+      }
       return { resume: () => {}, abort: () => {} };
     };
     return { send, connections: 0, close: () => Promise.resolve() };
@@ -127,7 +134,31 @@ export class TestGateway {
 /** A service's answer, and for how long the request is in flight. */
 export interface ServiceAnswer {
   readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly trailers: Readonly<Record<string, string>>;
   readonly takesMs: number;
+}
+
+/** The same as a transport passes it on. */
+interface Served {
+  readonly status: number;
+  readonly head: Fields;
+  readonly trailers: Fields;
+}
+
+function servedTo({ protocol }: SentRequest, { status, headers, trailers }: ServiceAnswer): Served {
+  const [head, end] = [Object.entries(headers).flat(), Object.entries(trailers).flat()];
+  const ends = end.length > 0;
+  if (protocol === 'http1')
+    return { status, head: [...(ends ? [] : ['Content-Length', '0']), ...head], trailers: end };
+  const isToldStatus = [...head, ...end].some(
+    (name, i) => i % 2 === 0 && name.toLowerCase() === 'grpc-status',
+  );
+  const told = isToldStatus ? [] : ['grpc-status', String(RpcCode.ok)];
+  const call = ['content-type', 'application/grpc', ...head];
+  return ends
+    ? { status, head: call, trailers: [...told, ...end] }
+    : { status, head: [...call, ...told], trailers: [] };
 }
 
 /** A request of a test, as it arrives on a connection. */
@@ -159,7 +190,7 @@ class TestDownstream implements Downstream {
   readonly keeps = () => true;
   /** The fields of the response, as the gateway passes them to its listener. */
   received: Fields = [];
-  readonly #over = Promise.withResolvers<void>();
+  readonly #answered = Promise.withResolvers<void>();
 
   constructor({ method, target, protocol, fields, peer }: SentRequest) {
     this.method = method;
@@ -171,9 +202,9 @@ class TestDownstream implements Downstream {
     this.peer = peer;
   }
 
-  /** Resolves when the response is complete. */
-  get over(): Promise<void> {
-    return this.#over.promise;
+  /** Resolves when the head of the response has come. */
+  get answered(): Promise<void> {
+    return this.#answered.promise;
   }
 
   body(): BodySource {
@@ -184,28 +215,27 @@ class TestDownstream implements Downstream {
 
   answer(_status: number, _reason: string, fields: Fields): void {
     this.received = fields;
-    this.#over.resolve();
+    this.#answered.resolve();
   }
 
   info(): void {}
 
   head(_status: number, _reason: string, fields: Fields): void {
     this.received = fields;
+    this.#answered.resolve();
   }
 
   write(): boolean {
     return true;
   }
 
-  end(): void {
-    this.#over.resolve();
-  }
+  end(): void {}
 
   switchProtocols(): boolean {
     return false;
   }
 
   abort(): void {
-    this.#over.resolve();
+    this.#answered.resolve();
   }
 }

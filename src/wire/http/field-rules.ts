@@ -353,6 +353,29 @@ const NEVER_TRAILERS = new NameTable<true>(
   ].map(name => [name, true] as const),
 );
 
+/** Further fields of responses with a meaning for clients and caches. */
+const MEANINGFUL = new NameTable<true>(
+  [
+    ...[
+      'accept-*',
+      'allow',
+      'alt-svc',
+      'content-*',
+      'etag',
+      'last-modified',
+      'link',
+      'server',
+      'server-timing',
+    ],
+    ...['strict-transport-security', 'x-content-type-options', 'x-frame-options'],
+  ].map(name => [name, true] as const),
+);
+
+/** Whether this field of a response means something to clients, caches or gateways. */
+export function hasOwnMeaning(name: string): boolean {
+  return [NEVER_TRAILERS, MEANINGFUL].some(table => table.get(name) !== undefined);
+}
+
 /** Returns the forwarded fields of an upstream's trailers. */
 export function keepTrailerFields(fields: Fields): Fields {
   return fields.length === 0 ? fields : withoutFields(fields, name => NEVER_TRAILERS.get(name) !== undefined);

@@ -8,6 +8,7 @@ export * from './field-edits.ts';
 export {
   ForwardingRules,
   foldName,
+  hasOwnMeaning,
   includesName,
   isKeepable,
   keepCallTrailers,

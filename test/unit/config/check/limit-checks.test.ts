@@ -683,12 +683,16 @@ describe('periods of the calendar', () => {
   });
 
   it.each([
-    'invalid_requests: { limit: 5/day }',
-    'failed_verifications: 5/day',
-    'webhook_not_found: { limit: 5/day }',
-  ])('are for limits alone: %s', async text => {
+    ['invalid_requests: { limit: 5/day }', '5/24h'],
+    ['invalid_requests: { limit: 5/weekly }', '5/7d'],
+    ['failed_verifications: 5/1month', '5/31d'],
+    ['webhook_not_found: { limit: 5/daily }', '5/24h'],
+  ])('are for limits alone: %s', async (text, instead) => {
     expect(await diagnosticsIn(text)).toEqual([
-      expect.stringContaining('only limits count by the calendar: write a window such as 5/24h'),
+      expect.stringContaining(`only limits count by the calendar: write a window such as ${instead}`),
+    ]);
+    expect(await diagnosticsIn('invalid_requests: { limit: 0/week }')).toEqual([
+      expect.stringContaining('write at least 1'),
     ]);
   });
 
@@ -916,6 +920,10 @@ routes: { /v1/**: { bucket: b, cost: ${cost} } }
       '{ response_field: grpc-status, most: 6 }',
       'cost.response_field: the gateway itself reads or writes this field: name another',
     ],
+    ...['Location', 'set-cookie', 'Access-Control-Allow-Origin', 'ETag', 'Content-Language'].map(name => [
+      `{ response_field: ${name}, most: 6 }`,
+      `cost.response_field: "${name}" is a field that tells clients something else: name one for prices alone, such as X-Usage`,
+    ]),
     [
       '{ response_field: X-Usage, reserve: lots, most: 6 }',
       'cost.reserve: expected a whole number from 1 to 1000000000, found "lots"',

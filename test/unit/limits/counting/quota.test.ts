@@ -55,6 +55,7 @@ test.each([
   ['5/days', 'write 5/1d'],
   ['5/weeks', 'write 5/week'],
   ['5/monthly', 'write 5/month'],
+  ['5/daily', 'write 5/day'],
   ['5/1month', 'write 5/month'],
   ['5/2month', 'or is day, week or month'],
 ])('%j is refused, and the message says: %s', (text, advice) => {
