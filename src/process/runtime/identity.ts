@@ -385,7 +385,10 @@ class ProviderIdentity {
         refusal === null ? null : { reason: refusal.reason, claim: refusal.claim },
       );
     if (accessToken.length > this.#maxTokenLength) tell(invalid('too_long'));
-    else if (this.opaque === null || !isOpaque(accessToken)) tell(this.verifier.preview(accessToken));
+    else if (this.opaque === null || !isOpaque(accessToken))
+      void this.verifier.preview(accessToken).then(verdict => {
+        if (verdict !== 'undecided') tell(verdict === 'good' ? null : verdict);
+      });
     else
       void this.opaque.preview(accessToken).then(verdict => {
         if (verdict.kind === 'invalid') tell(verdict);

@@ -43,6 +43,8 @@ export interface Imitation extends ProviderRow {
   readonly tokenUrl?: string;
   /** Where its opaque tokens are asked about. The answers have the claims; a header means nothing. Left out: tokens are JWTs. */
   readonly introspectionUrl?: string;
+  /** The API that each token request has to name; else it gets an opaque token. Left out: none. */
+  readonly resource?: string;
   /** What the token endpoint demands of an assertion: its audience. */
   readonly assertionAudience?: string;
   readonly accepted: readonly ImitatedToken[];
