@@ -188,8 +188,9 @@ test('random tokens cost the provider no more than the budget of their address',
 });
 
 test('questions about opaque tokens have places of their own: routes that ask about JWTs find theirs free', async () => {
-  // A quarter of these for an address is one.
+  // A quarter of these for an address is one, at all workers together.
   const { gateway, issuer, asked, issue, get } = await front({
+    config: { workers: 2 },
     provider: { max_in_flight: 4 },
     routes: [{ path: '/strict/**', introspection: { cache: '2s' } }],
   });
