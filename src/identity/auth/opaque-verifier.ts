@@ -53,7 +53,7 @@ export class OpaqueVerifier implements TokenVerifier {
   readonly #callers: RecentMap<Caller>;
   readonly #refused: RecentMap<Refused>;
   /** Questions in progress, with the age that their answers may have. */
-  readonly #asking = new Map<string, { readonly verdict: Promise<Verdict>; readonly maxAgeMs: number }>();
+  readonly #asking = new Map<string, { readonly verdict: Promise<Verdict>; readonly answerAgeMs: number }>();
   /** What later answers said about the callers of streams in progress. */
   readonly #reviews = new WeakMap<Caller, { readonly askedAtMs: number; readonly isOver: boolean }>();
 
@@ -150,8 +150,9 @@ export class OpaqueVerifier implements TokenVerifier {
     if (known !== undefined && this.accepts(known, maxAgeMs)) return known;
     const refused = this.#refused.get(tokenHash);
     if (refused !== undefined && this.#parts.clock.monotonicMs() < refused.untilMs) return refused.refusal;
+    const answerAgeMs = Math.min(this.#cacheMs, maxAgeMs);
     const asking = this.#asking.get(tokenHash);
-    if (asking !== undefined && asking.maxAgeMs <= maxAgeMs) return asking.verdict;
+    if (asking !== undefined && asking.answerAgeMs <= answerAgeMs) return asking.verdict;
 
     // 2. Ask the budget, unless the token was active before.
     const { budget: own } = this.#parts;
@@ -161,7 +162,6 @@ export class OpaqueVerifier implements TokenVerifier {
     if (waitMs > 0) return { kind: 'spent', retryAfterMs: waitMs };
 
     // 3. Ask the provider.
-    const answerAgeMs = Math.min(this.#cacheMs, maxAgeMs);
     const told = (address === null ? this.#inUse : this.#parts).ask(token, address, answerAgeMs);
     if (!(told instanceof Promise)) return this.#conclude(told, tokenHash);
     const window = budget?.failed(address ?? '', 1) ?? 0;
@@ -172,7 +172,7 @@ export class OpaqueVerifier implements TokenVerifier {
       if (!isCharged) budget?.giveBack(address ?? '', window);
       return this.#conclude(each, tokenHash);
     });
-    this.#asking.set(tokenHash, { verdict, maxAgeMs });
+    this.#asking.set(tokenHash, { verdict, answerAgeMs });
     return verdict;
   }
 
