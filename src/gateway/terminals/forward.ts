@@ -300,7 +300,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   #late: Timer | null = null;
   readonly #exchange: Exchange;
   readonly #route: ForwardRoute;
-  readonly #request: OutgoingRequest;
+  #request: OutgoingRequest;
   readonly #transport: Transport;
   readonly #state: GatewayState;
   #call: TransportCall | null = null;
@@ -372,6 +372,9 @@ class Forwarding implements CallSink, UpstreamLeg {
     const exchange = this.#exchange;
     exchange.clock.cancel(this.#late);
     if (this.#isAbandoned || !exchange.response.isAwaited) return;
+    // CGI, WSGI and PHP read no chunks: to those a body that came in chunks would be empty.
+    const bodyLength = this.#buffered?.wholeBytes ?? 0;
+    if (bodyLength > 0) this.#request = { ...this.#request, bodyLength };
     upstreamCapacity(exchange, this.#state);
     if (exchange.noRoom === null) this.send();
     else exchange.answerError(exchange.noRoom.error);

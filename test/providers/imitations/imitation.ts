@@ -22,6 +22,8 @@ export interface ProviderRow {
   readonly config: string;
   /** What the provider must be told. */
   readonly told: string;
+  /** What of the real one runs in the tests; left out: nothing, so an imitation is all that was tried. */
+  readonly real?: string;
   /** The pages that say so. */
   readonly sources: readonly string[];
 }

@@ -39,5 +39,5 @@ export const IMITATIONS: readonly Imitation[] = [
 /** The rows of the table in docs/providers.md. */
 export const ROWS: readonly ProviderRow[] = [...IMITATIONS, selfHosted.OIDC_PROVIDER];
 
-export const { OIDC_PROVIDER } = selfHosted;
+export const { DEX_ROW, HYDRA_JWT, HYDRA_OPAQUE, OIDC_PROVIDER } = selfHosted;
 export const { GOOGLE_USERS } = hosted;

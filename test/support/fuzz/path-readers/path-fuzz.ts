@@ -141,9 +141,9 @@ class Guards {
   }
 
   guard(segments: readonly string[]): Promise<boolean> {
-    const plain = segments.filter(Boolean).map(encodeURIComponent);
-    const key = plain.join('/');
-    const known = this.#known.get(key) ?? this.#ask(plain);
+    const resource = segments.filter(Boolean);
+    const key = resource.join('/');
+    const known = this.#known.get(key) ?? this.#ask(resource);
     this.#known.set(key, known);
     return known;
   }
@@ -152,13 +152,17 @@ class Guards {
     const { base, routes } = this.#setup;
     // No path of a client leads out of the path of the URL.
     if (base !== '' && `/${resource[0]}` !== base) return true;
-    const rest = `/${resource.slice(base === '' ? 0 : 1).join('/')}`;
+    const names = resource.slice(base === '' ? 0 : 1);
+    // The name of a resource is decoded in some programs, and as it was sent in others.
+    const rests = new Set([names.map(encodeURIComponent).join('/')]);
+    if (names.every(name => /^(?:[\w.~-]|%[0-9A-F]{2})*$/.test(name))) rests.add(names.join('/'));
     const statuses: number[] = [];
-    // With and without a slash at the end: some routes redirect from one to the other.
-    for (const prefix of new Set(routes.map(({ strip_prefix = '' }) => strip_prefix)))
-      for (const end of ['', '/']) {
-        const path = (prefix + rest).replace(/\/$/, '') + end || '/';
-        statuses.push((await this.#client.get(this.#host, path)).status);
+    for (const { strip_prefix = '' } of routes)
+      for (const rest of rests) {
+        const path = `${strip_prefix}/${rest}`;
+        // With and without a slash at the end: some routes redirect from one to the other.
+        for (const spelt of [path.replace(/(?<=.)\/$/, ''), path.replace(/\/?$/, '/')])
+          statuses.push((await this.#client.get(this.#host, spelt)).status);
       }
     return statuses.some(status => status === 401 || status === 403) && !statuses.includes(200);
   }
