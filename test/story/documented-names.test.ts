@@ -41,6 +41,7 @@ const OF_PROTOCOLS = [
     'access_token',
     'access_token_issuer',
     'token_inactive',
+    'refresh_token_expires_in',
   ],
   ...['insufficient_scope', 'resource_metadata', 'realm_access', 'resource_access'],
   ...['authorization_servers', 'bearer_methods_supported', 'scopes_supported'],
