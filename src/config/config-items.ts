@@ -1,7 +1,7 @@
 import { DIGEST_DIGITS, digestOf, type Steps } from '../core/index.ts';
 
 /** One of thousands of things of one kind. */
-export interface ConfigItem {
+interface ConfigItem {
   /** Equal for equal items. */
   readonly key: string;
   read(): unknown;

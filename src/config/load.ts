@@ -199,7 +199,7 @@ function tooManyLimits(
   { limits: model, caps: { limitKeys }, files }: Snapshot,
   runningKeys = limitKeys,
 ): Diagnostic | null {
-  const count = new Set(Array.from(everyLimit(model), ({ identity }) => identity)).size;
+  const count = new Set(everyLimit(model).map(({ identity }) => identity)).size;
   const fitsAfterRestart = count <= mostLimits(limitKeys);
   const keys = fitsAfterRestart ? runningKeys : limitKeys;
   if (count <= mostLimits(keys)) return null;

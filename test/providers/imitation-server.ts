@@ -41,6 +41,10 @@ export async function imitate(imitation: Imitation): Promise<ImitationServer> {
       return { status: 200, body: opaque.get(form.get('token') ?? '') ?? { active: false } };
     tokenRequests.push(form);
     const refusal = refuseAssertion(form, imitation);
+    const { resource = null } = imitation;
+    const opaqueToken = { ...(server.token.body as object), access_token: secret('imitated-opaque-token') };
+    if (resource !== null && form.get('resource') !== resource && server.token.status === 200)
+      return { status: 200, body: opaqueToken };
     return refusal ?? server.token;
   };
   const serve = (scheme: string) => async (request: IncomingMessage, response: ServerResponse) => {

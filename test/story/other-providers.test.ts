@@ -4,13 +4,14 @@ import { expect, test } from 'vitest';
 import { runCommandLine } from '../../src/cli/index.ts';
 import { makeCertificates } from '../support/certificates.ts';
 import { expectError, expectInvalidToken } from '../support/error-object.ts';
-import { accessLines, startGatewayOf } from '../support/identity-gateway.ts';
+import { accessLines, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
 import { LOGOUT_PATH, logoutOf, toAdmin } from '../support/notices.ts';
 import { head, withBody } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
 import { tempText } from '../support/temp.ts';
 import { startIssuer } from '../support/test-issuer.ts';
+import { issuerKey, signToken } from '../support/token-issuer.ts';
 import { header } from '../support/wire/index.ts';
 
 // Providers other than Keycloak, as their own documents and public reports describe them.
@@ -110,6 +111,18 @@ test.each([
   expect((await gateway.ask(signOut)).status).toBe(refresh === 401 ? 400 : refresh);
 });
 
+test.each([
+  [{ access_token: undefined, data: {} }, 'the token response has no access_token'],
+  [{ token_type: 'N_A' }, 'the token response has a token_type other than Bearer'],
+])('what is wrong with a token response is logged: %j', async (members, cause) => {
+  const issuer = await startIssuer();
+  const { gateway } = await startGatewayOf(issuer);
+  issuer.provider.token = scripts.tokens(members);
+  const code = JSON.stringify({ code: secret('marker-code'), redirectUri: 'https://app.example/callback' });
+  expectError(await gateway.ask(withBody('POST /v1/anonymous/auth', code)), 503, 14);
+  expect(gateway.logLines.join()).toContain(`"cause":"${cause}"`);
+});
+
 test('a token of a user with many groups passes as long as max_length allows, and else its client learns why not', async () => {
   const issuer = await startIssuer();
   const groups = Array.from({ length: 400 }, (_, i) => `/company/department-${i}/team-${i}`);
@@ -168,6 +181,18 @@ test.each([
   // No more is unpacked than an answer may have.
   issuer.provider.token = compressed({ access_token: 'x'.repeat(2_000_000) });
   expectError(await gateway.ask(withBody('POST /v1/anonymous/auth', code)), 503, 14);
+});
+
+test('a provider with a certificate of a private authority is reached by ca_file, and the log says so without', async () => {
+  const { server, ca } = makeCertificates();
+  const issuer = await startIssuer({ tls: { cert: server.certificate, key: server.key } });
+  const { gateway } = await startIdentityGateway({ issuer: issuer.url });
+  await expect
+    .poll(() => gateway.logLines.join())
+    .toContain('its certificate is from an authority that tls.ca_file of the provider has to name');
+  const tls = { ca_file: await tempText('ca.pem', ca) };
+  const { gateway: knowing } = await startGatewayOf(issuer, { provider: { tls } });
+  expect((await knowing.ask(head('GET /a', issuer.bearer()))).status).toBe(200);
 });
 
 test('a native app signs in on whatever port of loopback the system gave it, byte for byte', async () => {
@@ -266,7 +291,17 @@ test('a sign-in that hands out tokens which the gateway refuses is said once, wi
   await signIn(issuer.token({ at_hash: 'x' }));
   await signIn(issuer.token({ iss: 'http://adfs.example/adfs/services/trust' }));
   await signIn(issuer.token({ azp: undefined }));
+  await signIn(issuer.token({ iat: undefined }));
   await signIn(issuer.token({ filler: 'x'.repeat(17_000) }));
+  const linesOfSignIn = () => gateway.logLines.filter(line => line.includes('"type":"sign-in"')).length;
+  // As those of Okta's org authorization server, whose keys nobody gets, and those for Microsoft Graph.
+  for (const [kid, lines] of [['org', 8] as const, ['first', 9] as const]) {
+    await gateway.time.advance(10_000);
+    await signIn(secret(signToken(issuerKey('ES256', kid), issuer.claims())));
+    await expect.poll(linesOfSignIn).toBe(lines);
+    // Nobody knows before the keys may be fetched again.
+    await signIn(secret(signToken(issuerKey('ES256', kid), issuer.claims())));
+  }
   await signIn(issuer.token());
   const said = gateway.logLines.map(line => JSON.parse(line)).filter(({ type }) => type === 'sign-in');
   expect(said.map(({ level, reason, claim, change }) => [level, reason, claim, change])).toEqual([
@@ -275,16 +310,21 @@ test('a sign-in that hands out tokens which the gateway refuses is said once, wi
     ['warn', 'token_kind', undefined, 'access_tokens.audience or access_tokens.token_kind'],
     ['warn', 'issuer', undefined, 'identity_provider.issuer'],
     ['warn', 'claim', 'azp', 'access_tokens.principal'],
+    ['warn', 'claim', 'iat', expect.stringContaining('the claims that the provider writes')],
     ['warn', 'too_long', undefined, 'access_tokens.max_length'],
+    ['warn', 'unknown_key', undefined, expect.stringContaining('for the provider itself')],
+    ['warn', 'signature', undefined, expect.stringContaining('for the provider itself')],
   ]);
   expect(await gateway.counted('weir_sign_in_tokens_refused_total')).toEqual(
     new Map([
       ['{reason="too_long"}', 1],
       ['{reason="malformed"}', 3],
-      ['{reason="claim"}', 1],
+      ['{reason="claim"}', 2],
       ['{reason="issuer"}', 1],
       ['{reason="audience"}', 1],
       ['{reason="token_kind"}', 1],
+      ['{reason="unknown_key"}', 1],
+      ['{reason="signature"}', 1],
     ]),
   );
   expect((await gateway.admin('/status')).text).toContain(

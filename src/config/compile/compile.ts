@@ -110,6 +110,21 @@ export function* compileGateway(
   const { connections, requests, refusedConnections } = descriptors;
   const caps = Object.freeze({ ...written.caps, connections, requests, refusedConnections });
   const settings = { ...written, caps };
+  const labels = yield* compileLabels(
+    {
+      listen: settings.listen,
+      upstreams: upstreams.keys(),
+      routes,
+      table: tables.routes,
+      ownRoutes,
+      limits: compiledLimits.model,
+      limitRoutes: compiledLimits.kept.entries,
+      identity,
+      routeDurations: config.metrics.route_durations,
+    },
+    before?.labels ?? null,
+  );
+  const { buckets, lines } = sources.items;
   return {
     ...settings,
     generation,
@@ -149,17 +164,8 @@ export function* compileGateway(
     ),
     descriptors,
     outline: outlineOf(sources, byRoute, ownRoutes),
-    labels: yield* compileLabels({
-      listen: settings.listen,
-      upstreams: upstreams.keys(),
-      routes,
-      ownRoutes,
-      limits: compiledLimits.model,
-      limitRoutes: compiledLimits.kept.entries,
-      identity,
-      routeDurations: config.metrics.route_durations,
-    }),
-    kept: { items: sources.items, ...keptRoutes, tables, limits: compiledLimits.kept },
+    labels: labels.model,
+    kept: { items: { buckets, lines }, ...keptRoutes, tables, limits: compiledLimits.kept, labels },
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Kept } from '../../core/index.ts';
 import type { PathWords, RouteEntry, RoutePattern, RouteTable } from '../../gateway/routing/index.ts';
+import type { BucketLabels, LabelModel } from '../../observe/index.ts';
 import type { UpstreamModel } from '../policies/index.ts';
 import type { BucketConfig, LimitsConfig } from '../schema/index.ts';
 import type { BucketModel, LimitRouteModel } from './limits-model.ts';
@@ -17,6 +18,7 @@ export interface KeptParts {
   readonly routes: ReadonlyMap<string, Kept<string, readonly RouteEntry<RouteOfFile>[]>>;
   readonly tables: KeptTables;
   readonly limits: KeptLimits;
+  readonly labels: KeptLabels;
 }
 
 /** The buckets and lines of limits.yaml, as name and value, by digests of both. */
@@ -35,6 +37,17 @@ export interface KeptTables {
   readonly words: PathWords;
   readonly patterns: readonly RoutePattern[];
 }
+
+/** Labels, with what they were made from. */
+export interface KeptLabels {
+  /** The same object where nothing changed. */
+  readonly model: LabelModel;
+  readonly table: RouteTable<RouteModel>;
+  readonly ofRoutes: Kept<unknown, LabelsOfRoutes>;
+  readonly ofBuckets: Kept<unknown, ReadonlyMap<BucketModel, readonly BucketLabels[]>>;
+}
+
+type LabelsOfRoutes = Pick<LabelModel, 'routes' | 'webSocketUpstreams' | 'introspects'>;
 
 export interface KeptLimits<Shared = unknown> {
   /** What buckets share, by all that they depend on and that is not written in each. */

@@ -194,7 +194,7 @@ function faultOf(error: unknown, connected: boolean, request: ProviderRequest): 
   if (error instanceof ProviderFault) return error;
   const where = new URL(request.url).origin;
   if (!connected) {
-    const why = request.deadline.aborted ? 'no connection in time' : errorCode(error);
+    const why = request.deadline.aborted ? 'no connection in time' : explained(errorCode(error));
     return new ProviderFault('unreachable', `cannot connect to ${where}: ${why}`);
   }
   if (request.deadline.aborted)
@@ -203,6 +203,18 @@ function faultOf(error: unknown, connected: boolean, request: ProviderRequest): 
   return code.startsWith('HPE_')
     ? new ProviderFault('malformed', `${where} answered something that is not HTTP: ${code}`)
     : new ProviderFault('reset', `${where} closed the connection before its response was complete: ${code}`);
+}
+
+/** OpenSSL's words for a certificate of an authority that nobody here knows. */
+const UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
+  ...['SELF_SIGNED_CERT_IN_CHAIN', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
+  ...['UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
+]);
+
+function explained(code: string): string {
+  return UNKNOWN_AUTHORITY.has(code)
+    ? `${code}: its certificate is from an authority that tls.ca_file of the provider has to name, or lacks one in between`
+    : code;
 }
 
 /** Keeps only the code: other members of Node's errors may contain bytes of the response (`rawPacket`). */

@@ -167,8 +167,8 @@ const CUT = '*';
  */
 const PLAIN_WORD = /^(?=.{1,24}$)[("']*[A-Za-z](?:[a-z_'-]*|[A-Z_]*)[.,:;)"']*$/;
 
-/** The number of an error of Microsoft Entra ID, without which its explanations say little. */
-const ENTRA_ERROR = /^[("']*AADSTS\d{4,8}[.,:;)"']*$/;
+/** The number of an error of Microsoft Entra ID, Azure AD B2C or AD FS, without which its explanations say little. */
+const NUMBERED_ERROR = /^[("']*(?:AADSTS|AADB2C|MSIS)\d{4,8}[.,:;)"']*$/;
 
 /**
  * Makes the provider's explanation safe to log: removes the known secrets and every word that could be a code or a token. "Code
@@ -182,7 +182,7 @@ export function redact(text: string, secrets: readonly string[]): string {
   }
   const words = quiet.split(/[^\x21-\x7e]+/, 40).filter(word => word !== '');
   return words
-    .map(word => (PLAIN_WORD.test(word) || ENTRA_ERROR.test(word) ? word : REMOVED))
+    .map(word => (PLAIN_WORD.test(word) || NUMBERED_ERROR.test(word) ? word : REMOVED))
     .join(' ')
     .slice(0, MAX_LENGTH);
 }

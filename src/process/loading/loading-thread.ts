@@ -1,6 +1,6 @@
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { fromData, type LoadedData, type loadConfig, loadData } from '../../config/index.ts';
-import { errorText, MAIN_SCRIPT } from '../../core/index.ts';
+import { errorText, giveWay, MAIN_SCRIPT } from '../../core/index.ts';
 
 /** What the thread loads, of the options of `loadConfig` those that can be passed on. */
 interface LoadRequest {
@@ -57,6 +57,7 @@ export async function runLoadingThread(): Promise<boolean> {
   const { load }: { readonly load?: LoadRequest } = workerData ?? {};
   const port = parentPort;
   if (isMainThread || load === undefined || port === null) return false;
+  giveWay();
   const loaded = await loadData(load.path, load.options as Parameters<typeof loadConfig>[1]);
   port.postMessage(loaded);
   return true;

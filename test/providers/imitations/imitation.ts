@@ -22,6 +22,8 @@ export interface ProviderRow {
   readonly config: string;
   /** What the provider must be told. */
   readonly told: string;
+  /** What of the real one runs in the tests; left out: nothing, so an imitation is all that was tried. */
+  readonly real?: string;
   /** The pages that say so. */
   readonly sources: readonly string[];
 }
@@ -41,6 +43,8 @@ export interface Imitation extends ProviderRow {
   readonly tokenUrl?: string;
   /** Where its opaque tokens are asked about. The answers have the claims; a header means nothing. Left out: tokens are JWTs. */
   readonly introspectionUrl?: string;
+  /** The API that each token request has to name; else it gets an opaque token. Left out: none. */
+  readonly resource?: string;
   /** What the token endpoint demands of an assertion: its audience. */
   readonly assertionAudience?: string;
   readonly accepted: readonly ImitatedToken[];

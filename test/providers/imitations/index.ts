@@ -8,6 +8,7 @@ export type { Imitation, ProviderRow };
 export const IMITATIONS: readonly Imitation[] = [
   ...[selfHosted.KEYCLOAK_ROW, selfHosted.KEYCLOAK_SPLIT],
   ...[hosted.ENTRA_ONE, hosted.ENTRA_KEY, hosted.ENTRA_LISTED, hosted.ENTRA_ANY, hosted.ENTRA_V1],
+  ...[hosted.EXTERNAL_ID, hosted.B2C_ROW],
   ...[
     hosted.AUTH0_ROW,
     hosted.OKTA_SECRET,
@@ -23,12 +24,14 @@ export const IMITATIONS: readonly Imitation[] = [
     selfHosted.HYDRA_OPAQUE,
     selfHosted.DEX_ROW,
     selfHosted.DUENDE_ROW,
+    hosted.LOGTO_ROW,
   ],
   ...[
     selfHosted.PING_ROW,
     selfHosted.AM_ROW,
     selfHosted.ADFS_ROW,
     selfHosted.GITLAB_ROW,
+    hosted.GITHUB_ROW,
     selfHosted.KUBERNETES_ROW,
   ],
 ];
@@ -36,5 +39,5 @@ export const IMITATIONS: readonly Imitation[] = [
 /** The rows of the table in docs/providers.md. */
 export const ROWS: readonly ProviderRow[] = [...IMITATIONS, selfHosted.OIDC_PROVIDER];
 
-export const { OIDC_PROVIDER } = selfHosted;
+export const { DEX_ROW, HYDRA_JWT, HYDRA_OPAQUE, OIDC_PROVIDER } = selfHosted;
 export const { GOOGLE_USERS } = hosted;

@@ -25,6 +25,7 @@ access_tokens:
 
 export const KEYCLOAK_ROW: Imitation = {
   name: 'Keycloak',
+  real: '26.7.3, by `npm run test:keycloak`',
   config: KEYCLOAK_CONFIG,
   told: 'a client `gateway` with an audience mapper for `api`, see [Keycloak](keycloak.md)',
   sources: [
@@ -62,6 +63,7 @@ export const KEYCLOAK_ROW: Imitation = {
 export const KEYCLOAK_SPLIT: Imitation = {
   ...KEYCLOAK_ROW,
   name: 'Keycloak, other names inside',
+  real: '26.7.3, by `npm run test:keycloak`',
   config: KEYCLOAK_CONFIG.replace(
     '  client_id: gateway\n',
     `  discovery_url: ${INSIDE}/.well-known/openid-configuration
@@ -197,6 +199,7 @@ const HYDRA_CLAIMS = {
 
 export const HYDRA_JWT: Imitation = {
   name: 'Ory Hydra, JWTs',
+  real: 'v2.3.0',
   config: `identity_provider:
   issuer: ${HYDRA}
   client_id: gateway
@@ -207,7 +210,7 @@ export const HYDRA_JWT: Imitation = {
 access_tokens:
   audience: https://api.example.com
   principal: [client_id, sub]`,
-  told: '`strategies.access_token: jwt`, and https://api.example.com in the `audience` of the client',
+  told: '`strategies.access_token: jwt`, and https://api.example.com in the `audience` of the client. It refuses clients that add no `state` of 8 characters or more to the address of the login page',
   sources: [
     'https://www.ory.sh/docs/oauth2-oidc/jwt-access-token',
     'https://www.ory.sh/docs/hydra/guides/audiences',
@@ -243,6 +246,7 @@ const HYDRA_ANSWER = {
 export const HYDRA_OPAQUE: Imitation = {
   ...HYDRA_JWT,
   name: 'Ory Hydra, opaque tokens',
+  real: 'v2.3.0',
   config: `identity_provider:
   issuer: ${HYDRA}
   endpoints: { introspection: "http://hydra-admin.identity.svc:4445/admin/oauth2/introspect" }
@@ -256,7 +260,7 @@ access_tokens:
   audience: https://api.example.com
   principal: [client_id, sub]
   opaque_tokens: { cache: 30s }`,
-  told: 'https://api.example.com in the `audience` of the client. Only the gateway may reach the port of the admin API',
+  told: 'https://api.example.com in the `audience` of the client. Clients add a `state`, as above. Only the gateway may reach the port of the admin API',
   sources: [
     'https://www.ory.sh/docs/reference/api',
     'https://www.ory.sh/docs/hydra/guides/audiences',
@@ -288,6 +292,7 @@ const DEX_CLAIMS = {
 
 export const DEX_ROW: Imitation = {
   name: 'Dex',
+  real: 'v2.13.0 of 2018, whose access tokens are still opaque: sign-in, refresh, ID tokens. Those of today: an imitation',
   config: `identity_provider:
   issuer: ${DEX}
   client_id: gateway
@@ -345,6 +350,7 @@ const PLAIN = 'https://id.example.com';
 /** No imitation: the tests run the package itself. */
 export const OIDC_PROVIDER: ProviderRow = {
   name: 'oidc-provider, the npm package',
+  real: '9',
   config: `identity_provider:
   issuer: ${PLAIN}
   client_id: gateway

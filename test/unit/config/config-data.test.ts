@@ -77,6 +77,7 @@ test('one changed number of one bucket compiles that bucket and its line, and no
   expect(atOnce(changesInSteps(next.outline, first.outline))).toEqual([
     'stricter: bucket b7: each address 99 in 1m, before 100 in 1m',
   ]);
+  expect(next.labels).toBe(first.labels);
   // The same from the second reload on.
   const again = after(next, await sound(GATEWAY));
   expect(made(again, next)).toEqual({ ...NOTHING, buckets: 1, lines: 1 });
@@ -89,6 +90,7 @@ test('one changed route compiles that route, and makes the tables again', async 
     await sound(GATEWAY.replace('/v1/s7/{id}", upstream: api', '/v1/s7/{id}", upstream: api, cors: false')),
   );
   expect(made(next, first)).toEqual({ ...NOTHING, routes: 1, tables: 2, words: 1 });
+  expect(next.labels.buckets).toBe(first.labels.buckets);
 });
 
 test('what every route may depend on compiles every route again', async () => {
