@@ -66,7 +66,7 @@ export default defineConfig({
           ...SHARED,
           name: 'story',
           include: [
-            'test/!(unit|chart|long|clients|cluster|faults|keycloak|migrating|providers)/**/*.test.ts',
+            'test/!(unit|chart|long|clients|cluster|faults|keycloak|migrating|providers|services)/**/*.test.ts',
           ],
           exclude: [...alone, ...inRealTime],
         },

@@ -49,7 +49,7 @@ export const MECHANISMS: readonly Mechanism[] = [
     ],
     why: 'each is one line of arithmetic, with a first wait, a longest one and a jitter of its own',
   },
-  { idea: 'a log line at most once a minute', files: ['observe/log/once-per-minute.ts'] },
+  { idea: 'a log line at most once per minute or hour', files: ['observe/log/once-per-interval.ts'] },
 ];
 
 /** A change that newcomers were asked to plan with `src/README.md` alone, and what it touches. */
@@ -72,11 +72,10 @@ export const TASKS: readonly Task[] = [
     files: [
       'config/policies/service-path.ts',
       'config/policies/route-policies.ts',
-      'config/policies/route-defaults.ts',
       'config/check/service-path-checks.ts',
       'wire/http/target.ts',
     ],
-    most: 5,
+    most: 4,
   },
   {
     task: 'one more way to choose an endpoint',

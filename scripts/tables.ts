@@ -75,14 +75,18 @@ function reservedTable(lists: readonly reserved.ReservedFields[]): string {
 }
 
 function providersTable(): string {
-  const rows = ROWS.map(({ name, told }) => {
+  const rows = ROWS.map(({ name, told, real = 'an imitation' }) => {
     const anchor = name
       .toLowerCase()
       .replace(/[^a-z0-9 -]/g, '')
       .replaceAll(' ', '-');
-    return `| [${name}](provider-configurations.md#${anchor}) | ${told} |`;
+    return `| [${name}](provider-configurations.md#${anchor}) | ${told} | ${real} |`;
   });
-  return ['| Works, as configured there | What the provider must be told |', '|---|---|', ...rows].join('\n');
+  return [
+    '| Works, as configured there | What the provider must be told | Tried against |',
+    '|---|---|---|',
+    ...rows,
+  ].join('\n');
 }
 
 function configurationOf({ name, config, sources }: ProviderRow): string {

@@ -72,6 +72,7 @@ async function weirCheck(key: IssuerKey): Promise<Check> {
     tenants: null,
     audience: [AUDIENCE],
     audienceClaim: 'aud',
+    tokenKind: 'access' as const,
     clientId: 'gateway',
     principal: ['azp', 'sub'],
     bots: null,

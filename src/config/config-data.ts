@@ -1,26 +1,26 @@
-import { isSame, type Steps } from '../core/index.ts';
+import type { Steps } from '../core/index.ts';
 import * as compile from './compile/index.ts';
-import { type ConfigBytes, type Diagnostic, KeyPlaces, type ReadingsData } from './file/index.ts';
+import { itemsIn, readItems, writeItems } from './config-items.ts';
+import { type Diagnostic, KeyPlaces, type ReadingsData } from './file/index.ts';
 import type { Snapshot } from './model/index.ts';
 import { EffectiveConfig, type LimitsConfig } from './schema/index.ts';
-import type { GatewayConfig, Secrets } from './settings/index.ts';
+import type { RouteConfig } from './settings/index.ts';
 
 /**
- * A configuration as one thread has read and checked it, in a form that can be passed to others. These compile it, in slices, and
- * take over what they have compiled before. Contains its secrets.
+ * A configuration that was read and checked, in the one form in which it is compiled and passed to other threads. They compile it,
+ * in slices, and take over what they have compiled before. Contains its secrets.
  */
 export interface ConfigData {
   readonly head: DataHead;
-  /** Its routes, buckets and lines, in order. */
-  readonly pieces: readonly DataPiece[];
+  /** What there may be thousands of, in file order. */
+  readonly routes: Uint8Array;
+  readonly buckets: Uint8Array;
+  readonly lines: Uint8Array;
 }
 
 /** All but what there may be thousands of. */
-interface DataHead {
-  readonly gateway: Omit<GatewayConfig, 'routes'>;
+interface DataHead extends Omit<compile.Sources, 'limits' | 'items' | 'effective' | 'places'> {
   readonly limits: Omit<LimitsConfig, 'buckets' | 'routes'>;
-  readonly secrets: Secrets;
-  readonly rest: Omit<compile.Sources, 'gateway' | 'limits' | 'secrets' | 'effective' | 'places'>;
   /** For those who explain and compare configurations. */
   readonly shown: {
     readonly effective: Uint8Array;
@@ -29,29 +29,25 @@ interface DataHead {
   } | null;
 }
 
-/** Items of one kind, each as JSON: a message of at most about 200 KB. */
-export interface DataPiece {
-  readonly kind: 'routes' | 'buckets' | 'lines';
-  readonly texts: readonly string[];
-}
-
 /** What a load found, as data. */
 export type LoadedData =
   | {
       readonly ok: true;
       readonly data: ConfigData;
       readonly readings: ReadingsData;
-      readonly contents: ConfigBytes;
       readonly warnings: readonly Diagnostic[];
       readonly hints: readonly Diagnostic[];
     }
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[]; readonly readings: ReadingsData };
 
-const ITEMS_PER_PIECE = 250;
-
-export function dataOf(sources: compile.Sources): ConfigData {
-  const { gateway, limits, secrets, effective, places, ...rest } = sources;
-  const { routes, ...otherSettings } = gateway;
+export function dataOf({
+  gateway,
+  limits,
+  effective,
+  places,
+  ...rest
+}: Omit<compile.Sources, 'items'>): ConfigData {
+  const { routes } = gateway;
   const { buckets, routes: lines, ...otherLimits } = limits;
   const shown = {
     effective: effective.deflated,
@@ -59,72 +55,65 @@ export function dataOf(sources: compile.Sources): ConfigData {
     routeLines: places.routes.map(({ line }) => line),
   };
   return {
-    head: {
-      gateway: otherSettings,
-      limits: otherLimits,
-      secrets,
-      rest,
-      shown,
-    },
-    pieces: [
-      ...piecesOf('routes', routes),
-      ...piecesOf('buckets', Object.entries(buckets)),
-      ...piecesOf('lines', Object.entries(lines)),
-    ],
+    head: { ...rest, gateway: { ...gateway, routes: oneOfEach(routes) }, limits: otherLimits, shown },
+    routes: writeItems(routes),
+    buckets: writeItems(Object.entries(buckets)),
+    lines: writeItems(Object.entries(lines)),
   };
 }
 
-/** The same for those who neither explain nor compare. */
-export function withoutTexts({ head, pieces }: ConfigData): ConfigData {
-  return { head: { ...head, shown: null }, pieces };
+/** The routes that settings depend on, by what they require and which fields they edit: one of each kind. */
+function oneOfEach(routes: readonly RouteConfig[]): RouteConfig[] {
+  const kinds = new Map<string, RouteConfig>();
+  for (const route of routes) {
+    const { require, request_headers: edits } = route;
+    if (require === undefined && edits === undefined) continue;
+    const kind = JSON.stringify([require, edits]);
+    if (!kinds.has(kind)) kinds.set(kind, route);
+  }
+  return [...kinds.values()];
 }
 
-function piecesOf(kind: DataPiece['kind'], items: readonly unknown[]): DataPiece[] {
-  return Array.from({ length: Math.ceil(items.length / ITEMS_PER_PIECE) }, (_, index) => {
-    const from = index * ITEMS_PER_PIECE;
-    const texts = items.slice(from, from + ITEMS_PER_PIECE).map(item => JSON.stringify(item));
-    return { kind, texts };
-  });
+/** The same for those who neither explain nor compare. */
+export function withoutTexts(data: ConfigData): ConfigData {
+  return { ...data, head: { ...data.head, shown: null } };
 }
 
 /**
- * Compiles a configuration that another thread has read and checked.
+ * Compiles a configuration.
  *
  * @param before the configuration in use: what did not change is taken over from it
  */
 export function* compileData(
-  { head, pieces }: ConfigData,
+  { head, routes, ...data }: ConfigData,
   generation: number,
   before: Snapshot | null,
 ): Steps<Snapshot> {
-  const routes: GatewayConfig['routes'] = [];
-  const buckets: LimitsConfig['buckets'] = {};
-  const lines: LimitsConfig['routes'] = {};
-  const known = before?.outline.limits.buckets ?? {};
-  for (const { kind, texts } of pieces)
-    for (const text of texts) {
-      const item = JSON.parse(text);
-      if (kind === 'routes') routes.push(item);
-      else {
-        const [name, value] = item;
-        const old = kind === 'buckets' && Object.hasOwn(known, name) ? known[name] : undefined;
-        // The same object where nothing changed, so that nobody has to compare it again.
-        if (kind === 'lines') lines[name] = value;
-        else buckets[name] = old !== undefined && isSame(old, value) ? old : value;
-      }
-      yield;
-    }
+  const known = before?.kept.items;
+  const items = {
+    buckets: yield* readItems(data.buckets, known?.buckets),
+    lines: yield* readItems(data.lines, known?.lines),
+  };
   const sources: compile.Sources = {
-    gateway: { ...head.gateway, routes },
-    limits: { ...head.limits, buckets, routes: lines },
+    ...head,
+    limits: { ...head.limits, buckets: yield* mapOf(items.buckets), routes: yield* mapOf(items.lines) },
+    items: { ...items, routes: () => itemsIn(routes) },
     secrets: withBuffers(head.secrets),
-    ...head.rest,
     ...shownOf(head),
   };
   return yield* compile.compileGateway(sources, generation, before?.kept);
 }
 
-function shownOf({ shown, rest: { files } }: DataHead): Pick<compile.Sources, 'effective' | 'places'> {
+function* mapOf<Value>(items: ReadonlyMap<string, readonly [string, Value]>): Steps<Record<string, Value>> {
+  const map: Record<string, Value> = {};
+  for (const [name, value] of items.values()) {
+    map[name] = value;
+    yield;
+  }
+  return map;
+}
+
+function shownOf({ shown, files }: DataHead): Pick<compile.Sources, 'effective' | 'places'> {
   if (shown === null)
     return { effective: NOTHING_SHOWN, places: { routes: [], limits: new KeyPlaces('[]') } };
   const [file = ''] = files;

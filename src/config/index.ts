@@ -1,4 +1,4 @@
-export { changesInSteps, changesInWords, changesOf, changesOfLimits } from './compare/index.ts';
+export { changesInSteps, changesOf, changesOfLimits } from './compare/index.ts';
 export {
   type CallerClaims,
   claimsByKind,
@@ -10,14 +10,13 @@ export {
 export {
   type ConfigData,
   compileData,
-  type DataPiece,
   type LoadedData,
   withoutTexts,
 } from './config-data.ts';
 export { type Change, isStricter } from './difference.ts';
 export { LimitsText, type QuotaChange } from './edit/index.ts';
-export type { ConfigBytes, Diagnostic, FilePlace, Severity } from './file/index.ts';
-export { didYouMean, filesIn, formatDiagnostic } from './file/index.ts';
+export type { Diagnostic, FilePlace, Severity } from './file/index.ts';
+export { didYouMean, formatDiagnostic } from './file/index.ts';
 export { loadLimitTest } from './limit-test-files.ts';
 export {
   fromData,

@@ -2,7 +2,8 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { atOnce, type Machine } from '../core/index.ts';
 import { checkLimits, crossCheck } from './check/index.ts';
 import type { ReadLimits } from './compile/index.ts';
-import { compileGateway, readLimits, readLimitsAlone } from './compile/index.ts';
+import { readLimits, readLimitsAlone } from './compile/index.ts';
+import { compileData, dataOf } from './config-data.ts';
 import type { Diagnostic, Environment, Path, Read } from './file/index.ts';
 import { asMap, ConfigFile, KeyPlaces, Readings } from './file/index.ts';
 import { errorsBesideSecrets, errorsOf, holdsLimits, readGateway } from './load.ts';
@@ -104,7 +105,7 @@ function compile(gateway: GatewayConfig, limits: schema.LimitsConfig): Snapshot 
     hash: '',
     files: [],
   };
-  return atOnce(compileGateway(sources, 1));
+  return atOnce(compileData(dataOf(sources), 1, null));
 }
 
 /** No test asks a provider, so the gateway authenticates at none. */

@@ -12,16 +12,8 @@ import { checkKeyClasses, checkLimits, crossCheck, secretsIn } from './check/ind
 import { settingsOf } from './compare/index.ts';
 import * as compile from './compile/index.ts';
 import { type ConfigData, compileData, dataOf, type LoadedData } from './config-data.ts';
-import type { ConfigBytes, Diagnostic, Environment, FilePlace } from './file/index.ts';
-import {
-  asMap,
-  ConfigContents,
-  ConfigFile,
-  KeyPlaces,
-  Readings,
-  withLeanHeap,
-  withoutPipes,
-} from './file/index.ts';
+import type { Diagnostic, Environment, FilePlace } from './file/index.ts';
+import { asMap, ConfigFile, KeyPlaces, Readings, withLeanHeap, withoutPipes } from './file/index.ts';
 import { everyLimit, type Snapshot } from './model/index.ts';
 import * as schemas from './schema/index.ts';
 import * as settings from './settings/index.ts';
@@ -64,15 +56,13 @@ export interface LoadedConfig {
   /** The files: gateway.yaml, then the limits files if it names any. */
   readonly files: readonly string[];
   readonly readings: Readings;
-  /** The content of the files, for other threads. */
-  readonly contents: ConfigBytes;
   /** What the process may use, which determined the defaults. */
   readonly machine: Machine;
   readonly warnings: readonly Diagnostic[];
   /** Hints: useful to know, though nothing is wrong. */
   readonly hints: readonly Diagnostic[];
-  /** Makes data of it, for other threads to compile. */
-  data(): ConfigData;
+  /** For other threads to compile. */
+  readonly data: ConfigData;
 }
 
 export type LoadResult =
@@ -93,8 +83,8 @@ export async function loadData(path: string, options: LoadOptions): Promise<Load
   const result = await load(path, options);
   const readings = result.readings.data;
   if (!result.ok) return { ok: false, diagnostics: result.diagnostics, readings };
-  const { contents, warnings, hints } = result;
-  return { ok: true, data: result.data(), contents, warnings, hints, readings };
+  const { data, warnings, hints } = result;
+  return { ok: true, data, warnings, hints, readings };
 }
 
 /** Makes of the data what `loadConfig` makes of the files. */
@@ -107,18 +97,16 @@ export async function fromData(
   const { data } = loaded;
   turns.longestMs = 0;
   const snapshot = await turns.slice(compileData(data, generation, before));
-  const { machine, files: names } = data.head.rest;
-  return { ...loaded, snapshot, files: names, machine, readings, data: () => data };
+  const { machine, files: names } = data.head;
+  return { ...loaded, snapshot, files: names, machine, readings };
 }
 
 async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   // A separate call: what it read can be collected while the rest is compiled, which takes the most memory.
-  const contents = new ConfigContents();
-  const read = await readSources(path, options, contents);
-  read.readings.release();
+  const read = await readSources(path, options);
   if (!read.ok) return read;
-  const { sources, readings } = read;
-  const compiling = compile.compileGateway(sources, options.generation, options.before?.kept);
+  const { data, readings } = read;
+  const compiling = compileData(data, options.generation, options.before ?? null);
   const { turns } = options;
   if (turns !== undefined) turns.longestMs = 0;
   const snapshot = turns === undefined ? atOnce(compiling) : await turns.slice(compiling);
@@ -128,19 +116,18 @@ async function load(path: string, options: LoadOptions): Promise<LoadResult> {
   return {
     ok: true,
     snapshot,
-    files: sources.files,
+    files: data.head.files,
     readings,
-    contents,
-    machine: sources.machine,
+    machine: data.head.machine,
     warnings: diagnostics.filter(({ severity }) => severity === 'warning'),
     hints: diagnostics.filter(({ severity }) => severity === 'hint'),
-    data: () => dataOf(sources),
+    data,
   };
 }
 
 interface SoundSources {
   readonly ok: true;
-  readonly sources: compile.Sources;
+  readonly data: ConfigData;
   readonly readings: Readings;
   readonly diagnostics: readonly Diagnostic[];
   readonly writtenCaps: ReturnType<typeof compile.writtenCaps>;
@@ -149,12 +136,11 @@ interface SoundSources {
 async function readSources(
   path: string,
   options: LoadOptions,
-  contents: ConfigContents,
 ): Promise<SoundSources | Extract<LoadResult, { ok: false }>> {
   // A first configuration may come from a pipe such as /dev/stdin.
   const isReload = options.generation > 1;
   const { files = thisMachine.files } = options;
-  const readings = new Readings(isReload ? withoutPipes(files) : files, contents);
+  const readings = new Readings(isReload ? withoutPipes(files) : files);
   const { file, isLimits } = await readGateway(path, options.env, readings);
   if (isLimits) return { ok: false, diagnostics: file.diagnostics, readings };
   const { machine = await readMachine(files) } = options;
@@ -196,7 +182,7 @@ async function readSources(
     hash: readings.hash,
     files: names,
   };
-  return { ok: true, sources, readings, diagnostics, writtenCaps: compile.writtenCaps(file) };
+  return { ok: true, data: dataOf(sources), readings, diagnostics, writtenCaps: compile.writtenCaps(file) };
 }
 
 function namedGlobals(limits: unknown): string[] {
@@ -213,7 +199,7 @@ function tooManyLimits(
   { limits: model, caps: { limitKeys }, files }: Snapshot,
   runningKeys = limitKeys,
 ): Diagnostic | null {
-  const count = new Set(Array.from(everyLimit(model), ({ identity }) => identity)).size;
+  const count = new Set(everyLimit(model).map(({ identity }) => identity)).size;
   const fitsAfterRestart = count <= mostLimits(limitKeys);
   const keys = fitsAfterRestart ? runningKeys : limitKeys;
   if (count <= mostLimits(keys)) return null;

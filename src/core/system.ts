@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { lookup, promises } from 'node:dns';
-import { type FSWatcher, type Stats, watch } from 'node:fs';
+import { type FSWatcher, readlinkSync, type Stats, watch } from 'node:fs';
 import { lstat, open, readdir, readlink, rename, rm, stat } from 'node:fs/promises';
 import { createServer as createHttpServer, type Server as HttpServer, type RequestListener } from 'node:http';
 import type { LookupFunction, NetConnectOpts, Server, ServerOpts, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
+import { constants, setPriority } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { type ConnectionOptions, connect as secureConnect, type TLSSocket } from 'node:tls';
 
@@ -85,6 +86,20 @@ export const systemClock: TimerClock = {
   cancel: timer => clearTimeout((timer as NodeJS.Timeout | null) ?? undefined),
   signalAfter: ms => AbortSignal.timeout(ms),
 };
+
+/**
+ * Lets other threads go first where they compete with this one for a processor, on Linux; elsewhere, and where the system forbids it,
+ * nothing changes.
+ */
+export function giveWay(): void {
+  try {
+    // setpriority(2): on Linux, each thread has a priority of its own.
+    const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1));
+    setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // It then competes like any other.
+  }
+}
 
 /** The processor time that this thread has taken so far, in milliseconds. */
 export function threadProcessorMs(): number {

@@ -157,7 +157,7 @@ function describeProofs({ required, leewayMs, nonceMs }: ProofOptions): string {
 function describeTokens({
   label,
   opaqueTokens,
-  accessTokens: { issuer, audience, principal, bots, classes },
+  accessTokens: { issuer, audience, tokenKind, principal, bots, classes },
 }: ProviderModel): ExplainedRow[] {
   // With several providers, the issuer is part of a caller's identity.
   const all = (claims: readonly string[]) => [...(label === null ? [] : ['iss']), ...claims].join(' and ');
@@ -168,6 +168,7 @@ function describeTokens({
   });
   return applying([
     ['tokens', `${of}issued by ${issuer} for ${audience?.join(' or ') ?? 'anyone'}`],
+    ['tokens', tokenKind === 'access' ? null : `${of}${describeKind(tokenKind)}`],
     ['callers', `${of}users, identified by ${all(principal)}`],
     [
       'tokens',
@@ -177,6 +178,12 @@ function describeTokens({
     ['callers', bots && `${of}bots (tokens with ${markOf(bots)}), identified by ${all(bots.principal)}`],
     ...named,
   ]);
+}
+
+function describeKind(kind: Exclude<ProviderModel['accessTokens']['tokenKind'], 'access'>): string {
+  return kind === 'access_or_id'
+    ? 'ID tokens as well, unless they say that they are such'
+    : `with ${markOf(kind)} or the mark of a standard, since ID tokens have neither`;
 }
 
 function markOf({ claim, value }: { readonly claim: string; readonly value: string | null }): string {

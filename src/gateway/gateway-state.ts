@@ -2,7 +2,6 @@ import type { ExchangeListener, Permits, ProcessPart, RandomBytes, TimerClock } 
 import { hexSource, UpstreamPermits } from '../core/index.ts';
 import type { Limiting, Overload, RequestGeneration } from '../process/runtime/index.ts';
 import { HeldRequests } from './held-requests.ts';
-import { RemovedChallenges } from './removed-challenges.ts';
 import { RestrictionResponses } from './responses/index.ts';
 import type { UnlistedProxies } from './unlisted-proxies.ts';
 
@@ -33,7 +32,6 @@ export class GatewayState {
   readonly limiting: Limiting;
   readonly overload: Overload;
   readonly unlistedProxies: UnlistedProxies;
-  readonly removedChallenges: RemovedChallenges;
   readonly restrictionResponses = new RestrictionResponses();
   readonly held: HeldRequests;
   readonly randomHex: (bytes: number) => string;
@@ -54,7 +52,6 @@ export class GatewayState {
     this.randomHex = hexSource(parts.randomBytes);
     this.clock = parts.clock;
     this.listener = parts.listener;
-    this.removedChallenges = new RemovedChallenges(parts.clock, parts.listener);
     this.nextRequestId = parts.nextRequestId;
     this.limiting = parts.limiting;
     this.held = new HeldRequests(parts.clock, outcome => parts.limiting.listener.held(outcome), permits);

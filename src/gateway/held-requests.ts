@@ -64,10 +64,6 @@ export class HeldRequests {
     this.#inLine = permits('held in line');
   }
 
-  get count(): number {
-    return this.#count;
-  }
-
   /** Holds the request behind others that wait for one of its counters. Returns `null` if there are none, or no room. */
   behindOthers<Result>(
     holding: HoldableRequest,

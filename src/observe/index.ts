@@ -3,7 +3,7 @@ export {
   type LoggingOptions,
   type LogLosses,
   makeLogger,
-  OncePerMinute,
+  OncePerInterval,
   type PathNaming,
   pseudonymOf,
   standardOutput,

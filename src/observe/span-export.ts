@@ -3,7 +3,7 @@ import type { Attributes, Context, HrTime, Tracer } from '@opentelemetry/api';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import type { Clock, ExchangeListener, ExchangeRecord, TimerClock, TraceRecord } from '../core/index.ts';
 import { finishedWithin } from '../core/index.ts';
-import { type Logger, OncePerMinute } from './log/index.ts';
+import { type Logger, OncePerInterval } from './log/index.ts';
 
 /** The address of an upstream. */
 export interface SpanPeer {
@@ -238,7 +238,7 @@ const STOP_MS = 2_000;
 
 /** Logs failures, at most once a minute: an unavailable receiver would otherwise fill the log. */
 function failureLog(log: Logger, clock: Clock): (message: string) => void {
-  const failures = new OncePerMinute(clock);
+  const failures = new OncePerInterval(clock);
   return message => {
     if (failures.count('export') === 0) return;
     log.warn({ type: 'tracing', cause: messageIn(message) }, 'spans cannot be exported: some are lost');

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { freePort } from '../support/free-port.ts';
 import { startGateway } from '../support/gateway.ts';
 import { accessLines } from '../support/identity-gateway.ts';
 import { atEnd } from '../support/lifetime.ts';
@@ -52,14 +52,6 @@ async function startTranslator(tokenInfo: string): Promise<string> {
     );
   await expect.poll(answers).toBe(200);
   return url;
-}
-
-async function freePort(): Promise<number> {
-  const server = createTcpServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise(done => server.close(done));
-  return port;
 }
 
 test('the program of docs/opaque-tokens.md makes answers of tokeninfo such as the gateway wants', async () => {

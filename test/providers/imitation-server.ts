@@ -32,6 +32,8 @@ export async function imitate(imitation: Imitation): Promise<ImitationServer> {
   const tokenRequests: URLSearchParams[] = [];
   const answerTo = async (url: string, request: IncomingMessage): Promise<Answer> => {
     if (url === discovery?.url) return { status: 200, body: discovery.document };
+    const { keySetType = '' } = imitation;
+    if (url === keySetUrl && !request.headers.accept?.includes(keySetType)) return { status: 406, body: {} };
     if (url === keySetUrl) return { status: 200, body: { keys: [{ ...key.jwk, ...imitation.key }] } };
     if (url !== tokenUrl && url !== introspectionUrl) return { status: 404, body: {} };
     const form = new URLSearchParams(await text(request));
@@ -39,6 +41,10 @@ export async function imitate(imitation: Imitation): Promise<ImitationServer> {
       return { status: 200, body: opaque.get(form.get('token') ?? '') ?? { active: false } };
     tokenRequests.push(form);
     const refusal = refuseAssertion(form, imitation);
+    const { resource = null } = imitation;
+    const opaqueToken = { ...(server.token.body as object), access_token: secret('imitated-opaque-token') };
+    if (resource !== null && form.get('resource') !== resource && server.token.status === 200)
+      return { status: 200, body: opaqueToken };
     return refusal ?? server.token;
   };
   const serve = (scheme: string) => async (request: IncomingMessage, response: ServerResponse) => {

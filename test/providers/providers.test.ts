@@ -8,7 +8,7 @@ import { expectSecretsKept, secret } from '../support/secrets.ts';
 import { tempText } from '../support/temp.ts';
 import { startUpstream } from '../support/wire/index.ts';
 import { imitate } from './imitation-server.ts';
-import { DEX_REFUSED, IMITATIONS, type Imitation, ROWS } from './imitations/index.ts';
+import { IMITATIONS, type Imitation, ROWS } from './imitations/index.ts';
 
 const REFRESH = '/v1/users/refresh';
 const identity = makeCertificates().client;
@@ -70,9 +70,6 @@ async function expectJudged(imitation: Imitation): Promise<void> {
   }
   await expectSecretsKept(gateway);
 }
-
-test('Dex gives out tokens that nothing tells from ID tokens, so all of them are refused', () =>
-  expectJudged(DEX_REFUSED));
 
 describe.each(IMITATIONS.map(imitation => [imitation.name, imitation] as const))('%s', (_name, imitation) => {
   test('lets its access tokens in, and others not', () => expectJudged(imitation));

@@ -1,8 +1,12 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { expectError } from '../support/error-object.ts';
 import { freePort } from '../support/free-port.ts';
-import { startGateway } from '../support/gateway.ts';
-import { shared } from '../support/lifetime.ts';
+import { type ConfigPart, startGateway } from '../support/gateway.ts';
+import { startH2Upstream } from '../support/h2-upstream.ts';
+import { atEnd, shared } from '../support/lifetime.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { waitFor } from '../support/wait.ts';
 import { responseOk, type Script, startUpstream } from '../support/wire/index.ts';
@@ -194,5 +198,34 @@ describe('an upstream that asks with 100 for a body that is on its way', () => {
     const { client } = await front(asking);
     expect(await client.ask(bytes)).toMatchObject({ status: 200, interim: [] });
     expect(await client.ask(bytes)).toMatchObject({ status: 200, interim: [] });
+  });
+});
+
+describe('the log names the protocol that a service speaks in place of the configured one', () => {
+  async function causeOf(api: ConfigPart, upstreamPort: number) {
+    const gateway = await startGateway({ upstreamPort, api, config: { log: { level: 'info' } } });
+    expect((await gateway.ask(head('GET /'))).status).toBe(502);
+    return gateway.logLines.map(line => JSON.parse(line)).find(({ type }) => type === 'fault')?.cause;
+  }
+
+  test('HTTP/2', async () => {
+    const { port } = await startH2Upstream();
+    expect(await causeOf({}, port)).toBe('HTTP/2: write protocol: h2 (or grpc) for this upstream');
+  });
+
+  test('TLS', async () => {
+    // RFC 8446, 6: a fatal alert, as OpenSSL answers a request in clear text.
+    const { port } = await startUpstream(exchange => exchange.send(Buffer.from('15030100020246', 'hex')));
+    expect(await causeOf({}, port)).toBe('an alert of TLS: write https:// for this upstream');
+  });
+
+  test('HTTP/1', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    atEnd(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    expect(await causeOf({ protocol: 'h2' }, port)).toContain(
+      'HTTP/1, which upstreams without "protocol" are asked by',
+    );
   });
 });

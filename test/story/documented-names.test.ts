@@ -36,6 +36,7 @@ const OF_PROTOCOLS = [
     'at_hash',
     'retry_after',
     'token_use',
+    'id_token_hint',
     'token_type',
     'access_token',
     'access_token_issuer',

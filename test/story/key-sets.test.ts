@@ -152,12 +152,14 @@ describe('an issuer that sends', () => {
     const right = issuer.provider.keys;
     for (const status of [301, 302, 307, 308]) {
       issuer.provider.keys = response =>
-        response.writeHead(status, { location: `${other.issuer}/keys` }).end('{"keys":[]}');
+        response.writeHead(status, { location: `${other.issuer}/keys?secret=marker` }).end('{"keys":[]}');
       const { gateway } = await startIdentityGateway({ issuer: issuer.url, ...QUICK });
       await expect
         .poll(async () => [...(await gateway.counted('weir_key_set_fetches_total')).keys()])
         .toEqual(['{outcome="failed"}']);
       expectUndecided(await gateway.ask(get(issuer.bearer())));
+      const pointsTo = `answered ${status} and points to ${other.issuer}/keys, where the gateway does not follow`;
+      expect(gateway.logLines.join()).toContain(pointsTo);
       issuer.provider.keys = right;
       await becomesReady(gateway);
     }

@@ -16,6 +16,7 @@ import { inTime } from '../support/test-clock.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { closing, openSocket, startWsServer } from '../support/web-sockets.ts';
 import { type Response, values } from '../support/wire/index.ts';
+import { clientsOfEach } from '../support/workers.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -184,6 +185,45 @@ test('random tokens cost the provider no more than the budget of their address',
   expect(asked).toHaveLength(16);
   clock.advance(31_000);
   expect((await get('/a', known)).status).toBe(200);
+});
+
+test('all workers together ask once about a token, at the same time or later', async () => {
+  const { gateway, issuer, active, asked, issue } = await front({
+    config: {
+      workers: 2,
+      routes: [
+        { path: '/**', upstream: 'api' },
+        { path: '/things', upstream: 'api', authentication: 'none' },
+      ],
+    },
+  });
+  const [clients, others] = [await clientsOfEach(gateway, 2), await clientsOfEach(gateway, 2)];
+  const askEach = (token: string, by = clients) =>
+    Promise.all(by.map(client => client.ask(head('GET /a', `Authorization: Bearer ${token}`))));
+  const statuses = (answers: readonly Response[]) => answers.map(({ status }) => status);
+  // Answers about one token only after both workers were answered about another, so both have asked.
+  const atOnce = issuer.provider.introspection;
+  const token = issue('alice');
+  const held: (() => void)[] = [];
+  issuer.provider.introspection = (response, socket) => {
+    const isHeld = issuer.provider.introspections.at(-1)?.body.includes(token) === true;
+    if (isHeld) held.push(() => answer(active.get(token), response, socket));
+    else answer(undefined, response, socket);
+  };
+  const both = askEach(token);
+  await expect.poll(() => held.length).toBeGreaterThan(0);
+  expect(statuses(await askEach('another', others))).toEqual([401, 401]);
+  expect(held).toHaveLength(1);
+  for (const each of held) each();
+  expect(statuses(await both)).toEqual([200, 200]);
+  issuer.provider.introspection = atOnce;
+  expect(statuses(await askEach(token))).toEqual([200, 200]);
+  expect(asked).toEqual([]);
+  const own = issue('bob');
+  const [first, second] = clients;
+  expect((await first?.ask(head('GET /a', `Authorization: Bearer ${own}`)))?.status).toBe(200);
+  expect((await second?.ask(head('GET /a', `Authorization: Bearer ${own}`)))?.status).toBe(200);
+  expect(asked).toEqual([own]);
 });
 
 test('a logout that the provider announces, or a token that it revokes, ends WebSockets too', async () => {

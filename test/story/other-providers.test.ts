@@ -1,13 +1,17 @@
+import type { ServerResponse } from 'node:http';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { runCommandLine } from '../../src/cli/index.ts';
 import { makeCertificates } from '../support/certificates.ts';
 import { expectError, expectInvalidToken } from '../support/error-object.ts';
-import { accessLines, startGatewayOf } from '../support/identity-gateway.ts';
+import { accessLines, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
 import { LOGOUT_PATH, logoutOf, toAdmin } from '../support/notices.ts';
 import { head, withBody } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
 import { tempText } from '../support/temp.ts';
 import { startIssuer } from '../support/test-issuer.ts';
+import { issuerKey, signToken } from '../support/token-issuer.ts';
 import { header } from '../support/wire/index.ts';
 
 // Providers other than Keycloak, as their own documents and public reports describe them.
@@ -84,6 +88,41 @@ test.each([
   },
 );
 
+test.each([
+  ['invalid_grant', 401, 400],
+  ['bad_verification_code', 401, 400],
+  ['invalid_client', 500, 500],
+])('an error with a 200, as Casdoor and GitHub send it, is an error: %s', async (error, refresh, code) => {
+  const issuer = await startIssuer();
+  const { gateway } = await startGatewayOf(issuer, {
+    config: { sign_in: { refresh: '/v1/users/refresh', sign_out: '/v1/users/sign-out' } },
+  });
+  const answer = scripts.json(200, { error, error_description: 'no' });
+  issuer.provider.token = answer;
+  issuer.provider.end = answer;
+  const refreshToken = JSON.stringify({ refreshToken: secret('marker-refresh-token') });
+  const redeeming = JSON.stringify({
+    code: secret('marker-code'),
+    redirectUri: 'https://app.example/callback',
+  });
+  expect((await gateway.ask(withBody('POST /v1/users/refresh', refreshToken))).status).toBe(refresh);
+  expect((await gateway.ask(withBody('POST /v1/anonymous/auth', redeeming))).status).toBe(code);
+  const signOut = withBody('POST /v1/users/sign-out', refreshToken, issuer.bearer());
+  expect((await gateway.ask(signOut)).status).toBe(refresh === 401 ? 400 : refresh);
+});
+
+test.each([
+  [{ access_token: undefined, data: {} }, 'the token response has no access_token'],
+  [{ token_type: 'N_A' }, 'the token response has a token_type other than Bearer'],
+])('what is wrong with a token response is logged: %j', async (members, cause) => {
+  const issuer = await startIssuer();
+  const { gateway } = await startGatewayOf(issuer);
+  issuer.provider.token = scripts.tokens(members);
+  const code = JSON.stringify({ code: secret('marker-code'), redirectUri: 'https://app.example/callback' });
+  expectError(await gateway.ask(withBody('POST /v1/anonymous/auth', code)), 503, 14);
+  expect(gateway.logLines.join()).toContain(`"cause":"${cause}"`);
+});
+
 test('a token of a user with many groups passes as long as max_length allows, and else its client learns why not', async () => {
   const issuer = await startIssuer();
   const groups = Array.from({ length: 400 }, (_, i) => `/company/department-${i}/team-${i}`);
@@ -103,6 +142,57 @@ test('a token of a user with many groups passes as long as max_length allows, an
   );
   expect(accessLines(gateway).at(-1)).toMatchObject({ tokenRefused: 'too_long' });
   expect(await gateway.counted('weir_tokens_refused_total')).toEqual(new Map([['{reason="too_long"}', 1]]));
+});
+
+test('the API that the login page names is named to the token endpoint as well, as Logto wants it', async () => {
+  const issuer = await startIssuer();
+  const resource = 'https://api.example.com';
+  const { gateway } = await startGatewayOf(issuer, {
+    provider: { authorization_parameters: { fixed: { resource, audience: 'other' } } },
+    config: { sign_in: { refresh: '/v1/users/refresh' } },
+  });
+  issuer.provider.token = scripts.tokens({ access_token: issuer.token() });
+  const code = JSON.stringify({ code: secret('marker-code'), redirectUri: 'https://app.example/callback' });
+  expect((await gateway.ask(withBody('POST /v1/anonymous/auth', code))).status).toBe(200);
+  const refreshToken = JSON.stringify({ refreshToken: secret('marker-refresh-token') });
+  expect((await gateway.ask(withBody('POST /v1/users/refresh', refreshToken))).status).toBe(200);
+  const sent = issuer.provider.tokenRequests.map(({ body }) => new URLSearchParams(body));
+  expect(sent.map(form => [form.get('resource'), form.get('audience')])).toEqual([
+    [resource, null],
+    [resource, null],
+  ]);
+});
+
+test.each([
+  ['gzip', gzipSync],
+  ['br', brotliCompressSync],
+])('answers that are compressed unasked are read: %s', async (coding, compress) => {
+  const issuer = await startIssuer();
+  const compressed = (body: object) => (response: ServerResponse) =>
+    void response
+      .writeHead(200, { 'content-type': 'application/json', 'content-encoding': coding })
+      .end(compress(JSON.stringify(body)));
+  issuer.provider.keys = compressed({ keys: [issuer.key.jwk] });
+  issuer.provider.token = compressed({ access_token: issuer.token(), token_type: 'Bearer' });
+  const { gateway } = await startGatewayOf(issuer);
+  const code = JSON.stringify({ code: secret('marker-code'), redirectUri: 'https://app.example/callback' });
+  expect((await gateway.ask(withBody('POST /v1/anonymous/auth', code))).status).toBe(200);
+  expect((await gateway.ask(head('GET /a', issuer.bearer()))).status).toBe(200);
+  // No more is unpacked than an answer may have.
+  issuer.provider.token = compressed({ access_token: 'x'.repeat(2_000_000) });
+  expectError(await gateway.ask(withBody('POST /v1/anonymous/auth', code)), 503, 14);
+});
+
+test('a provider with a certificate of a private authority is reached by ca_file, and the log says so without', async () => {
+  const { server, ca } = makeCertificates();
+  const issuer = await startIssuer({ tls: { cert: server.certificate, key: server.key } });
+  const { gateway } = await startIdentityGateway({ issuer: issuer.url });
+  await expect
+    .poll(() => gateway.logLines.join())
+    .toContain('its certificate is from an authority that tls.ca_file of the provider has to name');
+  const tls = { ca_file: await tempText('ca.pem', ca) };
+  const { gateway: knowing } = await startGatewayOf(issuer, { provider: { tls } });
+  expect((await knowing.ask(head('GET /a', issuer.bearer()))).status).toBe(200);
 });
 
 test('a native app signs in on whatever port of loopback the system gave it, byte for byte', async () => {
@@ -198,25 +288,43 @@ test('a sign-in that hands out tokens which the gateway refuses is said once, wi
   await signIn(issuer.token());
   for (let i = 0; i < 3; i++) await signIn(secret('ory_at_marker-opaque.token'));
   await signIn(issuer.token({ aud: undefined }));
+  await signIn(issuer.token({ at_hash: 'x' }));
   await signIn(issuer.token({ iss: 'http://adfs.example/adfs/services/trust' }));
   await signIn(issuer.token({ azp: undefined }));
+  await signIn(issuer.token({ iat: undefined }));
   await signIn(issuer.token({ filler: 'x'.repeat(17_000) }));
+  const linesOfSignIn = () => gateway.logLines.filter(line => line.includes('"type":"sign-in"')).length;
+  // As those of Okta's org authorization server, whose keys nobody gets, and those for Microsoft Graph.
+  for (const [kid, lines] of [['org', 8] as const, ['first', 9] as const]) {
+    await gateway.time.advance(10_000);
+    await signIn(secret(signToken(issuerKey('ES256', kid), issuer.claims())));
+    await expect.poll(linesOfSignIn).toBe(lines);
+    // Nobody knows before the keys may be fetched again.
+    await signIn(secret(signToken(issuerKey('ES256', kid), issuer.claims())));
+  }
   await signIn(issuer.token());
   const said = gateway.logLines.map(line => JSON.parse(line)).filter(({ type }) => type === 'sign-in');
   expect(said.map(({ level, reason, claim, change }) => [level, reason, claim, change])).toEqual([
     ['warn', 'malformed', undefined, expect.stringContaining('the provider issues no JWT')],
     ['warn', 'audience', undefined, 'access_tokens.audience'],
+    ['warn', 'token_kind', undefined, 'access_tokens.audience or access_tokens.token_kind'],
     ['warn', 'issuer', undefined, 'identity_provider.issuer'],
     ['warn', 'claim', 'azp', 'access_tokens.principal'],
+    ['warn', 'claim', 'iat', expect.stringContaining('the claims that the provider writes')],
     ['warn', 'too_long', undefined, 'access_tokens.max_length'],
+    ['warn', 'unknown_key', undefined, expect.stringContaining('for the provider itself')],
+    ['warn', 'signature', undefined, expect.stringContaining('for the provider itself')],
   ]);
   expect(await gateway.counted('weir_sign_in_tokens_refused_total')).toEqual(
     new Map([
       ['{reason="too_long"}', 1],
       ['{reason="malformed"}', 3],
-      ['{reason="claim"}', 1],
+      ['{reason="claim"}', 2],
       ['{reason="issuer"}', 1],
       ['{reason="audience"}', 1],
+      ['{reason="token_kind"}', 1],
+      ['{reason="unknown_key"}', 1],
+      ['{reason="signature"}', 1],
     ]),
   );
   expect((await gateway.admin('/status')).text).toContain(
@@ -225,3 +333,31 @@ test('a sign-in that hands out tokens which the gateway refuses is said once, wi
   // Nothing of it counts as a token that a request came with.
   expect(await gateway.counted('weir_tokens_refused_total')).toEqual(new Map());
 });
+
+test.each([
+  [
+    'access_or_id',
+    { at_hash: 'x', nonce: 'n' },
+    200,
+    /ID tokens as well, unless they say that they are such/,
+  ],
+  [{ claim: 'uid' }, { uid: 'u' }, 401, / with uid or the mark of a standard, since ID tokens have neither/],
+])(
+  'tokens that look like ID tokens are judged as token_kind says: %j',
+  async (token_kind, own, ofId, said) => {
+    const issuer = await startIssuer();
+    const { gateway } = await startGatewayOf(issuer, {
+      tokens: { token_kind },
+    });
+    const ask = async (claims: object) =>
+      (await gateway.ask(head('GET /a', issuer.bearer({ typ: undefined, ...claims })))).status;
+    expect(await ask(own)).toBe(200);
+    expect(await ask({ at_hash: 'y' })).toBe(ofId);
+    expect(await ask({ ...own, aud: 'other' })).toBe(401);
+    expect(await ask({ ...own, typ: 'ID' })).toBe(401);
+    const out: string[] = [];
+    const terminal = { env: process.env, out: (line: string) => void out.push(line), err: () => {} };
+    await runCommandLine(['explain', 'GET', '/a', gateway.configFile], terminal);
+    expect(out.join('')).toMatch(said);
+  },
+);

@@ -13,6 +13,7 @@ import {
   startRedisCluster,
 } from '../support/redis.ts';
 import { decisionsBy, startRedisGateway } from '../support/redis-gateway.ts';
+import { expectQuotas, quotaLimits, quotaService } from '../support/redis-quotas.ts';
 import { head } from '../support/requests.ts';
 import { expectNoSecretIn, secret } from '../support/secrets.ts';
 import { tempFolder, tempText } from '../support/temp.ts';
@@ -47,19 +48,20 @@ test('a Redis with TLS, that asks for a certificate, a user and a password, lets
   const tlsPort = plain.port + 10_000;
   await plain.client.config('SET', 'tls-port', String(tlsPort));
   await plain.client.call('acl', 'setuser', 'gate', 'on', `>${files.password}`, ...GATEWAY_RIGHTS);
-  const gateway = await startRedisGateway({
-    store: {
-      redis: `rediss://gate@127.0.0.1:${tlsPort}`,
-      timeout: '1s',
-      password_file: join(folder, 'password'),
-      tls: {
-        ca_file: join(folder, 'ca.pem'),
-        certificate_file: join(folder, 'client.pem'),
-        key_file: join(folder, 'client.key'),
-      },
+  const store = {
+    redis: `rediss://gate@127.0.0.1:${tlsPort}`,
+    timeout: '1s',
+    password_file: join(folder, 'password'),
+    tls: {
+      ca_file: join(folder, 'ca.pem'),
+      certificate_file: join(folder, 'client.pem'),
+      key_file: join(folder, 'client.key'),
     },
-    limits,
-  });
+  };
+  const { port: upstreamPort } = await startUpstream(quotaService);
+  await expectQuotas(await startRedisGateway({ store, limits: quotaLimits(), upstreamPort }));
+  await plain.client.flushall();
+  const gateway = await startRedisGateway({ store, limits });
   const statuses = [];
   for (let i = 0; i < 3; i++) statuses.push((await gateway.ask(head('GET /things/1'))).status);
   expect(statuses).toEqual([200, 200, 429]);
@@ -175,8 +177,15 @@ test('a cluster needs no more than the listed rights', async () => {
   const statuses = [];
   for (let i = 0; i < 3; i++) statuses.push((await gateway.ask(head('GET /things/1'))).status);
   expect(statuses).toEqual([200, 200, 429]);
-  const refused = await Promise.all(cluster.servers.map(({ client }) => client.call('acl', 'log')));
-  expect(refused).toEqual([[], [], []]);
+  for (const { client } of cluster.servers) await client.flushall();
+  const { port: upstreamPort } = await startUpstream(quotaService);
+  await expectQuotas(await startRedisGateway({ store, limits: quotaLimits(), upstreamPort }));
+  const logs = await Promise.all(cluster.servers.map(({ client }) => client.call('acl', 'log')));
+  // All but Redis 7.0 log how ioredis introduces its connection for messages, which goes on.
+  const refused = logs
+    .flatMap(log => (Array.isArray(log) ? log : []))
+    .filter(entry => !/,client(\|setinfo)?,/.test(String(entry)));
+  expect(refused).toEqual([]);
 });
 
 test.each([

@@ -38,6 +38,21 @@ describe('a body goes upstream byte for byte', () => {
     );
   });
 
+  test('a length of 0 that the client states arrives, and none that it does not state', async () => {
+    const { upstream, client } = await front();
+    for (const bytes of [
+      head('GET /a', 'Content-Length: 0'),
+      head('DELETE /a', 'content-length: 0'),
+      head('GET /a'),
+    ])
+      expect((await client.ask(bytes)).status).toBe(200);
+    expect(upstream.requests.map(({ fields }) => values(fields, 'content-length'))).toEqual([
+      ['0'],
+      ['0'],
+      [],
+    ]);
+  });
+
   test('a megabyte of noise arrives as it was sent', async () => {
     const noise = new Random(2).bytes(1024 * 1024);
     const { upstream, client } = await front();

@@ -183,6 +183,7 @@ async function ask(pool: ConnectionPool, request: Partial<OutgoingRequest> = {})
       ...{
         neverIndexed: NO_NAMES,
         takesTrailers: false,
+        statesZero: false,
         upgrade: 'none' as const,
         firstByteTimeoutMs: 10_000,
         idleTimeoutMs: 10_000,

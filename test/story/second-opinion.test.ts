@@ -68,6 +68,7 @@ function requestOf(seed: number, number: number): OutgoingRequest {
     ...{
       neverIndexed: NO_NAMES,
       takesTrailers: false,
+      statesZero: false,
       upgrade: 'none' as const,
       firstByteTimeoutMs: 10_000,
       idleTimeoutMs: 10_000,

@@ -181,10 +181,10 @@ test('a warm-up whose clients are never answered ends with its budget, not with 
   });
   await clock.advanceUntil('it serves', () => gateway !== null, 100);
   const { logLines } = await starting;
-  expect(clock.monotonicMs() - began).toBeLessThan(10_000);
+  expect(clock.monotonicMs() - began).toBeLessThan(30_000);
   const lines = logLines.filter(line => line.includes('"type":"warm-up"')).map(line => JSON.parse(line));
   expect(lines).toEqual([
-    expect.objectContaining({ level: 'warn', cause: 'no played client of http1 was served within 5s' }),
+    expect.objectContaining({ level: 'warn', cause: 'no played client of http1 was served within 20s' }),
   ]);
 });
 

@@ -143,7 +143,7 @@ test('a worker keeps what it has prepared while it begins to use an earlier conf
     await changeConfig(gateway, { routes: [{ path, upstream: 'api', authentication: 'none' }] });
     const loaded = await loadConfig(gateway.configFile, { env: {}, generation });
     if (!loaded.ok) throw new Error('the configuration has errors');
-    return { path: gateway.configFile, env: {}, generation, bytes: loaded.contents, machine: loaded.machine };
+    return { generation, data: loaded.data };
   };
   const [earlier, later] = [await configOf(100, '/b'), await configOf(101, '/c')];
   for (const link of links) {

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { formatDiagnostic, type LoadResult, loadConfig } from '../../src/config/index.ts';
-import type { Machine } from '../../src/core/index.ts';
+import { changesInSteps, formatDiagnostic, type LoadResult, loadConfig } from '../../src/config/index.ts';
+import { atOnce, type Machine } from '../../src/core/index.ts';
 import { tempFolder } from './temp.ts';
 
 type Variables = Readonly<Record<string, string>>;
@@ -51,4 +51,9 @@ export function diagnosticsOf(result: LoadResult): string[] {
   return diagnostics.map(diagnostic =>
     formatDiagnostic({ ...diagnostic, file: diagnostic.file.replace(/^.*\//, '') }),
   );
+}
+
+/** What changes from one configuration to another, a line each. */
+export function changesInWords(...outlines: Parameters<typeof changesInSteps>): string[] {
+  return atOnce(changesInSteps(...outlines));
 }

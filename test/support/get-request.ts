@@ -6,6 +6,7 @@ export const GET: OutgoingRequest = {
   ...{
     neverIndexed: NO_NAMES,
     takesTrailers: false,
+    statesZero: false,
     upgrade: 'none' as const,
     firstByteTimeoutMs: 10_000,
     idleTimeoutMs: 10_000,

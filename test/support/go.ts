@@ -10,12 +10,13 @@ const BUILT = join(import.meta.dirname, '../../node_modules/.cache/go');
  * second from the second time on.
  *
  * @param path the import path of the program. Default: the folder's own
+ * @param tags of its build
  */
-export function buildGo(folder: string, path = '.'): string {
+export function buildGo(folder: string, path = '.', tags: readonly string[] = []): string {
   ensureInstalled({ command: 'go', versionArgs: ['version'], packages: ['golang-go'] });
   const program = join(BUILT, basename(folder));
   mkdirSync(BUILT, { recursive: true });
-  const build = ['go', 'build', '-o', program, path];
+  const build = ['go', 'build', '-tags', tags.join(), '-o', program, path];
   // Several files need one program: without a lock one would start it while another writes it. The second finds it made.
   const [command = '', ...args] = process.platform === 'linux' ? ['flock', BUILT, ...build] : build;
   execFileSync(command, args, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });

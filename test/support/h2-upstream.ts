@@ -7,7 +7,7 @@ import {
   type ServerOptions,
 } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { atEnd } from './lifetime.ts';
 
 /** A request as Node's HTTP/2 server got it. */
 export interface H2Request {
@@ -46,7 +46,7 @@ export async function startH2Upstream(
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  onTestFinished(() => {
+  atEnd(() => {
     for (const session of sessions) session.destroy();
     server.close();
   });

@@ -88,11 +88,12 @@ export async function identityConfig(
   };
 }
 
-/** The same for an issuer of the test's own, ready to check its tokens. */
+/** The same for an issuer of the test's own, ready to check its tokens. Issuer and gateway go by one clock. */
 export async function startGatewayOf(
   issuer: TestIssuer,
   settings: Omit<IdentitySettings, 'issuer'> = {},
 ): Promise<IdentityGateway> {
+  issuer.clock = settings.clock ?? issuer.clock;
   const started = await startIdentityGateway({ issuer: issuer.url, ...settings });
   await started.gateway.ready();
   return started;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { atEnd } from './lifetime.ts';
 import { head } from './requests.ts';
 import type { RawClient } from './wire/index.ts';
 
@@ -106,7 +106,7 @@ export async function startRawUpstream(onRequest: (peer: RawPeer) => void = () =
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  onTestFinished(() => {
+  atEnd(() => {
     for (const { socket } of peers) socket.destroy();
     server.close();
   });

@@ -45,3 +45,7 @@ test('a clock of tests fires what is due in its order, each at its moment, and n
   expect(signal.reason).toMatchObject({ name: 'TimeoutError' });
   expect(Math.round(clock.monotonicMs() - beganMs)).toBe(500);
 });
+
+test('a file of tests has the same URL in each run: what Node.js compiles is found again', () => {
+  expect(import.meta.url).toMatch(/\/real-time\.test\.ts$/);
+});

@@ -89,8 +89,8 @@ function callers(): string[] {
   Error.stackTraceLimit = stackTraceLimit;
   const places = lines
     .map(line => line.trim().replace(/^at /, ''))
-    // Vitest adds a query to have files of tests run again.
-    .map(line => line.replaceAll(/file:\/\/|\?vitest=\d+/g, '').replaceAll(`${process.cwd()}/`, ''))
+    // Files of tests are run again by another URL.
+    .map(line => line.replaceAll(/file:\/\/|\?(?:vitest|visit)=\d+/g, '').replaceAll(`${process.cwd()}/`, ''))
     .filter(line => !line.includes('real-time.ts'));
   return places[0]?.includes('node:') === true ? [] : places.filter(line => !line.includes('node:'));
 }

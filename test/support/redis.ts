@@ -163,8 +163,9 @@ export async function startRedisCluster(nodes = 3): Promise<RedisCluster> {
   for (const { client } of servers) await client.call('acl', 'setuser', 'default', ...MORE_RIGHTS.cluster);
   const [first] = servers;
   for (const [i, { client }] of servers.entries()) {
-    const [from, to] = [Math.ceil((i * SLOTS) / nodes), Math.ceil(((i + 1) * SLOTS) / nodes) - 1];
-    await client.call('cluster', 'addslotsrange', from, to);
+    const [from, to] = [Math.ceil((i * SLOTS) / nodes), Math.ceil(((i + 1) * SLOTS) / nodes)];
+    const slots = Array.from({ length: to - from }, (_, at) => from + at);
+    await client.call('cluster', 'addslots', ...slots);
     if (first !== undefined) await client.call('cluster', 'meet', '127.0.0.1', first.port);
   }
   await waitFor('the cluster is whole', async () => {

@@ -3,28 +3,22 @@ import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 import { isRealTime, LONGEST_MS } from './real-time.ts';
 
 /**
- * Its wall clock goes with the world's, and further as the test says: tokens are valid now. Durations pass when the test says so: no window
- * of a limit is over because the machine is busy.
- */
-class StillClock extends FrozenClock {
-  readonly #beganMs = super.monotonicMs();
-
-  override epochMs(): number {
-    return systemClock.epochMs() + this.passedMs;
-  }
-
-  protected get passedMs(): number {
-    return super.monotonicMs() - this.#beganMs;
-  }
-}
-
-/**
  * Both hands go with the world's, and further as the test says; its timers fire when the test says so. The clock of gateways that are handed
  * none: none of their timeouts strikes because the machine is busy.
  */
-class TestClock extends StillClock {
+class TestClock extends FrozenClock {
+  readonly #beganMs = super.monotonicMs();
+
+  override epochMs(): number {
+    return systemClock.epochMs() + this.#passedMs;
+  }
+
   override monotonicMs(): number {
-    return systemClock.monotonicMs() + this.passedMs;
+    return systemClock.monotonicMs() + this.#passedMs;
+  }
+
+  get #passedMs(): number {
+    return super.monotonicMs() - this.#beganMs;
   }
 }
 
@@ -53,9 +47,9 @@ export function clockOfTests(): TimerClock {
   return isRealTime() ? systemClock : new TestClock();
 }
 
-/** The same for tests of limits. */
+/** The same for tests of limits: it stands still, so that no window is over because the machine is busy. */
 export function clockOfLimits(): TimerClock {
-  return isRealTime() ? systemClock : new StillClock();
+  return isRealTime() ? systemClock : new FrozenClock(Date.now());
 }
 
 /** Waits for work whose end may take time on this clock: as much as it needs. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/core/index.ts';
+import { type Clock, systemClock } from '../../src/core/index.ts';
 import { atEnd } from './lifetime.ts';
 import {
   type ScriptedOptions,
@@ -16,6 +16,8 @@ export class TestIssuer {
   readonly provider: ScriptedProvider;
   /** Signs `token`. */
   key: IssuerKey;
+  /** What time it is for the issuer: `startGatewayOf` sets it as its gateway's, where that is the test's own. */
+  clock: Clock = systemClock;
 
   constructor(provider: ScriptedProvider) {
     this.provider = provider;
@@ -34,7 +36,7 @@ export class TestIssuer {
 
   /** Claims of an access token of alice that was issued now and lives for five minutes. `claims` has the last word. */
   claims(claims: Members = {}): Members {
-    const now = Math.floor(Date.now() / 1_000);
+    const now = Math.floor(this.clock.epochMs() / 1_000);
     const usual = {
       iss: this.url,
       aud: 'api',

@@ -1,4 +1,5 @@
 import { Auditor } from './inhabitants/auditor.ts';
+import { Buyer } from './inhabitants/buyer.ts';
 import { Exile } from './inhabitants/exile.ts';
 import { ADMIN_TOKEN, CALLS_PORT, CLIENT_SECRET, WorldGateway } from './inhabitants/gateway.ts';
 import { GrpcClient } from './inhabitants/grpc-client.ts';
@@ -30,6 +31,7 @@ import { onlyValidTokens } from './oracles/only-valid-tokens.ts';
 import type { Oracle } from './oracles/oracle.ts';
 import { ownShares } from './oracles/own-shares.ts';
 import { nothingLeft, onlyRedisAdmits, SharedCounts } from './oracles/shared-counts.ts';
+import { PRICE_FIELD, pricesTold, SOLD, type SoldQuota } from './oracles/sold-quotas.ts';
 import { type LimitRule, withinLimits } from './oracles/within-limits.ts';
 import type { PlannedStep } from './plan.ts';
 import { type Finding, World } from './world.ts';
@@ -40,6 +42,7 @@ const ORACLES: readonly Oracle[] = [
   deadlines,
   onlyValidTokens,
   withinLimits,
+  pricesTold,
   ownShares,
   onlyRedisAdmits,
   nothingLeft,
@@ -149,6 +152,7 @@ function populate(world: World): void {
     ...{ units: callDraws.whole(2, 12), periodMs: 1_000 * callDraws.whole(1, 3) },
     algorithm: callDraws.one(['fixed', 'smooth']),
   };
+  world.sold = drawSold(world);
   world.limits = { global: draws.percent(30) ? global : null, things, words };
   const limitsOf = (ofThings: LimitRule) => ({
     ...(world.reading.hasOffences && {
@@ -158,7 +162,9 @@ function populate(world: World): void {
       world.limits.global === null
         ? 'off'
         : { user: quotaOf(global), bot: quotaOf(global), address: quotaOf(global) },
+    time_zone: world.night.timeZone,
     buckets: {
+      sold: soldOf(world),
       things: { user: quotaOf(ofThings), algorithm: ofThings.algorithm },
       words: { user: quotaOf(words), algorithm: words.algorithm },
       held: { concurrent: world.mostHeld },
@@ -169,6 +175,10 @@ function populate(world: World): void {
     routes: {
       ...(world.reading.hasShared && { [`${SHARED}/{thing}`]: 'shared', [KEPT]: 'kept' }),
       '/v1/things/**': 'things',
+      [SOLD]:
+        world.sold.price === null
+          ? 'sold'
+          : { bucket: 'sold', cost: { response_field: PRICE_FIELD, ...world.sold.price } },
       [`GRPC ${WORDS}/*`]: 'words',
       [HELD_PATH]: 'held',
     },
@@ -208,7 +218,7 @@ function populate(world: World): void {
         ...{ client_secret_file: 'client-secret', redirect_uri: 'https://app.test/callback' },
         notices: { not_before_push: 'admin' },
       },
-      ...(world.keepsState && { state: '/var/lib/weir' }),
+      ...(world.keepsState && { state: { folder: '/var/lib/weir', counters: '1h' } }),
       access_tokens: { audience: 'api' },
       sign_in: { refresh: REFRESH, sign_out: SIGN_OUT },
       upstreams: {
@@ -225,6 +235,7 @@ function populate(world: World): void {
       },
       routes: [
         { path: '/v1/things/**', upstream: 'api', authentication: 'optional' },
+        { path: SOLD, upstream: 'api', authentication: 'optional' },
         { path: '/v1/open', upstream: 'api', authentication: 'none' },
         { path: HELD_PATH, upstream: 'api', authentication: 'none' },
         { path: '/v1/other', upstream: 'api', authentication: 'required' },
@@ -281,6 +292,7 @@ function populate(world: World): void {
     new NetworkFaults(world),
     new Operator(world),
     new PatientClient(world),
+    new Buyer(world),
     new Outcast(world),
     new Spender(world),
     new Occupant(world),
@@ -289,6 +301,45 @@ function populate(world: World): void {
     ...clients,
     ...sloths,
   );
+}
+
+/** Decides about the quotas of the bucket `sold`. A share of the costs has room for a reserve, whatever the number of gateways. */
+function drawSold(world: World): World['sold'] {
+  const draws = world.draws.part('sold');
+  const count = (calendar: SoldQuota['calendar'], least: number, most: number): SoldQuota => ({
+    ...{ units: draws.whole(least, most), calendar, isOfCosts: false },
+  });
+  const reserve = draws.whole(1, 5);
+  const most = reserve * draws.whole(1, 4);
+  const costs: SoldQuota = {
+    units: reserve * draws.whole(20, 40),
+    calendar: draws.one(['day', 'day', 'week', 'month']),
+    isOfCosts: true,
+  };
+  const plans = [
+    [count('day', 2, 9)],
+    [count('day', 2, 6), count('week', 5, 9)],
+    [count('month', 3, 9), count('day', 2, 6), count('week', 5, 9)],
+    [costs],
+    [count('day', 6, 20), costs],
+    [count('week', 9, 30), costs, count('day', 6, 30)],
+  ];
+  const quotas = draws.one(plans);
+  return {
+    quotas,
+    price: quotas.includes(costs) ? { reserve, most } : null,
+    givesBack: draws.percent(50),
+  };
+}
+
+/** The bucket as limits.yaml says it. */
+function soldOf({ sold: { quotas, givesBack } }: World): object {
+  const texts = quotas.map(({ units, calendar, isOfCosts }) => {
+    const text = `${units}/${calendar}`;
+    return isOfCosts ? { limit: text, unit: 'cost' } : text;
+  });
+  const user = texts.length === 1 ? texts[0] : texts;
+  return { user, ...(givesBack && { give_back: ['5xx'] }) };
 }
 
 /** Decides what gateways demand of those who read, and returns it with further caps. */

@@ -23,6 +23,8 @@ export interface Asked {
   outcome: 'answered' | 'broken' | 'unprocessed' | null;
   /** When it reached the service, and whether with its token. */
   readonly arrivals: { readonly atMs: number; readonly hasToken: boolean }[];
+  /** The price that the service has told; `null`: none, or no whole number. */
+  told: number | null;
   /** When a service that gives at once had given its whole response; `null` while it has not. */
   givenMs: number | null;
   /** On a WebSocket: when each end sent its messages. */
@@ -86,7 +88,15 @@ export interface Revocation {
 }
 
 /** What is known of a request that nobody has read. */
-const NEW = { readMs: null, status: null, endedMs: null, outcome: null, heardMs: null, givenMs: null };
+const NEW = {
+  readMs: null,
+  status: null,
+  endedMs: null,
+  outcome: null,
+  heardMs: null,
+  givenMs: null,
+  told: null,
+};
 
 /** All requests of a world. */
 export class Requests {

@@ -6,9 +6,9 @@ import { runs, seedOfRun } from '../support/runs.ts';
 import { play } from './play.ts';
 
 const MAIN = join(import.meta.dirname, 'main.ts');
-const WORLDS = runs(20);
+const WORLDS = runs(20, 1);
 
-test(`${WORLDS} worlds break no rule, and each seed has one history: the last in a new process, too`, async () => {
+test(`no rule is broken in ${WORLDS} of the worlds, and each seed has one history: the last in a new process, too`, async () => {
   const first = seedOfRun();
   const histories = new Map<string, number>();
   let last = '';

@@ -6,7 +6,9 @@ import { Draws } from './kernel/draws.ts';
 import { History } from './kernel/history.ts';
 import { Kernel } from './kernel/kernel.ts';
 import { Wires } from './network/wires.ts';
+import { type Night, nightOf } from './night.ts';
 import type { SharedCounts } from './oracles/shared-counts.ts';
+import type { SoldQuotas } from './oracles/sold-quotas.ts';
 import type { LimitRule } from './oracles/within-limits.ts';
 import { Plan } from './plan.ts';
 import { type RefreshToken, Requests, type Revocation, type SignInCode } from './requests.ts';
@@ -43,6 +45,7 @@ interface Reading {
 export class World {
   readonly seed: number;
   readonly draws: Draws;
+  readonly night: Night;
   readonly kernel: Kernel;
   readonly wires: Wires;
   readonly history: History;
@@ -58,6 +61,8 @@ export class World {
     things: { units: 1, periodMs: 1_000, algorithm: 'fixed' },
     words: { units: 1, periodMs: 1_000, algorithm: 'fixed' },
   };
+  /** The quotas of the bucket `sold`, whose periods are those of the calendar. */
+  sold: SoldQuotas = { quotas: [], price: null, givesBack: false };
   readonly revocations: Revocation[] = [];
   readonly codes: SignInCode[] = [];
   readonly refreshTokens: RefreshToken[] = [];
@@ -90,7 +95,12 @@ export class World {
   constructor(seed: number, show: ((line: string) => void) | null) {
     this.seed = seed;
     this.draws = new Draws(`world ${seed}`);
-    this.kernel = new Kernel(this.draws.part('kernel'));
+    const night = this.draws.part('night');
+    this.night = nightOf(night);
+    this.kernel = new Kernel(
+      this.draws.part('kernel'),
+      Math.floor(this.night.momentMs - night.between(4_000, 28_000)),
+    );
     this.wires = new Wires(this.kernel);
     this.history = new History(() => this.nowMs, show);
   }

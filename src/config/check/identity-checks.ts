@@ -37,6 +37,35 @@ export function checkIdentity(file: ConfigFile): void {
   checkCertificateField(file, root);
   checkTokenLength(file, root);
   checkDpop(file, asMap(root.access_tokens));
+  checkTokenKind(file, ['access_tokens'], asMap(root.access_tokens), asMap(root.identity_provider));
+  for (const [index, entry] of asList(root.identity_providers).entries())
+    checkTokenKind(file, ['identity_providers', index], asMap(entry), asMap(entry));
+}
+
+/** Checks that ID tokens, where they are accepted, are those for this API, and says what that means. */
+function checkTokenKind(
+  file: ConfigFile,
+  path: Path,
+  { token_kind: kind, audience }: RawMap,
+  { client_id: client }: RawMap,
+): void {
+  if (kind !== 'access_or_id') return;
+  const at = [...path, 'token_kind'];
+  if (audience === 'any')
+    file.add(
+      at,
+      'would let in the ID tokens of every client: name the audience, since nothing else tells them apart',
+    );
+  else if (typeof client === 'string' && [audience].flat().includes(client))
+    file.add(
+      at,
+      `every ID token that the client ${JSON.stringify(client)} ever gets opens this API, and ID tokens are often passed on and logged: have the provider issue tokens for an audience of their own`,
+      { severity: 'warning' },
+    );
+  else
+    file.add(at, 'ID tokens for this audience open this API as well: keep them as secret as access tokens', {
+      severity: 'hint',
+    });
 }
 
 const SECTIONS = ['identity_provider', 'identity_providers'] as const;

@@ -32,11 +32,6 @@ function* compareOutlines(now: Outline, before: Outline): Steps<Change[]> {
 const MAX_LINES = 50;
 
 /** Formats changes, one per line: the strictest, and how many more there are. */
-export function changesInWords(now: Outline, before: Outline): string[] {
-  return atOnce(changesInSteps(now, before));
-}
-
-/** The same for a thread that serves. */
 export function* changesInSteps(now: Outline, before: Outline): Steps<string[]> {
   const lines = (yield* compareOutlines(now, before)).map(formatChange);
   const more = lines.length - MAX_LINES;

@@ -10,7 +10,7 @@ import {
   NO_LIMITS,
   quotasOf,
 } from '../../limits/index.ts';
-import type { BucketLimits, BucketModel, CallerClass } from '../model/index.ts';
+import { type BucketLimits, type BucketModel, type CallerClass, limitsOfSets } from '../model/index.ts';
 import { compileBucketSettings } from '../policies/index.ts';
 import type { BucketConfig, LimitsConfig } from '../schema/index.ts';
 
@@ -48,6 +48,15 @@ export function compileBucket(name: string, config: BucketConfig, context: Bucke
   const { enforce, shadow } = config;
   const triesNumbers = enforce < 100 && typeof shadow === 'object';
   const sets = setsOf(name, triesNumbers ? withShadowNumbers(config) : config, context);
+  const rollout =
+    enforce === 100
+      ? null
+      : {
+          share: new CallerShare(name, enforce),
+          others: setsOf(name, triesNumbers ? config : { ...config, shadow: true }, context),
+          triesNumbers,
+        };
+  const ofOthers = rollout === null ? [] : rollout.others.exemptSets.all;
   return {
     name,
     main: config.main ?? null,
@@ -55,14 +64,8 @@ export function compileBucket(name: string, config: BucketConfig, context: Bucke
     hash: new BucketHash(name, limits.bucket_hash, digests),
     countsCosts: countsCosts(config),
     ...sets,
-    rollout:
-      enforce === 100
-        ? null
-        : {
-            share: new CallerShare(name, enforce),
-            others: setsOf(name, triesNumbers ? config : { ...config, shadow: true }, context),
-            triesNumbers,
-          },
+    limits: limitsOfSets([...sets.exemptSets.all, ...ofOthers]),
+    rollout,
   };
 }
 

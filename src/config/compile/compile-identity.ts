@@ -131,7 +131,7 @@ function headersIn({ identity_headers: headers }: AccessTokensConfig): readonly 
 interface TokenRules
   extends Pick<
     AccessTokenOptions,
-    'issuer' | 'isOneOfSeveral' | 'audience' | 'audienceClaim' | 'principal' | 'classes'
+    'issuer' | 'isOneOfSeveral' | 'audience' | 'audienceClaim' | 'tokenKind' | 'principal' | 'classes'
   > {
   /** The provider's name; `null` for `identity_provider`, which has none. */
   readonly name: string | null;
@@ -156,7 +156,14 @@ function tokenRulesIn(config: GatewayConfig): readonly TokenRules[] {
 
 type Rules = Pick<
   AccessTokensConfig,
-  'audience' | 'audience_claim' | 'principal' | 'bots' | 'classes' | 'opaque_tokens' | 'not_before'
+  | 'audience'
+  | 'audience_claim'
+  | 'token_kind'
+  | 'principal'
+  | 'bots'
+  | 'classes'
+  | 'opaque_tokens'
+  | 'not_before'
 >;
 
 function rulesOf(
@@ -165,7 +172,7 @@ function rulesOf(
 ): TokenRules {
   const rules = withTenants(written, provider.issuer);
   const { audience, audience_claim: audienceClaim, principal, bots, not_before: notBeforeS } = rules;
-  const { opaque_tokens: opaqueTokens } = rules;
+  const { opaque_tokens: opaqueTokens, token_kind: kind } = rules;
   if (audience === undefined) throw new Error('audience was not checked');
   const issuer = provider.isOneOfSeveral ? provider.issuer : null;
   const claims = claimsByKind(rules, { provider: provider.name, issuer });
@@ -176,7 +183,11 @@ function rulesOf(
       callers: new Set(callers.flatMap(caller => principalsOf(caller, claims))),
     }),
   );
-  return { ...provider, audience, audienceClaim, principal, bots, classes, opaqueTokens, notBeforeS };
+  const tokenKind = typeof kind === 'string' ? kind : { claim: kind.claim, value: kind.value ?? null };
+  return {
+    ...{ ...provider, audience, audienceClaim, tokenKind, principal, bots, classes },
+    ...{ opaqueTokens, notBeforeS },
+  };
 }
 
 /** The claims that identify a kind of callers, in the order of the configuration. */

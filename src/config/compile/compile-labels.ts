@@ -1,5 +1,13 @@
-import { eachInSteps, type NoticeKind, type Protocol, type Steps } from '../../core/index.ts';
-import type { RouteEntry } from '../../gateway/routing/index.ts';
+import {
+  eachInSteps,
+  hasSameItems,
+  isSame,
+  type Kept,
+  type NoticeKind,
+  type Protocol,
+  type Steps,
+} from '../../core/index.ts';
+import type { RouteEntry, RouteTable } from '../../gateway/routing/index.ts';
 import { LIMIT_ROLES, type LimitsByRole, limitsIn, periodAmongSeveral } from '../../limits/index.ts';
 import type { BucketLabels, Ending, LabelModel, RouteLabels } from '../../observe/index.ts';
 import type * as model from '../model/index.ts';
@@ -10,7 +18,9 @@ import type { ListenModel } from '../settings/index.ts';
 interface LabelSources {
   readonly listen: ListenModel;
   readonly upstreams: Iterable<string>;
+  /** The routes of gateway.yaml, and the table of them and the gateway's own. */
   readonly routes: readonly RouteEntry<model.RouteOfFile>[];
+  readonly table: RouteTable<model.RouteModel>;
   /** The gateway's own routes. */
   readonly ownRoutes: readonly RouteEntry<model.OwnRoute>[];
   readonly limits: model.LimitsModel;
@@ -20,47 +30,59 @@ interface LabelSources {
   readonly routeDurations: boolean;
 }
 
-export function* compileLabels(sources: LabelSources): Steps<LabelModel> {
-  const { listen, upstreams, identity, routeDurations } = sources;
+/** @param before of the previous configuration; `null` if there was none */
+export function* compileLabels(
+  sources: LabelSources,
+  before: model.KeptLabels | null,
+): Steps<model.KeptLabels> {
+  const { listen, upstreams, identity, routeDurations, table } = sources;
   const signsIn = signInProvider(identity) !== null;
   const own = sources.ownRoutes.map(({ value }) => value).filter(({ kind }) => kind !== 'sign-in' || signsIn);
-  // A route with several hosts has an entry for each.
-  const routes = [...new Set(sources.routes.map(({ value }) => value))].flatMap(waysOf);
-  return {
-    routes: yield* routeLabels(routes, own, listen),
+  const ofRoutes = yield* labelsOfRoutes(sources, own, before);
+  const { routes, webSocketUpstreams, introspects } = ofRoutes.part;
+  const ofBuckets = yield* labelsOfBuckets(sources, before?.ofBuckets);
+  const buckets = [...ofBuckets.part.values()].flat().concat(withoutBucket(sources, ofBuckets));
+  const labels: LabelModel = {
+    routes,
     upstreams: [...upstreams],
-    webSocketUpstreams: [
-      ...new Set(
-        routes.flatMap(({ websocket, upstream }) =>
-          websocket === null || upstream === null ? [] : [upstream.name],
-        ),
-      ),
-    ],
-    buckets: yield* bucketLabels(sources),
+    webSocketUpstreams,
+    buckets: before === null ? buckets : yield* sameWhereEqual(buckets, before.model.buckets),
     tlsListeners: (['http', 'grpc'] as const).filter(name => (listen[name]?.tls ?? null) !== null),
     providers:
       identity === null || identity.providers.length === 0
         ? null
         : identity.providers.map(({ label }) => label),
     introspects:
-      routes.some(({ introspectionMs }) => introspectionMs !== null) ||
-      identity?.providers.some(({ opaqueTokens }) => opaqueTokens !== null) === true,
+      introspects || identity?.providers.some(({ opaqueTokens }) => opaqueTokens !== null) === true,
     refreshes: own.some(each => each.kind === 'sign-in' && each.endpoint === 'refresh'),
     signsOut: own.some(each => each.kind === 'sign-in' && each.endpoint === 'sign-out'),
     dpop: identity !== null && identity.dpop !== null,
     notices: identity === null ? [] : noticeKindsIn(...identity.providers.map(({ notices }) => notices)),
     routeDurations,
   };
+  const isKept = before !== null && isUnchanged(before.model, labels);
+  return { model: isKept ? before.model : labels, table, ofRoutes, ofBuckets };
 }
 
-function* routeLabels(
-  routes: readonly model.RouteOfFile[],
+/** Of lists that may be long, only the same ones count as equal. */
+function isUnchanged(one: LabelModel, other: LabelModel): boolean {
+  const { routes, buckets, ...others } = other;
+  return one.routes === routes && one.buckets === buckets && isSame(one, { ...others, routes, buckets });
+}
+
+/** The labels of routes are kept where the table is. */
+function* labelsOfRoutes(
+  { routes: entries, table, listen: { http, grpc } }: LabelSources,
   own: readonly model.OwnRoute[],
-  { http, grpc }: ListenModel,
-): Steps<RouteLabels[]> {
+  before: model.KeptLabels | null,
+): Steps<model.KeptLabels['ofRoutes']> {
   const ofPaths: readonly Protocol[] = http.tls !== null || http.h2c ? ['http1', 'h2'] : ['http1'];
+  const key = [ofPaths, grpc !== null, own];
+  if (before !== null && before.table === table && isSame(before.ofRoutes.key, key)) return before.ofRoutes;
+  // A route with several hosts has an entry for each.
+  const routes = [...new Set(entries.map(({ value }) => value))].flatMap(waysOf);
   const takesCalls = grpc !== null || routes.some(isGrpc);
-  return [
+  const labels: RouteLabels[] = [
     ...(yield* eachInSteps(routes, route => labelsOfRoute(route, ofPaths))).flat(),
     ...own.map(each => ({
       route: each.id,
@@ -75,6 +97,12 @@ function* routeLabels(
       endings: NO_ROUTE,
     },
   ];
+  const sockets = routes.flatMap(({ websocket, upstream }) =>
+    websocket === null || upstream === null ? [] : [upstream.name],
+  );
+  const webSocketUpstreams = [...new Set(sockets)];
+  const introspects = routes.some(({ introspectionMs }) => introspectionMs !== null);
+  return { key, part: { routes: labels, webSocketUpstreams, introspects } };
 }
 
 /** Returns a route for each of the upstreams that split its callers. */
@@ -166,27 +194,54 @@ function answered(...statuses: readonly string[]): Ending[] {
   return statuses.map(status => [status, 'answered']);
 }
 
-function* bucketLabels({ limits, limitRoutes, identity }: LabelSources): Steps<BucketLabels[]> {
+/** The labels of a bucket are kept where it is. */
+function* labelsOfBuckets(
+  { limitRoutes, identity }: LabelSources,
+  before: model.KeptLabels['ofBuckets'] | undefined,
+): Steps<Kept<readonly model.ClassName[], ReadonlyMap<model.BucketModel, readonly BucketLabels[]>>> {
   const classes = classesOf(identity);
+  const known = before !== undefined && isSame(before.key, classes) ? before.part : null;
   const buckets = new Set(limitRoutes.map(({ value }) => value.bucket));
   const priced = new Set(limitRoutes.flatMap(({ value }) => (value.price === null ? [] : [value.bucket])));
-  const ofBuckets = yield* eachInSteps(buckets, bucket =>
-    classes.map(callerClass => ({
+  const part = new Map<model.BucketModel, readonly BucketLabels[]>();
+  for (const bucket of buckets) {
+    const make = (callerClass: model.ClassName) => ({
       bucket: bucket.name,
       callerClass,
       ...windowLabels(bucket.sets.of(callerClass)),
       inShadow: shadowRolesIn(bucket, callerClass),
       isPriced: priced.has(bucket),
-    })),
-  );
-  const withoutBucket = classes.map(callerClass => ({
+    });
+    part.set(bucket, known?.get(bucket) ?? classes.map(make));
+    yield;
+  }
+  return { key: classes, part };
+}
+
+/** The same objects as before where they are equal, and the same list where all are. */
+function* sameWhereEqual(
+  now: readonly BucketLabels[],
+  before: readonly BucketLabels[],
+): Steps<readonly BucketLabels[]> {
+  const kept = yield* eachInSteps(now, (label, index) => {
+    const old = before[index];
+    return old !== undefined && isSame(old, label) ? old : label;
+  });
+  return hasSameItems(kept, before) ? before : kept;
+}
+
+/** The labels of requests without a bucket. */
+function withoutBucket(
+  { limits }: LabelSources,
+  { key: classes }: Kept<readonly model.ClassName[], unknown>,
+): BucketLabels[] {
+  return classes.map(callerClass => ({
     bucket: 'none',
     callerClass,
     ...windowLabels(limits.global.of(callerClass)),
     inShadow: rolesIn(limits.global.of(callerClass).shadow),
     isPriced: false,
   }));
-  return [...ofBuckets.flat(), ...withoutBucket];
 }
 
 function classesOf(identity: LabelSources['identity']): readonly model.ClassName[] {

@@ -54,11 +54,10 @@ export function* compileLimits(
   }
   yield;
   const linesOf = Map.groupBy(Object.entries(lines), ([, { bucket }]) => bucket);
-  const buckets = new Map<string, Kept<string, model.BucketModel>>();
+  const buckets = new Map<string, Kept<unknown, model.BucketModel>>();
   for (const [name, bucket] of Object.entries(written)) {
     const own = linesOf.get(name) ?? [];
-    const key = JSON.stringify([bucket, own]);
-    const kept = reuse(known?.buckets.get(name), key, () => {
+    const kept = reuse<unknown, model.BucketModel>(known?.buckets.get(name), [bucket, own], () => {
       const ofLines = own.flatMap(([line]) => patterns.get(line) ?? []);
       const largestCost = Math.max(1, ...own.map(([, { cost }]) => costAtFirst(cost)));
       const isPriced = own.some(([, { cost }]) => typeof cost === 'object');

@@ -1,5 +1,4 @@
 import {
-  digestOf,
   eachInSteps,
   hasSameItems,
   isSame,
@@ -16,7 +15,13 @@ import type { FilePlace, KeyPlaces } from '../file/index.ts';
 import type * as model from '../model/index.ts';
 import { claimFieldsIn, Requirements } from '../policies/index.ts';
 import type { EffectiveConfig, LimitsConfig } from '../schema/index.ts';
-import { compileSettings, compileUpstreams, type GatewayConfig, type Secrets } from '../settings/index.ts';
+import {
+  compileSettings,
+  compileUpstreams,
+  type GatewayConfig,
+  type RouteConfig,
+  type Secrets,
+} from '../settings/index.ts';
 import { claimsOf, compileIdentity } from './compile-identity.ts';
 import { compileLabels } from './compile-labels.ts';
 import { compileLimits } from './compile-limits.ts';
@@ -33,10 +38,15 @@ import { descriptorsOf, memoryOf } from './memory-use.ts';
 
 /** Everything that was read and is valid. */
 export interface Sources {
+  /** Its routes are those that its settings depend on: one of each kind. */
   readonly gateway: GatewayConfig;
   /** The lines of the file of API keys. */
   readonly apiKeys: readonly ApiKeyLine[];
   readonly limits: LimitsConfig;
+  readonly items: model.KeptItems & {
+    /** The routes of gateway.yaml, each read once it is needed. */
+    routes(): Iterable<{ readonly key: string; read(): unknown }>;
+  };
   readonly secrets: Secrets;
   /** What the process may use. */
   readonly machine: Machine;
@@ -100,6 +110,21 @@ export function* compileGateway(
   const { connections, requests, refusedConnections } = descriptors;
   const caps = Object.freeze({ ...written.caps, connections, requests, refusedConnections });
   const settings = { ...written, caps };
+  const labels = yield* compileLabels(
+    {
+      listen: settings.listen,
+      upstreams: upstreams.keys(),
+      routes,
+      table: tables.routes,
+      ownRoutes,
+      limits: compiledLimits.model,
+      limitRoutes: compiledLimits.kept.entries,
+      identity,
+      routeDurations: config.metrics.route_durations,
+    },
+    before?.labels ?? null,
+  );
+  const { buckets, lines } = sources.items;
   return {
     ...settings,
     generation,
@@ -139,36 +164,27 @@ export function* compileGateway(
     ),
     descriptors,
     outline: outlineOf(sources, byRoute, ownRoutes),
-    labels: yield* compileLabels({
-      listen: settings.listen,
-      upstreams: upstreams.keys(),
-      routes,
-      ownRoutes,
-      limits: compiledLimits.model,
-      limitRoutes: compiledLimits.kept.entries,
-      identity,
-      routeDurations: config.metrics.route_durations,
-    }),
-    kept: { ...keptRoutes, tables, limits: compiledLimits.kept },
+    labels: labels.model,
+    kept: { items: { buckets, lines }, ...keptRoutes, tables, limits: compiledLimits.kept, labels },
   };
 }
 
 /** Compiles the routes whose text is new, or all of them if anything changed that they may depend on. */
 function* compileRoutes(
-  { gateway: config, secrets }: Sources,
+  { gateway: config, items, secrets }: Sources,
   requirements: Requirements,
   before: model.KeptParts | null,
 ) {
-  const { routes: written, ...others } = config;
+  const { routes: _, ...others } = config;
   const upstreams = reuse(before?.upstreams, [others, secrets, requirements.all], () =>
     compileUpstreams(config.upstreams, secrets),
   );
   const known = upstreams === before?.upstreams ? before.routes : null;
   const routes = new Map<string, Kept<string, readonly RouteEntry<model.RouteOfFile>[]>>();
-  const byRoute = yield* eachInSteps(written, route => {
-    // The text itself would take as much memory as the compiled route.
-    const key = digestOf(JSON.stringify(route));
-    const kept = reuse(known?.get(key), key, () => compileRoute(route, config, upstreams.part, requirements));
+  const byRoute = yield* eachInSteps(items.routes(), ({ key, read }) => {
+    const kept = reuse(known?.get(key), key, () =>
+      compileRoute(read() as RouteConfig, config, upstreams.part, requirements),
+    );
     routes.set(key, kept);
     return kept.part;
   });

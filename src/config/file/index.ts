@@ -1,5 +1,4 @@
 export { ConfigFile, readNamedText } from './config-file.ts';
-export { type ConfigBytes, ConfigContents, filesIn } from './contents.ts';
 export type { Diagnostic, Path, RawMap, Read, Severity } from './diagnostic.ts';
 export { asList, asMap, formatDiagnostic, formatPath, isMap, textsIn } from './diagnostic.ts';
 export { falseBlankIn } from './explain-yaml.ts';

@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { errorText, type Files, thisMachine } from '../../core/index.ts';
-import type { ConfigContents } from './contents.ts';
 import type { Diagnostic, Path } from './diagnostic.ts';
 
 /** What was read: a public file, one with a secret or key, or the list of files in a folder. */
@@ -33,13 +32,10 @@ export class Readings {
   /** The file system that they were read from. */
   readonly files: Files;
   readonly #readings = new Map<string, Reading>();
-  /** Keeps what was read; `null` if nobody needs it. */
-  #contents: ConfigContents | null;
   #repeatable = true;
 
-  constructor(files: Files = thisMachine.files, contents: ConfigContents | null = null) {
+  constructor(files: Files = thisMachine.files) {
     this.files = files;
-    this.#contents = contents;
   }
 
   static from({ readings, repeatable }: ReadingsData, files?: Files): Readings {
@@ -56,12 +52,10 @@ export class Readings {
   /** Records the result of reading a file. If a load reads a file twice, the first result counts. */
   note(path: string, kind: 'text' | 'secret', read: ReadResult): void {
     if (read.ok && !read.regular) this.#repeatable = false;
-    if (read.ok) this.#contents?.keepFile(path, read.bytes);
     this.#set(path, kind, read.ok ? read.bytes : `unreadable: ${read.reason}`);
   }
 
   noteFolder(path: string, names: readonly string[] | null): void {
-    if (names !== null) this.#contents?.keepFolder(path, names);
     this.#set(path, 'folder', names === null ? 'no folder' : names.join('\0'));
   }
 
@@ -72,11 +66,6 @@ export class Readings {
       files: paths.filter(([, { kind }]) => kind !== 'folder').map(([path]) => path),
       folders: paths.filter(([, { kind }]) => kind === 'folder').map(([path]) => path),
     };
-  }
-
-  /** Stops keeping contents: they may be large, and the digests live longer. */
-  release(): void {
-    this.#contents = null;
   }
 
   /** Whether all files can be read again: a pipe such as /dev/stdin cannot. */

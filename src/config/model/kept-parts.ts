@@ -1,6 +1,8 @@
 import type { Kept } from '../../core/index.ts';
 import type { PathWords, RouteEntry, RoutePattern, RouteTable } from '../../gateway/routing/index.ts';
+import type { BucketLabels, LabelModel } from '../../observe/index.ts';
 import type { UpstreamModel } from '../policies/index.ts';
+import type { BucketConfig, LimitsConfig } from '../schema/index.ts';
 import type { BucketModel, LimitRouteModel } from './limits-model.ts';
 import type { OwnRoute, RouteModel, RouteOfFile } from './route-model.ts';
 
@@ -9,12 +11,20 @@ import type { OwnRoute, RouteModel, RouteOfFile } from './route-model.ts';
  * that it was made from (`reuse`).
  */
 export interface KeptParts {
+  readonly items: KeptItems;
   /** The upstreams, by all that routes depend on and that is not written in each. If it changes, every route is compiled again. */
   readonly upstreams: Kept<unknown, ReadonlyMap<string, UpstreamModel>>;
-  /** The routes of gateway.yaml, by their text. */
+  /** The routes of gateway.yaml, by digests of what is written. */
   readonly routes: ReadonlyMap<string, Kept<string, readonly RouteEntry<RouteOfFile>[]>>;
   readonly tables: KeptTables;
   readonly limits: KeptLimits;
+  readonly labels: KeptLabels;
+}
+
+/** The buckets and lines of limits.yaml, as name and value, by digests of both. */
+export interface KeptItems {
+  readonly buckets: ReadonlyMap<string, readonly [string, BucketConfig]>;
+  readonly lines: ReadonlyMap<string, readonly [string, LimitsConfig['routes'][string]]>;
 }
 
 /** Route tables, and the entries that they were made from. */
@@ -28,11 +38,22 @@ export interface KeptTables {
   readonly patterns: readonly RoutePattern[];
 }
 
+/** Labels, with what they were made from. */
+export interface KeptLabels {
+  /** The same object where nothing changed. */
+  readonly model: LabelModel;
+  readonly table: RouteTable<RouteModel>;
+  readonly ofRoutes: Kept<unknown, LabelsOfRoutes>;
+  readonly ofBuckets: Kept<unknown, ReadonlyMap<BucketModel, readonly BucketLabels[]>>;
+}
+
+type LabelsOfRoutes = Pick<LabelModel, 'routes' | 'webSocketUpstreams' | 'introspects'>;
+
 export interface KeptLimits<Shared = unknown> {
   /** What buckets share, by all that they depend on and that is not written in each. */
   readonly shared: Kept<unknown, Shared>;
-  /** The buckets by name, each by its text and its lines. */
-  readonly buckets: ReadonlyMap<string, Kept<string, BucketModel>>;
+  /** The buckets by name, each by what is written of it and of its lines. */
+  readonly buckets: ReadonlyMap<string, Kept<unknown, BucketModel>>;
   /** The lines of `routes:` as written. */
   readonly lines: ReadonlyMap<string, RouteEntry<LimitRouteModel>>;
   readonly entries: readonly RouteEntry<LimitRouteModel>[];

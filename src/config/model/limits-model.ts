@@ -104,6 +104,8 @@ export interface BucketModel extends BucketLimits, BucketSettingModels {
   readonly hash: limits.BucketHash;
   /** Whether it has a quota of costs: then every other of its quotas counts requests. */
   readonly countsCosts: boolean;
+  /** All limits of its own, including those in shadow, each once. */
+  readonly limits: readonly limits.Limit[];
   /** The share of callers with different limits; `null` if all callers of a class have the same limits. */
   readonly rollout: Rollout | null;
 }

@@ -47,6 +47,8 @@ export const authentication = routePolicy({
   },
   pathOnly: [],
   forwardOnly: ['close_at_expiry'],
+  own: ['authentication', 'accept', 'introspection'],
+  ruledOut: { close_at_expiry: ({ route }) => route.authentication === 'none' },
   compile: ({ authentication, accept, close_at_expiry, introspection }) => ({
     authentication,
     acceptsTokens: accept.includes('token'),

@@ -20,6 +20,9 @@ export const cors = routePolicy({
       ),
   },
   pathOnly: [],
+  ruledOut: {
+    cors: ({ route, defaults }) => route.grpc !== undefined && (route.grpc_web ?? defaults.grpc_web) !== true,
+  },
   compile: ({ cors }) => ({ cors, grpcWeb: false }),
   compileCall: ({ cors, grpc_web: grpcWeb }) => ({ cors: cors && grpcWeb, grpcWeb }),
   check({ file, path, route }: RouteInFile) {

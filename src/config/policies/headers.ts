@@ -17,6 +17,7 @@ export const requestHeaders = routePolicy({
   keys: { request_headers: requestEditsSchema },
   pathOnly: [],
   forwardOnly: ['request_headers'],
+  ruledOut: { request_headers: ({ route, defaults }) => changesCalls(route, defaults.request_headers) },
   compile: ({ request_headers: edits }, { id }) => ({
     requestEdits: edits === undefined ? null : new RequestEdits(edits, id),
   }),
@@ -36,6 +37,7 @@ export const requestHeaders = routePolicy({
 export const responseHeaders = routePolicy({
   keys: { response_headers: responseEditsSchema },
   pathOnly: [],
+  ruledOut: { response_headers: ({ route, defaults }) => changesCalls(route, defaults.response_headers) },
   compile: ({ response_headers: edits }) => ({
     responseEdits: edits === undefined ? null : new ResponseEdits(edits),
   }),
@@ -48,6 +50,14 @@ export const responseHeaders = routePolicy({
   compare: ({ responseEdits: now }, { responseEdits: before }) =>
     compareEdits('response_headers', now, before),
 });
+
+/** Whether a route serves calls, which need a field as it is that these edits change. */
+function changesCalls({ grpc }: RawMap, edits: unknown): boolean {
+  if (grpc === undefined) return false;
+  const { set, remove } = asMap(edits);
+  const names = [...Object.keys(asMap(set)), ...asList(remove)];
+  return names.some(name => OWNED_OF_CALLS.get(String(name)) !== undefined);
+}
 
 function factsAbout(what: string, texts: readonly string[]): Fact[] {
   return texts.map(text => [what, text]);

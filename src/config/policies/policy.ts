@@ -34,6 +34,13 @@ export interface RouteInFile {
   readonly upstream: RawMap;
 }
 
+/** A route as written that lacks a key of `defaults`, and what stands around it. */
+export interface DefaultedRoute {
+  readonly route: RawMap;
+  readonly defaults: RawMap;
+  readonly upstreams: RawMap;
+}
+
 /**
  * A policy of a route: everything about one key of a route in gateway.yaml, or about a few keys that form one part of its model.
  * @typeParam Model the part of the compiled route
@@ -44,6 +51,10 @@ export interface RoutePolicy<Keys extends PolicyKeys, Model extends object> {
   readonly pathOnly: readonly NoInfer<keyof Keys & string>[];
   /** The keys that do not apply to a route without an upstream. Default: none. */
   readonly forwardOnly?: readonly NoInfer<keyof Keys & string>[];
+  /** The keys that each route says for itself, which `defaults` does not have: who may use it, what depends on its path. Default: none. */
+  readonly own?: readonly NoInfer<keyof Keys & string>[];
+  /** Whether other keys of a route rule out what `defaults` say for a key. Default: they do not. */
+  readonly ruledOut?: { readonly [Key in NoInfer<keyof Keys>]?: (given: DefaultedRoute) => boolean };
   compile(config: PolicyConfig<Keys>, context: PolicyContext): Model;
   /** Compiles the policy of a gRPC route. Omitted if `compile` does. */
   compileCall?(config: PolicyConfig<Keys>): NoInfer<Model>;

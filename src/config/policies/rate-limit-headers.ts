@@ -13,6 +13,10 @@ export const rateLimitHeaders = routePolicy({
   },
   pathOnly: ['rate_limit_headers'],
   forwardOnly: ['rate_limit_headers'],
+  ruledOut: {
+    rate_limit_headers: ({ route, defaults }) =>
+      defaults.rate_limit_headers === 'service' && route.upstream_429 !== undefined,
+  },
   compile: ({ rate_limit_headers }) => ({
     /** Whether the limits of the service are those that clients are told about. */
     passesRateLimits: rate_limit_headers === 'service',

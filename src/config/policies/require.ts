@@ -8,6 +8,7 @@ import { describeRequirement, NOTHING, requireSchema } from './requirements.ts';
 export const requires = routePolicy({
   keys: { require: requireSchema },
   pathOnly: [],
+  own: ['require'],
   compile: ({ require }, { requirements }) => ({
     /** What tokens must contain in addition to being valid: else 403. `null` if any valid token will do. */
     requirement: require === undefined ? null : requirements.of(require),

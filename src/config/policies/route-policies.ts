@@ -1,4 +1,5 @@
 import type { Difference } from '../difference.ts';
+import { isAnswered } from './answers.ts';
 import { authentication } from './authentication.ts';
 import { body } from './body.ts';
 import { cors } from './cors.ts';
@@ -7,7 +8,7 @@ import { requestHeaders, responseHeaders } from './headers.ts';
 import { keysOf, type ModelsOf, type PolicyConfig } from './keys.ts';
 import { routeNetworks } from './networks.ts';
 import { oddPaths } from './odd-paths.ts';
-import type { ExplainedSection, PolicyContext, RouteInFile } from './policy.ts';
+import type { DefaultedRoute, ExplainedSection, PolicyContext, RouteInFile } from './policy.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 import { reading } from './reading.ts';
 import { requires } from './require.ts';
@@ -97,6 +98,24 @@ export const PATH_ONLY: readonly string[] = POLICIES.flatMap((policy): readonly 
 export const FORWARD_ONLY: readonly string[] = POLICIES.flatMap(
   ({ forwardOnly }: Policy): readonly string[] => forwardOnly ?? [],
 );
+
+/** The keys that each route says for itself. */
+export const OWN_KEYS: ReadonlySet<string> = new Set(
+  POLICIES.flatMap(({ own }: Policy): readonly string[] => own ?? []),
+);
+
+const RULED_OUT: Readonly<Record<string, (given: DefaultedRoute) => boolean>> = Object.assign(
+  {},
+  ...POLICIES.map(({ ruledOut }: Policy) => ruledOut),
+);
+
+/** Whether a route may have a key of `defaults`: its kind has such a key, and none of its own keys rules it out. */
+export function takesDefault(key: string, given: DefaultedRoute): boolean {
+  const { route } = given;
+  if (route.grpc === undefined ? key === 'grpc_web' : PATH_ONLY.includes(key)) return false;
+  if (isAnswered(route) && FORWARD_ONLY.includes(key)) return false;
+  return RULED_OUT[key]?.(given) !== true;
+}
 
 export function compilePolicies(
   config: PolicyConfig<typeof policyKeys>,

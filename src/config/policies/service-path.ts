@@ -21,6 +21,7 @@ export const stripPrefix = routePolicy({
   },
   pathOnly: ['strip_prefix'],
   forwardOnly: ['strip_prefix'],
+  own: ['strip_prefix'],
   compile: ({ strip_prefix = NONE }): PathChange => ({
     strippedPrefix: strip_prefix,
     strippedSegments: strip_prefix.split('/').length - 1,

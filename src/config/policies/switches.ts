@@ -32,6 +32,7 @@ export const webhook = routePolicy({
   },
   pathOnly: ['webhook'],
   forwardOnly: ['webhook'],
+  own: ['webhook'],
   compile: ({ webhook }) => ({ webhook }),
   compare: (now, before) => [
     compareStrictness(now.webhook, before.webhook, 'its 404s are counted as those of a webhook'),
@@ -86,6 +87,7 @@ export const upstream429 = routePolicy({
   },
   pathOnly: ['upstream_429'],
   forwardOnly: ['upstream_429'],
+  ruledOut: { upstream_429: ({ route }) => route.rate_limit_headers === 'service' },
   compile: ({ upstream_429 }) => ({ upstream429: upstream_429 }),
   compileCall: () => ({ upstream429: 'pass' as const }),
   describe: ({ upstream429 }) => [['upstream 429', IN_WORDS[upstream429]]],

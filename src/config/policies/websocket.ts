@@ -2,7 +2,8 @@ import { formatDuration } from '../../core/index.ts';
 import { compareStrictness, compareTimes } from '../difference.ts';
 import { asMap } from '../file/index.ts';
 import { yesOrNo } from '../values/index.ts';
-import { type RouteInFile, routePolicy } from './policy.ts';
+import { type DefaultedRoute, type RouteInFile, routePolicy } from './policy.ts';
+import { upstreamsNamed } from './shares.ts';
 
 export const websocket = routePolicy({
   keys: {
@@ -14,6 +15,7 @@ export const websocket = routePolicy({
   },
   pathOnly: ['websocket'],
   forwardOnly: ['websocket'],
+  ruledOut: { websocket: given => given.defaults.websocket === true && !opens(given) },
   compile: ({ websocket }, { upstream, timeouts }) => ({
     /** The pool that its WebSockets take their permits from, and how long one may be silent; `null` if it serves none. */
     websocket:
@@ -40,6 +42,12 @@ export const websocket = routePolicy({
     compareTimes('websocket_idle', now?.idleMs ?? null, before?.idleMs ?? null),
   ],
 });
+
+/** Whether WebSockets can be opened on a route. */
+function opens({ route, upstreams }: DefaultedRoute): boolean {
+  if (Array.isArray(route.methods) && !route.methods.includes('GET')) return false;
+  return upstreamsNamed(route, []).every(({ name }) => asMap(upstreams[name]).protocol !== 'h2');
+}
 
 function checkServed({ file, path, route: { methods, upstream: name }, upstream }: RouteInFile): void {
   if (Array.isArray(methods) && !methods.includes('GET'))

@@ -6,6 +6,10 @@ type Words = readonly (readonly [string, string])[];
 const NOT_THERE_YET = 'not there yet, see docs/configuration.md#not-there-yet';
 const OTHERS = 'left to others, see docs/configuration.md#what-weir-leaves-to-others';
 
+const BUFFERING = 'responses stream; for request bodies write buffer_body: 1MiB on the upstream';
+const TIMEOUTS = 'write timeouts: { connect: 5s, first_byte: 60s, idle: 60s }';
+const HOST_SENT = 'which Host a service gets is said by "host" of the upstream: client, upstream or a name';
+
 const OF_ALL: Words = [
   ['plugins plugin middlewares middleware filters policies', `plug-ins are ${NOT_THERE_YET}`],
   ['cache caching compression compress gzip', `caches and compression are ${OTHERS}`],
@@ -21,6 +25,20 @@ const OF_ROUTE: Words = [
   ],
   ['scope scopes roles role', 'write require: { scopes: [orders.read], roles: [clerk] }'],
   ['strip_path rewrite', 'write strip_prefix: /api'],
+  ['add_prefix', 'a path in front of all others stands in the "url" of the upstream'],
+  ['websockets ws', 'write websocket: true'],
+  ['sse streaming', 'leave it out: responses stream as they come'],
+  ['regex regexp', `regular expressions are ${OTHERS}`],
+  ['root static try_files alias', 'files are served by a service: Weir has none of its own'],
+  ['priority order', 'leave it out: the most specific path wins'],
+  ['allow deny ip_whitelist ip_allowlist whitelist', 'write networks: { allow: [10.0.0.0/8] }'],
+  [
+    'basic_auth auth_basic',
+    'passwords are for the provider, or the service: callers without a provider get "api_keys"',
+  ],
+  ['buffering proxy_buffering', BUFFERING],
+  ['read_timeout connect_timeout send_timeout proxy_read_timeout', TIMEOUTS],
+  ['host_header pass_host_header preserve_host preserve_host_header', HOST_SENT],
   [
     'headers add_header add_headers',
     'write request_headers: { set: { X-Plan: gold }, remove: [X-Debug] }, or response_headers',
@@ -44,6 +62,27 @@ const OF_UPSTREAM: Words = [
     'lb lb_policy load_balancing',
     'write balance: least_requests, or balance: caller for the same address for each caller, or balance: { cookie: weir_node } for each browser',
   ],
+  [
+    'sticky sticky_sessions session_affinity affinity ip_hash',
+    'write balance: { cookie: weir_node }, or balance: caller',
+  ],
+  [
+    'retries retry max_fails fail_timeout max_retries',
+    'leave it out: docs/upstreams.md#when-an-endpoint-fails says what is sent again, and when an address is left out',
+  ],
+  ['headers set_headers', 'fields are set on routes, or for all of them under "defaults": request_headers'],
+  ['buffering proxy_buffering', BUFFERING],
+  ['read_timeout connect_timeout send_timeout proxy_read_timeout', TIMEOUTS],
+  ['host_header pass_host_header preserve_host preserve_host_header', HOST_SENT],
+];
+
+const OF_UPSTREAM_TLS: Words = [
+  [
+    'insecure insecure_skip_verify skip_verify tls_insecure_skip_verify reject_unauthorized',
+    'write ca_file with the certificate of its authority, or verify: false',
+  ],
+  ['sni servername', 'write server_name'],
+  ['ca cafile root_ca', 'write ca_file'],
 ];
 
 const OF_GATEWAY: Words = [
@@ -80,6 +119,7 @@ export function otherWord(key: string, path: Path, isLimits: boolean): string | 
 }
 
 function wordsAt([section, entry, ...more]: Path, isLimits: boolean): Words {
+  if (section === 'upstreams' && more.length === 1 && more[0] === 'tls') return OF_UPSTREAM_TLS;
   if (more.length > 0) return [];
   if (isLimits && section === undefined) return OF_LIMITS;
   if (isLimits && entry === undefined) return RESTRICTING.includes(String(section)) ? OF_RULE : [];

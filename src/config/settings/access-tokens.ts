@@ -59,6 +59,28 @@ const claimValue = () =>
       'The value that the claim must equal, or contain if it is a list. Left out: the claim only has to be present.',
     );
 
+const TOKEN_KIND =
+  'expected access, access_or_id, or a claim that access tokens have and ID tokens lack, such as { claim: uid }';
+
+/** A claim by which the providers' own words for the kind of a token are known, so that none needs to be named. */
+const SAYS_KIND = new Set(['typ', 'token_use', 'at_hash', 'events']);
+
+const tokenKind = () =>
+  z.union(
+    [
+      z.enum(['access', 'access_or_id']),
+      z.strictObject({
+        claim: claim()
+          .refine(name => !SAYS_KIND.has(name), {
+            error: `is judged anyway, as ${[...SAYS_KIND].join(', ')} are: name another claim, or leave token_kind out`,
+          })
+          .describe('The claim that access tokens have and ID tokens lack.'),
+        value: claimValue(),
+      }),
+    ],
+    { error: TOKEN_KIND },
+  );
+
 const botRule = z.strictObject({
   claim: claim().describe('The claim that marks the tokens of bots.'),
   value: claimValue(),
@@ -111,6 +133,11 @@ export const tokenRules = {
   audience_claim: means('door', claim())
     .prefault('aud')
     .describe('The claim with the audience: client_id for Amazon Cognito, whose access tokens have no aud.'),
+  token_kind: means('door', tokenKind())
+    .prefault('access')
+    .describe(
+      'What tells an access token from an ID token. access: what standards, Keycloak and Amazon Cognito write into it, else its audience. { claim: uid }: a claim of access tokens alone, if the provider writes no such mark. access_or_id: nothing, as at Dex, so ID tokens for this audience are accepted as well.',
+    ),
   principal: means('door', claims())
     .prefault(['azp', 'sub'])
     .describe('The claims that together identify a user. A token without them is invalid.'),

@@ -121,7 +121,9 @@ const authorizationParameters = z
         mapExpected('{ audience: "https://api.example.com" }'),
       )
       .prefault({})
-      .describe('Parameters that every URL has, by their names: audience for Auth0.'),
+      .describe(
+        'Parameters that every URL has, by their names: audience for Auth0. resource is in token requests as well (RFC 8707).',
+      ),
     allow: z
       .array(parameterName(), { error: 'expected a list of names such as [login_hint, ui_locales]' })
       .superRefine(eachOnce)

@@ -117,13 +117,33 @@ function whyNoBase(url: string, base: string): string | null {
     : null;
 }
 
+const NO_HTTP =
+  'services are asked by HTTP: let this one serve HTTP itself, or put a server in front of it that speaks both (nginx, Caddy)';
+
+const WEBSOCKET = 'write http:// (https:// for wss), and websocket: true on the route';
+const GRPC = 'write http:// (https:// for grpcs) and protocol: grpc';
+
+/** What to write for the schemes of other gateways. */
+const OTHER_SCHEMES: ReadonlyMap<string, string> = new Map([
+  ...['ws', 'wss'].map(scheme => [scheme, WEBSOCKET] as const),
+  ...['grpc', 'grpcs'].map(scheme => [scheme, GRPC] as const),
+  ...['fastcgi', 'fcgi', 'uwsgi', 'scgi', 'ajp'].map(scheme => [scheme, NO_HTTP] as const),
+  ['h2c', 'write http:// and protocol: h2'],
+  ['h2', 'write https:// and protocol: h2'],
+]);
+
 /** Explains each near miss. Repeats nothing of the URL, which may contain a password. */
 function whyNoUpstreamUrl({ input }: { readonly input?: unknown }): string {
   if (typeof input === 'string' && input.startsWith('unix:'))
     return 'expected the path of a socket such as unix:/run/app.sock: absolute, up to 101 letters, digits and "._/@+-"';
   const [, srv, rest] = /^(srv\+)?https?:\/\/(.*)$/i.exec(String(input)) ?? [];
-  if (rest === undefined)
-    return 'expected a URL that starts with http:// or https://, such as http://api.internal:3000';
+  if (rest === undefined) {
+    const [scheme = ''] = String(input).split('://', 1);
+    return (
+      OTHER_SCHEMES.get(scheme.toLowerCase()) ??
+      'expected a URL that starts with http:// or https://, such as http://api.internal:3000'
+    );
+  }
   if (rest.includes('@'))
     return 'the URL of an upstream cannot contain a user or password: remove everything up to the "@"';
   if (/[?#]/.test(rest)) {

@@ -198,7 +198,7 @@ export interface ExchangeListener {
   finished(record: ExchangeRecord): void;
   /** A peer that is not a trusted proxy sent forwarding headers; they were ignored. */
   untrustedForwarding(): void;
-  /** A challenge was removed from a response. Called at most once an hour for each upstream. */
+  /** Challenges that the client cannot answer were removed from a response. */
   challengeRemoved(challenge: RemovedChallenge): void;
 }
 

@@ -164,9 +164,6 @@ export type ProxyHeader =
  */
 type UnreadableHeader = 'incomplete' | 'missing' | 'broken';
 
-/** Largest header: with this many bytes, the result is never `incomplete`. */
-export const MAX_HEADER_BYTES = Math.max(MAX_V1_BYTES, MAX_V2_BYTES);
-
 /**
  * Reads the header of the PROXY protocol, version 1 or 2, at the beginning of a connection
  * (https://www.haproxy.org/download/3.2/doc/proxy-protocol.txt, section 2). Accepts no byte that the specification does not

@@ -187,10 +187,6 @@ export class Handshakes {
     this.#max = max;
   }
 
-  get inProgress(): number {
-    return this.#inProgress.size;
-  }
-
   /** Sets a new maximum for further handshakes. */
   use(max: number): void {
     this.#max = max;

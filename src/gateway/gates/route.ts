@@ -140,6 +140,8 @@ function refusalOf(route: RouteModel, { arrival }: Exchange): GatewayError | nul
 /** Whether a request is redirected to its path with a slash at the end, or without one. */
 function needsOtherSlash({ endsWithSlash }: RouteOfFile, method: string, path: string): boolean {
   if (endsWithSlash === null || (method !== 'GET' && method !== 'HEAD')) return false;
+  // `/a/;x` has its slash where some services look for it.
+  if (/\/(?:;|%3B)[^/]*$/.test(path)) return false;
   return path.endsWith('/') !== endsWithSlash;
 }
 

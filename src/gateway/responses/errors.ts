@@ -183,7 +183,7 @@ export function expectationNotMet(): GatewayError {
 export function headTooLarge(): GatewayError {
   return new GatewayError({
     status: 431,
-    message: 'The header section is too large or has too many fields.',
+    message: 'The header section is too large (caps.head) or has too many fields (caps.fields).',
     close: true,
   });
 }

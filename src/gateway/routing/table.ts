@@ -323,7 +323,7 @@ class RouteTree<T> {
   find(method: string, path: string): RouteMatch<T> | null {
     if (method === GRPC_METHOD) return this.#grpc.find(path);
     const last = path.length - 1;
-    const end = path.charCodeAt(last) === SLASH ? last : last + 1;
+    const end = path.charCodeAt(last) === SLASH ? last : endOfNames(path);
     const found = this.#walk(this.#root, method, path, 1, end);
     return found === NOWHERE ? null : found;
   }
@@ -402,6 +402,14 @@ class RouteTree<T> {
 }
 
 const SLASH = 0x2f;
+const SEMICOLON = 0x3b;
+
+/** Returns the end of a path without a last segment that only is a parameter: to some backends, `/a/;x` is `/a/`. */
+function endOfNames(path: string): number {
+  const slash = path.lastIndexOf('/');
+  const isOnlyParameter = path.charCodeAt(slash + 1) === SEMICOLON || path.startsWith('%3B', slash + 1);
+  return isOnlyParameter ? slash : path.length;
+}
 
 function newNode<T>(folded: string, parameterCount: number): Node<T> {
   return { folded, literals: null, parameter: null, end: null, tail: null, parameterCount };

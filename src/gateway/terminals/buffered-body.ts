@@ -34,6 +34,11 @@ export class BufferedBody implements BodySource, BodySink {
     this.#owner = owner;
   }
 
+  /** The length of the body, where all of it is kept; else `null`. */
+  get wholeBytes(): number | null {
+    return this.#ended && this.#rest.length === 0 ? this.#held.length : null;
+  }
+
   /** Begins to read. */
   read(): void {
     this.#source.start(this);

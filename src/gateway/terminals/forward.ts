@@ -90,6 +90,7 @@ export function forward(exchange: Exchange, destination: Forwarded, state: Gatew
     takesTrailers: exchange.head.takesTrailers || translation !== null || hasPrice(exchange),
     upgrade: downstream.framing.upgrade,
     bodyLength: translation === null ? forwardedLength : translation.requestLength(forwardedLength),
+    statesZero: downstream.framing.statesZero,
     body,
     firstByteTimeoutMs: route.firstByteTimeoutMs,
     idleTimeoutMs: route.idleTimeoutMs,
@@ -299,7 +300,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   #late: Timer | null = null;
   readonly #exchange: Exchange;
   readonly #route: ForwardRoute;
-  readonly #request: OutgoingRequest;
+  #request: OutgoingRequest;
   readonly #transport: Transport;
   readonly #state: GatewayState;
   #call: TransportCall | null = null;
@@ -371,6 +372,9 @@ class Forwarding implements CallSink, UpstreamLeg {
     const exchange = this.#exchange;
     exchange.clock.cancel(this.#late);
     if (this.#isAbandoned || !exchange.response.isAwaited) return;
+    // CGI, WSGI and PHP read no chunks: to those a body that came in chunks would be empty.
+    const bodyLength = this.#buffered?.wholeBytes ?? 0;
+    if (bodyLength > 0) this.#request = { ...this.#request, bodyLength };
     upstreamCapacity(exchange, this.#state);
     if (exchange.noRoom === null) this.send();
     else exchange.answerError(exchange.noRoom.error);
@@ -519,7 +523,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     }
     const h2 = protocol === 'http1' ? 'upstream_h2' : 'client_h2';
     const because = isProxy ? 'proxy' : h2;
-    this.#state.removedChallenges.removed({ upstream: upstream.name, because });
+    this.#state.listener.challengeRemoved({ upstream: upstream.name, because });
     const left = withoutConnectionChallenges(fields);
     if (left !== null) return left;
     this.#refuse('it only offers NTLM or Negotiate');

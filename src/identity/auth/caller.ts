@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { ClassName, Fields, GatewayError } from '../../core/index.ts';
-import type { AccessTokenOptions, BotRule, ClassRule, IdentityHeader, Requirement } from './options.ts';
-import { holdsOne, isScalar, judgeRequirements, type Shortfall, shortfallIn } from './requirement.ts';
+import type { AccessTokenOptions, ClassRule, IdentityHeader, Requirement } from './options.ts';
+import { judgeRequirements, type Shortfall, shortfallIn } from './requirement.ts';
 import type { Revocable } from './revocation-rules.ts';
 import type { Invalid, JsonObject, VerificationKey } from './token/index.ts';
 import {
@@ -9,6 +9,8 @@ import {
   boundKey,
   claimAt,
   dateClaim,
+  isMarked,
+  isScalar,
   lacking,
   member,
   percentEncode,
@@ -142,13 +144,6 @@ function planClassOf(claims: JsonObject, principal: string, classes: readonly Cl
     ({ marked, callers }) => callers.has(principal) || (marked !== null && isMarked(claims, marked)),
   );
   return found === undefined ? null : found.name;
-}
-
-/** Whether the token has the claim, or has it with the value. */
-function isMarked(claims: JsonObject, rule: Pick<BotRule, 'claim' | 'value'>): boolean {
-  const found = claimAt(claims, rule.claim);
-  if (rule.value === null) return found !== undefined && found !== null && found !== false && found !== '';
-  return holdsOne(found, [rule.value]);
 }
 
 /**

@@ -111,6 +111,8 @@ export interface Logout {
 
 /** How far in the future a logout token may expire. The specification recommends two minutes at most. */
 const MAX_LOGOUT_S = 3_600;
+/** How long one without `exp` is valid. Drafts did not have it, and neither do Ory Hydra 2.2 and Keycloak 23.0.3 (keycloak/keycloak#25753). */
+const LOGOUT_WITHOUT_EXP_S = 120;
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 
 /** Reads a logout token, whose signature remains to be checked. Follows the steps of section 2.6. */
@@ -159,8 +161,8 @@ function refuseAddressee(claims: JsonObject, terms: NoticeTerms): Flawed | null 
 
 function readTimes(claims: JsonObject, { nowS, leewayS }: NoticeTerms): Logout | Flawed {
   const issuedAtS = dateClaim(claims, 'iat');
-  const expiresS = dateClaim(claims, 'exp');
   if (issuedAtS === null || issuedAtS < 0) return lacks('iat');
+  const expiresS = Object.hasOwn(claims, 'exp') ? dateClaim(claims, 'exp') : issuedAtS + LOGOUT_WITHOUT_EXP_S;
   if (expiresS === null) return lacks('exp');
   if (nowS >= expiresS + leewayS) return flawedNotice('expired');
   if (nowS < issuedAtS - leewayS) return flawedNotice('not_yet_valid');

@@ -10,7 +10,11 @@ import { hashOf, type TokenVerifier } from './verifier.ts';
 
 interface OpaqueDependencies {
   /** Asks the provider about a token, as `Introspection.question` does. */
-  readonly ask: (token: string, address: string | null) => core.ToldOfToken | Promise<core.ToldOfToken>;
+  readonly ask: (
+    token: string,
+    address: string | null,
+    maxAgeMs: number,
+  ) => core.ToldOfToken | Promise<core.ToldOfToken>;
   readonly revocations: IssuerRevocations;
   /** Limits how many questions an address can cause; `null` if they are not limited. */
   readonly budget: TokenBudget | null;
@@ -48,7 +52,8 @@ export class OpaqueVerifier implements TokenVerifier {
   readonly #inUse: { ask: OpaqueDependencies['ask'] };
   readonly #callers: RecentMap<Caller>;
   readonly #refused: RecentMap<Refused>;
-  readonly #asking = new Map<string, Promise<Verdict>>();
+  /** Questions in progress, with the age that their answers may have. */
+  readonly #asking = new Map<string, { readonly verdict: Promise<Verdict>; readonly maxAgeMs: number }>();
   /** What later answers said about the callers of streams in progress. */
   readonly #reviews = new WeakMap<Caller, { readonly askedAtMs: number; readonly isOver: boolean }>();
 
@@ -146,7 +151,7 @@ export class OpaqueVerifier implements TokenVerifier {
     const refused = this.#refused.get(tokenHash);
     if (refused !== undefined && this.#parts.clock.monotonicMs() < refused.untilMs) return refused.refusal;
     const asking = this.#asking.get(tokenHash);
-    if (asking !== undefined) return asking;
+    if (asking !== undefined && asking.maxAgeMs <= maxAgeMs) return asking.verdict;
 
     // 2. Ask the budget, unless the token was active before.
     const { budget: own } = this.#parts;
@@ -156,17 +161,18 @@ export class OpaqueVerifier implements TokenVerifier {
     if (waitMs > 0) return { kind: 'spent', retryAfterMs: waitMs };
 
     // 3. Ask the provider.
-    const told = (address === null ? this.#inUse : this.#parts).ask(token, address);
+    const answerAgeMs = Math.min(this.#cacheMs, maxAgeMs);
+    const told = (address === null ? this.#inUse : this.#parts).ask(token, address, answerAgeMs);
     if (!(told instanceof Promise)) return this.#conclude(told, tokenHash);
     const window = budget?.failed(address ?? '', 1) ?? 0;
-    const verdict = told.then(each => {
-      this.#asking.delete(tokenHash);
+    const verdict: Promise<Verdict> = told.then(each => {
+      if (this.#asking.get(tokenHash)?.verdict === verdict) this.#asking.delete(tokenHash);
       // A question that did not reach the provider has cost it nothing.
       const isCharged = 'error' in each ? each.reached : each.members === null;
       if (!isCharged) budget?.giveBack(address ?? '', window);
       return this.#conclude(each, tokenHash);
     });
-    this.#asking.set(tokenHash, verdict);
+    this.#asking.set(tokenHash, { verdict, maxAgeMs });
     return verdict;
   }
 
@@ -189,7 +195,8 @@ export class OpaqueVerifier implements TokenVerifier {
     return refusal;
   }
 
-  #callerOf(members: JsonObject, tokenHash: string, askedAtMs: number): Caller | Invalid {
+  #callerOf(told: JsonObject, tokenHash: string, askedAtMs: number): Caller | Invalid {
+    const members = withoutNulls(told);
     const { clock } = this.#parts;
     const nowMs = clock.epochMs();
     const askedAtS = Math.floor((nowMs - clock.monotonicMs() + askedAtMs) / 1_000);
@@ -219,10 +226,15 @@ export class OpaqueVerifier implements TokenVerifier {
   }
 }
 
+/** Some providers write every member that they know, with null where they have nothing to say. */
+function withoutNulls(members: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
+}
+
 /** The kind of token that an answer names, as the header of a JWT names it; `null` if it names none. */
 function typeIn(members: JsonObject): string | null {
   const type = member(members, 'token_type');
-  if (type === undefined || type === null) return null;
+  if (type === undefined) return null;
   // One for DPoP is checked by its key, so the provider has to name it.
   const isBound = member(members, 'cnf') !== undefined;
   const kinds = isBound ? /^(?:bearer|access_token|dpop)$/i : /^(?:bearer|access_token)$/i;

@@ -12,6 +12,11 @@ export interface AccessTokenOptions {
   readonly audience: readonly string[] | null;
   /** The claim that names the audience of a token, usually `aud`. */
   readonly audienceClaim: string;
+  /**
+   * What tells an access token from an ID token: `access`, what the standards and its audience say; or a claim that, next to the
+   * standards' marks, only access tokens have. `access_or_id`: nothing does, so ID tokens without a mark are accepted as well.
+   */
+  readonly tokenKind: 'access' | 'access_or_id' | ClaimMark;
   /** The gateway's own client id at the provider, or `null`. ID tokens made for the gateway carry it as `aud`. */
   readonly clientId: string | null;
   /** The claims that together form a user's principal. */
@@ -36,14 +41,18 @@ export interface AccessTokenOptions {
   readonly maxLifetimeMs: number | null;
 }
 
-/** A caller is a bot when its token has this claim, or has it with this value. */
-export interface BotRule {
+/** A token is marked when it has this claim, or has it with this value. */
+export interface ClaimMark {
   readonly claim: string;
   /**
    * The value that the claim must equal, or contain if it is a list; `null` if it only has to be present (not null, false or
    * empty).
    */
   readonly value: string | null;
+}
+
+/** A caller is a bot when its token is marked. */
+export interface BotRule extends ClaimMark {
   /** The claims that together form a bot's principal. With `azp` alone, all tokens of a client are one bot. */
   readonly principal: readonly string[];
 }
@@ -73,7 +82,7 @@ export interface ClaimRule {
 export interface ClassRule {
   readonly name: string;
   /** Identifies its tokens as the rule for bots does; `null` if the class only lists callers. */
-  readonly marked: Pick<BotRule, 'claim' | 'value'> | null;
+  readonly marked: ClaimMark | null;
   /** The principals of the listed callers. */
   readonly callers: ReadonlySet<string>;
 }

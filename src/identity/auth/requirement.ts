@@ -1,5 +1,5 @@
 import type { Requirement, Role } from './options.ts';
-import { claimAt, isJsonObject, type JsonObject, member } from './token/index.ts';
+import { claimAt, holdsOne, isJsonObject, type JsonObject, member } from './token/index.ts';
 
 /** What a token lacks; the first of these if it lacks several. */
 export type Shortfall = 'scopes' | 'roles' | 'claims';
@@ -95,14 +95,4 @@ function namesIn(value: unknown): readonly string[] {
 function textsIn(value: unknown): readonly string[] {
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
   return values.filter(each => typeof each === 'string');
-}
-
-/** Whether the claim equals one of these values, or contains one if it is a list. Numbers and booleans count as their text. */
-export function holdsOne(found: unknown, values: readonly string[]): boolean {
-  const all: readonly unknown[] = Array.isArray(found) ? found : [found];
-  return all.some(value => isScalar(value) && values.includes(String(value)));
-}
-
-export function isScalar(value: unknown): value is string | number | boolean {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 }

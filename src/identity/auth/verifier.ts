@@ -125,10 +125,10 @@ export class Verifier implements TokenVerifier {
   }
 
   /**
-   * Why a request with this token will be refused, whatever key signed it; `null` if nothing but its signature can be wrong. Counts and
+   * Why a request with this token will be refused, if it will. `undecided` means that its key cannot be fetched now. Counts and
    * remembers nothing. For tokens that come straight from the provider.
    */
-  preview(token: string): Invalid | null {
+  async preview(token: string): Promise<Invalid | 'good' | 'undecided'> {
     const jwt = parseJwt(token);
     if (jwt.kind === 'invalid') return jwt;
     const refusal = refuseClaims(jwt, this.#options, this.#clock.epochMs());
@@ -136,7 +136,22 @@ export class Verifier implements TokenVerifier {
     const revoked = this.#revocations.refusal(this.#revocableOf(jwt));
     if (revoked !== null) return invalid(revoked);
     if (this.#options.dpop === 'required' && boundKey(jwt.claims) === null) return invalid('unbound');
-    return refuseNameless(jwt.claims, this.#options);
+    return refuseNameless(jwt.claims, this.#options) ?? this.#previewSignature(jwt);
+  }
+
+  /** Some providers sign tokens for themselves with keys that they do not publish (Okta), or in their own way (Microsoft Graph). */
+  async #previewSignature(jwt: Jwt): Promise<Invalid | 'good' | 'undecided'> {
+    if (this.#hasSigned(jwt)) return 'good';
+    // A fetch that began before may lack a newer key.
+    if (this.#keys.fetching || this.#keys.cooldownMs() > 0 || !(await this.#keys.refresh()))
+      return 'undecided';
+    if (this.#hasSigned(jwt)) return 'good';
+    return invalid(this.#keys.knows(jwt) ? 'signature' : 'unknown_key');
+  }
+
+  #hasSigned(jwt: Jwt): boolean {
+    const signingInput = Buffer.from(jwt.signingInput, 'latin1');
+    return this.#keys.candidates(jwt, this.#options.tenants).some(key => isSignedBy(jwt, key, signingInput));
   }
 
   #revocableOf(jwt: Jwt): Revocable {

@@ -3,6 +3,7 @@ import { Agent as HttpAgent, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, type RequestOptions, request as requestHttps } from 'node:https';
 import type { Socket, TcpNetConnectOpts } from 'node:net';
 import { createSecureContext, type SecureContext } from 'node:tls';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { GrowingBytes, type Network } from '../../core/index.ts';
 import type { ProviderOptions, ProviderTls } from './options.ts';
 
@@ -23,6 +24,9 @@ export interface ProviderResponse {
   readonly mediaType: string;
   /** The nonce for the next proof (RFC 9449, 8); `null` if it sent none. */
   readonly dpopNonce: string | null;
+  /** The address that a redirect points to, for the log; `null` if it is none. */
+  readonly redirectsTo: URL | null;
+  /** Decoded. */
   readonly body: Buffer;
 }
 
@@ -77,7 +81,7 @@ export function askProvider(
     outgoing.on('error', fail);
     outgoing.once('response', response => {
       answered = true;
-      readResponse(response, link.maxResponseBytes).then(resolve, fail);
+      readResponse(response, request.url, link.maxResponseBytes).then(resolve, fail);
     });
     // After an unrequested 101 Node closes the connection without a response or an error.
     outgoing.once('close', () => {
@@ -97,7 +101,7 @@ function open(
     method: request.method,
     headers: {
       ...request.headers,
-      // Ask for no compression: without this field any coding is acceptable (RFC 9110, 12.5.3), and nothing here decodes.
+      // Ask for no compression: without this field any coding is acceptable (RFC 9110, 12.5.3).
       'accept-encoding': 'identity',
       ...(request.body === null ? undefined : { 'content-length': Buffer.byteLength(request.body) }),
     },
@@ -137,7 +141,11 @@ function agentOf<A extends HttpAgent>(
   return agent;
 }
 
-async function readResponse(response: IncomingMessage, maxBytes: number): Promise<ProviderResponse> {
+async function readResponse(
+  response: IncomingMessage,
+  url: string,
+  maxBytes: number,
+): Promise<ProviderResponse> {
   const joined = new GrowingBytes(maxBytes);
   let body: Buffer = Buffer.alloc(0);
   // Leaving the loop early destroys the connection; a truncated response throws.
@@ -152,15 +160,41 @@ async function readResponse(response: IncomingMessage, maxBytes: number): Promis
     status: response.statusCode ?? 0,
     mediaType: mediaType.trim().toLowerCase(),
     dpopNonce: typeof nonce === 'string' && NONCE.test(nonce) ? nonce : null,
-    body,
+    redirectsTo: targetOf(response, url),
+    body: decoded(body, response.headers['content-encoding'], maxBytes),
   };
 }
+
+/** Undoes a coding that some servers and caches use though nobody asked for it (ccpgames/sso-issues#81): a code in the request would be lost otherwise. */
+function decoded(body: Buffer, coding: string | undefined, maxBytes: number): Buffer {
+  const name = coding?.trim().toLowerCase() ?? '';
+  if (name === '' || name === 'identity') return body;
+  const decode = DECODERS.get(name);
+  if (decode === undefined)
+    throw new ProviderFault('nonsense', "the provider's response has a content coding nobody asked for");
+  try {
+    return decode(body, { maxOutputLength: maxBytes });
+  } catch {
+    throw new ProviderFault(
+      'nonsense',
+      `the provider's response is not ${name}, or exceeds ${maxBytes} bytes`,
+    );
+  }
+}
+
+const DECODERS: ReadonlyMap<string, (body: Buffer, options: { maxOutputLength: number }) => Buffer> = new Map(
+  [
+    ['gzip', gunzipSync],
+    ['x-gzip', gunzipSync],
+    ['br', brotliDecompressSync],
+  ],
+);
 
 function faultOf(error: unknown, connected: boolean, request: ProviderRequest): ProviderFault {
   if (error instanceof ProviderFault) return error;
   const where = new URL(request.url).origin;
   if (!connected) {
-    const why = request.deadline.aborted ? 'no connection in time' : errorCode(error);
+    const why = request.deadline.aborted ? 'no connection in time' : explained(errorCode(error));
     return new ProviderFault('unreachable', `cannot connect to ${where}: ${why}`);
   }
   if (request.deadline.aborted)
@@ -169,6 +203,18 @@ function faultOf(error: unknown, connected: boolean, request: ProviderRequest): 
   return code.startsWith('HPE_')
     ? new ProviderFault('malformed', `${where} answered something that is not HTTP: ${code}`)
     : new ProviderFault('reset', `${where} closed the connection before its response was complete: ${code}`);
+}
+
+/** OpenSSL's words for a certificate of an authority that nobody here knows. */
+const UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
+  ...['SELF_SIGNED_CERT_IN_CHAIN', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
+  ...['UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
+]);
+
+function explained(code: string): string {
+  return UNKNOWN_AUTHORITY.has(code)
+    ? `${code}: its certificate is from an authority that tls.ca_file of the provider has to name, or lacks one in between`
+    : code;
 }
 
 /** Keeps only the code: other members of Node's errors may contain bytes of the response (`rawPacket`). */
@@ -196,6 +242,9 @@ export function refreshDelayMs(periodMs: number, random: number): number {
   return periodMs - (periodMs / 10) * random;
 }
 
+/** Key sets have a type of their own (RFC 7517, 8.5.2): the API servers of Kubernetes answer 406 without it. */
+const DOCUMENTS = 'application/json, application/jwk-set+json, */*;q=0.1';
+
 /** Fetches a JSON document from the provider. Rejects with a `ProviderFault`, also on any status but 200. */
 export async function getDocument(
   url: string,
@@ -203,12 +252,25 @@ export async function getDocument(
   deadline: AbortSignal,
   network: Network,
 ): Promise<Buffer> {
-  const headers = { accept: 'application/json', 'user-agent': 'weir' };
+  const headers = { accept: DOCUMENTS, 'user-agent': 'weir' };
   const response = await askProvider({ method: 'GET', url, headers, body: null, deadline }, link, network);
-  if (response.status !== 200) {
-    throw new ProviderFault('refused', `${url} answered ${response.status}`, { status: response.status });
+  const { status, redirectsTo } = response;
+  if (status !== 200) {
+    // Without the query, which may hold a secret.
+    const where = redirectsTo === null ? '' : pointingTo(`${redirectsTo.origin}${redirectsTo.pathname}`);
+    throw new ProviderFault('refused', `${url} answered ${status}${where}`, { status });
   }
   return response.body;
+}
+
+/** Words for a redirect, to follow its status. */
+export function pointingTo(address: string): string {
+  return ` and points to ${address.slice(0, 200)}, where the gateway does not follow`;
+}
+
+function targetOf({ statusCode = 0, headers: { location } }: IncomingMessage, from: string): URL | null {
+  const isRedirect = statusCode >= 300 && statusCode < 400 && location !== undefined;
+  return isRedirect ? URL.parse(location, from) : null;
 }
 
 const contexts = new WeakMap<ProviderTls, SecureContext>();

@@ -3,7 +3,6 @@ import {
   allowInsecureRequests,
   type ClientAuth,
   ClientError,
-  ClientSecretBasic,
   ClientSecretPost,
   Configuration,
   customFetch,
@@ -14,7 +13,7 @@ import {
   TlsClientAuth,
 } from 'openid-client';
 import type { Permits } from '../../core/index.ts';
-import { askProvider, ProviderFault, type ProviderResponse } from './ask-provider.ts';
+import { askProvider, jsonMembers, ProviderFault, type ProviderResponse } from './ask-provider.ts';
 import { refusedBy } from './failures.ts';
 import type { AssertionAlgorithm, ClientAuthentication, ClientOptions } from './options.ts';
 import type { Provider, ProviderMetadata } from './provider.ts';
@@ -91,10 +90,19 @@ export class ProviderClient {
   }
 
   #read<T>({ endpoint, successes, secrets, read }: ClientRequest<T>, response: ProviderResponse): Response {
-    if (successes.includes(response.status)) return read(response);
+    if (successes.includes(response.status) && !isRefusal(response)) return read(response);
     const { clientAuthentication: own } = this.#options;
     throw refusedBy(endpoint, response, 'secret' in own ? [...secrets, own.secret] : secrets);
   }
+}
+
+/** Whether it is an error all the same: some providers send theirs with a 200 (Casdoor, GitHub). */
+function isRefusal({ body }: ProviderResponse): boolean {
+  const members = jsonMembers(body);
+  const error = members?.get('error');
+  return (
+    typeof error === 'string' && error !== '' && !members?.has('access_token') && !members?.has('active')
+  );
 }
 
 /** Describes an unusable response only by the library's error code. If nothing was sent, the gateway is at fault. */
@@ -125,7 +133,7 @@ function sameEverywhere(
 ): ClientAuth {
   switch (authentication.kind) {
     case 'client_secret_basic':
-      return ClientSecretBasic(authentication.secret);
+      return basic(authentication.secret);
     case 'client_secret_post':
       return ClientSecretPost(authentication.secret);
     case 'tls_client_auth':
@@ -133,6 +141,17 @@ function sameEverywhere(
     case 'none':
       return None();
   }
+}
+
+/**
+ * RFC 6749, 2.3.1. openid-client also encodes what form encoding leaves alone, such as "-" and "_", of which ids and secrets are full:
+ * providers that do not decode would refuse them (panva/oauth4webapi#148, #199).
+ */
+function basic(secret: string): ClientAuth {
+  return (_provider, { client_id: id }, _body, headers) => {
+    const credentials = [id, secret].map(text => encodeURIComponent(text).replaceAll('%20', '+')).join(':');
+    headers.set('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`);
+  };
 }
 
 type KeyAuthentication = Extract<ClientAuthentication, { readonly kind: 'private_key_jwt' }>;

@@ -1,7 +1,7 @@
 import type { GatewayErrorOptions, GrantKind, RedeemOutcome } from '../../core/index.ts';
 import { GatewayError, retryAfterField } from '../../core/index.ts';
 import type { OAuthError, ProviderResponse } from './ask-provider.ts';
-import { jsonMembers, oauthError, ProviderFault } from './ask-provider.ts';
+import { jsonMembers, oauthError, ProviderFault, pointingTo } from './ask-provider.ts';
 
 /** How each kind of request to the provider can fail. */
 export type ProviderFailure = Extract<
@@ -74,7 +74,9 @@ function judgeFault(fault: ProviderFault): ProviderFailure | 'grant_refused' {
 }
 
 /** RFC 6749, 5.2. A status that means trouble or throttling takes precedence over the body. */
-function judgeResponse(status: number, error: OAuthError | null): ProviderFailure | 'grant_refused' {
+function judgeResponse(answered: number, error: OAuthError | null): ProviderFailure | 'grant_refused' {
+  // An error with a 200 counts as one with the status that the standard has for it.
+  const status = answered === 200 && error !== null ? 400 : answered;
   if (status === 408 || status === 429 || status < 400 || status >= 500) return 'broken';
   switch (error) {
     // The client's code, redirect URI or refresh token. Google has its own error for the latter.
@@ -135,13 +137,16 @@ function judgeStatus(status: number): ProviderFailure | 'grant_refused' {
  */
 export function refusedBy(
   endpoint: string,
-  { status, body, dpopNonce = null }: Pick<ProviderResponse, 'status' | 'body'> & Partial<ProviderResponse>,
+  { status, body, ...rest }: Pick<ProviderResponse, 'status' | 'body'> & Partial<ProviderResponse>,
   secrets: readonly string[],
 ): ProviderFault {
+  const { dpopNonce = null, redirectsTo = null } = rest;
   const members = jsonMembers(body);
   const said = members?.get('error');
-  if (typeof said !== 'string' || said === '')
-    return new ProviderFault('refused', `the ${endpoint} answered ${status}`, { status });
+  if (typeof said !== 'string' || said === '') {
+    const where = redirectsTo === null ? '' : pointingTo(redirectsTo.origin);
+    return new ProviderFault('refused', `the ${endpoint} answered ${status}${where}`, { status });
+  }
   const error = oauthError(said);
   const isKnown = error !== 'another' && error !== 'unsupported';
   const word = isKnown ? error : redact(said, secrets);
@@ -162,8 +167,8 @@ const CUT = '*';
  */
 const PLAIN_WORD = /^(?=.{1,24}$)[("']*[A-Za-z](?:[a-z_'-]*|[A-Z_]*)[.,:;)"']*$/;
 
-/** The number of an error of Microsoft Entra ID, without which its explanations say little. */
-const ENTRA_ERROR = /^[("']*AADSTS\d{4,8}[.,:;)"']*$/;
+/** The number of an error of Microsoft Entra ID, Azure AD B2C or AD FS, without which its explanations say little. */
+const NUMBERED_ERROR = /^[("']*(?:AADSTS|AADB2C|MSIS)\d{4,8}[.,:;)"']*$/;
 
 /**
  * Makes the provider's explanation safe to log: removes the known secrets and every word that could be a code or a token. "Code
@@ -177,7 +182,7 @@ export function redact(text: string, secrets: readonly string[]): string {
   }
   const words = quiet.split(/[^\x21-\x7e]+/, 40).filter(word => word !== '');
   return words
-    .map(word => (PLAIN_WORD.test(word) || ENTRA_ERROR.test(word) ? word : REMOVED))
+    .map(word => (PLAIN_WORD.test(word) || NUMBERED_ERROR.test(word) ? word : REMOVED))
     .join(' ')
     .slice(0, MAX_LENGTH);
 }

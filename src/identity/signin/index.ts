@@ -1,5 +1,5 @@
 export { RESERVED_PARAMETERS } from './authorization-url.ts';
-export { type Activity, Introspection } from './introspection.ts';
+export { type Activity, Introspection, type SharedAnswer, type SharedQuestion } from './introspection.ts';
 export { type OptionError, optionErrors } from './option-errors.ts';
 export * from './options.ts';
 export { announcedScopes, Provider, type ProviderMetadata } from './provider.ts';

@@ -14,7 +14,27 @@ interface IntrospectionDependencies {
   readonly listener: Pick<core.SignInListener, 'introspected'>;
   /** The permits of requests in flight, by client address. */
   readonly permits: core.Permits;
+  /**
+   * Asks the main thread instead, which answers all threads by its own `answer`; resolves to `null` if that one cannot. `null` in the
+   * thread that asks the provider.
+   */
+  readonly elsewhere: ((asked: SharedQuestion) => Promise<SharedAnswer | null>) | null;
 }
+
+/** What a thread asks the main one about a token. */
+export interface SharedQuestion extends Pick<QuestionLimits, 'address' | 'maxAgeMs'> {
+  readonly token: string;
+}
+
+interface QuestionLimits {
+  /** `null` if no client waits. */
+  readonly address: string | null;
+  /** How old the answer may be. */
+  readonly maxAgeMs: number;
+}
+
+/** What the main thread answers. A failure comes without its cause, which the main thread logs. */
+export type SharedAnswer = core.TokenAnswer | Omit<Unknown, 'error'>;
 
 /** Whether the provider still considers a token valid. */
 export type Activity = 'active' | 'inactive';
@@ -25,9 +45,15 @@ interface Known {
   readonly askedAtMs: number;
 }
 
-interface Failed extends core.NoAnswer {
+interface Unknown extends core.NoAnswer {
+  readonly outcome: ProviderFailure;
+}
+
+interface Failed extends Unknown {
   readonly untilMs: number;
 }
+
+type Told = core.TokenAnswer | Unknown;
 
 /**
  * How long a failure is remembered: as long as clients are told to wait. The gateway introspects before it applies limits, so
@@ -43,7 +69,8 @@ type Ended =
   | (Failure<ProviderFailure> & { readonly members?: never });
 
 /**
- * Asks the provider whether a token is still valid there (RFC 7662). There is one request per token at a time.
+ * Asks the provider whether a token is still valid there (RFC 7662). There is one request per token at a time: of several threads,
+ * the main one sends it, and gives its answer to all that ask while it is young enough.
  *
  * For routes that must learn at once that a session has ended (`ask`): only about tokens whose signature was verified, so nobody
  * can cause requests with made-up tokens. And for tokens that only the provider can read (`question`): `OpaqueVerifier` bounds
@@ -56,7 +83,9 @@ export class Introspection {
   /** Answers, failures and requests in progress, by the token's hash. */
   readonly #known: RecentMap<Known>;
   readonly #failed: RecentMap<Failed>;
-  readonly #asked = new Map<string, Promise<core.ToldOfToken>>();
+  /** What the main thread was told of active tokens, for the other threads. */
+  readonly #answers: RecentMap<core.TokenAnswer>;
+  readonly #asked = new Map<string, Promise<Told>>();
 
   constructor(options: IntrospectionOptions, parts: IntrospectionDependencies) {
     this.#parts = parts;
@@ -64,6 +93,7 @@ export class Introspection {
     this.#inFlight = new ProviderRequests(options.maxInFlight, parts.permits);
     this.#known = new RecentMap(options.maxTokens);
     this.#failed = new RecentMap(options.maxTokens);
+    this.#answers = new RecentMap(options.maxTokens);
   }
 
   /**
@@ -82,7 +112,7 @@ export class Introspection {
     const known = this.#known.get(key);
     if (known !== undefined && this.#parts.clock.monotonicMs() - known.askedAtMs < maxAgeMs)
       return known.activity;
-    const told = this.#question(token, key, address);
+    const told = this.#question(token, key, { address, maxAgeMs });
     return told instanceof Promise ? told.then(each => this.#know(key, each)) : this.#know(key, told);
   }
 
@@ -90,24 +120,47 @@ export class Introspection {
    * As `ask`, but for all that the provider says. Remembers only failures.
    *
    * @param address `null` if no client waits: questions without a client have one share together, and no error when it is used up
+   * @param maxAgeMs how old the answer may be
    */
-  question(token: string, address: string | null): core.ToldOfToken | Promise<core.ToldOfToken> {
-    return this.#question(token, keyOf(token), address);
+  question(
+    token: string,
+    address: string | null,
+    maxAgeMs: number,
+  ): core.ToldOfToken | Promise<core.ToldOfToken> {
+    return this.#question(token, keyOf(token), { address, maxAgeMs });
   }
 
-  #question(
-    token: string,
-    key: string,
-    address: string | null,
-  ): core.ToldOfToken | Promise<core.ToldOfToken> {
+  /** Answers another thread. Never rejects. */
+  async answer({ token, ...limits }: SharedQuestion): Promise<SharedAnswer> {
+    const key = keyOf(token);
+    const known = this.#answers.get(key);
+    if (known !== undefined && this.#parts.clock.monotonicMs() - known.askedAtMs < limits.maxAgeMs)
+      return known;
+    const told = await this.#question(token, key, limits);
+    if ('error' in told) return { outcome: told.outcome, reached: told.reached };
+    if (told.members === null) this.#answers.delete(key);
+    else this.#answers.set(key, told);
+    return told;
+  }
+
+  #question(token: string, key: string, limits: QuestionLimits): Told | Promise<Told> {
     const failed = this.#failed.get(key);
     if (failed !== undefined && this.#parts.clock.monotonicMs() < failed.untilMs) return failed;
+    const { elsewhere } = this.#parts;
+    if (elsewhere === null) return this.#questionHere(token, key, limits.address);
+    return elsewhere({ token, ...limits }).then(told => {
+      if (told === null) return this.#questionHere(token, key, limits.address);
+      return 'outcome' in told ? { ...told, error: introspectionFailure(told.outcome).error } : told;
+    });
+  }
+
+  #questionHere(token: string, key: string, address: string | null): Told | Promise<Told> {
     const asked = this.#asked.get(key);
     if (asked !== undefined) return asked;
     const share = address ?? '';
     if (!this.#inFlight.take(share)) {
       const full = introspectionFailure('overloaded');
-      return address === null ? { error: full.error, reached: false } : this.#told(full, 0, 0);
+      return address === null ? { ...full, reached: false } : this.#told(full, 0, 0);
     }
     const answer = this.#ask(token, key).finally(() => {
       this.#asked.delete(key);
@@ -117,7 +170,7 @@ export class Introspection {
     return answer;
   }
 
-  async #ask(token: string, key: string): Promise<core.ToldOfToken> {
+  async #ask(token: string, key: string): Promise<Told> {
     const askedAtMs = this.#parts.clock.monotonicMs();
     const ended = await this.#endOf(token);
     const nowMs = this.#parts.clock.monotonicMs();
@@ -133,11 +186,11 @@ export class Introspection {
     return activity;
   }
 
-  #told({ outcome, error, members }: Ended, askedAtMs: number, durationMs: number): core.ToldOfToken {
+  #told(ended: Ended, askedAtMs: number, durationMs: number): Told {
+    const { outcome, error } = ended;
     this.#parts.listener.introspected({ outcome, error, durationMs });
-    return error === null
-      ? { members: members ?? null, askedAtMs }
-      : { error, reached: !UNSENT.has(outcome) };
+    if (ended.error === null) return { members: ended.members ?? null, askedAtMs };
+    return { outcome: ended.outcome, error: ended.error, reached: !UNSENT.has(outcome) };
   }
 
   async #endOf(token: string): Promise<Ended> {

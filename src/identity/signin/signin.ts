@@ -168,7 +168,12 @@ export class SignIn {
   }
 
   async #trade(grant: Grant & { readonly proof: string | null }, metadata: ProviderMetadata): Promise<Ended> {
-    const { members, dpopNonce } = await requestTokens(grant, this.#client, metadata);
+    const { members, dpopNonce } = await requestTokens(
+      grant,
+      this.#options.authorizationParameters,
+      this.#client,
+      metadata,
+    );
     const nowSeconds = this.#parts.clock.epochMs() / 1_000;
     const { response, mark } = readTokenResponse(
       members,

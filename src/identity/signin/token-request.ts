@@ -1,6 +1,7 @@
 import { type Configuration, genericGrantRequest } from 'openid-client';
 import { jsonMembers, ProviderFault, type ProviderResponse } from './ask-provider.ts';
 import type { ProviderClient } from './client-request.ts';
+import type { AuthorizationParameters } from './options.ts';
 import type { ProviderMetadata } from './provider.ts';
 import { GRANT_TYPES, type Grant } from './read-request.ts';
 
@@ -14,11 +15,15 @@ import { GRANT_TYPES, type Grant } from './read-request.ts';
  */
 export function requestTokens(
   { kind, parameters, proof }: Grant & { readonly proof: string | null },
+  { fixed }: Pick<AuthorizationParameters, 'fixed'>,
   client: ProviderClient,
   metadata: ProviderMetadata,
 ): Promise<{ readonly members: TokenMembers; readonly dpopNonce: string | null }> {
   let members: TokenMembers = new Map();
   let nonce: string | null = null;
+  // Some providers issue JWTs only where both requests name the API (RFC 8707, 2.2; Logto).
+  const { resource } = fixed;
+  const all = resource === undefined ? parameters : { ...parameters, resource };
   const request = {
     endpoint: 'token endpoint',
     url: metadata.tokenEndpoint,
@@ -26,7 +31,7 @@ export function requestTokens(
     secrets: [...Object.values(parameters), ...(proof === null ? [] : [proof])],
     ...(proof === null ? undefined : { fields: { DPoP: proof } }),
     async send(configuration: Configuration) {
-      await genericGrantRequest(configuration, GRANT_TYPES[kind], { ...parameters });
+      await genericGrantRequest(configuration, GRANT_TYPES[kind], all);
       return { members, dpopNonce: nonce };
     },
     read({ body, dpopNonce }: ProviderResponse) {
@@ -35,23 +40,18 @@ export function requestTokens(
         throw new ProviderFault('nonsense', 'the token response is not a JSON object', { status: 200 });
       members = found;
       nonce = dpopNonce;
-      return essentials(found);
+      return Response.json(ESSENTIALS);
     },
   };
   return client.ask(request, metadata);
 }
 
 /**
- * The part of a valid response for the library. It would throw on a null `refresh_token`, a missing `token_type`, or an ID token
- * with an unexpected issue time, algorithm or encryption, and the user would have to sign in again because the code is used up.
- * `readTokenResponse` checks the members.
+ * What the library gets in place of a response that holds a JSON object. It would throw on a null `refresh_token`, a missing `token_type`,
+ * or an ID token with an unexpected issue time, algorithm or encryption, and the user would have to sign in again because the code is used
+ * up. `readTokenResponse` checks the members, and says what is wrong with them.
  */
-function essentials(members: TokenMembers): Response {
-  return Response.json({
-    access_token: members.get('access_token'),
-    token_type: members.get('token_type') ?? 'Bearer',
-  });
-}
+const ESSENTIALS = { access_token: 'unread', token_type: 'Bearer' };
 
 /** The members of the provider's token response, unchecked. */
 type TokenMembers = ReadonlyMap<string, unknown>;
@@ -118,7 +118,8 @@ export function readTokenResponse(
   const refreshExpiresIn =
     refreshToken === undefined
       ? undefined
-      : (count(members.get('refresh_expires_in')) ?? secondsLeft(unverifiedClaims(refreshToken), nowSeconds));
+      : (count(members.get('refresh_expires_in') ?? members.get('refresh_token_expires_in')) ??
+        secondsLeft(unverifiedClaims(refreshToken), nowSeconds));
   const sessionState =
     text(members, 'session_state') ?? text(claims, 'sid') ?? text(unverifiedClaims(idToken), 'sid');
 

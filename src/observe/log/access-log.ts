@@ -11,7 +11,10 @@ import type {
   TokenRefusal,
 } from '../../core/index.ts';
 import { ACCESS_KEYS, accessWords, CALL_PROTOCOLS, escapeInvisible, Memo } from '../../core/index.ts';
+import { OncePerInterval } from './once-per-interval.ts';
 import { Outbreak } from './outbreak.ts';
+
+const HOUR_MS = 3_600_000;
 
 /** Writes paths for the log. */
 export interface PathNaming {
@@ -29,10 +32,12 @@ export interface PathNaming {
 export class FaultLog implements Partial<ExchangeListener> {
   readonly #log: Logger;
   readonly #outbreak: Outbreak;
+  readonly #removals: OncePerInterval;
 
   constructor(log: Logger, clock: Clock) {
     this.#log = log;
     this.#outbreak = new Outbreak(clock);
+    this.#removals = new OncePerInterval(clock, HOUR_MS);
   }
 
   finished(record: ExchangeRecord): void {
@@ -46,7 +51,9 @@ export class FaultLog implements Partial<ExchangeListener> {
     else this.#log.warn(line, error.message);
   }
 
+  /** Logs once an hour for each upstream: all of its 401s have these challenges. */
   challengeRemoved({ upstream, because }: RemovedChallenge): void {
+    if (this.#removals.count(upstream) === 0) return;
     this.#log.warn(
       { type: 'connection_authentication', upstream, because },
       `${upstream} authenticates connections (NTLM, Negotiate), ${WHY_NOT[because]}: these schemes were removed from its answer`,

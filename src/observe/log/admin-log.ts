@@ -1,7 +1,7 @@
 import type { AdminApiListener, AdminChange, AdminRefusal, Clock } from '../../core/index.ts';
 import { errorStack } from '../../core/index.ts';
 import type { Logger } from './logging.ts';
-import { OncePerMinute } from './once-per-minute.ts';
+import { OncePerInterval } from './once-per-interval.ts';
 
 const MESSAGES: Readonly<Record<Exclude<AdminRefusal, 'no_token'>, string>> = {
   wrong_token: 'the admin API was sent a wrong token',
@@ -19,7 +19,7 @@ const CHANGES: Readonly<Record<AdminChange['what'], string>> = {
 /** Logs who changed something through the admin API, who was refused, and what the admin listener failed to answer. */
 export function adminLog(log: Logger, clock: Clock): AdminApiListener {
   /** Anyone who reaches the port can cause these lines. */
-  const counts = new OncePerMinute(clock);
+  const counts = new OncePerInterval(clock);
   return {
     changed({ what, client, bucket, by }) {
       const about = what === 'buckets_reset' ? { client, bucket } : { client };

@@ -1,6 +1,6 @@
 import { type Clock, type ConnectionListener, errorStack, type ProxyHeaderFault } from '../../core/index.ts';
 import type { Logger } from './logging.ts';
-import { OncePerMinute } from './once-per-minute.ts';
+import { OncePerInterval } from './once-per-interval.ts';
 
 const MESSAGES: Readonly<Record<ProxyHeaderFault, string>> = {
   untrusted_peer: 'closed connections from a peer that is not in trusted_proxies',
@@ -12,7 +12,7 @@ const MESSAGES: Readonly<Record<ProxyHeaderFault, string>> = {
 /** Logs connections that never reached a request, and those that were closed for lack of memory. */
 export function connectionLog(log: Logger, clock: Clock): Partial<ConnectionListener> {
   /** Anyone who reaches the port can cause these lines. */
-  const counts = new OncePerMinute(clock);
+  const counts = new OncePerInterval(clock);
   return {
     proxyHeaderRefused(reason, address) {
       const connections = counts.count(reason);
@@ -34,7 +34,7 @@ export function connectionLog(log: Logger, clock: Clock): Partial<ConnectionList
  */
 export function listenerFaults(log: Logger, clock: Clock): (method: string, fault: unknown) => void {
   /** A listener that throws may do so for every request. */
-  const counts = new OncePerMinute(clock);
+  const counts = new OncePerInterval(clock);
   return (method, fault) => {
     try {
       const faults = counts.count(method);

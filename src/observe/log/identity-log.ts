@@ -1,11 +1,14 @@
 import type * as core from '../../core/index.ts';
 import { errorText } from '../../core/index.ts';
 import type { Logger } from './logging.ts';
-import { OncePerMinute } from './once-per-minute.ts';
+import { OncePerInterval } from './once-per-interval.ts';
 import { Outbreak } from './outbreak.ts';
 
 /** Maximum flawed keys logged when they first appear in a key set, which may have hundreds; the rest are counted. */
 const MAX_LOGGED = 10;
+
+const OWN_TOKENS =
+  'no published key made the signature: the tokens are for the provider itself. Ask it for tokens for an API, at Okta from a custom authorization server';
 
 /** What to change where tokens are refused for a reason, as far as one key decides. */
 const KEYS_TO_CHANGE: Partial<Readonly<Record<core.InvalidReason, string>>> = {
@@ -16,11 +19,22 @@ const KEYS_TO_CHANGE: Partial<Readonly<Record<core.InvalidReason, string>>> = {
   audience: 'access_tokens.audience',
   claim: 'access_tokens.principal',
   lifetime: 'access_tokens.max_lifetime',
-  token_kind: 'access_tokens.audience',
+  token_kind: 'access_tokens.audience or access_tokens.token_kind',
   not_before: 'access_tokens.not_before',
   not_yet_valid: 'access_tokens.leeway',
   algorithm: 'the algorithm that the provider signs access tokens with',
+  unknown_key: OWN_TOKENS,
+  signature: OWN_TOKENS,
 };
+
+/** Claims that no key of the configuration is about. */
+const NEEDED: ReadonlySet<string | undefined> = new Set(['iss', 'exp', 'iat', 'nbf']);
+
+function toChange(reason: core.InvalidReason, claim: string | undefined): string | undefined {
+  return NEEDED.has(claim)
+    ? 'the claims that the provider writes into access tokens'
+    : KEYS_TO_CHANGE[reason];
+}
 
 /**
  * Logs what operators need to know about the provider: changes of its state rather than every attempt, and mistakes on our
@@ -32,14 +46,14 @@ export function identityLog(log: Logger, clock: core.Clock, provider: string | n
   const of = provider === null ? {} : { provider };
   const aboutProvider = { type: 'provider', ...of };
   /** Anyone can send tokens without a required claim. */
-  const lacking = new OncePerMinute(clock);
+  const lacking = new OncePerInterval(clock);
   /** There is an attempt for each user who signs in. */
   const outbreak = new Outbreak(clock);
   let keySetFails = false;
   let discoveryFails = false;
   let introspectionFails = false;
-  /** Why the last access token that a client got will be refused; `null` if it will not. */
-  let refusedNew: core.InvalidReason | null = null;
+  /** Why the last access token that a client got will be refused, with the claim; `null` if it will not. */
+  let refusedNew: string | null = null;
   let keys = -1;
   let flawedBefore: ReadonlySet<string> = new Set();
   /** Warns once per key, as long as the issuer publishes it. */
@@ -97,12 +111,13 @@ export function identityLog(log: Logger, clock: core.Clock, provider: string | n
     tokenHandedOut(refusal) {
       const reason = refusal?.reason ?? null;
       const claim = refusal?.claim ?? undefined;
-      if (reason !== null && refusedNew !== reason)
+      const why = reason === null ? null : `${reason} ${claim}`;
+      if (reason !== null && refusedNew !== why)
         log.warn(
-          { type: 'sign-in', ...of, reason, claim, change: KEYS_TO_CHANGE[reason] },
+          { type: 'sign-in', ...of, reason, claim, change: toChange(reason, claim) },
           'clients get access tokens from the provider that this gateway refuses',
         );
-      refusedNew = reason;
+      refusedNew = why;
     },
     signedOut: event => attempted('sign-out', 'a sign-out at the provider', event),
     /** There may be many per second: only the first of a series of failures is logged, and its end. */
@@ -140,7 +155,7 @@ function textOf(cause: unknown): string | null {
 /** Logs providers' notices. A logout is an everyday event, which metrics count. */
 export function noticeLog(log: Logger, clock: core.Clock): core.NoticeListener {
   /** Anyone who reaches the endpoint can cause these lines. */
-  const counts = new OncePerMinute(clock);
+  const counts = new OncePerInterval(clock);
   const logBad = ({ kind, outcome, flaw, claim }: core.NoticeEvent) => {
     const notices = counts.count(`${kind} ${outcome} ${flaw} ${claim}`);
     if (notices === 0) return;

@@ -11,7 +11,7 @@ import type {
 import { errorStack, errorText } from '../../core/index.ts';
 import type { Pseudonyms } from './access-log.ts';
 import type { Logger } from './logging.ts';
-import { OncePerMinute } from './once-per-minute.ts';
+import { OncePerInterval } from './once-per-interval.ts';
 
 /** Clocks further apart than this are logged, milliseconds. */
 const FAR_APART_MS = 500;
@@ -120,7 +120,7 @@ const UNPRICED = {
 
 /** Logs restrictions and releases, and counters that stand in for others. Decisions are everyday events, so only metrics count them. */
 export function limitLog(log: Logger, pseudonyms: Pseudonyms, clock: Clock): Partial<LimitListener> {
-  const counts = new OncePerMinute(clock);
+  const counts = new OncePerInterval(clock);
   const lineOf = ({ kind, reason, key, untilEpochMs }: RestrictionEvent | EvictionEvent): object => {
     const line = { type: 'restriction', kind, reason };
     const until = new Date(untilEpochMs).toISOString();

@@ -202,6 +202,8 @@ export function joinedLevels(levels: readonly Levels[]): Promise<Levels> {
 export class MetricSet {
   readonly registry = new Registry();
   readonly #followers: ((model: LabelModel) => Steps<void>)[] = [];
+  /** Whose series are shown; `null` while they change. */
+  #shown: LabelModel | null = null;
   readonly #counters = new Map<MetricName, Tally>();
   readonly #histograms = new Map<MetricName, TallyHistogram>();
 
@@ -268,7 +270,10 @@ export class MetricSet {
 
   /** Applies the configuration: shows the series that it makes possible, and drops those that it no longer has. */
   *use(model: LabelModel): Steps<void> {
+    if (model === this.#shown) return;
+    this.#shown = null;
     for (const follow of this.#followers) yield* follow(model);
+    this.#shown = model;
   }
 
   /** Takes what this thread has counted since the last call. */

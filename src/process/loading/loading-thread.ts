@@ -1,6 +1,6 @@
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { type DataPiece, fromData, type LoadedData, type loadConfig, loadData } from '../../config/index.ts';
-import { errorText, MAIN_SCRIPT } from '../../core/index.ts';
+import { fromData, type LoadedData, type loadConfig, loadData } from '../../config/index.ts';
+import { errorText, giveWay, MAIN_SCRIPT } from '../../core/index.ts';
 
 /** What the thread loads, of the options of `loadConfig` those that can be passed on. */
 interface LoadRequest {
@@ -37,16 +37,7 @@ async function askThread(script: string | URL, load: LoadRequest): Promise<Loade
   // Those who wait for a message learn of it.
   thread.on('error', () => {});
   try {
-    const loaded = (await nextFrom(thread)) as LoadedData;
-    if (!loaded.ok) return loaded;
-    const pieces: DataPiece[] = [];
-    for (;;) {
-      // Each in a message of its own, so that none takes this thread long.
-      thread.postMessage('next');
-      const piece = (await nextFrom(thread)) as DataPiece | null;
-      if (piece === null) return { ...loaded, data: { ...loaded.data, pieces } };
-      pieces.push(piece);
-    }
+    return (await nextFrom(thread)) as LoadedData;
   } finally {
     void thread.terminate();
   }
@@ -66,10 +57,8 @@ export async function runLoadingThread(): Promise<boolean> {
   const { load }: { readonly load?: LoadRequest } = workerData ?? {};
   const port = parentPort;
   if (isMainThread || load === undefined || port === null) return false;
+  giveWay();
   const loaded = await loadData(load.path, load.options as Parameters<typeof loadConfig>[1]);
-  const pieces = loaded.ok ? loaded.data.pieces : [];
-  let sent = 0;
-  port.on('message', () => port.postMessage(pieces[sent++] ?? null));
-  port.postMessage(loaded.ok ? { ...loaded, data: { ...loaded.data, pieces: [] } } : loaded);
+  port.postMessage(loaded);
   return true;
 }

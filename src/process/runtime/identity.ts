@@ -28,7 +28,7 @@ import {
 } from '../../identity/auth/index.ts';
 import { Introspection, type LearntMark, SignIn } from '../../identity/signin/index.ts';
 import { Issuer, type IssuerDependencies, type KeptIssuer } from './issuer.ts';
-import type { SharedIssuers } from './issuer-sharing.ts';
+import { issuerKey, type SharedIssuers } from './issuer-sharing.ts';
 
 export interface IdentityDependencies extends Pick<System, 'clock' | 'random' | 'network'> {
   /**
@@ -228,6 +228,8 @@ interface ProviderIdentityDependencies extends IssuerDependencies {
   readonly permits: NewPermits;
 }
 
+type About = 'introspection' | 'opaque tokens';
+
 /**
  * Verifies the tokens of one provider and signs users in there, with its endpoints, its keys, and what was learnt from both.
  * Takes over what is still valid from the previous configuration.
@@ -238,9 +240,12 @@ class ProviderIdentity {
   readonly #isIssuerNew: boolean;
   readonly #listener: SignInListener;
   readonly #maxTokenLength: number;
+  readonly #issuers: SharedIssuers;
   readonly #parts: {
     readonly verifier: Kept<unknown, Verifier>;
     readonly introspection: Kept<unknown, Introspection | null>;
+    /** Asks about opaque tokens; `null` if they are not accepted. */
+    readonly questions: Kept<unknown, Introspection | null>;
     readonly opaque: Kept<unknown, OpaqueVerifier | null>;
     readonly signIn: Kept<unknown, SignIn | null>;
   };
@@ -261,12 +266,19 @@ class ProviderIdentity {
     this.#isIssuerNew = this.#issuer !== issuer;
     // What was verified and learnt with another issuer is not valid for this one.
     const known = before === null || this.#isIssuerNew ? null : before.#parts;
+    const questions = reuse(known?.questions, [introspection, opaqueTokens === null], () =>
+      opaqueTokens === null ? null : this.#newIntrospection(dependencies, 'opaque tokens'),
+    );
+    this.#issuers = dependencies.issuers;
     this.#parts = {
+      questions,
       // With the tokens that it has verified.
       verifier: reuse(known?.verifier, [accessTokens, cache, budget], () => this.#newVerifier(dependencies)),
-      introspection: reuse(known?.introspection, introspection, () => this.#newIntrospection(dependencies)),
+      introspection: reuse(known?.introspection, introspection, () =>
+        this.#newIntrospection(dependencies, 'introspection'),
+      ),
       opaque: reuse(known?.opaque, [accessTokens, cache, budget, introspection, opaqueTokens], () =>
-        this.#newOpaque(dependencies, before === null ? null : before.opaque),
+        this.#newOpaque(questions.part, dependencies, before === null ? null : before.opaque),
       ),
       signIn: reuse(known?.signIn, signIn, () => this.#newSignIn(dependencies)),
     };
@@ -353,6 +365,17 @@ class ProviderIdentity {
     });
     this.#issuer.part.judgeNew = token => this.#judgeNew(token);
     this.opaque?.serve();
+    this.#answer(this.#parts.introspection.part, this.#parts.questions.part);
+  }
+
+  /** From now on, answers what other threads ask about tokens, where these are not `null`. */
+  #answer(introspection: Introspection | null, questions: Introspection | null): void {
+    this.#issuers.answer(this.#keyOf('introspection'), introspection);
+    this.#issuers.answer(this.#keyOf('opaque tokens'), questions);
+  }
+
+  #keyOf(about: About): string {
+    return `${about} ${issuerKey(this.#model)}`;
   }
 
   /** A token that this gateway will refuse helps nobody: clients would sign in again and again. */
@@ -362,7 +385,10 @@ class ProviderIdentity {
         refusal === null ? null : { reason: refusal.reason, claim: refusal.claim },
       );
     if (accessToken.length > this.#maxTokenLength) tell(invalid('too_long'));
-    else if (this.opaque === null || !isOpaque(accessToken)) tell(this.verifier.preview(accessToken));
+    else if (this.opaque === null || !isOpaque(accessToken))
+      void this.verifier.preview(accessToken).then(verdict => {
+        if (verdict !== 'undecided') tell(verdict === 'good' ? null : verdict);
+      });
     else
       void this.opaque.preview(accessToken).then(verdict => {
         if (verdict.kind === 'invalid') tell(verdict);
@@ -372,7 +398,10 @@ class ProviderIdentity {
 
   /** Stops everything that none of `next` has taken over, except for exchanges in progress. */
   retire(next: readonly ProviderIdentity[]): void {
-    if (!next.some(each => each.#issuer === this.#issuer)) this.#issuer.part.retire();
+    if (!next.some(each => each.#issuer === this.#issuer)) {
+      this.#issuer.part.retire();
+      this.#answer(null, null);
+    }
     // Streams keep the verifier of their token.
     if (!next.some(({ verifier }) => verifier === this.verifier)) this.verifier.forget();
     if (!next.some(({ opaque }) => opaque === this.opaque)) this.opaque?.forget();
@@ -395,28 +424,28 @@ class ProviderIdentity {
 
   /** @param about names the places of its questions: those about opaque tokens have their own, since anyone can cause them */
   #newIntrospection(
-    { clock, listener, permits }: ProviderIdentityDependencies,
-    about = 'introspection',
+    { clock, listener, permits, issuers }: ProviderIdentityDependencies,
+    about: About,
   ): Introspection | null {
     const { introspection } = this.#model;
     if (introspection === null) return null;
     return new Introspection(introspection, {
       ...{ provider: this.#issuer.part.provider, clock, listener },
       permits: permits(`${about} at ${this.issuer}`),
+      elsewhere: issuers.fetches ? null : asked => issuers.ask(this.#keyOf(about), asked),
     });
   }
 
   #newOpaque(
-    dependencies: ProviderIdentityDependencies,
+    questions: Introspection | null,
+    { clock, listener, budget }: ProviderIdentityDependencies,
     before: OpaqueVerifier | null,
   ): OpaqueVerifier | null {
     const { accessTokens, cache, opaqueTokens } = this.#model;
-    const introspection =
-      opaqueTokens === null ? null : this.#newIntrospection(dependencies, 'opaque tokens');
-    if (opaqueTokens === null || introspection === null) return null;
-    const { clock, listener, budget } = dependencies;
+    if (opaqueTokens === null || questions === null) return null;
     const parts = {
-      ask: (token: string, address: string | null) => introspection.question(token, address),
+      ask: (token: string, address: string | null, maxAgeMs: number) =>
+        questions.question(token, address, maxAgeMs),
       ...{ revocations: this.#issuer.part.revocations, budget, clock, listener },
     };
     return new OpaqueVerifier(accessTokens, opaqueTokens.cacheMs, cache, parts, before);

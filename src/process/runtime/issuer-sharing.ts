@@ -1,7 +1,12 @@
 import type { ProviderModel } from '../../config/index.ts';
 import { digestOf, type ProcessPart, States } from '../../core/index.ts';
 import type { FetchedKeySet } from '../../identity/auth/index.ts';
-import type { ProviderMetadata } from '../../identity/signin/index.ts';
+import type {
+  Introspection,
+  ProviderMetadata,
+  SharedAnswer,
+  SharedQuestion,
+} from '../../identity/signin/index.ts';
 
 /** What one thread has learnt about a provider, for the others. */
 export interface IssuerState {
@@ -15,7 +20,9 @@ export interface IssuerState {
   readonly cooldownMs: number;
 }
 
-/** Shares what is learnt about providers: only the main thread fetches their endpoints and keys. */
+/**
+ * Shares what is learnt about providers: only the main thread fetches their endpoints and keys, and asks them about tokens.
+ */
 export class SharedIssuers {
   /** Whether this is the thread that fetches. */
   readonly fetches: boolean;
@@ -23,11 +30,17 @@ export class SharedIssuers {
   readonly states: States<IssuerState>;
   readonly #refresh: (key: string) => Promise<boolean>;
   readonly #refreshes = new Map<string, () => Promise<boolean>>();
+  readonly #ask: (asked: readonly [key: string, SharedQuestion]) => Promise<SharedAnswer | null>;
+  readonly #introspections = new Map<string, Introspection>();
 
   constructor(part: ProcessPart) {
     this.fetches = part.isMain;
     this.states = new States(part, 'issuers');
     this.#refresh = part.question('refresh keys', async key => this.#refreshes.get(key)?.() ?? false);
+    this.#ask = part.question(
+      'introspect',
+      async ([key, asked]) => this.#introspections.get(key)?.answer(asked) ?? null,
+    );
   }
 
   /**
@@ -52,6 +65,17 @@ export class SharedIssuers {
    */
   refresh(key: string): Promise<boolean> {
     return this.#refresh(key).catch(() => false);
+  }
+
+  /** From now on, answers other threads by this introspection, or not at all. */
+  answer(key: string, introspection: Introspection | null): void {
+    if (introspection === null) this.#introspections.delete(key);
+    else this.#introspections.set(key, introspection);
+  }
+
+  /** Has the main thread ask a provider about a token; resolves to `null` if it does not know this provider yet. Never rejects. */
+  ask(key: string, asked: SharedQuestion): Promise<SharedAnswer | null> {
+    return this.#ask([key, asked]).catch(() => null);
   }
 }
 

@@ -62,10 +62,6 @@ export class Overload {
     this.start();
   }
 
-  get sheds(): boolean {
-    return this.#episode !== null;
-  }
-
   /** The delay of the event loop, averaged over the last second; `null` if it is not measured. */
   get delayMs(): number | null {
     return this.#meanMs;

@@ -1,5 +1,5 @@
 import type { Server } from 'node:net';
-import type { ConfigData, HostPort, ListenModel, LoadedConfig, Snapshot } from '../../config/index.ts';
+import type { HostPort, ListenModel, LoadedConfig, Snapshot } from '../../config/index.ts';
 import { withoutTexts } from '../../config/index.ts';
 import type { MainPart, Network, System } from '../../core/index.ts';
 import { errorText, finishedWithin, type SharedMemory } from '../../core/index.ts';
@@ -8,7 +8,6 @@ import type { SharedPermits } from '../../limits/index.ts';
 import type { Logger } from '../../observe/index.ts';
 import { WorkerReports, type Workers } from '../app/index.ts';
 import type { HostedPlane, PlaneHost } from './hosts.ts';
-import type { Link } from './link.ts';
 import type { PlaneConfig } from './messages.ts';
 import { connectWorker } from './worker-part.ts';
 
@@ -30,9 +29,6 @@ const WITHIN_MS = 60_000;
 export interface ControlOptions {
   /** The first configuration, and how many workers serve it. */
   readonly loaded: LoadedConfig;
-  /** The path of gateway.yaml, and the variables that it may use. */
-  readonly path: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
   readonly host: PlaneHost;
   /** What the main thread shares with the workers. */
   readonly part: MainPart;
@@ -54,7 +50,7 @@ interface Plane {
 }
 
 /**
- * Runs the workers of a process from its main thread: starts them, passes each the configuration as bytes, replaces those that
+ * Runs the workers of a process from its main thread: starts them, passes each the configuration, replaces those that
  * die, and ends them. A configuration is used by all or by none.
  */
 export class ControlPlane implements Workers {
@@ -88,7 +84,7 @@ export class ControlPlane implements Workers {
     this.reports = new WorkerReports(options.system.clock);
     this.#count = loaded.snapshot.workers.count;
     this.#listen = loaded.snapshot.listen;
-    this.#first = this.#configOf(loaded);
+    this.#first = configOf(loaded);
     this.#config = this.#first;
   }
 
@@ -102,8 +98,8 @@ export class ControlPlane implements Workers {
 
   /**
    * Starts the workers. All load their code, then all compile the configuration; the first to listen determines the ports
-   * configured as 0. In this order because V8 flags, which reading a configuration and collecting garbage set temporarily, apply
-   * to all threads, and V8 accepts no cached code while they are set.
+   * configured as 0. In this order because V8 flags, which collecting garbage sets temporarily, apply to all
+   * threads, and V8 accepts no cached code while they are set.
    */
   async listen(): Promise<BoundAddresses> {
     const { http, redirect, grpc } = this.#listen;
@@ -118,7 +114,7 @@ export class ControlPlane implements Workers {
       const others = Array.from({ length: this.#count - 1 }, (_, index) => this.#start(index + 2));
       const all = [first, ...others];
       await Promise.all(all.map(({ hosted }) => hosted.link.ask('load', null)));
-      await Promise.all(all.map(({ hosted }) => hosted.link.ask('open', null)));
+      await Promise.all(all.map(({ hosted }) => hosted.link.ask('open', this.#first)));
       const addresses = await this.#join(first, asked);
       this.#addresses = addresses;
       await Promise.all(others.map(plane => this.#join(plane, addresses)));
@@ -129,13 +125,12 @@ export class ControlPlane implements Workers {
   }
 
   async prepare(loaded: LoadedConfig): Promise<void> {
-    const config = this.#configOf(loaded);
-    const data = withoutTexts(loaded.data());
+    const config = configOf(loaded);
     const prepared = new Set<Plane>();
     // Workers that begin to serve meanwhile prepare it as well.
     for (let planes = this.#serving(); planes.length > 0; ) {
       // A refusal ends in all of them first: the next configuration gets the same number.
-      const outcomes = await Promise.allSettled(planes.map(plane => this.#prepare(plane, config, data)));
+      const outcomes = await Promise.allSettled(planes.map(plane => this.#prepare(plane, config)));
       const refusal = outcomes.find(outcome => outcome.status === 'rejected');
       if (refusal !== undefined) {
         this.#discard(config);
@@ -173,21 +168,16 @@ export class ControlPlane implements Workers {
     for (const { hosted } of this.#planes.values()) hosted.end();
   }
 
-  #configOf({ snapshot, contents, machine }: LoadedConfig): PlaneConfig {
-    const { path, env } = this.#options;
-    return { path, env: { ...env }, generation: snapshot.generation, bytes: contents, machine };
-  }
-
   #serving(): Plane[] {
     return [...this.#planes.values()].filter(({ serves }) => serves);
   }
 
   /** A worker that dies meanwhile, or does not answer and is ended, is replaced by one that catches up. */
-  async #prepare(plane: Plane, config: PlaneConfig, data: ConfigData): Promise<void> {
+  async #prepare(plane: Plane, config: PlaneConfig): Promise<void> {
     const { system, log } = this.#options;
     const { worker, hosted } = plane;
     try {
-      const handed = handOver(data, config.generation, hosted.link);
+      const handed = hosted.link.ask('prepare', config);
       while (!(await finishedWithin(PREPARE_MS, handed, system.clock))) {
         // It compiles in slices and answers between them: one that only lacks processor time keeps its clients.
         if (await finishedWithin(ANSWER_MS, hosted.link.ask('known', null), system.clock)) continue;
@@ -209,7 +199,6 @@ export class ControlPlane implements Workers {
     const hosted = host.start({
       worker,
       id: part.id,
-      config: this.#first,
       memory: memory.handover,
       permitKeys: permits.capacity,
     });
@@ -279,7 +268,7 @@ export class ControlPlane implements Workers {
     if (this.#ending || this.#addresses === null) return;
     const plane = this.#start(worker);
     try {
-      await plane.hosted.link.ask('open', null);
+      await plane.hosted.link.ask('open', this.#first);
       await this.#join(plane, this.#addresses);
       this.#options.log.info({ type: 'worker', worker }, 'a new worker has taken its place');
     } catch (error) {
@@ -292,10 +281,8 @@ export class ControlPlane implements Workers {
   }
 }
 
-/** Hands a configuration to a worker that serves, one piece after the other. Resolves once the worker has compiled it. */
-async function handOver({ head, pieces }: ConfigData, generation: number, link: Link): Promise<void> {
-  for (const piece of pieces) await link.ask('piece', { generation, piece });
-  await link.ask('assemble', { generation, head });
+function configOf({ snapshot, data }: LoadedConfig): PlaneConfig {
+  return { generation: snapshot.generation, data: withoutTexts(data) };
 }
 
 /**

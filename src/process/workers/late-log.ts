@@ -1,9 +1,9 @@
 import { type Clock, KNOWN_MS } from '../../core/index.ts';
-import { type Logger, OncePerMinute } from '../../observe/index.ts';
+import { type Logger, OncePerInterval } from '../../observe/index.ts';
 
 /** Logs once a minute that responses were sent before all workers knew: while a worker hangs, every sign-out is one. */
 export function lateLog(log: Logger, clock: Clock): () => void {
-  const counts = new OncePerMinute(clock);
+  const counts = new OncePerInterval(clock);
   return () => {
     const answers = counts.count('late');
     if (answers > 0)

@@ -1,30 +1,12 @@
-import type { ConfigBytes, ConfigData, DataPiece } from '../../config/index.ts';
-import type { Machine, MemoryHandover } from '../../core/index.ts';
+import type { ConfigData } from '../../config/index.ts';
+import type { MemoryHandover } from '../../core/index.ts';
 import type { BoundAddresses } from '../../edge/server/index.ts';
 import type { ReportExtent, WorkerReport } from '../app/index.ts';
 
-/** A configuration for a worker. */
+/** A configuration for a worker, and its number. */
 export interface PlaneConfig {
-  /** The path of gateway.yaml. */
-  readonly path: string;
-  /** The variables that it may use. */
-  readonly env: Readonly<Record<string, string | undefined>>;
   readonly generation: number;
-  readonly bytes: ConfigBytes;
-  /** What the process may use. */
-  readonly machine: Machine;
-}
-
-/** A piece of the configuration with this number: each in a message of its own, so that none takes long. */
-export interface NumberedPiece {
-  readonly generation: number;
-  readonly piece: DataPiece;
-}
-
-/** What belongs to its pieces. */
-interface NumberedHead {
-  readonly generation: number;
-  readonly head: ConfigData['head'];
+  readonly data: ConfigData;
 }
 
 /** What a worker needs at its start. */
@@ -33,7 +15,6 @@ export interface PlaneSeed {
   readonly worker: number;
   /** Identifies the process: `ProcessPart.id`. */
   readonly id: string;
-  readonly config: PlaneConfig;
   readonly memory: MemoryHandover;
   /** Maximum keys with permits in its tables. */
   readonly permitKeys: number;
@@ -73,16 +54,12 @@ export interface LogLines {
 export interface Questions {
   /** Answered once the code of the worker is loaded. */
   load: { readonly asked: null; readonly answer: null };
-  /** Creates the gateway of the seed. */
-  open: { readonly asked: null; readonly answer: null };
+  /** Creates the gateway, with this configuration. */
+  open: { readonly asked: PlaneConfig; readonly answer: null };
   /** Starts listening there, together with the others. Answers with the actual ports. */
   listen: { readonly asked: BoundAddresses; readonly answer: BoundAddresses };
-  /** Compiles a configuration from its bytes, to be used on `commit`, in a worker that does not serve yet. */
+  /** Compiles a configuration in slices, to be used on `commit`. */
   prepare: { readonly asked: PlaneConfig; readonly answer: null };
-  /** Holds a piece of a configuration for `assemble`. */
-  piece: { readonly asked: NumberedPiece; readonly answer: null };
-  /** Compiles a configuration of its pieces in slices, to be used on `commit`, in a worker that serves. */
-  assemble: { readonly asked: NumberedHead; readonly answer: null };
   /** Reports what it has counted, and this much of its state. */
   report: { readonly asked: ReportExtent; readonly answer: WorkerReport };
   /** Stops serving, as configured. Answers whether all requests were finished. */

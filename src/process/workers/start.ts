@@ -14,7 +14,7 @@ export async function startWithWorkers(
 ): Promise<App> {
   const { system, log } = options;
   const { clock, randomBytes } = system;
-  const { loaded, path, env } = options.source;
+  const { loaded } = options.source;
   const state = await openStateOf(loaded.snapshot, options);
   const workerCount = loaded.snapshot.workers.count;
   const memory = SharedMemory.create(workerCount, randomBytes, host.wait, state?.counters?.hashRoot);
@@ -23,7 +23,7 @@ export async function startWithWorkers(
     ...{ id: randomName(randomBytes), memory, permits: permits.named, rates: new SharedRates(memory).named },
     ...{ clock, late: lateLog(log, clock) },
   });
-  const workers = new ControlPlane({ loaded, path, env, host, part, memory, permits, system, log });
+  const workers = new ControlPlane({ loaded, host, part, memory, permits, system, log });
   return startApp(loaded.snapshot, { ...options, workers, part, state });
 }
 

@@ -2,13 +2,7 @@ import { createHmac } from 'node:crypto';
 import type * as core from '../../core/index.ts';
 import type { OutgoingRequest } from '../../wire/http1/index.ts';
 import { type EndpointSource, FixedEndpoints, type SourcedEndpoint } from '../endpoint-source.ts';
-import {
-  type CheckState,
-  type Checks,
-  HealthChecks,
-  type HealthOptions,
-  LearntChecks,
-} from '../health/index.ts';
+import { type CheckState, HealthChecks, type HealthOptions } from '../health/index.ts';
 import type * as transport from '../transport.ts';
 import { type Balance, Balancer } from './balancer.ts';
 import { Endpoint, type EndpointOwner, endpointName } from './endpoint.ts';
@@ -67,7 +61,7 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
   #balance: Balance = 'least_requests';
   #health: HealthOptions | null = null;
   /** Kept across reloads, like the endpoints. */
-  #checks: Checks;
+  #checks: HealthChecks;
   /** The configured entries, by everything except their weight. */
   #listed: ReadonlyMap<string, Listed> = new Map();
   /** The endpoints in use, by address and name. */
@@ -96,7 +90,8 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
     this.#connectTimeoutMs = connectTimeoutMs;
     this.#parts = parts;
     this.#balancer = new Balancer(parts.random);
-    this.#checks = openChecks(name, parts);
+    const { clock, random, part, checks: states } = parts;
+    this.#checks = new HealthChecks({ upstream: name, clock, random, part, states });
     this.#budget = new RetryBudget(name, parts.part);
   }
 
@@ -355,14 +350,6 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
 
 const NONE: readonly Endpoint[] = [];
 const NO_MARKS: readonly string[] = [];
-
-function openChecks(
-  upstream: string,
-  { clock, random, part, checks }: EndpointTransportDependencies,
-): Checks {
-  if (!part.isMain) return new LearntChecks(upstream, checks, clock);
-  return new HealthChecks({ clock, random, tell: (key, state) => checks.tell(`${upstream} ${key}`, state) });
-}
 
 /** A configured entry, and the source of its addresses. */
 interface Listed {

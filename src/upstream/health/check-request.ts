@@ -22,7 +22,7 @@ export interface CheckResult {
 export function checkRequest(target: CheckTarget, host: string): OutgoingRequest {
   const fields = ['Host', host, 'User-Agent', 'weir'];
   const common = {
-    ...{ neverIndexed: NO_NAMES, takesTrailers: false, upgrade: 'none' as const },
+    ...{ neverIndexed: NO_NAMES, takesTrailers: false, upgrade: 'none' as const, statesZero: false },
     // The check has its own time limit.
     ...{ firstByteTimeoutMs: null, idleTimeoutMs: null },
   };

@@ -1,4 +1,12 @@
-import { type Kept, type Random, reuse, type Timer, type TimerClock } from '../../core/index.ts';
+import {
+  type Kept,
+  type ProcessPart,
+  type Random,
+  reuse,
+  type States,
+  type Timer,
+  type TimerClock,
+} from '../../core/index.ts';
 import type { EndpointAddress, Transport, TransportCall } from '../transport.ts';
 import { type CheckResult, type CheckTarget, checkRequest, checkSink } from './check-request.ts';
 
@@ -34,84 +42,125 @@ export interface CheckState {
   readonly why: string | null;
 }
 
-/** The health of an upstream's endpoints, by checks in this or another thread. */
-export interface Checks {
-  /** Whether it is currently passing on results of another thread, which that thread reports. */
-  readonly isLearning: boolean;
-  /** Checks these endpoints from now on, in this way; with `null`, checks none: then all count as healthy. */
-  use(
-    options: HealthOptions | null,
-    endpoints: ReadonlyMap<string, CheckedEndpoint>,
-    unreached: Unreached,
-  ): void;
-  /** Returns why the last check of this endpoint failed; `null` if it did not, or if there was none. */
-  failureOf(endpoint: CheckedEndpoint): string | null;
-  stop(): void;
-}
-
 interface HealthChecksDependencies {
+  readonly upstream: string;
   readonly clock: TimerClock;
   readonly random: Random;
-  /** Publishes the known state of an endpoint to other threads, by its key; `null` for none. */
-  readonly tell: (key: string, state: CheckState | null) => void;
+  readonly part: Pick<ProcessPart, 'isMain'>;
+  /** The states of the endpoints of all upstreams. */
+  readonly states: States<CheckState>;
+}
+
+/** An endpoint whose health follows its state. */
+interface Checked {
+  /** `null`: not known. */
+  state: CheckState | null;
+  unfollow(): void;
+  /** Only in the main thread. */
+  check: Kept<HealthOptions, EndpointCheck> | null;
 }
 
 /** Jitter: up to this fraction of the time between two checks is subtracted at random, so that they do not all happen at once. */
 const JITTER = 0.1;
 
-/** Checks the endpoints of an upstream at intervals, over the connections that requests use. */
-export class HealthChecks implements Checks {
-  readonly isLearning = false;
+/**
+ * The health of an upstream's endpoints, by checks at intervals over the connections that requests use. The main thread makes the
+ * checks and publishes the states that they find; every thread, the main one included, takes them from there.
+ */
+export class HealthChecks {
   readonly #dependencies: HealthChecksDependencies;
+  readonly #checked = new Map<CheckedEndpoint, Checked>();
   #unreached: Unreached = () => {};
-  #checks: ReadonlyMap<CheckedEndpoint, Kept<HealthOptions, EndpointCheck>> = new Map();
+  #isTaking = false;
 
   constructor(dependencies: HealthChecksDependencies) {
     this.#dependencies = dependencies;
   }
 
+  /** Whether it is currently passing on results that the main thread reports, and this is another. */
+  get isLearning(): boolean {
+    return this.#isTaking && !this.#dependencies.part.isMain;
+  }
+
+  /** Checks these endpoints from now on, in this way; with `null`, checks none: then all count as healthy. */
   use(
     options: HealthOptions | null,
     endpoints: ReadonlyMap<string, CheckedEndpoint>,
     unreached: Unreached,
   ): void {
     this.#unreached = unreached;
-    const before = this.#checks;
-    const unreachedNow: Unreached = address => this.#unreached(address);
-    const check = (key: string, endpoint: CheckedEndpoint, how: HealthOptions) =>
-      reuse(
-        before.get(endpoint),
-        how,
-        () => new EndpointCheck(key, endpoint, how, this.#dependencies, unreachedNow),
-      );
-    this.#checks = new Map(
-      options === null
-        ? []
-        : Array.from(endpoints, ([key, endpoint]) => [endpoint, check(key, endpoint, options)] as const),
-    );
     const staying = new Set(endpoints.values());
-    for (const [endpoint, old] of before)
-      if (this.#checks.get(endpoint) !== old) old.part.stop(staying.has(endpoint));
-    for (const [endpoint, next] of this.#checks) if (before.get(endpoint) !== next) next.part.start();
+    for (const [endpoint, { unfollow, check }] of this.#checked) {
+      if (options !== null && staying.has(endpoint)) continue;
+      this.#checked.delete(endpoint);
+      unfollow();
+      check?.part.stop();
+      if (staying.has(endpoint)) this.#take(endpoint, null);
+    }
+    if (options === null) return;
+    for (const [key, endpoint] of endpoints) {
+      const checked = this.#checked.get(endpoint) ?? this.#follow(key, endpoint);
+      if (this.#dependencies.part.isMain) this.#check(key, endpoint, checked, options);
+    }
   }
 
+  /** Returns why the last check of this endpoint failed; `null` if it did not, or if there was none. */
   failureOf(endpoint: CheckedEndpoint): string | null {
-    return this.#checks.get(endpoint)?.part.failure ?? null;
+    return this.#checked.get(endpoint)?.state?.why ?? null;
   }
 
   stop(): void {
     this.use(null, new Map(), () => {});
   }
+
+  #follow(key: string, endpoint: CheckedEndpoint): Checked {
+    const { states } = this.#dependencies;
+    const checked: Checked = { state: null, unfollow: () => {}, check: null };
+    this.#checked.set(endpoint, checked);
+    checked.unfollow = states.follow(this.#stateKey(key), state => {
+      checked.state = state;
+      this.#take(endpoint, state);
+    });
+    return checked;
+  }
+
+  #check(key: string, endpoint: CheckedEndpoint, checked: Checked, options: HealthOptions): void {
+    const { states } = this.#dependencies;
+    const { check: before } = checked;
+    const owner: CheckOwner = {
+      ...this.#dependencies,
+      tell: state => states.tell(this.#stateKey(key), state),
+      unreached: address => this.#unreached(address),
+    };
+    const check = reuse(before, options, () => new EndpointCheck(endpoint, options, owner));
+    if (check === before) return;
+    checked.check = check;
+    before?.part.stop();
+    check.part.start();
+  }
+
+  #stateKey(key: string): string {
+    return `${this.#dependencies.upstream} ${key}`;
+  }
+
+  /** Without a state, the endpoint counts as healthy. */
+  #take(endpoint: CheckedEndpoint, state: CheckState | null): void {
+    this.#isTaking = true;
+    endpoint.health.checked(state?.isHealthy ?? true, this.#dependencies.clock.monotonicMs());
+    this.#isTaking = false;
+  }
+}
+
+interface CheckOwner extends Pick<HealthChecksDependencies, 'clock' | 'random'> {
+  /** Publishes the known state; `null` for none. */
+  tell(state: CheckState | null): void;
+  readonly unreached: Unreached;
 }
 
 class EndpointCheck {
-  /** Why the last check failed. */
-  failure: string | null = null;
-  readonly #key: string;
   readonly #endpoint: CheckedEndpoint;
   readonly #options: HealthOptions;
-  readonly #dependencies: HealthChecksDependencies;
-  readonly #unreached: Unreached;
+  readonly #owner: CheckOwner;
   #next: Timer | null = null;
   /** When the next check begins, unless this one takes longer. */
   #dueMs = 0;
@@ -119,26 +168,18 @@ class EndpointCheck {
   #call: TransportCall | null = null;
   /** Numbers the checks, so that a late answer to one is not attributed to the next. */
   #number = 0;
-  #isHealthy = true;
-  /** Consecutive checks that contradict `#isHealthy`. */
+  #state: CheckState = { isHealthy: true, why: null };
+  /** Consecutive checks that contradict `#state`. */
   #against = 0;
 
-  constructor(
-    key: string,
-    endpoint: CheckedEndpoint,
-    options: HealthOptions,
-    dependencies: HealthChecksDependencies,
-    unreached: Unreached,
-  ) {
-    this.#key = key;
+  constructor(endpoint: CheckedEndpoint, options: HealthOptions, owner: CheckOwner) {
     this.#endpoint = endpoint;
     this.#options = options;
-    this.#dependencies = dependencies;
-    this.#unreached = unreached;
+    this.#owner = owner;
   }
 
   start(): void {
-    const { clock, random } = this.#dependencies;
+    const { clock, random } = this.#owner;
     const { target, host, everyMs, timeoutMs } = this.#options;
     this.#dueMs = clock.monotonicMs() + everyMs * (1 - random() * JITTER);
     const number = ++this.#number;
@@ -152,36 +193,32 @@ class EndpointCheck {
     this.#call = this.#endpoint.pool.send(checkRequest(target, host), checkSink(target, done), '');
   }
 
-  /** @param stays true if the endpoint remains in use without checks: it then counts as healthy */
-  stop(stays: boolean): void {
-    const { clock } = this.#dependencies;
+  stop(): void {
+    const { clock, tell } = this.#owner;
     clock.cancel(this.#next);
     clock.cancel(this.#limit);
     this.#limit = null;
     this.#call?.abort();
-    this.#dependencies.tell(this.#key, null);
-    if (stays && !this.#isHealthy) this.#endpoint.health.checked(true, clock.monotonicMs());
+    tell(null);
   }
 
   #over(result: CheckResult | null): void {
-    const { clock } = this.#dependencies;
+    const { clock, tell, unreached } = this.#owner;
     const { healthyAfter, unhealthyAfter } = this.#options;
     clock.cancel(this.#limit);
     this.#limit = null;
     this.#next = clock.after(Math.max(0, this.#dueMs - clock.monotonicMs()), () => this.start());
     if (result === null) return;
     const { why, reached } = result;
-    const before = this.failure;
-    const wasHealthy = this.#isHealthy;
-    this.failure = why;
-    this.#against = (why === null) === this.#isHealthy ? 0 : this.#against + 1;
-    if (this.#against >= (this.#isHealthy ? unhealthyAfter : healthyAfter)) {
+    const before = this.#state;
+    let { isHealthy } = before;
+    this.#against = (why === null) === isHealthy ? 0 : this.#against + 1;
+    if (this.#against >= (isHealthy ? unhealthyAfter : healthyAfter)) {
       this.#against = 0;
-      this.#isHealthy = !this.#isHealthy;
-      this.#endpoint.health.checked(this.#isHealthy, clock.monotonicMs());
+      isHealthy = !isHealthy;
     }
-    const isHealthy = this.#isHealthy;
-    if (why !== before || isHealthy !== wasHealthy) this.#dependencies.tell(this.#key, { isHealthy, why });
-    if (!reached) this.#unreached(this.#endpoint.address);
+    this.#state = { isHealthy, why };
+    if (why !== before.why || isHealthy !== before.isHealthy) tell(this.#state);
+    if (!reached) unreached(this.#endpoint.address);
   }
 }

@@ -1,7 +1,1 @@
-export {
-  type CheckState,
-  type Checks,
-  HealthChecks,
-  type HealthOptions,
-} from './health-checks.ts';
-export { LearntChecks } from './learnt-checks.ts';
+export { type CheckState, HealthChecks, type HealthOptions } from './health-checks.ts';

@@ -177,6 +177,7 @@ function judgePath(path: string, query: string): Target | Rejection {
       const next = path.charCodeAt(i + 1);
       if (next === SLASH) return REJECTED.emptySegment;
       if (next === DOT && isDotSegment(path, i + 1)) return REJECTED.dotSegment;
+      if (beginsParameter(path, i + 1) && path.includes('/', i + 1)) return REJECTED.emptySegment;
     } else if (code === SEMICOLON || (code === PERCENT && path.startsWith('3B', i + 1))) semicolon = true;
     else if (code !== PERCENT) return REJECTED.character;
   }
@@ -188,6 +189,14 @@ function isDotSegment(path: string, start: number): boolean {
   const end = path.charCodeAt(start + 1) === DOT ? start + 2 : start + 1;
   const code = path.charCodeAt(end);
   return end === path.length || code === SLASH || code === SEMICOLON || path.startsWith('%3B', end);
+}
+
+/**
+ * Whether the segment at `start` is nothing but a parameter (`;x`), which leaves an empty one where backends cut parameters off. At the
+ * end of a path that is a slash at its end (`/app/;jsessionid=1`); before that, services that merge slashes read another path.
+ */
+function beginsParameter(path: string, start: number): boolean {
+  return path.charCodeAt(start) === SEMICOLON || path.startsWith('%3B', start);
 }
 
 function isPlainQuery(query: string): boolean {

@@ -1,8 +1,8 @@
 import { CR, LF, MalformedMessage, PartialHead } from './message.ts';
 import { type ResponseHead, readResponseHead } from './response-head.ts';
 
-// What old servers write against RFC 9112, put right before the strict readers see it: lines that end without CR, and a length
-// that is said twice alike. For upstreams with `lenient: true` only: requests are always read strictly.
+// What old servers write against RFC 9112, put right before the strict readers see it: lines that end without CR, and framing
+// that is said twice alike, as frameworks do where the application says it as well. For upstreams with `lenient: true` only: requests are always read strictly.
 
 /**
  * Returns the position after the first empty line, or -1 if there is none yet.
@@ -30,19 +30,23 @@ export function readLenientHead(bytes: Buffer, end: number): ResponseHead | null
   const strict = Buffer.from(text, 'latin1');
   const head = readResponseHead(strict, strict.length, text);
   if (head === null) throw new MalformedMessage('a head that ends before its time');
-  return { ...head, fields: withOneLength(head.fields), bytes: sectionEnd };
+  return { ...head, fields: withoutDoubles(head.fields), bytes: sectionEnd };
 }
 
-/** Joins lengths that all say the same. Others stay, and are refused. */
-function withOneLength(fields: readonly string[]): string[] {
-  const isLength = (at: number) => fields[at]?.toLowerCase() === 'content-length';
-  const said = fields.filter((_, i) => i % 2 === 1 && isLength(i - 1)).flatMap(value => value.split(','));
-  const [length = '', ...others] = said.map(value => value.trim());
-  if (others.length === 0 || others.some(other => other !== length)) return [...fields];
+function withoutDoubles(fields: readonly string[]): readonly string[] {
+  return withOne('Transfer-Encoding', withOne('Content-Length', fields));
+}
+
+/** Joins the values of a field that all say the same. Others stay, and are refused. */
+function withOne(name: string, fields: readonly string[]): readonly string[] {
+  const isNamed = (at: number) => fields[at]?.toLowerCase() === name.toLowerCase();
+  const said = fields.filter((_, i) => i % 2 === 1 && isNamed(i - 1)).flatMap(value => value.split(','));
+  const [first = '', ...others] = said.map(value => value.trim());
+  if (others.length === 0 || others.some(other => other !== first)) return fields;
   const kept: string[] = [];
   for (let i = 0; i + 1 < fields.length; i += 2)
-    if (!isLength(i)) kept.push(fields[i] as string, fields[i + 1] as string);
-  return [...kept, 'Content-Length', length];
+    if (!isNamed(i)) kept.push(fields[i] as string, fields[i + 1] as string);
+  return [...kept, name, first];
 }
 
 /** Decides the same for a head whose lines may end without CR. */

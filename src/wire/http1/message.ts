@@ -115,7 +115,10 @@ export function readFields(
     while (at < end && TOKEN[bytes[at] as number] === 1) at++;
     if (at === end) return INCOMPLETE;
     const colon = at;
-    if (colon === name || bytes[colon] !== COLON) throw new MalformedMessage('a malformed field name');
+    if (colon === name || bytes[colon] !== COLON)
+      throw new MalformedMessage(
+        isBlank(bytes[name]) ? 'a field over several lines' : 'a malformed field name',
+      );
     // RFC 9112, 5.1: blanks around the value are not part of it.
     at++;
     while (at < end && isBlank(bytes[at])) at++;

@@ -10,6 +10,8 @@ export interface Rejection {
 export interface RequestFraming {
   /** The length of the body, or why it is ambiguous. */
   readonly bodyLength: BodyLength | Rejection;
+  /** True if the head says itself that the body has no bytes (`Content-Length: 0`). */
+  readonly statesZero: boolean;
   /** Whether the client waits for a 100 before it sends the body (RFC 9110, 10.1.1). HTTP/1.0 has no `Expect`. */
   readonly expectation: 'none' | 'continue' | 'unknown';
   /** True if the client may send another request on this connection (RFC 9112, 9.3). */
@@ -34,6 +36,7 @@ export function requestFraming(fields: Fields, httpMinor: number): RequestFramin
   const upgrade = upgradeOf(read, httpMinor);
   return {
     bodyLength: bodyLengthOf(read, httpMinor),
+    statesZero: read.contentLength === '0',
     expectation: httpMinor === 0 ? 'none' : expectationOf(read),
     // RFC 9112, 9.3: `close` wins in any line; HTTP/1.0 persists only on request. After a handshake, even a refused one, a client
     // sends frames: never read them as a request.

@@ -24,6 +24,8 @@ export interface OutgoingRequest {
   /** The protocol to switch to. The transport writes the fields that request it. */
   readonly upgrade: RequestFraming['upgrade'];
   readonly bodyLength: BodyLength;
+  /** True if the client stated a length of 0. It may have signed it (AWS Signature V4), so the service gets it, too. */
+  readonly statesZero: boolean;
   /** The source of the body; `null` exactly if `bodyLength` is 0. */
   readonly body: BodySource | null;
   /** Maximum milliseconds from the last byte of the request to the first of the response; `null` for no limit. */
@@ -35,8 +37,8 @@ export interface OutgoingRequest {
 /** Methods that usually have a body. Without one they state a length of 0 (RFC 9110, 8.6), or some servers answer 411. */
 const EXPECT_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
-export function statesLength({ method, bodyLength }: OutgoingRequest): boolean {
-  return bodyLength !== 'chunked' && (bodyLength > 0 || EXPECT_BODY.has(method));
+export function statesLength({ method, bodyLength, statesZero }: OutgoingRequest): boolean {
+  return bodyLength !== 'chunked' && (bodyLength > 0 || statesZero || EXPECT_BODY.has(method));
 }
 
 /**

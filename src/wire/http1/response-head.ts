@@ -41,7 +41,7 @@ const STATUS_END = 12;
 export function readResponseHead(bytes: Uint8Array, end: number, text: string): ResponseHead | null {
   // RFC 9112, 2.3: the name of the version is case-sensitive. Another major version is another protocol.
   for (let i = 0; i < VERSION.length && i < end; i++) {
-    if (bytes[i] !== VERSION[i]) throw new MalformedMessage('it does not begin with HTTP/1.');
+    if (bytes[i] !== VERSION[i]) throw new MalformedMessage(whyNotHttp1(bytes, end));
   }
   if (end <= STATUS_END) return null;
   const httpMinor = digit(bytes, 7);
@@ -61,6 +61,16 @@ export function readResponseHead(bytes: Uint8Array, end: number, text: string): 
   at = readFields(bytes, at, end, text, fields, MAX_FIELDS);
   if (at === INCOMPLETE) return null;
   return { httpMinor, status, reason: text.slice(reason, reasonEnd), fields, bytes: at };
+}
+
+/** Names the protocols that services speak by mistake of the configuration. */
+function whyNotHttp1(bytes: Uint8Array, end: number): string {
+  // RFC 8446, 5.1: an alert of TLS.
+  if (bytes[0] === 0x15 && bytes[1] === 3) return 'an alert of TLS: write https:// for this upstream';
+  // RFC 9113, 3.4 and 4.1: a server begins with SETTINGS.
+  if (end > 3 && bytes[0] === 0 && bytes[3] === 4)
+    return 'HTTP/2: write protocol: h2 (or grpc) for this upstream';
+  return 'it does not begin with HTTP/1.';
 }
 
 function digit(bytes: Uint8Array, at: number): number {
@@ -183,7 +193,9 @@ class FramingFields {
         break;
       case 'transfer-encoding':
         // RFC 9112, 7: the only coding that every recipient knows. 6.1: in HTTP/1.0 it is an error.
-        if (this.chunked || httpMinor === 0 || value.toLowerCase() !== 'chunked')
+        if (this.chunked) throw new MalformedMessage('Transfer-Encoding came twice');
+        if (httpMinor === 0) throw new MalformedMessage('Transfer-Encoding in HTTP/1.0');
+        if (value.toLowerCase() !== 'chunked')
           throw new MalformedMessage('the only transfer coding accepted is chunked');
         this.chunked = true;
         break;

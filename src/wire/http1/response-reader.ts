@@ -134,7 +134,7 @@ export class ResponseReader {
       const text = bytes.toString('latin1', 0, end <= WHOLE_MAX_BYTES ? end : sectionEnd(bytes, 0, headEnd));
       const head = this.#lenient ? readLenientHead(bytes, headEnd) : readResponseHead(bytes, headEnd, text);
       if (head === null) {
-        if (end >= this.#maxHeadBytes) throw new MalformedMessage('a head that is too large');
+        if (end >= this.#maxHeadBytes) throw new MalformedMessage('a head that is too large (max_head)');
         this.#unfinishedHead.keep(bytes.subarray(0, end), this.#slab !== null);
         return;
       }

@@ -492,3 +492,196 @@ access_tokens:
     },
   ],
 };
+
+const B2C = 'https://tenant.b2clogin.com';
+const B2C_POLICY = `${B2C}/tenant.onmicrosoft.com/b2c_1_sign_in`;
+const B2C_ISSUER = `${B2C}/${RED}/v2.0/`;
+const B2C_HEADER = { typ: 'JWT', kid: 'b2c-key' };
+const B2C_CLAIMS = {
+  ...{ iss: B2C_ISSUER, aud: API, sub: 'object-id', azp: 'gateway-app', ver: '1.0', nbf: 1 },
+  ...{ tfp: 'B2C_1_sign_in', scp: 'orders.read' },
+};
+
+export const B2C_ROW: Imitation = {
+  name: 'Azure AD B2C',
+  config: `identity_provider:
+  issuer: ${B2C_ISSUER}
+  discovery_url: ${B2C_POLICY}/v2.0/.well-known/openid-configuration
+  client_id: gateway-app
+  client_authentication: client_secret_post
+  client_secret_file: /run/secrets/oidc/client-secret
+  redirect_uri: https://app.example.com/callback
+  scope: openid offline_access https://tenant.onmicrosoft.com/orders/orders.read
+access_tokens:
+  audience: ${API}    # the client ID of the API
+  principal: [azp, sub]`,
+  told: 'a user flow `B2C_1_sign_in`, and two app registrations: one for the API, which exposes a scope, and one for the gateway. All user flows have one issuer and one key set',
+  sources: [
+    'https://learn.microsoft.com/en-us/azure/active-directory-b2c/tokens-overview',
+    'https://github.com/ory/kratos/issues/4536',
+    'https://github.com/coreos/go-oidc/issues/121',
+  ],
+  discovery: {
+    url: `${B2C_POLICY}/v2.0/.well-known/openid-configuration`,
+    document: {
+      issuer: B2C_ISSUER,
+      authorization_endpoint: `${B2C_POLICY}/oauth2/v2.0/authorize`,
+      token_endpoint: `${B2C_POLICY}/oauth2/v2.0/token`,
+      jwks_uri: `${B2C_POLICY}/discovery/v2.0/keys`,
+    },
+  },
+  keySetUrl: `${B2C_POLICY}/discovery/v2.0/keys`,
+  key: { kid: 'b2c-key', use: 'sig', alg: undefined, nbf: 1 },
+  tokenUrl: `${B2C_POLICY}/oauth2/v2.0/token`,
+  accepted: [{ what: "a user's token", header: B2C_HEADER, claims: B2C_CLAIMS }],
+  refused: [
+    {
+      what: 'an ID token',
+      header: B2C_HEADER,
+      claims: { ...B2C_CLAIMS, aud: 'gateway-app', azp: undefined, scp: undefined },
+      reason: 'audience',
+    },
+  ],
+  errors: [
+    {
+      status: 400,
+      body: { error: 'invalid_grant', error_description: 'AADB2C90080: The provided grant has expired.' },
+      refresh: 401,
+    },
+  ],
+};
+
+const CIAM = `https://${RED}.ciamlogin.com/${RED}/v2.0`;
+const CIAM_NAMED = `https://tenant.ciamlogin.com/${RED}`;
+const CIAM_CLAIMS = { ...entraClaims(RED), iss: CIAM };
+
+export const EXTERNAL_ID: Imitation = {
+  name: 'Entra External ID',
+  config: `identity_provider:
+  issuer: ${CIAM}
+  discovery_url: ${CIAM_NAMED}/v2.0/.well-known/openid-configuration
+  client_id: gateway-app
+  client_authentication: client_secret_post
+  client_secret_file: /run/secrets/oidc/client-secret
+  redirect_uri: https://app.example.com/callback
+  scope: openid offline_access api://orders/orders.read
+access_tokens:
+  audience: ${API}    # the client ID of the API
+  principal: [azp, sub]`,
+  told: `in the external tenant, ${TWO_APPS}. The tenant's ID is in the host of the issuer, its name in that of the endpoints`,
+  sources: [
+    'https://github.com/oauth2-proxy/oauth2-proxy/issues/3476',
+    'https://github.com/AzureAD/microsoft-authentication-library-for-js/pull/8595',
+  ],
+  discovery: {
+    url: `${CIAM_NAMED}/v2.0/.well-known/openid-configuration`,
+    document: {
+      issuer: CIAM,
+      authorization_endpoint: `${CIAM_NAMED}/oauth2/v2.0/authorize`,
+      token_endpoint: `${CIAM_NAMED}/oauth2/v2.0/token`,
+      jwks_uri: `${CIAM_NAMED}/discovery/v2.0/keys`,
+    },
+  },
+  keySetUrl: `${CIAM_NAMED}/discovery/v2.0/keys`,
+  key: entraKey(CIAM),
+  tokenUrl: `${CIAM_NAMED}/oauth2/v2.0/token`,
+  accepted: [{ what: "a user's token", header: ENTRA_HEADER, claims: CIAM_CLAIMS }],
+  refused: [
+    {
+      what: 'a token of the same tenant under the issuer of Entra ID',
+      header: ENTRA_HEADER,
+      claims: entraClaims(RED),
+      reason: 'issuer',
+    },
+  ],
+  errors: ENTRA_ERRORS,
+};
+
+const GITHUB = 'https://token.actions.githubusercontent.com';
+const GITHUB_HEADER = { typ: 'JWT', kid: 'github-key', x5t: 'github-thumbprint' };
+const GITHUB_CLAIMS = {
+  ...{ iss: GITHUB, aud: 'https://api.example.com', sub: 'repo:octo-org/octo-repo:environment:prod', nbf: 1 },
+  ...{
+    repository: 'octo-org/octo-repo',
+    repository_id: '74',
+    repository_owner_id: '65',
+    ref: 'refs/heads/main',
+  },
+};
+
+export const GITHUB_ROW: Imitation = {
+  name: 'GitHub Actions',
+  config: `identity_provider:
+  issuer: ${GITHUB}    # an enterprise may have its slug after it
+access_tokens:
+  audience: https://api.example.com
+  principal: [repository_id]
+  bots: { claim: repository_id, principal: [repository_id] }`,
+  told: 'in the workflow, `permissions: { id-token: write }` and `core.getIDToken("https://api.example.com")`. Every repository on GitHub gets such tokens, so let each route say whose pass: `require: { claims: { repository_owner_id: ["65"] } }`',
+  sources: ['https://docs.github.com/en/actions/reference/security/oidc'],
+  discovery: {
+    url: `${GITHUB}/.well-known/openid-configuration`,
+    // Neither an authorization nor a token endpoint.
+    document: { issuer: GITHUB, jwks_uri: `${GITHUB}/.well-known/jwks` },
+  },
+  keySetUrl: `${GITHUB}/.well-known/jwks`,
+  key: { kid: 'github-key', use: 'sig', alg: 'RS256', x5t: 'github-thumbprint', x5c: ['MII'] },
+  accepted: [{ what: "a job's token", header: GITHUB_HEADER, claims: GITHUB_CLAIMS }],
+  refused: [
+    {
+      what: 'a token for the owner of the repository, as by default',
+      header: GITHUB_HEADER,
+      claims: { ...GITHUB_CLAIMS, aud: 'https://github.com/octo-org' },
+      reason: 'audience',
+    },
+    {
+      what: 'a token of an enterprise with an issuer of its own',
+      header: GITHUB_HEADER,
+      claims: { ...GITHUB_CLAIMS, iss: `${GITHUB}/octo-enterprise` },
+      reason: 'issuer',
+    },
+  ],
+};
+
+const LOGTO = 'https://tenant.logto.app/oidc';
+const LOGTO_CLAIMS = {
+  ...{ iss: LOGTO, aud: 'https://api.example.com', sub: 'user-1', client_id: 'gateway', jti: 'j' },
+  scope: 'orders.read',
+};
+
+export const LOGTO_ROW: Imitation = {
+  name: 'Logto',
+  config: `identity_provider:
+  issuer: ${LOGTO}
+  client_id: gateway
+  client_secret_file: /run/secrets/oidc/client-secret
+  redirect_uri: https://app.example.com/callback
+  scope: openid offline_access orders.read
+  authorization_parameters: { fixed: { resource: "https://api.example.com", prompt: consent } }
+access_tokens:
+  audience: https://api.example.com
+  principal: [client_id, sub]`,
+  told: 'an API resource https://api.example.com with its permissions, in a role of the users; a Traditional Web application for the gateway. `prompt: consent` is for refresh tokens',
+  sources: [
+    'https://docs.logto.io/authorization/validate-access-tokens',
+    'https://github.com/logto-io/js/issues/1162',
+    'https://github.com/logto-io/logto/issues/4399',
+  ],
+  ...published(LOGTO, {
+    authorization_endpoint: `${LOGTO}/auth`,
+    token_endpoint: `${LOGTO}/token`,
+    jwks_uri: `${LOGTO}/jwks`,
+  }),
+  resource: 'https://api.example.com',
+  key: { kid: 'logto-key', use: 'sig', alg: 'RS256' },
+  accepted: [{ what: "a user's token", header: { typ: 'at+jwt', kid: 'logto-key' }, claims: LOGTO_CLAIMS }],
+  refused: [
+    {
+      what: 'an ID token',
+      header: { kid: 'logto-key' },
+      claims: { ...LOGTO_CLAIMS, aud: 'gateway', at_hash: 'x' },
+      reason: 'audience',
+    },
+  ],
+  errors: [{ status: 400, body: { error: 'invalid_grant', code: 'oidc.invalid_grant' }, refresh: 401 }],
+};

@@ -22,6 +22,8 @@ export interface ProviderRow {
   readonly config: string;
   /** What the provider must be told. */
   readonly told: string;
+  /** What of the real one runs in the tests; left out: nothing, so an imitation is all that was tried. */
+  readonly real?: string;
   /** The pages that say so. */
   readonly sources: readonly string[];
 }
@@ -34,11 +36,15 @@ export interface Imitation extends ProviderRow {
   /** The discovery document by its address; `null` if the configuration needs none. */
   readonly discovery: { readonly url: string; readonly document: Members } | null;
   readonly keySetUrl: string;
+  /** The media type of the key set, which requests have to accept. Left out: any. */
+  readonly keySetType?: string;
   /** Members of the key besides its public ones; undefined removes one. */
   readonly key: Members;
   readonly tokenUrl?: string;
   /** Where its opaque tokens are asked about. The answers have the claims; a header means nothing. Left out: tokens are JWTs. */
   readonly introspectionUrl?: string;
+  /** The API that each token request has to name; else it gets an opaque token. Left out: none. */
+  readonly resource?: string;
   /** What the token endpoint demands of an assertion: its audience. */
   readonly assertionAudience?: string;
   readonly accepted: readonly ImitatedToken[];

@@ -25,6 +25,7 @@ access_tokens:
 
 export const KEYCLOAK_ROW: Imitation = {
   name: 'Keycloak',
+  real: '26.7.3, by `npm run test:keycloak`',
   config: KEYCLOAK_CONFIG,
   told: 'a client `gateway` with an audience mapper for `api`, see [Keycloak](keycloak.md)',
   sources: [
@@ -62,6 +63,7 @@ export const KEYCLOAK_ROW: Imitation = {
 export const KEYCLOAK_SPLIT: Imitation = {
   ...KEYCLOAK_ROW,
   name: 'Keycloak, other names inside',
+  real: '26.7.3, by `npm run test:keycloak`',
   config: KEYCLOAK_CONFIG.replace(
     '  client_id: gateway\n',
     `  discovery_url: ${INSIDE}/.well-known/openid-configuration
@@ -138,8 +140,8 @@ access_tokens:
 
 const AUTHENTIK = 'https://authentik.example.com/application/o/gateway/';
 const AUTHENTIK_CLAIMS = {
-  ...{ iss: AUTHENTIK, sub: 'hash', aud: 'gateway', azp: 'gateway', uid: 'u', typ: 'Bearer' },
-  ...{ acr: 'goauthentik.io/providers/oauth2/default', scope: 'openid profile' },
+  ...{ iss: AUTHENTIK, sub: 'hash', aud: 'gateway', auth_time: 1, nonce: 'n', sid: 's' },
+  ...{ acr: 'goauthentik.io/providers/oauth2/default', amr: ['pwd'] },
 };
 
 export const AUTHENTIK_ROW: Imitation = {
@@ -152,9 +154,14 @@ export const AUTHENTIK_ROW: Imitation = {
   scope: openid profile offline_access
 access_tokens:
   audience: gateway    # the client ID
+  token_kind: { claim: uid }    # of access tokens alone
   principal: [azp, sub]`,
-  told: 'a Signing Key (else tokens are HS256), and a scope mapping for `profile` that returns `{"typ": "Bearer"}`. Include claims in id_token makes it count, for ID tokens as well: keep those as safe as access tokens',
-  sources: ['https://docs.goauthentik.io/docs/add-secure-apps/providers/oauth2/'],
+  told: 'a Signing Key (else tokens are HS256). Let no scope mapping return a claim `uid`, since that would get into ID tokens',
+  sources: [
+    'https://docs.goauthentik.io/docs/add-secure-apps/providers/oauth2/',
+    // `to_access_token` adds `azp` and `uid` to what an ID token has.
+    'https://github.com/goauthentik/authentik/blob/main/authentik/providers/oauth2/id_token.py',
+  ],
   ...published(AUTHENTIK, {
     authorization_endpoint: 'https://authentik.example.com/application/o/authorize/',
     token_endpoint: 'https://authentik.example.com/application/o/token/',
@@ -162,13 +169,23 @@ access_tokens:
   }),
   key: { kid: 'authentik-key', use: 'sig', alg: 'RS256', x5t: 'a', 'x5t#S256': 'b', x5c: ['MII'] },
   accepted: [
-    { what: "a user's token", header: { typ: 'JWT', kid: 'authentik-key' }, claims: AUTHENTIK_CLAIMS },
+    {
+      what: "a user's token",
+      header: { typ: 'JWT', kid: 'authentik-key' },
+      claims: { ...AUTHENTIK_CLAIMS, azp: 'gateway', uid: 'u' },
+    },
   ],
   refused: [
     {
-      what: 'an ID token, or an access token without the mapping',
+      what: 'an ID token',
       header: { typ: 'JWT', kid: 'authentik-key' },
-      claims: { ...AUTHENTIK_CLAIMS, typ: undefined },
+      claims: AUTHENTIK_CLAIMS,
+      reason: 'token_kind',
+    },
+    {
+      what: 'an ID token that came with a refresh token',
+      header: { typ: 'JWT', kid: 'authentik-key' },
+      claims: { ...AUTHENTIK_CLAIMS, at_hash: 'x' },
       reason: 'token_kind',
     },
   ],
@@ -182,6 +199,7 @@ const HYDRA_CLAIMS = {
 
 export const HYDRA_JWT: Imitation = {
   name: 'Ory Hydra, JWTs',
+  real: 'v2.3.0',
   config: `identity_provider:
   issuer: ${HYDRA}
   client_id: gateway
@@ -192,7 +210,7 @@ export const HYDRA_JWT: Imitation = {
 access_tokens:
   audience: https://api.example.com
   principal: [client_id, sub]`,
-  told: '`strategies.access_token: jwt`, and https://api.example.com in the `audience` of the client',
+  told: '`strategies.access_token: jwt`, and https://api.example.com in the `audience` of the client. It refuses clients that add no `state` of 8 characters or more to the address of the login page',
   sources: [
     'https://www.ory.sh/docs/oauth2-oidc/jwt-access-token',
     'https://www.ory.sh/docs/hydra/guides/audiences',
@@ -228,6 +246,7 @@ const HYDRA_ANSWER = {
 export const HYDRA_OPAQUE: Imitation = {
   ...HYDRA_JWT,
   name: 'Ory Hydra, opaque tokens',
+  real: 'v2.3.0',
   config: `identity_provider:
   issuer: ${HYDRA}
   endpoints: { introspection: "http://hydra-admin.identity.svc:4445/admin/oauth2/introspect" }
@@ -241,7 +260,7 @@ access_tokens:
   audience: https://api.example.com
   principal: [client_id, sub]
   opaque_tokens: { cache: 30s }`,
-  told: 'https://api.example.com in the `audience` of the client. Only the gateway may reach the port of the admin API',
+  told: 'https://api.example.com in the `audience` of the client. Clients add a `state`, as above. Only the gateway may reach the port of the admin API',
   sources: [
     'https://www.ory.sh/docs/reference/api',
     'https://www.ory.sh/docs/hydra/guides/audiences',
@@ -271,9 +290,9 @@ const DEX_CLAIMS = {
   ...{ email: 'alice@example.com', email_verified: true },
 };
 
-/** Not in the table: the gateway refuses its tokens, see docs/providers.md. */
-export const DEX_REFUSED: Imitation = {
+export const DEX_ROW: Imitation = {
   name: 'Dex',
+  real: 'v2.13.0 of 2018, whose access tokens are still opaque: sign-in, refresh, ID tokens. Those of today: an imitation',
   config: `identity_provider:
   issuer: ${DEX}
   client_id: gateway
@@ -282,8 +301,9 @@ export const DEX_REFUSED: Imitation = {
   scope: openid offline_access email audience:server:client_id:api
 access_tokens:
   audience: api
+  token_kind: access_or_id    # Dex makes both alike
   principal: [azp, sub]`,
-  told: 'nothing helps',
+  told: 'two static clients: `gateway`, and `api` with `trustedPeers: [gateway]`, at which nobody signs in. [ID tokens for `api` count as well](#dex)',
   sources: [
     'https://dexidp.io/docs/configuration/custom-scopes-claims-clients/',
     'https://github.com/dexidp/dex/blob/master/server/oauth2.go',
@@ -295,21 +315,34 @@ access_tokens:
     introspection_endpoint: `${DEX}/token/introspect`,
   }),
   key: { kid: 'dex-key', use: 'sig', alg: 'RS256' },
-  accepted: [],
-  refused: [
+  accepted: [
     {
       what: 'an access token, whose at_hash is that of a random text',
       header: { kid: 'dex-key' },
       claims: DEX_CLAIMS,
-      reason: 'token_kind',
     },
     {
       what: 'an ID token, which differs from it in the value of at_hash alone',
       header: { kid: 'dex-key' },
       claims: { ...DEX_CLAIMS, at_hash: 'y' },
+    },
+  ],
+  refused: [
+    {
+      what: 'an ID token for the client that signed in alone',
+      header: { kid: 'dex-key' },
+      claims: { ...DEX_CLAIMS, aud: 'gateway', azp: undefined },
+      reason: 'audience',
+    },
+    {
+      what: 'a logout token',
+      header: { kid: 'dex-key', typ: 'logout+jwt' },
+      claims: { ...DEX_CLAIMS, at_hash: undefined, events: {} },
       reason: 'token_kind',
     },
   ],
+  // A refresh token that was used before, or is unknown.
+  errors: [{ status: 400, body: { error: 'invalid_request' }, refresh: 401 }],
 };
 
 const PLAIN = 'https://id.example.com';
@@ -317,6 +350,7 @@ const PLAIN = 'https://id.example.com';
 /** No imitation: the tests run the package itself. */
 export const OIDC_PROVIDER: ProviderRow = {
   name: 'oidc-provider, the npm package',
+  real: '9',
   config: `identity_provider:
   issuer: ${PLAIN}
   client_id: gateway
@@ -327,7 +361,7 @@ export const OIDC_PROVIDER: ProviderRow = {
 access_tokens:
   audience: https://api.example.com
   principal: [client_id, sub]`,
-  told: 'the feature `resourceIndicators`, with `useGrantedResource: () => true`, since only the address of the login page names the resource, and a `getResourceServerInfo` that returns its scopes, `audience: "https://api.example.com"` and `accessTokenFormat: "jwt"`. Or `"opaque"` with the feature `introspection`, and `opaque_tokens` in gateway.yaml',
+  told: 'the feature `resourceIndicators`, with a `getResourceServerInfo` that returns its scopes, `audience: "https://api.example.com"` and `accessTokenFormat: "jwt"`. Or `"opaque"` with the feature `introspection`, and `opaque_tokens` in gateway.yaml',
   sources: [
     'https://github.com/panva/node-oidc-provider/blob/main/docs/README.md',
     'the package, `npm run test:providers`',
@@ -450,8 +484,9 @@ export const AM_ROW: Imitation = {
   issuer: ${AM}
 access_tokens:
   audience: [web, mobile]    # tokens are for the client that asked
+  token_kind: { claim: tokenName, value: access_token }
   principal: [aud, sub]`,
-  told: 'client-based OAuth 2.0 tokens, signed with RS256 or ES256. The gateway only checks tokens here: an ID token has the same `aud` as an access token, so list no client whose ID tokens leave it',
+  told: 'client-based OAuth 2.0 tokens, signed with RS256 or ES256. The gateway only checks tokens here',
   sources: ['https://docs.pingidentity.com/pingam/latest/oauth2-guide/oauth2-client-based-tokens.html'],
   ...published(AM, {
     authorization_endpoint: `${AM}/authorize`,
@@ -464,7 +499,7 @@ access_tokens:
     {
       what: 'an ID token',
       header: { typ: 'JWT', kid: 'am-key' },
-      claims: { ...AM_CLAIMS, at_hash: 'x', tokenName: 'id_token' },
+      claims: { ...AM_CLAIMS, tokenName: 'id_token' },
       reason: 'token_kind',
     },
     {
@@ -590,6 +625,7 @@ access_tokens:
   told: 'a projected volume `serviceAccountToken` with this audience, and `kubectl create clusterrolebinding oidc --clusterrole=system:service-account-issuer-discovery --group=system:unauthenticated`',
   sources: [
     'https://kubernetes.io/docs/tasks/configure-pod-container/configure-service-account/#service-account-issuer-discovery',
+    'https://github.com/cloudfoundry/uaa/pull/3365',
   ],
   discovery: {
     url: `${CLUSTER}/.well-known/openid-configuration`,
@@ -603,6 +639,8 @@ access_tokens:
     },
   },
   keySetUrl: 'https://10.0.0.1:6443/openid/v1/jwks',
+  // Other requests get 406.
+  keySetType: 'application/jwk-set+json',
   key: { kid: 'cluster-key', use: 'sig', alg: 'RS256' },
   accepted: [{ what: "a pod's token", header: { kid: 'cluster-key' }, claims: POD_CLAIMS }],
   refused: [

@@ -26,8 +26,8 @@ async function expectSameElsewhere(loaded: LoadResult, where: string): Promise<v
   const { outline: written, ...snapshot } = loaded.snapshot;
   const compiled = (data: ConfigData) =>
     atOnce(compileData(structuredClone(data), snapshot.generation, null));
-  const { outline, ...same } = compiled(loaded.data());
-  const { outline: _none, ...inWorker } = compiled(withoutTexts(loaded.data()));
+  const { outline, ...same } = compiled(loaded.data);
+  const { outline: _none, ...inWorker } = compiled(withoutTexts(loaded.data));
   expect(textOf(same), where).toBe(textOf(snapshot));
   expect(textOf(inWorker), where).toBe(textOf(snapshot));
   expect(textOf({ ...outline, effective: null }), where).toBe(textOf({ ...written, effective: null }));

@@ -277,6 +277,13 @@ describe('values', () => {
       'api:3000',
       'expected a URL that starts with http:// or https://, such as http://api.internal:3000, found "api:3000", did you mean http://api:3000?',
     ],
+    ['wss://api', 'write http:// (https:// for wss), and websocket: true on the route'],
+    ['h2c://api', 'write http:// and protocol: h2'],
+    ['grpcs://api', 'write http:// (https:// for grpcs) and protocol: grpc'],
+    [
+      'fastcgi://api:9000',
+      'services are asked by HTTP: let this one serve HTTP itself, or put a server in front of it that speaks both (nginx, Caddy)',
+    ],
     [
       'http://user:secret@api',
       'the URL of an upstream cannot contain a user or password: remove everything up to the "@"',

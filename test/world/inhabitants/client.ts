@@ -2,6 +2,7 @@ import type { Host, Process } from '../host.ts';
 import type { Draws } from '../kernel/draws.ts';
 import type { WorldNetwork } from '../network/network.ts';
 import type { WorldSocket } from '../network/socket.ts';
+import { SOLD } from '../oracles/sold-quotas.ts';
 import type { Asked, WorldToken } from '../requests.ts';
 import type { World } from '../world.ts';
 import type { WorldGateway } from './gateway.ts';
@@ -17,7 +18,7 @@ const PROGRESS_MS = 20_000;
 
 export const PATHS = [
   ...['/v1/things', '/v1/things/7', '/v1/open', '/v1/other'],
-  ...['/v1/multiplexed', '/v1/multiplexed/7'],
+  ...['/v1/multiplexed', '/v1/multiplexed/7', SOLD],
 ] as const;
 export const METHODS = ['GET', 'GET', 'GET', 'POST', 'PUT', 'HEAD', 'DELETE'] as const;
 

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import type { Network } from '../../../src/core/index.ts';
 import type { Draws } from '../kernel/draws.ts';
+import { PRICE_FIELD, SOLD } from '../oracles/sold-quotas.ts';
 import type { World } from '../world.ts';
 import { HELD_MS, Service } from './service.ts';
 
@@ -27,6 +28,8 @@ interface Answer extends Writable {
   sendDate: boolean;
   readonly headersSent: boolean;
   writeHead(status: number, fields: Readonly<Record<string, string | number>>): unknown;
+  setHeader(name: string, value: string): unknown;
+  addTrailers(fields: Readonly<Record<string, string>>): void;
 }
 
 /** What a request came on. */
@@ -70,6 +73,8 @@ export class HttpService extends Service {
     response.sendDate = false;
     const whim = this.whimFor(id);
     const draws = this.draws.part(`${id} answer`);
+    const isStream = whim >= 70 && whim < 80 && request.method !== 'HEAD';
+    if (request.url === SOLD && this.world.sold.price !== null) this.#tellPrice(response, id, isStream);
     request.on('error', () => {});
     response.on('error', () => {});
     const isHeld = id.startsWith('held');
@@ -90,6 +95,18 @@ export class HttpService extends Service {
       response.writeHead(draws.one([204, 404, 500, 503]), { 'x-world': id });
       response.end();
     } else request.resume();
+  }
+
+  /** Says what a request costs: not always, not always well, and of a stream in its trailer. */
+  #tellPrice(response: Answer, id: string, isStream: boolean): void {
+    const draws = this.draws.part(`${id} price`);
+    const { most = 1 } = this.world.sold.price ?? {};
+    const text = draws.percent(80) ? String(draws.whole(0, 2 * most)) : draws.one(['', '1.5', 'much']);
+    if (draws.percent(10)) return;
+    if (isStream && draws.percent(70)) response.addTrailers({ [PRICE_FIELD]: text });
+    else response.setHeader(PRICE_FIELD, text);
+    const asked = this.world.requests.find(id);
+    if (asked !== undefined) asked.told = /^\d+$/.test(text) ? Number(text) : null;
   }
 
   #answer(request: Question, response: Answer, id: string, draws: Draws): void {

@@ -81,6 +81,8 @@ export class Sloth implements Inhabitant {
   #process: Process | null = null;
   #network: WorldNetwork | null = null;
   #requests = 0;
+  /** Whether it may be restricted: what it has offended counts for a minute. */
+  #hasOffended = false;
   /** What it and others like it have asked for. */
   readonly #sent: Sent[];
 
@@ -156,6 +158,7 @@ export class Sloth implements Inhabitant {
     const path = pathOf(dialect, draws);
     const wish = { gateway, dialect, method: 'GET', path, status: draws.one([401, 403]) };
     const lines = await this.#pile(wish, MAX_OFFENCES + 1, draws);
+    this.#hasOffended = true;
     await this.#world.pause(SOON_MS);
     const offences = this.#sent.filter(
       ({ asked, line }) => lines.includes(line) && asked.arrivals.length > 0 && asked.givenMs !== null,
@@ -473,7 +476,7 @@ export class Sloth implements Inhabitant {
     const before = this.#unanswered(asked.gateway).filter(each => each.asked !== asked);
     const { mostRequests } = this.#world.reading;
     // What others have there may be many.
-    if (before.length + 1 >= mostRequests || !this.#world.isHealed) return;
+    if (before.length + 1 >= mostRequests || this.#hasOffended || !this.#world.isHealed) return;
     // Who is owed more than its share is not read from.
     if (this.#mostOwed(asked.gateway) > this.#share) return;
     await this.#world.pause(SOON_MS / 4);

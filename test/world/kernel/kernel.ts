@@ -2,9 +2,6 @@ import type { Draws } from './draws.ts';
 import { takeOverGlobals } from './globals.ts';
 import { EVERYONE, type Owner, Timeline } from './timeline.ts';
 
-/** When every world begins, by the wall clock. */
-const BEGINNING_MS = Date.UTC(2031, 2, 3, 4, 5, 6);
-
 /** Node's own, whatever stands in their place while a world runs. */
 const { setImmediate: inNextTurn } = globalThis;
 
@@ -15,6 +12,7 @@ const RESTS_OF_A_TURN = 64;
 export class Kernel {
   readonly timeline = new Timeline();
   readonly draws: Draws;
+  readonly #beganMs: number;
   /** Whose code runs. */
   current: Owner = EVERYONE;
   /** How many things have happened. */
@@ -27,13 +25,15 @@ export class Kernel {
   /** Called at the next of them. */
   #rested: (() => void) | null = null;
 
-  constructor(draws: Draws) {
+  /** @param beganMs when the world begins, by the true wall clock */
+  constructor(draws: Draws, beganMs: number) {
     this.draws = draws;
+    this.#beganMs = beganMs;
   }
 
   /** The true wall clock. Processes may have another idea of it. */
   epochMs(): number {
-    return BEGINNING_MS + this.timeline.nowMs;
+    return this.#beganMs + this.timeline.nowMs;
   }
 
   /** Lets something happen after so many milliseconds, unless its owner has died by then. */

@@ -1,6 +1,7 @@
 import type { Life, WorldGateway } from '../inhabitants/gateway.ts';
 import type { World } from '../world.ts';
 import type { Oracle } from './oracle.ts';
+import { judgeSold } from './sold-quotas.ts';
 import { type Decision, decisionsIn, type Held, judgeLife } from './within-limits.ts';
 
 /** How soon a gateway counts in Redis again after something was wrong between them, or after it has started. */
@@ -70,6 +71,7 @@ function judgeAlone(world: World, gateway: WorldGateway, life: Life, decisions: 
   });
   const share = (rules: readonly Held[]) => sharesOf(world, name, life, rules);
   judgeLife(world, name, life, alone, MOMENT_MS, share);
+  judgeSold(world, gateway, [{ life, decisions: alone }], { momentMs: MOMENT_MS, share });
   const places = share([{ fromMs: 0, rule: { units: world.mostHeld, periodMs: 1, algorithm: 'fixed' } }]);
   for (const each of alone)
     if (each.bucket === 'held') judgePlace(world, gateway, places, each, { decisions, alone });

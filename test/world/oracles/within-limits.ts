@@ -1,6 +1,7 @@
 import type { Life } from '../inhabitants/gateway.ts';
 import type { World } from '../world.ts';
 import type { Oracle } from './oracle.ts';
+import { judgeSold } from './sold-quotas.ts';
 
 /** A limit as limits.yaml says it. */
 export interface LimitRule {
@@ -27,6 +28,8 @@ export interface Decision {
   readonly bucket: string | null;
   readonly decision: string;
   readonly draws: string;
+  /** How it ended: what it cost, if its response told that, and whether what it drew went back; `null` while it goes on. */
+  readonly end: { readonly price: number | null; readonly isReturned: boolean } | null;
 }
 
 /** From when on a rule has held. */
@@ -46,7 +49,7 @@ interface Reset {
 /** How exact the moments are that a log tells of a gateway whose clock has stepped. */
 const ROUNDING_MS = 2;
 /** Requests that end sooner than a kill are not in the log. */
-const UNTOLD_MS = 1_500;
+export const UNTOLD_MS = 1_500;
 /** How long something may take between threads that the log tells as one moment. */
 const MOMENT_MS = 20;
 /** Steps of a wall clock that are smaller are not followed: decisions are told by the clock from before. */
@@ -58,12 +61,13 @@ const STEP_MS = 1_000;
  */
 export const withinLimits: Oracle = world => {
   if (world.sharing !== null) return;
-  for (const { name, host, lives } of world.gateways) {
-    for (const life of lives) {
-      const decisions = decisionsIn(life, host.wallOffsetsMs);
-      const isExact = followed(host.wallOffsetsMs).length === host.wallOffsetsMs.length;
-      judgeLife(world, name, life, decisions, isExact ? MOMENT_MS : STEP_MS);
-    }
+  for (const gateway of world.gateways) {
+    const { name, host, lives } = gateway;
+    const isExact = followed(host.wallOffsetsMs).length === host.wallOffsetsMs.length;
+    const momentMs = isExact ? MOMENT_MS : STEP_MS;
+    const lived = lives.map(life => ({ life, decisions: decisionsIn(life, host.wallOffsetsMs) }));
+    for (const { life, decisions } of lived) judgeLife(world, name, life, decisions, momentMs);
+    judgeSold(world, gateway, lived, { momentMs, isKept: world.keepsState });
   }
 };
 
@@ -90,7 +94,7 @@ export function judgeLife(
   judge(world, where('words'), always(words), ofBucket(decisions, 'words'), 'caller', told('words'));
 }
 
-function ofBucket(decisions: readonly Decision[], name: string): readonly Decision[] {
+export function ofBucket(decisions: readonly Decision[], name: string): readonly Decision[] {
   return decisions.filter(({ bucket, draws }) => bucket === name && draws !== 'global' && draws !== 'none');
 }
 
@@ -120,10 +124,7 @@ function judge(
   for (const { who, beganMs, atMs, decision, loggedMs, requestId, isDoubtful } of decisions) {
     const counter = counters.get(who) ?? new Counter();
     counters.set(who, counter);
-    const possible = rules.filter(
-      ({ fromMs }, i) =>
-        fromMs <= atMs + momentMs && (rules[i + 1]?.fromMs ?? Number.POSITIVE_INFINITY) >= beganMs - momentMs,
-    );
+    const possible = possibleRules(rules, beganMs, atMs, momentMs);
     const [held] = possible;
     if (held === undefined) throw new Error('no rule held');
     const { rule } = held;
@@ -151,6 +152,19 @@ function judge(
   }
 }
 
+/** The rules that may have held between two moments. @param momentMs how exact these are */
+export function possibleRules(
+  rules: readonly Held[],
+  beganMs: number,
+  atMs: number,
+  momentMs: number,
+): readonly Held[] {
+  return rules.filter(
+    ({ fromMs }, i) =>
+      fromMs <= atMs + momentMs && (rules[i + 1]?.fromMs ?? Number.POSITIVE_INFINITY) >= beganMs - momentMs,
+  );
+}
+
 /** The rules of the bucket `things` in a life, one after the other, as its log tells them. */
 function rulesIn({ things, lines }: Life): readonly Held[] {
   const rules: Held[] = [{ fromMs: 0, rule: things }];
@@ -166,7 +180,7 @@ function rulesIn({ things, lines }: Life): readonly Held[] {
   return rules;
 }
 
-function resetsIn({ lines }: Life, limited: string | null): readonly Reset[] {
+export function resetsIn({ lines }: Life, limited: string | null): readonly Reset[] {
   const resets: Reset[] = [];
   for (const { atMs, text } of lines) {
     const { type, change, bucket, client } = JSON.parse(text) as Readonly<Record<string, unknown>>;
@@ -252,6 +266,7 @@ export function decisionsIn(life: Life, wallOffsetsMs: readonly number[]): reado
       beganMs: Math.min(trueMs, cameMs),
       who: String(line.caller ?? line.client),
       bucket: typeof line.bucket === 'string' ? line.bucket : null,
+      end: line.type === 'access' ? endOf(line) : null,
     });
   }
   const isAdmitted = ({ decision }: Decision) => (decision === 'admitted' ? 0 : 1);
@@ -260,8 +275,12 @@ export function decisionsIn(life: Life, wallOffsetsMs: readonly number[]): reado
   );
 }
 
+function endOf({ price, returnedAt }: Readonly<Record<string, unknown>>): Decision['end'] {
+  return { price: typeof price === 'number' ? price : null, isReturned: returnedAt !== undefined };
+}
+
 /** Leaves out steps that are too small for the clock that a gateway counts by to follow them. */
-function followed(offsetsMs: readonly number[]): readonly number[] {
+export function followed(offsetsMs: readonly number[]): readonly number[] {
   const [first = 0, ...later] = offsetsMs;
   const kept = [first];
   for (const ms of later) if (Math.abs(ms - (kept.at(-1) ?? 0)) > STEP_MS) kept.push(ms);

@@ -1,5 +1,5 @@
 import { type Tenants, tenantIn } from '../../../core/index.ts';
-import type { AccessTokenOptions } from '../options.ts';
+import type { AccessTokenOptions, ClaimMark } from '../options.ts';
 import {
   claimAt,
   type Invalid,
@@ -40,6 +40,23 @@ export function dateClaim(claims: JsonObject, name: string): number | null {
 export function textClaim(claims: JsonObject, name: string): string | null {
   const value = claimAt(claims, name);
   return typeof value === 'string' && value !== '' && value.isWellFormed() ? value : null;
+}
+
+/** Whether the token has the claim, or has it with the value. */
+export function isMarked(claims: JsonObject, { claim, value }: ClaimMark): boolean {
+  const found = claimAt(claims, claim);
+  if (value === null) return found !== undefined && found !== null && found !== false && found !== '';
+  return holdsOne(found, [value]);
+}
+
+/** Whether the claim equals one of these values, or contains one if it is a list. Numbers and booleans count as their text. */
+export function holdsOne(found: unknown, values: readonly string[]): boolean {
+  const all: readonly unknown[] = Array.isArray(found) ? found : [found];
+  return all.some(value => isScalar(value) && values.includes(String(value)));
+}
+
+export function isScalar(value: unknown): value is string | number | boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 }
 
 function refuseIssuer(
@@ -128,7 +145,7 @@ function onlyThumbprint(bound: unknown, name: string): string | null {
 /**
  * Rejects ID, refresh and logout tokens, which the issuer signs with the same keys. They are recognised by the payload's
  * `typ` (Keycloak), the header's `typ` (RFC 9068, 4; OpenID Connect Back-Channel Logout, 2.4), `token_use` (Amazon Cognito), and
- * members that only they have.
+ * members that only they have. An ID token that says nothing of its kind passes if the operator accepts such.
  */
 function refuseKind(jwt: Pick<Jwt, 'claims' | 'type'>, options: AccessTokenOptions): Invalid | null {
   const { claims } = jwt;
@@ -143,9 +160,12 @@ function refuseKind(jwt: Pick<Jwt, 'claims' | 'type'>, options: AccessTokenOptio
   // Ory Hydra says the second, in its answers about opaque tokens.
   const isForAccess = use === 'access' || use === 'access_token';
   if (use !== undefined && !isForAccess) return invalid('token_kind');
-  if (member(claims, 'at_hash') !== undefined || member(claims, 'events') !== undefined)
-    return invalid('token_kind');
+  if (member(claims, 'events') !== undefined) return invalid('token_kind');
+  const { tokenKind } = options;
+  if (tokenKind === 'access_or_id') return null;
+  if (member(claims, 'at_hash') !== undefined) return invalid('token_kind');
   if (isBearer || headerType === 'at+jwt' || isForAccess) return null;
+  if (tokenKind !== 'access') return isMarked(claims, tokenKind) ? null : invalid('token_kind');
   // Nothing marks it as an access token, and without `typ` an ID token looks the same. The audience of an ID token is the client
   // that signed in, so only an audience other than that client distinguishes them.
   return namesAnotherAudience(claims, options) ? null : invalid('token_kind');

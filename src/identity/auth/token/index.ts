@@ -1,4 +1,14 @@
 export { algorithmsFor, isSignature, type SigningAlgorithm } from './algorithms.ts';
-export { boundCertificate, boundKey, dateClaim, refuseClaims, tenantOf, textClaim } from './claims.ts';
+export {
+  boundCertificate,
+  boundKey,
+  dateClaim,
+  holdsOne,
+  isMarked,
+  isScalar,
+  refuseClaims,
+  tenantOf,
+  textClaim,
+} from './claims.ts';
 export { importKey, KeySetError, readKeySet, type VerificationKey } from './jwk.ts';
 export * from './jwt.ts';

@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { FlawedKey } from '../../../core/index.ts';
 import { algorithmsFor, type SigningAlgorithm } from './algorithms.ts';
-import { isJsonObject, type JsonObject, member, parseJsonObject, THUMBPRINTS } from './jwt.ts';
+import { given, isJsonObject, type JsonObject, member, parseJsonObject, THUMBPRINTS } from './jwt.ts';
 import { keyFlaw } from './key-flaws.ts';
 
 /** One of the issuer's keys. The same key in two fetches is the same object. */
@@ -83,7 +83,7 @@ function readKey(jwk: JsonObject, known: readonly VerificationKey[]): Verificati
   const id = member(jwk, 'kid') ?? null;
   if (id !== null && typeof id !== 'string') return null;
   if (!isForSignatures(jwk)) return null;
-  const declared = member(jwk, 'alg');
+  const declared = given(jwk, 'alg');
   const algorithms = algorithmsFor(member(jwk, 'kty'), member(jwk, 'crv')).filter(
     name => declared === undefined || declared === name,
   );
@@ -107,8 +107,8 @@ function issuerIn(jwk: JsonObject): string | null {
 
 /** Whether `use` and `key_ops` allow signatures. Both are optional (RFC 7517, 4.2 and 4.3). */
 function isForSignatures(jwk: JsonObject): boolean {
-  const use = member(jwk, 'use');
-  const operations = member(jwk, 'key_ops');
+  const use = given(jwk, 'use');
+  const operations = given(jwk, 'key_ops');
   if (use !== undefined && use !== 'sig') return false;
   return operations === undefined || (Array.isArray(operations) && operations.includes('verify'));
 }

@@ -303,8 +303,12 @@ function redacted(error: Error): string {
   );
 }
 
-/** Quoted text; the group: the name of a command, which Redis writes in lower case (`the 'client|list' command`). */
-const QUOTED = /'(?:(?<=^NOPERM .* the ')([a-z][a-z|-]{0,40})(?=' command)|[^']*)'/g;
+/**
+ * Quoted text, as Redis 7 quotes and as 6.2 does. The group: the name of a command, which Redis writes in lower case (`the 'client|list'
+ * command`), of a script's too.
+ */
+const QUOTED =
+  /'(?:(?<=^(?:NOPERM|ERR ACL failure in script:) .* the ')([a-z][a-z|-]{0,40})(?=' command)|[^']*)'|`[^`]*`/g;
 
 /** One hash tag for each sixteenth of a cluster's slots, so that every node of a typical cluster owns at least one. */
 export const PROBED_TAGS: readonly string[] = [

@@ -13,8 +13,9 @@ local refused, failed = {}, nil
 local function try(name, ...)
   local reply = redis.pcall(name, ...)
   if type(reply) ~= 'table' or not reply.err then return end
-  -- The text of Redis 7 and its followers, then that of older ones.
-  if string.find(reply.err, 'NOPERM', 1, true) or string.find(reply.err, 'user executing the script', 1, true) then
+  -- As Redis 7.0 says it, as later ones and Valkey do, and as older ones do.
+  if string.find(reply.err, 'NOPERM', 1, true) or string.find(reply.err, 'ACL failure', 1, true)
+    or string.find(reply.err, 'user executing the script', 1, true) then
     refused[#refused + 1] = name
   else failed = failed or reply end
 end

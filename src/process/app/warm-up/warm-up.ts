@@ -1,4 +1,4 @@
-import { filesIn, type ListenerModel, loadConfig, type Snapshot } from '../../../config/index.ts';
+import { type ListenerModel, loadConfig, type Snapshot } from '../../../config/index.ts';
 import {
   type Clock,
   formatDuration,
@@ -9,6 +9,7 @@ import {
 import type { BoundAddresses } from '../../../edge/server/index.ts';
 import { type Logger, makeLogger } from '../../../observe/index.ts';
 import { PlayedClient, type PlayedKind } from './played-clients.ts';
+import { playedFiles } from './played-files.ts';
 import { AUDIENCE, PlayedIssuer } from './played-issuer.ts';
 import { PlayedService } from './played-service.ts';
 
@@ -79,8 +80,8 @@ export async function warmUp(
 const LOOK_MS = 10;
 /** On a machine that is busy with other work, a warm-up takes so many times as long. */
 const MAX_WAIT = 10;
-/** The shortest time in which each client has to be answered once, in milliseconds. */
-const LEAST_PATIENCE_MS = 5_000;
+/** The shortest time in which each client has to be answered once, in milliseconds: only a machine with no time for this thread needs it. */
+const LEAST_PATIENCE_MS = 20_000;
 
 /** The processor time of this thread that a warm-up may take, so that it warms up as well on a busy machine. */
 class Budget {
@@ -143,15 +144,12 @@ async function playedSnapshot(real: Snapshot, service: string, clock: Clock): Pr
     routes: { '/played/**': 'played', 'GRPC played.Things/*': 'played' },
   };
   // JSON is YAML.
-  const texts = { 'gateway.yaml': gateway, 'limits.yaml': limits };
-  const files = new Map(
-    Object.entries(texts).map(([name, text]) => [name, Buffer.from(JSON.stringify(text))]),
-  );
+  const texts = { 'gateway.yaml': JSON.stringify(gateway), 'limits.yaml': JSON.stringify(limits) };
   const loaded = await loadConfig('gateway.yaml', {
     env: {},
     clock,
     generation: 1,
-    files: filesIn({ files, folders: new Map() }),
+    files: playedFiles(texts),
   });
   if (!loaded.ok) throw new Error(loaded.diagnostics.map(({ message }) => message).join('; '));
   const { snapshot } = loaded;

@@ -10,6 +10,9 @@ import {
   PREFACE,
 } from './frame-type.ts';
 
+/** The first bytes of an HTTP/1 response, read as the length of a frame. */
+const HTT = 0x48_54_54;
+
 /**
  * Reads the frames that the peer sends, in whatever pieces they come, and hands them on. Checks each frame by itself and its
  * order among others; only the sink knows the streams.
@@ -130,8 +133,10 @@ export class FrameReader {
     this.#type = type;
     this.#flags = bytes[at + 4] as number;
     this.#stream = uint32(bytes, at + 5) & MAX_31_BITS;
+    if (!this.#begun && length === HTT)
+      throw frameSizeFault('HTTP/1, which upstreams without "protocol" are asked by');
     if (length > MAX_PAYLOAD) throw frameSizeFault('a frame that is too large');
-    // RFC 9113, 3.4. An HTTP/1.1 response does not get here: its first bytes, read as a length, are too large.
+    // RFC 9113, 3.4.
     if (!this.#begun && (type !== FrameType.SETTINGS || (this.#flags & Flag.ACK) !== 0))
       throw protocolFault('no SETTINGS at the beginning');
     this.#begun = true;

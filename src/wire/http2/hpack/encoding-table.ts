@@ -38,10 +38,6 @@ export class EncodingTable {
   #maxBytes = MAX_BYTES;
   #resizes: number[] = [];
 
-  get rememberedNames(): number {
-    return this.#names.size;
-  }
-
   /** Applies the peer's limit. The next block announces it (RFC 7541, 4.2). */
   limit(bytes: number): void {
     const maxBytes = Math.min(bytes, MAX_BYTES);

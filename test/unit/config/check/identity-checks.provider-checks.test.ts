@@ -53,6 +53,14 @@ describe('a list of identity providers', () => {
     );
   });
 
+  it('says at which provider ID tokens are accepted', async () => {
+    const dex = '{ name: dex, issuer: "https://dex", audience: api, token_kind: access_or_id }';
+    expect(await diagnosticsWith(OLD, dex.replace('api', 'any'))).toEqual([
+      '3:66: identity_providers[1].token_kind: would let in the ID tokens of every client: name the audience, since nothing else tells them apart',
+    ]);
+    expect(await diagnosticsWith(OLD, dex)).toEqual([]);
+  });
+
   it('has one provider where users sign in', async () => {
     const other = SIGNS_IN.replace('name: main', 'name: other').replace('id/main', 'id/other');
     expect(await diagnosticsWith(SIGNS_IN, other)).toEqual([

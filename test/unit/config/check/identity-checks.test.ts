@@ -48,6 +48,28 @@ describe('the two sections about tokens', () => {
     ]);
   });
 
+  const withKind = (keys: string) => `access_tokens: { token_kind: access_or_id, ${keys} }\n`;
+
+  it('accept ID tokens only for an audience, and then it says what that means', async () => {
+    expect(await diagnosticsIn(withKind('audience: any') + PROVIDER + routeWith())).toEqual([
+      '1:30: access_tokens.token_kind: would let in the ID tokens of every client: name the audience, since nothing else tells them apart',
+    ]);
+    for (const audience of ['gateway', '[api, gateway]'])
+      expect(await diagnosticsIn(withKind(`audience: ${audience}`) + PROVIDER + routeWith())).toEqual([
+        '1:30: warning: access_tokens.token_kind: every ID token that the client "gateway" ever gets opens this API, and ID tokens are often passed on and logged: have the provider issue tokens for an audience of their own',
+      ]);
+    const result = await loadText(withKind('audience: api') + PROVIDER + routeWith());
+    expect(result).toMatchObject({
+      warnings: [],
+      hints: [
+        {
+          message:
+            'access_tokens.token_kind: ID tokens for this audience open this API as well: keep them as secret as access tokens',
+        },
+      ],
+    });
+  });
+
   it('are of use to some route, else there is a warning', async () => {
     expect(await diagnosticsIn(PROVIDER + TOKENS + routeWith(', authentication: none'))).toEqual([
       '1:1: warning: "identity_provider" has no effect: every route says "authentication: none"',

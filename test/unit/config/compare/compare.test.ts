@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changesInWords } from '../../../../src/config/index.ts';
-import { loadFiles, loadText } from '../../../support/config-text.ts';
+import { changesInWords, loadFiles, loadText } from '../../../support/config-text.ts';
 
 const UPSTREAMS = 'upstreams: { api: { url: "http://api:3000" } }';
 

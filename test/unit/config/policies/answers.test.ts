@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { changesInWords, routeOfCaller } from '../../../../src/config/index.ts';
+import { routeOfCaller } from '../../../../src/config/index.ts';
 import { explain } from '../../../../src/explain/index.ts';
-import { diagnosticsIn, loadText } from '../../../support/config-text.ts';
+import { changesInWords, diagnosticsIn, loadText } from '../../../support/config-text.ts';
 
 const HEAD = `upstreams: { api: { url: "http://api:3000" }, next: { url: "http://next:3000" } }
 routes:

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changesInWords } from '../../../../src/config/index.ts';
-import { diagnosticsIn, loadText } from '../../../support/config-text.ts';
+import { changesInWords, diagnosticsIn, loadText } from '../../../support/config-text.ts';
 
 const HEAD = `identity_provider: { issuer: "https://id" }
 access_tokens: { audience: api, identity_headers: { X-Auth-Subject: sub } }

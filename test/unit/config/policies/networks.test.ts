@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { changesInWords } from '../../../../src/config/index.ts';
 import { explain } from '../../../../src/explain/index.ts';
-import { diagnosticsIn, loadText } from '../../../support/config-text.ts';
+import { changesInWords, diagnosticsIn, loadText } from '../../../support/config-text.ts';
 
 const HEAD = 'upstreams: { api: { url: "http://api:3000" } }\nroutes:\n';
 const withRoute = (keys: string, path = '/a') =>

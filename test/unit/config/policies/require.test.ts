@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RouteOfFile } from '../../../../src/config/index.ts';
-import { changesInWords } from '../../../../src/config/index.ts';
-import { diagnosticsIn, loadText } from '../../../support/config-text.ts';
+import { changesInWords, diagnosticsIn, loadText } from '../../../support/config-text.ts';
 
 const HEAD = `identity_provider: { issuer: "https://id" }
 access_tokens: { audience: api }

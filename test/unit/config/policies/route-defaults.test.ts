@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { changesInWords, type RouteOfFile } from '../../../../src/config/index.ts';
-import { diagnosticsIn, loadText } from '../../../support/config-text.ts';
+import type { RouteOfFile } from '../../../../src/config/index.ts';
+import { changesInWords, diagnosticsIn, loadText } from '../../../support/config-text.ts';
 
 const HEAD = `upstreams:
   api: { url: "http://api:3000" }

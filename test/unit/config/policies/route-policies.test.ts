@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { changesInWords, gatewayJsonSchema, type Snapshot } from '../../../../src/config/index.ts';
+import { gatewayJsonSchema, type Snapshot } from '../../../../src/config/index.ts';
 import { explain } from '../../../../src/explain/index.ts';
-import { diagnosticsIn, loadFiles } from '../../../support/config-text.ts';
+import { changesInWords, diagnosticsIn, loadFiles } from '../../../support/config-text.ts';
 
 const GATEWAY = `identity_provider: { issuer: "https://id", client_id: g, client_secret: "\${SECRET}", redirect_uri: "https://app" }
 access_tokens: { audience: api, bots: { claim: client_id }, identity_headers: { X-User: sub } }

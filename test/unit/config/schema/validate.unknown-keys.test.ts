@@ -78,6 +78,12 @@ describe('an unknown key', () => {
     ['limit', `: ${LIMITS}`],
     ['service', ': name the upstream: "upstream"'],
     ['prefix', ': write path: /v1/things, with /** at its end for everything below'],
+    ['priority', ': leave it out: the most specific path wins'],
+    ['regex', `: regular expressions are ${OTHERS}`],
+    [
+      'preserve_host',
+      ': which Host a service gets is said by "host" of the upstream: client, upstream or a name',
+    ],
     // The key of a listener has nothing to do with it.
     ['port', ''],
     ['webhok', ', did you mean "webhook"?'],
@@ -106,10 +112,23 @@ describe('an unknown key', () => {
     ['weight: 2', 'upstreams.api: unknown key "weight": a weight stands next to its address: urls: [{ url:'],
     ['path: /x', 'upstreams.api: unknown key "path": the path stands in "url": http://127.0.0.1:3000/base'],
     ['port: 1', 'upstreams.api: unknown key "port": host and port stand in "url": http://127.0.0.1:3000'],
+    ['sticky: true', 'unknown key "sticky": write balance: { cookie: weir_node }, or balance: caller'],
+    ['retries: 3', 'unknown key "retries": leave it out: docs/upstreams.md#when-an-endpoint-fails says'],
+    [
+      'read_timeout: 3s',
+      'unknown key "read_timeout": write timeouts: { connect: 5s, first_byte: 60s, idle: 60s }',
+    ],
     ['health_check: /x', 'upstreams.api: unknown key "health_check": write health: { path: /healthz }'],
   ])('of an upstream: %s', async (key, message) => {
     expect(await diagnosticsIn(NEEDED.replace('url:', `${key}, url:`))).toEqual([
       expect.stringContaining(message),
+    ]);
+  });
+
+  it('of the TLS of an upstream', async () => {
+    const text = NEEDED.replace('http://api:3000"', 'https://api", tls: { insecure_skip_verify: true }');
+    expect(await diagnosticsIn(text)).toEqual([
+      expect.stringContaining('write ca_file with the certificate of its authority, or verify: false'),
     ]);
   });
 

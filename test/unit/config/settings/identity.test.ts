@@ -206,6 +206,15 @@ describe('a value of access_tokens', () => {
       '33: audience_claim: expected the name of a claim such as sub, found nothing',
     ],
     [
+      'token_kind: id',
+      '30: token_kind: expected access, access_or_id, or a claim that access tokens have and ID tokens lack, such as { claim: uid }, found "id"',
+    ],
+    ['token_kind: { value: access }', `30: token_kind: missing key "claim": ${CLAIM}`],
+    [
+      'token_kind: { claim: typ }',
+      '39: token_kind.claim: "typ" is judged anyway, as typ, token_use, at_hash, events are: name another claim, or leave token_kind out',
+    ],
+    [
       'principal: sub',
       '29: principal: expected a list of claims such as [azp, sub], found "sub", did you mean [sub]?',
     ],
@@ -256,6 +265,9 @@ describe('a value of access_tokens', () => {
     'audience: any',
     'audience: [api, "https://api.example.com"]',
     'audience: api, audience_claim: client_id',
+    'token_kind: access',
+    'token_kind: { claim: uid }',
+    'token_kind: { claim: /token/name, value: access_token }',
     'bots: none',
     'bots: { claim: roles, value: bot, principal: [azp, sub] }',
     'schemes: [Bot, bearer]',

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { changesInWords } from '../../../../src/config/index.ts';
 import { explain } from '../../../../src/explain/index.ts';
-import { diagnosticsIn, diagnosticsOf, loadFiles, loadText } from '../../../support/config-text.ts';
+import {
+  changesInWords,
+  diagnosticsIn,
+  diagnosticsOf,
+  loadFiles,
+  loadText,
+} from '../../../support/config-text.ts';
 
 const ROUTES = 'routes: [{ path: /**, upstream: api, authentication: none }]\n';
 const gateway = (balance: string, more = '') =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { MAX_HEADER_BYTES, readProxyHeader } from '../../../../src/edge/proxy-protocol/read-proxy-header.ts';
+import { readProxyHeader } from '../../../../src/edge/proxy-protocol/read-proxy-header.ts';
 import { LOCAL_V2, TCP4, TCP6, v1, v2 } from '../../../support/proxy-header.ts';
 
 const REQUEST = Buffer.from('GET / HTTP/1.1\r\n\r\n');
@@ -74,7 +74,7 @@ describe('whatever comes', () => {
       '\r\n\r\n\0\r\nQUIT\n\x20',
     );
     fc.assert(
-      fc.property(begun, fc.uint8Array({ minLength: MAX_HEADER_BYTES, maxLength: 70_000 }), (text, rest) => {
+      fc.property(begun, fc.uint8Array({ minLength: 4_096, maxLength: 70_000 }), (text, rest) => {
         expect(readProxyHeader(Buffer.concat([Buffer.from(text, 'latin1'), rest]))).not.toBe('incomplete');
       }),
     );

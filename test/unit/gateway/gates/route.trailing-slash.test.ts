@@ -9,6 +9,7 @@ const ROUTES: readonly ConfigPart[] = [
   { path: '/page', ...REDIRECT, require: { scopes: ['a'] } },
   { path: '/things/{id}/', ...REDIRECT, response_headers: { set: { 'X-Frame-Options': 'DENY' } } },
   { path: '/both/', authentication: 'none' },
+  { path: '/session/', authentication: 'none', semicolons: 'pass', ...REDIRECT },
   { path: '/old/', redirect: { to: '/new' }, upstream: undefined, ...REDIRECT },
 ];
 
@@ -34,6 +35,7 @@ describe('a route with trailing_slash: redirect', () => {
     for (const line of ['GET /app/', 'HEAD /page', 'POST /app', 'DELETE /page/', 'OPTIONS /app'])
       expect((await ask(line)).status, line).toBe(401);
     expect(await ask('GET /old/')).toMatchObject({ status: 308, location: '/new' });
+    expect((await ask('GET /session/;jsessionid=1')).status).toBe(200);
     for (const line of ['GET /both', 'GET /both/']) expect((await ask(line)).status, line).toBe(200);
   });
 

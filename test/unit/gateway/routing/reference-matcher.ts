@@ -26,7 +26,10 @@ export function referenceParams(pattern: string, path: string): string[] {
 }
 
 function segmentsOf(path: string): string[] {
-  return path.replace(/\/$/, '').split('/').slice(1);
+  return path
+    .replace(/\/(?:(?:;|%3B)[^/]*)?$/, '')
+    .split('/')
+    .slice(1);
 }
 
 function pathMatches(pattern: string, path: string): boolean {
@@ -98,5 +101,5 @@ export const requestMethod = fc.constantFrom('GET', 'HEAD', 'POST', 'BREW');
 
 /** Canonical paths over the same words. */
 export const requestPath = fc
-  .tuple(fc.array(wordOfPath, { maxLength: 6 }), fc.boolean())
-  .map(([words, slash]) => `/${words.join('/')}${slash && words.length > 0 ? '/' : ''}`);
+  .tuple(fc.array(wordOfPath, { maxLength: 6 }), fc.constantFrom('', '', '/', '/;', '/%3Bx;y'))
+  .map(([words, end]) => (words.length > 0 ? `/${words.join('/')}${end}` : end.replace(/^\/?/, '/')));

@@ -249,7 +249,7 @@ test('a literal matches a segment with parameters after a semicolon, so that the
     { pattern: parseRoutePattern('/v1/admin', null), value: 'admin' },
     { pattern: parseRoutePattern('/v1/**', null), value: 'rest' },
   ]);
-  for (const path of ['/v1/admin;x', '/v1/ADMIN;', '/v1/admin%3Bx=1', '/v1;a/admin']) {
+  for (const path of ['/v1/admin;x', '/v1/ADMIN;', '/v1/admin%3Bx=1', '/v1;a/admin', '/v1/admin/;x']) {
     expect(routes.find('GET', '', path)?.value).toBe('admin');
   }
 });

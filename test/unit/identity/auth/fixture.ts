@@ -41,6 +41,7 @@ export const options: AccessTokenOptions = {
   isOneOfSeveral: false,
   audience: ['api'],
   audienceClaim: 'aud',
+  tokenKind: 'access',
   clientId: 'gateway',
   principal: ['azp', 'sub'],
   bots: { claim: 'client_id', value: null, principal: ['azp'] },

@@ -208,6 +208,21 @@ describe('the answer', () => {
     expect(await judgeAnswer(said, { ...access, audience: ['app'] })).toBe('invalid audience');
   });
 
+  it('with null for what the provider does not know says nothing about it', async () => {
+    const nulls = {
+      iss: null,
+      iat: null,
+      nbf: null,
+      typ: null,
+      token_use: null,
+      token_type: null,
+      cnf: null,
+    };
+    expect(await judgeAnswer({ ...MEMBERS, ...nulls })).toBe('user web ada');
+    expect(await judgeAnswer({ ...MEMBERS, aud: null })).toBe('invalid audience');
+    expect(await judgeAnswer({ ...MEMBERS, exp: null })).toBe('invalid claim exp');
+  });
+
   it('about no kind of token does not do where any audience does', async () => {
     expect(await judgeAnswer({ ...MEMBERS, token_type: undefined }, { audience: null })).toBe(
       'invalid token_kind',

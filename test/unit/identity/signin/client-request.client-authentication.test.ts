@@ -52,6 +52,19 @@ test.each<[AssertionAlgorithm, KeyObject, AssertionAlgorithm | null]>([
   }
 });
 
+test.each([
+  // Providers that do not decode take these as well (panva/oauth4webapi#148).
+  ['my-app.v2_eu', 'Q~8_a-b.c*', 'my-app.v2_eu:Q~8_a-b.c*'],
+  // RFC 6749, appendix B.
+  ['a:b', ' %&+\u00a3\u20ac', 'a%3Ab:+%25%26%2B%C2%A3%E2%82%AC'],
+])('the id and the secret %s %s are encoded where forms do it', async (client_id, secret, expected) => {
+  const headers = new Headers();
+  const authenticate = clientAuth({ kind: 'client_secret_basic', secret })(TOKEN_ENDPOINT);
+  await authenticate({ issuer: 'https://id.example' }, { client_id }, new URLSearchParams(), headers);
+  const [scheme, credentials = ''] = headers.get('authorization')?.split(' ') ?? [];
+  expect([scheme, Buffer.from(credentials, 'base64').toString()]).toEqual(['Basic', expected]);
+});
+
 test('a key in the older PEM form works as well', () => {
   const pkcs1 = rsa.export({ type: 'pkcs1', format: 'pem' }).toString();
   expect(withKey(pkcs1, null)).toBeTypeOf('function');

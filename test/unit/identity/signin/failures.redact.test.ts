@@ -8,6 +8,8 @@ test.each([
   "it's (really) gone.",
   'AADSTS50011: The redirect URI',
   'see (AADSTS7000215)',
+  'AADB2C90080: The provided grant has expired.',
+  'MSIS9615: The refresh token is invalid.',
 ])('%j stays as it is', text => expect(redact(text, [])).toBe(text));
 
 test('secrets are cut out wherever they stand, with the word around them', () => {

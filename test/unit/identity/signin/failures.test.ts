@@ -47,6 +47,10 @@ describe('a response of', () => {
     [400, 'temporarily_unavailable', 'broken'],
     [400, 'server_error', 'broken'],
     [400, 'slow_down', 'broken'],
+    [200, 'invalid_grant', 'code_refused'],
+    [200, 'invalid_client', 'gateway_refused'],
+    [200, 'something_new', 'code_refused'],
+    [201, 'invalid_grant', 'broken'],
     [429, 'invalid_grant', 'broken'],
     [408, 'invalid_grant', 'broken'],
   ])('%d %s is %s', (status, error, outcome) => expect(outcomeOf(answered(status, error))).toBe(outcome));

@@ -10,7 +10,9 @@ import { FrozenClock } from '../../limits/frozen-clock.ts';
 
 const ADDRESS = '192.0.2.1';
 
-async function open() {
+type Elsewhere = ConstructorParameters<typeof Introspection>[1]['elsewhere'];
+
+async function open(elsewhere: Elsewhere = null) {
   const scripted = await startScriptedProvider();
   onTestFinished(() => scripted.close());
   let nowMs = 0;
@@ -37,7 +39,7 @@ async function open() {
       maxTokens: 10,
     },
     {
-      ...{ provider, listener, permits: new ProcessPermits() },
+      ...{ provider, listener, permits: new ProcessPermits(), elsewhere },
       clock: { epochMs: () => nowMs, monotonicMs: () => nowMs },
     },
   );
@@ -45,11 +47,13 @@ async function open() {
     const said = await introspection.ask(token, 5_000, ADDRESS);
     return said instanceof GatewayError ? said.status : said;
   };
-  const question = async (token: string) => introspection.question(token, ADDRESS);
+  const question = async (token: string, maxAgeMs = 5_000) =>
+    introspection.question(token, ADDRESS, maxAgeMs);
+  const answer: NonNullable<Elsewhere> = asked => introspection.answer(asked);
   const pass = (ms: number) => {
     nowMs += ms;
   };
-  return { scripted, ask, question, pass };
+  return { scripted, ask, question, answer, pass };
 }
 
 test('whatever a provider answers, a token is active only if a JSON object says true', async () => {
@@ -113,4 +117,41 @@ test('a provider that fails is asked once a second about a token, however often 
   scripted.introspection = scripts.json(200, { active: true });
   pass(1);
   expect(await ask('one')).toBe('active');
+});
+
+test('a thread has the main one ask, whose answer serves all while it is young enough for the one that asks', async () => {
+  const main = await open();
+  const worker = await open(async asked => structuredClone(await main.answer(structuredClone(asked))));
+  main.scripted.introspection = scripts.json(200, { active: true, sub: 'ada' });
+  const told = { members: { active: true, sub: 'ada' }, askedAtMs: 0 };
+  expect(await worker.question('token')).toEqual(told);
+  main.pass(4_999);
+  expect(await worker.question('token')).toEqual(told);
+  expect(main.scripted.introspections).toHaveLength(1);
+  expect(await worker.question('token', 4_999)).toMatchObject({ askedAtMs: 4_999 });
+  expect(main.scripted.introspections).toHaveLength(2);
+  expect(worker.scripted.introspections).toEqual([]);
+});
+
+test('a negative answer of the main thread serves those that wait for it, and its failure is told as such', async () => {
+  const main = await open();
+  const worker = await open(async asked => structuredClone(await main.answer(structuredClone(asked))));
+  main.scripted.introspection = scripts.json(200, { active: false });
+  for (const count of [1, 2]) {
+    expect(await worker.question('token')).toMatchObject({ members: null });
+    expect(main.scripted.introspections).toHaveLength(count);
+  }
+  main.scripted.introspection = scripts.json(500, {});
+  expect(await worker.question('token')).toMatchObject({ error: { status: 503 }, reached: true });
+  expect(await worker.ask('token')).toBe(503);
+  main.pass(1_000);
+  main.scripted.introspection = scripts.json(401, { error: 'invalid_client' });
+  expect(await worker.ask('token')).toBe(500);
+});
+
+test('a thread asks the provider itself where the main one does not know it yet', async () => {
+  const worker = await open(async () => null);
+  worker.scripted.introspection = scripts.json(200, { active: true });
+  expect(await worker.ask('token')).toBe('active');
+  expect(worker.scripted.introspections).toHaveLength(1);
 });

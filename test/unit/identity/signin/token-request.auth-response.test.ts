@@ -70,6 +70,12 @@ test('the provider’s members go before the claims of its tokens', () => {
   expect(response(members)).toMatchObject({ expiresIn: 1, refreshExpiresIn: 0, sessionState: 'said' });
 });
 
+test('the lifetime of a refresh token has the name of Keycloak, or that of Entra ID, Google and others', () => {
+  const lifetime = (members: object) => response({ refresh_token: 'r', ...members }).refreshExpiresIn;
+  expect(lifetime({ refresh_token_expires_in: 1_209_600 })).toBe(1_209_600);
+  expect(lifetime({ refresh_expires_in: 0, refresh_token_expires_in: 7 })).toBe(0);
+});
+
 test('a token that has expired already expires in 0 seconds', () => {
   expect(response({ access_token: jwt({ exp: 5 }) })).toHaveProperty('expiresIn', 0);
 });

@@ -13,7 +13,8 @@ function room() {
     log.finished(exchangeRecord({ status: 502, upstream, error: { message, side, cap, cause } }));
   };
   const told = () => lines.splice(0).map(({ upstream, cause, faults }) => [upstream, cause, faults]);
-  return { clock, fail, told };
+  const remove = (upstream: string) => log.challengeRemoved({ upstream, because: 'client_h2' });
+  return { clock, fail, told, remove };
 }
 
 test('faults of an outage have a line for each kind at once, and one a second with their number', () => {
@@ -68,4 +69,17 @@ test('causes that never repeat take no more room: those of a while ago are count
     ['api', 'kept', 1],
     ['api', 'cause 199', 2],
   ]);
+});
+
+test('removed challenges have a line an hour for each upstream', () => {
+  const { clock, told, remove } = room();
+  const upstreams = () => told().map(([upstream]) => upstream);
+  for (const upstream of ['api', 'api', 'files']) remove(upstream);
+  expect(upstreams()).toEqual(['api', 'files']);
+  clock.advance(3_599_999);
+  remove('api');
+  expect(upstreams()).toEqual([]);
+  clock.advance(1);
+  remove('api');
+  expect(upstreams()).toEqual(['api']);
 });

@@ -1,9 +1,13 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../../src/config/index.ts';
 import { Turns } from '../../../../src/core/index.ts';
 import { loadInThread } from '../../../../src/process/loading/index.ts';
 import { NEEDED, ROOMY } from '../../../support/config-text.ts';
 import { tempText } from '../../../support/temp.ts';
+import { waitFor } from '../../../support/wait.ts';
 
 const load = loadInThread(new URL('../../../support/loading-thread.ts', import.meta.url));
 const options = { env: {}, generation: 2, machine: ROOMY };
@@ -18,7 +22,7 @@ test('a thread of its own reads and checks the files, and this one takes over wh
   expect(there.snapshot.caps).toEqual(here.snapshot.caps);
   expect(there.snapshot.routes).toBe(here.snapshot.routes);
   expect(there.readings.equals(here.readings)).toBe(true);
-  expect([...there.contents.files.keys()]).toEqual([path]);
+  expect(there.data.routes).toEqual(here.data.routes);
   expect([there.warnings, there.hints, there.files]).toEqual([here.warnings, here.hints, here.files]);
   expect(turns.longestMs).toBeGreaterThan(0);
 });
@@ -38,3 +42,22 @@ test.each([
   const path = await tempText('gateway.yaml', NEEDED);
   await expect(load(path, { ...options, env: { DIES: dies } })).rejects.toThrow(message);
 });
+
+test.runIf(process.platform === 'linux')('it lets the threads that serve go first', async () => {
+  const pipe = `${await tempText('text', '')}.pipe`;
+  execFileSync('mkfifo', [pipe]);
+  const loading = load(pipe, { ...options, generation: 1 });
+  await waitFor('a thread has a lower priority', () => priorities().includes(10));
+  expect(priorities()).toContain(0);
+  await writeFile(pipe, NEEDED);
+  expect((await loading).ok).toBe(true);
+});
+
+/** How nice each thread of this process is (proc_pid_stat(5)). */
+function priorities(): number[] {
+  const threads = readdirSync('/proc/self/task');
+  return threads.map(thread => {
+    const [, fields = ''] = readFileSync(`/proc/self/task/${thread}/stat`, 'utf8').split(') ');
+    return Number(fields.split(' ')[16]);
+  });
+}

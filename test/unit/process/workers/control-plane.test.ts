@@ -37,7 +37,6 @@ async function playedWorkers(port: number, opened: Promise<null> = AT_ONCE, code
     readonly done: () => void;
     readonly fail: (error: Error) => void;
   }[] = [];
-  const pieces: string[] = [];
   const told: string[] = [];
   const ends: number[] = [];
   const deaths = new Map<number, (cause: string) => void>();
@@ -70,29 +69,24 @@ async function playedWorkers(port: number, opened: Promise<null> = AT_ONCE, code
       return opened;
     });
     inside.answer('listen', async addresses => addresses);
-    inside.answer('piece', async ({ piece: { kind } }) => {
-      pieces.push(`${worker}: ${kind}`);
-      return null;
+    inside.answer('prepare', ({ generation }) => {
+      const { promise, resolve, reject } = Promise.withResolvers<null>();
+      if (worker === 1) resolve(null);
+      else prepares.push({ generation, done: () => resolve(null), fail: reject });
+      return promise;
     });
-    for (const name of ['prepare', 'assemble'] as const)
-      inside.answer(name, ({ generation }) => {
-        const { promise, resolve, reject } = Promise.withResolvers<null>();
-        if (worker === 1) resolve(null);
-        else prepares.push({ generation, done: () => resolve(null), fail: reject });
-        return promise;
-      });
     inside.answer('drain', async () => true);
     for (const name of ['commit', 'discard'] as const)
       inside.on(name, generation => void told.push(`${worker}: ${name} ${generation}`));
   };
   const memory = SharedMemory.create(2, randomBytes, wait);
   const control = new ControlPlane({
-    ...{ loaded: await load(1), path, env: {}, host, system, memory },
+    ...{ loaded: await load(1), host, system, memory },
     permits: new SharedPermits(memory, 16),
     part: mainPartOf(clock),
     log: makeLogger('info', { write: line => lines.push(line) }),
   });
-  return { control, load, clock, lines, starts, opens, pieces, prepares, told, ends, deaths, later };
+  return { control, load, clock, lines, starts, opens, prepares, told, ends, deaths, later };
 }
 
 test('no worker reads the configuration before all have loaded their code', async () => {
@@ -152,12 +146,11 @@ test('a worker that lacks processor time, and answers while it compiles for minu
   expect(lines.join()).not.toContain('a worker hangs');
 });
 
-test('workers get a configuration in pieces, and begin with it together once all have compiled it', async () => {
-  const { control, load, pieces, prepares, told } = await playedWorkers(0);
+test('workers begin with a configuration together once all have compiled it', async () => {
+  const { control, load, prepares, told } = await playedWorkers(0);
   await control.listen();
   const prepared = control.prepare(await load(2));
   await waitFor('the second worker was asked', () => prepares.length === 1);
-  expect(pieces.sort()).toEqual(['1: routes', '2: routes']);
   await new Promise(setImmediate);
   expect(told).toEqual([]);
   prepares[0]?.done();
@@ -183,7 +176,7 @@ test('a reload that one worker refuses ends in all before it ends, so that the n
   const { control, load, prepares, told, later, clock } = await playedWorkers(0);
   const taking = Promise.withResolvers<null>();
   later.play = (inside, worker) => {
-    if (worker === 1) inside.answer('assemble', () => taking.promise);
+    if (worker === 1) inside.answer('prepare', () => taking.promise);
   };
   await control.listen();
   let over = false;

@@ -298,13 +298,13 @@ describe('an answer that says what a thread has learnt', () => {
         if (answer?.isAnswered) for (const each of serving) expect(each.refusesSession).toBe(true);
       };
       for (const [at, plane] of planes.entries()) {
-        links[at]?.other.answer('open', async () => null);
+        links[at]?.other.answer('load', async () => null);
         links[at]?.other.on('commit', () => {
           if (answer?.isAnswered) begunLater++;
           serving.add(plane);
           expectRefusals();
         });
-        void links[at]?.mine.ask('open', null).then(() => links[at]?.mine.post('commit', 1));
+        void links[at]?.mine.ask('load', null).then(() => links[at]?.mine.post('commit', 1));
       }
       const signsOutAt = random.below(30);
       for (let step = 0; answer === null || lines.some(({ packets }) => packets.length > 0); step++) {

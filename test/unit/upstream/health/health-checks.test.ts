@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { alone, States, thisMachine } from '../../../../src/core/index.ts';
 import type { CheckTarget } from '../../../../src/upstream/health/check-request.ts';
 import {
   type CheckedEndpoint,
+  type CheckState,
   HealthChecks,
   type HealthOptions,
 } from '../../../../src/upstream/health/health-checks.ts';
@@ -27,9 +29,13 @@ interface Sent {
 class EndpointStub implements CheckedEndpoint {
   readonly address = { host: '10.0.0.1', port: 80 };
   readonly sent: Sent[] = [];
-  /** What its health was told. */
+  /** How its health has changed. */
   readonly told: boolean[] = [];
-  readonly health = { checked: (isHealthy: boolean) => void this.told.push(isHealthy) };
+  readonly health = {
+    checked: (isHealthy: boolean) => {
+      if (isHealthy !== (this.told.at(-1) ?? true)) this.told.push(isHealthy);
+    },
+  };
   readonly pool = {
     send: (request: OutgoingRequest, sink: CallSink) => {
       const sent: Sent = { request, sink, aborted: false };
@@ -63,7 +69,9 @@ function setUp(options: HealthOptions = OPTIONS) {
   const clock = new FrozenClock();
   const endpoint = new EndpointStub();
   const unreached: object[] = [];
-  const checks = new HealthChecks({ clock, random: () => 0, tell: () => {} });
+  const part = alone({ ...thisMachine, clock });
+  const states = new States<CheckState>(part, 'checks');
+  const checks = new HealthChecks({ upstream: 'api', clock, random: () => 0, part, states });
   const use = (now: HealthOptions, endpoints: readonly EndpointStub[]) =>
     checks.use(now, new Map(endpoints.map((endpoint, index) => [`${index}`, endpoint])), address => {
       unreached.push(address);

@@ -20,6 +20,7 @@ function referencePath(target: string): string | null {
     .replace(/%(?:2D|2E|3\d|4[1-9A-F]|5[\dA]|5F|6[1-9A-F]|7[\dAE])/g, found =>
       /%3[A-F]/.test(found) ? found : String.fromCharCode(Number.parseInt(found.slice(1), 16)),
     );
+  if (/\/(?:;|%3B)[^/]*\//.test(path)) return null;
   return path.split('/').some(segment => /^\.\.?(?:$|;|%3B)/.test(segment)) ? null : path;
 }
 
@@ -139,6 +140,8 @@ describe('a request target', () => {
     ['/.hidden/..x/...', '/.hidden/..x/...'],
     ['/%2ehidden', '/.hidden'],
     ['/"<>[]^`{|}', '/"<>[]^`{|}'],
+    ['/a/;x', '/a/;x'],
+    ['/a/%3bx', '/a/%3Bx'],
   ])('%s becomes %s', (target, path) => {
     expect(pathOf(target)).toBe(path);
   });
@@ -146,6 +149,7 @@ describe('a request target', () => {
   test.each([
     ...['//', '//v1/x', '/v1//x', '/v1/x//'],
     ...['/.', '/..', '/./x', '/x/../y', '/x/..', '/%2e', '/%2E%2e/x', '/.%2e', '/x/%2e./y'],
+    ...['/;/a', '/;x/a', '/a/;x/', '/a/%3Bx/b', '/a/%3b/b'],
     ...['/..;x', '/.;', '/.;x/y', '/..%3bx', '/%2e%2e%3B', '/a/..;/b'],
     ...['/%c0%af', '/a/%C0%AE%c0%ae/b', '/%c1%9c', '/%E0%80%AF', '/%f0%80%80%af', '/%C0%80'],
     ...['/a%2fb', '/a%2Fb', '/a%5cb', '/a%5Cb', '/a\\b', '/\\', '/%00', '/a%00b', '/%0d%0a', '/%1F', '/%7f'],

@@ -14,6 +14,7 @@ function requestOf(request: Partial<OutgoingRequest>): OutgoingRequest {
       body: null,
       neverIndexed: NO_NAMES,
       takesTrailers: false,
+      statesZero: false,
       upgrade: 'none',
       firstByteTimeoutMs: 1,
       idleTimeoutMs: 1,
@@ -52,6 +53,10 @@ describe('the head of a request', () => {
       expect(headOf({ method, bodyLength })).toBe(`${method} /a?b HTTP/1.1\r\n${framing}\r\n`);
     },
   );
+
+  test('says a length of 0 where the client did, which may have signed it', () => {
+    expect(headOf({ statesZero: true })).toBe('GET /a?b HTTP/1.1\r\nContent-Length: 0\r\n\r\n');
+  });
 
   test('asks for another protocol, and names that in Connection (RFC 9110, 7.8)', () => {
     expect(headOf({ fields: ['Host', 'a.test'], upgrade: 'websocket' })).toBe(

@@ -26,7 +26,7 @@ function sending(body: HandBody | null, bodyLength: BodyLength = body === null ?
       fields: ['Host', 'a.test', 'X', '\xe9'],
       neverIndexed: NO_NAMES,
     },
-    ...{ takesTrailers: false, upgrade: 'none', bodyLength, body },
+    ...{ takesTrailers: false, statesZero: false, upgrade: 'none', bodyLength, body },
     ...{ firstByteTimeoutMs: null, idleTimeoutMs: null },
   };
   const requests = new RequestSender(wire.asSocket, owner);

@@ -238,6 +238,54 @@ describe('the kind of a token', () => {
   });
 });
 
+describe('the kind of a token, where nothing tells access tokens from ID tokens', () => {
+  const either = { options: { tokenKind: 'access_or_id' } } as const;
+  const ofDex = { typ: undefined, at_hash: 'x', nonce: 'n', c_hash: 'y' };
+
+  it('is not judged', () => {
+    expect(outcome(ofDex, either)).toBe('valid');
+    expect(outcome(ofDex, { options: { ...either.options, clientId: 'api' } })).toBe('valid');
+  });
+
+  it('is judged all the same by what a token says of itself', () => {
+    for (const says of [{ typ: 'ID' }, { typ: 'Refresh' }, { token_use: 'id' }, { events: {} }])
+      expect(outcome({ ...ofDex, ...says }, either), JSON.stringify(says)).toBe('invalid token_kind');
+    expect(outcome(ofDex, { ...either, header: { typ: 'logout+jwt' } })).toBe('invalid token_kind');
+  });
+
+  it('leaves the audience to be compared', () => {
+    expect(outcome({ ...ofDex, aud: 'gateway' }, either)).toBe('invalid audience');
+    expect(outcome({ ...ofDex, aud: undefined }, either)).toBe('invalid audience');
+  });
+});
+
+describe('the kind of a token, where a claim of its own tells it', () => {
+  const ofAuthentik = { options: { tokenKind: { claim: 'uid', value: null }, clientId: 'api' } };
+  const ofAm = { options: { tokenKind: { claim: '/token/name', value: 'access_token' }, clientId: 'api' } };
+  const unmarked = { typ: undefined };
+
+  it('is access with that claim, whatever the audience', () => {
+    expect(outcome({ ...unmarked, uid: 'u' }, ofAuthentik)).toBe('valid');
+    expect(outcome({ ...unmarked, token: { name: 'access_token' } }, ofAm)).toBe('valid');
+  });
+
+  it('is not access without it, even with another audience', () => {
+    for (const uid of [undefined, null, false, ''])
+      expect(outcome({ ...unmarked, uid }, ofAuthentik)).toBe('invalid token_kind');
+    expect(outcome(unmarked, { options: { ...ofAuthentik.options, clientId: 'gateway' } })).toBe(
+      'invalid token_kind',
+    );
+    expect(outcome({ ...unmarked, token: { name: 'id_token' } }, ofAm)).toBe('invalid token_kind');
+  });
+
+  it('is access with the mark of a standard as well, and never with that of another kind', () => {
+    expect(outcome({}, ofAuthentik)).toBe('valid');
+    expect(outcome(unmarked, { ...ofAuthentik, header: { typ: 'at+jwt' } })).toBe('valid');
+    for (const says of [{ typ: 'ID' }, { at_hash: 'x' }, { events: {} }, { token_use: 'id' }])
+      expect(outcome({ ...unmarked, uid: 'u', ...says }, ofAuthentik)).toBe('invalid token_kind');
+  });
+});
+
 describe('a member named __proto__', () => {
   it('does not lend its members to the claims', () => {
     const payload = JSON.stringify({ ...claims, iss: undefined }).replace(

@@ -147,6 +147,12 @@ describe('a key set', () => {
     expect(kept(jwk)).toBe(0);
   });
 
+  it('keeps a key whose other members are null, as some serializers write them', () => {
+    const nulls = { use: null, alg: null, key_ops: null, x5c: null, x5t: null, d: null };
+    expect(kept({ ...rsa.jwk, ...nulls })).toBe(1);
+    expect(kept({ ...rsa.jwk, ...nulls, use: 'enc' })).toBe(0);
+  });
+
   it('keeps a key whose operations include verify', () => {
     expect(kept({ ...ecdsa.jwk, key_ops: ['verify'] })).toBe(1);
   });

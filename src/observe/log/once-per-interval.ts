@@ -1,17 +1,19 @@
 import type { Clock } from '../../core/index.ts';
 
-const INTERVAL_MS = 60_000;
+const MINUTE_MS = 60_000;
 
 /**
- * Decides when to log events that clients can cause as often as they like: each kind once a minute, with the number of events
+ * Decides when to log events that clients can cause as often as they like: each kind once per interval, with the number of events
  * since its last line. Kinds come from closed lists or from the configuration, never from clients.
  */
-export class OncePerMinute {
+export class OncePerInterval {
   readonly #clock: Clock;
+  readonly #intervalMs: number;
   readonly #kinds = new Map<string, { loggedAtMs: number; events: number }>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, intervalMs = MINUTE_MS) {
     this.#clock = clock;
+    this.#intervalMs = intervalMs;
   }
 
   /**
@@ -23,7 +25,7 @@ export class OncePerMinute {
     const kind = this.#kinds.get(name) ?? { loggedAtMs: Number.NEGATIVE_INFINITY, events: 0 };
     this.#kinds.set(name, kind);
     kind.events += count;
-    if (nowMs - kind.loggedAtMs < INTERVAL_MS) return 0;
+    if (nowMs - kind.loggedAtMs < this.#intervalMs) return 0;
     const { events } = kind;
     kind.loggedAtMs = nowMs;
     kind.events = 0;

@@ -1,0 +1,53 @@
+import { DIGEST_DIGITS, digestOf, type Steps } from '../core/index.ts';
+
+/** One of thousands of things of one kind. */
+interface ConfigItem {
+  /** Equal for equal items. */
+  readonly key: string;
+  read(): unknown;
+}
+
+const LINE_FEED = 0x0a;
+
+/**
+ * Writes items into memory that all threads share, so that a message with them is short and no heap holds them: a line for each,
+ * of its digest and its JSON.
+ */
+export function writeItems(items: readonly unknown[]): Uint8Array {
+  const lines = items.map(item => {
+    // Has no line feeds.
+    const text = JSON.stringify(item);
+    return `${digestOf(text)}${text}\n`;
+  });
+  const text = lines.join('');
+  const memory = new SharedArrayBuffer(Buffer.byteLength(text));
+  Buffer.from(memory).write(text);
+  return new Uint8Array(memory);
+}
+
+/** Returns the items in order. Only those that are read are parsed. */
+export function* itemsIn(bytes: Uint8Array): Generator<ConfigItem> {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  for (let at = 0; at < text.length; ) {
+    const from = at + DIGEST_DIGITS;
+    const end = text.indexOf(LINE_FEED, from);
+    yield {
+      key: text.toString('latin1', at, from),
+      read: () => JSON.parse(text.toString('utf8', from, end)),
+    };
+    at = end + 1;
+  }
+}
+
+/** Reads named items. Those with a known key are the same objects, so that nobody has to compare them again. */
+export function* readItems<Value>(
+  bytes: Uint8Array,
+  known: ReadonlyMap<string, readonly [string, Value]> | undefined,
+): Steps<Map<string, readonly [string, Value]>> {
+  const items = new Map<string, readonly [string, Value]>();
+  for (const { key, read } of itemsIn(bytes)) {
+    items.set(key, known?.get(key) ?? (read() as readonly [string, Value]));
+    yield;
+  }
+  return items;
+}

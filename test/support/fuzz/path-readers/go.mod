@@ -1,0 +1,3 @@
+module weir.test/path-readers
+
+go 1.22
