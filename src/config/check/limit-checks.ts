@@ -15,7 +15,7 @@ import {
 import { scopeReason } from '../policies/index.ts';
 import { bucketKeys } from '../schema/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
-import { callerClaimsOf, checkPlans, sectionsIn, whatItTakes } from './caller-checks.ts';
+import { callerClaimsOf, checkPlans, expectedCaller, sectionsIn } from './caller-checks.ts';
 import { checkReach, type LimitLine, patternsOf } from './limit-reach.ts';
 import { checkQuotas, quotasAt } from './quota-checks.ts';
 
@@ -320,7 +320,7 @@ function checkCallers(file: LimitsFiles, gateway: ConfigFile): void {
     const own = classes.filter(({ provider }) => caller.provider === null || provider === caller.provider);
     if (classes.length === 0) file.add(path, WITHOUT_TOKENS);
     else if (own.length === 0) file.add([...path, 'provider'], noProvider(caller.provider, classes));
-    else file.add(path, whatItTakes(own));
+    else file.add(path, expectedCaller(own));
   }
 }
 

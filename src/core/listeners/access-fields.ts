@@ -90,7 +90,7 @@ export const ACCESS_FIELDS = {
   client: every(TEXT, 'the address of the client'),
   class: every(
     { type: 'string', pattern: /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/ },
-    'what the numbers of the caller follow: a class of gateway.yaml by its name, else `bot`, `user` or `address`',
+    'the class that decides the limits of the caller: one of gateway.yaml by its name, else `bot`, `user` or `address`',
   ),
   userAgent: some(
     TEXT,

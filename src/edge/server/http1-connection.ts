@@ -12,7 +12,7 @@ import {
   UnknownMethod,
 } from '../../wire/http1/index.ts';
 import { BodyPace } from './body-pace.ts';
-import { type Holder, type Holding, KEEPING_BYTES, WRITING_BYTES } from './buffered.ts';
+import { type Holding, type HoldingConnection, KEEPING_BYTES, WRITING_BYTES } from './buffered.ts';
 import type { Accepted, ClientConnection, ConnectedClient, ListenerState } from './client-connection.ts';
 import { type ConnectionSide, Http1Downstream, ResponseEnd } from './http1-downstream.ts';
 import type { Http1Phase } from './http1-lateness.ts';
@@ -20,7 +20,9 @@ import { BETWEEN_REQUESTS, CLOSED, clientLateness, DISCARDING_BODY } from './htt
 import { SwitchedConnection } from './switched-connection.ts';
 
 /** A client's HTTP/1.1 connection: serves requests one after the other, and times every wait. */
-export class Http1Connection implements ClientConnection, ConnectionSide, RequestReaderOwner, Holder {
+export class Http1Connection
+  implements ClientConnection, ConnectionSide, RequestReaderOwner, HoldingConnection
+{
   readonly socket: Socket;
   readonly client: ConnectedClient;
   readonly memory: ConnectionMemory;
