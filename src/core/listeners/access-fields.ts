@@ -104,6 +104,7 @@ export const ACCESS_FIELDS = {
   numbers: some(NUMBERS, 'the numbers of the caller, by each claim that says one in limits.yaml'),
   bucket: some(TEXT_OR_NULL, 'the bucket; null if the route has none'),
   decision: some(word(DECISION_OUTCOMES), 'what the limits decided: `admitted`, or the limit that refused'),
+  period: some(TEXT, 'the period of the window that refused, where its limit has several: `1s` or `day`'),
   decidedAt: some(
     WHOLE,
     'when the limits decided, or something before them refused, in Unix milliseconds by the clock that they count by',

@@ -98,7 +98,7 @@ describe('a value of limits.yaml', () => {
     ],
     [
       'invalid_requests: { limit: off }',
-      '1:28: invalid_requests.limit: "off" is not a quota: a quota is a number and a period, for example 5/5s, 100/10m or 1000/1h',
+      '1:28: invalid_requests.limit: "off" is not a quota: a quota is a number and a period, for example 5/5s, 100/10m or 1000/day',
     ],
     [
       'webhook_not_found: { restrict_for: 19h }',
