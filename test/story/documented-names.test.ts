@@ -80,6 +80,7 @@ const OF_OTHERS = [
     'prefix_rewrite',
   ],
   ...['host_rewrite_literal', 'load_balancing_weight', 'outlier_detection', 'health_checks'],
+  ...['fastcgi_pass', 'uwsgi_pass', 'scgi_pass'],
   ...['weighted_clusters', 'request_headers_to_add', 'response_headers_to_remove', 'direct_response'],
 ];
 
