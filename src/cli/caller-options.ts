@@ -58,7 +58,7 @@ export function classOf(
     ({ claims: names }) => names.length === claims.size && names.every(name => claims.has(name)),
   );
   if (found === undefined)
-    throw new UsageError(classes.map(whatItTakes).join('; ') || 'the configuration defines no bots');
+    throw new UsageError(classes.map(expectedClaims).join('; ') || 'the configuration defines no bots');
   if (other !== undefined)
     throw new UsageError('bots and users are identified by the same claims: add --as bot or --as user');
   return found;
@@ -91,7 +91,7 @@ export function principalBy(
   return principalOf(kind, values, issuer);
 }
 
-function whatItTakes({ kind, claims }: CallerClaims): string {
+function expectedClaims({ kind, claims }: CallerClaims): string {
   if (kind === 'key') return 'an API key takes --key NAME';
   return `a ${kind} takes ${claims.map(optionFor).join(' ')}`;
 }

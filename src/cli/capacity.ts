@@ -1,4 +1,5 @@
 import { CAP_COSTS, processBytes, type Snapshot } from '../config/index.ts';
+import { type Limit, windowsOf } from '../limits/index.ts';
 import { type CapacityFigures, FIGURES } from './capacity-figures.ts';
 import { UsageError } from './command.ts';
 
@@ -116,13 +117,16 @@ function costOf(snapshot: Snapshot, cost: CapacityFigures['requestMicroseconds']
 }
 
 /**
- * The counters of a caller who uses one bucket, with one main value: of the global limit, and those of the bucket that has most.
- * What callers share, groups and resources, takes too little to count.
+ * The counters of a caller who uses one bucket, with one main value: for each window of the global limit, and of the bucket that has
+ * most. What callers share, groups and resources, takes too little to count.
  */
 function countersOfCaller({ limits: { global, buckets } }: Snapshot) {
-  const hasGlobal = global.all.some(set => set.global !== null);
+  const most = (limits: readonly (Limit | null)[]) =>
+    Math.max(0, ...limits.map(each => windowsOf(each).length));
+  const ofGlobal = most(global.all.map(set => set.global));
+  const ofBucket = most(buckets.flatMap(({ sets }) => sets.all.map(set => set.caller)));
   const withMain = buckets.some(({ main }) => main !== null) ? 1 : 0;
-  return { plain: (hasGlobal ? 1 : 0) + (buckets.length > 0 ? 1 - withMain : 0), withMain };
+  return { plain: ofGlobal + Math.max(0, ofBucket - withMain), withMain };
 }
 
 function sum(parts: readonly number[]): number {

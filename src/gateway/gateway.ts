@@ -2,7 +2,7 @@ import type { GatewayError, PriceOutcome } from '../core/index.ts';
 import type { RequestGeneration } from '../process/runtime/index.ts';
 import { addTrace } from '../wire/http/index.ts';
 import { type Downstream, Exchange, type Served, type Settler } from './exchange/index.ts';
-import { GATES, type GateResult, unauthenticated } from './gates/index.ts';
+import { GATES, type GateResult, withoutAuthentication } from './gates/index.ts';
 import { type GatewayDependencies, GatewayState } from './gateway-state.ts';
 import { applyOutcome, applyPrice, lastRecordOf, type Refused, recordOf, refusalRecord } from './ledger.ts';
 import type { RenderedResponse } from './responses/index.ts';
@@ -112,7 +112,7 @@ export class Gateway implements Settler {
       exchange.fault(stop.error);
     } else {
       exchange.refusedToken = stop.refusedToken;
-      exchange.fault(unauthenticated(exchange));
+      exchange.fault(withoutAuthentication(exchange));
     }
   }
 

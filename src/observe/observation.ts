@@ -89,7 +89,7 @@ export class Observation {
     this.#clock = clock;
     this.#onFault = listenerFaults(log, clock);
     this.#unheard = isWorker ? FROM_MAIN_THREAD : new Set();
-    const join = <L extends object>(methods: MethodNames<L>, listeners: readonly Partial<NoInfer<L>>[]) =>
+    const join = <L extends object>(methods: ListenerMethods<L>, listeners: readonly Partial<NoInfer<L>>[]) =>
       fanOut(methods, listeners, this.#onFault, this.#unheard);
     this.#logging = new Logging(log, logging, clock, instance, pseudonymKey);
     this.#exchangeMetrics = new metric.ExchangeMetrics(metrics);
@@ -200,7 +200,7 @@ export class Observation {
   }
 }
 
-const EXCHANGE: MethodNames<core.ExchangeListener> = {
+const EXCHANGE: ListenerMethods<core.ExchangeListener> = {
   switched: true,
   lasting: true,
   finished: true,
@@ -208,7 +208,7 @@ const EXCHANGE: MethodNames<core.ExchangeListener> = {
   challengeRemoved: true,
 };
 
-const CONNECTIONS: MethodNames<core.ConnectionListener> = {
+const CONNECTIONS: ListenerMethods<core.ConnectionListener> = {
   proxyHeaderRefused: true,
   handshakeEnded: true,
   http2Closed: true,
@@ -216,7 +216,7 @@ const CONNECTIONS: MethodNames<core.ConnectionListener> = {
   buffersFull: true,
 };
 
-const UPSTREAMS: MethodNames<core.UpstreamListener> = {
+const UPSTREAMS: ListenerMethods<core.UpstreamListener> = {
   endpointChanged: true,
   addressesChanged: true,
   retried: true,
@@ -224,7 +224,7 @@ const UPSTREAMS: MethodNames<core.UpstreamListener> = {
   lookupWorks: true,
 };
 
-const IDENTITY: MethodNames<core.AuthListener & core.SignInListener> = {
+const IDENTITY: ListenerMethods<core.AuthListener & core.SignInListener> = {
   tokenKnown: true,
   signatureChecked: true,
   tokenRefused: true,
@@ -241,7 +241,7 @@ const IDENTITY: MethodNames<core.AuthListener & core.SignInListener> = {
   discovered: true,
 };
 
-const LIMITS: MethodNames<core.LimitListener> = {
+const LIMITS: ListenerMethods<core.LimitListener> = {
   decided: true,
   defaultRefused: true,
   stoodIn: true,
@@ -256,7 +256,7 @@ const LIMITS: MethodNames<core.LimitListener> = {
   evicted: true,
 };
 
-const STORE: MethodNames<core.StoreListener> = {
+const STORE: ListenerMethods<core.StoreListener> = {
   decidedBy: true,
   failed: true,
   lost: true,
@@ -270,15 +270,15 @@ const STORE: MethodNames<core.StoreListener> = {
   beat: true,
 };
 
-const ADMIN: MethodNames<core.AdminApiListener> = { refused: true, changed: true, failed: true };
+const ADMIN: ListenerMethods<core.AdminApiListener> = { refused: true, changed: true, failed: true };
 
-const PROXIES: MethodNames<core.ProxyListener> = { unlistedProxy: true };
+const PROXIES: ListenerMethods<core.ProxyListener> = { unlistedProxy: true };
 
-const NOTICES: MethodNames<core.NoticeListener> = { noticeReceived: true };
+const NOTICES: ListenerMethods<core.NoticeListener> = { noticeReceived: true };
 
-const OVERLOAD: MethodNames<core.OverloadListener> = { began: true, ended: true };
+const OVERLOAD: ListenerMethods<core.OverloadListener> = { began: true, ended: true };
 
-const RELOADS: MethodNames<core.ReloadListener> = {
+const RELOADS: ListenerMethods<core.ReloadListener> = {
   started: true,
   warned: true,
   applied: true,
@@ -300,7 +300,7 @@ const FROM_MAIN_THREAD: ReadonlySet<string> = new Set<
 ]);
 
 /** Every method of a listener by name, so that a missing one is a compile error. */
-export type MethodNames<L> = Readonly<Record<keyof L, true>>;
+export type ListenerMethods<L> = Readonly<Record<keyof L, true>>;
 
 /** The type of all methods of listeners: none has more arguments. */
 type Hook = (first: unknown, second: unknown, third: unknown) => void;
@@ -316,7 +316,7 @@ type OnFault = (method: string, fault: unknown) => void;
  * @param unheard methods whose calls are dropped. Default none.
  */
 export function fanOut<L extends object>(
-  methods: MethodNames<L>,
+  methods: ListenerMethods<L>,
   listeners: readonly Partial<NoInfer<L>>[],
   onFault: OnFault,
   unheard: ReadonlySet<string> = new Set(),

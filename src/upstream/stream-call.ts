@@ -55,7 +55,7 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
   /** True while the sink is paused. */
   #paused = false;
   readonly #stall = new StallTimer();
-  /** At the last sweep: bytes sent plus interim responses received. */
+  /** Bytes sent plus interim responses received, as of the last sweep. */
   #progress = 0;
 
   constructor(request: OutgoingRequest, sink: CallSink, queue: CallHolder, options: UpstreamOptions) {

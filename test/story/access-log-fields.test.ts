@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { EventStreams } from '../support/event-streams.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { accessLines } from '../support/identity-gateway.ts';
-import { startLimited } from '../support/limits.ts';
+import { askTimes, startLimited } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
 import { secret } from '../support/secrets.ts';
 import { message, openSocket, startWsServer } from '../support/web-sockets.ts';
@@ -69,6 +69,24 @@ test('a stream of events has a line while it runs', async () => {
   expect(accessLines(gateway)).toEqual([]);
   await stream.end();
   await expect.poll(() => accessLines(gateway)).toMatchObject([{ lasted: true, status: 200 }]);
+});
+
+test('the log says which of several windows refused', async () => {
+  const front = await startLimited({
+    global: { user: '9/1m' },
+    buckets: { both: { user: ['1/1s', '2/day'] }, one: { user: '1/1s' } },
+    routes: { '/open/both': 'both', '/open/one': 'one' },
+  });
+  await askTimes(front, 2, 'GET /open/both');
+  await askTimes(front, 2, 'GET /open/one');
+  await expect.poll(() => accessLines(front.gateway)).toHaveLength(4);
+  const said = accessLines(front.gateway).map(({ decision, period }) => [decision, period]);
+  expect(said).toEqual([
+    ['admitted', undefined],
+    ['caller', '1s'],
+    ['admitted', undefined],
+    ['caller', undefined],
+  ]);
 });
 
 test('the log says what leads to restrictions, and what they refuse', async () => {

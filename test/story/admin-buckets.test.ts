@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { ADMIN_TOKEN, ApiClient } from '../support/admin-api.ts';
+import type { ConfigPart } from '../support/gateway.ts';
 import { askOnce, askTimes, type LimitedGateway, startLimited, statusesOf } from '../support/limits.ts';
 import { tempText } from '../support/temp.ts';
 
@@ -25,10 +26,10 @@ class Room {
     this.api = api;
   }
 
-  static async start(): Promise<Room> {
+  static async start(given: ConfigPart = limits): Promise<Room> {
     const token_file = await tempText('admin-token', ADMIN_TOKEN);
     const config = { listen: { http: '127.0.0.1:0', admin: { address: '127.0.0.1:0', token_file } } };
-    const front = await startLimited(limits, { config });
+    const front = await startLimited(given, { config });
     return new Room(front, await ApiClient.of(front.gateway));
   }
 
@@ -205,4 +206,27 @@ test('/api/buckets knows the class of a caller, and what a group shares', async 
     `client=${client}&subject=a&class=none`,
   ])
     expect((await api.call('GET', `/api/buckets?${query}`)).status, query).toBe(400);
+});
+
+test('/api/buckets shows each window of a list, a day with the midnight of its zone, and resets them together', async () => {
+  const room = await Room.start({
+    time_zone: 'Asia/Kathmandu',
+    buckets: { plans: { user: ['2/1h', '5/day', { limit: '90/day', unit: 'cost' }] } },
+    routes: { '/plans': { bucket: 'plans', cost: 30 } },
+  });
+  const windows = async () => {
+    const { body } = await room.api.call('GET', `/api/buckets?${room.of('alice', { bucket: 'plans' })}`);
+    const { limits } = body as { limits: Record<string, unknown>[] };
+    return limits;
+  };
+  expect(await room.ask('alice', 'GET /plans', 3)).toEqual([200, 200, 429]);
+  // Midnight there is 18:15 UTC.
+  const resetAt = expect.stringMatching(/T18:15:00\.000Z$/);
+  expect(await windows()).toMatchObject([
+    { quota: '2/1h', limit: 2, used: 2, remaining: 0 },
+    { quota: '5/day', limit: 5, used: 2, remaining: 3, resetAt },
+    { quota: '90/day/cost', limit: 90, used: 60, remaining: 30, resetAt },
+  ]);
+  await room.api.call('DELETE', `/api/buckets?${room.of('alice', { bucket: 'plans' })}`);
+  expect((await windows()).map(({ used }) => used)).toEqual([0, 0, 0]);
 });

@@ -57,7 +57,7 @@ async function explain(words: string[], gateway = GATEWAY, limits = LIMITS): Pro
     return `${label}: ${text}`;
   });
   return named.filter(fact =>
-    /^(blocked|bucket|main|scope|as|without|all|caller(?!s)|restr|failed|CORS|patience|upstream 4)/.test(
+    /^(blocked|bucket|main|scope|as|without|all|caller(?!s)|price|give back|restr|failed|CORS|patience|upstream 4)/.test(
       fact,
     ),
   );
@@ -84,6 +84,23 @@ describe('weir explain, of limits', () => {
       'failed tokens: 1000 in 1m per address; then 429 for most of its unknown tokens until the period is over (the default)',
       'CORS: the gateway answers preflights, on a counter of their own; allowed origins: https://app.example.com, https://other.example.com',
     ]);
+  });
+
+  it('shows windows of the calendar with their zone, what costs count, what is given back, and the price', async () => {
+    const limits = `time_zone: Europe/Berlin
+global: off
+buckets:
+  all: { user: [5/1s, 1000/month, { limit: 500/day, unit: cost }], give_back: [2xx, 503] }
+routes: { "/v1/**": { bucket: all, cost: { response_field: X-Usage, reserve: 7, most: 90, pass: true } } }
+`;
+    const facts = await explain(['GET', '/v1/x'], GATEWAY, limits);
+    expect(facts).toContain(
+      'as a user: bucket: 5 in 1s and 1000 a month (Europe/Berlin) and a cost of 500 a day (Europe/Berlin), fixed window (limits.yaml:4)',
+    );
+    expect(facts).toContain(
+      'price: what x-usage of the response says, at most 90: 7 of each quota with "unit: cost" are drawn at first, and one of every other (limits.yaml:5)',
+    );
+    expect(facts).toContain('give back: a request that is answered 2xx, 503 is given back (limits.yaml:4)');
   });
 
   it('needs no variable that holds a secret', async () => {

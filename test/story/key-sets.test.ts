@@ -6,7 +6,6 @@ import { type IdentitySettings, startGatewayOf, startIdentityGateway } from '../
 import { head } from '../support/requests.ts';
 import { type Script, scripts, startScriptedProvider } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
-import type { TestGateway } from '../support/test-gateway.ts';
 import { aMinuteAgo, startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { base64Url, type IssuerKey, issuerKey, signToken } from '../support/token-issuer.ts';
 import { forgeForExponentOne, rocaKey } from '../support/weak-keys.ts';
@@ -56,18 +55,16 @@ async function becomesReady(gateway: LocalGateway): Promise<void> {
  * Sends requests of an unknown key until one of them makes the gateway fetch the keys, and lets that fetch hang until
  * `goOn`, which answers it as the issuer would then.
  */
-async function fetchBegins(issuer: TestIssuer, gateway: TestGateway) {
+async function fetchBegins(issuer: TestIssuer, gateway: LocalGateway) {
   const held: (() => void)[] = [];
   issuer.provider.keys = (response, socket) => {
     held.push(() => issuer.provider.keys(response, socket));
   };
   const waiting = await gateway.connect();
-  await expect
-    .poll(async () => {
-      await waiting.send(get(by(issuer, NEXT)));
-      return held.length > 0;
-    })
-    .toBe(true);
+  await gateway.time.advanceUntil('the keys are fetched', async () => {
+    await waiting.send(get(by(issuer, NEXT)));
+    return held.length > 0;
+  });
   return { waiting, goOn: held[0] ?? expect.fail('no fetch') };
 }
 

@@ -8,6 +8,7 @@ import { startGateway } from '../support/gateway.ts';
 import { accessLines, startGatewayOf } from '../support/identity-gateway.ts';
 import { head } from '../support/requests.ts';
 import { tempText } from '../support/temp.ts';
+import { clockOfWindows } from '../support/test-clock.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { header, type Response, startUpstream } from '../support/wire/index.ts';
 
@@ -196,6 +197,7 @@ it('each of several providers has classes and groups of its own', async () => {
   };
   const gateway = await startGateway({
     upstreamPort: upstream.port,
+    clock: clockOfWindows(),
     route: { authentication: 'required' },
     config: {
       identity_providers: [

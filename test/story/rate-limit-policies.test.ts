@@ -6,6 +6,7 @@ import { callOnce, grpcClient, startGrpcServer } from '../support/grpc.ts';
 import { askOnce, askTimes, fieldOf, startLimited } from '../support/limits.ts';
 import { type PolicyItem, policiesIn, serviceLimitsIn } from '../support/rate-limit-policies.ts';
 import { tempText } from '../support/temp.ts';
+import { clockOfLimits } from '../support/test-clock.ts';
 import { names, type Response } from '../support/wire/index.ts';
 
 const limits = {
@@ -116,6 +117,7 @@ describe('RateLimit and RateLimit-Policy', () => {
     };
     const gateway = await startGateway({
       upstreamPort: port,
+      clock: clockOfLimits(),
       config: {
         listen: { http: { address: '127.0.0.1:0', h2c: true }, admin: '127.0.0.1:0' },
         upstreams: { calls: { url: `http://127.0.0.1:${port}`, protocol: 'grpc' } },

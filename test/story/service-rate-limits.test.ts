@@ -4,6 +4,7 @@ import { diagnosticsIn, loadFiles } from '../support/config-text.ts';
 import { startGateway } from '../support/gateway.ts';
 import { head } from '../support/requests.ts';
 import { tempText } from '../support/temp.ts';
+import { clockOfLimits } from '../support/test-clock.ts';
 import { startUpstream, values } from '../support/wire/index.ts';
 
 const OWN = [
@@ -32,6 +33,7 @@ async function front(route: Record<string, unknown>, scope?: string) {
   };
   const gateway = await startGateway({
     upstreamPort: upstream.port,
+    clock: clockOfLimits(),
     route,
     config: { limits: await tempText('limits.yaml', stringify(limits)) },
   });

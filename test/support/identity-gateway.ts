@@ -7,6 +7,7 @@ import { type ConfigPart, type GatewaySettings, type LocalGateway, startGateway 
 import { atEnd } from './lifetime.ts';
 import { expectSecretsKept, secret } from './secrets.ts';
 import { tempFolder } from './temp.ts';
+import { clockOfLimits, clockOfWindows } from './test-clock.ts';
 import type { TestIssuer } from './test-issuer.ts';
 import { type CaptureUpstream, type Script, startUpstream } from './wire/index.ts';
 
@@ -30,7 +31,7 @@ export interface IdentitySettings {
   readonly config?: ConfigPart;
   /** What the upstream `api` does. */
   readonly upstream?: Script;
-  /** What time it is for the gateway. Default: `clockOfTests`. */
+  /** What time it is for the gateway. Default: `clockOfTests`; with limits, one whose durations stand still. */
   readonly clock?: TimerClock;
   /** As in GatewaySettings. */
   readonly settleMs?: number;
@@ -57,7 +58,8 @@ export async function identityConfig(
   settings: IdentitySettings,
   upstream: Pick<CaptureUpstream, 'port'>,
 ): Promise<GatewaySettings> {
-  const { issuer, provider, tokens, routes = [], limits, api, config, clock, settleMs } = settings;
+  const { issuer, provider, tokens, routes = [], limits, api, config, settleMs } = settings;
+  const clock = clockOf(settings, clockOfWindows);
   const clientSecret = secret(settings.secret ?? GATEWAY_CLIENT.secret);
   secret(btoa(`${GATEWAY_CLIENT.id}:${clientSecret}`));
   return {
@@ -93,10 +95,20 @@ export async function startGatewayOf(
   issuer: TestIssuer,
   settings: Omit<IdentitySettings, 'issuer'> = {},
 ): Promise<IdentityGateway> {
-  issuer.clock = settings.clock ?? issuer.clock;
-  const started = await startIdentityGateway({ issuer: issuer.url, ...settings });
+  const clock = clockOf(settings, clockOfLimits);
+  issuer.clock = clock ?? issuer.clock;
+  const started = await startIdentityGateway({ issuer: issuer.url, ...settings, ...(clock && { clock }) });
   await started.gateway.ready();
   return started;
+}
+
+/** The clock that the test names, or one for the limits that it sets. Redis counts by a clock of its own. */
+function clockOf(
+  { clock, limits, config }: Omit<IdentitySettings, 'issuer'>,
+  ofLimits: () => TimerClock,
+): TimerClock | undefined {
+  if (clock !== undefined || limits === undefined || config?.['store'] !== undefined) return clock;
+  return ofLimits();
 }
 
 /** The lines of the gateway's access log. */

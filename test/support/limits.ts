@@ -1,7 +1,6 @@
 import type { ConfigPart } from './gateway.ts';
 import { type IdentityGateway, type IdentitySettings, startGatewayOf } from './identity-gateway.ts';
 import { head } from './requests.ts';
-import { clockOfLimits } from './test-clock.ts';
 import { startIssuer, type TestIssuer } from './test-issuer.ts';
 import type { Response } from './wire/index.ts';
 
@@ -21,8 +20,7 @@ export async function startLimited(
 ): Promise<LimitedGateway> {
   const issuer = await startIssuer();
   const open = { path: '/open/**', authentication: 'none' };
-  const more = { clock: clockOfLimits(), ...settings };
-  const started = await startGatewayOf(issuer, { ...more, limits, routes: [open, ...routes] });
+  const started = await startGatewayOf(issuer, { ...settings, limits, routes: [open, ...routes] });
   return { ...started, issuer };
 }
 

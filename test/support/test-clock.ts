@@ -3,22 +3,28 @@ import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 import { isRealTime, LONGEST_MS } from './real-time.ts';
 
 /**
- * Both hands go with the world's, and further as the test says; its timers fire when the test says so. The clock of gateways that are handed
- * none: none of their timeouts strikes because the machine is busy.
+ * Its wall clock goes with the world's, and further as the test says: tokens of a real provider are valid now. Durations pass when the test
+ * says so: no window of a limit is over because the machine is busy.
  */
-class TestClock extends FrozenClock {
+class StillClock extends FrozenClock {
   readonly #beganMs = super.monotonicMs();
 
   override epochMs(): number {
-    return systemClock.epochMs() + this.#passedMs;
+    return systemClock.epochMs() + this.passedMs;
   }
 
-  override monotonicMs(): number {
-    return systemClock.monotonicMs() + this.#passedMs;
-  }
-
-  get #passedMs(): number {
+  protected get passedMs(): number {
     return super.monotonicMs() - this.#beganMs;
+  }
+}
+
+/**
+ * Both hands go with the world's, and further as the test says; its timers fire when the test says so. The clock of gateways that are handed
+ * none: none of their timeouts strikes because the machine is busy.
+ */
+class TestClock extends StillClock {
+  override monotonicMs(): number {
+    return systemClock.monotonicMs() + this.passedMs;
   }
 }
 
@@ -47,9 +53,14 @@ export function clockOfTests(): TimerClock {
   return isRealTime() ? systemClock : new TestClock();
 }
 
-/** The same for tests of limits: it stands still, so that no window is over because the machine is busy. */
+/** The same for tests of limits: it stands still, so that each response of a window says the same Reset. */
 export function clockOfLimits(): TimerClock {
   return isRealTime() ? systemClock : new FrozenClock(Date.now());
+}
+
+/** The same where callers have tokens of issuers that go by the world's clock. */
+export function clockOfWindows(): TimerClock {
+  return isRealTime() ? systemClock : new StillClock();
 }
 
 /** Waits for work whose end may take time on this clock: as much as it needs. */

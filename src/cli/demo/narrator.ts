@@ -5,7 +5,7 @@ const SHOWN_FIELDS = [
 ];
 
 /** One request of the walk. */
-export interface Step {
+export interface NarratedRequest {
   readonly method: 'GET' | 'POST';
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -42,7 +42,7 @@ export class Narrator {
   }
 
   /** Sends the request and shows it with its response. Checks the status if one is expected. */
-  async ask({ method, url, headers = {}, body }: Step, expected?: number): Promise<StepResponse> {
+  async ask({ method, url, headers = {}, body }: NarratedRequest, expected?: number): Promise<StepResponse> {
     console.log(`  -> ${method} ${shorten(url)}`);
     for (const [name, value] of Object.entries(headers)) this.say(`${name}: ${value}`);
     if (body !== undefined) this.say(body);

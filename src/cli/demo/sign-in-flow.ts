@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { walkLogin } from './login.ts';
-import { Narrator, type Step, type StepResponse } from './narrator.ts';
+import { type NarratedRequest, Narrator, type StepResponse } from './narrator.ts';
 import { BOT_CLIENT } from './provider/index.ts';
 
 /** The start of a sign-in, according to the gateway. */
@@ -235,7 +235,7 @@ const MAX = 10;
 const BUCKET_FIELDS = ['limit', 'remaining', 'reset', 'reset-after', 'bucket', 'scope'];
 
 /** Sends a request until it is refused, waits as long as the response says, and sends it again. */
-async function walkIntoLimit(narrator: Narrator, step: Step): Promise<void> {
+async function walkIntoLimit(narrator: Narrator, step: NarratedRequest): Promise<void> {
   narrator.step('The user keeps writing to another channel until the gateway refuses.');
   let response = await narrator.ask(step);
   narrator.check(

@@ -79,7 +79,7 @@ export function checkKeyClasses(keys: ConfigFile, gateway: ConfigFile): void {
 function checkListed(file: ConfigFile, path: Path, list: unknown, claims: readonly CallerClaims[]): void {
   for (const [index, entry] of asList(list).entries()) {
     if (isMap(entry) && kindsOf(listedCaller(entry, claims), claims).length === 0)
-      file.add([...path, index], whatItTakes(claims));
+      file.add([...path, index], expectedCaller(claims));
   }
 }
 
@@ -145,7 +145,7 @@ function areTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.every(each => typeof each === 'string');
 }
 
-export function whatItTakes(classes: readonly CallerClaims[]): string {
+export function expectedCaller(classes: readonly CallerClaims[]): string {
   const kinds = new Set(
     classes.map(
       ({ kind, claims }) =>

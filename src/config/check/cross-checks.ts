@@ -45,7 +45,7 @@ export function crossCheck(file: ConfigFile): void {
 
 /** The parts of a route that checks compare; `null` if one is invalid. */
 interface RouteSketch {
-  /** One per host. */
+  /** The patterns of the route, one per host. */
   readonly patterns: readonly RoutePattern[] | null;
   readonly upstreams: readonly string[] | null;
 }

@@ -1,5 +1,13 @@
 import { isIPv6 } from 'node:net';
-import { findConflicts, findHidden, PatternError, type RoutePattern } from '../../gateway/routing/index.ts';
+import {
+  findConflicts,
+  findHidden,
+  GRPC_METHOD,
+  isRoutable,
+  PatternError,
+  ROUTABLE_METHODS,
+  type RoutePattern,
+} from '../../gateway/routing/index.ts';
 import { formatPeriod, type Quota } from '../../limits/index.ts';
 import { IPV6_PREFIX, isTranslated, parseTranslator, type TranslatorPrefix } from '../../wire/http/index.ts';
 import { type CallerClaims, KEY_CALLERS, kindsOf, listedCaller, QUOTA_KEYS } from '../compile/index.ts';
@@ -15,7 +23,7 @@ import {
 import { scopeReason } from '../policies/index.ts';
 import { bucketKeys } from '../schema/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
-import { callerClaimsOf, checkPlans, sectionsIn, whatItTakes } from './caller-checks.ts';
+import { callerClaimsOf, checkPlans, expectedCaller, sectionsIn } from './caller-checks.ts';
 import { checkReach, type LimitLine, patternsOf } from './limit-reach.ts';
 import { checkQuotas, quotasAt } from './quota-checks.ts';
 
@@ -52,6 +60,7 @@ export function checkLimits(
     if (line.price !== null) checkPrice(file, line, line.price, byName[line.bucket]);
   }
   const sound = lines.flatMap(({ line, pattern }) => (pattern === null ? [] : [{ line, pattern }]));
+  checkMethods(file, sound, gateway);
   checkPatterns(file, sound);
   if (gateway !== null) checkReach(file, lines, gateway, keys);
 }
@@ -286,6 +295,23 @@ function addParallel(
   file.add(path, message, { severity: 'hint' });
 }
 
+/** Reports methods that are probably misspelt. Any token may be one, and a route of gateway.yaml that names it shows that it is meant. */
+function checkMethods(
+  file: LimitsFiles,
+  lines: readonly { readonly line: string; readonly pattern: RoutePattern }[],
+  gateway: ConfigFile | null,
+): void {
+  const named = asList(asMap(gateway?.value).routes).flatMap(route => asList(asMap(route).methods));
+  for (const { line, pattern } of lines) {
+    const [method] = pattern.methods ?? [];
+    if (method === undefined || method === GRPC_METHOD || isRoutable(method) || named.includes(method))
+      continue;
+    const meant = didYouMean(method, ROUTABLE_METHODS);
+    const message = `"${line}" is not a route: "${method}" is not a method${meant}`;
+    if (meant !== '') file.add(['routes', line], message, { about: 'key' });
+  }
+}
+
 function checkPatterns(
   file: LimitsFiles,
   lines: readonly { readonly line: string; readonly pattern: RoutePattern }[],
@@ -320,7 +346,7 @@ function checkCallers(file: LimitsFiles, gateway: ConfigFile): void {
     const own = classes.filter(({ provider }) => caller.provider === null || provider === caller.provider);
     if (classes.length === 0) file.add(path, WITHOUT_TOKENS);
     else if (own.length === 0) file.add([...path, 'provider'], noProvider(caller.provider, classes));
-    else file.add(path, whatItTakes(own));
+    else file.add(path, expectedCaller(own));
   }
 }
 

@@ -1,7 +1,7 @@
 import type { PlacedError } from './place.ts';
 import { nearestWord } from './suggest.ts';
 
-/** So many letters of a secret's key may be wrong, missing or too many, and its line still counts as one with a secret. */
+/** Wrong, missing or surplus letters up to which a misspelt key still counts as that of a secret. */
 const MOST_TYPOS = 3;
 
 const VARIABLE = `["']?\\$\\{[A-Za-z_][A-Za-z0-9_]*\\}["']?`;

@@ -8,7 +8,7 @@ import {
 } from '../../wire/http/index.ts';
 import { compareNeutral, type Difference } from '../difference.ts';
 import { asList, asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
-import type { Fact } from './fact.ts';
+import type { ExplainedFact } from './fact.ts';
 import { RequestEdits, ResponseEdits, requestEditsSchema, responseEditsSchema } from './header-fields.ts';
 import { type RouteInFile, routePolicy } from './policy.ts';
 
@@ -59,7 +59,7 @@ function changesCalls({ grpc }: RawMap, edits: unknown): boolean {
   return names.some(name => OWNED_OF_CALLS.get(String(name)) !== undefined);
 }
 
-function factsAbout(what: string, texts: readonly string[]): Fact[] {
+function factsAbout(what: string, texts: readonly string[]): ExplainedFact[] {
   return texts.map(text => [what, text]);
 }
 

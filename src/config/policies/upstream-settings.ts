@@ -20,7 +20,7 @@ import {
   sizeOrOff,
   yesOrNo,
 } from '../values/index.ts';
-import { applying, type Fact } from './fact.ts';
+import { applying, type ExplainedFact } from './fact.ts';
 import { keysOf, type ModelsOf, type PolicyConfig, type PolicyKeys } from './keys.ts';
 
 // The keys of an upstream, except those with its address. Everything about them derives from the list at the end: schema, model,
@@ -46,7 +46,7 @@ interface UpstreamSetting<Keys extends PolicyKeys, Model extends object> {
   /** Makes a part of the model. Connections are opened with its `options`. */
   compile(config: PolicyConfig<Keys>, context: UpstreamContext): Model;
   /** Describes what the setting does, for `weir explain`. */
-  describe?(model: NoInfer<Model>): Fact;
+  describe?(model: NoInfer<Model>): ExplainedFact;
 }
 
 function upstreamSetting<Keys extends PolicyKeys, Model extends object>(
@@ -283,7 +283,7 @@ const pools = upstreamSetting({
 });
 
 function poolOf(name: PoolName, upstream: string, max: number, percentPerCaller: number): PoolModel {
-  // At least one, or no caller could use the upstream.
+  // Round up to one: with none, no caller could use the upstream.
   return { name, upstream, max, maxPerCaller: Math.max(1, Math.floor((max * percentPerCaller) / 100)) };
 }
 

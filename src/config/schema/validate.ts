@@ -170,7 +170,7 @@ function expectedOf(issue: z.core.$ZodIssue): string | null {
   return issue.message.startsWith('expected') ? issue.message : null;
 }
 
-/** One of the words of a list that is like what was found. */
+/** Suggests the word of a list that resembles what was found; empty if none does. */
 function wordMeant(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): string {
   if (file.hides(path) || issue.code !== 'invalid_value') return '';
   return didYouMean(file.shown(path).replaceAll('"', ''), issue.values.map(String));

@@ -28,7 +28,7 @@ export interface DescriptorsModel {
 export interface DescriptorCaps {
   readonly connections: number;
   readonly requests: number;
-  /** Those of all upstreams. */
+  /** WebSockets to all upstreams. */
   readonly webSockets: number;
 }
 

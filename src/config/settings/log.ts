@@ -21,7 +21,7 @@ export const log = setting({
             error: 'expected a list such as [user_agent]',
           })
           .prefault([])
-          .describe('What access lines have beyond the usual: user_agent, what clients say that they are.'),
+          .describe('Further fields of access lines: user_agent, the name that a client gives itself.'),
         paths: choice(['masked', 'plain'])
           .prefault('masked')
           .describe(

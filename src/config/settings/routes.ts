@@ -72,7 +72,7 @@ function oneOf(...keys: readonly (keyof typeof routeKeys)[]) {
   return { oneOf: keys.map(key => ({ type: 'object', properties: { [key]: {} }, required: [key] })) };
 }
 
-/** One that every gateway knows, or any other token. */
+/** A method: one that every gateway knows, or any other token. */
 function method() {
   const error = ({ input }: { readonly input?: unknown }) => whyNoMethod(String(input)) ?? undefined;
   const other = z

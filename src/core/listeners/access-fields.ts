@@ -90,7 +90,7 @@ export const ACCESS_FIELDS = {
   client: every(TEXT, 'the address of the client'),
   class: every(
     { type: 'string', pattern: /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/ },
-    'what the numbers of the caller follow: a class of gateway.yaml by its name, else `bot`, `user` or `address`',
+    'the class that decides the limits of the caller: one of gateway.yaml by its name, else `bot`, `user` or `address`',
   ),
   userAgent: some(
     TEXT,
@@ -104,6 +104,7 @@ export const ACCESS_FIELDS = {
   numbers: some(NUMBERS, 'the numbers of the caller, by each claim that says one in limits.yaml'),
   bucket: some(TEXT_OR_NULL, 'the bucket; null if the route has none'),
   decision: some(word(DECISION_OUTCOMES), 'what the limits decided: `admitted`, or the limit that refused'),
+  period: some(TEXT, 'the period of the window that refused, where its limit has several: `1s` or `day`'),
   decidedAt: some(
     WHOLE,
     'when the limits decided, or something before them refused, in Unix milliseconds by the clock that they count by',

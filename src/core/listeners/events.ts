@@ -55,6 +55,8 @@ export interface DecisionRecord {
   /** Value of the bucket's main parameter, '' if it has none. May be a secret: never write it unhashed. */
   readonly main: string;
   readonly outcome: DecisionOutcome;
+  /** The period of the window that refused, as configured; `''` unless its limit has several windows. */
+  readonly period: string;
   readonly consumes: ConsumedLimits;
   /** When it was decided, in milliseconds since the epoch, by the clock that limits use: differences are exact. */
   readonly decidedAtMs: number;

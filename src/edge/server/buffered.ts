@@ -23,7 +23,7 @@ export const KEEPING_BYTES = 16_384;
 export const STREAM_BYTES = 12_288;
 
 /** A connection that holds memory for its client. */
-export interface Holder {
+export interface HoldingConnection {
   readonly socket: Socket;
   /** Bytes of responses that its client has taken, as far as Node.js knows. */
   readonly takenBytes: number;
@@ -40,7 +40,7 @@ export class Holding implements RosterEntry {
   bytes = 0;
   /** Numbers connections in the order in which they first held something; 0 if they never did. */
   begun = 0;
-  readonly holder: Holder;
+  readonly holder: HoldingConnection;
   // Created on demand: most connections never hold anything at a sweep.
   #pace: ReadPace | null = null;
   #rate: ReadingRate | null = null;
@@ -52,7 +52,7 @@ export class Holding implements RosterEntry {
   /** The bytes that had left the kernel at the last query, as far as Node.js knows. */
   #behindKernel = 0;
 
-  constructor(buffered: Buffered, holder: Holder, address: string) {
+  constructor(buffered: Buffered, holder: HoldingConnection, address: string) {
     this.#buffered = buffered;
     this.holder = holder;
     this.#address = address;
@@ -130,8 +130,8 @@ export class Holding implements RosterEntry {
   }
 
   /**
-   * Nothing is waiting any more, or something else is. A socket that has drained for a moment is not a sign of that: a response
-   * to a slow client continues at once.
+   * Called when nothing is waiting any more, or another response is. Not when the socket has drained for a moment: a response to
+   * a slow client continues at once.
    */
   rest(): void {
     this.#pace?.rest();
@@ -236,7 +236,7 @@ export class Buffered implements TurnTask {
     return this.#terms.ownersOf(address);
   }
 
-  open(holder: Holder, address: string): Holding {
+  open(holder: HoldingConnection, address: string): Holding {
     return new Holding(this, holder, address);
   }
 

@@ -12,7 +12,7 @@ import {
   UnknownMethod,
 } from '../../wire/http1/index.ts';
 import { BodyPace } from './body-pace.ts';
-import { type Holder, type Holding, KEEPING_BYTES, WRITING_BYTES } from './buffered.ts';
+import { type Holding, type HoldingConnection, KEEPING_BYTES, WRITING_BYTES } from './buffered.ts';
 import type { Accepted, ClientConnection, ConnectedClient, ListenerState } from './client-connection.ts';
 import { type ConnectionSide, Http1Downstream, ResponseEnd } from './http1-downstream.ts';
 import type { Http1Phase } from './http1-lateness.ts';
@@ -20,7 +20,9 @@ import { BETWEEN_REQUESTS, CLOSED, clientLateness, DISCARDING_BODY } from './htt
 import { SwitchedConnection } from './switched-connection.ts';
 
 /** A client's HTTP/1.1 connection: serves requests one after the other, and times every wait. */
-export class Http1Connection implements ClientConnection, ConnectionSide, RequestReaderOwner, Holder {
+export class Http1Connection
+  implements ClientConnection, ConnectionSide, RequestReaderOwner, HoldingConnection
+{
   readonly socket: Socket;
   readonly client: ConnectedClient;
   readonly memory: ConnectionMemory;
@@ -244,7 +246,8 @@ export class Http1Connection implements ClientConnection, ConnectionSide, Reques
 
   /** Ends the connection, or refuses what is incomplete: the client has closed its side, and no further byte will come. */
   #readToEnd(): void {
-    if (this.#reader.atEnd === 'inside a request') this.refuse(notValid());
+    if (this.#reader.atEnd === 'inside a request')
+      this.refuse(errors.badRequest('it is not valid HTTP/1.1 (the end inside a request)'));
     else if (this.#reader.atEnd === 'between requests') this.socket.end();
   }
 
@@ -436,11 +439,8 @@ class SocketProgress {
 /** Returns the error that answers bytes that are not a request. */
 function errorFor(fault: MalformedMessage): GatewayError {
   if (fault instanceof OversizedHead) return errors.headTooLarge();
-  return fault instanceof OtherVersion ? errors.versionNotSupported(fault.isPreface) : notValid();
-}
-
-function notValid(): GatewayError {
-  return errors.badRequest('it is not valid HTTP/1.1');
+  if (fault instanceof OtherVersion) return errors.versionNotSupported(fault.isPreface);
+  return errors.badRequest(`it is not valid HTTP/1.1 (${fault.message})`);
 }
 
 /** Writes a whole response as text. */

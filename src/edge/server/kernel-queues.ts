@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Files } from '../../core/index.ts';
+import { ipv6Groups } from '../../wire/http/index.ts';
 
 /** Where Linux lists its connections, by family (man 5 proc_net). */
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
@@ -9,7 +10,10 @@ const EMPTY = '00000000';
 
 /** The peer of a connection as the tables write it: an address in 32-bit words in memory order, and a port. */
 export function kernelName({ remoteAddress = '', remotePort = 0 }: Socket): string {
-  const bytes = remoteAddress.includes(':') ? ipv6Bytes(remoteAddress) : ipv4Bytes(remoteAddress);
+  const [address = ''] = remoteAddress.split('%');
+  const bytes = address.includes(':')
+    ? ipv6Groups(address).flatMap(group => [group >> 8, group & 0xff])
+    : address.split('.').map(Number);
   let name = '';
   for (let at = 0; at < bytes.length; at += 4)
     for (let i = 3; i >= 0; i--) name += hex(bytes[at + i] ?? 0, 2);
@@ -61,26 +65,6 @@ function readLines(text: string, found: (name: string, bytes: number) => void): 
     from = end + 1;
   }
   return text.slice(from);
-}
-
-function ipv4Bytes(address: string): number[] {
-  return address.split('.').map(Number);
-}
-
-function ipv6Bytes(address: string): number[] {
-  const [head = '', tail] = (address.split('%')[0] ?? '').split('::');
-  const front = groupBytes(head);
-  const back = groupBytes(tail ?? '');
-  return [...front, ...new Array<number>(Math.max(0, 16 - front.length - back.length)).fill(0), ...back];
-}
-
-function groupBytes(groups: string): number[] {
-  if (groups === '') return [];
-  return groups.split(':').flatMap(group => {
-    if (group.includes('.')) return ipv4Bytes(group);
-    const value = Number.parseInt(group, 16);
-    return [value >> 8, value & 0xff];
-  });
 }
 
 function hex(value: number, digits: number): string {

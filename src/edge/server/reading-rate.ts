@@ -36,7 +36,7 @@ export class ReadingRate {
   at(nowMs: number, bytes: number, partMs: number): number | null {
     const newer = this.#newer ?? { atMs: nowMs, bytes };
     const older = this.#older ?? newer;
-    this.#goOn(nowMs, older, newer);
+    this.#leaveOutRest(nowMs, older, newer);
     if (nowMs - newer.atMs >= partMs && bytes > newer.bytes) {
       this.#older = newer;
       this.#newer = { atMs: nowMs, bytes };
@@ -48,7 +48,7 @@ export class ReadingRate {
     return ms < partMs ? null : ((bytes - this.#older.bytes) * 1_000) / ms;
   }
 
-  #goOn(nowMs: number, older: Mark, newer: Mark): void {
+  #leaveOutRest(nowMs: number, older: Mark, newer: Mark): void {
     if (this.#restedAtMs === null) return;
     const restedMs = nowMs - Math.max(this.#restedAtMs, newer.atMs);
     this.#restedAtMs = null;

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { SocketStream, type TimerClock } from '../../core/index.ts';
 import type { Successor } from '../../gateway/index.ts';
-import { type Holder, type Holding, WRITING_BYTES } from './buffered.ts';
+import { type Holding, type HoldingConnection, WRITING_BYTES } from './buffered.ts';
 import type { Accepted, ClientConnection, ListenerState } from './client-connection.ts';
 
 /** A connection whose protocol is switched. */
@@ -18,7 +18,7 @@ interface Switching {
 }
 
 /** The last stage of a connection that switched to another protocol. */
-export class SwitchedConnection implements ClientConnection, Holder {
+export class SwitchedConnection implements ClientConnection, HoldingConnection {
   readonly socket: Socket;
   readonly #accepted: Accepted;
   readonly #bytes: Socket;

@@ -32,7 +32,7 @@ interface HandshakeOwner {
  * - any to `over`: it takes too long, has to make room for others, or the client disconnected
  */
 type HandshakePhase =
-  /** Nothing has come yet, and TLS holds no memory. */
+  /** No byte has arrived, so no memory for TLS is allocated. */
   | 'waiting for bytes'
   /** The handshake waits for its turn (`Handshakes`), or Node performs it. */
   | 'in progress'

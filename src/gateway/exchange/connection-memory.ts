@@ -25,7 +25,10 @@ export interface Arrival {
   readonly fields: Fields;
 }
 
-/** What the gateway remembers from one request of a connection to the next. */
+/**
+ * What the gateway remembers from one request of a connection to the next: docs/decisions/031-connection-memory.md. Every part is
+ * used only while what it was concluded from is the same object, so a reload empties nothing.
+ */
 export class ConnectionMemory {
   /** The last valid token: clients send the same one with every request. */
   token: AccessToken | null = null;
@@ -93,7 +96,7 @@ export interface ValidToken {
   readonly verifier: LastingVerifier;
 }
 
-/** One that is no API key. */
+/** A valid token that is not an API key. */
 export interface AccessToken extends ValidToken {
   readonly token: string;
   readonly verifier: TokenVerifier;

@@ -345,7 +345,7 @@ export class Exchange {
     if (price !== null) this.#charge(price.reserve, 'untold');
   }
 
-  /** At the end: a client that left, or a stream that broke, before the price was known pays the most. */
+  /** Called at the end. If the client left or the stream broke before the price was known, the client pays the maximum. */
   #settlePrice(): void {
     if (this.#isPriced) return;
     const price = this.#toldPrice;
@@ -445,7 +445,7 @@ export function limitsConsumedBy(
 ): core.ConsumedLimits {
   // An OPTIONS request about the gateway itself costs next to nothing.
   if (kind === 'options' && route === null) return 'none';
-  // One that the gateway answers costs little, and a page sends many: they leave its other requests their limit.
+  // The gateway answers preflights itself at little cost, and a page sends many: they must not use up the limit of its requests.
   if (kind === 'preflight') return 'preflights';
   // A preflight carries no token, so its route's policies do not apply to it.
   if (isPreflight || route === null) return 'global';

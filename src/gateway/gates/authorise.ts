@@ -21,7 +21,7 @@ export function judge(exchange: Exchange): GateResult {
  */
 export function authorise(exchange: Exchange): GateResult {
   const { destination, token, shortfall } = exchange;
-  if (destination.authentication === 'required' && token === null) return unauthenticated(exchange);
+  if (destination.authentication === 'required' && token === null) return withoutAuthentication(exchange);
   const requirement = shortfall === null ? null : requirementAt(destination);
   if (shortfall === null || requirement === null) return null;
   return token !== null && token.token === null
@@ -30,7 +30,7 @@ export function authorise(exchange: Exchange): GateResult {
 }
 
 /** What a client is told whose token or API key is missing, refused or over: what the route accepts. */
-export function unauthenticated(exchange: Exchange): GatewayError {
+export function withoutAuthentication(exchange: Exchange): GatewayError {
   const { destination, head, refusedToken, snapshot } = exchange;
   const { route } = destination;
   const keys = snapshot.identity?.apiKeys ?? null;

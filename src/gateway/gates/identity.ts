@@ -4,7 +4,7 @@ import type { ApiKeys, Caller, Invalid, Proofs, ProofVerdict, Verdict } from '..
 import { hashOf, invalid, readBearer } from '../../identity/auth/index.ts';
 import type { Activity } from '../../identity/signin/index.ts';
 import { KnownClient } from '../../limits/index.ts';
-import { clientAddress, pathAsSent } from '../../wire/http/index.ts';
+import { askedAddress, pathAsSent } from '../../wire/http/index.ts';
 import type { AccessToken, Exchange, ValidToken } from '../exchange/index.ts';
 import { errors, globallyRefused } from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
@@ -141,9 +141,9 @@ function prove(exchange: Exchange, token: AccessToken, proofs: Proofs): GateResu
   const { head, arrival, downstream } = exchange;
   const { proofKey: key } = token.caller;
   const verdict = proofs.check({
-    ...clientAddress(head, arrival.hostAndPort, downstream.scheme),
+    ...askedAddress(head, arrival.hostAndPort, downstream.scheme),
     method: downstream.method,
-    path: pathFor(exchange),
+    path: pathOfProof(exchange),
     key,
     tokenHash: () => hashOf(token.token),
     underDpop: exchange.usesDpop,
@@ -157,7 +157,7 @@ function prove(exchange: Exchange, token: AccessToken, proofs: Proofs): GateResu
 }
 
 /** The path that a proof has to name: that of the request as it came, which is the destination's unless that has other slashes. */
-function pathFor({ downstream, head, destination, snapshot }: Exchange): string {
+function pathOfProof({ downstream, head, destination, snapshot }: Exchange): string {
   return snapshot.takesOddPaths
     ? (pathAsSent(downstream.target, head.host ?? '') ?? destination.path)
     : destination.path;

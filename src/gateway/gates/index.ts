@@ -1,4 +1,4 @@
-export { unauthenticated } from './authorise.ts';
+export { withoutAuthentication } from './authorise.ts';
 export type { GateResult } from './gate.ts';
 export { GATES } from './gates.ts';
 export { rememberedCaller } from './identity.ts';

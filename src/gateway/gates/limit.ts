@@ -133,6 +133,7 @@ function conclude(
     bucket: name,
     main,
     outcome,
+    period: admitted ? '' : period,
     consumes,
     decidedAtMs,
     rate,

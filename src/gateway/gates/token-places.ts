@@ -1,5 +1,5 @@
 import { isOfFile } from '../../config/index.ts';
-import { clientAddress, mayUseCookies, type TokenPlaces } from '../../wire/http/index.ts';
+import { askedAddress, mayUseCookies, type TokenPlaces } from '../../wire/http/index.ts';
 import type { Destination, Exchange } from '../exchange/index.ts';
 import { errors } from '../responses/index.ts';
 
@@ -11,7 +11,7 @@ export function takeToken(exchange: Exchange, destination: Destination): Destina
   const { route, query, kind } = destination;
   const places = isOfFile(route) ? route.tokenFrom : null;
   if (places === null || !isOfFile(route)) return destination;
-  // Its client is told the same query again, and needs the token there.
+  // The redirect repeats the query, and the client needs the token in it.
   if (kind === 'slash') return destination;
   const cleared = { ...destination, query: places.cutQuery(query) };
   const [token, second] = route.acceptsTokens ? tokensOf(exchange, places, query) : [];
@@ -29,7 +29,7 @@ function tokensOf(exchange: Exchange, places: TokenPlaces, query: string): strin
   const { fields, method, framing, scheme } = downstream;
   const isWebSocket = framing.upgrade !== 'none';
   if (!isWebSocket && method !== 'GET' && method !== 'HEAD') return [];
-  const own = clientAddress(head, arrival.hostAndPort, scheme);
+  const own = askedAddress(head, arrival.hostAndPort, scheme);
   const cookies = mayUseCookies(fields, isWebSocket, own, snapshot.cors?.origins ?? NO_ORIGINS);
   return places.tokensIn({ query, fields, isWebSocket, cookies });
 }

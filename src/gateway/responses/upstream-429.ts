@@ -1,5 +1,6 @@
 import type { Clock, Fields } from '../../core/index.ts';
-import { firstValue, MAX_COMMON_WAIT_MS, wholeSeconds, withoutFields } from '../../core/index.ts';
+import { firstValue, MAX_RETRY_AFTER_MS, wholeSeconds, withoutFields } from '../../core/index.ts';
+import { MAX_UNITS } from '../../limits/index.ts';
 import { foldName } from '../../wire/http/index.ts';
 import type { RateReport } from './own-fields.ts';
 import { RateLimitError } from './rate-limit-error.ts';
@@ -7,9 +8,8 @@ import { RateLimitError } from './rate-limit-error.ts';
 /** An upstream's `X-RateLimit-*` fields by lower-case name, each in the form that clients of the family rely on. */
 type RateFamily = ReadonlyMap<string, string>;
 
-const MAX_QUOTA = 65_535;
 const SECONDS = /^\d{1,10}\.\d{3}$/;
-const QUOTA = /^\d{1,5}$/;
+const QUOTA = /^\d{1,10}$/;
 
 /** docs/contract.md, 4.5: other forms break clients. */
 const FAMILY_FORMS: ReadonlyMap<string, RegExp> = new Map([
@@ -38,10 +38,10 @@ export function readFamily(fields: Fields): RateFamily | null {
 
 function inRange(said: RateFamily): boolean {
   const number = (name: string, absent: number) => Number(said.get(name) ?? absent);
-  const limit = number('x-ratelimit-limit', MAX_QUOTA);
+  const limit = number('x-ratelimit-limit', MAX_UNITS);
   return (
     limit >= 1 &&
-    limit <= MAX_QUOTA &&
+    limit <= MAX_UNITS &&
     number('x-ratelimit-remaining', 0) <= limit &&
     number('x-ratelimit-reset-after', MIN_WAIT_S) >= MIN_WAIT_S
   );
@@ -121,7 +121,7 @@ export interface ContractHead {
 const FORMS: ReadonlyMap<string, RegExp> = new Map([
   ['content-type', /^application\/json$/],
   ['content-encoding', /^identity$/],
-  ['retry-after', /^[1-9]\d{0,4}$/],
+  ['retry-after', /^[1-9]\d{0,6}$/],
 ]);
 
 /** Reads the head of an upstream's 429 if clients of this header family understand it; else null. */
@@ -131,7 +131,7 @@ export function contractHead(fields: Fields): ContractHead | null {
   const scope = SCOPES.find(known => known === family?.get('x-ratelimit-scope'));
   if (family === null || said === null || scope === undefined || !said.has('content-type')) return null;
   const retryAfterS = Number(said.get('retry-after') ?? Number.NaN);
-  return retryAfterS * 1_000 <= MAX_COMMON_WAIT_MS ? { scope, retryAfterS, family } : null;
+  return retryAfterS * 1_000 <= MAX_RETRY_AFTER_MS ? { scope, retryAfterS, family } : null;
 }
 
 /** Whether the head has all fields that clients of the family need. */
@@ -224,7 +224,7 @@ export function meantScope(fields: Fields): Scope {
 export function rewritten429(fields: Fields, nowMs: number): RateLimitError {
   return new RateLimitError({
     message: 'The service behind the gateway is limiting its rate.',
-    retryAfterMs: Math.min(MAX_COMMON_WAIT_MS, waitSeconds(fields, nowMs) * 1_000),
+    retryAfterMs: Math.min(MAX_RETRY_AFTER_MS, waitSeconds(fields, nowMs) * 1_000),
     global: false,
     scope: 'shared',
   });

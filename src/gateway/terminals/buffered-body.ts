@@ -76,7 +76,7 @@ export class BufferedBody implements BodySource, BodySink {
     }
     this.#rest.push(bytes);
     this.#beReady();
-    // Its sink may have begun meanwhile.
+    // A sink may have started the body meanwhile.
     return this.started && !this.#isPaused;
   }
 

@@ -20,7 +20,7 @@ import type {
 } from '../../upstream/index.ts';
 import type { WebCall } from '../../wire/grpc-web/index.ts';
 import {
-  clientAddress,
+  askedAddress,
   type HttpVersion,
   keepResponseFields,
   partTrailersOnly,
@@ -181,7 +181,7 @@ function fieldsFor(exchange: Exchange, destination: Forwarded, authorization: st
 function originFor({ snapshot, arrival, head, downstream }: Exchange, { path, route }: Forwarded): Fields {
   const { sentFields: names } = snapshot;
   if (names === null) return NO_FIELDS;
-  const client = clientAddress(head, arrival.hostAndPort, downstream.scheme);
+  const client = askedAddress(head, arrival.hostAndPort, downstream.scheme);
   return sentFields(names, head, {
     address: arrival.client.address,
     client,
@@ -701,7 +701,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     const mark = this.#call?.mark ?? null;
     if (mark === null || this.marks.includes(mark)) return;
     const { arrival, head, downstream } = this.#exchange;
-    const { scheme } = clientAddress(head, arrival.hostAndPort, downstream.scheme);
+    const { scheme } = askedAddress(head, arrival.hostAndPort, downstream.scheme);
     const secure = scheme === 'https' ? '; Secure' : '';
     out.push('Set-Cookie', `${balance.cookie}=${mark}; Path=/; HttpOnly; SameSite=Lax${secure}`);
   }
@@ -724,7 +724,7 @@ class Forwarding implements CallSink, UpstreamLeg {
       endpoint: this.#call?.endpoint ?? null,
       target: this.#request.target,
       host: hostHeader ?? hostAndPort,
-      client: clientAddress(head, hostAndPort, downstream.scheme),
+      client: askedAddress(head, hostAndPort, downstream.scheme),
     });
   }
 

@@ -1,6 +1,6 @@
 import { refusesSemicolons } from '../../config/index.ts';
 import { type Fields, GatewayError } from '../../core/index.ts';
-import { clientAddress, keepsPaths, readDestination, servicePath } from '../../wire/http/index.ts';
+import { askedAddress, keepsPaths, readDestination, servicePath } from '../../wire/http/index.ts';
 import type { Exchange, Forwarded } from '../exchange/index.ts';
 import { badCall } from '../responses/index.ts';
 
@@ -17,7 +17,7 @@ export function translateDestination(
   const { base, hostHeader } = route.upstream;
   if ((method !== 'MOVE' && method !== 'COPY') || keepsPaths(route, base)) return fields;
   const { hostAndPort } = exchange.arrival;
-  const { host } = clientAddress(exchange.head, hostAndPort, exchange.downstream.scheme);
+  const { host } = askedAddress(exchange.head, hostAndPort, exchange.downstream.scheme);
   const sent = fields.slice();
   for (let i = 0; i + 1 < sent.length; i += 2) {
     if ((sent[i] as string).toLowerCase() !== 'destination') continue;

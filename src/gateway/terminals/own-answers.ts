@@ -175,7 +175,7 @@ function answerLater<Outcome>(
       if (exchange.response.isAwaited) exchange.fault(fault);
     },
   );
-  // One of these two answers.
+  // One of the two callbacks answers, perhaps later.
   return SERVED;
 }
 

@@ -28,10 +28,10 @@ export interface UpstreamRefusalDependencies {
  */
 export class UpstreamRefusal {
   readonly #parts: UpstreamRefusalDependencies;
-  /** Its fields as forwarded, if it is. */
+  /** The fields of the refusal if it is forwarded. */
   readonly #passing: string[];
   /** What its head says; `null` if the response is rewritten whatever the body says. */
-  readonly #spoken: responses.ContractHead | null;
+  readonly #contractHead: responses.ContractHead | null;
   readonly #growing = new GrowingBytes(HELD_MAX_BYTES);
   #held = NO_BYTES;
   #bytes = 0;
@@ -45,20 +45,23 @@ export class UpstreamRefusal {
     const spoken = responses.contractHead(this.#passing);
     // Without a bucket, nothing could supply what the head leaves out.
     const mayPass = spoken !== null && (responses.isWhole(spoken) || parts.exchange.rate !== null);
-    this.#spoken = mayPass ? spoken : null;
+    this.#contractHead = mayPass ? spoken : null;
   }
 
   /** Takes the complete body, one byte per character. A response to HEAD has none, so its head decides. */
   whole(body: string): void {
     const { method } = this.#parts.exchange.downstream;
-    if (this.#spoken !== null && (method === 'HEAD' || responses.bodyFollowsContract(body, this.#spoken)))
-      this.#pass(this.#spoken, body);
+    if (
+      this.#contractHead !== null &&
+      (method === 'HEAD' || responses.bodyFollowsContract(body, this.#contractHead))
+    )
+      this.#pass(this.#contractHead, body);
     else this.#rewrite();
   }
 
   /** Called when a body follows: of this length, or of unknown length (`null`). */
   head(bodyLength: number | null): void {
-    if (this.#spoken === null || (bodyLength ?? 0) > HELD_MAX_BYTES) this.#rewriteEarly();
+    if (this.#contractHead === null || (bodyLength ?? 0) > HELD_MAX_BYTES) this.#rewriteEarly();
     else this.#timer = this.#parts.exchange.clock.after(BODY_MS, this.#onLate);
   }
 
@@ -113,8 +116,8 @@ export class UpstreamRefusal {
     const refusal = responses.rewritten429(theirs, exchange.clock.epochMs());
     const { reason, fields, body } = responses.renderError(refusal);
     const family = responses.readFamily(this.#passing);
-    // Its own six headers describe the upstream's bucket; ours would have units left, which some clients trust more than the
-    // wait.
+    // Keep the upstream's own six headers, which describe its bucket: ours would show units left, which some clients trust more
+    // than the wait.
     const isTheirs = family !== null && responses.isWholeBucket(family);
     for (const part of responses.fieldsBeside(isTheirs ? this.#passing : this.#keep(false)))
       fields.push(part);

@@ -149,7 +149,7 @@ function callerOf(
     ...{ certificate: null, proofKey: null, claims: NO_CLAIMS },
     kind,
     class: line.class ?? kind,
-    // No token can have it: those of tokens begin with another word.
+    // Never the principal of a token: those begin with another word.
     principal: principalOf('key', [line.name]),
     expiresAtMs: line.notAfterMs ?? Number.POSITIVE_INFINITY,
     identityFields: identityFields(named, identityHeaders),

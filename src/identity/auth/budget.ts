@@ -12,7 +12,7 @@ export interface CheckBudget {
 
 /** The budget of failed verifications, which does not delay tokens that have already passed. */
 export interface TokenBudget extends CheckBudget {
-  /** As in `CheckBudget`. Returns the window that counts them. */
+  /** Counts failed checks, as in `CheckBudget`. Returns the window that counts them. */
   failed(address: string, checks: number): number;
   /** Takes back a failed check that was counted in advance, unless its window has closed. */
   giveBack(address: string, window: number): void;
@@ -31,7 +31,7 @@ const SECOND = CLOSES + 2;
 const CHECKS = SECOND + 2;
 /** Which list it is in. */
 const LIST = CHECKS + 1;
-// Its neighbours in the list, as their number + 1.
+// The neighbours of the record in its list, as record number + 1; 0 is none.
 const OLDER = LIST + 1;
 const NEWER = OLDER + 1;
 const WIDTH = NEWER + 1;

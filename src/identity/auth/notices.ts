@@ -19,7 +19,6 @@ import {
   readLogout,
   readPush,
 } from './notice-token.ts';
-import { makeRoom } from './refusals.ts';
 import { sessionDigest } from './revocation-rules.ts';
 import type { IssuerRevocations } from './revocations.ts';
 import { type Jwt, member, parseJwt, tenantOf } from './token/index.ts';
@@ -314,3 +313,24 @@ const DESCRIPTIONS: Readonly<Record<NoticeFlaw, string>> = {
   unknown_key: 'its key is not among those of the issuer',
   signature: 'its signature is wrong',
 };
+
+/**
+ * Makes room for one more entry in a map whose oldest entries expire first: drops the expired ones from the front and, when
+ * that is not enough, the oldest.
+ *
+ * @returns how many entries were dropped before they expired
+ */
+export function makeRoom<V>(
+  entries: Map<string, V>,
+  maxEntries: number,
+  isOver: (value: V) => boolean,
+): number {
+  let evicted = 0;
+  for (const [key, value] of entries) {
+    const over = isOver(value);
+    if (!over && entries.size < maxEntries) break;
+    entries.delete(key);
+    if (!over) evicted += 1;
+  }
+  return evicted;
+}

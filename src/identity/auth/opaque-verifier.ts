@@ -3,6 +3,7 @@ import { RecentMap } from '../../core/index.ts';
 import type { TokenBudget } from './budget.ts';
 import { type Caller, callerOf, type Verdict } from './caller.ts';
 import type { AccessTokenOptions, CacheOptions } from './options.ts';
+import { Refusals } from './refusals.ts';
 import { revocableOf } from './revocation-rules.ts';
 import type { IssuerRevocations } from './revocations.ts';
 import { type Invalid, invalid, isOpaque, type JsonObject, member, refuseClaims } from './token/index.ts';
@@ -20,11 +21,6 @@ interface OpaqueDependencies {
   readonly budget: TokenBudget | null;
   readonly clock: core.Clock;
   readonly listener: core.AuthListener;
-}
-
-interface Refused {
-  readonly refusal: Invalid;
-  readonly untilMs: number;
 }
 
 /** The characters of a bearer token (RFC 6750, 2.1). The provider is not asked about anything else. */
@@ -51,9 +47,9 @@ export class OpaqueVerifier implements TokenVerifier {
    */
   readonly #inUse: { ask: OpaqueDependencies['ask'] };
   readonly #callers: RecentMap<Caller>;
-  readonly #refused: RecentMap<Refused>;
+  readonly #refusals: Refusals;
   /** Questions in progress, with the age that their answers may have. */
-  readonly #asking = new Map<string, { readonly verdict: Promise<Verdict>; readonly maxAgeMs: number }>();
+  readonly #asking = new Map<string, { readonly verdict: Promise<Verdict>; readonly answerAgeMs: number }>();
   /** What later answers said about the callers of streams in progress. */
   readonly #reviews = new WeakMap<Caller, { readonly askedAtMs: number; readonly isOver: boolean }>();
 
@@ -70,12 +66,13 @@ export class OpaqueVerifier implements TokenVerifier {
     this.#parts = parts;
     this.#inUse = before === null ? { ask: parts.ask } : before.#inUse;
     this.#callers = new RecentMap(cache.maxTokens);
-    this.#refused = new RecentMap(cache.maxRefused);
+    const refusedForMs = Math.max(LEAST_NEGATIVE_MS, cacheMs * NEGATIVE_PART);
+    this.#refusals = new Refusals({ ...cache, refusedForMs });
   }
 
   verify(token: string, address: string, maxAgeMs: number): Verdict | Promise<Verdict> {
     const verdict = this.#judge(token, address, maxAgeMs);
-    return verdict instanceof Promise ? verdict.then(each => this.#told(each)) : this.#told(verdict);
+    return verdict instanceof Promise ? verdict.then(each => this.#reported(each)) : this.#reported(verdict);
   }
 
   /** Judges a token that comes straight from the provider. Counts no refusal, and draws on no budget. */
@@ -100,14 +97,14 @@ export class OpaqueVerifier implements TokenVerifier {
     const accepted =
       this.#isFresh(caller.askedAtMs, maxAgeMs) &&
       clock.epochMs() < caller.expiresAtMs &&
-      this.#revocationOf(caller) === null;
+      this.#parts.revocations.refusalOf(caller) === null;
     if (accepted) listener.tokenKnown();
     return accepted;
   }
 
   /** Asks the provider again, in the background, once its answer is old. Without a new answer, the token lasts until its `exp`. */
   endOf(caller: Caller, token: string | null): core.TokenEnd | null {
-    const revoked = this.#revocationOf(caller);
+    const revoked = this.#parts.revocations.refusalOf(caller);
     if (revoked !== null) return revoked;
     if (this.#parts.clock.epochMs() >= caller.expiresAtMs) return 'expired';
     const review = this.#reviews.get(caller);
@@ -127,7 +124,7 @@ export class OpaqueVerifier implements TokenVerifier {
   /** Forgets the tokens that it remembers, since few requests still use it. */
   forget(): void {
     this.#callers.clear();
-    this.#refused.clear();
+    this.#refusals.forget();
   }
 
   #review(caller: Caller, verdict: Verdict): void {
@@ -136,7 +133,7 @@ export class OpaqueVerifier implements TokenVerifier {
       this.#reviews.set(caller, { askedAtMs: verdict.askedAtMs, isOver: false });
   }
 
-  #told(verdict: Verdict): Verdict {
+  #reported(verdict: Verdict): Verdict {
     if (verdict.kind === 'spent') this.#parts.listener.budgetSpent();
     return verdict.kind === 'invalid' ? this.refuse(verdict) : verdict;
   }
@@ -148,10 +145,11 @@ export class OpaqueVerifier implements TokenVerifier {
     const tokenHash = hashOf(token);
     const known = this.#callers.get(tokenHash);
     if (known !== undefined && this.accepts(known, maxAgeMs)) return known;
-    const refused = this.#refused.get(tokenHash);
-    if (refused !== undefined && this.#parts.clock.monotonicMs() < refused.untilMs) return refused.refusal;
+    const refused = this.#refusals.find(tokenHash, this.#parts.clock.monotonicMs());
+    if (refused !== null) return refused;
+    const answerAgeMs = Math.min(this.#cacheMs, maxAgeMs);
     const asking = this.#asking.get(tokenHash);
-    if (asking !== undefined && asking.maxAgeMs <= maxAgeMs) return asking.verdict;
+    if (asking !== undefined && asking.answerAgeMs <= answerAgeMs) return asking.verdict;
 
     // 2. Ask the budget, unless the token was active before.
     const { budget: own } = this.#parts;
@@ -161,7 +159,6 @@ export class OpaqueVerifier implements TokenVerifier {
     if (waitMs > 0) return { kind: 'spent', retryAfterMs: waitMs };
 
     // 3. Ask the provider.
-    const answerAgeMs = Math.min(this.#cacheMs, maxAgeMs);
     const told = (address === null ? this.#inUse : this.#parts).ask(token, address, answerAgeMs);
     if (!(told instanceof Promise)) return this.#conclude(told, tokenHash);
     const window = budget?.failed(address ?? '', 1) ?? 0;
@@ -172,7 +169,7 @@ export class OpaqueVerifier implements TokenVerifier {
       if (!isCharged) budget?.giveBack(address ?? '', window);
       return this.#conclude(each, tokenHash);
     });
-    this.#asking.set(tokenHash, { verdict, maxAgeMs });
+    this.#asking.set(tokenHash, { verdict, answerAgeMs });
     return verdict;
   }
 
@@ -190,8 +187,7 @@ export class OpaqueVerifier implements TokenVerifier {
     const principal = verdict.principal ?? this.#callers.get(tokenHash)?.principal ?? null;
     const refusal = { ...verdict, principal };
     this.#callers.delete(tokenHash);
-    const keepMs = Math.max(LEAST_NEGATIVE_MS, this.#cacheMs * NEGATIVE_PART);
-    this.#refused.set(tokenHash, { refusal, untilMs: this.#parts.clock.monotonicMs() + keepMs });
+    this.#refusals.keep(tokenHash, refusal, this.#parts.clock.monotonicMs());
     return refusal;
   }
 
@@ -207,22 +203,13 @@ export class OpaqueVerifier implements TokenVerifier {
     const revocable = revocableOf({ claims, signingInput: tokenHash });
     const caller = callerOf(claims, revocable, this.#options, null, askedAtMs);
     if (caller.kind === 'invalid') return caller;
-    const revoked = this.#revocationOf(caller);
+    const revoked = this.#parts.revocations.refusalOf(caller);
     return revoked === null ? caller : { ...invalid(revoked), principal: caller.principal };
   }
 
   #isFresh(askedAtMs: number | null, maxAgeMs: number): boolean {
     const ageMs = this.#parts.clock.monotonicMs() - (askedAtMs ?? Number.NEGATIVE_INFINITY);
     return ageMs < Math.min(this.#cacheMs, maxAgeMs);
-  }
-
-  #revocationOf(caller: Caller): core.RevocationReason | null {
-    const { revocations } = this.#parts;
-    const { version } = revocations;
-    if (caller.passedVersion === version) return null;
-    const reason = revocations.refusal(caller);
-    if (reason === null) caller.passedVersion = version;
-    return reason;
   }
 }
 
@@ -235,7 +222,7 @@ function withoutNulls(members: JsonObject): JsonObject {
 function typeIn(members: JsonObject): string | null {
   const type = member(members, 'token_type');
   if (type === undefined) return null;
-  // One for DPoP is checked by its key, so the provider has to name it.
+  // A token for DPoP is checked by its key, so the answer must name that key.
   const isBound = member(members, 'cnf') !== undefined;
   const kinds = isBound ? /^(?:bearer|access_token|dpop)$/i : /^(?:bearer|access_token)$/i;
   return typeof type === 'string' && kinds.test(type) ? 'at+jwt' : 'another';

@@ -9,8 +9,9 @@ interface Refusal {
 }
 
 /**
- * Remembers for a short time tokens that failed their check, so that repeating one costs a lookup, not a signature check. Never
- * remembers a token that may become valid (its key is not known yet), and forgets everything when the key set changes.
+ * Remembers for a short time tokens that failed their check, so that repeating one costs a lookup, not a signature check or a
+ * question to the provider. A verifier adds no token that may become valid because its key is not known yet. Where keys matter, an
+ * entry holds only for the version of the key set that it was made with.
  */
 export class Refusals {
   readonly #refusedForMs: number;
@@ -21,7 +22,7 @@ export class Refusals {
     this.#refusals = new RecentMap(options.maxRefused);
   }
 
-  find(tokenHash: string, nowMs: number, keySetVersion: number): Invalid | null {
+  find(tokenHash: string, nowMs: number, keySetVersion = 0): Invalid | null {
     const found = this.#refusals.get(tokenHash);
     if (found === undefined) return null;
     if (nowMs < found.untilMs && found.keySetVersion === keySetVersion) return found.refusal;
@@ -33,28 +34,7 @@ export class Refusals {
     this.#refusals.clear();
   }
 
-  keep(tokenHash: string, refusal: Invalid, nowMs: number, keySetVersion: number): void {
+  keep(tokenHash: string, refusal: Invalid, nowMs: number, keySetVersion = 0): void {
     this.#refusals.set(tokenHash, { refusal, untilMs: nowMs + this.#refusedForMs, keySetVersion });
   }
-}
-
-/**
- * Makes room for one more entry in a map whose oldest entries expire first: drops the expired ones from the front and, when
- * that is not enough, the oldest.
- *
- * @returns how many entries were dropped before they expired
- */
-export function makeRoom<V>(
-  entries: Map<string, V>,
-  maxEntries: number,
-  isOver: (value: V) => boolean,
-): number {
-  let evicted = 0;
-  for (const [key, value] of entries) {
-    const over = isOver(value);
-    if (!over && entries.size < maxEntries) break;
-    entries.delete(key);
-    if (!over) evicted += 1;
-  }
-  return evicted;
 }

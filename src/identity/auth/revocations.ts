@@ -42,6 +42,7 @@ export class IssuerRevocations {
   #longestS = 0;
   /** When tokens with a `sid`, and without one, were last in use: seconds since the epoch, rounded down to hours; 0 for never. */
   readonly #seenS = { sid: 0, none: 0 };
+  /** Changes whenever a token that passed may be refused. No two issuers have the same. */
   #version: number;
 
   /** @param issuer its digest */
@@ -54,11 +55,6 @@ export class IssuerRevocations {
       new MarkTable(options.maxEntries, (digest, markS) => this.#evicted(kind, digest, markS));
     this.#tables = { subject: table('subject'), policy: table('policy'), session: table('session') };
     this.#sessionCounts = new SessionCounts(options);
-  }
-
-  /** Changes whenever a token that passed may be refused. No two issuers have the same. */
-  get version(): number {
-    return this.#version;
   }
 
   get facts(): RevocationFacts {
@@ -85,6 +81,14 @@ export class IssuerRevocations {
     const isOwn = endedS > 0 && unnamedSessions !== null;
     if (isOwn || issuedAtS < endedS) return 'signed_out';
     return unnamedSessions !== null && issuedAtS < ended.markOf(unnamedSessions) ? 'signed_out' : null;
+  }
+
+  /** The same for a caller that passed before: looks again only after something was revoked since. */
+  refusalOf(caller: Revocable & { passedVersion: number }): RevocationReason | null {
+    if (caller.passedVersion === this.#version) return null;
+    const reason = this.refusal(caller);
+    if (reason === null) caller.passedVersion = this.#version;
+    return reason;
   }
 
   use(rules: RevocationRules): void {

@@ -174,11 +174,7 @@ export class Verifier implements TokenVerifier {
   }
 
   endOf(caller: Caller): RevocationReason | null {
-    const { version } = this.#revocations;
-    if (caller.passedVersion === version) return null;
-    const reason = this.#revocations.refusal(caller);
-    if (reason === null) caller.passedVersion = version;
-    return reason;
+    return this.#revocations.refusalOf(caller);
   }
 
   /** Forgets the tokens that it remembers, since few requests still use it. */

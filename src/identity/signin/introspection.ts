@@ -160,7 +160,7 @@ export class Introspection {
     const share = address ?? '';
     if (!this.#inFlight.take(share)) {
       const full = introspectionFailure('overloaded');
-      return address === null ? { ...full, reached: false } : this.#told(full, 0, 0);
+      return address === null ? { ...full, reached: false } : this.#reported(full, 0, 0);
     }
     const answer = this.#ask(token, key).finally(() => {
       this.#asked.delete(key);
@@ -174,7 +174,7 @@ export class Introspection {
     const askedAtMs = this.#parts.clock.monotonicMs();
     const ended = await this.#endOf(token);
     const nowMs = this.#parts.clock.monotonicMs();
-    const told = this.#told(ended, askedAtMs, nowMs - askedAtMs);
+    const told = this.#reported(ended, askedAtMs, nowMs - askedAtMs);
     if ('error' in told) this.#failed.set(key, { ...told, untilMs: nowMs + FAILED_FOR_MS });
     return told;
   }
@@ -186,7 +186,7 @@ export class Introspection {
     return activity;
   }
 
-  #told(ended: Ended, askedAtMs: number, durationMs: number): Told {
+  #reported(ended: Ended, askedAtMs: number, durationMs: number): Told {
     const { outcome, error } = ended;
     this.#parts.listener.introspected({ outcome, error, durationMs });
     if (ended.error === null) return { members: ended.members ?? null, askedAtMs };

@@ -101,7 +101,7 @@ export interface SignInOptions extends ClientOptions {
 
 /** Further parameters of the authorization URL (RFC 6749, 4.1.1). */
 export interface AuthorizationParameters {
-  /** In every URL, by their names. */
+  /** Parameters of every URL, by their names. */
   readonly fixed: Readonly<Record<string, string>>;
   /** The names of those that clients may choose. */
   readonly allow: readonly string[];

@@ -98,7 +98,7 @@ export class BoundLimit {
     if (!this.isOtherParts) this.#joinOtherParts(sender, part);
     if (this.#row === NO_ROW) {
       const holder = this.isShared ? null : sender;
-      // Nobody in particular opens the one counter of all callers.
+      // The one counter of all callers is charged to no caller.
       const opener = part === '' ? holder : sender;
       this.#row = this.#table.open(this.keyspace, holder, this.isOtherParts ? OTHER_PARTS : part, opener);
       this.#isNew = this.#row !== NO_ROW;

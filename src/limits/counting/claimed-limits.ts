@@ -8,7 +8,7 @@ const MAX_SETS = 1_024;
 interface Variants {
   /** For callers whose tokens have no such claim. */
   readonly unclaimed: LimitSet;
-  /** By the claims of a token: all its requests pass the same object, which saves a lookup. */
+  /** The sets by the claims of a token: all its requests pass the same object, which saves a lookup. */
   readonly ofToken: WeakMap<ClaimedValues, LimitSet>;
   /** The sets by their numbers: tokens with the same numbers share a set. */
   readonly ofNumbers: RecentMap<LimitSet>;

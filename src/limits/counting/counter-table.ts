@@ -119,9 +119,9 @@ const EVICTION_RECORDS = 16;
 const EXPIRED_RECORDS = 16;
 /** Maximum records that a decision uses: per role and window one for the key and one for its stand-in. */
 const MAX_IN_USE = 2 * LIMIT_ROLES.length * MAX_LIST;
-/** No room in any compartment. */
+/** Returned if no compartment has room. */
 const NO_ROOM = -1;
-/** Counters of any network may be evicted. */
+/** Lets counters of any network be evicted. */
 const ANY_NETWORK = 0;
 /** Only lent room may be freed. */
 const LENT = -1;
@@ -149,7 +149,7 @@ export class CounterTable {
   readonly maxKeyspaces: number;
   /** Maximum counters for main values that one caller holds. A reload may change it; callers keep the counters they hold. */
   keysPerCaller = 4_096;
-  /** From its clock to that of the world (`Moment`), for windows that end by the latter. */
+  /** Added to the monotonic clock, gives the wall clock (`Moment`): for windows that end by the calendar. */
   steadyOffsetMs = 0;
   readonly #memory: TableMemory;
   readonly #callers: CallerTable;

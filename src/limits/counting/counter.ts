@@ -84,7 +84,7 @@ export const MOMENT_FLOATS = 3;
  * so that everything in one response refers to one moment.
  */
 export class Moment {
-  /** On the monotonic clock. */
+  /** The moment on the monotonic clock. */
   nowMs = 0;
   epochMs = 0;
   /**

@@ -17,7 +17,7 @@ export interface Decision {
    * the one with the longest wait is described.
    */
   readonly role: LimitRole | null;
-  /** That limit itself, one of those asked about or, where the process counts alone, a part of one. */
+  /** The limit of that role: one of those asked about or, where the process counts alone, a part of one. */
   readonly by: Limit | null;
   /** Units of the quota; 0 if no limit is described, as for all numbers below. */
   readonly limit: number;
@@ -65,7 +65,7 @@ export interface Decision {
 export interface ShadowDecision {
   /** The limits that would have refused the request. */
   readonly refused: readonly ShadowRole[];
-  /** As in a decision. */
+  /** The units drawn, as in `Decision`. */
   readonly drawn: readonly DrawnUnits[];
 }
 
@@ -75,8 +75,8 @@ export interface DrawnUnits {
   /** Identifies the window that they came from; never 0. */
   readonly window: number;
   /**
-   * Of a priced limit, if a counter stood in for that of the request (`OTHER_PARTS`): the network whose it is, or `null` for that
-   * of the caller's further main values.
+   * Set if a counter stood in for that of the request (`OTHER_PARTS`), and the limit is priced: the network that the counter is
+   * for, or `null` if it is for further main values of the caller.
    */
   readonly standIn?: string | null | undefined;
 }

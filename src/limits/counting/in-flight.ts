@@ -47,7 +47,7 @@ export interface InFlight {
 export class ProcessInFlight implements InFlight {
   readonly #newPermits: NewPermits;
   readonly #elsewhere: () => readonly InFlightCount[];
-  /** Those of this thread, by name. */
+  /** The requests in flight of this thread, by name. */
   readonly #held = new Map<string, { -readonly [Name in keyof InFlightCount]: InFlightCount[Name] }>();
   /** The permits of each limit, by its identity. */
   readonly #permits = new Map<string, Permits>();

@@ -6,7 +6,7 @@ const OWNER_PART = 4;
 
 /** The partition under which borrowed counters are counted. */
 const BORROWED = -1;
-/** As many places for each counter, where there are few. */
+/** Places per counter in a small table. */
 const PLACES_PER_COUNTER = 8;
 const MIN_PLACES = 2 ** 16;
 

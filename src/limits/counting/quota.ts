@@ -45,7 +45,7 @@ export const MAX_UNITS = 1_000_000_000;
 export const MAX_COMMON_UNITS = 65_535;
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
 const MAX_PERIOD_S = 31 * 86_400;
-const EXAMPLE = 'a quota is a number and a period, for example 5/5s, 100/10m or 1000/1h';
+const EXAMPLE = 'a quota is a number and a period, for example 5/5s, 100/10m or 1000/day';
 
 /**
  * Reads `N/P`: N from 1 to 1,000,000,000, P from 1s to 31d in whole seconds, minutes, hours or days, or one of the calendar: day,
@@ -56,7 +56,7 @@ export function parseQuota(text: string): Quota {
   if (compact !== text && isQuota(compact)) fail(text, `write it without spaces: ${compact}`);
   const parts = text.split('/');
   const [number = '', period = ''] = parts;
-  if (parts.length !== 2 || number === '' || period === '') fail(text, EXAMPLE);
+  if (parts.length !== 2 || number === '' || period === '') fail(text, adviceFor(text));
   const units = parseUnits(number, text);
   const calendar = CALENDAR_UNITS.find(unit => unit === period);
   if (calendar !== undefined) return { units, periodMs: CALENDAR_MS[calendar], calendar };
@@ -75,11 +75,9 @@ export function parseRate(text: string): Quota {
 
 /** The period of the calendar that a word means: `week`, `1week` or `weekly`. */
 function calendarMeantBy(period: string): CalendarUnit | undefined {
-  const word = period
-    .replace(/^1/, '')
-    .replace(/s$|ly$/i, '')
-    .toLowerCase();
-  return CALENDAR_UNITS.find(each => each === word || (each === 'day' && word === 'dai'));
+  const form = /^1?(?:(days?|daily)|(w|wks?|weeks?|weekly)|(mo|months?|monthly))$/i;
+  const [, ...found] = form.exec(period) ?? [];
+  return CALENDAR_UNITS[found.findIndex(word => word !== undefined)];
 }
 
 /** Writes a period as `parseQuota` reads it: `5s`, `30d` or `month`. */
@@ -110,6 +108,19 @@ export function windowName({
   return unit === undefined ? period : `${period}/${unit}`;
 }
 
+/** Says what to write in place of `10r/m`, `1k/day`, `1,000/day` or `100 per day`; an example in place of anything else. */
+function adviceFor(text: string): string {
+  const form = /^(\d[\d,_']*)([km]?)(?:r| ?req| ?requests?)? ?(?:\/|per|a|every) ?(\w+)$/i;
+  const [, digits = '', factor = '', period = ''] = form.exec(text) ?? [];
+  if (period === '') return EXAMPLE;
+  const number = Number(digits.replaceAll(/[,_']/g, '')) * (FACTORS[factor.toLowerCase()] ?? 1);
+  const periods = [period, `1${period}`, `1${period.charAt(0).toLowerCase()}`];
+  const meant = periods.map(each => `${number}/${each}`).find(isQuota);
+  return meant === undefined ? EXAMPLE : `write ${meant}`;
+}
+
+const FACTORS: Readonly<Record<string, number>> = { k: 1_000, m: 1_000_000 };
+
 function isQuota(text: string): boolean {
   try {
     parseQuota(text);
@@ -121,7 +132,7 @@ function isQuota(text: string): boolean {
 
 function parseUnits(number: string, text: string): number {
   if (!/^\d+$/.test(number))
-    fail(text, `"${number}" is not a whole number from 1 to ${MAX_UNITS}: ${EXAMPLE}`);
+    fail(text, `"${number}" is not a whole number from 1 to ${MAX_UNITS}: ${adviceFor(text)}`);
   const units = Number(number);
   if (units === 0) fail(text, 'write at least 1 (to switch a route off, take it out of gateway.yaml)');
   if (units > MAX_UNITS) fail(text, `write at most ${MAX_UNITS}, over a shorter period if it has to be more`);
@@ -138,7 +149,7 @@ function parsePeriodSeconds(period: string, text: string): number {
     fail(text, 'periods are whole seconds, minutes, hours or days: 90s for one minute and a half');
   const seconds = Number(number) * unitSeconds;
   if (seconds === 0) fail(text, 'the shortest period is 1s');
-  if (seconds > MAX_PERIOD_S) fail(text, 'the longest period is 31d');
+  if (seconds > MAX_PERIOD_S) fail(text, 'the longest period is 31d or month');
   if (number !== String(Number(number)))
     fail(text, `write the period without leading zeros: ${Number(number)}${unit}`);
   return seconds;
@@ -147,6 +158,7 @@ function parsePeriodSeconds(period: string, text: string): number {
 function suggestUnit(text: string, number: string, unit: string): string {
   if (unit === '') return suggestUnits(text);
   if (unit === 'ms') return 'the shortest period is 1s: write whole seconds';
+  if (ENDLESS.test(unit)) return 'the longest period is 31d or month: a quota always renews';
   const letter = unit.charAt(0).toLowerCase();
   const calendar = calendarMeantBy(number + unit);
   if (calendar !== undefined && (calendar !== 'day' || /ly$/i.test(unit)))
@@ -156,6 +168,8 @@ function suggestUnit(text: string, number: string, unit: string): string {
   return known && isQuota(instead) ? `write ${instead}` : PERIODS;
 }
 
+/** What people write for periods that are too long, and for a number that is never renewed. */
+const ENDLESS = /^(y|yrs?|years?|yearly|annual(ly)?|quarters?|quarterly|never|ever|lifetime|total)$/i;
 const PERIODS = 'a period ends in s, m, h or d, at most 31d, or is day, week or month';
 
 /** Suggests the same with each unit that makes it a period. */

@@ -245,7 +245,9 @@ export class AccessLine {
     let names = caller.principal === null ? '' : `${CALLER}${this.#pseudonyms.of(caller.principal)}"`;
     if (claimed !== null) names += this.#claimedMembers(claimed);
     if (decision === null) return restriction === null ? names : names + restrictionMembers(restriction);
-    names += `${this.#bucket(decision.bucket)}${DECISION[decision.outcome]}${K.decidedAt}${decision.decidedAtMs}`;
+    names += `${this.#bucket(decision.bucket)}${DECISION[decision.outcome]}`;
+    if (decision.period !== '') names += `${K.period}"${decision.period}"`;
+    names += `${K.decidedAt}${decision.decidedAtMs}`;
     if (decision.consumes !== 'all') names += CONSUMES[decision.consumes];
     return decision.main === '' ? names : `${names}${MAIN}${this.#pseudonyms.of(decision.main)}"`;
   }

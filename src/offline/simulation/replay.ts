@@ -118,7 +118,7 @@ class Replay {
     this.#key.check(request.keyId);
     this.#plans.note(request);
     this.#paths.count(request);
-    this.#restrictions.ran(request);
+    this.#restrictions.noteLogged(request);
     const outcome = this.#outcomeOf(atMs, request);
     if (outcome === null) return;
     this.#tally.note(atMs, request, outcome);

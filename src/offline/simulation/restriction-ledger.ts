@@ -37,7 +37,7 @@ export class RestrictionLedger {
   }
 
   /** Counts what a restriction refused when the log was written. */
-  ran(request: LoggedRequest): void {
+  noteLogged(request: LoggedRequest): void {
     if (request.outcome !== 'restricted') return;
     const by = request.facts?.restrictedBy ?? null;
     if (by !== null) this.#before.note(KINDS[by], request, this.#limits);

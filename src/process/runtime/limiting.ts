@@ -148,7 +148,6 @@ export class Limiting {
     shareRevocations(this.#part, revocations);
   }
 
-  /** What the counters of this process hold, and how often room ran out here and in the shared store. */
   /** The files of `state`; none if it is off. */
   get stateFiles(): KeptState['files'] {
     return this.#state?.files ?? [];
@@ -160,6 +159,7 @@ export class Limiting {
     return this.shared !== null || (ofFacts !== undefined && ofFacts.fault === null);
   }
 
+  /** What the counters of this process hold, and how often room ran out here and in the shared store. */
   get counts(): limits.StoreCounts & { readonly concurrent: readonly limits.BucketInFlight[] } {
     const { counts, inFlight } = this.memory;
     return { ...counts, concurrent: bucketsInFlight(this.#buckets, inFlight) };

@@ -2,18 +2,18 @@ import type { RequestHead } from './request-head.ts';
 import { clientPath, keepsPaths, type PathChange, readHost } from './target.ts';
 
 /** The address a client sent its request to. */
-export interface ClientAddress {
+export interface AskedAddress {
   readonly scheme: 'http' | 'https';
   /** A name or address, with a port if the client needed one. */
   readonly host: string;
 }
 
 /** Returns where the client sent its request, as reported to its service. A trusted proxy may have given any scheme or host. */
-export function clientAddress(
+export function askedAddress(
   { forwardedProto, forwardedHost }: RequestHead,
   host: string,
-  scheme: ClientAddress['scheme'],
-): ClientAddress {
+  scheme: AskedAddress['scheme'],
+): AskedAddress {
   // Proxies in a row write a list, the first one first; some write it in capitals.
   const proto = forwardedProto?.split(',', 1)[0]?.trim().toLowerCase();
   const isKnown = proto === 'http' || proto === 'https';
@@ -34,7 +34,7 @@ export interface AddressChange {
   readonly target: string;
   /** The `Host` sent to the service. */
   readonly host: string;
-  readonly client: ClientAddress;
+  readonly client: AskedAddress;
 }
 
 /** Translates fields of a response that contain an address of the service to the client's: `Location` and `Content-Location`. */

@@ -1,5 +1,5 @@
 import { type Fields, firstValue } from '../../core/index.ts';
-import type { ClientAddress } from './client-location.ts';
+import type { AskedAddress } from './client-location.ts';
 import type { RequestHead } from './request-head.ts';
 
 /** Fields that say where a request came from, which the gateway writes if the operator wants it to. */
@@ -11,7 +11,7 @@ interface Sent {
   /** The address of the client. */
   readonly address: string;
   /** Where the client sent its request. */
-  readonly client: ClientAddress;
+  readonly client: AskedAddress;
   /** The segments that the service does not get, as they matched; '' for none. */
   readonly prefix: string;
 }
@@ -30,6 +30,6 @@ export function sentFields(
   });
 }
 
-function portOf({ host, scheme }: ClientAddress): string {
+function portOf({ host, scheme }: AskedAddress): string {
   return /:(\d+)$/.exec(host)?.[1] ?? (scheme === 'https' ? '443' : '80');
 }

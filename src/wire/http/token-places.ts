@@ -16,7 +16,7 @@ interface PlacedRequest {
   readonly cookies: boolean;
 }
 
-/** Fields in which browsers tell URLs of pages: `Ping-From` and `Ping-To` come with a link's `ping`, in place of `Referer`. */
+/** Fields in which browsers send the URL of a page: `Ping-From` and `Ping-To` are sent for a link's `ping`, instead of `Referer`. */
 const TELL_PAGES: ReadonlySet<string> = new Set(['referer', 'ping-from', 'ping-to']);
 
 /** The places of one route. What lies there is read at most once, and sent to no service. */

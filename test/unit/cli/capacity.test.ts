@@ -78,6 +78,11 @@ describe('the pods that a load takes', () => {
     ['buckets: { a: { address: 9/1m } }\nroutes: { /a: a }', 800],
     ['global: off\nbuckets: { a: { main: id, address: 9/1m } }\nroutes: { "/a/{id}": a }', 1_500],
     [
+      'global: { address: [9/1s, 90/day] }\nbuckets: { a: { user: [9/1m, 90/day, 900/month] } }\nroutes: { /a: a }',
+      2_000,
+    ],
+    ['global: off\nbuckets: { a: { main: id, user: [9/1m, 90/day] } }\nroutes: { "/a/{id}": a }', 1_900],
+    [
       'buckets: { a: { main: id, address: 9/1m }, b: { address: 9/1m } }\nroutes: { "/a/{id}": a, /b: b }',
       1_900,
     ],

@@ -29,6 +29,7 @@ export function exchangeRecord(more: Partial<ExchangeRecord> = {}): ExchangeReco
       bucket: 'things',
       main: '42',
       outcome: 'admitted',
+      period: '',
       consumes: 'all',
       decidedAtMs: 1_790_000_000_123,
     },

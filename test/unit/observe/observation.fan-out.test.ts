@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { fanOut, type MethodNames } from '../../../src/observe/observation.ts';
+import { fanOut, type ListenerMethods } from '../../../src/observe/observation.ts';
 
 interface Listener {
   began(): void;
   ended(status: number, cause: string | null, retried: boolean): void;
 }
 
-const METHODS: MethodNames<Listener> = { began: true, ended: true };
+const METHODS: ListenerMethods<Listener> = { began: true, ended: true };
 
 const expectNone = (_method: string, fault: unknown) => expect.fail(String(fault));
 

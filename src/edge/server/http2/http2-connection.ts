@@ -11,7 +11,7 @@ import type {
   ServerStream,
 } from '../../../wire/http2/index.ts';
 import { ErrorCode, Http2Fault, Liveness, ServerSession } from '../../../wire/http2/index.ts';
-import { type Holder, type Holding, KEEPING_BYTES, STREAM_BYTES } from '../buffered.ts';
+import { type Holding, type HoldingConnection, KEEPING_BYTES, STREAM_BYTES } from '../buffered.ts';
 import type { Accepted, ClientConnection, ConnectedClient, ListenerState } from '../client-connection.ts';
 import type { Tunnels } from '../tunnels.ts';
 import { type DownstreamConnection, Http2Downstream } from './http2-downstream.ts';
@@ -47,7 +47,9 @@ type Http2Phase =
   | 'closing';
 
 /** A client's connection over HTTP/2: a session of streams, each of which is one exchange. */
-export class Http2Connection implements ClientConnection, DownstreamConnection, ServerSessionOwner, Holder {
+export class Http2Connection
+  implements ClientConnection, DownstreamConnection, ServerSessionOwner, HoldingConnection
+{
   readonly socket: Socket;
   readonly client: ConnectedClient;
   readonly memory: ConnectionMemory;
@@ -340,7 +342,7 @@ export class Http2Connection implements ClientConnection, DownstreamConnection, 
 
   #sweepLiveness(nowMs: number): void {
     if (this.#holding.isMeasured) {
-      // Its reading rate shows whether the client is alive. A PING would wait behind what it has not read.
+      // How fast the client reads shows that it is alive. A PING would wait behind what it has not read.
       this.#liveness.heard();
       return;
     }

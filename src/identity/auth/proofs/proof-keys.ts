@@ -27,7 +27,7 @@ export function thumbprintOf(jwk: JsonObject): string | null {
 
 /** The keys of clients. Only those that a valid token is bound to get here, so a flood of made-up keys imports none. */
 export class ProofKeys {
-  /** By thumbprint; `null` if it cannot or must not verify a proof. */
+  /** Keys by thumbprint; `null` for a key that cannot or must not verify a proof. */
   readonly #keys: RecentMap<KeyObject | null>;
 
   constructor(maxKeys = MAX_KEYS) {

@@ -30,7 +30,7 @@ export class SeenProofs {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #table: NamedTable;
   readonly #list: Words;
-  /** By group, the `iat` that a proof must be above. */
+  /** The highest `iat` of proofs that are refused as too old, by group. */
   readonly #floors: Words;
   readonly #groupHash: StringHash;
 

@@ -131,7 +131,7 @@ export function boundCertificate(claims: JsonObject): string | null {
 export function boundKey(claims: JsonObject): string | null {
   const bound = member(claims, 'cnf');
   if (!isJsonObject(bound)) return null;
-  // Keycloak says what kind of key it is: it knows others than those of DPoP.
+  // Keycloak names the kind of key, since it also binds tokens to keys of other kinds than DPoP.
   const { 'kc-jkt-type': kind = 'DPoP', ...rest } = bound;
   return kind === 'DPoP' ? onlyThumbprint(rest, 'jkt') : null;
 }

@@ -99,7 +99,7 @@ function readKey(jwk: JsonObject, known: readonly VerificationKey[]): Verificati
   return { id, issuer, thumbprints, algorithms, keyObject: imported, fingerprint };
 }
 
-/** No issuer has the empty name, which stands for what is no text. */
+/** The issuer that a key names; `null` for none. Returns '', which no issuer is called, for a value that is not text. */
 function issuerIn(jwk: JsonObject): string | null {
   const issuer = member(jwk, 'issuer') ?? null;
   return issuer === null || typeof issuer === 'string' ? issuer : '';

@@ -9,7 +9,7 @@ const ROW_MS = 1_000;
 const WINDOW_BUDGETS = 10;
 /** Fewer late replies are no evidence, whatever their share. */
 const MIN_LATE = 5;
-/** So many late replies for each one in time: what varies less is a Redis that still decides most. */
+/** Late replies per reply in time from which Redis counts as slow: below this ratio it still decides most requests. */
 const MOST = 3;
 
 /** How often replies of Redis come too late, to tell a server that is silent or slow from one whose replies vary. */

@@ -43,11 +43,6 @@ export class Leases {
     this.#dependencies = dependencies;
   }
 
-  /** How many requests in flight hold a lease. */
-  get size(): number {
-    return this.#held.size;
-  }
-
   /** Keeps a lease until its request ends. `local`: its place in this process, which ends with it. */
   hold(key: string, id: string, local: Place): Place {
     const lease = { key, id, renewedAtMs: this.#dependencies.clock.monotonicMs() };

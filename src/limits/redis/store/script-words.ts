@@ -35,7 +35,7 @@ export const STEP = {
   own: 'own',
   /** One shared limit. */
   shared: 'shared',
-  /** One shared limit, for a caller that holds all the counters that it may: undecided if nobody has opened this one. */
+  /** The same for a caller that holds all the counters that it may: undecided if nobody has opened this one. */
   sharedIfOpen: 'shared_if_open',
   /** The counter that a caller's further main values share, instead of one that it may not open. */
   others: 'others',
@@ -51,7 +51,7 @@ export const REPLY = {
   admitted: 1 << 0,
   /** The counter that a caller's further main values share had a part in it. */
   usedOthers: 1 << 1,
-  /** That counter refused. */
+  /** The counter of the caller's further values refused. */
   refusedByOthers: 1 << 2,
   /** Nothing was decided: the counter is not open, and the caller may open none. */
   undecided: 1 << 3,

@@ -17,8 +17,8 @@ import { PlayedService } from './played-service.ts';
 const CLIENTS = { http1: 8, http2: 2, grpc: 2 } as const;
 
 /**
- * The parts of the budget after which clients leave and their gateway ends. They do so once early: what happens for the first time
- * then makes V8 throw away code, since it takes fields that never changed for constants.
+ * When clients leave and their gateway ends, as fractions of the budget. Once early: the first departure makes V8 discard compiled
+ * code, which took fields that had never changed for constants, and the rest of the budget compiles it again.
  */
 const ROUNDS = [0.25, 1] as const;
 

@@ -1,5 +1,5 @@
 import { type LendingBytes, NO_NAMES, type Release } from '../../../core/index.ts';
-import { MAX_31_BITS, Setting } from '../frames/index.ts';
+import { MAX_31_BITS, SettingId } from '../frames/index.ts';
 import { gradeResponseField, type HeaderSection } from '../hpack/index.ts';
 import { protocolFault } from '../http2-fault.ts';
 import { Session, type SessionOptions, type StreamHandler } from '../session/index.ts';
@@ -16,7 +16,7 @@ export class ClientSession extends Session<ClientStream> {
   constructor(options: SessionOptions, owner: ClientSessionOwner) {
     const side = {
       isServer: false,
-      settings: [[Setting.ENABLE_PUSH, 0]],
+      settings: [[SettingId.ENABLE_PUSH, 0]],
       grade: gradeResponseField,
     } as const;
     super(options, side, () => owner.wake());

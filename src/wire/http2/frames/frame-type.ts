@@ -26,7 +26,7 @@ export const Flag = {
   PRIORITY: 0x20,
 } as const;
 
-export const Setting = {
+export const SettingId = {
   HEADER_TABLE_SIZE: 0x1,
   ENABLE_PUSH: 0x2,
   MAX_CONCURRENT_STREAMS: 0x3,

@@ -1,3 +1,3 @@
 export { FrameReader } from './frame-reader.ts';
-export { Flag, type FrameSink, MAX_31_BITS, MAX_PAYLOAD, PREFACE, Setting } from './frame-type.ts';
+export { Flag, type FrameSink, MAX_31_BITS, MAX_PAYLOAD, PREFACE, SettingId } from './frame-type.ts';
 export { FrameWriter } from './frame-writer.ts';

@@ -1,5 +1,5 @@
 import type { FieldNames, Fields } from '../../../core/index.ts';
-import { MAX_31_BITS, Setting } from '../frames/index.ts';
+import { MAX_31_BITS, SettingId } from '../frames/index.ts';
 import { gradeRequestField, type HeaderSection, TOO_LARGE } from '../hpack/index.ts';
 import { ErrorCode, protocolFault } from '../http2-fault.ts';
 import { closedFault, Session, type SessionOptions } from '../session/index.ts';
@@ -67,10 +67,10 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
 
   constructor(options: ServerSessionOptions, owner: ServerSessionOwner) {
     const settings: [number, number][] = [
-      [Setting.MAX_CONCURRENT_STREAMS, options.maxStreams],
-      [Setting.NO_RFC7540_PRIORITIES, 1],
+      [SettingId.MAX_CONCURRENT_STREAMS, options.maxStreams],
+      [SettingId.NO_RFC7540_PRIORITIES, 1],
     ];
-    if (options.offersConnect) settings.push([Setting.ENABLE_CONNECT_PROTOCOL, 1]);
+    if (options.offersConnect) settings.push([SettingId.ENABLE_CONNECT_PROTOCOL, 1]);
     super(options, { isServer: true, settings, grade: gradeRequestField }, () => owner.wake());
     this.#options = options;
     this.#owner = owner;

@@ -1,4 +1,4 @@
-import { MAX_31_BITS, MAX_PAYLOAD, Setting } from '../frames/index.ts';
+import { MAX_31_BITS, MAX_PAYLOAD, SettingId } from '../frames/index.ts';
 import { sectionBytes } from '../hpack/index.ts';
 import { ErrorCode, Http2Fault } from '../http2-fault.ts';
 import { FIRST_WINDOW } from './flow-control.ts';
@@ -45,32 +45,32 @@ export class PeerSettings {
 
   #read(id: number, value: number): void {
     switch (id) {
-      case Setting.HEADER_TABLE_SIZE:
+      case SettingId.HEADER_TABLE_SIZE:
         this.tableBytes = value;
         break;
-      case Setting.ENABLE_PUSH:
+      case SettingId.ENABLE_PUSH:
         allow(value === 0 || (value === 1 && this.#mayAllowPush));
         break;
-      case Setting.MAX_CONCURRENT_STREAMS:
+      case SettingId.MAX_CONCURRENT_STREAMS:
         this.maxStreams = value;
         break;
-      case Setting.INITIAL_WINDOW_SIZE:
+      case SettingId.INITIAL_WINDOW_SIZE:
         allow(value <= MAX_31_BITS, ErrorCode.FLOW_CONTROL_ERROR);
         this.window = value;
         break;
-      case Setting.MAX_FRAME_SIZE:
+      case SettingId.MAX_FRAME_SIZE:
         // Our frames are no larger than the smallest maximum that it may set.
         allow(value >= MAX_PAYLOAD && value <= MAX_FRAME_SIZE);
         break;
-      case Setting.MAX_HEADER_LIST_SIZE:
+      case SettingId.MAX_HEADER_LIST_SIZE:
         this.maxSectionBytes = value;
         break;
-      case Setting.ENABLE_CONNECT_PROTOCOL:
+      case SettingId.ENABLE_CONNECT_PROTOCOL:
         // RFC 8441, 3.
         allow(value <= 1 && value >= this.#takesConnect);
         this.#takesConnect = value;
         break;
-      case Setting.NO_RFC7540_PRIORITIES:
+      case SettingId.NO_RFC7540_PRIORITIES:
         allow(value <= 1 && (this.#isFirst || value === this.#ignoresPriorities));
         this.#ignoresPriorities = value;
         break;

@@ -1,6 +1,6 @@
 import type { Release } from '../../../core/index.ts';
 import type { FrameSink } from '../frames/index.ts';
-import { Flag, FrameReader, FrameWriter, MAX_31_BITS, PREFACE, Setting } from '../frames/index.ts';
+import { Flag, FrameReader, FrameWriter, MAX_31_BITS, PREFACE, SettingId } from '../frames/index.ts';
 import type { FieldGrade, HeaderSection, SectionBounds } from '../hpack/index.ts';
 import { HeaderDecoder, HeaderEncoder } from '../hpack/index.ts';
 import { ErrorCode, Http2Fault, protocolFault, tooMany } from '../http2-fault.ts';
@@ -72,8 +72,8 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
     if (!side.isServer) this.writer.bytes(PREFACE);
     this.writer.settings([
       ...side.settings,
-      [Setting.INITIAL_WINDOW_SIZE, options.streamWindow],
-      [Setting.MAX_HEADER_LIST_SIZE, options.maxBytes],
+      [SettingId.INITIAL_WINDOW_SIZE, options.streamWindow],
+      [SettingId.MAX_HEADER_LIST_SIZE, options.maxBytes],
     ]);
     this.writer.windowUpdate(0, options.connectionWindow - FIRST_WINDOW);
   }

@@ -98,7 +98,7 @@ describe('a value of limits.yaml', () => {
     ],
     [
       'invalid_requests: { limit: off }',
-      '1:28: invalid_requests.limit: "off" is not a quota: a quota is a number and a period, for example 5/5s, 100/10m or 1000/1h',
+      '1:28: invalid_requests.limit: "off" is not a quota: a quota is a number and a period, for example 5/5s, 100/10m or 1000/day',
     ],
     [
       'webhook_not_found: { restrict_for: 19h }',
@@ -213,6 +213,19 @@ describe('a line of routes', () => {
     expect(await diagnosticsIn(`buckets: { b: { user: 5/5s } }\nroutes:\n  "${line}": b\n`)).toEqual([
       `3:3: routes: "${line}" ${diagnostic}`,
     ]);
+  });
+
+  it('names any method, but one that looks misspelt only where a route names it', async () => {
+    const told = (line: string, route = EVERYWHERE[0] ?? '') =>
+      diagnosticsIn(`buckets: { b: { user: 5/5s } }\nroutes: { ${line}: b }\n`, [route]);
+    for (const line of ['BREW /a', 'LIST /a', 'REPORT /a'])
+      expect((await told(line)).join(), line).not.toContain('method');
+    expect(await told('PURGES /a')).toEqual([
+      '2:11: routes: "PURGES /a" is not a route: "PURGES" is not a method, did you mean "PURGE"?',
+    ]);
+    expect(
+      (await told('PURGES /a', 'path: /a, methods: [PURGES], authentication: none')).join(),
+    ).not.toContain('is not a method, did');
   });
 
   it('names a bucket that exists, and costs at most what each number of it allows', async () => {

@@ -23,12 +23,22 @@ describe("the head of an upstream's 429 follows the contract", () => {
     ['global', GLOBAL],
   ] as const)('with scope %s and a whole number of seconds', (scope, fields) => {
     expect(contractHead(['Retry-After', '1', ...fields])).toMatchObject({ scope, retryAfterS: 1 });
-    expect(contractHead(['retry-after', '65535', ...fields])).toMatchObject({ scope, retryAfterS: 65_535 });
+    expect(contractHead(['retry-after', '2764800', ...fields])).toMatchObject({
+      scope,
+      retryAfterS: 2_764_800,
+    });
   });
 
   test('whatever its other fields say', () => {
     const more = [
-      ...['X-RateLimit-Limit', '65535', 'X-RateLimit-Remaining', '65535', 'X-RateLimit-Bucket', HASH],
+      ...[
+        'X-RateLimit-Limit',
+        '1000000000',
+        'X-RateLimit-Remaining',
+        '1000000000',
+        'X-RateLimit-Bucket',
+        HASH,
+      ],
       ...['X-RateLimit-Reset', '1767225600.000', 'X-RateLimit-Reset-After', '0.001', 'Server', 'x'],
     ];
     expect(contractHead(['Retry-After', '7', ...USER, ...more])?.scope).toBe('user');
@@ -52,7 +62,7 @@ describe("the head of an upstream's 429 follows the contract", () => {
     ['two waits', ['Retry-After', '7', ...USER, 'Retry-After', '9']],
     ['a fraction', ['Retry-After', '1.5', ...USER]],
     ['a date', ['Retry-After', 'Thu, 01 Jan 2026 00:00:05 GMT', ...USER]],
-    ['more than clients can keep', ['Retry-After', '65536', ...USER]],
+    ['more than any quota', ['Retry-After', '2764801', ...USER]],
     ['a coded body', ['Retry-After', '7', 'Content-Encoding', 'br', ...USER]],
     ['no Global on scope global', ['Retry-After', '7', 'X-RateLimit-Scope', 'global', ...JSON_TYPE]],
     ['Global on another scope', ['Retry-After', '7', 'X-RateLimit-Global', 'true', ...USER]],
@@ -62,8 +72,8 @@ describe("the head of an upstream's 429 follows the contract", () => {
     ['a Reset-After with an exponent', ['Retry-After', '7', 'X-RateLimit-Reset-After', '1e3', ...USER]],
     ['a Reset-After without three decimals', ['Retry-After', '7', 'X-RateLimit-Reset-After', '6.5', ...USER]],
     ['a Reset-After below a millisecond', ['Retry-After', '7', 'X-RateLimit-Reset-After', '0.0001', ...USER]],
-    ['a Limit beyond 16 bits', ['Retry-After', '7', 'X-RateLimit-Limit', '65536', ...USER]],
-    ['a Remaining beyond 16 bits', ['Retry-After', '7', 'X-RateLimit-Remaining', '65536', ...USER]],
+    ['a Limit beyond any quota', ['Retry-After', '7', 'X-RateLimit-Limit', '1000000001', ...USER]],
+    ['a Remaining beyond any quota', ['Retry-After', '7', 'X-RateLimit-Remaining', '1000000001', ...USER]],
     [
       'a Remaining above its Limit',
       ['Retry-After', '7', 'X-RateLimit-Limit', '5', 'X-RateLimit-Remaining', '6', ...USER],
@@ -122,7 +132,8 @@ describe('the wait of a rewritten one', () => {
     ['3', 3],
     ['2.1', 3],
     ['0', 1],
-    ['999999999999', 65_535],
+    ['80000', 80_000],
+    ['999999999999', 2_764_800],
     ['Thu, 01 Jan 2026 00:00:05 GMT', 5],
     ['Thu, 01 Jan 2015 00:00:05 GMT', 1],
     ['soon', 1],

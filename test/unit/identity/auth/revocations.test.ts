@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { digestOf } from '../../../../src/core/index.ts';
 import {
   type AnonymousRevocation,
+  type IssuerRevocations,
   REVOCATION_LIMITS,
   Revocations,
 } from '../../../../src/identity/auth/index.ts';
@@ -458,7 +459,14 @@ describe('tokens without a session', () => {
   });
 });
 
-describe('the version', () => {
+describe('the version that a caller has passed', () => {
+  /** The version that a caller passes now, of whom nothing is revoked. */
+  const passed = (all: IssuerRevocations) => {
+    const caller = { ...token(START_S + DAY_S, 'bob', 's2'), passedVersion: 0 };
+    expect(all.refusalOf(caller)).toBeNull();
+    return caller.passedVersion;
+  };
+
   it('changes with everything that refuses more, and never for nothing', () => {
     const all = issuer();
     const changes = [
@@ -468,19 +476,27 @@ describe('the version', () => {
       () => all.endSession(sessionDigest('s1')),
     ];
     for (const change of changes) {
-      const before = all.version;
+      const before = passed(all);
       change();
-      expect(all.version).not.toBe(before);
+      expect(passed(all)).not.toBe(before);
     }
-    const before = all.version;
+    const before = passed(all);
     all.revokeSubject('ada', START_S);
     all.push({ markS: START_S, order: 1 });
     all.observeLife(300);
-    expect(all.version).toBe(before);
+    expect(passed(all)).toBe(before);
+  });
+
+  it('is not looked at again until something was revoked', () => {
+    const all = issuer();
+    const caller = { ...token(START_S), passedVersion: 0 };
+    expect(all.refusalOf(caller)).toBeNull();
+    all.revokeSubject('ada', START_S + 1);
+    expect(all.refusalOf(caller)).toBe('not_before');
   });
 
   it('is never that of another issuer', () => {
     const all = revocations();
-    expect(all.of('a').version).not.toBe(all.of('b').version);
+    expect(passed(all.of('a'))).not.toBe(passed(all.of('b')));
   });
 });

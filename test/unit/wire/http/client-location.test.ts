@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   type AddressChange,
-  clientAddress,
+  askedAddress,
   clientLocation,
 } from '../../../../src/wire/http/client-location.ts';
 import { type RequestHead, servicePath } from '../../../../src/wire/http/index.ts';
@@ -40,7 +40,7 @@ test.each([
   'the scheme of the client is what the first proxy says, in any letter case: %s',
   (forwardedProto, scheme) => {
     const head = { forwardedProto, forwardedHost: null } as RequestHead;
-    expect(clientAddress(head, 'a.test', 'http')).toEqual({ scheme, host: 'a.test' });
+    expect(askedAddress(head, 'a.test', 'http')).toEqual({ scheme, host: 'a.test' });
   },
 );
 

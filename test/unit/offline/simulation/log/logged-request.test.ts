@@ -12,7 +12,14 @@ import { Random } from '../../../../support/random.ts';
 import { FrozenClock } from '../../../limits/frozen-clock.ts';
 import { exchangeRecord } from '../../../observe/exchange-record.ts';
 
-const decision = { bucket: 'b', main: '7', outcome: 'admitted', consumes: 'all', decidedAtMs: 0 } as const;
+const decision = {
+  bucket: 'b',
+  main: '7',
+  outcome: 'admitted',
+  period: '',
+  consumes: 'all',
+  decidedAtMs: 0,
+} as const;
 const user = { class: 'user', principal: '["user","web","alice"]' } as const;
 
 function restrictedBy(by: RestrictedBy, atMs: number): RestrictionRecord {
@@ -25,7 +32,7 @@ function recordsOf(clock: FrozenClock): ExchangeRecord[] {
     {},
     { caller: user },
     {
-      decision: { ...decided, outcome: 'resource', consumes: 'bucket', bucket: null, main: '' },
+      decision: { ...decided, outcome: 'resource', period: '', consumes: 'bucket', bucket: null, main: '' },
       lasted: true,
     },
     { protocol: 'grpc', grpcStatus: 8, status: 403, upstreamMs: 3 },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { makeRoom } from '../../../../src/identity/auth/refusals.ts';
+import { makeRoom } from '../../../../src/identity/auth/notices.ts';
 
 /** Entries by the moment at which they are over, the first over first. */
 const entries = (...moments: number[]) => new Map(moments.map(moment => [`until ${moment}`, moment]));
