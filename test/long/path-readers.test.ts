@@ -6,7 +6,7 @@ import { runs, seedOfRun } from '../support/runs.ts';
 test.each(['go', 'python', 'java'] as const)(
   'no path leads a service in %s to a resource of a guarded route',
   async language => {
-    const setups = runs(300);
+    const setups = runs(200);
     const { findings, warned, odd } = await fuzzPaths(await pathReaders[language](), {
       seed: seedOfRun(),
       setups,

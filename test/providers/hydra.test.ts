@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -48,8 +49,9 @@ async function startHydra(accessToken: 'jwt' | 'opaque') {
       () => false,
     );
   await expect.poll(isReady, { timeout: STARTED_MS, interval: 100 }).toBe(true);
-  // It makes its keys, of 4,096 bits, when it is first asked for them, which may take longer than a gateway waits.
-  await send(`${issuer}/.well-known/jwks.json`, 'GET');
+  // Else it makes keys of 4,096 bits when it is first asked for them, which may take longer than it has to answer.
+  for (const set of ['hydra.openid.id-token', 'hydra.jwt.access-token'])
+    await send(`${admin}/admin/keys/${set}`, 'PUT', { keys: [privateKey(set)] });
   await send(`${admin}/admin/clients`, 'POST', {
     client_id: 'gateway',
     client_secret: 'hydra-secret',
@@ -59,6 +61,11 @@ async function startHydra(accessToken: 'jwt' | 'opaque') {
     audience: [AUDIENCE],
   });
   return { issuer, admin };
+}
+
+function privateKey(id: string): object {
+  const { privateKey: key } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
+  return { ...key.export({ format: 'jwk' }), kid: `key of ${id}`, alg: 'RS256', use: 'sig' };
 }
 
 /** The pages for login and consent that Hydra wants from its operator: they let everyone in, as ada. */

@@ -366,3 +366,27 @@ test('a change of the time zone leaves what was announced of the day, also while
   const next = await storeOn(runner, {}, clock).decide(berlin ?? NO_LIMITS, 'user:a', 'x');
   expect(next).toMatchObject({ remaining: 8, resetAtMs: Date.parse('2026-11-30T23:00:00Z') });
 });
+
+test.each([false, true])(
+  'of a list in shadow all windows are drawn on, or none (cluster: %s)',
+  async isCluster => {
+    const runner = await newRunner(isCluster);
+    runner.nowMs = Date.parse('2026-11-29T12:00:00Z');
+    const store = storeOn(runner, {}, { epochMs: () => runner.nowMs, monotonicMs: () => 1e9 * prefixes++ });
+    const trial = (role: LimitRole) => define(role, '2/1s 3/day', 'UTC', true);
+    const shadow = {
+      ...NO_LIMITS,
+      caller: trial('caller'),
+      group: trial('group'),
+      resource: trial('resource'),
+    };
+    const set = { ...NO_LIMITS, caller: define('caller', '99/day', 'UTC'), shadow };
+    const refused = async () => {
+      const decision = await store.decide(set, 'user:a', 'x', 'acme');
+      return decision.shadow.refused.length;
+    };
+    for (const expected of [0, 0, 3, 3]) expect(await refused()).toBe(expected);
+    runner.nowMs += 1_000;
+    for (const expected of [0, 3]) expect(await refused()).toBe(expected);
+  },
+);

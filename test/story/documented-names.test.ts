@@ -41,6 +41,7 @@ const OF_PROTOCOLS = [
     'access_token',
     'access_token_issuer',
     'token_inactive',
+    'refresh_token_expires_in',
   ],
   ...['insufficient_scope', 'resource_metadata', 'realm_access', 'resource_access'],
   ...['authorization_servers', 'bearer_methods_supported', 'scopes_supported'],
@@ -79,6 +80,7 @@ const OF_OTHERS = [
     'prefix_rewrite',
   ],
   ...['host_rewrite_literal', 'load_balancing_weight', 'outlier_detection', 'health_checks'],
+  ...['fastcgi_pass', 'uwsgi_pass', 'scgi_pass'],
   ...['weighted_clusters', 'request_headers_to_add', 'response_headers_to_remove', 'direct_response'],
 ];
 

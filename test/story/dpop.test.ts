@@ -154,6 +154,21 @@ describe('a token that is bound to a key', () => {
     expect(accessLines(gateway).filter(line => line['refusedCaller'] === undefined)).toEqual([]);
   });
 
+  it.each([
+    [3, 401],
+    [1_000, 200],
+  ])(
+    'has to be younger than the proofs that gave way, as soon as caps.limit_keys is %d: %d',
+    async (limit_keys, status) => {
+      const { gateway, tokenOf } = await bindingGateway('accepted', { config: { caps: { limit_keys } } });
+      const { lines } = tokenOf(ADA);
+      const iat = Math.floor(Date.now() / 1_000) - 60;
+      const send = async (more: ConfigPart) => (await gateway.ask(head('GET /', ...lines('/', more)))).status;
+      for (let sent = 0; sent < 20; sent += 1) expect(await send({ iat: iat + sent })).toBe(200);
+      expect(await send({ iat: iat - 30 })).toBe(status);
+    },
+  );
+
   it('is looked at with every request of a connection, and no proof is good twice', async () => {
     const { gateway, tokenOf } = await bindingGateway();
     const client = await gateway.connect();

@@ -207,6 +207,17 @@ describe('methods that few know', () => {
     expect(values(asked.fields, 'allow')[0]).not.toContain('BREW');
   });
 
+  test('draw on the bucket of a line of limits.yaml that names them', async () => {
+    const front = await startLimited(
+      { buckets: { brewing: { address: '1/1h' } }, routes: { 'BREW /pots/**': 'brewing' } },
+      { routes: [{ path: '/pots/**', authentication: 'none', methods: ['BREW', 'GET'] }] },
+    );
+    const statuses: number[] = [];
+    for (const line of ['GET /pots/1', 'BREW /pots/1', 'BREW /pots/2', 'GET /pots/1'])
+      statuses.push((await askOnce(front, line)).status);
+    expect(statuses).toEqual([200, 200, 429, 200]);
+  });
+
   test('are known, and forgotten, by a reload, also to connections that are open', async () => {
     const { gateway } = await named();
     const client = await gateway.connect();

@@ -15,6 +15,7 @@ import { tempFolder, tempText } from '../support/temp.ts';
 import { clockOfTests, inTime } from '../support/test-clock.ts';
 import { startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { startUpstream } from '../support/wire/index.ts';
+import { zoneOfNoon } from '../support/zone-of-noon.ts';
 
 const SIGN_IN = { sign_out: '/v1/users/sign-out', sign_out_ends: 'refresh_token' };
 type Gateway = Awaited<ReturnType<typeof startKeeping>>;
@@ -240,8 +241,15 @@ describe('with a folder of state', () => {
 
 describe('counters of long windows', () => {
   const limits = {
-    buckets: { day: { user: '5/18h' }, minute: { user: '5/1m' }, times: { user: '2/18h', main: 'id' } },
-    routes: { '/day': 'day', '/minute': 'minute', '/times/{id}': 'times' },
+    time_zone: zoneOfNoon(),
+    buckets: {
+      ...{ day: { user: '5/18h' }, minute: { user: '5/1m' }, times: { user: '2/18h', main: 'id' } },
+      plan: { user: ['9/day', { limit: '50/month', unit: 'cost' }] },
+    },
+    routes: {
+      ...{ '/day': 'day', '/minute': 'minute', '/times/{id}': 'times' },
+      '/plan': { bucket: 'plan', cost: 10 },
+    },
   };
   const startCounting = async (issuer: TestIssuer, folder: string, more: ConfigPart = {}, rules = limits) => {
     const path = join(await tempFolder(), 'limits.yaml');
@@ -264,16 +272,18 @@ describe('counters of long windows', () => {
       expect(await admitted(first, 3, '/day', bearer)).toBe(3);
       expect(await admitted(first, 3, '/minute', bearer)).toBe(3);
       expect(await admitted(first, 3, '/times/1', bearer)).toBe(2);
+      expect(await admitted(first, 3, '/plan', bearer)).toBe(3);
       await first.app.drain();
       const { mode } = await stat(join(folder, 'weir.counters'));
       expect(mode & 0o777).toBe(0o600);
 
       const second = await startCounting(issuer, folder, { workers });
       expect(stateLines(second).at(-1)).toMatchObject({
-        counters: 2,
+        counters: 4,
         msg: 'continues with the counters from before it was stopped',
       });
       expect(await admitted(second, 4, '/day', bearer)).toBe(2);
+      expect(await admitted(second, 4, '/plan', bearer)).toBe(2);
       expect(await admitted(second, 6, '/minute', bearer)).toBe(5);
       expect(await admitted(second, 3, '/times/1', bearer)).toBe(0);
       expect(await admitted(second, 3, '/times/2', bearer)).toBe(2);

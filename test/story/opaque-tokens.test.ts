@@ -187,6 +187,30 @@ test('random tokens cost the provider no more than the budget of their address',
   expect((await get('/a', known)).status).toBe(200);
 });
 
+test('questions about opaque tokens have places of their own: routes that ask about JWTs find theirs free', async () => {
+  // A quarter of these for an address is one, at all workers together.
+  const { gateway, issuer, asked, issue, get } = await front({
+    config: { workers: 2 },
+    provider: { max_in_flight: 4 },
+    routes: [{ path: '/strict/**', introspection: { cache: '2s' } }],
+  });
+  const atOnce = issuer.provider.introspection;
+  const held: (() => void)[] = [];
+  const token = issue('alice');
+  issuer.provider.introspection = (response, socket) =>
+    void held.push(() => answer(undefined, response, socket));
+  const waiting = get('/a', token);
+  await expect.poll(() => held.length).toBe(1);
+  expectError(await get('/a', issue('bob')), 503, 14);
+  issuer.provider.introspection = scripts.json(200, { active: true });
+  const jwt = issuer.bearer({ client_id: 'web' });
+  expect((await gateway.ask(head('GET /strict/a', jwt))).status).toBe(200);
+  for (const each of held) each();
+  expectInvalidToken(await waiting);
+  issuer.provider.introspection = atOnce;
+  expect(asked).toEqual([]);
+});
+
 test('all workers together ask once about a token, at the same time or later', async () => {
   const { gateway, issuer, active, asked, issue } = await front({
     config: {

@@ -395,3 +395,29 @@ async function expectSilence(client: RawClient): Promise<void> {
   await expect.poll(() => client.end).not.toBeNull();
   expect(client.bytesRead).toBe(0);
 }
+
+test.each([
+  [
+    'a PROXY header of version 1',
+    v1('TCP4 192.0.2.7 198.51.100.1 56324 443'),
+    'a PROXY header on a listener without "proxy_protocol"',
+  ],
+  [
+    'a PROXY header of version 2',
+    v2(TCP4('192.0.2.7')),
+    'a PROXY header on a listener without "proxy_protocol"',
+  ],
+  [
+    'a TLS handshake',
+    Buffer.from('16030100a5010000a10303', 'hex'),
+    'a TLS handshake on a listener without "tls"',
+  ],
+  ['a folded field', Buffer.from(head('GET /', 'X-A: a', ' b')), 'a field over several lines'],
+])('a listener in clear text says what came in place of a request: %s', async (_, bytes, why) => {
+  const { gateway } = await front({ listen: { http: '127.0.0.1:0', admin: '127.0.0.1:0' } });
+  const response = await gateway.ask(Buffer.concat([Buffer.from(bytes), Buffer.from(head('GET /'))]));
+  expect(response.status).toBe(400);
+  const { message } = JSON.parse(response.body.toString());
+  expect(message).toBe(`Bad request: it is not valid HTTP/1.1 (${why}).`);
+  expect(accessLines(gateway)[0]?.['error']).toBe(message);
+});

@@ -213,7 +213,7 @@ describe('what is sent', () => {
     await room.redeem(REQUEST);
     expect(formOf(fake)['code_verifier']).toBe(REQUEST.codeVerifier);
     const [request] = fake.tokenRequests;
-    expect(request?.headers.authorization).toBe(`Basic ${btoa('gateway:marker%2Dsecret')}`);
+    expect(request?.headers.authorization).toBe(`Basic ${btoa('gateway:marker-secret')}`);
     expect(request?.body).not.toContain('secret');
     expect(request?.headers['content-length']).toBe(String(request?.body.length));
   });

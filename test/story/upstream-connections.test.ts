@@ -121,6 +121,15 @@ describe('a request whose reused connection closes under it', () => {
     }
   });
 
+  test('is not sent once more where few know its method', async () => {
+    const upstream = await startUpstream(stale);
+    const gateway = await startGateway({ upstreamPort: upstream.port, route: { methods: ['GET', 'BREW'] } });
+    const client = await gateway.connect();
+    await client.ask(head('GET /first'));
+    expectError(await client.ask(head('BREW /again')), 502, 14);
+    expect(upstream.requests.map(({ method }) => method)).toEqual(['GET', 'BREW']);
+  });
+
   test('is not sent again when part of a response had come', async () => {
     const { upstream, client } = await front(async exchange => {
       if (exchange.connection.requests.length === 1) return await exchange.answer(200, [], 'ok');

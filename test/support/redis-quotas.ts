@@ -2,12 +2,7 @@ import { expect } from 'vitest';
 import type { LocalGateway } from './gateway.ts';
 import { head } from './requests.ts';
 import { header, type Response, type Script } from './wire/index.ts';
-
-/** A zone in which it is noon: no day ends while a test runs, which asks a Redis that lives by the clock of the machine. */
-function zoneOfNoon(): string {
-  const hours = 12 - new Date().getUTCHours();
-  return hours === 0 ? 'UTC' : `Etc/GMT${hours > 0 ? '-' : '+'}${Math.abs(hours)}`;
-}
+import { zoneOfNoon } from './zone-of-noon.ts';
 
 /** Days, several windows, costs, prices and what goes back: of callers, and of a resource, which a cluster may count on another node. */
 export const quotaLimits = () => ({

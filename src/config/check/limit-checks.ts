@@ -1,5 +1,13 @@
 import { isIPv6 } from 'node:net';
-import { findConflicts, findHidden, PatternError, type RoutePattern } from '../../gateway/routing/index.ts';
+import {
+  findConflicts,
+  findHidden,
+  GRPC_METHOD,
+  isRoutable,
+  PatternError,
+  ROUTABLE_METHODS,
+  type RoutePattern,
+} from '../../gateway/routing/index.ts';
 import { formatPeriod, type Quota } from '../../limits/index.ts';
 import { IPV6_PREFIX, isTranslated, parseTranslator, type TranslatorPrefix } from '../../wire/http/index.ts';
 import { type CallerClaims, KEY_CALLERS, kindsOf, listedCaller, QUOTA_KEYS } from '../compile/index.ts';
@@ -52,6 +60,7 @@ export function checkLimits(
     if (line.price !== null) checkPrice(file, line, line.price, byName[line.bucket]);
   }
   const sound = lines.flatMap(({ line, pattern }) => (pattern === null ? [] : [{ line, pattern }]));
+  checkMethods(file, sound, gateway);
   checkPatterns(file, sound);
   if (gateway !== null) checkReach(file, lines, gateway, keys);
 }
@@ -284,6 +293,23 @@ function addParallel(
   const requests = Math.floor(units / reserve);
   const message = `of ${units}/${formatPeriod({ periodMs, calendar })}, ${requests} requests may be admitted before the price of the first is known, which together may cost up to ${requests * most}: a higher "reserve" lowers that`;
   file.add(path, message, { severity: 'hint' });
+}
+
+/** Reports methods that are probably misspelt. Any token may be one, and a route of gateway.yaml that names it shows that it is meant. */
+function checkMethods(
+  file: LimitsFiles,
+  lines: readonly { readonly line: string; readonly pattern: RoutePattern }[],
+  gateway: ConfigFile | null,
+): void {
+  const named = asList(asMap(gateway?.value).routes).flatMap(route => asList(asMap(route).methods));
+  for (const { line, pattern } of lines) {
+    const [method] = pattern.methods ?? [];
+    if (method === undefined || method === GRPC_METHOD || isRoutable(method) || named.includes(method))
+      continue;
+    const meant = didYouMean(method, ROUTABLE_METHODS);
+    const message = `"${line}" is not a route: "${method}" is not a method${meant}`;
+    if (meant !== '') file.add(['routes', line], message, { about: 'key' });
+  }
 }
 
 function checkPatterns(

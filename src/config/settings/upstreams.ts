@@ -124,7 +124,7 @@ export const upstreams = setting({
       checkUrls(file, path, upstream);
       checkHealth(file, [...path, 'health'], upstream);
       checkProtocol(file, path, upstream);
-      if (store !== undefined) checkCookieKey(file, [...path, 'balance'], upstream);
+      if (asMap(store).redis !== undefined) checkCookieKey(file, [...path, 'balance'], upstream);
     }
   },
   /** The files that upstreams name under `tls` and `balance`, by their names. */

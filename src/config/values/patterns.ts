@@ -2,11 +2,13 @@ import { METHODS } from 'node:http';
 import { z } from 'zod';
 import {
   GRPC_METHOD,
+  METHOD_PATTERN,
   PatternError,
   parseGrpcPattern,
   parseRoutePattern,
   ROUTABLE_METHODS,
   type RoutePattern,
+  whyNoMethod,
 } from '../../gateway/routing/index.ts';
 import { didYouMean } from '../file/index.ts';
 import { HOST_OF_LINE_PATTERN, parseHost } from './hosts.ts';
@@ -154,6 +156,15 @@ const PATH = `(?=/)(?:/${oneOf(LITERAL, PARAMETER)})*(?:/\\*\\*)?/?`;
 /** `parseGrpcPattern`. */
 const GRPC_CALLS = `${IDENTIFIER}(?:\\.${IDENTIFIER})*/${oneOf(IDENTIFIER, '\\*')}`;
 
+/** `whyNoMethod`: methods as gateways know them, and other tokens that are no spelling of those, nor of words that mean something else. */
+const ANY_CASE = [...ROUTABLE_METHODS, 'CONNECT', 'TRACE', 'PRI', 'ANY', 'ALL', GRPC_METHOD].map(word =>
+  word.replace(/[A-Z]/g, letter => `[${letter}${letter.toLowerCase()}]`),
+);
+const METHOD = oneOf(
+  ...ROUTABLE_METHODS,
+  `(?!${oneOf(...ANY_CASE, '\\*')}\\s)${METHOD_PATTERN.source.slice(1, -1)}`,
+);
+
 export const QUOTA_PATTERN = `^${QUOTA}$`;
 export const RATE_PATTERN = `^${RATE}$`;
 export const RATE_OR_OFF_PATTERN = `^${oneOf('off', RATE)}$`;
@@ -161,7 +172,7 @@ export const QUOTA_OR_OFF_PATTERN = `^${oneOf('off', QUOTA)}$`;
 const PATH_PATTERN = `^${PATH}$`;
 const GRPC_PATTERN = `^${GRPC_CALLS}$`;
 const LIMIT_ROUTE_PATTERN = `^${oneOf(
-  `(?:${oneOf(...ROUTABLE_METHODS)}\\s+)?(?:${HOST_OF_LINE_PATTERN})?${PATH}`,
+  `(?:${METHOD}\\s+)?(?:${HOST_OF_LINE_PATTERN})?${PATH}`,
   `GRPC\\s+(?:${HOST_OF_LINE_PATTERN}/)?${GRPC_CALLS}`,
 )}$`;
 
@@ -183,7 +194,7 @@ export function parseLimitRoute(line: string): RoutePattern {
   if (method === undefined) return readPath(line, null);
   if (method.includes(',')) throw new PatternError('write a line for each method');
   if (/^(\*|any|all)$/i.test(method)) throw new PatternError('write the path alone for every method');
-  if (!METHODS.includes(method))
+  if (!METHODS.includes(method) && whyNoMethod(method) !== null)
     throw new PatternError(`"${method}" is not a method${didYouMean(method, [...METHODS, GRPC_METHOD])}`);
   return readPath(path, [method]);
 }

@@ -246,7 +246,8 @@ export class Http1Connection
 
   /** Ends the connection, or refuses what is incomplete: the client has closed its side, and no further byte will come. */
   #readToEnd(): void {
-    if (this.#reader.atEnd === 'inside a request') this.refuse(notValid());
+    if (this.#reader.atEnd === 'inside a request')
+      this.refuse(errors.badRequest('it is not valid HTTP/1.1 (the end inside a request)'));
     else if (this.#reader.atEnd === 'between requests') this.socket.end();
   }
 
@@ -438,11 +439,8 @@ class SocketProgress {
 /** Returns the error that answers bytes that are not a request. */
 function errorFor(fault: MalformedMessage): GatewayError {
   if (fault instanceof OversizedHead) return errors.headTooLarge();
-  return fault instanceof OtherVersion ? errors.versionNotSupported(fault.isPreface) : notValid();
-}
-
-function notValid(): GatewayError {
-  return errors.badRequest('it is not valid HTTP/1.1');
+  if (fault instanceof OtherVersion) return errors.versionNotSupported(fault.isPreface);
+  return errors.badRequest(`it is not valid HTTP/1.1 (${fault.message})`);
 }
 
 /** Writes a whole response as text. */

@@ -49,7 +49,7 @@ export class OpaqueVerifier implements TokenVerifier {
   readonly #callers: RecentMap<Caller>;
   readonly #refusals: Refusals;
   /** Questions in progress, with the age that their answers may have. */
-  readonly #asking = new Map<string, { readonly verdict: Promise<Verdict>; readonly maxAgeMs: number }>();
+  readonly #asking = new Map<string, { readonly verdict: Promise<Verdict>; readonly answerAgeMs: number }>();
   /** What later answers said about the callers of streams in progress. */
   readonly #reviews = new WeakMap<Caller, { readonly askedAtMs: number; readonly isOver: boolean }>();
 
@@ -147,8 +147,9 @@ export class OpaqueVerifier implements TokenVerifier {
     if (known !== undefined && this.accepts(known, maxAgeMs)) return known;
     const refused = this.#refusals.find(tokenHash, this.#parts.clock.monotonicMs());
     if (refused !== null) return refused;
+    const answerAgeMs = Math.min(this.#cacheMs, maxAgeMs);
     const asking = this.#asking.get(tokenHash);
-    if (asking !== undefined && asking.maxAgeMs <= maxAgeMs) return asking.verdict;
+    if (asking !== undefined && asking.answerAgeMs <= answerAgeMs) return asking.verdict;
 
     // 2. Ask the budget, unless the token was active before.
     const { budget: own } = this.#parts;
@@ -158,7 +159,6 @@ export class OpaqueVerifier implements TokenVerifier {
     if (waitMs > 0) return { kind: 'spent', retryAfterMs: waitMs };
 
     // 3. Ask the provider.
-    const answerAgeMs = Math.min(this.#cacheMs, maxAgeMs);
     const told = (address === null ? this.#inUse : this.#parts).ask(token, address, answerAgeMs);
     if (!(told instanceof Promise)) return this.#conclude(told, tokenHash);
     const window = budget?.failed(address ?? '', 1) ?? 0;
@@ -169,7 +169,7 @@ export class OpaqueVerifier implements TokenVerifier {
       if (!isCharged) budget?.giveBack(address ?? '', window);
       return this.#conclude(each, tokenHash);
     });
-    this.#asking.set(tokenHash, { verdict, maxAgeMs });
+    this.#asking.set(tokenHash, { verdict, answerAgeMs });
     return verdict;
   }
 

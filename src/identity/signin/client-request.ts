@@ -148,6 +148,7 @@ function sameEverywhere(
  * providers that do not decode would refuse them (panva/oauth4webapi#148, #199).
  */
 function basic(secret: string): ClientAuth {
+  if (secret === '') throw new TypeError('the secret is empty');
   return (_provider, { client_id: id }, _body, headers) => {
     const credentials = [id, secret].map(text => encodeURIComponent(text).replaceAll('%20', '+')).join(':');
     headers.set('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`);

@@ -61,7 +61,7 @@ export interface Decision {
   readonly shadow: ShadowDecision;
 }
 
-/** The decision of shadow limits, each on its own. Each limit that admits the request has consumed its units. */
+/** The decision of shadow limits, each on its own. Each limit that admits the request, with all its windows, has consumed its units. */
 export interface ShadowDecision {
   /** The limits that would have refused the request. */
   readonly refused: readonly ShadowRole[];

@@ -1,7 +1,7 @@
 import { atOnce, type Steps, type TableMemory, type Words } from '../../core/index.ts';
 import { BoundLimit, KEYSPACE_WORDS } from './bound-limit.ts';
 import { type CounterTable, keyspaceNumber, limitCountOf } from './counter-table.ts';
-import { type Limit, type LimitSet, limitsIn, windowsOf } from './limit-definition.ts';
+import { LIMIT_ROLES, type Limit, type LimitSet, limitsIn, windowsOf } from './limit-definition.ts';
 import { NamedTable } from './record-table.ts';
 
 /** The limits of a request with their counters. Made once per configuration. */
@@ -10,8 +10,8 @@ export interface BoundSet {
   readonly enforced: readonly BoundLimit[];
   /** The same in the order in which to look: a group's last, since it alone counts under another text, which is hashed. */
   readonly toLook: readonly BoundLimit[];
-  /** The limits that decide each on its own, in the same order. */
-  readonly shadow: readonly BoundLimit[];
+  /** The limits that decide each on its own, in the same order: each with its further windows. */
+  readonly shadow: readonly (readonly BoundLimit[])[];
   /**
    * The windows of which header fields describe one on admission, the shortest first: the caller's, or the resource's if the
    * bucket has no other.
@@ -101,7 +101,7 @@ export class Keyspaces {
     for (let round = 0; round < ROUNDS; round++) {
       const epoch = this.#epochs.ints[EPOCH];
       const enforced = limitsIn(limits).map(limit => this.bind(limit));
-      const shadow = limits.shadow === null ? [] : limitsIn(limits.shadow).map(limit => this.bind(limit));
+      const shadow = this.#bindShadow(limits.shadow);
       if (this.#epochs.ints[EPOCH] !== epoch) continue;
       const windows = windowsOf(limits.caller ?? limits.resource).map(limit => this.bind(limit));
       const described = windows.toSorted((one, other) => one.limit.periodMs - other.limit.periodMs);
@@ -112,6 +112,12 @@ export class Keyspaces {
       return bound;
     }
     throw tooMany(this.#names.capacity);
+  }
+
+  #bindShadow(shadow: LimitSet['shadow']): BoundSet['shadow'] {
+    if (shadow === null) return [];
+    const held = LIMIT_ROLES.filter(role => shadow[role] !== null);
+    return held.map(role => windowsOf(shadow[role]).map(limit => this.bind(limit)));
   }
 
   bind(limit: Limit): BoundLimit {

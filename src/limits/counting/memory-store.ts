@@ -248,9 +248,9 @@ export class MemoryStore implements LimitStore {
     return decision;
   }
 
-  /** Has each limit decide on its own: if one refuses, the others still count the request. */
+  /** Has each limit decide on its own, with all its windows: if one refuses, the others still count the request. */
   #decideShadow(
-    limits: readonly BoundLimit[],
+    limits: BoundSet['shadow'],
     caller: string,
     main: string,
     group: string,
@@ -259,15 +259,18 @@ export class MemoryStore implements LimitStore {
     const { table, moment } = this.#counters;
     const refused = new Set<LimitRole>();
     const drawn: DrawnUnits[] = [];
-    for (const each of limits) {
+    for (const windows of limits) {
       // Releases the records of the previous limit.
       table.begin(moment.nowMs);
-      each.look(caller, main, group, cost);
-      if (each.waitMs === 0) each.open(caller, main, group);
-      if (each.waitMs > 0) refused.add(each.limit.role);
-      else {
-        each.commit(moment);
-        if (each.windowToReturn !== 0) drawn.push(unitsFrom(each));
+      for (const each of windows) each.look(caller, main, group, cost);
+      const isOpen = windows.every(isAdmitting);
+      if (isOpen) for (const each of windows) each.open(caller, main, group);
+      if (windows.every(isAdmitting)) {
+        for (const each of windows) each.commit(moment);
+        drawn.push(...drawnFrom(windows));
+      } else {
+        for (const { limit } of windows.slice(0, 1)) refused.add(limit.role);
+        if (isOpen) for (const each of windows) each.undo();
       }
     }
     return { refused: [...refused], drawn };
@@ -340,6 +343,10 @@ const STEPS_AT_ONCE = 64;
 function doSome(steps: Steps<void>): boolean {
   for (let step = 0; step < STEPS_AT_ONCE; step++) if (steps.next().done === true) return true;
   return false;
+}
+
+function isAdmitting({ waitMs }: BoundLimit): boolean {
+  return waitMs === 0;
 }
 
 function isOfOtherParts({ isOtherParts }: BoundLimit): boolean {

@@ -270,6 +270,8 @@ const RULES = new NameTable<ResponseRule>([
   ...withRule(['keep-alive', 'proxy-connection', 'proxy-authenticate', 'transfer-encoding'], 'drop'),
   // RFC 7540, 3.2.1: the last belongs to an upgrade to HTTP/2, and is invalid in HTTP/2 itself.
   ...withRule(['te', 'upgrade', 'http2-settings'], 'drop'),
+  // RFC 7838, 3: it names ports of the service, where clients would meet neither the gateway nor its limits.
+  ['alt-svc', 'drop'],
   // The gateway writes its own on every response.
   ['x-request-id', 'drop'],
   ['x-ratelimit-*', 'rate-limit'],

@@ -145,7 +145,7 @@ export function lineEnd(bytes: Uint8Array, at: number, end: number): number {
   return at + 2;
 }
 
-/** Thrown for bytes that cannot be an HTTP/1.1 message. The text is for the log. */
+/** Thrown for bytes that cannot be an HTTP/1.1 message. The text is for the log and the client: it repeats none of the bytes. */
 export class MalformedMessage extends Error {
   override readonly name = 'MalformedMessage';
 }

@@ -248,14 +248,14 @@ export function readIncomingHead(
   while (at < end && TOKEN[bytes[at] as number] === 1) at++;
   const methodEnd = at;
   if (at === end || isHalfEmptyLine(bytes, end)) return null;
-  if (methodEnd === 0 || bytes[at++] !== SPACE)
-    throw new MalformedMessage('a request line without a method and a space');
+  if (methodEnd === 0 || bytes[at++] !== SPACE) throw new MalformedMessage(whyNoMethod(bytes));
   // The target parser checks the characters, with a more helpful error message.
   const targetStart = at;
   while (at < end && bytes[at] !== SPACE && TEXT[bytes[at] as number] === 1) at++;
   const targetEnd = at;
   if (at === end) return null;
   if (targetEnd === targetStart) throw new MalformedMessage('a request line without a target');
+  if (methodEnd === PROXY_BYTES && isAt(bytes, 0, end, PROXY_V1)) throw new MalformedMessage(PROXY_HEADER);
   const versionEnd = readVersion(bytes, at, end);
   if (versionEnd === INCOMPLETE) return null;
   const line = lineEnd(bytes, versionEnd, end);
@@ -289,6 +289,20 @@ export function readIncomingHead(
     bytes: at,
   });
 }
+
+/** Names what comes to listeners whose configuration differs from that of the client, or of the balancer in front. */
+function whyNoMethod(bytes: Buffer): string {
+  if (bytes[0] === 0x16 && bytes[1] === 3) return 'a TLS handshake on a listener without "tls"';
+  return isAt(bytes, 0, bytes.length, PROXY_V2)
+    ? PROXY_HEADER
+    : 'a request line without a method and a space';
+}
+
+const PROXY_HEADER = 'a PROXY header on a listener without "proxy_protocol"';
+const PROXY_V1 = Buffer.from('PROXY TCP');
+const PROXY_BYTES = 5;
+/** What its signature looks like behind the empty lines with which it begins. */
+const PROXY_V2 = Buffer.from('\0\r\nQUIT\n', 'latin1');
 
 /** Returns the method as a string shared by all requests, so that none keeps a copy. */
 function methodOf(bytes: Buffer, methodEnd: number, named: MethodNames): string {

@@ -617,7 +617,7 @@ access_tokens:
   audience: https://api.example.com
   principal: [repository_id]
   bots: { claim: repository_id, principal: [repository_id] }`,
-  told: 'in the workflow, `permissions: { id-token: write }` and `core.getIDToken("https://api.example.com")`. Every repository on GitHub gets such tokens, so let each route say whose pass: `require: { claims: { repository_owner_id: ["65"] } }`',
+  told: 'in the workflow, the permission `id-token: write` and `core.getIDToken("https://api.example.com")`. Every repository on GitHub gets such tokens, so let each route say whose pass: `require: { claims: { repository_owner_id: ["65"] } }`',
   sources: ['https://docs.github.com/en/actions/reference/security/oidc'],
   discovery: {
     url: `${GITHUB}/.well-known/openid-configuration`,
@@ -661,7 +661,7 @@ export const LOGTO_ROW: Imitation = {
 access_tokens:
   audience: https://api.example.com
   principal: [client_id, sub]`,
-  told: 'an API resource https://api.example.com with its permissions, in a role of the users; a Traditional Web application for the gateway. `prompt: consent` is for refresh tokens',
+  told: 'an API resource https://api.example.com with its permissions, in a role of the users; a Traditional Web application for the gateway. Without the fixed prompt there is no refresh token',
   sources: [
     'https://docs.logto.io/authorization/validate-access-tokens',
     'https://github.com/logto-io/js/issues/1162',

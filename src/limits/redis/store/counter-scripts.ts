@@ -135,8 +135,8 @@ end
  * list them; the cost; and, if the requests in flight of the caller are limited, how many there may be, the lease of this one, and
  * "1" if that is in shadow.
  *
- * Each limit in shadow decides by itself once the others have admitted the request, and consumes a unit if it admits. It is never
- * described.
+ * Each limit in shadow decides by itself, with its further windows, once the others have admitted the request, and consumes a unit of each
+ * window if all of them admit. It is never described.
  *
  * Returns { bits of REPLY; now; place of the limit described, or 0; remaining; announced reset; wait; windows of the units consumed,
  * 0 for none ... }: of limits whose units can be returned, or of all in a step that may have to be undone. Such a step adds for each limit what an undo
@@ -263,6 +263,21 @@ if mode == MODE.read then
   return reply
 end
 
+-- Looks at a limit in shadow and its further windows.
+local function lookAtTrial(first)
+  opening = 0
+  local refuses = false
+  for i = first, #limits do
+    local l = limits[i]
+    if l.role ~= limits[first].role then break end
+    look(l, i)
+    if l.wait > 0 then refuses = true end
+  end
+  for i = first, #limits do
+    if limits[i].role == limits[first].role then limits[i].refused = refuses end
+  end
+end
+
 local isNew = false
 if step == STEP.shared or step == STEP.sharedIfOpen then
   if limits[1].shadow then read(limits[1], KEYS[1]) end
@@ -302,9 +317,8 @@ if mode == MODE.take then
   local isUndoable, bit = step ~= STEP.whole, REPLY.refusedInShadow
   for i, l in ipairs(limits) do
     -- What was opened before is noted by now.
-    opening = 0
-    if l.shadow then look(l, i) end
-    if l.wait == 0 then
+    if l.shadow and l.refused == nil then lookAtTrial(i) end
+    if not l.refused then
       consume(l)
       -- A shared counter that was there already belongs to the caller that opened it.
       local isOfAnother = isShared(l) and not l.opens and not l.others
@@ -313,7 +327,7 @@ if mode == MODE.take then
     else code = code + bit end
     if l.shadow then bit = bit * 2 end
     if isUndoable or isShared(l) or l.back then
-      local isReturnable = l.wait == 0 and (isUndoable or not l.others or l.priced)
+      local isReturnable = not l.refused and (isUndoable or not l.others or l.priced)
       local window = isReturnable and (l.smooth and l.mark or l.reset) or 0
       reply[#reply + 1] = l.others and not isUndoable and -window or window
     end

@@ -221,8 +221,24 @@ export class RedisStore implements LimitStore {
       }
       taken.push(last);
     }
-    if (question.consuming && question.main !== '') this.#noteOpened(question, taken);
-    return this.#decided(question, joinedDecision(taken), taken);
+    const drawn = question.consuming ? this.#undoTrials(question, taken) : taken;
+    if (question.consuming && question.main !== '') this.#noteOpened(question, drawn);
+    return this.#decided(question, joinedDecision(drawn), drawn);
+  }
+
+  /** Returns what one window of a limit in shadow has consumed where another would have refused. Returns the steps that count. */
+  #undoTrials(question: Question, taken: readonly Taken[]): readonly Taken[] {
+    const refused = new Set(
+      taken.flatMap(({ step, response }) => (isOfTrial(step) ? response.decision.shadow.refused : [])),
+    );
+    const isHalf = ({ step, response }: Taken) =>
+      isOfTrial(step) &&
+      response.decision.shadow.refused.length === 0 &&
+      step.shadow.some(role => refused.has(role));
+    const half = taken.filter(isHalf);
+    if (half.length === 0) return taken;
+    this.#undo(question, half);
+    return taken.filter(each => !half.includes(each));
   }
 
   async #takeOne(question: Question, step: Step, isFull: boolean): Promise<Taken> {
@@ -331,6 +347,11 @@ export class RedisStore implements LimitStore {
     if (consuming && lease !== null && decision.place === null) this.#leases.end(lease.key, lease.id);
     return decision;
   }
+}
+
+/** Whether it asks about one window of a shared limit in shadow. */
+function isOfTrial({ kind, shadow }: Step): boolean {
+  return kind !== STEP.own && shadow.length > 0;
 }
 
 function isOfBucket({ role }: Limit): boolean {

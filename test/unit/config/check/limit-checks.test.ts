@@ -215,6 +215,19 @@ describe('a line of routes', () => {
     ]);
   });
 
+  it('names any method, but one that looks misspelt only where a route names it', async () => {
+    const told = (line: string, route = EVERYWHERE[0] ?? '') =>
+      diagnosticsIn(`buckets: { b: { user: 5/5s } }\nroutes: { ${line}: b }\n`, [route]);
+    for (const line of ['BREW /a', 'LIST /a', 'REPORT /a'])
+      expect((await told(line)).join(), line).not.toContain('method');
+    expect(await told('PURGES /a')).toEqual([
+      '2:11: routes: "PURGES /a" is not a route: "PURGES" is not a method, did you mean "PURGE"?',
+    ]);
+    expect(
+      (await told('PURGES /a', 'path: /a, methods: [PURGES], authentication: none')).join(),
+    ).not.toContain('is not a method, did');
+  });
+
   it('names a bucket that exists, and costs at most what each number of it allows', async () => {
     const buckets = 'buckets: { b: { user: 20/5s, resource: 50/5s, main: id, shadow: { bot: 9/5s } } }';
     const lineOf = async (line: string) =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { BucketModel, LimitsModel, Snapshot } from '../../../../src/config/index.ts';
-import type { Limit } from '../../../../src/limits/index.ts';
+import { type Limit, limitsIn } from '../../../../src/limits/index.ts';
 import { diagnosticsOf, loadFiles, NEEDED } from '../../../support/config-text.ts';
 
 const GATEWAY = `limits: limits.yaml
@@ -58,6 +58,17 @@ describe('limits without a file', () => {
     expect(limits.routes.find('GET', '', '/')).toBeNull();
     expect(result.snapshot.outline.places.of(['global'])).toBeNull();
   });
+});
+
+it('the time zone is that of every day, week and month', async () => {
+  const lists =
+    'user: [5/day, 9/week], group: { claim: org, limit: 9/month }, resource: 9/day, shadow: { user: 3/day }';
+  const zone = 'time_zone: Europe/Berlin\nglobal: { user: [50/1s, 1000/day], shadow: { user: 9/week } }';
+  const set = (await bucketOf(`main: id, ${lists}`, zone)).sets.user;
+  const limits = [set, ...(set.shadow === null ? [] : [set.shadow])].flatMap(limitsIn);
+  const zones = limits.map(({ calendar, period }) => `${period} ${calendar?.timeZone ?? 'nowhere'}`);
+  const berlin = (...periods: string[]) => periods.map(period => `${period} Europe/Berlin`);
+  expect(zones).toEqual(['1s nowhere', ...berlin('day', 'day', 'week', 'month', 'day', 'week', 'day')]);
 });
 
 describe('the global limit', () => {

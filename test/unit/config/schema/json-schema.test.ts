@@ -397,6 +397,11 @@ describe('the JSON Schema of limits.yaml', () => {
       'TRACE ',
       'CONNECT ',
       'NONE ',
+      'BREW ',
+      'get-pot ',
+      'Trace ',
+      'any ',
+      '* ',
       ' ',
       'GET',
     ];

@@ -84,6 +84,7 @@ routes: [{ grpc: a.B/C, upstream: api, authentication: none }]
     ]);
     expect(await warned(WITH_FILE, store)).toEqual([]);
     expect(await warned('caller', store)).toEqual([]);
+    expect(await warned('{ cookie: weir_node }', 'store: memory\n')).toEqual([]);
     expect(await warned('{ cookie: weir_node }', '')).toEqual([]);
   });
 

@@ -59,12 +59,15 @@ function open({ access, cacheMs = 30_000, limit = 1_000 }: Changed = {}) {
   const room = {
     ...{ recorder, revocations, budget },
     questions: [] as (readonly [token: string, address: string | null])[],
+    /** How old the answers to them may be. */
+    ages: [] as number[],
     answer: async (): Promise<ToldOfToken> => says(MEMBERS),
     full: false,
   };
   const verifier = new OpaqueVerifier({ ...options, ...access }, cacheMs, CACHE_OPTIONS, {
-    ask(token, address) {
+    ask(token, address, answerAgeMs) {
       if (room.full) return away(false);
+      room.ages.push(answerAgeMs);
       room.questions.push([token, address]);
       return room.answer();
     },
@@ -288,6 +291,18 @@ describe('questions', () => {
     expect(room.questions.map(([token]) => token)).toEqual([TOKEN, 'other']);
     for (const tell of answers) tell(says(MEMBERS));
     expect(new Set([...(await Promise.all(many)), await other])).toEqual(new Set(['user web ada']));
+  });
+
+  it('whose answer may be older than another client accepts do not answer that one', async () => {
+    const room = open({ cacheMs: 30_000 });
+    const answers: ((told: ToldOfToken) => void)[] = [];
+    room.answer = () => new Promise(resolve => void answers.push(resolve));
+    const waiting = [ANY, 60_000, 2_000, 1_999, 2_000].map(age => room.judge(TOKEN, ADDRESS, age));
+    expect(room.ages).toEqual([30_000, 2_000, 1_999]);
+    for (const tell of answers) tell(says(MEMBERS));
+    await Promise.all(waiting);
+    await room.judge();
+    expect(room.ages).toHaveLength(3);
   });
 
   it('are asked again after the cache time, or what the route says if that is shorter', async () => {

@@ -52,7 +52,7 @@ describe('a keyspace', () => {
     expect(numberOf(more)).toBe(numberOf(kept));
     expect(numberOf(longer)).not.toBe(numberOf(kept));
     const bound = keyspaces.bindSet(limits({ caller: more, shadow: limits({ caller: kept }) }));
-    const both = [...bound.enforced, ...bound.shadow];
+    const both = [...bound.enforced, ...bound.shadow.flat()];
     expect(both.map(each => each.limit)).toEqual([more, kept]);
     expect(both.map(each => each.keyspace)).toEqual([numberOf(kept), numberOf(kept)]);
   });
@@ -193,7 +193,7 @@ describe('a full table of keyspaces', () => {
     // That many of the four find room before the others are forgotten.
     bindOthers(MOST - 1 - last);
     const bound = keyspaces.bindSet(set);
-    const all = [...bound.enforced, ...bound.shadow].map(({ keyspace }) => keyspace);
+    const all = [...bound.enforced, ...bound.shadow.flat()].map(({ keyspace }) => keyspace);
     expect(new Set(all).size).toBe(4);
     expect(all).toEqual([
       ...[set.global, set.caller, set.resource, shadow.caller].flatMap(each =>

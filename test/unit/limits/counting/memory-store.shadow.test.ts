@@ -1,5 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type Limit, type MemoryStore, NO_LIMITS, NO_SHADOW } from '../../../../src/limits/index.ts';
+import {
+  type Limit,
+  type MemoryStore,
+  NO_LIMITS,
+  NO_SHADOW,
+  parseQuota,
+} from '../../../../src/limits/index.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 import { limit, limits, newStore, windowIn } from '../stores.ts';
 
@@ -75,6 +81,15 @@ describe('a limit in shadow', () => {
     expect(refusedBy(1, set, '8')).toEqual(['+resource']);
     expect(refusedBy(1, limits({ shadow: set.shadow }), '8')).toEqual(['+caller,resource']);
     expect(refusedBy(1, limits({ global: set.global }))).toEqual(['refused']);
+  });
+
+  test('with several windows draws on all of them or on none', () => {
+    const [quota, long] = [parseQuota('2/5s'), parseQuota('3/1m')];
+    const caller = limit('2/5s', { quota: { ...quota, more: [long] } });
+    const set = limits({ shadow: inShadow({ caller }) });
+    expect(refusedBy(4, set)).toEqual(['+', '+', '+caller', '+caller']);
+    clock.advance(5_000);
+    expect(refusedBy(2, set)).toEqual(['+', '+caller']);
   });
 
   test('keeps its counters when it begins to hold, and when it no longer does', () => {

@@ -36,6 +36,10 @@ test('hop-by-hop fields and those that Connection names are dropped', () => {
   expect(kept(fields)).toEqual(['ETag', '"e"']);
 });
 
+test('ports of the service do not reach clients, which would go around the gateway', () => {
+  expect(kept(['Alt-Svc', 'h3=":8443"; ma=86400', 'alt-svc', 'h2="api.internal:443"'])).toEqual([]);
+});
+
 test('Content-Length passes even if Connection names it', () => {
   const fields = ['Connection', 'Content-Length, X-Hop', 'X-Hop', '1', 'Content-Length', '5'];
   expect(kept(fields)).toEqual(['Content-Length', '5']);

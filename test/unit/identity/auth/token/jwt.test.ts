@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseJwt } from '../../../../../src/identity/auth/token/jwt.ts';
+import { claimAt, parseJwt } from '../../../../../src/identity/auth/token/jwt.ts';
 import { played } from '../../../../support/runs.ts';
 import { base64Url, signParts } from '../../../../support/token-issuer.ts';
 import { claims, ecdsa, rsa } from '../fixture.ts';
@@ -201,6 +201,50 @@ describe('a compact JWS', () => {
       fc.property(text, token => {
         expect(['jwt', 'invalid']).toContain(parseJwt(token).kind);
       }),
+    );
+  });
+});
+
+describe('a claim that a JSON Pointer names', () => {
+  const name = fc.oneof(
+    fc.string(),
+    fc.constantFrom('', '/', '~', '~1', '0', '00', '-', 'length', '__proto__', 'constructor', 'toString'),
+  );
+  const escaped = (part: string) => part.replaceAll('~', '~0').replaceAll('/', '~1');
+
+  it('is the value at its end, whatever the names on the way contain', () => {
+    fc.assert(
+      fc.property(fc.array(name, { minLength: 1, maxLength: 6 }), fc.jsonValue(), (path, value) => {
+        const claims = path.reduceRight<unknown>(
+          (inner, part) =>
+            Object.fromEntries([
+              [part, inner],
+              [`${part} more`, 7],
+            ]),
+          value,
+        );
+        const found = claimAt(
+          claims as Record<string, unknown>,
+          path.map(part => `/${escaped(part)}`).join(''),
+        );
+        expect(found).toEqual(value);
+      }),
+      played(1_000),
+    );
+  });
+
+  it('is never what a token does not have, and never makes the reader throw', () => {
+    const pointer = fc
+      .array(name.map(escaped), { minLength: 1, maxLength: 4 })
+      .map(parts => `/${parts.join('/')}`);
+    fc.assert(
+      fc.property(fc.dictionary(name, fc.jsonValue()), fc.oneof(pointer, fc.string()), (claims, text) => {
+        const parsed = JSON.parse(JSON.stringify(claims));
+        const found = claimAt(parsed, text);
+        // What it finds is somewhere in the JSON of the token.
+        if (found !== undefined) expect(JSON.stringify(parsed)).toContain(JSON.stringify(found));
+      }),
+      played(1_000),
     );
   });
 });
