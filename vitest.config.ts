@@ -13,7 +13,12 @@ const SHARED = {
   isolate: false,
   // Node imports the sources itself, and keeps what it compiled.
   experimental: { viteModuleRunner: false },
-  setupFiles: ['test/support/setup.ts', 'test/support/no-real-time.ts', 'test/support/costs/file-cost.ts'],
+  setupFiles: [
+    'test/support/stable-urls.ts',
+    'test/support/setup.ts',
+    'test/support/no-real-time.ts',
+    'test/support/costs/file-cost.ts',
+  ],
   // Generous: these limits only end what went wrong. The clock cannot tell a busy machine from a broken gateway.
   expect: { poll: { timeout: 60_000 } },
   testTimeout: 300_000,
@@ -72,7 +77,16 @@ export default defineConfig({
         },
       },
       { test: { ...SHARED, name: 'real time', include: inRealTime } },
-      { test: { ...SHARED, name: 'alone', include: alone, isolate: true } },
+      {
+        test: {
+          ...SHARED,
+          name: 'alone',
+          include: alone,
+          isolate: true,
+          // Vitest finds what replaces a function by the URLs that it made.
+          setupFiles: SHARED.setupFiles.slice(1),
+        },
+      },
     ],
   },
 });

@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, '../..');
 process.env.NODE_COMPILE_CACHE ??= join(ROOT, 'node_modules/.cache/weir-compile');
 
 const SHARED = {
-  setupFiles: ['test/support/setup.ts', 'test/support/costs/file-cost.ts'],
+  setupFiles: ['test/support/stable-urls.ts', 'test/support/setup.ts', 'test/support/costs/file-cost.ts'],
   expect: { poll: { timeout: 60_000 } },
   testTimeout: 3_600_000,
   // The first run on a machine fetches what the tests start: programs, a browser, modules of Go.

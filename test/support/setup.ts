@@ -1,7 +1,6 @@
 import { afterAll, beforeEach } from 'vitest';
 import { collect } from './memory.ts';
 import { forgetSecrets } from './secrets.ts';
-import './stable-urls.ts';
 
 // Runs for each test file, also where files share a process: hooks of a module that they share would count for the first of them.
 
