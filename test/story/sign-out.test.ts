@@ -139,6 +139,14 @@ describe('the session that ends', () => {
     expect([await statusOf(gateway, mine), await statusOf(gateway, other)]).toEqual([401, 200]);
   });
 
+  test('ends here where the provider says that it did not know the refresh token, as Keycloak does with a 200', async () => {
+    const { issuer, gateway } = await front();
+    issuer.provider.end = scripts.json(200, { error: 'invalid_token', error_description: 'Invalid token' });
+    const mine = issuer.bearer({ sid: 'session-1' });
+    expectSignedOut(await gateway.ask(signingOut(mine)));
+    expect(await statusOf(gateway, mine)).toBe(401);
+  });
+
   test('is the token alone if it names none', async () => {
     const { issuer, gateway } = await front();
     const [mine, other] = [issuer.bearer({ jti: 'token-1' }), issuer.bearer({ jti: 'token-2' })];

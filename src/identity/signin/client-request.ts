@@ -32,8 +32,8 @@ interface ClientRequest<T> {
   readonly fields?: Readonly<Record<string, string>>;
   /** Has openid-client build the request, authenticate it and send it, with the `customFetch` of the configuration. */
   send(configuration: Configuration, authenticate: ClientAuth): Promise<T>;
-  /** Reads a success; returns the part for openid-client. May throw a `ProviderFault`. */
-  read(response: ProviderResponse): Response;
+  /** Reads a success; returns the part for openid-client. May throw a `ProviderFault`. Left out where the body has no meaning. */
+  read?(response: ProviderResponse): Response;
 }
 
 /** The gateway as a client of the provider. The constructor throws a `TypeError` if the client's key is unusable. */
@@ -90,7 +90,9 @@ export class ProviderClient {
   }
 
   #read<T>({ endpoint, successes, secrets, read }: ClientRequest<T>, response: ProviderResponse): Response {
-    if (successes.includes(response.status) && !isRefusal(response)) return read(response);
+    const isSuccess = successes.includes(response.status);
+    if (isSuccess && read === undefined) return new Response();
+    if (isSuccess && read !== undefined && !isRefusal(response)) return read(response);
     const { clientAuthentication: own } = this.#options;
     throw refusedBy(endpoint, response, 'secret' in own ? [...secrets, own.secret] : secrets);
   }

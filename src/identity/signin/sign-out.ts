@@ -94,16 +94,10 @@ export class SignOut {
       successes,
       secrets: [refreshToken],
       send: way.sender(refreshToken, url),
-      read: done,
     };
     await client.ask(request, metadata);
     return SUCCESS;
   }
-}
-
-/** The part of a success for openid-client: its body has no meaning. */
-function done(): Response {
-  return new Response();
 }
 
 /** A way to make the provider end a refresh token or a session. */
@@ -121,7 +115,7 @@ interface Way {
 }
 
 const WAYS: Readonly<Record<Exclude<SignOutEnds, 'nothing'>, Way>> = {
-  // RFC 7009, 2.1. The body of a 200 has no meaning; the response for an unknown token is a 200 as well.
+  // RFC 7009, 2.2. The body of a 200 has no meaning: for an unknown token Keycloak's says invalid_token.
   refresh_token: {
     endpoint: 'revocation_endpoint',
     successes: [200, 204],
