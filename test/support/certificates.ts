@@ -110,8 +110,10 @@ const UTC_TIME = 23;
 function der(tag: number, ...parts: readonly Buffer[]): Buffer {
   const content = Buffer.concat(parts);
   const { length } = content;
-  const head = length < 0x80 ? [tag, length] : [tag, 0x82, length >> 8, length & 0xff];
-  return Buffer.concat([Buffer.from(head), content]);
+  // In the fewest bytes: Go refuses a certificate with others.
+  const lengths =
+    length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
+  return Buffer.concat([Buffer.from([tag, ...lengths]), content]);
 }
 
 const sequence = (...parts: readonly Buffer[]): Buffer => der(0x30, ...parts);

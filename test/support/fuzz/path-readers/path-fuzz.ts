@@ -155,7 +155,7 @@ class Guards {
     const names = resource.slice(base === '' ? 0 : 1);
     // The name of a resource is decoded in some programs, and as it was sent in others.
     const rests = new Set([names.map(encodeURIComponent).join('/')]);
-    if (names.every(name => /^(?:[\w.~-]|%[0-9A-F]{2})*$/.test(name))) rests.add(names.join('/'));
+    if (names.every(name => /^(?:[\w.~;-]|%[0-9A-F]{2})*$/.test(name))) rests.add(names.join('/'));
     const statuses: number[] = [];
     for (const { strip_prefix = '' } of routes)
       for (const rest of rests) {
