@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { METHOD_PATTERN, ROUTABLE_METHODS, whyNoMethod } from '../../gateway/routing/index.ts';
+import { METHOD_PATTERN, NO_METHOD, ROUTABLE_METHODS, whyNoMethod } from '../../gateway/routing/index.ts';
 import {
   fillAnsweredRoutes,
   fillRouteDefaults,
@@ -74,7 +74,8 @@ function oneOf(...keys: readonly (keyof typeof routeKeys)[]) {
 
 /** A method: one that every gateway knows, or any other token. */
 function method() {
-  const error = ({ input }: { readonly input?: unknown }) => whyNoMethod(String(input)) ?? undefined;
+  const error = ({ input }: { readonly input?: unknown }) =>
+    (typeof input === 'string' ? whyNoMethod(input) : NO_METHOD) ?? undefined;
   const other = z
     .string()
     .regex(METHOD_PATTERN, { error })

@@ -98,6 +98,7 @@ export function servesMethod(methods: RoutePattern['methods'], method: string): 
 
 /** RFC 9110, 9.1 and 5.6.2: a token. */
 export const METHOD_PATTERN: RegExp = new RegExp(`^[!#$%&'*+.^_\`|~0-9A-Za-z-]{1,${MAX_METHOD_BYTES}}$`);
+export const NO_METHOD = 'expected a method such as GET or POST, in upper case';
 const OF_ALL: ReadonlySet<string> = new Set(['*', 'ANY', 'ALL']);
 
 /** Why a route cannot name a method; `null` if it can. */
@@ -109,7 +110,7 @@ export function whyNoMethod(method: string): string | null {
   if (OF_ALL.has(upper)) return 'leave out "methods" to match every method';
   if (isRoutable(upper)) return `methods are case-sensitive: write "${upper}"`;
   if (METHOD_PATTERN.test(method)) return null;
-  return 'expected a method such as GET or POST, in upper case';
+  return NO_METHOD;
 }
 
 /** Whether a route that names these methods matches this one. GET includes HEAD. */

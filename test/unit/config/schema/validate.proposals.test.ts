@@ -140,7 +140,7 @@ const PROPOSAL = [
 /** What a message proposes in place of the value, in YAML. */
 function proposalsIn(message: string): string[] {
   const found = PROPOSAL.map(form => form.exec(message)?.[1]).find(text => text !== undefined) ?? '';
-  const isOne = /^[[{]/.test(found);
+  const isOne = /^"?[[{]/.test(found);
   return isOne ? [found] : (found.match(new RegExp(WORD, 'g')) ?? []).filter(word => word !== 'or');
 }
 
