@@ -32,8 +32,8 @@ interface ClientRequest<T> {
   readonly fields?: Readonly<Record<string, string>>;
   /** Has openid-client build the request, authenticate it and send it, with the `customFetch` of the configuration. */
   send(configuration: Configuration, authenticate: ClientAuth): Promise<T>;
-  /** Reads a success; returns the part for openid-client. May throw a `ProviderFault`. Left out where the body has no meaning. */
-  read?(response: ProviderResponse): Response;
+  /** Reads a success; returns the part for openid-client. May throw a `ProviderFault`. */
+  read(response: ProviderResponse): Response;
 }
 
 /** The gateway as a client of the provider. The constructor throws a `TypeError` if the client's key is unusable. */
@@ -90,21 +90,21 @@ export class ProviderClient {
   }
 
   #read<T>({ endpoint, successes, secrets, read }: ClientRequest<T>, response: ProviderResponse): Response {
-    const isSuccess = successes.includes(response.status);
-    if (isSuccess && read === undefined) return new Response();
-    if (isSuccess && read !== undefined && !isRefusal(response)) return read(response);
+    if (successes.includes(response.status) && !isRefusal(response)) return read(response);
     const { clientAuthentication: own } = this.#options;
     throw refusedBy(endpoint, response, 'secret' in own ? [...secrets, own.secret] : secrets);
   }
 }
 
-/** Whether it is an error all the same: some providers send theirs with a 200 (Casdoor, GitHub). */
+/**
+ * Whether it is an error all the same: some providers send theirs with a 200 (Casdoor, GitHub). The revocation of an unknown token
+ * succeeds (RFC 7009, 2.2), and Keycloak says `invalid_token` with it.
+ */
 function isRefusal({ body }: ProviderResponse): boolean {
   const members = jsonMembers(body);
-  const error = members?.get('error');
-  return (
-    typeof error === 'string' && error !== '' && !members?.has('access_token') && !members?.has('active')
-  );
+  if (members === undefined || members.has('access_token') || members.has('active')) return false;
+  const error = members.get('error');
+  return typeof error === 'string' && error !== '' && error !== 'invalid_token';
 }
 
 /** Describes an unusable response only by the library's error code. If nothing was sent, the gateway is at fault. */

@@ -94,10 +94,16 @@ export class SignOut {
       successes,
       secrets: [refreshToken],
       send: way.sender(refreshToken, url),
+      read: done,
     };
     await client.ask(request, metadata);
     return SUCCESS;
   }
+}
+
+/** The part of a success for openid-client, to which its body has no meaning. */
+function done(): Response {
+  return new Response();
 }
 
 /** A way to make the provider end a refresh token or a session. */
@@ -115,7 +121,7 @@ interface Way {
 }
 
 const WAYS: Readonly<Record<Exclude<SignOutEnds, 'nothing'>, Way>> = {
-  // RFC 7009, 2.2. The body of a 200 has no meaning: for an unknown token Keycloak's says invalid_token.
+  // RFC 7009, 2.2. The response for an unknown token is a 200 as well.
   refresh_token: {
     endpoint: 'revocation_endpoint',
     successes: [200, 204],
