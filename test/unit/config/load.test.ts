@@ -427,6 +427,10 @@ describe('values', () => {
       'authentication: none, methods: [GRPC]',
       '1:70: routes[0].methods[0]: gRPC calls have routes of their own: write "grpc" in place of "path"',
     ],
+    [
+      'authentication: none, methods: [1.5]',
+      '1:70: routes[0].methods[0]: expected a method such as GET or POST, in upper case, found 1.5',
+    ],
     ['authentication: none, methods: [PRI]', '1:70: routes[0].methods[0]: the gateway does not serve PRI'],
     [
       'authentication: none, methods: [BREW, POTS]',
