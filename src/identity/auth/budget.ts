@@ -31,7 +31,7 @@ const SECOND = CLOSES + 2;
 const CHECKS = SECOND + 2;
 /** Which list it is in. */
 const LIST = CHECKS + 1;
-// The neighbours of the record in its list, as record number + 1; 0 is none.
+// The neighbours of the record in its list, as record number + 1; 0 where there is no neighbour.
 const OLDER = LIST + 1;
 const NEWER = OLDER + 1;
 const WIDTH = NEWER + 1;

@@ -24,7 +24,7 @@ export interface ProviderResponse {
   readonly mediaType: string;
   /** The nonce for the next proof (RFC 9449, 8); `null` if it sent none. */
   readonly dpopNonce: string | null;
-  /** The address that a redirect points to, for the log; `null` if it is none. */
+  /** Where a redirect points to, for the log; `null` for other responses. */
   readonly redirectsTo: URL | null;
   /** Decoded. */
   readonly body: Buffer;
@@ -165,7 +165,13 @@ async function readResponse(
   };
 }
 
-/** Undoes a coding that some servers and caches use though nobody asked for it (ccpgames/sso-issues#81): a code in the request would be lost otherwise. */
+/**
+ * Undoes a content coding: some servers and caches use one though nobody asked for it (ccpgames/sso-issues#81). Refused, the response
+ * would cost the client the code that it redeemed.
+ *
+ * @param maxBytes of the decoded body
+ * @throws ProviderFault if the coding is another, or the body is not of it or too long
+ */
 function decoded(body: Buffer, coding: string | undefined, maxBytes: number): Buffer {
   const name = coding?.trim().toLowerCase() ?? '';
   if (name === '' || name === 'identity') return body;
