@@ -193,6 +193,14 @@ export function notGrpcWeb(): GatewayError {
   });
 }
 
+/** For a gRPC call over HTTP/1.1, as from a proxy that speaks nothing else to its servers. */
+export function grpcNeedsHttp2(): GatewayError {
+  return new GatewayError({
+    status: 415,
+    message: 'This service is called over HTTP/2 alone, and this call of gRPC came over HTTP/1.1.',
+  });
+}
+
 /** For a call whose deadline has passed. */
 export function deadlineExceeded(): GatewayError {
   return new GatewayError({
