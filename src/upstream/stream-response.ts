@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { inNextTurn, type Release } from '../core/index.ts';
 import { InterimCount, MalformedMessage } from '../wire/http1/index.ts';
-import { ErrorCode, type HeaderSection, Http2Fault, type StreamEnd } from '../wire/http2/index.ts';
+import { ErrorCode, errorName, type HeaderSection, Http2Fault, type StreamEnd } from '../wire/http2/index.ts';
 import type { CallSink, UpstreamFailure } from './transport.ts';
 
 /** A response with a body up to this size is passed on as a whole if it arrives within one turn of the event loop. */
@@ -256,7 +256,7 @@ const OFFENCES: ReadonlySet<number> = new Set([
 
 /** Makes the error for a GOAWAY, for the log. */
 export function goawayError(code: number): Error {
-  return new Error(`the upstream closes the connection with code ${code}`);
+  return new Error(`the upstream closes the connection with ${errorName(code)}`);
 }
 
 /** Returns why a stream that closed before its response was complete has failed. */
@@ -265,7 +265,7 @@ export function streamFailure(end: StreamEnd, session: SessionFate): Omit<Upstre
   if (end.how === 'malformed') return { ...base, kind: 'malformed', cause: new Error(end.why) };
   if (end.how === 'unprocessed') return { ...base, kind: 'refused', cause: goawayError(end.code) };
   if (end.how === 'reset') {
-    const cause = new Error(`the upstream closed the stream with code ${end.code}`);
+    const cause = new Error(`the upstream closed the stream with ${errorName(end.code)}`);
     if (end.code === ErrorCode.REFUSED_STREAM) return { ...base, kind: 'refused', cause };
     return { ...base, kind: OFFENCES.has(end.code) ? 'malformed' : 'reset', cause, resetCode: end.code };
   }
