@@ -10,7 +10,7 @@ import { head, withBody } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
 import { tempText } from '../support/temp.ts';
-import { startIssuer } from '../support/test-issuer.ts';
+import { aMinuteAgo, startIssuer } from '../support/test-issuer.ts';
 import { issuerKey, signToken } from '../support/token-issuer.ts';
 import { header } from '../support/wire/index.ts';
 
@@ -361,3 +361,42 @@ test.each([
     expect(out.join('')).toMatch(said);
   },
 );
+
+test.each([
+  ['ES256', { kid: undefined }, {}],
+  ['ES256', { kid: null, alg: null, use: null }, {}],
+  ['EdDSA', { alg: 'Ed25519' }, {}],
+  ['EdDSA', {}, { alg: 'Ed25519' }],
+] as const)(
+  'a key of %s that names itself less or otherwise than its tokens do is their key: %j %j',
+  async (alg, members, ofToken) => {
+    const issuer = await startIssuer();
+    issuer.key = issuerKey(alg, 'first');
+    issuer.provider.keys = scripts.json(200, { keys: [{ ...issuer.key.jwk, ...members }] });
+    const { gateway } = await startGatewayOf(issuer, { tokens: { key_set: { cooldown: '20ms' } } });
+    const ask = async (key = issuer.key) =>
+      (
+        await gateway.ask(
+          head(
+            'GET /a',
+            `Authorization: Bearer ${secret(signToken(key, issuer.claims(aMinuteAgo()), ofToken))}`,
+          ),
+        )
+      ).status;
+    expect(await ask()).toBe(200);
+    expect(await ask(issuerKey(alg, 'first'))).toBe(401);
+    // The next key is found, whatever the old one is called.
+    const next = issuerKey(alg, 'next');
+    issuer.provider.keys = scripts.json(200, { keys: [{ ...issuer.key.jwk, ...members }, next.jwk] });
+    await gateway.time.advance(20);
+    expect(await ask(next)).toBe(200);
+  },
+);
+
+test('an encrypted token is told as one that is no JWT', async () => {
+  const issuer = await startIssuer();
+  const { gateway } = await startGatewayOf(issuer);
+  const header = Buffer.from('{"alg":"dir","enc":"A256GCM"}').toString('base64url');
+  expectInvalidToken(await gateway.ask(head('GET /a', `Authorization: Bearer ${header}..aa.bb.cc`)));
+  expect(accessLines(gateway).at(-1)).toMatchObject({ tokenRefused: 'malformed' });
+});
