@@ -222,6 +222,32 @@ describe('the kind of a token', () => {
     expect(outcome({ typ: undefined, ...members })).toBe('invalid token_kind');
   });
 
+  it.each([
+    ['Casdoor', { tokenType: 'refresh-token' }],
+    ['PingAM', { tokenName: 'refresh_token' }],
+    ['PingAM', { tokenName: 'id_token' }],
+    ['Django REST framework', { token_type: 'refresh' }],
+    ['Flask', { type: 'refresh' }],
+    ['Spring Security OAuth', { ati: '5f2b' }],
+    ['UAA', { jti: '5f2b-r', granted_scopes: ['openid'] }],
+  ])('is not access where a token of %s says so: %j', (_, says) => {
+    for (const typ of [undefined, 'Bearer'])
+      expect(outcome({ typ, ...says }, { options: { tokenKind: 'access_or_id' } })).toBe(
+        'invalid token_kind',
+      );
+    expect(outcome({ typ: undefined, ...says })).toBe('invalid token_kind');
+  });
+
+  it.each([
+    { tokenType: 'access-token' },
+    { tokenName: 'access_token' },
+    { token_type: 'access' },
+    { type: 'user' },
+    { type: 7, token_type: ['refresh'] },
+  ])('may be access with %j', says => {
+    expect(outcome({ typ: undefined, ...says })).toBe('valid');
+  });
+
   const unmarked = { typ: undefined };
   it('of a token without a mark is access only with an audience other than the gateway’s client id', () => {
     expect(outcome(unmarked)).toBe('valid');
