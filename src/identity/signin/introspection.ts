@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { type Configuration, tokenIntrospection } from 'openid-client';
 import type * as core from '../../core/index.ts';
 import { GatewayError, RecentMap, retryAfterField } from '../../core/index.ts';
-import { ProviderFault, type ProviderResponse, saysInvalid } from './ask-provider.ts';
+import { jsonMembers, ProviderFault, type ProviderResponse, saysInvalid } from './ask-provider.ts';
 import { ProviderClient, ProviderRequests } from './client-request.ts';
 import { type ErrorKind, type Failure, judgeFailure, type ProviderFailure } from './failures.ts';
 import type { IntrospectionOptions } from './options.ts';
@@ -248,10 +248,14 @@ function keyOf(token: string): string {
 
 const ENDPOINT = 'introspection_endpoint';
 
-/** Refuses other media types (RFC 7662, 2.2): a proxy's page is not an answer. The library checks the member `active`. */
+/** Refuses other media types (RFC 7662, 2.2): a proxy's page is not an answer. */
 function jsonResponse({ mediaType, body }: ProviderResponse): Response {
-  if (/^application\/(?:[a-z0-9.-]+\+)?json$/.test(mediaType)) return new Response(new Uint8Array(body));
-  throw new ProviderFault('nonsense', `the response of the ${ENDPOINT} is not JSON`, { status: 200 });
+  const unusable = (why: string) =>
+    new ProviderFault('nonsense', `the response of the ${ENDPOINT} ${why}`, { status: 200 });
+  if (!/^application\/(?:[a-z0-9.-]+\+)?json$/.test(mediaType)) throw unusable('is not JSON');
+  if (typeof jsonMembers(body)?.get('active') !== 'boolean')
+    throw unusable('has no member active that is true or false');
+  return new Response(new Uint8Array(body));
 }
 
 type IntrospectionError = ErrorKind & { readonly message: string };

@@ -77,12 +77,15 @@ export function tenantOf(claims: JsonObject, tenants: Tenants | null): string | 
   return typeof issuer === 'string' ? issuer : null;
 }
 
+/** The year 33,658, or 2001 in milliseconds. */
+const MOST_SECONDS = 1e12;
+
 function refuseTimes(claims: JsonObject, leewayMs: number, nowMs: number): Invalid | null {
   const expiresAtS = dateClaim(claims, 'exp');
   const issuedAtS = dateClaim(claims, 'iat');
   if (expiresAtS === null) return lacking('exp');
-  // RFC 7519 makes it optional, but not-before marks need it.
-  if (issuedAtS === null) return lacking('iat');
+  // RFC 7519 makes it optional, but not-before marks need it. In milliseconds it is no date, and no clock that is ahead.
+  if (issuedAtS === null || issuedAtS > MOST_SECONDS) return lacking('iat');
   if (nowMs >= expiresAtS * 1_000 + leewayMs) return invalid('expired');
   if (nowMs < issuedAtS * 1_000 - leewayMs) return invalid('not_yet_valid');
   if (member(claims, 'nbf') === undefined) return null;

@@ -87,6 +87,10 @@ describe('the times of a token', () => {
     expect(outcome({ [name]: undefined })).toBe(`invalid claim ${name}`);
   });
 
+  it('must have its iat in seconds', () => {
+    expect(outcome({ iat: START_MS })).toBe('invalid claim iat');
+  });
+
   it.each(['exp', 'iat', 'nbf'])('must have a number as %s', name => {
     for (const value of [null, true, '1795262400', [START_S], {}, '']) {
       expect(outcome({ [name]: value })).toBe(`invalid claim ${name}`);
