@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { installBalancers, startNginx } from '../support/balancers.ts';
-import { gatewayYaml, placed, startFile } from '../support/migrating.ts';
+import { gatewayYaml, placed, rowsOf, startFile } from '../support/migrating.ts';
 import { head } from '../support/requests.ts';
 import { connectRaw, type Response, startUpstream, values } from '../support/wire/index.ts';
 
@@ -17,18 +17,6 @@ async function ask(port: number, target: string, ...lines: string[]): Promise<Re
 }
 
 const LOCAL = { '0.0.0.0:8080': '127.0.0.1:0' };
-
-/** The cells of the table of the page that begins with this heading. */
-function rowsOf(heading: string): string[][] {
-  const [, table = ''] = document.split(`| ${heading} |`);
-  const lines = (table.split('\n\n', 1)[0] ?? '').split('\n').slice(2);
-  return lines.map(line =>
-    line
-      .split('|')
-      .slice(1, -1)
-      .map(cell => cell.trim().replaceAll('`', '')),
-  );
-}
 
 describe('the spelling of a path, line by line', () => {
   const rows = rowsOf('Client sends');

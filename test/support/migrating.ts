@@ -22,6 +22,18 @@ export function exampleOf(language: 'nginx' | 'yaml', word: string): string {
 export const gatewayYaml = (word: string): string =>
   examples.find(({ file, text }) => file === 'gateway.yaml' && text.includes(word))?.text ?? '';
 
+/** The cells of the table of the page that begins with this heading. */
+export function rowsOf(heading: string): string[][] {
+  const [, table = ''] = document.split(`| ${heading} |`);
+  const lines = (table.split('\n\n', 1)[0] ?? '').split('\n').slice(2);
+  return lines.map(line =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map(cell => cell.trim().replaceAll('`', '')),
+  );
+}
+
 /** Puts the addresses of this machine in place of those that an example shows; each must be there. */
 export function placed(text: string, addresses: Readonly<Record<string, string>>): string {
   let out = text;
