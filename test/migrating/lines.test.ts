@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, request, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { join } from 'node:path';
@@ -329,6 +329,83 @@ trusted_proxies: [127.0.0.1]\nforwarding_headers: { send: [X-Real-IP] }\n${ALL}`
     for (let i = 0; i < 3; i++)
       for (const port of [here.nginx, here.weir.port]) await ask(port, head('GET /a'));
     expect(here.services.map(({ connections }) => connections.length)).toEqual([1, 1]);
+    const each = await world({ server: slash(), weir: app(`url: "${TWO}", keep_alive: off`) });
+    for (let i = 0; i < 3; i++)
+      for (const port of [each.nginx, each.weir.port]) await ask(port, head('GET /a'));
+    expect(each.services.map(({ connections }) => connections.length)).toEqual([3, 3]);
+  },
+  proxy_next_upstream: () =>
+    spread(
+      {
+        http: 'upstream api { server 127.0.0.1:DEAD; server 127.0.0.1:ONE; }',
+        server: 'location / { proxy_pass http://api; }',
+        weir: app(`urls: ["http://127.0.0.1:DEAD", "${ONE}"]`),
+      },
+      [0],
+      ...times(10, 'POST /a', 'Content-Length: 0'),
+    ),
+  'Expect: 100-continue, which nginx answers': async () => {
+    const here = await world({ server: slash(), weir: ALL });
+    for (const port of [here.nginx, here.weir.port]) {
+      const client = await connectRaw(port);
+      await client.send(head('POST /a', 'Expect: 100-continue', 'Content-Length: 5'));
+      await waitFor('it says 100', () => client.received.includes('HTTP/1.1 100 '));
+      await client.send('hello');
+      expect((await client.answer()).status).toBe(200);
+    }
+  },
+  'line ends without CR from a service, which nginx takes': async () => {
+    const careless: Script = async exchange => {
+      await exchange.received();
+      await exchange.send('HTTP/1.1 200 OK\nContent-Length: 2\n\nok');
+    };
+    const here = await world({
+      server: slash(),
+      weir: app(`url: "${ONE}", lenient: true`),
+      script: careless,
+    });
+    expect((await agreed(here, port => ask(port, head('GET /a')))).status).toBe(200);
+    const strict = await world({ server: slash(), weir: ALL, script: careless });
+    expect((await ask(strict.weir.port, head('GET /a'))).status).toBe(502);
+  },
+  'X-RateLimit-* of a service, which pass': async () => {
+    const limited: Script = async exchange => {
+      await exchange.received();
+      await exchange.answer(200, ['X-RateLimit-Limit', '3'], 'ok');
+    };
+    const weir = `routes:\n${route('/**', 'upstream: one, rate_limit_headers: service')}`;
+    const here = await world({ server: slash(), weir, limits: 'global: off\n', script: limited });
+    for (const port of [here.nginx, here.weir.port])
+      expect(values((await ask(port, head('GET /a'))).fields, 'x-ratelimit-limit')).toEqual(['3']);
+  },
+  'a token from $arg_access_token or $cookie_api_token': async () => {
+    const issuer = await startIssuer();
+    const token = issuer.token();
+    const here = await world({
+      server: `proxy_set_header Authorization "Bearer $arg_access_token$cookie_api_token"; ${HOST} ${slash()}`,
+      weir: `identity_provider: { issuer: "${issuer.url}" }
+access_tokens: { audience: api }
+routes: [{ path: /**, upstream: one, token_from: [{ query: access_token }, { cookie: api_token }] }]\n`,
+    });
+    for (const port of [here.nginx, here.weir.port]) {
+      expect((await ask(port, head(`GET /a?access_token=${token}`))).status).toBe(200);
+      const cookie = [`Cookie: api_token=${token}`, 'Sec-Fetch-Site: same-origin'];
+      expect((await ask(port, head('GET /a', ...cookie))).status).toBe(200);
+    }
+    const [service] = here.services;
+    expect(service?.requests.map(({ fields }) => values(fields, 'authorization'))).toEqual(
+      Array(4).fill([`Bearer ${token}`]),
+    );
+  },
+  'access_log with $request_uri': async () => {
+    const here = await world({
+      http: 'log_format uri "$request_uri";',
+      server: `access_log DIR/access.log uri; ${slash()}`,
+      weir: `log: { level: info, paths: plain }\n${ALL}`,
+    });
+    for (const port of [here.nginx, here.weir.port]) await ask(port, head('GET /orders/7'));
+    await expect.poll(() => readFile(join(here.dir, 'access.log'), 'utf8')).toBe('/orders/7\n');
+    await expect.poll(() => here.weir.logLines.join()).toContain('"path":"/orders/7"');
   },
   server_name: async () => {
     const here = await world({
@@ -671,20 +748,34 @@ routes:\n${route('/a/**')}${route('/b/**', 'upstream: one, response_headers: { s
     expect((await verified('DIR/ca.pem', ', tls: { ca_file: DIR/ca.pem }'))[0]?.body).toBe('tls');
     expect(statuses(await verified('/etc/ssl/certs/ca-certificates.crt', ''))).toEqual([502]);
   },
-  'add_header Access-Control-Allow-Origin, return 204 for OPTIONS': async () => {
-    const seen = await same(
-      {
-        server: `location / { add_header Access-Control-Allow-Origin https://app.test always; if ($request_method = OPTIONS) { return 204; } ${PASS} }`,
-        weir: `cors: { origins: ["https://app.test"] }\n${ALL}`,
-      },
-      ['GET /a', 'Origin: https://app.test'],
-      ['OPTIONS /a', 'Origin: https://app.test', 'Access-Control-Request-Method: PUT'],
-    );
-    expect(seen.map(each => [each.status, each.seen[4]])).toEqual([
-      [200, ['https://app.test']],
-      [204, ['https://app.test']],
-    ]);
-  },
+  'add_header Access-Control-Allow-Origin, return 204 for OPTIONS, add_header Access-Control-Expose-Headers':
+    async () => {
+      const exposed: Script = async exchange => {
+        await exchange.received();
+        await exchange.answer(200, ['X-Total', '7'], 'ok');
+      };
+      const here = await world({
+        server: `add_header Access-Control-Expose-Headers X-Total; ${slash()}`,
+        weir: `cors: { origins: ["https://app.test"], expose_headers: [X-Total] }\n${ALL}`,
+        script: exposed,
+      });
+      for (const port of [here.nginx, here.weir.port]) {
+        const { fields } = await ask(port, head('GET /a', 'Origin: https://app.test'));
+        expect(values(fields, 'access-control-expose-headers').join()).toMatch(/(?:^|, )X-Total$/);
+      }
+      const seen = await same(
+        {
+          server: `location / { add_header Access-Control-Allow-Origin https://app.test always; if ($request_method = OPTIONS) { return 204; } ${PASS} }`,
+          weir: `cors: { origins: ["https://app.test"] }\n${ALL}`,
+        },
+        ['GET /a', 'Origin: https://app.test'],
+        ['OPTIONS /a', 'Origin: https://app.test', 'Access-Control-Request-Method: PUT'],
+      );
+      expect(seen.map(each => [each.status, each.seen[4]])).toEqual([
+        [200, ['https://app.test']],
+        [204, ['https://app.test']],
+      ]);
+    },
 };
 
 function slash(): string {

@@ -49,10 +49,8 @@ export async function startFile(text: string, limits: string | null = null): Pro
   const folder = await tempFolder();
   if (limits !== null) await writeFile(join(folder, 'limits.yaml'), limits);
   const path = join(folder, 'gateway.yaml');
-  await writeFile(
-    path,
-    `${text}log: { level: silent }\ncaps: { limit_keys: 10000, event_loop_delay: off }\n`,
-  );
+  const log = /^log:/m.test(text) ? '' : 'log: { level: silent }\n';
+  await writeFile(path, `${text}${log}caps: { limit_keys: 10000, event_loop_delay: off }\n`);
   return startGatewayFrom(path, { OIDC_CLIENT_SECRET: 'test' });
 }
 
