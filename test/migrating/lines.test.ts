@@ -54,7 +54,15 @@ interface World {
 type Ask = readonly [line: string, ...fields: string[]];
 
 const SEEN = ['location', 'x-frame-options', 'x-powered-by', 'set-cookie', 'access-control-allow-origin'];
-const SENT = ['host', 'x-real-ip', 'x-plan', 'cookie', 'x-auth-subject'];
+const SENT = [
+  'host',
+  'x-real-ip',
+  'x-forwarded-port',
+  'x-forwarded-prefix',
+  'x-plan',
+  'cookie',
+  'x-auth-subject',
+];
 const PASS = 'proxy_pass http://127.0.0.1:ONE;';
 /** A block that sets a field inherits none. */
 const HOST = 'proxy_set_header Host $host;';
@@ -633,15 +641,37 @@ proxy_hide_header X-Powered-By; add_header X-Frame-Options DENY always; ${slash(
     );
     expect(seen?.body).toBe('User-agent: *\n');
   },
-  'proxy_set_header X-Real-IP $remote_addr': async () => {
+  'location = /app { return 308 /app/; }': async () => {
+    const seen = await same(
+      {
+        server: `absolute_redirect off; location = /app { return 308 /app/$is_args$args; } location /app/ { ${PASS} }`,
+        weir: `routes:\n${route('/app/', 'upstream: one, trailing_slash: redirect')}${route('/app/**')}`,
+      },
+      ...([['GET /app'], ['GET /app?x=1'], ['GET /app/'], ['GET /app/x']] as const),
+    );
+    expect(statuses(seen)).toEqual([308, 308, 200, 200]);
+  },
+  'location ~ ^/old/(.*)$ { return 301 /new/$1; }': async () => {
+    const seen = await same(
+      {
+        server: 'absolute_redirect off; location ~ ^/old/(.*)$ { return 301 /new/$1$is_args$args; }',
+        weir: 'routes: [{ path: /old/**, redirect: { to: "/new/{rest}", status: 301 } }]\n',
+      },
+      ...([['GET /old/a/b?x=1'], ['GET /old/'], ['GET /older']] as const),
+    );
+    expect(statuses(seen)).toEqual([301, 301, 404]);
+  },
+  'proxy_set_header X-Real-IP $remote_addr, X-Forwarded-Port, X-Forwarded-Prefix': async () => {
     const [seen] = await same(
       {
-        server: `proxy_set_header X-Real-IP $remote_addr; ${HOST} ${slash()}`,
-        weir: `forwarding_headers: { send: [X-Real-IP] }\n${ALL}`,
+        server: `proxy_set_header X-Real-IP $remote_addr; proxy_set_header X-Forwarded-Port 80;
+proxy_set_header X-Forwarded-Prefix /app; ${HOST} location /app/ { proxy_pass ${ONE}/; }`,
+        weir: `forwarding_headers: { send: [X-Real-IP, X-Forwarded-Port, X-Forwarded-Prefix] }
+routes:\n${route('/app/**', 'upstream: one, strip_prefix: /app')}`,
       },
-      ['GET /a', 'X-Real-IP: 203.0.113.9'],
+      ['GET /app/a', 'X-Real-IP: 203.0.113.9', 'X-Forwarded-Port: 9', 'X-Forwarded-Prefix: /forged'],
     );
-    expect(JSON.stringify(seen)).not.toContain('203.0.113.9');
+    expect(JSON.stringify(seen)).toContain('["127.0.0.1"],["80"],["/app"]');
   },
   'allow 10.0.0.0/8; deny all;': async () => {
     const from = (allowed: string) =>
