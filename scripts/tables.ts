@@ -3,15 +3,18 @@
 // to date.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { stringify } from 'yaml';
 import { CAP_COSTS, type CapCost, fullBytes, processBytes } from '../src/config/index.ts';
 import { ACCESS_FIELDS } from '../src/core/index.ts';
 import { METRICS, type MetricDeclaration } from '../src/observe/metrics/declarations.ts';
 import * as reserved from '../src/wire/http/reserved-fields.ts';
 import { type ProviderRow, ROWS } from '../test/providers/imitations/index.ts';
+import { APPLICATIONS } from '../test/services/applications/index.ts';
 import { ROOT } from './manifest.ts';
 
 const TABLES: Readonly<Record<string, () => string>> = {
   'access log': accessLogTable,
+  applications: applicationsTable,
   'cap costs': capCostsTable,
   metrics: metricsTable,
   providers: providersTable,
@@ -22,6 +25,9 @@ const TABLES: Readonly<Record<string, () => string>> = {
   'override fields': () => reservedTable(reserved.OVERRIDES),
 };
 const PLACE = /(<!-- ([\w ]+): npm run tables -->\n\n).*?(\n\n<!-- end -->)/gs;
+
+/** YAML in one line. */
+const FLOW = { collectionStyle: 'flow', lineWidth: 0 } as const;
 
 const isCheck = process.argv.includes('--check');
 const docs = join(ROOT, 'docs');
@@ -47,6 +53,25 @@ function update(name: string): void {
 function fail(message: string): void {
   console.error(message);
   process.exitCode = 1;
+}
+
+function applicationsTable(): string {
+  const rows = APPLICATIONS.map(({ name, usedBy, upstream, route, config, nginx = 'the same' }) => {
+    const keys = Object.entries({
+      'of the upstream': upstream,
+      'of the route': route,
+      'of gateway.yaml': config,
+    });
+    const told = keys.flatMap(([where, part]) =>
+      part === undefined ? [] : [`\`${stringify(part, FLOW).trim().slice(2, -2)}\` ${where}`],
+    );
+    return `| ${name} | ${usedBy} | ${told.join(', ') || 'none'} | the same | ${nginx} |`;
+  });
+  return [
+    '| Application | Used by | Keys that it needs | Through Weir | Through nginx |',
+    '|---|---|---|---|---|',
+    ...rows,
+  ].join('\n');
 }
 
 function accessLogTable(): string {

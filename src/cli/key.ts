@@ -53,5 +53,5 @@ function refuseFlaws(line: Readonly<Record<string, unknown>>): void {
     throw new UsageError(`--${option}: ${issue.message}`);
   }
   if (data.some(({ not_after: endsAtMs }) => endsAtMs !== undefined && endsAtMs <= systemClock.epochMs()))
-    throw new UsageError('--not-after: this moment is over');
+    throw new UsageError('--not-after is in the past');
 }

@@ -1,4 +1,4 @@
-/** Methods by themselves, so that all requests share one string of each. */
+/** Each method under its own name: requests take the string from here, so that all share one. */
 export type MethodNames = ReadonlyMap<string, string>;
 
 export const NONE_NAMED: MethodNames = new Map();

@@ -5,7 +5,7 @@ import { HeldRequests } from './held-requests.ts';
 import { RestrictionResponses } from './responses/index.ts';
 import type { UnlistedProxies } from './unlisted-proxies.ts';
 
-/** More than one thread serves in its life. */
+/** More requests than one thread serves in its life, so that no two threads give the same number. */
 const NUMBERS_PER_THREAD = 2 ** 40;
 
 /** The parts that a gateway is built from. */

@@ -376,7 +376,7 @@ describe('weir key', () => {
     [['new', '--name', 'a', '--not-after', '2030-02-30T00:00:00Z'], '--not-after: expected a moment'],
     [['new', '--name', 'a', '--not-after', '2030-01-31T24:00:00Z'], '--not-after: expected a moment'],
     [['new', '--name', 'a', '--not-after', '2030-01-31T00:00:00+99:00'], '--not-after: expected a moment'],
-    [['new', '--name', 'a', '--not-after', '2020-01-31T00:00:00Z'], '--not-after: this moment is over'],
+    [['new', '--name', 'a', '--not-after', '2020-01-31T00:00:00Z'], '--not-after is in the past'],
     [['old', '--name', 'a'], 'write weir key new'],
     [[], 'missing'],
   ])('%j is a wrong command line', async (args, message) => {

@@ -177,6 +177,22 @@ describe('a challenge for connections passes without its schemes', () => {
     expect(world.gateway.logLines.join()).toContain(line('proxy'));
   });
 
+  test.each([
+    'Via: 1.1 squid',
+    'X-Forwarded-For: 192.0.2.1',
+    'Forwarded: for=192.0.2.1',
+    'X-Real-IP: 192.0.2.1',
+  ])('to clients behind a proxy that is not listed, and says so: %s', async claim => {
+    const world = await front({}, log);
+    const client = await world.gateway.connect();
+    const ask = (authorization: string) =>
+      client.ask(head('GET /a', `Authorization: ${authorization}`, claim));
+    expectError(await ask('NTLM one'), 502, 14);
+    expect((await ask('Negotiate alice')).body.toString()).toBe('alice');
+    expect((await client.ask(head('GET /a', claim))).status).toBe(502);
+    expect(world.gateway.logLines.join()).toContain(line('proxy'));
+  });
+
   test('but as it is to clients behind one that speaks the PROXY protocol', async () => {
     const listen = { http: { address: '127.0.0.1:0', proxy_protocol: true }, admin: '127.0.0.1:0' };
     const world = await front({}, { trusted_proxies: ['127.0.0.1'], listen });

@@ -71,7 +71,9 @@ export function startNginx(section: (port: number) => string): Promise<number> {
   return startBalancer('nginx', ['-g', 'daemon off;', '-c'], (port, folder) => {
     const paths = temporary.map(name => `${name}_temp_path ${folder}/${name};`).join('\n');
     const text = section(port).replace(/^http \{/, `http {\naccess_log off;\n${paths}`);
-    return `load_module ${STREAM};\npid ${folder}/nginx.pid;\nerror_log stderr;\nevents {}\n${text}\n`;
+    // Else its workers are somebody who may not enter the folder, where they put long bodies.
+    const user = process.getuid?.() === 0 ? 'user root;\n' : '';
+    return `load_module ${STREAM};\n${user}pid ${folder}/nginx.pid;\nerror_log stderr;\nevents {}\n${text}\n`;
   });
 }
 

@@ -115,7 +115,7 @@ export class Calendar {
   }
 }
 
-/** Each is large, and the limits of a configuration share a few. */
+/** A calendar is large, and all limits with the same unit and time zone share one. */
 const calendars = new RecentMap<Calendar>(16);
 
 export function calendarOf(unit: CalendarUnit, timeZone: string): Calendar {

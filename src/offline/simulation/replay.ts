@@ -215,7 +215,7 @@ class Replay {
     const { status, isOfService, price } = request;
     const returned = unitsReturnedBy(status, isOfService, kept.units, kept.bucket);
     for (const unit of returned) kept.engine.refund(atMs, unit);
-    // The price may come later, of what was not returned.
+    // The price may be told later; it is settled against the units that were not returned.
     if (price === null) this.#units.delete(key);
     else this.#units.set(key, { ...kept, units: kept.units.filter(each => !returned.includes(each)) });
   }

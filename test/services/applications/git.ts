@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { createCipheriv } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -12,10 +13,9 @@ const LONG_BYTES = 3 * 1024 ** 2;
 
 /** The server that comes with git (`git http-backend`), by CGI, and git itself: push and clone, of short and long packs. */
 export const git: Application = {
-  name: 'git http-backend',
-  packages: [],
-  upstream: {},
-  route: {},
+  name: 'git http-backend (git 2.39)',
+  usedBy: '`git push` and `git clone`, packs of 3 MiB in chunks included',
+  nginx: 'the push of 3 MiB is refused: 413',
   async start(folder) {
     const root = join(folder, 'repositories');
     await mkdir(root);
@@ -40,11 +40,9 @@ export const git: Application = {
       ['long', LONG_BYTES],
     ] as const) {
       // No packer makes this short.
-      const noise = Buffer.alloc(bytes);
-      for (let i = 0, x = 1; i < bytes; i++) {
-        x = (x * 1_103_515_245 + 12_345) % 2_147_483_648;
-        noise[i] = x >> 16;
-      }
+      const noise = createCipheriv('aes-128-ctr', Buffer.alloc(16), Buffer.alloc(16)).update(
+        Buffer.alloc(bytes),
+      );
       await writeFile(join(work, file), noise);
       await inWork('add', file);
       await inWork('commit', '-m', file, '--date=2026-01-01T00:00:00Z');

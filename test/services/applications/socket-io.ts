@@ -1,9 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { atEnd } from '../../support/lifetime.ts';
-import { type Application, run } from '../application.ts';
+import { type Application, run, startModule } from '../application.ts';
 
 const SERVER = `
 import { createServer } from 'node:http';
@@ -35,20 +32,14 @@ for (const transports of [['polling'], ['websocket'], ['polling', 'websocket']])
 
 /** Long polling, WebSockets, and the change from one to the other. */
 export const socketIo: Application = {
-  name: 'socket.io',
+  name: 'socket.io 4.8',
+  usedBy: 'its client by long polling, by WebSocket, and from one to the other',
   packages: ['socket.io@4.8.1', 'socket.io-client@4.8.1'],
-  upstream: {},
   route: { websocket: true },
   async start(folder) {
     await writeFile(join(folder, 'server.mjs'), SERVER);
     await writeFile(join(folder, 'client.mjs'), CLIENT);
-    const server = spawn(process.execPath, ['server.mjs'], {
-      cwd: folder,
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    atEnd(() => void server.kill());
-    const [port] = (await once(server.stdout, 'data')) as [Buffer];
-    return Number(port.toString());
+    return startModule(folder, 'server.mjs');
   },
   use: (url, folder) => run(folder, process.execPath, 'client.mjs', url),
 };
