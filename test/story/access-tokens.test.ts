@@ -6,7 +6,7 @@ import { head, inChunks, withBody } from '../support/requests.ts';
 import { startScriptedProvider } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
 import { aMinuteAgo, startIssuer, type TestIssuer, validFor } from '../support/test-issuer.ts';
-import { base64Url, type IssuerKey, issuerKey, signParts, signToken } from '../support/token-issuer.ts';
+import { base64Url, type IssuerKey, issuerKey, signToken } from '../support/token-issuer.ts';
 import { header } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
@@ -24,11 +24,6 @@ const nowS = () => Math.floor(Date.now() / 1_000);
 const get = (...lines: string[]) => head('GET /v1/things', ...lines);
 const bearer = (token: string) => `Authorization: Bearer ${token}`;
 
-/** Header and payload of a good token as JSON text, to be spoilt by hand. */
-function json(issuer: TestIssuer) {
-  return { header: '{"alg":"ES256","typ":"JWT","kid":"first"}', payload: JSON.stringify(issuer.claims()) };
-}
-
 /** A token that this key signs with the good claims, and these header members. */
 const signedBy = (issuer: TestIssuer, key: IssuerKey, header: Readonly<Record<string, unknown>> = {}) =>
   secret(signToken(key, issuer.claims(), header));
@@ -42,39 +37,18 @@ function hmac(issuer: TestIssuer, key: string | Buffer): string {
   return `${input}.${createHmac('sha256', key).update(input).digest('base64url')}`;
 }
 
-const publicPem = (type: 'spki' | 'pkcs1') =>
-  createPublicKey(RSA.privateKey).export({ format: 'pem', type }).toString();
+const publicPem = () => createPublicKey(RSA.privateKey).export({ format: 'pem', type: 'spki' }).toString();
 
 type Row = readonly [name: string, reason: string, token: (issuer: TestIssuer) => string];
 
 const forgeries: readonly Row[] = [
-  ...['none', 'None', 'NONE', 'nOnE'].map(
-    (alg): Row => [`alg ${alg}`, 'algorithm', issuer => unsigned(issuer, { alg })],
-  ),
-  ['alg none with a signature', 'algorithm', issuer => unsigned(issuer, { alg: 'none' }, 'AAAA')],
-  ['HS256 with the public key', 'algorithm', issuer => hmac(issuer, publicPem('spki'))],
-  ['HS256 with the public key in PKCS 1', 'algorithm', issuer => hmac(issuer, publicPem('pkcs1'))],
+  ['alg none', 'algorithm', issuer => unsigned(issuer, { alg: 'none' })],
+  ['HS256 with the public key', 'algorithm', issuer => hmac(issuer, publicPem())],
   ['HS256 with the JWK', 'algorithm', issuer => hmac(issuer, JSON.stringify(RSA.jwk))],
-  [
-    'HS256 with the modulus',
-    'algorithm',
-    issuer => hmac(issuer, Buffer.from(String(RSA.jwk['n']), 'base64url')),
-  ],
-  ['HS256 with nothing', 'algorithm', issuer => hmac(issuer, '')],
   [
     'an EC signature under the name of an RSA key',
     'algorithm',
     issuer => signedBy(issuer, issuer.key, { kid: 'rsa' }),
-  ],
-  [
-    'an RSA signature under the name of an EC key',
-    'algorithm',
-    issuer => signedBy(issuer, RSA, { kid: 'first' }),
-  ],
-  [
-    'RS256 of a key that is for PS256',
-    'algorithm',
-    issuer => signedBy(issuer, { ...RSA, privateKey: PSS.privateKey, kid: 'pss' }),
   ],
   [
     'a PSS signature called RS256',
@@ -82,16 +56,10 @@ const forgeries: readonly Row[] = [
     issuer => signedBy(issuer, { ...PSS, privateKey: RSA.privateKey }, { alg: 'RS256', kid: 'rsa' }),
   ],
   ['a stranger’s key under the issuer’s name for its own', 'signature', issuer => signedBy(issuer, STRANGER)],
-  ['a stranger’s key under no name', 'signature', issuer => signedBy(issuer, STRANGER, { kid: undefined })],
   [
     'a stranger’s key in its header',
     'signature',
     issuer => signedBy(issuer, STRANGER, { jwk: STRANGER.jwk }),
-  ],
-  [
-    'a stranger’s certificate in its header',
-    'signature',
-    issuer => signedBy(issuer, STRANGER, { x5c: ['AAAA'] }),
   ],
   [
     'another payload under a good signature',
@@ -102,175 +70,33 @@ const forgeries: readonly Row[] = [
     },
   ],
   [
-    'another header over a good signature',
-    'signature',
-    issuer => {
-      const [, ...rest] = issuer.token().split('.');
-      return [base64Url('{"alg":"ES256","kid":"first"}'), ...rest].join('.');
-    },
-  ],
-  [
-    'a signature of zeros',
-    'signature',
-    issuer => unsigned(issuer, { alg: 'ES256', kid: 'first' }, base64Url(Buffer.alloc(64))),
-  ],
-  ['a signature cut short', 'signature', issuer => issuer.token().slice(0, -2)],
-  ['an empty signature', 'malformed', issuer => `${issuer.token().replace(/[^.]*$/, '')}`],
-  [
-    'a name of a key that is a path',
-    'unknown_key',
-    issuer => signedBy(issuer, STRANGER, { kid: '../../../../dev/null' }),
-  ],
-  [
-    'a name of a key that is a query',
-    'unknown_key',
-    issuer => signedBy(issuer, STRANGER, { kid: "x' UNION SELECT 'k" }),
-  ],
-  [
     '__proto__ for the name of a key',
     'unknown_key',
     issuer => signedBy(issuer, STRANGER, { kid: '__proto__' }),
   ],
   ['10 kB for the name of a key', 'malformed', issuer => issuer.token({}, { kid: 'k'.repeat(10_000) })],
-  ['a number for the name of a key', 'malformed', issuer => issuer.token({}, { kid: 7 })],
-  ['null for the name of a key', 'malformed', issuer => issuer.token({}, { kid: null })],
   ['an extension that must be understood', 'critical', issuer => issuer.token({}, { crit: ['exp'] })],
-  ['no extension that must be understood', 'critical', issuer => issuer.token({}, { crit: [] })],
-  ['an unencoded payload', 'critical', issuer => issuer.token({}, { b64: false, crit: ['b64'] })],
 ];
 
 const shapes: readonly Row[] = [
   ['one segment', 'malformed', () => 'token'],
-  ['two segments', 'malformed', issuer => issuer.token().split('.').slice(0, 2).join('.')],
-  ['four segments', 'malformed', issuer => `${issuer.token()}.AAAA`],
-  ['five segments', 'malformed', issuer => `${issuer.token()}.AAAA.AAAA`],
-  ['a dot behind it', 'malformed', issuer => `${issuer.token()}.`],
-  ['a dot before it', 'malformed', issuer => `.${issuer.token()}`],
-  ['dots alone', 'malformed', () => '..'],
-  ['padding', 'malformed', issuer => `${issuer.token()}==`],
-  ['padding in its header', 'malformed', issuer => issuer.token().replace('.', '=.')],
-  [
-    'the other alphabet',
-    'malformed',
-    issuer => {
-      // Some signature out of many has one of the two letters that differ.
-      for (;;) {
-        const token = issuer.token();
-        const other = token.replaceAll('-', '+').replaceAll('_', '/');
-        if (other !== token) return other;
-      }
-    },
-  ],
-  [
-    'bits too many in its last letter',
-    'malformed',
-    issuer => {
-      // 64 bytes leave four bits of the last letter unused: A, Q, g or w.
-      const token = issuer.token();
-      return token.slice(0, -1) + String.fromCharCode(token.charCodeAt(token.length - 1) + 1);
-    },
-  ],
   ['quotes around it', 'malformed', issuer => `"${issuer.token()}"`],
   ['a word behind it', 'malformed', issuer => `${issuer.token()} x`],
   ['a second token behind a comma', 'malformed', issuer => `${issuer.token()}, Bearer ${issuer.token()}`],
   ['a tab within', 'malformed', issuer => issuer.token().replace('.', '\t.')],
   ['bytes above 0x7f', 'malformed', issuer => issuer.token().replace('.', '\xff.')],
-  [
-    'a header that is no JSON',
-    'malformed',
-    issuer => signParts(issuer.key, 'alg=ES256', json(issuer).payload),
-  ],
-  [
-    'a header that is a list',
-    'malformed',
-    issuer => signParts(issuer.key, '["ES256"]', json(issuer).payload),
-  ],
-  [
-    'a header without alg',
-    'malformed',
-    issuer => signParts(issuer.key, '{"kid":"first"}', json(issuer).payload),
-  ],
-  ['a payload that is no JSON', 'malformed', issuer => signParts(issuer.key, json(issuer).header, 'alice')],
-  ['a payload that is null', 'malformed', issuer => signParts(issuer.key, json(issuer).header, 'null')],
-  ['a payload that is a list', 'malformed', issuer => signParts(issuer.key, json(issuer).header, '[]')],
-  [
-    'a payload in UTF-16',
-    'malformed',
-    issuer => signParts(issuer.key, json(issuer).header, Buffer.from(json(issuer).payload, 'utf16le')),
-  ],
-  [
-    'a payload in broken UTF-8',
-    'malformed',
-    issuer => signParts(issuer.key, json(issuer).header, Buffer.from('{"sub":"\xff"}', 'latin1')),
-  ],
-  [
-    'a mark of UTF-8 before its payload',
-    'malformed',
-    issuer => signParts(issuer.key, json(issuer).header, `\ufeff${json(issuer).payload}`),
-  ],
-  [
-    'a JWT within',
-    'malformed',
-    issuer => signParts(issuer.key, '{"alg":"ES256","kid":"first","cty":"JWT"}', issuer.token()),
-  ],
 ];
 
 const claims: readonly Row[] = [
-  ['no issuer', 'claim', issuer => issuer.token({ iss: undefined })],
   ['another issuer', 'issuer', issuer => issuer.token({ iss: 'https://id.example' })],
-  ['the issuer with a slash', 'issuer', issuer => issuer.token({ iss: `${issuer.url}/` })],
-  ['the issuer in capitals', 'issuer', issuer => issuer.token({ iss: issuer.url.toUpperCase() })],
-  ['a list of issuers', 'claim', issuer => issuer.token({ iss: [issuer.url] })],
-  ['no audience', 'audience', issuer => issuer.token({ aud: undefined })],
   ['another audience', 'audience', issuer => issuer.token({ aud: 'other' })],
-  ['other audiences', 'audience', issuer => issuer.token({ aud: ['other', 'API', 'api ', 'xapi'] })],
-  ['no audience in its list', 'audience', issuer => issuer.token({ aud: [] })],
-  ['an audience that is an object', 'claim', issuer => issuer.token({ aud: { api: true } })],
-  ['a list of lists of audiences', 'claim', issuer => issuer.token({ aud: [['api']] })],
-  ['null for an audience', 'claim', issuer => issuer.token({ aud: null })],
   ['no exp', 'claim', issuer => issuer.token({ exp: undefined })],
-  ['text for exp', 'claim', issuer => issuer.token({ exp: String(nowS() + 300) })],
-  ['null for exp', 'claim', issuer => issuer.token({ exp: null })],
   ['an exp that passed more than the leeway ago', 'expired', issuer => issuer.token({ exp: nowS() - 31 })],
-  ['a negative exp', 'expired', issuer => issuer.token({ exp: -1 })],
-  [
-    'an endless exp',
-    'claim',
-    issuer =>
-      signParts(issuer.key, json(issuer).header, json(issuer).payload.replace(/"exp":\d+/, '"exp":1e999')),
-  ],
-  ['no iat', 'claim', issuer => issuer.token({ iat: undefined })],
-  ['text for iat', 'claim', issuer => issuer.token({ iat: 'now' })],
-  ['an iat to come', 'not_yet_valid', issuer => issuer.token({ iat: nowS() + 60 })],
   ['an nbf to come', 'not_yet_valid', issuer => issuer.token({ nbf: nowS() + 60 })],
-  ['text for nbf', 'claim', issuer => issuer.token({ nbf: '0' })],
   ['no subject', 'claim', issuer => issuer.token({ sub: undefined })],
-  ['an empty subject', 'claim', issuer => issuer.token({ sub: '' })],
-  ['a number for a subject', 'claim', issuer => issuer.token({ sub: 7 })],
   ['half a character in its subject', 'claim', issuer => issuer.token({ sub: 'a\ud800' })],
   ['no client', 'claim', issuer => issuer.token({ azp: undefined })],
   ['the type of an ID token', 'token_kind', issuer => issuer.token({ typ: 'ID' })],
-  ['the type of a refresh token', 'token_kind', issuer => issuer.token({ typ: 'Refresh' })],
-  ['the type of an offline token', 'token_kind', issuer => issuer.token({ typ: 'Offline' })],
-  [
-    'the type of a logout token',
-    'token_kind',
-    issuer => issuer.token({ typ: 'Logout' }, { typ: 'logout+jwt' }),
-  ],
-  [
-    'the header of a logout token',
-    'token_kind',
-    issuer => issuer.token({ typ: undefined }, { typ: 'logout+jwt' }),
-  ],
-  ['the events of a logout token', 'token_kind', issuer => issuer.token({ events: {} })],
-  ['the at_hash of an ID token', 'token_kind', issuer => issuer.token({ typ: undefined, at_hash: 'x' })],
-  [
-    'the header of a DPoP proof',
-    'token_kind',
-    issuer => issuer.token({ typ: undefined }, { typ: 'dpop+jwt' }),
-  ],
-  ['bearer in small letters for its type', 'token_kind', issuer => issuer.token({ typ: 'bearer' })],
-  ['a list for its type', 'token_kind', issuer => issuer.token({ typ: ['Bearer'] })],
 ];
 
 test.each([
@@ -314,31 +140,6 @@ describe('a good token', () => {
     const { gateway } = await startGatewayOf(issuer);
     for (const key of keys.toReversed())
       expect((await gateway.ask(get(bearer(signedBy(issuer, key))))).status, key.alg).toBe(200);
-  });
-
-  test('may say more than it has to, or less than usual', async () => {
-    const now = nowS();
-    const good: readonly (readonly [string, object, object])[] = [
-      ['has its audience among others', { aud: ['account', 'api'] }, {}],
-      ['has the header type of RFC 9068 alone', { typ: undefined }, { typ: 'at+jwt' }],
-      ['has that type as a media type', { typ: undefined }, { typ: 'application/AT+JWT' }],
-      ['has no type at all, its audience being no client', { typ: undefined }, { typ: undefined }],
-      ['names no key', {}, { kid: undefined }],
-      ['has passed its exp within the leeway', { exp: now - 15 }, {}],
-      ['is to begin within the leeway', { iat: now + 15, nbf: now + 15 }, {}],
-      ['counts fractions of seconds', { iat: now - 0.5, exp: now + 60.25 }, {}],
-      ['lives for ever', { exp: 9e15 }, {}],
-      [
-        'names a place for its key, which is not asked',
-        {},
-        { jku: 'http://127.0.0.1:1/', x5u: 'http://127.0.0.1:1/' },
-      ],
-      ['has members that nobody knows', { x: { y: [null] } }, { x: 1 }],
-      ['has a member __proto__', { ['__proto__']: { sub: 'admin' } }, {}],
-    ];
-    const { issuer, gateway } = await front();
-    for (const [name, claims, header] of good)
-      expect((await gateway.ask(get(issuer.bearer({ ...claims }, { ...header })))).status, name).toBe(200);
   });
 
   test('is checked once, and known from then on', async () => {

@@ -35,13 +35,6 @@ describe('the authorization url', () => {
     expect(upstream.requests).toEqual([]);
   });
 
-  test('holds the redirect uri byte for byte', async () => {
-    const redirectUri = 'HTTP://App.example:80/cb?x=%7e';
-    const { gateway } = await front(redirectUri);
-    const url = String(json(await gateway.ask(GET))['url']);
-    expect(new URL(url).searchParams.get('redirect_uri')).toBe(redirectUri);
-  });
-
   test('has fixed parameters and those that a client may choose, and stays the same without any', async () => {
     const issuer = await startIssuer();
     const authorization_parameters = {

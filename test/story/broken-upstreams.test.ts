@@ -39,51 +39,22 @@ const OK = 'HTTP/1.1 200 OK\r\n';
 describe('something that is not a response is a 502, and the next request is served on another upstream connection', () => {
   test.each([
     ['nothing but a close', '', 'close'],
-    ['nothing but a reset', '', 'reset'],
-    ['half a head', `${OK}Content-Le`, 'close'],
     ['half a head and a reset', `${OK}Content-Le`, 'reset'],
-    ['no HTTP at all', 'SSH-2.0-OpenSSH_9.6\r\n', 'keep'],
     ['HTTP/2', '\0\0\x12\x04\0\0\0\0\0', 'keep'],
     ['a status of two digits', 'HTTP/1.1 20 OK\r\nContent-Length: 2\r\n\r\nok', 'keep'],
-    ['a status of four digits', 'HTTP/1.1 2000 OK\r\nContent-Length: 2\r\n\r\nok', 'keep'],
-    ['status 000', 'HTTP/1.1 000 OK\r\nContent-Length: 2\r\n\r\nok', 'keep'],
-    ['status 099', 'HTTP/1.1 099 OK\r\nContent-Length: 2\r\n\r\nok', 'keep'],
-    ['a status that is no number', 'HTTP/1.1 abc OK\r\nContent-Length: 2\r\n\r\nok', 'keep'],
     [
       '101 that nobody asked for',
       'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nxx',
       'keep',
     ],
     [
-      '101 without a protocol',
-      'HTTP/1.1 101 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok',
-      'keep',
-    ],
-    ['another transfer coding', `${OK}Transfer-Encoding: gzip\r\n\r\nok`, 'close'],
-    [
       'another transfer coding before chunked',
       `${OK}Transfer-Encoding: gzip, chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
       'keep',
     ],
-    [
-      'chunked twice',
-      `${OK}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
-      'keep',
-    ],
-    ['a control byte in the reason', 'HTTP/1.1 200 O\x01K\r\nContent-Length: 2\r\n\r\nok', 'keep'],
-    ['a NUL in the reason', 'HTTP/1.1 200 O\0K\r\nContent-Length: 2\r\n\r\nok', 'keep'],
-    ['a control byte in a value', `${OK}X: a\x01\r\nContent-Length: 2\r\n\r\nok`, 'keep'],
     ['a NUL in a value', `${OK}X: a\0\r\nContent-Length: 2\r\n\r\nok`, 'keep'],
-    ['a bare CR in a value', `${OK}X: a\rb\r\nContent-Length: 2\r\n\r\nok`, 'keep'],
-    ['a blank before a colon', `${OK}X : a\r\nContent-Length: 2\r\n\r\nok`, 'keep'],
-    ['a name that is no token', `${OK}X(: a\r\nContent-Length: 2\r\n\r\nok`, 'keep'],
-    ['an empty name', `${OK}: a\r\nContent-Length: 2\r\n\r\nok`, 'keep'],
     ['a folded line', `${OK}X: a\r\n b\r\nContent-Length: 2\r\n\r\nok`, 'keep'],
-    ['two lengths', `${OK}Content-Length: 2\r\nContent-Length: 2\r\n\r\nok`, 'keep'],
     ['two lengths that differ', `${OK}Content-Length: 2\r\nContent-Length: 3\r\n\r\nok`, 'keep'],
-    ['a length that is no number', `${OK}Content-Length: two\r\n\r\nok`, 'keep'],
-    ['a length that some read as octal', `${OK}Content-Length: 02\r\n\r\nok`, 'keep'],
-    ['a negative length', `${OK}Content-Length: -2\r\n\r\nok`, 'keep'],
     [
       'both framings',
       `${OK}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
@@ -91,7 +62,6 @@ describe('something that is not a response is a 502, and the next request is ser
     ],
     ['a head of 40 KiB', `${OK}X: ${'a'.repeat(40_960)}\r\nContent-Length: 2\r\n\r\nok`, 'keep'],
     ['interim answers without end', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(1_000), 'keep'],
-    ['a head without end', `${OK}${'X: a\r\n'.repeat(20_000)}`, 'keep'],
   ] as const)('%s', async (_, bytes, then) => {
     const { upstream, client } = await front(broken(bytes, then));
     expectError(await client.ask(head('GET /broken')), 502, 14);
@@ -105,23 +75,14 @@ describe('something that is not a response is a 502, and the next request is ser
 describe('a response that breaks off reaches the client as one that breaks off', () => {
   const long = 'x'.repeat(40_000);
   test.each([
-    ['a length, closed', `${OK}Content-Length: 10\r\n\r\nhello`, 'close'],
     ['a length, reset', `${OK}Content-Length: 10\r\n\r\nhello`, 'reset'],
     ['a length, long, closed', `${OK}Content-Length: 50000\r\n\r\n${long}`, 'close'],
-    ['chunks, closed', `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n`, 'close'],
-    ['chunks, reset', `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n`, 'reset'],
     [
       'chunks, closed before the last CRLF',
       `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n`,
       'close',
     ],
-    ['chunks, closed inside one', `${OK}Transfer-Encoding: chunked\r\n\r\n9c40\r\n${long}`, 'close'],
     ['an invalid chunk size', `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\n`, 'keep'],
-    [
-      'a chunk longer than its size',
-      `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello!\r\n0\r\n\r\n`,
-      'keep',
-    ],
     ['a broken trailer', `${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX : y\r\n\r\n`, 'keep'],
   ] as const)('%s', async (_, bytes, then) => {
     const { upstream, gateway, client } = await front(broken(bytes, then));
@@ -137,13 +98,9 @@ describe('a response that breaks off reaches the client as one that breaks off',
 describe('bytes behind a response', () => {
   const SMUGGLED = 'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\npoisoned';
   test.each([
-    ['a length', `${OK}Content-Length: 2\r\n\r\nok${SMUGGLED}`, 'GET'],
     ['chunks', `${OK}Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n${SMUGGLED}`, 'GET'],
     ['HEAD', `${OK}Content-Length: 2\r\n\r\n${SMUGGLED}`, 'HEAD'],
-    ['204', `HTTP/1.1 204 No Content\r\n\r\n${SMUGGLED}`, 'GET'],
     ['304', `HTTP/1.1 304 Not Modified\r\nContent-Length: 2\r\n\r\n${SMUGGLED}`, 'GET'],
-    ['a length of zero', `${OK}Content-Length: 0\r\n\r\n${SMUGGLED}`, 'GET'],
-    ['junk behind a length', `${OK}Content-Length: 2\r\n\r\nokjunk`, 'GET'],
   ])('are read by no client, and their connection is not used again: %s', async (_, bytes, method) => {
     const { upstream, client } = await front(broken(bytes));
     const first = await client.ask(head(`${method} /broken`)).catch(error => error);
@@ -154,16 +111,16 @@ describe('bytes behind a response', () => {
     expect(client.received.toString()).not.toContain('poisoned');
   });
 
-  test('on an idle connection never reach a client, 500 times', async () => {
+  test('on an idle connection never reach a client, a hundred times', async () => {
     const { upstream, client } = await front(responseOk);
-    for (let round = 0; round < 500; round++) {
+    for (let round = 0; round < 100; round++) {
       expect((await client.ask(head(`GET /${round}`))).body.toString()).toBe('ok');
       const connection = upstream.requests.at(-1)?.connection;
       await connection?.write(SMUGGLED).catch(() => {});
       await connection?.gone;
     }
     expect(client.received.toString()).not.toContain('poisoned');
-    expect(upstream.connections).toHaveLength(500);
+    expect(upstream.connections).toHaveLength(100);
   });
 });
 

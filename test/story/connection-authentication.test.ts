@@ -79,6 +79,20 @@ describe('a connection that a service authenticates', () => {
     },
   );
 
+  test('after a 407', async () => {
+    const world = await front({}, {}, async exchange => {
+      await exchange.received();
+      const [authorization = ''] = values(exchange.request.fields, 'authorization');
+      const status = authorization === '' ? 407 : 200;
+      await exchange.answer(status, ['Proxy-Authenticate', 'NTLM'], 'no');
+    });
+    const alice = await world.gateway.connect();
+    expect((await alice.ask(get())).status).toBe(407);
+    await world.gateway.ask(get());
+    expect((await alice.ask(get('NTLM one'))).status).toBe(200);
+    expect(world.upstream.connections.map(({ requests }) => requests.length)).toEqual([2, 1]);
+  });
+
   test('takes the next step at once, also after a 401 without a body', async () => {
     const world = await front({}, {}, service('NTLM', false));
     await signIn(world, 'alice');
@@ -174,6 +188,22 @@ describe('a challenge for connections passes without its schemes', () => {
   test('to clients behind a trusted proxy: 502 if none is left', async () => {
     const world = await front({}, { trusted_proxies: ['127.0.0.1'], ...log });
     expectError(await world.gateway.ask(get()), 502, 14);
+    expect(world.gateway.logLines.join()).toContain(line('proxy'));
+  });
+
+  test.each([
+    'Via: 1.1 squid',
+    'X-Forwarded-For: 192.0.2.1',
+    'Forwarded: for=192.0.2.1',
+    'X-Real-IP: 192.0.2.1',
+  ])('to clients behind a proxy that is not listed, and says so: %s', async claim => {
+    const world = await front({}, log);
+    const client = await world.gateway.connect();
+    const ask = (authorization: string) =>
+      client.ask(head('GET /a', `Authorization: ${authorization}`, claim));
+    expectError(await ask('NTLM one'), 502, 14);
+    expect((await ask('Negotiate alice')).body.toString()).toBe('alice');
+    expect((await client.ask(head('GET /a', claim))).status).toBe(502);
     expect(world.gateway.logLines.join()).toContain(line('proxy'));
   });
 

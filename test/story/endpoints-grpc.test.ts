@@ -108,21 +108,6 @@ test('calls over one connection of a client go to every server', async () => {
   for (const { calls } of servers) expect(calls).toBeGreaterThan(10);
 });
 
-test('streams are spread by how many are open', async () => {
-  const { servers, client } = await front();
-  const calls = Array.from({ length: 30 }, () => openCall(client, TALK));
-  for (const call of calls) {
-    call.on('error', () => {});
-    call.write(Buffer.from('hello'));
-  }
-  await waitFor('all are open', () => servers.reduce((sum, { talks }) => sum + talks.size, 0) === 30);
-  for (const { talks } of servers) {
-    expect(talks.size).toBeGreaterThan(4);
-    expect(talks.size).toBeLessThan(16);
-  }
-  for (const call of calls) call.cancel();
-});
-
 test('a server that dies costs the calls that it had, and no later one', async () => {
   const { servers, gateway, client } = await front();
   const calls = Array.from({ length: 12 }, () => openCall(client, TALK));
@@ -155,53 +140,6 @@ test('a server whose calls fail is not left out: its service may mean it', async
   const counts = await callsOf(client, 150);
   expect(counts[status.INTERNAL]).toBeGreaterThan(15);
   expect(counts[status.OK]).toBe(150 - (counts[status.INTERNAL] ?? 0));
-});
-
-test('a server that comes back under load gets its part again', async () => {
-  const { servers, clock, client } = await front();
-  await callsOf(client, 30);
-  servers[0].die();
-  expect(await callsOf(client, 100, { atOnce: 8 })).toEqual({ [status.OK]: 100 });
-  await servers[0].comeBack();
-  servers[0].calls = 0;
-  const under = callsOf(client, 200, { atOnce: 8 });
-  // Its ejection is over, and so is the time for which it gets less than its share.
-  clock.advance(10_000);
-  expect(await under).toEqual({ [status.OK]: 200 });
-  clock.advance(30_000);
-  expect(await callsOf(client, 200, { atOnce: 8 })).toEqual({ [status.OK]: 200 });
-  expect(servers[0].calls).toBeGreaterThan(15);
-});
-
-test('a server that is slow gets few calls, and holds no other up', async () => {
-  const { servers, client } = await front();
-  servers[0].mode = null;
-  const under = callsOf(client, 150, { atOnce: 8 });
-  await waitFor('the others serve', () => servers.slice(1).every(({ calls }) => calls > 30));
-  expect(servers[0].hanging.size).toBeLessThan(5);
-  servers[0].mode = status.OK;
-  for (const answer of servers[0].hanging) answer(null, Buffer.from('late'));
-  expect(await under).toEqual({ [status.OK]: 150 });
-});
-
-test('a server that hangs costs its callers their patience, and no other call', async () => {
-  const { servers, gateway, client } = await front();
-  servers[0].mode = null;
-  const codes: number[] = [];
-  const calls = Array.from({ length: 24 }, () => openCall(client, UNARY));
-  const results = calls.map(async call => codes.push((await ended(call)).status.code));
-  for (const call of calls) call.end(Buffer.from('hello'));
-  await waitFor('the others have answered', () => codes.length + servers[0].hanging.size === 24);
-  const { size } = servers[0].hanging;
-  expect(size).toBeGreaterThan(0);
-  const [upstream] = JSON.parse((await gateway.admin('/status.json')).text).upstreams;
-  expect(upstream.requestsInFlight).toBe(size);
-  for (const call of calls) call.cancel();
-  await Promise.all(results);
-  expect(codes.toSorted()).toEqual([
-    ...Array(24 - size).fill(status.OK),
-    ...Array(size).fill(status.CANCELLED),
-  ]);
 });
 
 test('a client cannot have a server left out by deadlines of its own', async () => {

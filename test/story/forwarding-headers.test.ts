@@ -24,43 +24,23 @@ const TRUSTED = { config: { trusted_proxies: ['127.0.0.1'] } };
 
 /** Names by which a backend learns where a request came from, who sends it, or what it shall be taken for. */
 const CLAIMS = [
-  ...['Remote-Host', 'X-Forward-Proto', 'X-Forward-Host', 'X-Client-Real-IP', 'X-Real-Host', 'X-Auth-User'],
-  ...['Client-IP', 'X-Forwarded', 'Forwarded-For', 'Proxy-Client-IP', 'WL-Proxy-Client-IP', 'X-ProxyUser-Ip'],
-  ...['X-Original-Forwarded-For', 'CF-Connecting-IPv6', 'Fastly-Client-IP', 'X-Azure-ClientIP'],
-  ...['X-Envoy-External-Address', 'X-Envoy-Internal', 'X-Originating-IP', 'X-Remote-IP', 'X-Remote-Addr'],
-  ...['X-Remote-User', 'X-Host', 'X-Original-Host', 'X-HTTP-Host-Override', 'Script-Name', 'HTTP-Client-IP'],
-  ...['HTTP-X-Forwarded-For', 'Remote-User', 'X-Auth-Request-Email', 'Client-Cert', '$WSRU', 'X-Scheme'],
-  ...['X-Forwarded-For', 'X-Forwarded-Proto', 'X-Forwarded-Host', 'X-Forwarded-Port', 'X-Forwarded-Prefix'],
   ...[
-    'X-Forwarded-Server',
-    'X-Forwarded-User',
+    'X-Forwarded-For',
+    'X-Forwarded-Proto',
+    'X-Forwarded-Host',
     'X-Forwarded-Anything',
     'Forwarded',
     'X-Real-IP',
-    'X-Client-IP',
   ],
-  ...['X-Cluster-Client-IP', 'True-Client-IP', 'CF-Connecting-IP', 'Proxy'],
+  ...['Remote-User', 'X-Auth-Request-Email', 'Client-Cert', '$WSRU', 'HTTP-X-Forwarded-For', 'Proxy'],
 ];
-const OVERRIDES = [
-  'X-HTTP-Method-Override',
-  'X-Method-Override',
-  'X-Method',
-  'HTTP-Method-Override',
-  'X-HTTP-Method',
-  'X-Original-URL',
-  'X-Rewrite-URL',
-  'X-Override-URL',
-];
+const OVERRIDES = ['X-HTTP-Method-Override', 'X-Original-URL', 'X-Rewrite-URL'];
 
 const SPELLINGS: readonly (readonly [string, (name: string) => string[]])[] = [
   ['as it is', name => [`${name}: forged`]],
-  ['in lower case', name => [`${name.toLowerCase()}: forged`]],
   ['in upper case', name => [`${name.toUpperCase()}: forged`]],
   ['with underscores', name => [`${name.replaceAll('-', '_')}: forged`]],
-  ['with one underscore', name => [`${name.replace('-', '_')}: forged`]],
-  ['with dots', name => [`${name.replaceAll('-', '.')}: forged`]],
   ['with tildes', name => [`${name.replaceAll('-', '~')}: forged`]],
-  ['with one quote', name => [`${name.replace('-', "'")}: forged`]],
   ['twice', name => [`${name}: forged`, `${name.toLowerCase()}: forged`]],
   ['named by Connection', name => [`${name}: forged`, `Connection: ${name}`]],
 ];
@@ -104,15 +84,6 @@ describe('without a trusted proxy', () => {
     expect(names(upstream.onlyRequest.fields).map(name => name.toLowerCase())).not.toContain('trailer');
   });
 
-  test('further names can be taken away', async () => {
-    const config = { forwarding_headers: ['X-Auth-Subject'] };
-    const request = await forwarded(['X-Auth-Subject: forged', 'x_auth_subject: forged', 'X-Auth: mine'], {
-      config,
-    });
-    expect(request.head.toString('latin1')).not.toContain('forged');
-    expect(values(request.fields, 'x-auth')).toEqual(['mine']);
-  });
-
   test('names that a service uses itself can be kept, however they are spelled', async () => {
     const config = {
       forwarding_headers: { remove: ['X-Edge'], keep: ['X-Host', 'X-Forwarded-Prefix', 'Remote-User'] },
@@ -127,23 +98,6 @@ describe('without a trusted proxy', () => {
     const kept = ['x-host', 'x_host', 'x-forwarded-prefix', 'remote-user'];
     expect(kept.flatMap(name => values(request.fields, name))).toEqual(['a', 'b', 'c', 'd']);
     expect(request.head.toString('latin1')).not.toContain('forged');
-  });
-
-  test('10,000 addresses in forged headers change nothing', async () => {
-    const { fields } = await forwarded([`X-Forwarded-For: ${Array(1_500).fill('192.0.2.1').join(',')}`]);
-    expect(values(fields, 'x-forwarded-for')).toEqual(['127.0.0.1']);
-  });
-
-  test('what only looks like a claim passes', async () => {
-    const { fields } = await forwarded([
-      'X-Forward: a',
-      'Client-Id: b',
-      'Proxy-Status: c',
-      'X-Real-IP-2: d',
-      'X-Hostname: e',
-    ]);
-    const names = ['x-forward', 'client-id', 'proxy-status', 'x-real-ip-2', 'x-hostname'];
-    expect(names.flatMap(name => values(fields, name))).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 });
 
@@ -186,15 +140,6 @@ describe('behind a trusted proxy', () => {
     expect(clients.map(({ client }) => client)).toEqual([
       ...['192.0.2.1', '192.0.2.1', '192.0.2.2', '192.0.2.1', '192.0.2.1', '127.0.0.1', '127.0.0.1'],
     ]);
-  });
-
-  test('other punctuation is still no hyphen', async () => {
-    const all = ['X_Forwarded_For', 'x-forwarded_for', 'X_Real_IP', 'X.Real.IP', 'X-Forwarded~For'];
-    const request = await forwarded(
-      all.map(name => `${name}: forged`),
-      TRUSTED,
-    );
-    expect(request.head.toString('latin1')).not.toContain('forged');
   });
 
   test('headers that override method and path are removed all the same', async () => {

@@ -20,7 +20,7 @@ import { type CaptureUpstream, startUpstream } from '../support/wire/index.ts';
 
 const { NGHTTP2_ENHANCE_YOUR_CALM: CALM, NGHTTP2_CANCEL: CANCEL } = constants;
 const { NGHTTP2_PROTOCOL_ERROR, NGHTTP2_STREAM_CLOSED } = constants;
-const { NGHTTP2_FRAME_SIZE_ERROR, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants;
+const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants;
 
 async function start(
   config: Record<string, unknown> = {},
@@ -71,13 +71,6 @@ const FLOODS: [name: string, reason: string, goaway: number, attack: Attack][] =
     CALM,
     client => repeat(client, () => times(4_000, frame(TYPE.ping, 0, 0, Buffer.alloc(8)))),
   ],
-  ['SETTINGS', 'control_frames', CALM, client => repeat(client, () => times(4_000, settings()))],
-  [
-    'SETTINGS of a thousand entries',
-    'control_frames',
-    CALM,
-    client => client.send(settings(...Array.from({ length: 1_000 }, () => [4, 65_535] as const))),
-  ],
   [
     'CONTINUATION',
     'continuations',
@@ -88,15 +81,6 @@ const FLOODS: [name: string, reason: string, goaway: number, attack: Attack][] =
     },
   ],
   [
-    'empty CONTINUATION',
-    'continuations',
-    CALM,
-    async client => {
-      await client.send(headers(1, request(), FLAG.endStream));
-      await repeat(client, () => frame(TYPE.continuation, 0, 1));
-    },
-  ],
-  [
     'empty DATA',
     'invalid_frames',
     CALM,
@@ -104,21 +88,6 @@ const FLOODS: [name: string, reason: string, goaway: number, attack: Attack][] =
       await client.send(POST);
       await repeat(client, () => frame(TYPE.data, 0, 1));
     },
-  ],
-  [
-    'DATA of padding alone',
-    'invalid_frames',
-    CALM,
-    async client => {
-      await client.send(POST);
-      await repeat(client, () => times(1_000, frame(TYPE.data, FLAG.padded, 1, Buffer.from([0]))));
-    },
-  ],
-  [
-    'empty HEADERS',
-    'resets',
-    CALM,
-    client => repeat(client, round => frame(TYPE.headers, FLAG.endStream | FLAG.endHeaders, 2 * round + 1)),
   ],
   [
     'malformed requests',
@@ -133,44 +102,11 @@ const FLOODS: [name: string, reason: string, goaway: number, attack: Attack][] =
     client =>
       repeat(client, round => requests(round, stream => frame(TYPE.rstStream, 0, stream, uint32(CANCEL)))),
   ],
-  ['PRIORITY', 'control_frames', CALM, client => repeat(client, () => times(1_000, priority()))],
-  [
-    'unknown frames',
-    'control_frames',
-    CALM,
-    client => repeat(client, () => times(1_000, frame(0x42, 0, 0, 'x'))),
-  ],
-  [
-    'WINDOW_UPDATE',
-    'control_frames',
-    CALM,
-    async client => {
-      await client.send(POST);
-      for (let i = 0; i < 100; i++)
-        await client.send(times(1_000, frame(TYPE.windowUpdate, 0, 1, uint32(1))));
-    },
-  ],
   [
     'streams past the maximum',
     'refused_streams',
     CALM,
     client => repeat(client, round => requests(round, () => Buffer.alloc(0))),
-  ],
-  [
-    'resets that a WINDOW_UPDATE of 0 provokes',
-    'protocol',
-    NGHTTP2_PROTOCOL_ERROR,
-    client =>
-      repeat(client, round => requests(round, stream => frame(TYPE.windowUpdate, 0, stream, uint32(0)))),
-  ],
-  [
-    'resets that a window past its limit provokes',
-    'resets',
-    CALM,
-    client =>
-      repeat(client, round =>
-        requests(round, stream => frame(TYPE.windowUpdate, 0, stream, uint32(0x7fffffff))),
-      ),
   ],
   [
     'resets that DATA behind the end of a request provokes',
@@ -179,35 +115,10 @@ const FLOODS: [name: string, reason: string, goaway: number, attack: Attack][] =
     client => repeat(client, round => requests(round, stream => frame(TYPE.data, 0, stream, 'x'))),
   ],
   [
-    'resets that a PRIORITY of one byte provokes',
-    'protocol',
-    NGHTTP2_FRAME_SIZE_ERROR,
-    client => repeat(client, round => requests(round, stream => frame(TYPE.priority, 0, stream, 'x'))),
-  ],
-  [
-    'resets that HEADERS behind the end of a request provoke',
-    'protocol',
-    NGHTTP2_STREAM_CLOSED,
-    client => repeat(client, round => requests(round, stream => headers(stream, request('/held')))),
-  ],
-  [
     'resets that bodies longer than their length provoke',
     'resets',
     CALM,
     client => repeat(client, round => bodies(round, stream => frame(TYPE.data, 0, stream, 'xx'))),
-  ],
-  [
-    'resets that trailers without an end provoke',
-    'resets',
-    CALM,
-    client =>
-      repeat(client, round => bodies(round, stream => headers(stream, [['x', 'y']], FLAG.endHeaders))),
-  ],
-  [
-    'PING in small pieces, each of which is answered',
-    'control_frames',
-    CALM,
-    client => repeat(client, () => times(100, frame(TYPE.ping, 0, 0, Buffer.alloc(8)))),
   ],
   [
     'PING whose answers are not read',
@@ -221,12 +132,6 @@ const FLOODS: [name: string, reason: string, goaway: number, attack: Attack][] =
     },
   ],
   [
-    'PING that is acknowledged and was never sent',
-    'control_frames',
-    CALM,
-    client => repeat(client, () => times(1_000, frame(TYPE.ping, FLAG.ack, 0, Buffer.alloc(8)))),
-  ],
-  [
     'SETTINGS that open and shut the windows of many streams',
     'control_frames',
     CALM,
@@ -235,38 +140,7 @@ const FLOODS: [name: string, reason: string, goaway: number, attack: Attack][] =
       await repeat(client, () => times(100, Buffer.concat([settings([4, 1]), settings([4, 0])])));
     },
   ],
-  [
-    'PRIORITY_UPDATE',
-    'control_frames',
-    CALM,
-    client => repeat(client, round => times(1_000, priorityUpdate(2 * round + 1))),
-  ],
-  [
-    'WINDOW_UPDATE of the connection',
-    'control_frames',
-    CALM,
-    client => repeat(client, () => times(1_000, frame(TYPE.windowUpdate, 0, 0, uint32(1)))),
-  ],
-  [
-    'RST_STREAM of a stream that is closed',
-    'control_frames',
-    CALM,
-    async client => {
-      await client.send(headers(1, request()));
-      expect(await client.status(1)).toBe(200);
-      await repeat(client, () => times(1_000, frame(TYPE.rstStream, 0, 1, uint32(CANCEL))));
-    },
-  ],
 ];
-
-function priority(): Buffer {
-  return frame(TYPE.priority, 0, 1, Buffer.from([0, 0, 0, 0, 1]));
-}
-
-/** RFC 9218, 7.1. */
-function priorityUpdate(stream: number): Buffer {
-  return frame(0x10, 0, 0, Buffer.concat([uint32(stream), Buffer.from('u=1, i')]));
-}
 
 test.each(FLOODS)(
   'a flood of %s ends its connection, is counted, and others are served',

@@ -4,7 +4,6 @@ import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { UpstreamOptions } from '../../src/upstream/index.ts';
 import type { CollectingSink } from '../support/collecting-sink.ts';
-import { deafPort } from '../support/deaf-port.ts';
 import {
   FLAG,
   type FrameScript,
@@ -18,7 +17,7 @@ import { type H2Request, startH2Upstream } from '../support/h2-upstream.ts';
 import { HandBody } from '../support/hand-body.ts';
 import { sessionsTo } from '../support/sessions.ts';
 import { ask, send } from '../support/transport-calls.ts';
-import { settled, sleep, waitFor } from '../support/wait.ts';
+import { settled, waitFor } from '../support/wait.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 async function front(
@@ -85,93 +84,6 @@ describe('connections over HTTP/2', () => {
     expect(upstream.sessions).toHaveLength(10);
   });
 
-  test('are no more than configured: requests wait for a stream', async () => {
-    const { upstream, pool } = await front(
-      serveFrom(4),
-      { http2: { ...HTTP2, maxConnections: 2 } },
-      { settings: { maxConcurrentStreams: 2 } },
-    );
-    const sinks = await Promise.all(many(20).map(request => ask(pool, request)));
-    expect(sinks.map(({ events }) => events.at(-1))).toEqual(sinks.map(() => 'end'));
-    expect(upstream.sessions).toHaveLength(2);
-  });
-
-  test('are opened beside busy ones, and share the requests', async () => {
-    const { upstream, pool } = await front(serveFrom(30), { http2: { ...HTTP2, maxStreams: 5 } });
-    const first = many(10).map(request => ask(pool, request));
-    await waitFor('two are open', () => pool.connections === 2);
-    const later: Promise<unknown>[] = [];
-    for (const request of many(20)) {
-      later.push(ask(pool, request));
-      await sleep(2);
-    }
-    await Promise.all([...first, ...later]);
-    expect(upstream.sessions.length).toBeGreaterThan(2);
-    expect(upstream.sessions.length).toBeLessThan(9);
-  });
-
-  test('that have no stream free in time fail the request', async () => {
-    const { upstream, pool, time } = await front(
-      () => {},
-      { http2: { ...HTTP2, maxConnections: 1 }, connectTimeoutMs: 300 },
-      { settings: { maxConcurrentStreams: 1 } },
-    );
-    const first = send(pool);
-    await waitFor('it is there', () => upstream.requests.length === 1);
-    expect((await untilLate(time, send(pool))).failure).toMatchObject({
-      kind: 'connect',
-      cause: { message: 'no stream was free in time' },
-    });
-    first.call.abort();
-  });
-
-  test('free the stream of a request that is given up', async () => {
-    const { upstream, pool } = await front(
-      request => request.headers[':path'] === '/next' && serve(request),
-      { http2: { ...HTTP2, maxConnections: 1 } },
-      { settings: { maxConcurrentStreams: 1 } },
-    );
-    const { sink, call } = send(pool);
-    await waitFor('it is there', () => upstream.requests.length === 1);
-    const next = ask(pool, { target: '/next' });
-    const queued = send(pool);
-    queued.call.abort();
-    call.abort();
-    expect((await next).events.at(-1)).toBe('end');
-    expect([...sink.events, ...queued.sink.events]).toEqual([]);
-    expect(upstream.requests[0]?.stream.rstCode).toBe(8);
-  });
-
-  test('close when they were idle for keep_alive', async () => {
-    const { upstream, pool, time } = await front(undefined, { keepAliveMs: 1_000 });
-    await ask(pool);
-    time.advance(1_000);
-    expect(pool.connections).toBe(1);
-    time.advance(500);
-    await waitFor('it is closed', () => pool.connections === 0 && upstream.sessions[0]?.closed === true);
-    await ask(pool);
-    expect(upstream.sessions).toHaveLength(2);
-  });
-
-  test('take no further request at their age, and finish what they carry', async () => {
-    const held: H2Request[] = [];
-    const { upstream, pool, time } = await front(
-      request => (request.headers[':path'] === '/slow' ? held.push(request) : serve(request)),
-      { maxAgeMs: 1_000 },
-    );
-    const slow = ask(pool, { target: '/slow' });
-    await waitFor('it is there', () => held.length === 1);
-    time.advance(500);
-    await ask(pool);
-    expect(upstream.sessions).toHaveLength(1);
-    time.advance(1_000);
-    await ask(pool);
-    expect(upstream.sessions).toHaveLength(2);
-    for (const request of held) serve(request);
-    expect((await slow).body).toBe('/slow');
-    await waitFor('the old one is gone', () => upstream.sessions[0]?.closed === true);
-  });
-
   test('end after the last response when they are closed', async () => {
     const held: H2Request[] = [];
     const { pool } = await front(request => held.push(request));
@@ -184,22 +96,6 @@ describe('connections over HTTP/2', () => {
     expect([(await slow).body, (await late).body]).toEqual(['/', '/late']);
     await closed;
     expect(pool.connections).toBe(0);
-  });
-
-  test('that the upstream shuts down carry what they have, and nothing new', async () => {
-    const held: H2Request[] = [];
-    const { upstream, pool } = await front(request =>
-      request.headers[':path'] === '/slow' ? held.push(request) : serve(request),
-    );
-    const slow = ask(pool, { target: '/slow' });
-    await waitFor('it is there', () => held.length === 1);
-    upstream.sessions[0]?.goaway(0, 1);
-    // What comes behind the GOAWAY is answered, so it has been read.
-    await new Promise<void>(resolve => upstream.sessions[0]?.ping(() => resolve()));
-    await ask(pool);
-    expect(upstream.sessions).toHaveLength(2);
-    for (const request of held) serve(request);
-    expect((await slow).body).toBe('/slow');
   });
 });
 
@@ -219,17 +115,6 @@ describe('the connect over HTTP/2 fails', () => {
       cause: { code: 'ECONNREFUSED' },
     });
   });
-
-  test('where the upstream says nothing in time', async () => {
-    const deaf = new FrozenClock(Date.now());
-    const pool = sessionsTo(await deafPort(), { connectTimeoutMs: 300 }, deaf);
-    expect((await untilLate(deaf, send(pool))).failure).toMatchObject({
-      kind: 'connect',
-      cause: { message: 'the connect timed out' },
-    });
-    const silent = await frontOfFrames({ settings: null }, { connectTimeoutMs: 300 });
-    expect((await untilLate(silent.time, send(silent.pool))).failure).toMatchObject({ kind: 'connect' });
-  });
 });
 
 describe('an upstream that falls silent', () => {
@@ -244,16 +129,6 @@ describe('an upstream that falls silent', () => {
     expect(pool.connections).toBe(1);
   });
 
-  test('inside its response is truncated', async () => {
-    const { pool, time } = await front(({ stream }) => {
-      stream.respond({ ':status': 200 });
-      stream.write('ok');
-    });
-    const half = send(pool, { idleTimeoutMs: 300 });
-    await waitFor('it has begun', () => half.sink.body === 'ok');
-    expect((await untilLate(time, half)).events).toEqual(['head 200 null', 'fail truncated']);
-  });
-
   test('has all the time in the world where the request has no timeouts', async () => {
     const { upstream, pool, time } = await front(() => {});
     const times = { firstByteTimeoutMs: Number.POSITIVE_INFINITY, idleTimeoutMs: Number.POSITIVE_INFINITY };
@@ -263,21 +138,6 @@ describe('an upstream that falls silent', () => {
     for (const request of upstream.requests) serve(request);
     await sink.over;
     expect(sink.events.at(-1)).toBe('end');
-  });
-
-  test('is lost when it leaves a PING without an acknowledgement', async () => {
-    const { upstream, pool, time } = await frontOfFrames(
-      { ping: () => {} },
-      { http2: { ...HTTP2, pingIntervalMs: 300, pingTimeoutMs: 300 } },
-    );
-    const waiting = send(pool);
-    await waitFor('a peer is there', () => upstream.peers.length === 1);
-    await upstream.peers[0]?.next(TYPE.headers);
-    expect((await untilLate(time, waiting)).failure).toMatchObject({
-      kind: 'reset',
-      onReusedConnection: false,
-      cause: { message: 'the upstream does not answer a PING' },
-    });
   });
 
   test('is asked at once when a request had no response in time', async () => {
@@ -292,27 +152,6 @@ describe('an upstream that falls silent', () => {
     expect((await untilLate(time, hasty)).events).toEqual(['fail timeout']);
     expect((await untilLate(time, patient)).events).toEqual(['fail reset']);
     await waitFor('it is cut', () => upstream.peers[0]?.socket.destroyed === true);
-  });
-
-  test('keeps its connection when it acknowledges PINGs', async () => {
-    const { pool, upstream, time } = await frontOfFrames(
-      {},
-      { http2: { ...HTTP2, pingIntervalMs: 1_000, pingTimeoutMs: 60_000 } },
-    );
-    const { sink } = send(pool, { firstByteTimeoutMs: Number.POSITIVE_INFINITY });
-    await waitFor('a peer is there', () => upstream.peers.length === 1);
-    const [peer] = upstream.peers;
-    await peer?.next(TYPE.headers);
-    const pings = () => peer?.frames.filter(({ type }) => type === TYPE.ping).length ?? 0;
-    // No PING follows one that is not acknowledged: more of them prove that each was.
-    await waitFor('three PINGs', () => {
-      time.advance(250);
-      return pings() >= 3;
-    });
-    peer?.send(headers(1, { ':status': '200' }, FLAG.endStream));
-    await sink.over;
-    expect(sink.events).toEqual(['whole 200']);
-    expect(upstream.peers).toHaveLength(1);
   });
 });
 
@@ -340,58 +179,6 @@ describe('the body of a request over HTTP/2', () => {
     );
     await waitFor('it flows again', () => !body.paused);
     call.abort();
-  });
-
-  test('counts as movement, and what the upstream does not take as silence', async () => {
-    const full = await frontOfFrames({ settings: { 4: 1_000 } });
-    const body = new HandBody();
-    body.onStart = sink => void sink.chunk(Buffer.alloc(100_000));
-    const stuck = send(full.pool, { ...post(body, 'chunked'), firstByteTimeoutMs: 400 });
-    await waitFor('a peer is there', () => full.upstream.peers.length === 1);
-    await full.upstream.peers[0]?.next(TYPE.data);
-    expect((await untilLate(full.time, stuck)).events).toEqual(['fail timeout']);
-    const trickle = new HandBody();
-    let come = 0;
-    const { pool, time } = await front(request => {
-      const { stream } = request;
-      stream.on('data', (piece: Buffer) => {
-        come += piece.length;
-      });
-      stream.on('end', () => serve(request));
-    });
-    const { sink } = send(pool, { ...post(trickle, 'chunked'), firstByteTimeoutMs: 300 });
-    await waitFor('it is asked for', () => trickle.started);
-    for (let sent = 1; sent <= 10; sent++) {
-      trickle.sink?.chunk(Buffer.from('a'));
-      await waitFor('it has come', () => come === sent);
-      time.advance(250);
-    }
-    trickle.sink?.end();
-    await sink.over;
-    expect(sink.events.at(-1)).toBe('end');
-  });
-
-  test.each([
-    ['ends early', (body: HandBody) => body.sink?.end()],
-    ['breaks off', (body: HandBody) => body.sink?.fail()],
-    ['is longer than stated', (body: HandBody) => body.sink?.chunk(Buffer.alloc(10))],
-  ])('that %s is reset', async (_, act) => {
-    const { pool, upstream } = await frontOfFrames({});
-    const body = new HandBody();
-    const { sink } = send(pool, post(body, 5));
-    await waitFor('it is asked for', () => body.started);
-    body.sink?.chunk(Buffer.from('abc'));
-    await waitFor(
-      'the beginning is there',
-      () => upstream.peers[0]?.frames.some(({ type }) => type === TYPE.data) === true,
-    );
-    act(body);
-    await sink.over;
-    expect(sink.events).toEqual(['fail reset']);
-    expect((await upstream.peers[0]?.next(TYPE.rstStream, 1))?.payload.readUInt32BE()).toBe(8);
-    expect(
-      upstream.peers[0]?.frames.some(({ type, flags }) => type === TYPE.data && flags === FLAG.endStream),
-    ).toBe(false);
   });
 
   test('is sent no further when the response is complete', async () => {

@@ -27,7 +27,7 @@ function load(
 describe('the load test', () => {
   it('counts exactly what a gateway admits to each caller, in words, as JSON and as a picture', async () => {
     const issuer = await startIssuer();
-    const limits = { buckets: { things: { user: '7/1h' } }, routes: { 'GET /things': 'things' } };
+    const limits = { buckets: { things: { user: '2/1h' } }, routes: { 'GET /things': 'things' } };
     const { gateway } = await startGatewayOf(issuer, { limits });
     const tokens = ['alice', 'bob', 'carol'].map(sub => issuer.token({ sub }));
     const two = await tempText('two.txt', `${tokens.slice(0, 2).join('\n')}\n`);
@@ -36,23 +36,24 @@ describe('the load test', () => {
     const [json, svg] = [join(folder, 'load.json'), join(folder, 'load.svg')];
     const { code, out } = await load(
       ...['--url', `http://127.0.0.1:${gateway.port}/things`, '--token-file', two, '--token-file', one],
-      ...['--rate', '30', '--connections', '6', '--duration', '2s', '--json', json, '--svg', svg],
+      // Seven of the ninety requests are enough, since a busy machine may answer few.
+      ...['--rate', '30', '--connections', '6', '--duration', '3s', '--json', json, '--svg', svg],
     );
     const result = JSON.parse(readFileSync(json, 'utf8'));
     expect(code).toBe(0);
     expect(result).toMatchObject({
       callers: 3,
-      ok: 21,
+      ok: 6,
       held: true,
       errors: 0,
       limitedBy: { user: result.limited },
-      statuses: { 200: 21, 429: result.responses - 21 },
-      buckets: [{ callers: 3, limit: 7, windows: 3, most: 7, allowed: 7, held: true }],
+      statuses: { 200: 6, 429: result.responses - 6 },
+      buckets: [{ callers: 3, limit: 2, windows: 3, most: 2, allowed: 2, held: true }],
     });
     expect(result.limited).toBeGreaterThan(0);
-    expect(out).toMatch(/ {2}2xx +21 +\d+\.\d %\n/);
+    expect(out).toMatch(/ {2}2xx +6 +\d+\.\d %\n/);
     expect(out).toContain('held to the unit');
-    expect(out).toContain('limit 7, 3 callers, 3 windows, at most 7 of 7 admitted');
+    expect(out).toContain('limit 2, 3 callers, 3 windows, at most 2 of 2 admitted');
     expect(readFileSync(svg, 'utf8')).toMatch(
       /^<svg(?:.|\n)*limits held to the unit(?:.|\n)*class="limited"(?:.|\n)*<\/svg>\n$/,
     );
@@ -62,9 +63,9 @@ describe('the load test', () => {
   it('says so when a limit admits too much, and ends with 1', async () => {
     const fields = [
       'Limit',
-      '5',
+      '2',
       'Remaining',
-      '3',
+      '1',
       'Reset',
       '1795338450.985',
       'Reset-After',
@@ -88,7 +89,7 @@ describe('the load test', () => {
       '--duration',
       '1s',
     );
-    expect(out).toMatch(/NOT HELD\n.*1 window, at most \d+ of 5 admitted {2}TOO MANY/);
+    expect(out).toMatch(/NOT HELD\n.*1 window, at most \d+ of 2 admitted {2}TOO MANY/);
     expect(code).toBe(1);
   });
 

@@ -24,8 +24,8 @@ const SEVERAL = 1_500;
  * gives back late what reading took: 23 to 35 MB were seen with 4,000, 43 to 48 with 10,000.
  */
 const MAX_BYTES = 16_000_000 + 6_000 * MANY;
-/** Heap a route when all that can be collected is. */
-const MAX_HEAP_BYTES = 3_000;
+/** Heap a route when all that can be collected is: 2,850 were seen, a part of which V8 decides. */
+const MAX_HEAP_BYTES = 4_000;
 
 /** Keys of a gateway.yaml with so many routes, and as many lines in the limits.yaml that it names. */
 async function partsWith(count: number) {
@@ -65,7 +65,7 @@ test(`${MANY} routes take less than ${MAX_BYTES / 1e6} MB of memory, and the las
   expect((await many.ask(head(`GET /v1/service-${MANY - 1}/things/7`))).status).toBe(200);
 });
 
-test('a snapshot holds a route, and what the next one takes over of it, in less than 3 KB', async () => {
+test('a snapshot holds a route, and what the next one takes over of it, in less than 4 KB', async () => {
   const held = new Map<number, Snapshot>();
   const hold = async (count: number) => {
     const { snapshot } = (await loadWith(count)).loaded;

@@ -24,29 +24,14 @@ const ask = asking();
 
 describe('a path goes upstream in one canonical form', () => {
   test.each([
-    ['/', '/'],
-    ['/a/b', '/a/b'],
-    ['/a/b/', '/a/b/'],
-    ['/A/b', '/A/b'],
+    ['/A/b/', '/A/b/'],
     ['/%61%2D%2e%5f%7Eb', '/a-._~b'],
-    ['/%31', '/1'],
-    ['/a%3Ab', '/a%3Ab'],
     ['/a%3ab', '/a%3Ab'],
-    ['/a:b', '/a:b'],
     ['/%c3%a9', '/%C3%A9'],
-    ['/%20', '/%20'],
-    ['/%25', '/%25'],
     ['/%252e%252e', '/%252e%252e'],
-    ['/...', '/...'],
-    ['/.a', '/.a'],
-    ['/a..b', '/a..b'],
-    ["/!$&'()*+,=@", "/!$&'()*+,=@"],
     ['/"<>^`{|}', '/"<>^`{|}'],
-    [`/${'a'.repeat(101)}`, `/${'a'.repeat(101)}`],
     [`/${'a'.repeat(8_000)}`, `/${'a'.repeat(8_000)}`],
-    ['/a?', '/a?'],
     ['/a?b=/../c;d//e%2f%zz%00\\', '/a?b=/../c;d//e%2f%zz%00\\'],
-    ['/a?b?c', '/a?b?c'],
   ])('%s', async (target, canonical) => {
     const { client, targets } = await ask(target);
     const { status } = await client.answer();
@@ -59,17 +44,19 @@ describe('a path goes upstream in one canonical form', () => {
 
 describe('a path that two readers could take for two places is refused', () => {
   test.each([
-    ...['//', '//a', '/a//b', '/a//'],
-    ...['/.', '/..', '/./a', '/a/.', '/a/..', '/a/../b', '/../etc/passwd'],
-    ...['/%2e', '/%2e%2e/a', '/.%2e/a', '/%2E./a', '/a/%2e%2E'],
-    ...['/..;x/a', '/..;/a', '/.;/a', '/%2e%2e;x', '/..%3b/a', '/..%3Bx/a'],
-    ...['/a;x', '/a;x=1/b', '/a%3b', '/a%3B/b', ';/a'],
-    ...['/a%2fb', '/a%2Fb', '/a%5cb', '/a%5Cb', '/a\\b', '/\\a', '/..\\a'],
-    ...['/a%00', '/%00', '/a%01', '/a%0a', '/a%0d%0aX:%20y', '/a%1f', '/a%7f'],
-    ...['/a%', '/a%1', '/a%zz', '/a%g1', '/%u0041', '/a%%31'],
-    ...['/a#b', '/#', '/a?b#c', '#'],
-    ...['/a\x01', '/a\x7f', '/\xe9', '/\xc3\xa9', '/a?\xe9', '/a\tb'],
-    ...['a', '', '?a', '%2fa', '*'],
+    ...[
+      '//a',
+      '/a/../b',
+      '/%2E./a',
+      '/..;x/a',
+      '/..%3b/a',
+      '/a;x',
+      '/a%2fb',
+      '/a%5Cb',
+      '/a\\b',
+      '/a%0d%0aX:%20y',
+    ],
+    ...['/a%1', '/%u0041', '/a#b', '/a\x7f', '/\xc3\xa9', 'a', '%2fa', '*'],
   ])('%j', async target => {
     const { client, upstream } = await ask(target);
     await expectRejected(client);

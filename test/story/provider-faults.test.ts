@@ -4,7 +4,7 @@ import { expectError } from '../support/error-object.ts';
 import { accessLines, type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
 import { providerFaults } from '../support/provider-faults.ts';
 import { head } from '../support/requests.ts';
-import { type Script, scripts, startScriptedProvider } from '../support/scripted-provider.ts';
+import { scripts, startScriptedProvider } from '../support/scripted-provider.ts';
 import { expectNoSecretIn, secret } from '../support/secrets.ts';
 import { json, redeeming } from '../support/sign-in-client.ts';
 import { inTime } from '../support/test-clock.ts';
@@ -27,9 +27,6 @@ async function front(settings: Omit<IdentitySettings, 'issuer'> = {}) {
   for (const text of [...Object.values(BODY), 'marker-token', 'marker-page', 'We are sorry']) secret(text);
   return { issuer, ...(await startGatewayOf(issuer, { provider: PATIENT, ...settings })) };
 }
-
-const says = (status: number, error: string, description?: string): Script =>
-  scripts.json(status, { error, ...(description !== undefined && { error_description: description }) });
 
 /** Everything that a failed exchange promises beside its status. */
 function expectFailed(response: Response, status: number, code: number): void {
@@ -60,39 +57,6 @@ describe('a provider that', () => {
     },
   );
 
-  test.each<[Script, number, number]>([
-    [says(400, 'invalid_grant', 'Code not valid'), 400, RpcCode.invalidArgument],
-    [says(400, 'invalid_grant', 'Code is expired'), 400, RpcCode.invalidArgument],
-    [says(400, 'invalid_grant', 'Incorrect redirect_uri'), 400, RpcCode.invalidArgument],
-    [says(400, 'invalid_grant', 'Session not active'), 400, RpcCode.invalidArgument],
-    [says(400, 'invalid_grant', 'User disabled'), 400, RpcCode.invalidArgument],
-    [says(400, 'invalid_grant', 'PKCE verification failed: Code mismatch'), 400, RpcCode.invalidArgument],
-    [says(400, 'invalid_grant', 'grant request is invalid'), 400, RpcCode.invalidArgument],
-    [says(400, 'invalid_request', 'Missing parameter: code'), 400, RpcCode.invalidArgument],
-    [says(401, 'unauthorized_client', 'Invalid client or Invalid client credentials'), 500, RpcCode.internal],
-    [says(401, 'invalid_client', 'Invalid client or Invalid client credentials'), 500, RpcCode.internal],
-    [says(400, 'invalid_client', 'client authentication failed'), 500, RpcCode.internal],
-    [
-      says(400, 'unauthorized_client', 'Client not enabled to retrieve service account'),
-      500,
-      RpcCode.internal,
-    ],
-    [says(400, 'unsupported_grant_type', 'Unsupported grant_type'), 500, RpcCode.internal],
-    [says(400, 'invalid_scope'), 500, RpcCode.internal],
-    [says(403, 'invalid_request', 'HTTPS required'), 400, RpcCode.invalidArgument],
-    [says(500, 'unknown_error', 'For more on this error consult the server log.'), 503, RpcCode.unavailable],
-    [says(503, 'temporarily_unavailable'), 503, RpcCode.unavailable],
-    [says(429, 'slow_down'), 503, RpcCode.unavailable],
-  ])('answers in known words is understood (%#)', async (script, status, code) => {
-    const { issuer, gateway } = await front();
-    issuer.provider.token = script;
-    const response = await gateway.ask(redeeming(BODY));
-    expectFailed(response, status, code);
-    // The provider's words are for the operator, and only where the gateway itself is at fault.
-    expect(response.body.toString()).not.toMatch(/invalid_|Incorrect|client|consult/);
-    expect(issuer.provider.tokenRequests).toHaveLength(1);
-  });
-
   test('is unreachable is not asked, and the code is still valid when it is back', async () => {
     const { issuer, gateway } = await front();
     await issuer.provider.close();
@@ -101,6 +65,7 @@ describe('a provider that', () => {
     onTestFinished(() => again.close());
     expect((await gateway.ask(redeeming(BODY))).status).toBe(200);
     expect([issuer.provider.tokenRequests.length, again.tokenRequests.length]).toEqual([0, 1]);
+    expect(again.discoveries).toBe(0);
   });
 
   test('gets no more concurrent requests than allowed, and the other clients are told to retry', async () => {

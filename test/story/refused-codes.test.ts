@@ -60,15 +60,6 @@ describe('a refused code is the client’s to mend, and no fault', () => {
     }
     await expectNoFault(front, 2 * CODES.length);
   });
-
-  test.each(['invalid_grant', 'invalid_request'])('at a provider that says %s', async error => {
-    const issuer = await startIssuer();
-    const front = await startGatewayOf(issuer);
-    issuer.provider.token = scripts.json(400, { error, error_description: `Code not valid: ${error}` });
-    for (const code of CODES)
-      expectError(await front.gateway.ask(redeeming({ code, redirectUri: code })), 400, 3);
-    await expectNoFault(front, CODES.length);
-  });
 });
 
 test('no code makes a fault of the gateway or of the provider look like the client’s', async () => {

@@ -8,19 +8,7 @@ import { header, NoResponse, type Script, startUpstream, values } from '../suppo
 
 /** A body that is a request, for a parser that loses count. */
 const INNER = 'GET /smuggled HTTP/1.1\r\nHost: gateway.test\r\n\r\n';
-const METHODS = [
-  'GET',
-  'HEAD',
-  'POST',
-  'PUT',
-  'PATCH',
-  'DELETE',
-  'OPTIONS',
-  'PROPFIND',
-  'REPORT',
-  'SEARCH',
-  'QUERY',
-];
+const METHODS = ['GET', 'HEAD', 'POST', 'OPTIONS', 'QUERY'];
 
 const started = shared(async () => {
   const upstream = await startUpstream();
@@ -86,37 +74,17 @@ describe('a request whose end two readers could see at different places', () => 
   const BODY = `5\r\nhello\r\n0\r\n\r\n${INNER}`;
   test.each([
     ['Content-Length 010', ['Content-Length: 010'], 'helloworld'],
-    ['Content-Length 00', ['Content-Length: 00'], ''],
-    ['Content-Length +5', ['Content-Length: +5'], 'hello'],
-    ['Content-Length -1', ['Content-Length: -1'], 'hello'],
-    ['Content-Length 0x5', ['Content-Length: 0x5'], 'hello'],
     ['Content-Length 5,5', ['Content-Length: 5,5'], 'hello'],
-    ['Content-Length "5 5"', ['Content-Length: 5 5'], 'hello'],
-    ['an empty Content-Length', ['Content-Length:'], 'hello'],
-    ['a huge Content-Length', ['Content-Length: 99999999999999999999'], 'hello'],
     ['Content-Length twice', ['Content-Length: 5', 'Content-Length: 5'], 'hello'],
-    ['two Content-Lengths that differ', ['Content-Length: 5', 'Content-Length: 0'], 'hello'],
-    ['Transfer-Encoding ",chunked"', ['Transfer-Encoding: ,chunked'], BODY],
-    ['Transfer-Encoding "chunked,"', ['Transfer-Encoding: chunked,'], BODY],
     ['Transfer-Encoding "gzip, chunked"', ['Transfer-Encoding: gzip, chunked'], BODY],
-    ['Transfer-Encoding "chunked, gzip"', ['Transfer-Encoding: chunked, gzip'], BODY],
-    ['Transfer-Encoding "chunked;x"', ['Transfer-Encoding: chunked;x'], BODY],
-    ['Transfer-Encoding "chunked, chunked"', ['Transfer-Encoding: chunked, chunked'], BODY],
     ['Transfer-Encoding twice', [CHUNKED, CHUNKED], BODY],
     ['Transfer-Encoding identity', ['Transfer-Encoding: identity'], 'hello'],
-    ['Transfer-Encoding gzip', ['Transfer-Encoding: gzip'], 'hello'],
-    ['Transfer-Encoding with a quoted value', ['Transfer-Encoding: "chunked"'], BODY],
     ['Transfer-Encoding with a vertical tab', ['Transfer-Encoding: \x0bchunked'], BODY],
-    ['an empty Transfer-Encoding', ['Transfer-Encoding:'], BODY],
-    ['Content-Length before Transfer-Encoding', ['Content-Length: 5', CHUNKED], BODY],
     ['Transfer-Encoding before Content-Length', [CHUNKED, 'Content-Length: 5'], BODY],
     ['Transfer-Encoding in two lines', ['Transfer-Encoding:', ' chunked'], BODY],
     ['a blank before the colon', ['Transfer-Encoding : chunked'], BODY],
-    ['a blank before the name', [' Transfer-Encoding: chunked'], BODY],
     ['a line that ends in LF', ['X: y\nContent-Length: 5'], 'hello'],
-    ['a line that ends in CR', ['X: y\rContent-Length: 5'], 'hello'],
     ['a NUL in a name', ['Content-Length\0: 5'], 'hello'],
-    ['a NUL in a value', ['X: \0'], ''],
   ])('is refused: %s', async (_, lines, body) => {
     const { upstream, gateway } = await front();
     const client = await gateway.connect();
@@ -126,16 +94,10 @@ describe('a request whose end two readers could see at different places', () => 
   });
 
   test.each([
-    ['a chunk size with a sign', '+5\r\nhello\r\n0\r\n\r\n'],
-    ['a chunk size in 0x', '0x5\r\nhello\r\n0\r\n\r\n'],
     ['a chunk size that overflows', 'fffffffffffffffff5\r\nhello\r\n0\r\n\r\n'],
-    ['an empty chunk size', '\r\nhello\r\n0\r\n\r\n'],
     ['a chunk longer than its size', '5\r\nhello!\r\n0\r\n\r\n'],
     ['a chunk size that ends in LF', '5\nhello\r\n0\r\n\r\n'],
-    ['a chunk that ends in LF', '5\r\nhello\n0\r\n\r\n'],
-    ['a blank before the chunk size', ' 5\r\nhello\r\n0\r\n\r\n'],
     ['a LF in a chunk extension', '5;a\nb\r\nhello\r\n0\r\n\r\n'],
-    ['a trailer section that ends in LF', '5\r\nhello\r\n0\r\n\n'],
   ])('is refused at the chunk that is doubtful: %s', async (_, body) => {
     const { upstream, gateway } = await front();
     const client = await gateway.connect();

@@ -18,7 +18,6 @@ import { inTime } from '../support/test-clock.ts';
 import { aMinuteAgo } from '../support/test-issuer.ts';
 import { waitFor } from '../support/wait.ts';
 import { type Response, type Script, values } from '../support/wire/index.ts';
-import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 // Which response carries what: docs/contract.md, 4.7, row by row.
 
@@ -192,40 +191,5 @@ describe('the gateway says nothing of a bucket', () => {
     const response = await askOnce(front, 'GET /a', front.issuer.bearer({}, { kid: 'not-known-yet' }));
     expect(response.status).toBe(503);
     expectForm(response, ['retry-after']);
-  });
-});
-
-describe('a restriction', () => {
-  const rule = { limit: '1/60s', restrict_for: '60s' };
-
-  test('of an address carries the three headers of the global limit, and no Via', async () => {
-    const front = await start({ invalid_requests: rule });
-    await askTimes(front, 2, 'GET /a');
-    const response = await askOnce(front, 'GET /a', front.issuer.bearer());
-    expectForm(response, GLOBAL_FIELDS, '');
-    expect(refusalOf(response)).toMatchObject({ global: true, code: 8 });
-  });
-
-  test('of a caller carries the three headers of the global limit', async () => {
-    const clock = new FrozenClock(Date.now());
-    const front = await start({ ignored_refusals: rule }, { clock });
-    const bearer = front.issuer.bearer();
-    await askTimes(front, 2, 'GET /one', bearer);
-    clock.advance(1_001);
-    await askTimes(front, 2, 'GET /one', bearer);
-    const response = await askOnce(front, 'GET /a', bearer);
-    expectForm(response, GLOBAL_FIELDS);
-    expect(refusalOf(response)).toMatchObject({ global: true, code: 8 });
-  });
-
-  test('of a webhook carries its scope', async () => {
-    const front = await start(
-      { webhook_not_found: rule },
-      { upstream: (exchange: Parameters<Script>[0]) => exchange.answer(404) },
-    );
-    await askTimes(front, 2, 'POST /hooks/1', 'Content-Length: 0');
-    const response = await askOnce(front, 'POST /hooks/1', 'Content-Length: 0');
-    expectForm(response, ['retry-after', 'x-ratelimit-scope']);
-    expect(refusalOf(response)).toMatchObject({ global: false, code: 8 });
   });
 });

@@ -149,24 +149,11 @@ describe('routes with hosts', () => {
   test('refuse a host that could be another one to the service, and two hosts', async () => {
     const front = await start();
     const refused = [
-      ['a user', 'u@api.example.test'],
       ['a user that looks like the host', 'api.example.test@admin.example.test'],
-      ['a user with a password', 'api.example.test:80@admin.example.test'],
-      ['a blank inside', 'api.example.test admin.example.test'],
-      ['a tab inside', 'api.example.test\tx'],
-      ['two ports', 'api.example.test:80:81'],
       ['two hosts', 'api.example.test,admin.example.test'],
-      ['two dots at the end', 'api.example.test..'],
-      ['a dot in front', '.example.test'],
       ['an empty label', 'api..example.test'],
-      ['a dot alone', '.'],
       ['an escaped dot', 'api%2eexample.test'],
-      ['an escaped letter', '%61pi.example.test'],
       ['a letter outside ASCII', 'b\xfccher.example.test'],
-      ['a full-width dot', 'api\xe3\x80\x82example.test'],
-      ['a star', '*.example.test'],
-      ['a path', 'api.example.test/admin'],
-      ['a scope of IPv6', '[::1%25lo]'],
     ] as const;
     for (const lines of [
       ...refused.map(([, host]) => `Host: ${host}`),

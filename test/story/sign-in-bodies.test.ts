@@ -63,35 +63,9 @@ const good = `"code":"${CODE}","redirectUri":"${REDIRECT}"`;
 describe('a wrong body', () => {
   test.each<[string, unknown, string[]]>([
     ['nothing', raw(''), ['body']],
-    ['a blank', raw(' '), ['body']],
-    ['an array', [CODE, REDIRECT], ['body']],
-    ['null', null, ['body']],
-    ['a string', CODE, ['body']],
-    ['a number', 7, ['body']],
-    ['no JSON', raw(`code=${CODE}&redirectUri=${REDIRECT}`), ['body']],
-    ['broken off', raw(`{${good}`), ['body']],
-    ['two objects', raw(`{${good}}{${good}}`), ['body']],
-    ['in UTF-16', Buffer.from(`{${good}}`, 'utf16le'), ['body']],
-    ['invalid UTF-8', raw(`{${good},"x":"\xff"}`), ['body']],
     ['an overlong NUL', raw(`{${good},"x":"\xc0\x80"}`), ['body']],
-    ['a hundred thousand arrays deep', raw('['.repeat(30_000) + ']'.repeat(30_000)), ['body']],
-    ['empty', {}, ['code', 'redirectUri']],
-    ['without a code', { redirectUri: REDIRECT }, ['code']],
-    ['without a redirect uri', { code: CODE }, ['redirectUri']],
     ['in another letter case', { Code: CODE, redirecturi: REDIRECT }, ['code', 'redirectUri']],
-    ['a number for a code', { code: 1, redirectUri: REDIRECT }, ['code']],
-    ['true for a code', { code: true, redirectUri: REDIRECT }, ['code']],
-    ['null for a code', { code: null, redirectUri: REDIRECT }, ['code']],
-    ['an empty code', { code: '', redirectUri: REDIRECT }, ['code']],
     ['a list of codes', { code: [CODE], redirectUri: REDIRECT }, ['code']],
-    ['an object for a redirect uri', { code: CODE, redirectUri: { toString: REDIRECT } }, ['redirectUri']],
-    ['half a surrogate pair', raw(`{"code":"\\ud800","redirectUri":"${REDIRECT}"}`), ['code']],
-    ['members of __proto__', raw(`{"__proto__":{${good}}}`), ['code', 'redirectUri']],
-    [
-      'an invalid code verifier',
-      { code: CODE, redirectUri: REDIRECT, codeVerifier: 'short' },
-      ['codeVerifier'],
-    ],
   ])('(%s) gets an error that names the error, and the provider is not asked', async (_, body, fields) => {
     const { issuer, gateway } = await front();
     const client = await gateway.connect();
@@ -116,29 +90,22 @@ describe('a wrong body', () => {
 
 describe('a good body', () => {
   test.each<[string, string]>([
-    ['has members that nobody knows', `{${good},"state":"x","n":[1,{"a":null}]}`],
-    ['has a member __proto__', `{"__proto__":{"code":"other"},${good}}`],
     ['has members doubled, of which the last one counts', `{"code":"other","redirectUri":1,${good}}`],
-    ['has blanks around', ` \r\n\t{${good}}\r\n`],
     ['has its letters escaped', `{${good.replace('marker', '\\u006darker').replace('//', '\\/\\/')}}`],
-    ['has null for a code verifier', `{${good},"codeVerifier":null}`],
   ])('%s', async (_, body) => {
     const { issuer, gateway } = await front();
     expect((await gateway.ask(redeeming(raw(body)))).status).toBe(200);
     expect(formOf(issuer)).toEqual({ grant_type: 'authorization_code', code: CODE, redirect_uri: REDIRECT });
   });
 
-  test.each([
-    'HTTP://App.example:80/cb?x=%7e',
-    'http://a.example/a/../b#frag',
-    'com.app:/x',
-    ' \u0000\r\n\tü 🦦 + & = %',
-    '__proto__',
-  ])('takes the redirect uri %j to the provider byte for byte', async redirectUri => {
-    const { issuer, gateway } = await front();
-    expect((await gateway.ask(redeeming({ code: `${redirectUri}!`, redirectUri }))).status).toBe(200);
-    expect(formOf(issuer)).toMatchObject({ code: `${redirectUri}!`, redirect_uri: redirectUri });
-  });
+  test.each(['HTTP://a.example:80/a/../b?x=%7e#frag', ' \u0000\r\n\tü 🦦 + & = %'])(
+    'takes the redirect uri %j to the provider byte for byte',
+    async redirectUri => {
+      const { issuer, gateway } = await front();
+      expect((await gateway.ask(redeeming({ code: `${redirectUri}!`, redirectUri }))).status).toBe(200);
+      expect(formOf(issuer)).toMatchObject({ code: `${redirectUri}!`, redirect_uri: redirectUri });
+    },
+  );
 
   test('takes a code verifier along', async () => {
     const { issuer, gateway } = await front();
@@ -186,23 +153,12 @@ describe('a good body', () => {
 });
 
 describe('the media type', () => {
-  test.each([
-    [],
-    ['Content-Type:'],
-    ['Content-Type: Application/JSON'],
-    ['Content-Type: application/json ; charset=utf-8'],
-  ])('may be %s', async (...lines) => {
+  test.each([[], ['Content-Type: application/json ; charset=utf-8']])('may be %s', async (...lines) => {
     const { gateway } = await front();
     expect((await gateway.ask(withBody(POST, `{${good}}`, ...lines))).status).toBe(200);
   });
 
-  test.each([
-    'application/x-www-form-urlencoded',
-    'text/plain',
-    'application/jsonp',
-    'application/problem+json',
-    'json',
-  ])('%s is a 415, and the provider is not asked', async type => {
+  test.each(['text/plain'])('%s is a 415, and the provider is not asked', async type => {
     const { issuer, gateway } = await front();
     const client = await gateway.connect();
     expectError(await client.ask(withBody(POST, `{${good}}`, `Content-Type: ${type}`)), 415, 3);

@@ -24,30 +24,12 @@ describe('a connection to the upstream', () => {
     expect(upstream.requests).toHaveLength(5);
   });
 
-  test('serves one request at a time: two at once take two', async () => {
-    const { upstream, gateway } = await front(async exchange => {
-      await waitFor('both are there', () => upstream.requests.length === 2);
-      await responseOk(exchange);
-    });
-    await Promise.all([gateway.ask(head('GET /a')), gateway.ask(head('GET /b'))]);
-    expect(upstream.connections).toHaveLength(2);
-  });
-
   test('stays open when a client closes its own', async () => {
     withoutWorkers();
     const { upstream, gateway } = await front();
     for (let i = 0; i < 3; i++)
       expect((await gateway.ask(head('GET /a', 'Connection: close'))).status).toBe(200);
     expect(upstream.connections).toHaveLength(1);
-  });
-
-  test.each([
-    ['it says Connection: close', 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok'],
-    ['it speaks HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok'],
-  ])('is not used again when %s', async (_, bytes) => {
-    const { upstream, client } = await front(exchange => exchange.send(bytes));
-    for (let i = 0; i < 2; i++) expect((await client.ask(head('GET /a'))).body.toString()).toBe('ok');
-    expect(upstream.connections).toHaveLength(2);
   });
 
   test('closes when it was idle for keep_alive', async () => {
@@ -72,17 +54,6 @@ describe('a connection to the upstream', () => {
     expect(upstream.connections).toHaveLength(1);
     time.advance(9_500);
     await waitFor('it is closed', () => upstream.openConnections.length === 0);
-  });
-
-  test('takes no further request at its age', async () => {
-    const time = new FrozenClock(Date.now());
-    const { upstream, client } = await front(undefined, { max_connection_age: '30s' }, time);
-    await client.ask(head('GET /a'));
-    await client.ask(head('GET /a'));
-    expect(upstream.connections).toHaveLength(1);
-    time.advance(31_000);
-    await client.ask(head('GET /a'));
-    expect(upstream.connections).toHaveLength(2);
   });
 });
 

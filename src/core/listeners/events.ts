@@ -184,7 +184,7 @@ export interface RemovedChallenge {
   /**
    * - `client_h2`: the client speaks HTTP/2, whose requests share a connection
    * - `upstream_h2`: the gateway speaks HTTP/2 with the service
-   * - `proxy`: a trusted proxy, whose connections serve many clients
+   * - `proxy`: a proxy, trusted or not, whose connections may serve many clients
    */
   readonly because: 'client_h2' | 'upstream_h2' | 'proxy';
 }

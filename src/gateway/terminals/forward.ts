@@ -512,10 +512,14 @@ class Forwarding implements CallSink, UpstreamLeg {
    */
   #challenged(fields: Fields): Fields | null {
     if (!challengesConnection(fields)) return fields;
-    const { downstream, snapshot } = this.#exchange;
-    const { memory, peer, protocol } = downstream;
+    const { downstream, head, snapshot } = this.#exchange;
+    const { memory, peer, protocol, fields: asked } = downstream;
     const { upstream } = this.#route;
-    const isProxy = memory.trusts(peer, snapshot.trustedProxies);
+    // A proxy that nobody listed may give one connection to many clients, too. Browsers send none of these fields.
+    const isProxy =
+      memory.trusts(peer, snapshot.trustedProxies) ||
+      head.untrustedClaims ||
+      firstValue(asked, 'via') !== undefined;
     if (upstream.protocol === 'http1' && protocol === 'http1' && !isProxy) {
       memory.owned ??= new OwnedConnections(this.#state.upstreamPermits, this.#exchange);
       this.isPrivate = true;
@@ -537,7 +541,9 @@ class Forwarding implements CallSink, UpstreamLeg {
     const policies = rateLimits || !sendsPolicies;
     const policy = { status, chunked: false, rateLimits, policies, cors: false };
     const kept = keepResponseFields(this.#exchange.withoutPrice(fields), policy);
-    const { responseEdits } = this.#route;
+    const { responseEdits, rewritesLocation } = this.#route;
+    // A 104 names the resource of a resumable upload.
+    if (rewritesLocation) this.#rewriteLocations(kept);
     downstream.info(status, responseEdits === null ? kept : responseEdits.removeFrom(kept));
   }
 

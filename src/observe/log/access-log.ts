@@ -65,7 +65,7 @@ export class FaultLog implements Partial<ExchangeListener> {
 const WHY_NOT: Readonly<Record<RemovedChallenge['because'], string>> = {
   client_h2: 'which a client of HTTP/2 cannot do',
   upstream_h2: 'which HTTP/2 cannot do: reach it by http1',
-  proxy: 'which clients behind a trusted proxy cannot do unless it speaks the PROXY protocol',
+  proxy: 'which clients behind a proxy cannot do unless it speaks the PROXY protocol',
 };
 
 /** The text before each value: the field names are declared in core/listeners/access-fields.ts. */

@@ -152,7 +152,7 @@ export function ambiguousOnDecoding(path: string): boolean {
 }
 
 /** Decodes each escape to the character of its byte. */
-function decodeBytes(text: string): string {
+export function decodeBytes(text: string): string {
   return text.replace(/%([0-9a-f]{2})/gi, (_, digits: string) =>
     String.fromCharCode(Number.parseInt(digits, 16)),
   );

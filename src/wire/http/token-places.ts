@@ -1,4 +1,5 @@
 import { allValues, type Fields, listMembers, withoutFields } from '../../core/index.ts';
+import { decodeBytes } from './target.ts';
 
 /** Where a request may carry its token besides `Authorization`, for what browsers send without that field. */
 export interface TokenPlace {
@@ -16,8 +17,13 @@ interface PlacedRequest {
   readonly cookies: boolean;
 }
 
-/** Fields in which browsers send the URL of a page: `Ping-From` and `Ping-To` are sent for a link's `ping`, instead of `Referer`. */
-const TELL_PAGES: ReadonlySet<string> = new Set(['referer', 'ping-from', 'ping-to']);
+/**
+ * Fields in which browsers send the URL of a page: `Ping-From` and `Ping-To` are sent for a link's `ping`, instead of `Referer`.
+ * The others are sent by htmx and Turbolinks with each request.
+ */
+const TELL_PAGES: ReadonlySet<string> = new Set([
+  ...['referer', 'ping-from', 'ping-to', 'hx-current-url', 'turbolinks-referrer'],
+]);
 
 /** The places of one route. What lies there is read at most once, and sent to no service. */
 export class TokenPlaces {
@@ -77,8 +83,10 @@ export class TokenPlaces {
   #cut(name: string, value: string): string {
     if (name === 'cookie') return this.#cutCookie(value);
     if (!TELL_PAGES.has(name)) return value;
-    const [, before = '', query = '', fragment = ''] = /^([^?#]*)(\?[^#]*)?(.*)$/s.exec(value) ?? [];
-    return before + this.cutQuery(query) + fragment;
+    // A fragment has no place there (RFC 9110, 10.1.3), and may hold what a query does.
+    const [page = ''] = value.split('#', 1);
+    const at = page.indexOf('?');
+    return at === -1 ? page : page.slice(0, at) + this.cutQuery(page.slice(at));
   }
 
   #inQuery(query: string): string[] {
@@ -165,17 +173,20 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text;
+    return decodeBytes(text);
   }
 }
 
 /**
- * A name as some server might read it: decoded twice, in any letter case, and as PHP does, where a blank, a dot and a bracket are
- * other spellings of `_`, and brackets make a list.
+ * A name as some server might read it: decoded twice, also before its query is split or behind the last `?`, in any letter case,
+ * and as PHP does, where a blank, a dot and a bracket are other spellings of `_`, brackets make a list, and a NUL ends it.
  */
 function folded(name: string): string {
-  const text = decoded(decoded(name)).replaceAll('+', ' ').trim();
+  const [text = ''] = decoded(decoded(name)).replaceAll('+', ' ').split('\0', 1);
   return text
+    .replace(/^.*[?&;]/s, '')
+    .replace(/[^\x21-\x7e]+$/, '')
+    .trim()
     .toLowerCase()
     .replace(/(?<=.)\[.*\].*$/s, '')
     .replace(/[ .[]/g, '_');

@@ -70,7 +70,8 @@ describe('what is left of a query', () => {
       'access.token',
     ],
     ...['access+token', 'access%20token', '+access_token', 'access_token[]', 'access_token[a][b]'],
-    ...['access%5Btoken', 'access_token%5B%5D'],
+    ...['access%5Btoken', 'access_token%5B%5D', 'access_token%00', 'access_token%00x', 'access_token%A0'],
+    ...['%61ccess_token%FF', '?access_token', 'x?access_token', 'b%26access_token', 'b%253Baccess_token'],
   ])('is nothing where a server could read %s as the name', name => {
     expect(places.cutQuery(`?a=1&${name}=T`)).toBe('?a=1');
   });
@@ -116,7 +117,11 @@ describe('what is left of fields', () => {
     ],
     [
       ['Referer', 'https://a/b?access_token=T#c'],
-      ['Referer', 'https://a/b#c'],
+      ['Referer', 'https://a/b'],
+    ],
+    [
+      ['Referer', 'https://a/b#access_token=T', 'HX-Current-URL', '/b?access_token=T'],
+      ['Referer', 'https://a/b', 'HX-Current-URL', '/b'],
     ],
     [
       ['referer', '/b?a=1&access%5ftoken=T'],
