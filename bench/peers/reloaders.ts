@@ -92,7 +92,9 @@ const weir: Reloader = {
         }
       },
       longestTurnMs: async () => {
-        const text = await (await fetch(`http://127.0.0.1:${admin}/metrics`)).text();
+        // This metric alone: all of them are thousands of series.
+        const name = 'weir_config_reload_longest_turn_seconds';
+        const text = await (await fetch(`http://127.0.0.1:${admin}/metrics?name[]=${name}`)).text();
         const [, seconds] = /^weir_config_reload_longest_turn_seconds (\S+)/m.exec(text) ?? [];
         return seconds === undefined ? null : Number(seconds) * 1_000;
       },

@@ -12,8 +12,8 @@ import type { Findings, Scenario } from './scenario.ts';
 const PACE = { perSecond: 2_000, connections: 2_000, patienceMs: 5_000 };
 /** Of those that serve. */
 const THREADS = [1, 2];
-/** How long memory may take to come back after the last reload. */
-const REST_MS = 5_000;
+/** How long memory may take to come back after the last reload: V8 keeps the pages of a thread that ended for about ten seconds. */
+const REST_MS = 20_000;
 
 const COLUMNS = [
   { id: 'still', label: 'p99.9 ms', digits: 1 },

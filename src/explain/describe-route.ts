@@ -48,7 +48,15 @@ export function describeForwarding(
 }
 
 export function describeSentFields({ sentFields }: Snapshot): ExplainedRow[] {
-  return applying([['forwarding headers', sentFields && `${sentFields.join(', ')} are sent as well`]]);
+  return applying([['forwarding headers', sentFields && `also ${sentFields.join(', ')}`]]);
+}
+
+/** Describes how a request is answered and logged where that is another way than without the keys for it. */
+export function describeAnswering({ errorPages, log }: Snapshot): ExplainedRow[] {
+  return applying([
+    ['errors', errorPages && `for browsers, the pages ${[...errorPages.keys()].join(', ')}`],
+    ['log', log.plainPaths ? 'with the path as it is, without its query' : null],
+  ]);
 }
 
 function describeParameters({ parameters }: RouteOfFile, params: readonly string[]): ExplainedRow[] {

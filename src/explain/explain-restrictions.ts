@@ -138,10 +138,12 @@ export function describeCors(route: RouteModel, { cors }: Snapshot): ExplainedRo
   if (route.kind === 'forward' && !route.cors)
     return [['CORS', 'left to the upstream: every preflight reaches it, as OPTIONS and without a token']];
   const origins = cors.origins === null ? ['any'] : [...cors.origins];
+  const exposes =
+    cors.exposeHeaders.length === 0 ? '' : `; pages may also read ${cors.exposeHeaders.join(', ')}`;
   return [
     [
       'CORS',
-      `the gateway answers preflights, on a counter of their own; allowed origins: ${origins.join(', ')}`,
+      `the gateway answers preflights, on a counter of their own; allowed origins: ${origins.join(', ')}${exposes}`,
     ],
   ];
 }

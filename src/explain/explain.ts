@@ -146,6 +146,7 @@ function explainMatched(matched: Matched, snapshot: Snapshot): Explanation {
   const others = [
     ...describeRestrictions(value, caller, snapshot),
     ...describeCors(value, snapshot),
+    ...describe.describeAnswering(snapshot),
     ...rivals,
   ];
   return { rows: [...found, ...policies, ...others], taken: true };

@@ -3,6 +3,7 @@ import type * as core from '../core/index.ts';
 import { firstValue } from '../core/index.ts';
 import { type Caller, shortfallOf } from '../identity/auth/index.ts';
 import type { Limiting } from '../process/runtime/index.ts';
+import { decodeBytes } from '../wire/http/index.ts';
 import { type Exchange, limitsConsumedBy, requirementAt } from './exchange/index.ts';
 import { rememberedCaller } from './gates/index.ts';
 import type { GatewayState } from './gateway-state.ts';
@@ -67,11 +68,14 @@ function noteOffence(exchange: Exchange, { limiting }: GatewayState, count: () =
  * The path to log as it is: parameters of webhooks are secrets. Paths that cannot be routed (400), or lead nowhere (404), are those
  * of no webhook.
  */
-function plainPathOf({ destination: { path, route }, response, downstream }: Exchange): string | null {
-  if (path.startsWith('/')) return route?.kind === 'forward' && route.webhook ? null : path;
-  if (response.status !== 400 && response.status !== 404) return null;
-  const [, written = ''] = /^(?:[a-z][a-z0-9+.-]*:\/\/[^/?#]*)?([^?#]*)/is.exec(downstream.target) ?? [];
-  return written;
+function plainPathOf({ destination: { path }, response, downstream, snapshot }: Exchange): string | null {
+  if (!path.startsWith('/') && response.status !== 400 && response.status !== 404) return null;
+  const [, asked = ''] = /^(?:[a-z][a-z0-9+.-]*:\/\/[^/?#]*)?([^?#]*)/is.exec(downstream.target) ?? [];
+  const written = path.startsWith('/') ? path : asked;
+  if (snapshot.webhookPaths === null) return written;
+  // Also where the method, a slash too many or http in place of https led elsewhere.
+  const read = decodeBytes(decodeBytes(written)).replaceAll(/[/\\]+/g, '/');
+  return snapshot.webhookPaths.test(read) ? null : written;
 }
 
 /** The record of an exchange, at its end or so far. */

@@ -148,7 +148,7 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
 
   /** Whether the upstream's time is running: it sends nothing, and has the complete request or does not take the rest. */
   #waitsForUpstream(): boolean {
-    const progress = (this.#writer?.bytesTaken ?? 0) + this.#response.interim;
+    const progress = (this.#writer?.bytesTaken ?? 0) + this.#response.interim.sweep();
     const moved = progress !== this.#progress;
     this.#progress = progress;
     return !moved && (this.#requestSent || (this.#stream?.unsent ?? 0) > 0);

@@ -1,11 +1,9 @@
 import { STATUS_CODES } from 'node:http';
 import { inNextTurn, type Release } from '../core/index.ts';
-import { MalformedMessage } from '../wire/http1/index.ts';
-import { ErrorCode, type HeaderSection, Http2Fault, type StreamEnd } from '../wire/http2/index.ts';
+import { InterimCount, MalformedMessage } from '../wire/http1/index.ts';
+import { ErrorCode, errorName, type HeaderSection, Http2Fault, type StreamEnd } from '../wire/http2/index.ts';
 import type { CallSink, UpstreamFailure } from './transport.ts';
 
-/** Maximum interim responses before the final one; a server that sends more is at fault. */
-const MAX_INTERIM = 16;
 /** A response with a body up to this size is passed on as a whole if it arrives within one turn of the event loop. */
 const WHOLE_MAX_BYTES = 16_384;
 
@@ -38,8 +36,7 @@ type StreamResponsePhase =
 export class StreamResponse {
   /** True once a part of the response has arrived. */
   begun = false;
-  /** How many interim responses have arrived. */
-  interim = 0;
+  readonly interim = new InterimCount();
   #trailers: readonly string[] = [];
   readonly #method: string;
   readonly #sink: CallSink;
@@ -80,9 +77,8 @@ export class StreamResponse {
     }
   }
 
-  /** RFC 9110, 15.2: any number of them may arrive, expected or not. */
   #readInterim({ status, fields, statedLength }: Http2ResponseHead): void {
-    if (++this.interim > MAX_INTERIM) throw new MalformedMessage('too many interim responses');
+    this.interim.add();
     // RFC 9113, 8.6, and RFC 9110, 8.6.
     if (status === 101 || statedLength !== null) throw new MalformedMessage('an invalid interim response');
     if (status === 100) this.#sink.continues?.();
@@ -260,7 +256,7 @@ const OFFENCES: ReadonlySet<number> = new Set([
 
 /** Makes the error for a GOAWAY, for the log. */
 export function goawayError(code: number): Error {
-  return new Error(`the upstream closes the connection with code ${code}`);
+  return new Error(`the upstream closes the connection with ${errorName(code)}`);
 }
 
 /** Returns why a stream that closed before its response was complete has failed. */
@@ -269,7 +265,7 @@ export function streamFailure(end: StreamEnd, session: SessionFate): Omit<Upstre
   if (end.how === 'malformed') return { ...base, kind: 'malformed', cause: new Error(end.why) };
   if (end.how === 'unprocessed') return { ...base, kind: 'refused', cause: goawayError(end.code) };
   if (end.how === 'reset') {
-    const cause = new Error(`the upstream closed the stream with code ${end.code}`);
+    const cause = new Error(`the upstream closed the stream with ${errorName(end.code)}`);
     if (end.code === ErrorCode.REFUSED_STREAM) return { ...base, kind: 'refused', cause };
     return { ...base, kind: OFFENCES.has(end.code) ? 'malformed' : 'reset', cause, resetCode: end.code };
   }

@@ -1,33 +1,16 @@
-import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { installBalancers, startNginx } from '../support/balancers.ts';
-import { gatewayYaml, placed, startFile } from '../support/migrating.ts';
+import { rowsOf, startFile } from '../support/migrating.ts';
 import { head } from '../support/requests.ts';
 import { connectRaw, type Response, startUpstream, values } from '../support/wire/index.ts';
 
 beforeAll(installBalancers);
-
-const document = await readFile('docs/migrating.md', 'utf8');
 
 async function ask(port: number, target: string, ...lines: string[]): Promise<Response> {
   const client = await connectRaw(port);
   const answer = await client.ask(head(`GET ${target}`, ...lines).replace('gateway.test', 'www.example.com'));
   client.destroy();
   return answer;
-}
-
-const LOCAL = { '0.0.0.0:8080': '127.0.0.1:0' };
-
-/** The cells of the table of the page that begins with this heading. */
-function rowsOf(heading: string): string[][] {
-  const [, table = ''] = document.split(`| ${heading} |`);
-  const lines = (table.split('\n\n', 1)[0] ?? '').split('\n').slice(2);
-  return lines.map(line =>
-    line
-      .split('|')
-      .slice(1, -1)
-      .map(cell => cell.trim().replaceAll('`', '')),
-  );
 }
 
 describe('the spelling of a path, line by line', () => {
@@ -81,55 +64,5 @@ ${slash}`);
         (withKey ?? '').split(': ').length > 2 ? (withKey ?? '').split(/: (?=[^:]*$)/) : [];
       if (key !== undefined) expect(await outcome(keyed.port, path), `Weir, ${key}: ${path}`).toBe(result);
     }
-  });
-});
-
-describe('directives of nginx and their counterparts', () => {
-  it('answer the same', async () => {
-    const service = await startUpstream();
-    const port = String(service.port);
-    const gateway = await startFile(
-      placed(gatewayYaml('forwarding_headers'), {
-        ...LOCAL,
-        '127.0.0.1:3000': `127.0.0.1:${port}`,
-        '127.0.0.1:3001': `127.0.0.1:${port}`,
-      }),
-    );
-    const [, block = ''] = /```nginx\n(# directives\n[\s\S]*?)```/.exec(document) ?? [];
-    const nginx = await startNginx(own =>
-      placed(block.replace('# directives\nevents {}\n', ''), {
-        'listen 8080;': `listen 127.0.0.1:${own};`,
-        '127.0.0.1:3000': `127.0.0.1:${port}`,
-        '127.0.0.1:3001': `127.0.0.1:${port}`,
-      }),
-    );
-    const outcome = async (on: number, target: string, ...lines: string[]) => {
-      const before = service.requests.length;
-      const { status, fields } = await ask(on, target, ...lines);
-      const sent = service.requests[before];
-      return {
-        status,
-        location: values(fields, 'location').map(text =>
-          text.replace(/^http:\/\/www\.example\.com(:\d+)?/, ''),
-        ),
-        target: sent?.target,
-        fields: ['x-real-ip', 'x-forwarded-port', 'x-forwarded-prefix'].map(name =>
-          values(sent?.fields ?? [], name),
-        ),
-      };
-    };
-    for (const [target = '', ...lines] of [
-      ['/app/x?y=1', 'X-Real-IP: 203.0.113.9', 'X-Forwarded-Prefix: /forged'],
-      ['/app'],
-      ['/app?x=1'],
-      ['/admin/x'],
-      ['/office/x'],
-      ['/blog/2024/post?x=1'],
-      ['/blog/'],
-      ['/articles/a/b?x=1'],
-    ])
-      expect(await outcome(gateway.port, target, ...lines), target).toEqual(
-        await outcome(nginx, target, ...lines),
-      );
   });
 });

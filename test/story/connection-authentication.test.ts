@@ -79,6 +79,20 @@ describe('a connection that a service authenticates', () => {
     },
   );
 
+  test('after a 407', async () => {
+    const world = await front({}, {}, async exchange => {
+      await exchange.received();
+      const [authorization = ''] = values(exchange.request.fields, 'authorization');
+      const status = authorization === '' ? 407 : 200;
+      await exchange.answer(status, ['Proxy-Authenticate', 'NTLM'], 'no');
+    });
+    const alice = await world.gateway.connect();
+    expect((await alice.ask(get())).status).toBe(407);
+    await world.gateway.ask(get());
+    expect((await alice.ask(get('NTLM one'))).status).toBe(200);
+    expect(world.upstream.connections.map(({ requests }) => requests.length)).toEqual([2, 1]);
+  });
+
   test('takes the next step at once, also after a 401 without a body', async () => {
     const world = await front({}, {}, service('NTLM', false));
     await signIn(world, 'alice');

@@ -68,6 +68,16 @@ const OF_PROMETHEUS = ['rule_files'];
 /** Words of other gateways that docs/migrating.md has no example of. */
 const OF_OTHERS = [
   ...['proxy_cache', 'set_real_ip_from', 'client_max_body_size', 'proxy_read_timeout', 'local_rate_limited'],
+  ...['client_header_timeout', 'client_body_timeout', 'keepalive_timeout', 'large_client_header_buffers'],
+  ...[
+    'proxy_next_upstream',
+    'access_log',
+    'ssl_certificate',
+    'ssl_certificate_key',
+    'try_files',
+    'auth_basic',
+  ],
+  ...['proxy_ssl_trusted_certificate', 'from_params', 'from_cookies', 'uri_param_names', 'cookie_names'],
   ...['circuit_breakers', 'xff_num_trusted_hops', 'trusted_ips', 'timeout'],
   ...[
     'proxy_redirect',

@@ -4,6 +4,7 @@ import protobuf from 'protobufjs';
 import { describe, expect, it } from 'vitest';
 import { makeCertificates } from '../support/certificates.ts';
 import { diagnosticsIn, NEEDED } from '../support/config-text.ts';
+import { expectError } from '../support/error-object.ts';
 import { data, frame, headers, startFrameUpstream, TYPE, uint32 } from '../support/frame-upstream.ts';
 import { type GatewaySettings, type LocalGateway, startGateway } from '../support/gateway.ts';
 import {
@@ -17,6 +18,7 @@ import {
   startGrpcServer,
 } from '../support/grpc.ts';
 import { accessLines } from '../support/identity-gateway.ts';
+import { withBody } from '../support/requests.ts';
 import { tempText } from '../support/temp.ts';
 import { inTime } from '../support/test-clock.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
@@ -466,6 +468,16 @@ describe('draining', () => {
     expect((await result).status.code).toBe(0);
     expect(await drained).toBe(true);
   });
+});
+
+it('a call over HTTP/1.1, as proxies speak it to their servers, is refused in words', async () => {
+  const gateway = await start(echo);
+  const call = (service: string) =>
+    gateway.ask(withBody(`POST /${service}/Talk`, '\0\0\0\0\0', 'Content-Type: application/grpc+proto'));
+  const refused = await call('test.v1.Echo');
+  expectError(refused, 415, 3);
+  expect(refused.body.toString()).toContain('HTTP/2');
+  expectError(await call('test.v1.Other'), 404, 5);
 });
 
 describe('a listener of gRPC', () => {

@@ -49,6 +49,19 @@ describe('request_headers', () => {
     return { issuer, gateway, upstream, sent };
   }
 
+  it('may lack Via, for services that do less for proxies, while responses have it', async () => {
+    const upstream = await startUpstream();
+    const gateway = await startGateway({
+      upstreamPort: upstream.port,
+      route: { request_headers: { remove: ['Via'] } },
+    });
+    const { fields } = await gateway.ask(head('GET /a', 'Via: 1.1 before'));
+    expect([names(upstream.onlyRequest.fields).includes('via'), values(fields, 'via')]).toEqual([
+      false,
+      ['1.1 weir'],
+    ]);
+  });
+
   it('are what the token and the request say', async () => {
     const { issuer, sent } = await front();
     const bearer = issuer.bearer({ plan: 'gold 100 % ä' });

@@ -129,7 +129,7 @@ describe('a provider that cannot say', () => {
     ['does not say whether it is active', scripts.json(200, { active: 'true' })],
   ];
 
-  it.each(undecided)('leaves the token undecided: it %s', async (_, script) => {
+  it.each(undecided)('leaves the token undecided: it %s', async (what, script) => {
     const { gateway, issuer } = await front({ provider: { timeout: script === hang ? '1500ms' : '60s' } });
     issuer.provider.introspection = script;
     const asked = gateway.ask(get('/asked/1', issuer.bearer()));
@@ -137,6 +137,8 @@ describe('a provider that cannot say', () => {
     expectError(response, 503, 14);
     expect(header(response, 'retry-after')).toBe('1');
     expect(values(response.fields, 'www-authenticate')).toEqual([]);
+    if (what.includes('active'))
+      expect(gateway.logLines.join()).toContain('has no member active that is true or false');
     // No other token is concerned.
     issuer.provider.introspection = scripts.json(200, { active: true });
     expect((await gateway.ask(get('/asked/1', issuer.bearer({ sub: 'bob' })))).status).toBe(200);

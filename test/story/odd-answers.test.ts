@@ -38,10 +38,15 @@ test('a Host with an empty port, and an empty Expect, mean nothing more', async 
 
 test('an address that has all of its places at a service is told by which key', async () => {
   const upstream = await startUpstream(() => new Promise(() => {}));
-  const gateway = await startGateway({ upstreamPort: upstream.port, api: { max_requests: 1 } });
+  const gateway = await startGateway({
+    upstreamPort: upstream.port,
+    api: { max_requests: 1 },
+    config: { log: { level: 'info' } },
+  });
   const first = await gateway.connect();
   await first.send(head('GET /stream'));
   const response = await gateway.ask(head('GET /stream'));
   expectError(response, 503, 14);
   expect(response.body.toString()).toContain('max_requests_per_caller');
+  await expect.poll(() => gateway.logLines.join()).toContain('"cap":"max_requests_per_caller"');
 });

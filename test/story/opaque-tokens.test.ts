@@ -187,6 +187,33 @@ test('random tokens cost the provider no more than the budget of their address',
   expect((await get('/a', known)).status).toBe(200);
 });
 
+test('random tokens draw on one budget of their address, whichever worker they come to', async () => {
+  const { gateway, asked } = await front({
+    config: {
+      workers: 2,
+      routes: [
+        { path: '/**', upstream: 'api' },
+        { path: '/things', upstream: 'api', authentication: 'none' },
+      ],
+    },
+    limits: { failed_verifications: '50/1m' },
+  });
+  const clients = await clientsOfEach(gateway, 2);
+  const startedMs = performance.now();
+  const statuses: number[] = [];
+  for (let i = 0; i < 80; i += 1)
+    for (const [worker, client] of clients.entries()) {
+      const bearer = `Authorization: Bearer random-${worker}-${i}`;
+      statuses.push((await client.ask(head('GET /a', bearer))).status);
+    }
+  // Ten a second come on top of the budget, as time goes by for workers: two budgets would let all 160 through.
+  const seconds = Math.ceil((performance.now() - startedMs) / 1_000);
+  expect(asked.length).toBeGreaterThanOrEqual(60);
+  expect(asked.length).toBeLessThanOrEqual(60 + 10 * seconds);
+  expect(statuses.filter(status => status === 401)).toHaveLength(asked.length);
+  expect(statuses.filter(status => status === 429)).toHaveLength(160 - asked.length);
+});
+
 test('questions about opaque tokens have places of their own: routes that ask about JWTs find theirs free', async () => {
   // A quarter of these for an address is one, at all workers together.
   const { gateway, issuer, asked, issue, get } = await front({

@@ -10,7 +10,7 @@ import { head, withBody } from '../support/requests.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
 import { tempText } from '../support/temp.ts';
-import { startIssuer } from '../support/test-issuer.ts';
+import { aMinuteAgo, startIssuer } from '../support/test-issuer.ts';
 import { issuerKey, signToken } from '../support/token-issuer.ts';
 import { header } from '../support/wire/index.ts';
 
@@ -359,5 +359,141 @@ test.each([
     const terminal = { env: process.env, out: (line: string) => void out.push(line), err: () => {} };
     await runCommandLine(['explain', 'GET', '/a', gateway.configFile], terminal);
     expect(out.join('')).toMatch(said);
+  },
+);
+
+test.each([
+  ['ES256', { kid: undefined }, {}],
+  ['ES256', { kid: null, alg: null, use: null }, {}],
+  ['EdDSA', { alg: 'Ed25519' }, {}],
+  ['EdDSA', {}, { alg: 'Ed25519' }],
+] as const)(
+  'a key of %s that names itself less or otherwise than its tokens do is their key: %j %j',
+  async (alg, members, ofToken) => {
+    const issuer = await startIssuer();
+    issuer.key = issuerKey(alg, 'first');
+    issuer.provider.keys = scripts.json(200, { keys: [{ ...issuer.key.jwk, ...members }] });
+    const { gateway } = await startGatewayOf(issuer, { tokens: { key_set: { cooldown: '20ms' } } });
+    const ask = async (key = issuer.key) =>
+      (
+        await gateway.ask(
+          head(
+            'GET /a',
+            `Authorization: Bearer ${secret(signToken(key, issuer.claims(aMinuteAgo()), ofToken))}`,
+          ),
+        )
+      ).status;
+    expect(await ask()).toBe(200);
+    expect(await ask(issuerKey(alg, 'first'))).toBe(401);
+    // The next key is found, whatever the old one is called.
+    const next = issuerKey(alg, 'next');
+    issuer.provider.keys = scripts.json(200, { keys: [{ ...issuer.key.jwk, ...members }, next.jwk] });
+    await gateway.time.advance(20);
+    expect(await ask(next)).toBe(200);
+  },
+);
+
+test('an encrypted token is told as one that is no JWT', async () => {
+  const issuer = await startIssuer();
+  const { gateway } = await startGatewayOf(issuer);
+  const header = Buffer.from('{"alg":"dir","enc":"A256GCM"}').toString('base64url');
+  expectInvalidToken(await gateway.ask(head('GET /a', `Authorization: Bearer ${header}..aa.bb.cc`)));
+  expect(accessLines(gateway).at(-1)).toMatchObject({ tokenRefused: 'malformed' });
+});
+
+const SIGN_IN = { sign_in: { refresh: '/v1/users/refresh', sign_out: '/v1/users/sign-out' } };
+const codeOf = () =>
+  withBody(
+    'POST /v1/anonymous/auth',
+    JSON.stringify({ code: secret('marker-code'), redirectUri: 'https://app.example/callback' }),
+  );
+const refreshTokenTo = (path: string, ...fields: string[]) =>
+  withBody(`POST ${path}`, JSON.stringify({ refreshToken: secret('marker-refresh-token') }), ...fields);
+
+test('a provider may say Created or Accepted where the standards have it say OK', async () => {
+  const issuer = await startIssuer();
+  const { gateway } = await startGatewayOf(issuer, {
+    config: SIGN_IN,
+    routes: [{ path: '/asked', introspection: true }],
+  });
+  issuer.provider.token = scripts.json(201, { access_token: issuer.token(), token_type: 'bearer' });
+  expect((await gateway.ask(codeOf())).status).toBe(200);
+  expect((await gateway.ask(refreshTokenTo('/v1/users/refresh'))).status).toBe(200);
+  issuer.provider.end = scripts.empty(202);
+  expect((await gateway.ask(refreshTokenTo('/v1/users/sign-out', issuer.bearer()))).status).toBe(204);
+  issuer.provider.introspection = scripts.json(201, { active: true });
+  expect((await gateway.ask(head('GET /asked', issuer.bearer({ jti: '2' })))).status).toBe(200);
+});
+
+test('errors in a form of the provider’s own send the user to sign in, as Supabase and Firebase write them', async () => {
+  const issuer = await startIssuer();
+  const { gateway } = await startGatewayOf(issuer, { config: SIGN_IN });
+  issuer.provider.token = scripts.json(400, { code: 400, error_code: 'refresh_token_not_found', msg: 'x' });
+  expectError(await gateway.ask(refreshTokenTo('/v1/users/refresh')), 401, 16);
+  expectError(await gateway.ask(codeOf()), 400, 3);
+  expect(gateway.logLines.join()).toContain('the token endpoint answered 400 refresh_token_not_found');
+});
+
+test('a provider that throttles is left alone for as long as it says, and clients learn how long', async () => {
+  const issuer = await startIssuer();
+  const { gateway } = await startGatewayOf(issuer, {
+    config: SIGN_IN,
+    routes: [{ path: '/asked', introspection: { cache: '1s' } }],
+  });
+  const throttle = scripts.json(429, {}, { 'retry-after': '20' });
+  issuer.provider.token = throttle;
+  const refused = await gateway.ask(refreshTokenTo('/v1/users/refresh'));
+  expectError(refused, 503, 14);
+  expect(header(refused, 'retry-after')).toBe('20');
+  expect(refused.body.toString()).toContain('The refresh token was not used');
+
+  issuer.provider.introspection = throttle;
+  const ask = (sub: string) => gateway.ask(head('GET /asked', issuer.bearer({ sub })));
+  expectError(await ask('a'), 503, 14);
+  issuer.provider.introspection = scripts.json(200, { active: true });
+  await gateway.time.advance(19_000);
+  expectError(await ask('b'), 503, 14);
+  expect(issuer.provider.introspections).toHaveLength(1);
+  await gateway.time.advance(1_000);
+  expect((await ask('b')).status).toBe(200);
+});
+
+test.each([
+  [400, { error: 'invalid_token' }, 401],
+  [200, { error: 'invalid_token' }, 401],
+  [401, { error: 'invalid_token' }, 500],
+  [400, { error: 'invalid_request' }, 500],
+])(
+  '%d %j, as older oxAuth answers about unknown tokens, refuses the token with %d',
+  async (status, body, expected) => {
+    const issuer = await startIssuer();
+    const { gateway } = await startGatewayOf(issuer, {
+      routes: [{ path: '/asked', introspection: true }],
+      tokens: { opaque_tokens: { cache: '30s' } },
+    });
+    issuer.provider.introspection = scripts.json(status, body);
+    const opaque = `Authorization: Bearer ${secret('marker-opaque-token-of-oxauth')}`;
+    for (const get of [head('GET /asked', issuer.bearer()), head('GET /a', opaque)])
+      expect((await gateway.ask(get)).status).toBe(expected);
+    if (expected === 401) expect(accessLines(gateway).at(-1)).toMatchObject({ tokenRefused: 'inactive' });
+  },
+);
+
+test.each([
+  [
+    ['client_secret_post', 'private_key_jwt'],
+    '; its discovery document lists client_secret_post, private_key_jwt, and client_authentication is client_secret_basic"',
+  ],
+  [['client_secret_basic'], ' invalid_client"'],
+])(
+  'a provider that wants another authentication of the gateway is told: it lists %j',
+  async (methods, said) => {
+    const issuer = await startIssuer({ document: { token_endpoint_auth_methods_supported: methods } });
+    const { gateway } = await startGatewayOf(issuer);
+    issuer.provider.token = scripts.json(401, { error: 'invalid_client' });
+    expectError(await gateway.ask(codeOf()), 500, 13);
+    expect(gateway.logLines.join()).toContain(
+      `the token endpoint answered 401 invalid_client${said.replace(' invalid_client', '')}`,
+    );
   },
 );

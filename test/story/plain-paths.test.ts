@@ -7,7 +7,13 @@ import { startUpstream } from '../support/wire/index.ts';
 async function pathsOf(paths: string, ...lines: string[]): Promise<unknown[]> {
   const upstream = await startUpstream();
   const routes = [
-    { path: '/hooks/{id}/{token}', upstream: 'api', authentication: 'none', webhook: true },
+    {
+      path: '/hooks/{id}/{token}',
+      methods: ['POST'],
+      upstream: 'api',
+      authentication: 'none',
+      webhook: true,
+    },
     { path: '/api/**', upstream: 'api', authentication: 'none' },
   ];
   const config = { routes, log: { level: 'info', paths } };
@@ -37,6 +43,22 @@ test('and which path was refused with 400, bounded, escaped and without its quer
 test('but never the parameters of a webhook', async () => {
   const [path] = await pathsOf('plain', 'POST /hooks/1/secret');
   expect(path).toMatch(/^\/hooks\/\{[^}]+\}\/\{[^}]+\}$/);
+});
+
+test('nor those of one that was asked in another way, or spelt so that no route takes it', async () => {
+  const paths = await pathsOf(
+    'plain',
+    'GET /hooks/1/secret',
+    'POST /hooks/1/secret/more',
+    'POST //hooks/1//secret',
+    'POST /HOOKS/1%2Fsecret',
+    'POST /%68ooks/1/secret;x',
+    'POST /hooks%252F1%252Fsecret',
+    'POST /other/hooks/1/secret',
+    'POST /hooks/1',
+  );
+  expect(paths.join()).not.toContain('secret');
+  expect(paths.at(-1)).toBe('/hooks/1');
 });
 
 test('a log masks paths unless it says otherwise', async () => {

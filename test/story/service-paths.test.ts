@@ -4,7 +4,7 @@ import { startH2Upstream } from '../support/h2-upstream.ts';
 import { accessLines } from '../support/identity-gateway.ts';
 import { shared } from '../support/lifetime.ts';
 import { handshake } from '../support/raw-web-sockets.ts';
-import { head } from '../support/requests.ts';
+import { head, withBody } from '../support/requests.ts';
 import { startUpstream, values } from '../support/wire/index.ts';
 
 /** A gateway with one service under `/api`, and the same one with a path in its URL under `/old`. */
@@ -144,6 +144,19 @@ describe('a Location of the service', () => {
     const response = await gateway.ask(head('GET /api/x'));
     expect(response.status).toBe(status);
     expect(values(response.fields, name)).toEqual([changed]);
+  });
+
+  test('is turned around in an interim response as well, where a resumable upload gets its address', async () => {
+    const { upstream, gateway } = await redirecting([], REWRITE, 201);
+    await upstream.renew(async exchange => {
+      await exchange.send('HTTP/1.1 104 Upload\r\nLocation: /base/uploads/7\r\n\r\n');
+      await exchange.answer(201, []);
+    });
+    const { status, interim } = await gateway.ask(withBody('POST /api/x', 'hello'));
+    expect([status, interim.map(({ fields }) => values(fields, 'location'))]).toEqual([
+      201,
+      [['/api/uploads/7']],
+    ]);
   });
 
   test('names the scheme and host that a trusted proxy tells, where those are a scheme and a host', async () => {

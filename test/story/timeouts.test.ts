@@ -59,6 +59,20 @@ describe('an upstream that is too slow', () => {
     expect((await patient).body.toString()).toBe('late');
   });
 
+  test('is not one that says now and then how far it has come, for as long as an upload takes', async () => {
+    const { upstream, gateway, client } = await front(QUICK, silence);
+    const upload = client.ask(withBody('POST /a', 'hello'));
+    await waitFor('the request is upstream', () => upstream.requests.length === 1);
+    for (let told = 1; told <= 40; told++) {
+      await upstream.connections[0]?.write(`HTTP/1.1 104 Upload\r\nUpload-Offset: ${told}\r\n\r\n`);
+      await waitFor('it is told', () => client.received.includes(`Upload-Offset: ${told}\r\n`));
+      gateway.time.advance(400);
+    }
+    await upstream.connections[0]?.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    const { status, interim } = await upload;
+    expect([status, interim.length]).toEqual([200, 40]);
+  });
+
   test('inside its response breaks the response off', async () => {
     const { upstream, gateway, client } = await front(QUICK, async exchange => {
       await exchange.send('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello');

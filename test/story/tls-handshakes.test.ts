@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { TestAuthority } from '../support/certificates.ts';
 import { changeConfig, configPart, replaceFile, serves } from '../support/edit-config.ts';
+import { expectError } from '../support/error-object.ts';
 import { type LocalGateway, startGateway, withoutWorkers } from '../support/gateway.ts';
 import { tempText } from '../support/temp.ts';
 import { inTime } from '../support/test-clock.ts';
@@ -56,6 +57,12 @@ test('TLS 1.2 and 1.3 are offered, 1.0 and 1.1 refused', async () => {
   expect(await scan(gateway, '-tls1_2')).toContain('Protocol  : TLSv1.2');
   for (const old of ['-tls1', '-tls1_1']) expect(await scan(gateway, old)).toMatch(/alert protocol version/);
   await ended(gateway, 'no_overlap', 2);
+});
+
+test('a client that offers HTTP/1.0 alone by ALPN is served', async () => {
+  const { gateway } = await startTlsGateway();
+  expect(await scan(gateway, '-alpn', 'http/1.0')).toContain('ALPN protocol: http/1.0');
+  expect(await scan(gateway, '-alpn', 'spdy/3')).toContain('no application protocol');
 });
 
 test('min_version refuses TLS 1.2, also once a reload has set it', async () => {
@@ -123,6 +130,16 @@ describe('a handshake', () => {
     await client.send(bytes);
     await client.ended();
     await ended(gateway, outcome);
+  });
+
+  test('in place of which a client speaks HTTP is answered so, and its upload does not hide the answer', async () => {
+    const { gateway } = await startTlsGateway();
+    const client = await gateway.connect();
+    const upload = `POST /a HTTP/1.1\r\nHost: gateway.test\r\nContent-Length: 200000\r\n\r\n${'x'.repeat(200_000)}`;
+    const response = await client.ask(upload);
+    expectError(response, 400, 3);
+    expect(response.body.toString()).toContain('https://');
+    await ended(gateway, 'cleartext');
   });
 
   test('of a client that does not trust the certificate is counted as rejected', async () => {

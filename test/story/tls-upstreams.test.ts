@@ -73,6 +73,13 @@ test('an https upstream is asked by name, and a later connection resumes its ses
   ]);
 });
 
+test('a name with the dot of the root is asked for without it', async () => {
+  const { port, seen } = await startService();
+  const { gateway } = await startBefore(port, { server_name: 'api.test.' });
+  expect((await gateway.ask(GET)).status).toBe(200);
+  expect(seen[0]?.serverName).toBe('api.test');
+});
+
 test('an address is not sent as server name, and must be in the certificate', async () => {
   const { port, seen } = await startService();
   const { gateway } = await startBefore(port);

@@ -22,6 +22,18 @@ export function exampleOf(language: 'nginx' | 'yaml', word: string): string {
 export const gatewayYaml = (word: string): string =>
   examples.find(({ file, text }) => file === 'gateway.yaml' && text.includes(word))?.text ?? '';
 
+/** The cells of the table of the page that begins with this heading. */
+export function rowsOf(heading: string): string[][] {
+  const [, table = ''] = document.split(`| ${heading} |`);
+  const lines = (table.split('\n\n', 1)[0] ?? '').split('\n').slice(2);
+  return lines.map(line =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map(cell => cell.trim().replaceAll('`', '')),
+  );
+}
+
 /** Puts the addresses of this machine in place of those that an example shows; each must be there. */
 export function placed(text: string, addresses: Readonly<Record<string, string>>): string {
   let out = text;
@@ -37,10 +49,8 @@ export async function startFile(text: string, limits: string | null = null): Pro
   const folder = await tempFolder();
   if (limits !== null) await writeFile(join(folder, 'limits.yaml'), limits);
   const path = join(folder, 'gateway.yaml');
-  await writeFile(
-    path,
-    `${text}log: { level: silent }\ncaps: { limit_keys: 10000, event_loop_delay: off }\n`,
-  );
+  const log = /^log:/m.test(text) ? '' : 'log: { level: silent }\n';
+  await writeFile(path, `${text}${log}caps: { limit_keys: 10000, event_loop_delay: off }\n`);
   return startGatewayFrom(path, { OIDC_CLIENT_SECRET: 'test' });
 }
 

@@ -38,8 +38,23 @@ export function checkIdentity(file: ConfigFile): void {
   checkTokenLength(file, root);
   checkDpop(file, asMap(root.access_tokens));
   checkTokenKind(file, ['access_tokens'], asMap(root.access_tokens), asMap(root.identity_provider));
-  for (const [index, entry] of asList(root.identity_providers).entries())
+  checkRedirectUris(file, ['identity_provider'], asMap(root.identity_provider));
+  for (const [index, entry] of asList(root.identity_providers).entries()) {
     checkTokenKind(file, ['identity_providers', index], asMap(entry), asMap(entry));
+    checkRedirectUris(file, ['identity_providers', index], asMap(entry));
+  }
+}
+
+/** Warns of a wildcard, as Keycloak and Auth0 have it: no code for such a URI would ever be redeemed. */
+function checkRedirectUris(file: ConfigFile, path: Path, { redirect_uris: uris }: RawMap): void {
+  // A * as the port of another host is an error.
+  for (const [index, uri] of asList(uris).entries())
+    if (typeof uri === 'string' && uri.replace(':*', '').includes('*'))
+      file.add(
+        [...path, 'redirect_uris', index],
+        'the * stands for itself, since URIs are compared character by character: list each one (* is for the port of loopback alone)',
+        { severity: 'warning' },
+      );
 }
 
 /** Checks that ID tokens, where they are accepted, are those for this API, and says what that means. */

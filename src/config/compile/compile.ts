@@ -32,6 +32,7 @@ import {
   preflightRoutes,
   SIGN_IN_PREFIX,
   tokensInUrls,
+  webhookPaths,
 } from './compile-routes.ts';
 import { defaultLimitsOf } from './default-limits.ts';
 import { descriptorsOf, memoryOf } from './memory-use.ts';
@@ -144,6 +145,7 @@ export function* compileGateway(
       ],
     }),
     tokensInUrls: tokensInUrls(routes),
+    webhookPaths: webhookPaths(routes),
     upstreams: [...upstreams.values()],
     routes: tables.routes,
     preflightRoutes: tables.preflightRoutes,

@@ -27,6 +27,8 @@ export interface Snapshot extends SettingModels {
   readonly forwarding: ForwardingRules;
   /** What URLs of some route may carry as a token; `null` if no route takes any from there. */
   readonly tokensInUrls: TokenPlaces | null;
+  /** Finds a webhook's address in any path, decoded and with single slashes: its parameters are secret. `null` without webhooks. */
+  readonly webhookPaths: RegExp | null;
   readonly upstreams: readonly UpstreamModel[];
   readonly routes: RouteTable<RouteModel>;
   /** The methods that routes name besides those that every gateway knows. */

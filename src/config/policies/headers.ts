@@ -110,9 +110,11 @@ const OWNERS: Readonly<Record<FieldOwner, string>> = {
 };
 
 /** Why routes cannot set or remove a field; `null` if they can. */
-type WhyNot = (name: string, route: RouteInFile) => string | null;
+type WhyNot = (name: string, route: RouteInFile, removes: boolean) => string | null;
 
-function whyNotInRequests(name: string, { route, file }: RouteInFile): string | null {
+function whyNotInRequests(name: string, { route, file }: RouteInFile, removes: boolean): string | null {
+  // Some services do less for proxies: nginx and IIS compress nothing for a request with this field.
+  if (removes && foldName(name) === 'via') return null;
   const owner = OWNED_OF_REQUESTS.get(name) ?? ofCall(name, route);
   if (owner !== undefined) return OWNERS[owner];
   const { identity_headers: headers, certificate_field: certificate } = asMap(
@@ -166,7 +168,7 @@ function checkEdits(written: RouteInFile, key: string, whyNot: WhyNot): void {
   if (set.length === 0 && removed.length === 0) addEmpty(file, path, edits);
   const before = new Map<string, Path>();
   for (const { name, place, about } of [...set, ...removed]) {
-    const why = whyNot(name, written);
+    const why = whyNot(name, written, about === 'value');
     const twin = before.get(foldName(name));
     if (why !== null) file.add(place, `"${name}" cannot be changed by a route: ${why}`, { about });
     else if (twin !== undefined)

@@ -222,6 +222,7 @@ const connections = upstreamSetting({
   compile: ({ keep_alive, max_connection_age }) => ({
     options: { keepAliveMs: keep_alive ?? 0, maxAgeMs: max_connection_age },
   }),
+  describe: ({ options }) => ['connections', options.keepAliveMs === 0 ? 'one for each request' : null],
 });
 
 const pools = upstreamSetting({
@@ -302,15 +303,23 @@ interface ReplayModel {
   readonly replayBytes: number;
 }
 
+const REPLAY_BYTES = 16_384;
+
 const replay = upstreamSetting({
   keys: {
     replay: sizeOrOff({ min: '1B', max: '64KiB' })
-      .prefault('16KiB')
+      .prefault(formatSize(REPLAY_BYTES))
       .describe(
         'Request bodies up to this size are kept until the response begins (counted in caps.buffered), so that a request that its service has certainly not processed can be sent again, whatever its method. off: none is.',
       ),
   },
   compile: ({ replay }): ReplayModel => ({ replayBytes: replay }),
+  describe: ({ replayBytes: max }) => [
+    'sent again',
+    max === REPLAY_BYTES
+      ? null
+      : `what the service has certainly not processed, ${max === 0 ? 'without a body' : `with a body of up to ${formatSize(max)}`}`,
+  ],
 });
 
 const bufferBody = upstreamSetting({
@@ -345,6 +354,10 @@ const lenient = upstreamSetting({
   compile: ({ lenient }): { readonly options: Pick<upstream.ConnectionOptions, 'lenient'> } => ({
     options: lenient ? { lenient } : {},
   }),
+  describe: ({ options }: { readonly options: Pick<upstream.ConnectionOptions, 'lenient'> }) => [
+    'responses',
+    options.lenient === true ? 'read leniently: line ends without CR and the like' : null,
+  ],
 });
 
 const PATH_EXPECTED = 'expected a path such as /healthz';

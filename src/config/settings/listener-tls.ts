@@ -82,6 +82,9 @@ export interface ListenerTls {
   readonly admin: TlsOptions | null;
 }
 
+/** What clients of HTTP/1 offer by ALPN: those that ask for 1.0, such as curl, that alone. */
+const HTTP1 = ['http/1.1', 'http/1.0'];
+
 /**
  * Reads `tls` of each listener, and the files that it names. If that fails, adds diagnostics to the file and leaves `null` for
  * the listener.
@@ -91,7 +94,7 @@ export async function readListenerTls(file: ConfigFile, clock: Clock): Promise<L
   return {
     http: await readTls(file, 'http', clock),
     grpc: await readTls(file, 'grpc', clock),
-    admin: admin && { ...admin, protocols: ['http/1.1'] },
+    admin: admin && { ...admin, protocols: HTTP1 },
   };
 }
 
@@ -111,7 +114,7 @@ async function readTls(file: ConfigFile, listener: string, clock: Clock): Promis
   return {
     certificates,
     minVersion: config.min_version,
-    protocols: listener === 'grpc' ? ['h2'] : config.http2 ? ['h2', 'http/1.1'] : ['http/1.1'],
+    protocols: listener === 'grpc' ? ['h2'] : config.http2 ? ['h2', ...HTTP1] : HTTP1,
     clientCertificates:
       typeof ca === 'string' ? { ca, required: config.client_certificates?.required ?? true } : null,
   };

@@ -332,13 +332,14 @@ function compileUpstream(name: string, config: UpstreamConfig, secrets: Upstream
 }
 
 /**
- * Omits the default port, as a client with this URL would (RFC 9110, 4.2.1 and 7.2). For a Unix socket, it is localhost. For an SRV name, it is the host after the
+ * Omits the default port, as a client with this URL would (RFC 9110, 4.2.1 and 7.2), and the dot of the root, as for hosts of clients. For a Unix socket, it is localhost. For an SRV name, it is the host after the
  * service and protocol labels.
  */
 function authorityOf(url: NonNullable<UpstreamConfig['url']>): string {
   if (socketPath(url.host) !== null) return 'localhost';
-  if (url.lookup === 'srv') return serviceHost(url.host);
-  return formatHostPort(url).replace(url.tls ? /:443$/ : /:80$/, '');
+  const host = url.host.replace(/\.$/, '');
+  if (url.lookup === 'srv') return serviceHost(host);
+  return formatHostPort({ ...url, host }).replace(url.tls ? /:443$/ : /:80$/, '');
 }
 
 function compileUpstreamTls(

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
 import type { ConnectionListener, HandshakeOutcome } from '../../core/index.ts';
 import { inNextTurn } from '../../core/index.ts';
+import { errors } from '../../gateway/index.ts';
 import { createTlsServer, hasBadCertificate, type TlsOptions } from '../tls/index.ts';
 import type { Accepted, ClientConnection, ConnectedClient } from './client-connection.ts';
 
@@ -21,6 +22,8 @@ interface HandshakeOwner {
   ended(handshake: TlsHandshake, outcome: HandshakeOutcome): void;
   /** Called after `ended` if the handshake succeeded: opens the next stage. */
   secured(socket: TLSSocket): void;
+  /** Called after `ended` for a client that speaks HTTP: answers it so. */
+  answerHttp(): void;
 }
 
 /**
@@ -91,9 +94,14 @@ class TlsHandshake implements ClientConnection {
   succeed(socket: TLSSocket): void {
     if (this.#phase === 'over') return;
     this.#over(socket.isSessionReused() ? 'resumed' : 'full');
+    this.#handOn();
+    this.#owner.secured(socket);
+  }
+
+  /** Leaves the socket to the next stage. */
+  #handOn(): void {
     this.socket.off('end', this.#onEnd);
     this.socket.off('close', this.#onClose);
-    this.#owner.secured(socket);
   }
 
   fail(reason: HandshakeOutcome): void {
@@ -126,6 +134,12 @@ class TlsHandshake implements ClientConnection {
     const bytes: Buffer | null = this.socket.read();
     if (bytes === null || this.#phase !== 'waiting for bytes') return;
     this.socket.off('readable', this.#onReadable);
+    if (isCapital(bytes[0])) {
+      this.#over('cleartext');
+      this.#handOn();
+      this.#owner.answerHttp();
+      return;
+    }
     if (bytes[0] !== HANDSHAKE_RECORD) {
       this.fail('cleartext');
       return;
@@ -134,6 +148,11 @@ class TlsHandshake implements ClientConnection {
     this.#phase = 'in progress';
     this.#owner.handshakes.enter(this);
   }
+}
+
+/** Every request of HTTP begins with one: no usual method, and not the preface of HTTP/2, has another first byte. */
+function isCapital(byte = 0): boolean {
+  return byte >= 0x41 && byte <= 0x5a;
 }
 
 /** Maps error codes to the reason why a handshake failed. Codes with ALERT name the alert that the client sent. */
@@ -236,7 +255,7 @@ export class Handshakes {
 }
 
 /** Opens the stage after the handshake. `protocol` is the one that ALPN agreed on, or `null`. */
-type OpenNext = (socket: TLSSocket, client: ConnectedClient, protocol: string | null) => ClientConnection;
+type OpenNext = (socket: Socket, client: ConnectedClient, protocol: string | null) => ClientConnection;
 
 interface TlsTerminationDependencies {
   /** The name of the listener, which is its key under `listen`. */
@@ -285,6 +304,11 @@ export class TlsTermination {
         const certificate = certificateField(socket);
         const secured = { ...client, scheme: 'https', certificate } as const;
         accepted.become(next(socket, secured, socket.alpnProtocol || null));
+      },
+      answerHttp: () => {
+        const stage = next(accepted.socket, client, null);
+        accepted.become(stage);
+        stage.refuse(errors.badRequest('http on a port for https: write https:// in the URL'));
       },
     });
   }

@@ -56,9 +56,13 @@ export function dialectOf(downstream: Asked, host: string | null, routes: Routes
   const { protocol, method, fields, onlyCalls } = downstream;
   const contentType = method === 'POST' ? firstValue(fields, 'content-type') : undefined;
   if (contentType === undefined) return HTTP_DIALECT;
-  if (protocol !== 'http1' && /^application\/grpc(?:[+;]|$)/i.test(contentType)) return GRPC_DIALECT;
+  if (protocol !== 'http1' && isGrpc(contentType)) return GRPC_DIALECT;
   if (onlyCalls || !isGrpcWeb(contentType) || !takesGrpcWeb(downstream, host, routes)) return HTTP_DIALECT;
   return takesText(fields) ? GRPC_WEB_TEXT_DIALECT : GRPC_WEB_DIALECT;
+}
+
+export function isGrpc(contentType: string): boolean {
+  return /^application\/grpc(?:[+;]|$)/i.test(contentType);
 }
 
 function takesGrpcWeb({ target, method }: Asked, host: string | null, routes: Routes<RouteModel>): boolean {

@@ -23,7 +23,7 @@ import {
 } from '../responses/index.ts';
 import type { Arrival, ValidToken } from './connection-memory.ts';
 import { type Destination, NOWHERE } from './destination.ts';
-import { type Dialect, dialectOf, HTTP_DIALECT } from './dialect.ts';
+import { type Dialect, dialectOf } from './dialect.ts';
 import type { Downstream, Successor } from './downstream.ts';
 import { type Price, priceIn, withoutPriceIn } from './price.ts';
 import { Standing } from './standing.ts';
@@ -416,8 +416,8 @@ export class Exchange {
   /** Whether browsers may get a page: never programs that call the gateway's own endpoints, nor in place of a 429. */
   #mayBePage({ status }: GatewayError): boolean {
     const { method, target } = this.downstream;
-    if (status === 429 || this.dialect !== HTTP_DIALECT || (method !== 'GET' && method !== 'HEAD'))
-      return false;
+    // Calls of gRPC are POSTs.
+    if (status === 429 || (method !== 'GET' && method !== 'HEAD')) return false;
     const { destination, snapshot } = this;
     // An exchange that was refused early has no route yet.
     const found = destination.route === null ? parseTarget(target, this.head.host ?? '') : null;

@@ -5,9 +5,9 @@ import { isGrpcWeb } from '../../wire/grpc-web/index.ts';
 import type { CorsRules, LooseTarget, Target } from '../../wire/http/index.ts';
 import { askedMethod, isLoose, parseLooseTarget, parseTarget, pathToFind } from '../../wire/http/index.ts';
 import type { Destination, DestinationOf, DestinationTarget, Exchange } from '../exchange/index.ts';
-import { NOWHERE } from '../exchange/index.ts';
+import { isGrpc, NOWHERE } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
-import { errors, notGrpcWeb } from '../responses/index.ts';
+import { errors, grpcNeedsHttp2, notGrpcWeb } from '../responses/index.ts';
 import { GRPC_METHOD, type RouteMatch } from '../routing/index.ts';
 import type { GateResult } from './gate.ts';
 import { takeToken } from './token-places.ts';
@@ -79,12 +79,12 @@ function isExcepted({ listen: { redirect } }: Snapshot, method: string, host: st
   return redirect !== null && redirect.except.find(method, host, path) !== null;
 }
 
-/** The refusal of a request that no route matches: a gRPC-Web call may have met a route for plain gRPC only. */
+/** The refusal of a request that no route matches: a call may have met a route for calls of gRPC over HTTP/2 alone. */
 function noRouteFor({ downstream, host, snapshot }: Exchange, { path }: Target): GatewayError {
-  const isWebCall =
-    downstream.method === 'POST' && isGrpcWeb(firstValue(downstream.fields, 'content-type') ?? '');
-  return isWebCall && snapshot.routes.find(GRPC_METHOD, host, path) !== null
-    ? notGrpcWeb()
+  const type = downstream.method === 'POST' ? (firstValue(downstream.fields, 'content-type') ?? '') : '';
+  const refusal = isGrpcWeb(type) ? notGrpcWeb() : isGrpc(type) ? grpcNeedsHttp2() : null;
+  return refusal !== null && snapshot.routes.find(GRPC_METHOD, host, path) !== null
+    ? refusal
     : errors.noRoute();
 }
 

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { asciiJson, type Fields, firstValue, GatewayError, RpcCode } from '../../core/index.ts';
 import { trailersOnly } from '../../wire/grpc-web/index.ts';
-import { ErrorCode } from '../../wire/http2/index.ts';
+import { ErrorCode, errorName } from '../../wire/http2/index.ts';
 import { CHALLENGE } from './challenges.ts';
 import { RateLimitError } from './rate-limit-error.ts';
 
@@ -193,6 +193,14 @@ export function notGrpcWeb(): GatewayError {
   });
 }
 
+/** For a gRPC call over HTTP/1.1, as from a proxy that speaks nothing else to its servers. */
+export function grpcNeedsHttp2(): GatewayError {
+  return new GatewayError({
+    status: 415,
+    message: 'This service is called over HTTP/2 alone, and this call of gRPC came over HTTP/1.1.',
+  });
+}
+
 /** For a call whose deadline has passed. */
 export function deadlineExceeded(): GatewayError {
   return new GatewayError({
@@ -207,20 +215,19 @@ export function badCall(why: string): GatewayError {
 }
 
 /** The statuses of calls that a service resets, by reset code (gRPC over HTTP/2, "HTTP2 Transport Mapping", "Errors"). */
-const STATUSES_OF_RESETS: ReadonlyMap<number, readonly [name: string, code: RpcCode]> = new Map([
-  [ErrorCode.CANCEL, ['CANCEL', RpcCode.cancelled]],
-  [ErrorCode.ENHANCE_YOUR_CALM, ['ENHANCE_YOUR_CALM', RpcCode.resourceExhausted]],
-  [ErrorCode.INADEQUATE_SECURITY, ['INADEQUATE_SECURITY', RpcCode.permissionDenied]],
+const STATUSES_OF_RESETS: ReadonlyMap<number, RpcCode> = new Map<number, RpcCode>([
+  [ErrorCode.CANCEL, RpcCode.cancelled],
+  [ErrorCode.ENHANCE_YOUR_CALM, RpcCode.resourceExhausted],
+  [ErrorCode.INADEQUATE_SECURITY, RpcCode.permissionDenied],
 ]);
 
 /** For a call that the service reset with this code before it had a status. */
 export function callReset(code: number, cause: unknown): GatewayError {
-  const [name, rpcCode] = STATUSES_OF_RESETS.get(code) ?? [`code ${code}`, RpcCode.internal];
   return new GatewayError({
     status: 502,
-    rpcCode,
+    rpcCode: STATUSES_OF_RESETS.get(code) ?? RpcCode.internal,
     side: 'upstream',
-    message: `The service behind the gateway broke off the call (RST_STREAM, ${name}).`,
+    message: `The service behind the gateway broke off the call (RST_STREAM, ${errorName(code)}).`,
     cause,
   });
 }

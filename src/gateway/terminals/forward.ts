@@ -541,7 +541,9 @@ class Forwarding implements CallSink, UpstreamLeg {
     const policies = rateLimits || !sendsPolicies;
     const policy = { status, chunked: false, rateLimits, policies, cors: false };
     const kept = keepResponseFields(this.#exchange.withoutPrice(fields), policy);
-    const { responseEdits } = this.#route;
+    const { responseEdits, rewritesLocation } = this.#route;
+    // A 104 names the resource of a resumable upload.
+    if (rewritesLocation) this.#rewriteLocations(kept);
     downstream.info(status, responseEdits === null ? kept : responseEdits.removeFrom(kept));
   }
 

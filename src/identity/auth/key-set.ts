@@ -114,34 +114,29 @@ export class KeySet {
 
   /** Whether the current set has a key that the token names, of any type. False if it names none. */
   knows(token: KeyName): boolean {
-    return (this.#named(token)?.length ?? 0) > 0;
+    return this.#named(token).length > 0;
   }
 
   /**
-   * The keys that may have made the signature: those that the token names, or all that fit if it names none. A key that names its
-   * issuer signs for no other tenant.
+   * The keys that may have made the signature: those that the token names, else those without such a name (google/jwt_verify_lib#65),
+   * or all if it names none. A key that names its issuer signs for no other tenant.
    */
   candidates(
     { algorithm, claims, ...token }: KeyName & Pick<Jwt, 'algorithm' | 'claims'>,
     tenants: Tenants | null,
   ): readonly VerificationKey[] {
-    const keys = this.#named(token) ?? this.#keys;
+    const named = this.#named(token);
+    const keys = named.length > 0 ? named : this.#keys.filter(key => mayBeMeant(key, token));
     const tenant = tenantOf(claims, tenants);
     return keys
       .filter(key => key.algorithms.includes(algorithm) && signsFor(key, tenant, tenants))
       .slice(0, MAX_CANDIDATES);
   }
 
-  /**
-   * The keys that a token names by its `kid`, else by the certificate of its key; `null` if it names none. A thumbprint says nothing
-   * about keys that the issuer publishes without any.
-   */
-  #named({ keyId, thumbprint }: KeyName): readonly VerificationKey[] | null {
+  /** The keys that a token names by its `kid`, else by the certificate of its key. */
+  #named({ keyId, thumbprint }: KeyName): readonly VerificationKey[] {
     const byId = keyId === null ? undefined : this.#byId.get(keyId);
-    if (byId !== undefined || thumbprint === null) return keyId === null ? null : (byId ?? []);
-    const named = this.#byThumbprint.get(thumbprint);
-    if (named !== undefined || keyId !== null) return named ?? [];
-    return this.#keys.filter(({ thumbprints }) => thumbprints.length === 0);
+    return byId ?? (thumbprint === null ? undefined : this.#byThumbprint.get(thumbprint)) ?? [];
   }
 
   /**
@@ -247,6 +242,11 @@ export class KeySet {
     const earlyMs = delayMs * (1 - 0.1 * this.#dependencies.random());
     this.#timer = this.#dependencies.clock.after(earlyMs, () => void this.refresh());
   }
+}
+
+/** Whether the names of a token leave open that it means this key: a name says nothing about keys that have none of its sort. */
+function mayBeMeant({ id, thumbprints }: VerificationKey, { keyId, thumbprint }: KeyName): boolean {
+  return (keyId === null || id === null) && (thumbprint === null || thumbprints.length === 0);
 }
 
 function signsFor({ issuer }: VerificationKey, tenant: string | null, tenants: Tenants | null): boolean {

@@ -131,7 +131,9 @@ function refuseKind({ claims, type }: Pick<Jwt, 'claims' | 'type'>): Flawed | nu
   if (Object.hasOwn(claims, 'nonce')) return flawedNotice('token_kind');
   const events = member(claims, 'events');
   if (!isJsonObject(events)) return lacks('events');
-  return isJsonObject(member(events, EVENT)) ? null : lacks('events');
+  // The value ought to be {}, which PHP writes as [].
+  const event = member(events, EVENT);
+  return isJsonObject(event) || Array.isArray(event) ? null : lacks('events');
 }
 
 /**

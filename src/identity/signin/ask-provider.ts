@@ -24,6 +24,8 @@ export interface ProviderResponse {
   readonly mediaType: string;
   /** The nonce for the next proof (RFC 9449, 8); `null` if it sent none. */
   readonly dpopNonce: string | null;
+  /** How long it asks to wait (`Retry-After`), at most five minutes; 0 if it names no seconds. */
+  readonly retryAfterMs: number;
   /** Where a redirect points to, for the log; `null` for other responses. */
   readonly redirectsTo: URL | null;
   /** Decoded. */
@@ -160,9 +162,17 @@ async function readResponse(
     status: response.statusCode ?? 0,
     mediaType: mediaType.trim().toLowerCase(),
     dpopNonce: typeof nonce === 'string' && NONCE.test(nonce) ? nonce : null,
+    retryAfterMs: waitIn(response.headers['retry-after']),
     redirectsTo: targetOf(response, url),
     body: decoded(body, response.headers['content-encoding'], maxBytes),
   };
+}
+
+/** Longer waits are cut: a provider that errs must not keep users out for a day. */
+const MAX_WAIT_S = 300;
+
+function waitIn(retryAfter: string | undefined): number {
+  return /^\d{1,9}$/.test(retryAfter ?? '') ? Math.min(Number(retryAfter), MAX_WAIT_S) * 1_000 : 0;
 }
 
 /**
@@ -260,11 +270,11 @@ export async function getDocument(
 ): Promise<Buffer> {
   const headers = { accept: DOCUMENTS, 'user-agent': 'weir' };
   const response = await askProvider({ method: 'GET', url, headers, body: null, deadline }, link, network);
-  const { status, redirectsTo } = response;
+  const { status, redirectsTo, retryAfterMs } = response;
   if (status !== 200) {
     // Without the query, which may hold a secret.
     const where = redirectsTo === null ? '' : pointingTo(`${redirectsTo.origin}${redirectsTo.pathname}`);
-    throw new ProviderFault('refused', `${url} answered ${status}${where}`, { status });
+    throw new ProviderFault('refused', `${url} answered ${status}${where}`, { status, retryAfterMs });
   }
   return response.body;
 }
@@ -363,6 +373,8 @@ export class ProviderFault extends Error {
   readonly error: OAuthError | null;
   /** The nonce that it asks for in proofs, or `null`. */
   readonly dpopNonce: string | null;
+  /** How long the provider asks to wait; 0 if it does not. */
+  readonly retryAfterMs: number;
 
   constructor(
     kind: FaultKind,
@@ -371,6 +383,7 @@ export class ProviderFault extends Error {
       readonly status: number;
       readonly error?: OAuthError;
       readonly dpopNonce?: string | null;
+      readonly retryAfterMs?: number;
     },
   ) {
     // Skip the stack trace: these are expected, one for each refused code.
@@ -382,5 +395,11 @@ export class ProviderFault extends Error {
     this.status = response?.status ?? null;
     this.error = response?.error ?? null;
     this.dpopNonce = response?.dpopNonce ?? null;
+    this.retryAfterMs = response?.retryAfterMs ?? 0;
   }
+}
+
+/** Whether the provider said, with any status, that it knows no such valid token. */
+export function saysInvalid(error: unknown): error is ProviderFault {
+  return error instanceof ProviderFault && error.error === 'invalid_token';
 }

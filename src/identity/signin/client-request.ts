@@ -24,8 +24,8 @@ interface ClientRequest<T> {
   readonly endpoint: string;
   /** The endpoint's address. */
   readonly url: string | null;
-  /** The statuses of a success. */
-  readonly successes: readonly number[];
+  /** The statuses of a success. Default: all of 2xx, since some providers answer 201 (CrowdStrike, Supabase, whatever NestJS serves). */
+  readonly successes?: readonly number[];
   /** The secrets in the request; they are cut out of the provider's explanation before it is logged. */
   readonly secrets: readonly string[];
   /** Further header fields. */
@@ -90,21 +90,32 @@ export class ProviderClient {
   }
 
   #read<T>({ endpoint, successes, secrets, read }: ClientRequest<T>, response: ProviderResponse): Response {
-    if (successes.includes(response.status) && !isRefusal(response)) return read(response);
+    const { status } = response;
+    const isGood = successes?.includes(status) ?? (status >= 200 && status < 300);
+    if (isGood && !isRefusal(response)) return read(response);
     const { clientAuthentication: own } = this.#options;
-    throw refusedBy(endpoint, response, 'secret' in own ? [...secrets, own.secret] : secrets);
+    const fault = refusedBy(endpoint, response, 'secret' in own ? [...secrets, own.secret] : secrets);
+    throw this.#withCause(fault);
+  }
+
+  /** Adds why the provider may refuse the gateway as a client: it has to authenticate in another way. */
+  #withCause(fault: ProviderFault): ProviderFault {
+    const { kind } = this.#options.clientAuthentication;
+    const taken = this.metadata?.clientAuthentications;
+    const isRefused = fault.error === 'invalid_client' || fault.error === 'unauthorized_client';
+    if (!isRefused || !taken?.length || taken.some(name => name.endsWith(kind))) return fault;
+    const { status, error, message } = fault;
+    const why = `${message}; its discovery document lists ${taken.join(', ')}, and client_authentication is ${kind}`;
+    return new ProviderFault('refused', why, { status: status ?? 0, ...(error && { error }) });
   }
 }
 
-/**
- * Whether it is an error all the same: some providers send theirs with a 200 (Casdoor, GitHub). The revocation of an unknown token
- * succeeds (RFC 7009, 2.2), and Keycloak says `invalid_token` with it.
- */
+/** Whether it is an error all the same: some providers send theirs with a 200 (Casdoor, GitHub). */
 function isRefusal({ body }: ProviderResponse): boolean {
   const members = jsonMembers(body);
   if (members === undefined || members.has('access_token') || members.has('active')) return false;
   const error = members.get('error');
-  return typeof error === 'string' && error !== '' && error !== 'invalid_token';
+  return typeof error === 'string' && error !== '';
 }
 
 /** Describes an unusable response only by the library's error code. If nothing was sent, the gateway is at fault. */

@@ -75,8 +75,8 @@ function judgeFault(fault: ProviderFault): ProviderFailure | 'grant_refused' {
 
 /** RFC 6749, 5.2. A status that means trouble or throttling takes precedence over the body. */
 function judgeResponse(answered: number, error: OAuthError | null): ProviderFailure | 'grant_refused' {
-  // An error with a 200 counts as one with the status that the standard has for it.
-  const status = answered === 200 && error !== null ? 400 : answered;
+  // An error with a 2xx counts as one with the status that the standard has for it.
+  const status = answered < 300 && error !== null ? 400 : answered;
   if (status === 408 || status === 429 || status < 400 || status >= 500) return 'broken';
   switch (error) {
     // The client's code, redirect URI or refresh token. Google has its own error for the latter.
@@ -140,20 +140,31 @@ export function refusedBy(
   { status, body, ...rest }: Pick<ProviderResponse, 'status' | 'body'> & Partial<ProviderResponse>,
   secrets: readonly string[],
 ): ProviderFault {
-  const { dpopNonce = null, redirectsTo = null } = rest;
-  const members = jsonMembers(body);
-  const said = members?.get('error');
-  if (typeof said !== 'string' || said === '') {
+  const { dpopNonce = null, redirectsTo = null, retryAfterMs = 0 } = rest;
+  const members = jsonMembers(body) ?? new Map<string, unknown>();
+  const said = errorIn(members);
+  if (said === undefined) {
     const where = redirectsTo === null ? '' : pointingTo(redirectsTo.origin);
-    return new ProviderFault('refused', `the ${endpoint} answered ${status}${where}`, { status });
+    return new ProviderFault('refused', `the ${endpoint} answered ${status}${where}`, {
+      status,
+      retryAfterMs,
+    });
   }
   const error = oauthError(said);
   const isKnown = error !== 'another' && error !== 'unsupported';
   const word = isKnown ? error : redact(said, secrets);
-  const why = members?.get('error_description');
+  const why = members.get('error_description');
   const description = typeof why === 'string' ? redact(why, secrets) : '';
   const message = `the ${endpoint} answered ${status} ${word}${description === '' ? '' : ` (${description})`}`;
-  return new ProviderFault('refused', message, { status, error, dpopNonce });
+  return new ProviderFault('refused', message, { status, error, dpopNonce, retryAfterMs });
+}
+
+/** The word for the error; some have it elsewhere than RFC 6749, 5.2: Supabase, Okta and Descope, and Google's APIs in an object. */
+function errorIn(members: ReadonlyMap<string, unknown>): string | undefined {
+  const { error } = Object.fromEntries(members);
+  const inner = typeof error === 'object' && error !== null && 'message' in error ? error.message : undefined;
+  const said = [error, members.get('error_code'), members.get('errorCode'), inner];
+  return said.find(each => typeof each === 'string' && each !== '') as string | undefined;
 }
 
 const MAX_LENGTH = 200;
@@ -204,7 +215,7 @@ const KINDS: Readonly<Record<FailedOutcome, ErrorKind>> = {
 function messagesFor(
   what: 'code' | 'refresh token',
   operation: string,
-): Readonly<Record<FailedOutcome, string>> {
+): Readonly<Record<FailedOutcome | 'throttled', string>> {
   const unused = `The ${what} was not used; try again with the same one.`;
   const perhapsSpent = `The ${what} may be spent; if so, start the sign-in again.`;
   return {
@@ -219,6 +230,7 @@ function messagesFor(
     unreachable: `The identity provider cannot be reached. ${unused}`,
     timed_out: `The identity provider did not answer in time. ${perhapsSpent}`,
     broken: `The identity provider failed. ${perhapsSpent}`,
+    throttled: `The identity provider takes no more requests for now. ${unused}`,
     fault: 'Internal fault.',
   };
 }
@@ -239,12 +251,16 @@ export function noLoginPageYet(): GatewayError {
 
 /** The failure with this outcome. `cause` is logged and must be safe for that. */
 export function failure(grant: GrantKind, outcome: FailedOutcome, cause?: Error): Failure<FailedOutcome> {
+  const { status, retryAfterMs } = cause instanceof ProviderFault ? cause : { status: null, retryAfterMs: 0 };
+  // RFC 6585, 4: the request was not looked at.
+  const said = outcome === 'broken' && status === 429 ? 'throttled' : outcome;
   return {
     outcome,
     error: new GatewayError({
       ...KINDS[outcome],
       ...sideOfRefusal(cause),
-      message: MESSAGES[grant][outcome],
+      ...(outcome === 'broken' && retryAfterMs > 0 && { fields: retryAfterField(retryAfterMs) }),
+      message: MESSAGES[grant][said],
       cause,
     }),
   };

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { type Configuration, tokenIntrospection } from 'openid-client';
 import type * as core from '../../core/index.ts';
 import { GatewayError, RecentMap, retryAfterField } from '../../core/index.ts';
-import { ProviderFault, type ProviderResponse } from './ask-provider.ts';
+import { jsonMembers, ProviderFault, type ProviderResponse, saysInvalid } from './ask-provider.ts';
 import { ProviderClient, ProviderRequests } from './client-request.ts';
 import { type ErrorKind, type Failure, judgeFailure, type ProviderFailure } from './failures.ts';
 import type { IntrospectionOptions } from './options.ts';
@@ -61,8 +61,13 @@ type Told = core.TokenAnswer | Unknown;
  */
 const FAILED_FOR_MS = 1_000;
 
+/** The longest time for which no question is sent because the provider asks for fewer (`Retry-After`). */
+const MAX_PAUSE_MS = 30_000;
+
 /** Failures before anything of the token was sent. */
 const UNSENT: ReadonlySet<string> = new Set<ProviderFailure>(['not_ready', 'overloaded', 'unreachable']);
+
+const INACTIVE: Ended = { outcome: 'inactive', error: null, members: null };
 
 type Ended =
   | { readonly outcome: Activity; readonly error: null; readonly members: core.TokenAnswer['members'] }
@@ -86,6 +91,8 @@ export class Introspection {
   /** What the main thread was told of active tokens, for the other threads. */
   readonly #answers: RecentMap<core.TokenAnswer>;
   readonly #asked = new Map<string, Promise<Told>>();
+  /** Until when the provider wants no questions, on the monotonic clock. */
+  #pausedUntilMs = 0;
 
   constructor(options: IntrospectionOptions, parts: IntrospectionDependencies) {
     this.#parts = parts;
@@ -195,6 +202,9 @@ export class Introspection {
 
   async #endOf(token: string): Promise<Ended> {
     const { metadata } = this.#client;
+    const { clock } = this.#parts;
+    const pauseMs = this.#pausedUntilMs - clock.monotonicMs();
+    if (pauseMs > 0) return introspectionFailure('not_ready', undefined, pauseMs);
     if (metadata === undefined) return introspectionFailure('not_ready');
     if (metadata.introspectionEndpoint === null) {
       const missing = new ProviderFault('nonsense', `the provider publishes no usable ${ENDPOINT}`);
@@ -204,9 +214,14 @@ export class Introspection {
       const members = await this.#answerTo(token, metadata);
       return { outcome: members === null ? 'inactive' : 'active', error: null, members };
     } catch (error) {
+      // Other providers say so by `active` (RFC 7662, 2.2), older oxAuth by this. With 401 it is about the gateway (RFC 6750, 3.1).
+      if (saysInvalid(error) && error.status !== 401) return INACTIVE;
       // A refusal concerns the gateway: the only thing from the client in the request is the token.
       const { outcome, cause } = judgeFailure(error, 'introspection', 'gateway_refused');
-      return introspectionFailure(outcome, cause);
+      const asksFor = outcome === 'broken' && error instanceof ProviderFault ? error.retryAfterMs : 0;
+      const waitMs = Math.min(asksFor, MAX_PAUSE_MS);
+      this.#pausedUntilMs = Math.max(this.#pausedUntilMs, clock.monotonicMs() + waitMs);
+      return introspectionFailure(outcome, cause, waitMs);
     }
   }
 
@@ -214,7 +229,6 @@ export class Introspection {
     const request = {
       endpoint: ENDPOINT,
       url: metadata.introspectionEndpoint,
-      successes: [200],
       secrets: [token],
       async send(configuration: Configuration): Promise<core.TokenAnswer['members']> {
         const hint = { token_type_hint: 'access_token' };
@@ -234,10 +248,14 @@ function keyOf(token: string): string {
 
 const ENDPOINT = 'introspection_endpoint';
 
-/** Refuses other media types (RFC 7662, 2.2): a proxy's page is not an answer. The library checks the member `active`. */
+/** Refuses other media types (RFC 7662, 2.2): a proxy's page is not an answer. */
 function jsonResponse({ mediaType, body }: ProviderResponse): Response {
-  if (/^application\/(?:[a-z0-9.-]+\+)?json$/.test(mediaType)) return new Response(new Uint8Array(body));
-  throw new ProviderFault('nonsense', `the response of the ${ENDPOINT} is not JSON`, { status: 200 });
+  const unusable = (why: string) =>
+    new ProviderFault('nonsense', `the response of the ${ENDPOINT} ${why}`, { status: 200 });
+  if (!/^application\/(?:[a-z0-9.-]+\+)?json$/.test(mediaType)) throw unusable('is not JSON');
+  if (typeof jsonMembers(body)?.get('active') !== 'boolean')
+    throw unusable('has no member active that is true or false');
+  return new Response(new Uint8Array(body));
 }
 
 type IntrospectionError = ErrorKind & { readonly message: string };
@@ -271,6 +289,7 @@ const RESPONSES: Readonly<Record<ProviderFailure, IntrospectionError>> = {
 };
 
 /** The failure with this outcome. `cause` is logged and must be safe for that. */
-function introspectionFailure(outcome: ProviderFailure, cause?: Error): Failure<ProviderFailure> {
-  return { outcome, error: new GatewayError({ ...RESPONSES[outcome], cause }) };
+function introspectionFailure(outcome: ProviderFailure, cause?: Error, waitMs = 0): Failure<ProviderFailure> {
+  const fields = waitMs > 0 && { fields: retryAfterField(waitMs) };
+  return { outcome, error: new GatewayError({ ...RESPONSES[outcome], ...fields, cause }) };
 }

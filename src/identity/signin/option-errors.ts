@@ -65,10 +65,11 @@ function noScheme(text: string): string | undefined {
 function issuerError(provider: ProviderOptions): string | undefined {
   const error = noScheme(provider.issuer) ?? addressError(provider.issuer, provider.allowHttp);
   if (error !== undefined) return error;
-  const document = /\/\.well-known\/(openid-configuration|oauth-authorization-server)\/?$/.exec(
+  const document = /\/\.well-known\/(?:openid-configuration|oauth-authorization-server)(?:\/|$)/.exec(
     provider.issuer,
   )?.[0];
-  if (document !== undefined) return `is the address of the discovery document: leave out "${document}"`;
+  if (document !== undefined)
+    return `is the address of the discovery document: leave out "${document.replace(/\/$/, '')}"`;
   if (URL.parse(discoveryAddress(provider))?.search !== '') return 'must not have a query';
   return undefined;
 }

@@ -1,6 +1,6 @@
 import { type ClientAuth, type Configuration, customFetch, tokenRevocation } from 'openid-client';
 import { type Clock, GatewayError, type SignInListener, type SignOutOutcome } from '../../core/index.ts';
-import { ProviderFault } from './ask-provider.ts';
+import { ProviderFault, saysInvalid } from './ask-provider.ts';
 import type { ProviderClient, ProviderRequests } from './client-request.ts';
 import { ERROR_KINDS, type ErrorKind, type Failure, judgeFailure, sideOfRefusal } from './failures.ts';
 import type { SignOutEnds } from './options.ts';
@@ -71,6 +71,8 @@ export class SignOut {
     try {
       return await this.#endAtProvider(refreshToken, WAYS[this.#ends]);
     } catch (error) {
+      // The revocation of an unknown token succeeds (RFC 7009, 2.2), and Keycloak says this with it.
+      if (saysInvalid(error) && error.status === 200) return SUCCESS;
       const { outcome, cause } = judgeFailure(error, 'signing out', 'token_refused');
       return signOutFailure(outcome, cause);
     } finally {
@@ -91,7 +93,7 @@ export class SignOut {
     const request = {
       endpoint,
       url,
-      successes,
+      ...(successes && { successes }),
       secrets: [refreshToken],
       send: way.sender(refreshToken, url),
       read: done,
@@ -110,7 +112,8 @@ function done(): Response {
 interface Way {
   /** The endpoint's name in the discovery document. */
   readonly endpoint: string;
-  readonly successes: readonly number[];
+  /** As in `ProviderClient.ask`. */
+  readonly successes?: readonly number[];
   /** The endpoint's address; `null` if the gateway must not call one. */
   addressIn(metadata: ProviderMetadata): string | null;
   /** Sends the request. */
@@ -124,7 +127,6 @@ const WAYS: Readonly<Record<Exclude<SignOutEnds, 'nothing'>, Way>> = {
   // RFC 7009, 2.2. The response for an unknown token is a 200 as well.
   refresh_token: {
     endpoint: 'revocation_endpoint',
-    successes: [200, 204],
     addressIn: metadata => metadata.revocationEndpoint,
     sender: token => configuration =>
       tokenRevocation(configuration, token, { token_type_hint: 'refresh_token' }),

@@ -27,7 +27,6 @@ export function requestTokens(
   const request = {
     endpoint: 'token endpoint',
     url: metadata.tokenEndpoint,
-    successes: [200],
     secrets: [...Object.values(parameters), ...(proof === null ? [] : [proof])],
     ...(proof === null ? undefined : { fields: { DPoP: proof } }),
     async send(configuration: Configuration) {

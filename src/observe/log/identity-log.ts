@@ -13,7 +13,7 @@ const OWN_TOKENS =
 /** What to change where tokens are refused for a reason, as far as one key decides. */
 const KEYS_TO_CHANGE: Partial<Readonly<Record<core.InvalidReason, string>>> = {
   malformed:
-    'the provider issues no JWT: ask it for tokens for an API, with its audience, or set access_tokens.opaque_tokens',
+    'the provider issues no JWT, or an encrypted one: ask it for tokens for an API, with its audience, or set access_tokens.opaque_tokens',
   too_long: 'access_tokens.max_length',
   issuer: 'identity_provider.issuer',
   audience: 'access_tokens.audience',

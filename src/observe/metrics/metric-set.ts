@@ -1,5 +1,5 @@
-import { AggregatorRegistry, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { atOnce, type Steps } from '../../core/index.ts';
+import { AggregatorRegistry, Counter, Gauge, Histogram, type Metric, Registry } from 'prom-client';
+import { atOnce, type Steps, Turns } from '../../core/index.ts';
 import { METRICS, type MetricDeclaration, type MetricName, type MetricOf } from './declarations.ts';
 import { addGrowth, type Growing, type Growth, takeGrowth } from './growth.ts';
 import { type LabelModel, prepareSeries, type SeriesTree } from './label-model.ts';
@@ -49,16 +49,14 @@ export function tallyCounter({ name, help, labelNames = [], registers }: TallyOp
   const tally = new Tally();
   const counter = new Counter({ name, help, labelNames, registers });
   Object.assign(counter, {
-    // The registry calls this at each scrape. The published types lack it; `inc` takes 18 ms for 5,000 series, this 13.
-    getForPromString: async () => {
-      const values = [...seriesOf(tally, labelNames)].map(([labels, { count }]) => ({
-        labels,
-        value: count,
-      }));
-      return { name, help, type: 'counter', aggregator: 'sum', values };
-    },
+    // The registry calls this at each scrape. The published types lack it.
+    getForPromString: async () => ({ name, help, type: 'counter', values: countsOf(tally, labelNames) }),
   });
   return tally;
+}
+
+function* countsOf(tally: Tally, labelNames: readonly string[]): Iterable<Sample> {
+  for (const [labels, { count }] of seriesOf(tally, labelNames)) yield { labels, value: count };
 }
 
 /** Yields the series of a tree with their labels. */
@@ -151,22 +149,28 @@ export function tallyHistogram(
   const histogram = new Histogram({ name, help, buckets: [...buckets], registers });
   Object.assign(histogram, {
     // The registry calls this at each scrape. The published types lack it, but there is no other way to set counts.
-    getForPromString: async () => {
-      const values = [...seriesOf(tally, labelNames())].flatMap(([labels, part]) =>
-        histogramSeries(options, labels, part),
-      );
-      return { name, help, type: 'histogram', aggregator: 'sum', values };
-    },
+    getForPromString: async () => ({
+      ...{ name, help, type: 'histogram' },
+      values: distributionsOf(tally, labelNames(), options),
+    }),
   });
   return tally;
+}
+
+function* distributionsOf(
+  tally: TallyHistogram,
+  labelNames: readonly string[],
+  options: TallyHistogramOptions,
+): Iterable<Sample> {
+  for (const [labels, part] of seriesOf(tally, labelNames)) yield* histogramSeries(options, labels, part);
 }
 
 /** One distribution as series in the library's form: cumulative buckets, sum and count. */
 function histogramSeries(
   { name, buckets }: TallyHistogramOptions,
-  sharedLabels: object,
+  sharedLabels: Sample['labels'],
   { counts, sum }: TallyHistogram,
-): object[] {
+): Sample[] {
   let count = 0;
   const cumulative = counts.map((inBucket, i) => {
     count += inBucket;
@@ -179,8 +183,74 @@ function histogramSeries(
   ];
 }
 
+/** A series in the library's form. */
+interface Sample {
+  /** Default: that of the metric. */
+  readonly metricName?: string;
+  readonly labels: Readonly<Partial<Record<string, string | number>>>;
+  readonly sharedLabels?: Sample['labels'];
+  readonly value: number;
+}
+
+/** A metric in the library's form. Its series may be read one by one. */
+interface ShownMetric {
+  readonly name: string;
+  readonly help: string;
+  readonly type: unknown;
+  readonly values: Iterable<Sample>;
+}
+
+/** The registry prefers `getForPromString` to `get` for a text. The published types lack it. */
+async function inLibrarysForm(metric: Metric): Promise<ShownMetric> {
+  const { getForPromString } = metric as { getForPromString?: () => Promise<ShownMetric> };
+  return (await getForPromString?.call(metric)) ?? metric.get();
+}
+
+/**
+ * Prometheus' text format, a line a step: the library writes all at once, which takes 0.1 s for 5,000 buckets.
+ */
+function* textOf(metrics: readonly ShownMetric[]): Steps<string> {
+  const texts: string[] = [];
+  for (const { name, help, type, values } of metrics) {
+    const lines = [`# HELP ${name} ${escaped(help)}`, `# TYPE ${name} ${type}`];
+    for (const sample of values) {
+      lines.push(lineOf(name, sample));
+      yield;
+    }
+    texts.push(lines.join('\n'));
+  }
+  return `${texts.join('\n\n')}\n`;
+}
+
+function lineOf(name: string, { metricName = name, labels, sharedLabels = {}, value }: Sample): string {
+  const parts: string[] = [];
+  for (const some of [labels, sharedLabels])
+    for (const [label, of] of Object.entries(some))
+      parts.push(`${label}="${escaped(`${of}`).replaceAll('"', '\\"')}"`);
+  const shown = parts.length === 0 ? '' : `{${parts.join(',')}}`;
+  return `${metricName}${shown} ${Number.isFinite(value) ? value : NOT_FINITE[`${value}`]}`;
+}
+
+const NOT_FINITE: Readonly<Record<string, string>> = { NaN: 'NaN', Infinity: '+Inf', '-Infinity': '-Inf' };
+
+function escaped(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
+}
+
 /** Values that are kept elsewhere: one, or one for each combination of labels. */
 type Reading = number | Iterable<readonly [labels: Readonly<Record<string, string>>, value: number]>;
+
+/** Reads once the first one is asked for. Of the same labels, the last value counts, or the sum. */
+function* samplesOf(read: () => Reading, addsUp: boolean): Iterable<Sample> {
+  const now = read();
+  if (typeof now === 'number') return yield { labels: {}, value: now };
+  const samples = new Map<string, Sample>();
+  for (const [labels, value] of now) {
+    const key = JSON.stringify(labels);
+    samples.set(key, { labels, value: value + (addsUp ? (samples.get(key)?.value ?? 0) : 0) });
+  }
+  yield* samples.values();
+}
 
 const DECLARATIONS: Readonly<Record<MetricName, MetricDeclaration>> = METRICS;
 
@@ -246,26 +316,15 @@ export class MetricSet {
   /** Registers a metric that is read at each scrape. Values of the same labels add up in a counter. */
   read(name: MetricOf<'counter' | 'gauge'>, read: () => Reading): void {
     const options = this.#optionsOf(name);
-    const values = () => {
-      const now = read();
-      return typeof now === 'number' ? [[{}, now] as const] : now;
-    };
-    if (DECLARATIONS[name].type === 'counter')
-      new Counter<string>({
-        ...options,
-        collect() {
-          this.reset();
-          for (const [labels, value] of values()) this.inc(labels, value);
-        },
-      });
-    else
-      new Gauge<string>({
-        ...options,
-        collect() {
-          this.reset();
-          for (const [labels, value] of values()) this.set(labels, value);
-        },
-      });
+    const { help, aggregator } = options;
+    const { type } = DECLARATIONS[name];
+    const addsUp = type === 'counter';
+    const metric = addsUp ? new Counter<string>(options) : new Gauge<string>(options);
+    const about = { name, help, type, aggregator };
+    Object.assign(metric, {
+      get: async () => ({ ...about, values: [...samplesOf(read, addsUp)] }),
+      getForPromString: async () => ({ ...about, values: samplesOf(read, addsUp) }),
+    });
   }
 
   /** Applies the configuration: shows the series that it makes possible, and drops those that it no longer has. */
@@ -306,21 +365,22 @@ export class MetricSet {
   }
 
   /**
-   * Metrics in Prometheus' text format, merged with the values of other threads.
+   * Metrics in Prometheus' text format, merged with the values of other threads. Written in slices: this thread may serve.
    *
    * @param names of the metrics; all if empty
    */
-  async text(others: readonly Levels[], names: readonly string[]): Promise<string> {
+  async text(
+    others: readonly Levels[],
+    names: readonly string[],
+    turns: Pick<Turns, 'slice'> = new Turns(),
+  ): Promise<string> {
     const joined =
       others.length === 0 ? null : AggregatorRegistry.aggregate([await this.levels(), ...others]);
     const all = this.registry.getMetricsAsArray().map(({ name }) => name);
-    const texts = all
+    const shown = all
       .filter(name => names.length === 0 || names.includes(name))
-      .map(name => {
-        const registry = joined?.getSingleMetric(name) === undefined ? this.registry : joined;
-        return registry.getSingleMetricAsString(name);
-      });
-    return `${(await Promise.all(texts)).join('\n\n')}\n`;
+      .flatMap(name => joined?.getSingleMetric(name) ?? this.registry.getSingleMetric(name) ?? []);
+    return turns.slice(textOf(await Promise.all(shown.map(inLibrarysForm))));
   }
 
   #optionsOf(name: MetricName) {

@@ -8,6 +8,7 @@ export * from './request-reader.ts';
 export * from './request-writer.ts';
 export {
   DateField,
+  InterimCount,
   interimResponse,
   type LastResponse,
   type ResponseTerms,

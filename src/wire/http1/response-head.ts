@@ -267,8 +267,7 @@ export interface Switched {
 export class LastResponse {
   /** True once a byte of it has arrived. */
   begun = false;
-  /** Interim responses received before the final one. */
-  interim = 0;
+  readonly interim = new InterimCount();
   status = 0;
   /** True if no byte of a body was received, whatever its framing. */
   bodiless = false;
@@ -282,22 +281,47 @@ export class LastResponse {
   /** Starts over for another request. */
   begin(): void {
     this.begun = false;
-    this.interim = 0;
+    this.interim.begin();
     this.close = false;
     this.switched = null;
   }
 }
 
-/** Maximum interim responses before the final one; a server that sends more is at fault. */
+/** Maximum interim responses between two sweeps; a server that sends more is at fault. */
 const MAX_INTERIM = 16;
 
-/** Throws MalformedMessage for an interim response that no server may send. `count` is how many arrived, including this one. */
-export function checkInterim({ status, httpMinor }: ResponseHead, count: number): void {
+/**
+ * Counts the interim responses before a final one (RFC 9110, 15.2). Only their rate is bounded: a service may report for as long as
+ * a request takes how far it has come, such as with 102, or 104 of a resumable upload.
+ */
+export class InterimCount {
+  #count = 0;
+  #swept = 0;
+
+  /** Starts over for another response. */
+  begin(): void {
+    this.#count = 0;
+    this.#swept = 0;
+  }
+
+  /** Adds one. Throws MalformedMessage if too many have come since the last sweep. */
+  add(): void {
+    if (++this.#count - this.#swept > MAX_INTERIM) throw new MalformedMessage('too many interim responses');
+  }
+
+  /** Returns how many have come in all. Call it at every sweep. */
+  sweep(): number {
+    this.#swept = this.#count;
+    return this.#count;
+  }
+}
+
+/** Throws MalformedMessage for an interim response that no server may send. */
+export function checkInterim({ status, httpMinor }: ResponseHead): void {
   // RFC 9110, 15.2.2: the upgrade that a 101 accepts was never requested.
   if (status === 101) throw new MalformedMessage('an upgrade that was not requested');
   // RFC 9110, 15.2: HTTP/1.0 knows no interim responses.
   if (httpMinor === 0) throw new MalformedMessage('an interim response in HTTP/1.0');
-  if (count > MAX_INTERIM) throw new MalformedMessage('too many interim responses');
 }
 
 /** The value of `Date` on responses (RFC 9110, 6.6.1), computed once a second rather than for each response. */

@@ -156,9 +156,10 @@ export class ResponseReader {
     }
   }
 
-  /** Passes on an interim response. Any number of them may precede the final one (RFC 9110, 15.2). */
+  /** Passes on an interim response. */
   #passInterim(head: ResponseHead): void {
-    checkInterim(head, ++this.#last.interim);
+    this.#last.interim.add();
+    checkInterim(head);
     this.#unfinishedHead.forget();
     const { close, fields } = responseFraming(this.#method, head);
     if (close) this.#last.close = true;

@@ -31,6 +31,11 @@ export const ErrorCode = {
   HTTP_1_1_REQUIRED: 0xd,
 } as const;
 
+/** Returns the name of an error code, for the log and for clients. */
+export function errorName(code: number): string {
+  return Object.entries(ErrorCode).find(([, known]) => known === code)?.[0] ?? `code ${code}`;
+}
+
 /** Makes the fault for a violation without an error code of its own. */
 export function protocolFault(message: string): Http2Fault {
   return new Http2Fault(ErrorCode.PROTOCOL_ERROR, message);

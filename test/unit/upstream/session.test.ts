@@ -165,7 +165,7 @@ test('an upstream that closes behind a GOAWAY with an error fails what it left o
   socket.goaway(3, 11);
   expect(sink.failure).toBeNull();
   socket.emit('end');
-  const cause = { message: 'the upstream closes the connection with code 11' };
+  const cause = { message: 'the upstream closes the connection with ENHANCE_YOUR_CALM' };
   expect(sink.failure).toMatchObject({ kind: 'reset', onReusedConnection: false, cause });
 });
 
@@ -185,7 +185,7 @@ test('a connection that ends by a GOAWAY with an error before it carried a call 
   const { socket, told } = open();
   socket.goaway(0, 11);
   await turn();
-  expect(told).toEqual(['gone: the upstream closes the connection with code 11']);
+  expect(told).toEqual(['gone: the upstream closes the connection with ENHANCE_YOUR_CALM']);
 });
 
 test('an upstream that breaks a rule is told, loses the connection, and the calls fail', async () => {

@@ -119,6 +119,12 @@ describe('the time of a call', () => {
     scripted.send(headers(1, [[':status', '103']], 4));
     sweep(1_100, 2_100);
     expect(sink.events).toEqual(['info 103']);
+    for (let ms = 2_200; ms < 6_200; ms += 100) {
+      scripted.send(headers(1, [[':status', '102']], 4));
+      sweep(ms);
+    }
+    expect(sink.events).toHaveLength(41);
+    expect(sink.failure).toBeNull();
   });
 
   test('runs out inside a response', () => {

@@ -10,7 +10,7 @@ const resetBy = (code: number) => streamFailure({ how: 'reset', code }, LIVE);
 test('a request that the upstream did not process is refused, whatever its method', () => {
   const refused = { kind: 'refused', onReusedConnection: false, resetCode: null };
   expect(resetBy(ErrorCode.REFUSED_STREAM)).toMatchObject(refused);
-  const departure = { message: 'the upstream closes the connection with code 11' };
+  const departure = { message: 'the upstream closes the connection with ENHANCE_YOUR_CALM' };
   expect(streamFailure({ how: 'unprocessed', code: 11 }, LIVE)).toMatchObject({
     ...refused,
     cause: departure,
@@ -31,7 +31,8 @@ test.each([
 test('any other reset is one, with its code', () => {
   const failure = resetBy(ErrorCode.CANCEL);
   expect(failure).toMatchObject({ kind: 'reset', resetCode: ErrorCode.CANCEL });
-  expect(failure.cause).toMatchObject({ message: 'the upstream closed the stream with code 8' });
+  expect(failure.cause).toMatchObject({ message: 'the upstream closed the stream with CANCEL' });
+  expect(resetBy(99).cause).toMatchObject({ message: 'the upstream closed the stream with code 99' });
 });
 
 test('a rule that the upstream broke on the stream is named', () => {

@@ -77,12 +77,15 @@ export function tenantOf(claims: JsonObject, tenants: Tenants | null): string | 
   return typeof issuer === 'string' ? issuer : null;
 }
 
+/** The year 33,658, or 2001 in milliseconds. */
+const MOST_SECONDS = 1e12;
+
 function refuseTimes(claims: JsonObject, leewayMs: number, nowMs: number): Invalid | null {
   const expiresAtS = dateClaim(claims, 'exp');
   const issuedAtS = dateClaim(claims, 'iat');
   if (expiresAtS === null) return lacking('exp');
-  // RFC 7519 makes it optional, but not-before marks need it.
-  if (issuedAtS === null) return lacking('iat');
+  // RFC 7519 makes it optional, but not-before marks need it. In milliseconds it is no date, and no clock that is ahead.
+  if (issuedAtS === null || issuedAtS > MOST_SECONDS) return lacking('iat');
   if (nowMs >= expiresAtS * 1_000 + leewayMs) return invalid('expired');
   if (nowMs < issuedAtS * 1_000 - leewayMs) return invalid('not_yet_valid');
   if (member(claims, 'nbf') === undefined) return null;
@@ -144,8 +147,8 @@ function onlyThumbprint(bound: unknown, name: string): string | null {
 
 /**
  * Rejects ID, refresh and logout tokens, which the issuer signs with the same keys. They are recognised by the payload's
- * `typ` (Keycloak), the header's `typ` (RFC 9068, 4; OpenID Connect Back-Channel Logout, 2.4), `token_use` (Amazon Cognito), and
- * members that only they have. An ID token that says nothing of its kind passes if the operator accepts such.
+ * `typ` (Keycloak), the header's `typ` (RFC 9068, 4; OpenID Connect Back-Channel Logout, 2.4), `token_use` (Amazon Cognito), other
+ * claims that say so, and members that only they have. An ID token that says nothing of its kind passes if the operator accepts such.
  */
 function refuseKind(jwt: Pick<Jwt, 'claims' | 'type'>, options: AccessTokenOptions): Invalid | null {
   const { claims } = jwt;
@@ -160,7 +163,7 @@ function refuseKind(jwt: Pick<Jwt, 'claims' | 'type'>, options: AccessTokenOptio
   // Ory Hydra says the second, in its answers about opaque tokens.
   const isForAccess = use === 'access' || use === 'access_token';
   if (use !== undefined && !isForAccess) return invalid('token_kind');
-  if (member(claims, 'events') !== undefined) return invalid('token_kind');
+  if (member(claims, 'events') !== undefined || saysRefreshOrId(claims)) return invalid('token_kind');
   const { tokenKind } = options;
   if (tokenKind === 'access_or_id') return null;
   if (member(claims, 'at_hash') !== undefined) return invalid('token_kind');
@@ -169,6 +172,19 @@ function refuseKind(jwt: Pick<Jwt, 'claims' | 'type'>, options: AccessTokenOptio
   // Nothing marks it as an access token, and without `typ` an ID token looks the same. The audience of an ID token is the client
   // that signed in, so only an audience other than that client distinguishes them.
   return namesAnotherAudience(claims, options) ? null : invalid('token_kind');
+}
+
+/** Where other providers say what a token is: Casdoor, PingAM, and libraries for Django and Flask. */
+const SAYS_KIND = ['token_type', 'tokenType', 'tokenName', 'type'];
+/** What only refresh tokens have, of Spring Security OAuth (spring-attic/spring-security-oauth#363) and Cloud Foundry's UAA. */
+const OF_REFRESH_TOKENS = ['ati', 'granted_scopes'];
+
+function saysRefreshOrId(claims: JsonObject): boolean {
+  const kinds = SAYS_KIND.map(name => member(claims, name));
+  return (
+    kinds.some(kind => typeof kind === 'string' && /^(?:refresh|(?:refresh|id)[-_]?token)$/i.test(kind)) ||
+    OF_REFRESH_TOKENS.some(name => Object.hasOwn(claims, name))
+  );
 }
 
 /** Whether the token is for one of the audiences that is not the gateway's own client. */

@@ -32,7 +32,7 @@ export interface ReadKeySet {
   readonly keys: readonly VerificationKey[];
   /** The number of other keys in the set. */
   readonly unusable: number;
-  /** Unusable keys that are intended for signatures but are too weak. */
+  /** Unusable keys that are not for encryption. */
   readonly flawed: readonly FlawedKey[];
 }
 
@@ -80,14 +80,20 @@ function shown([first]: readonly FlawedKey[]): string {
 }
 
 function readKey(jwk: JsonObject, known: readonly VerificationKey[]): VerificationKey | FlawedKey | null {
+  if (isForEncryption(jwk)) return null;
   const id = member(jwk, 'kid') ?? null;
-  if (id !== null && typeof id !== 'string') return null;
-  if (!isForSignatures(jwk)) return null;
-  const declared = given(jwk, 'alg');
-  const algorithms = algorithmsFor(member(jwk, 'kty'), member(jwk, 'crv')).filter(
-    name => declared === undefined || declared === name,
-  );
-  if (algorithms.length === 0) return null;
+  if (id !== null && typeof id !== 'string') return { keyId: null, flaw: 'a kid that is no text' };
+  const flawedBy = (flaw: string) => ({ keyId: id?.slice(0, MAX_SHOWN) ?? null, flaw });
+  const use = given(jwk, 'use');
+  if (use !== undefined && use !== 'sig') return flawedBy(`a use that is not "sig": ${quoted(use)}`);
+  const operations = given(jwk, 'key_ops');
+  if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify')))
+    return flawedBy(`key_ops without "verify": ${quoted(operations)}`);
+  const algorithms = algorithmsOf(jwk);
+  if (algorithms.length === 0) {
+    const [type, curve, alg] = ['kty', 'crv', 'alg'].map(name => quoted(member(jwk, name)));
+    return flawedBy(`a type or algorithm that is not supported: kty ${type}, crv ${curve}, alg ${alg}`);
+  }
   const members = PUBLIC_MEMBERS.map(name => member(jwk, name));
   const thumbprints = THUMBPRINTS.map(name => member(jwk, name)).filter(each => typeof each === 'string');
   const issuer = issuerIn(jwk);
@@ -95,22 +101,39 @@ function readKey(jwk: JsonObject, known: readonly VerificationKey[]): Verificati
   const same = known.find(key => key.fingerprint === fingerprint);
   if (same !== undefined) return same;
   const imported = importKey(jwk);
-  if (typeof imported === 'string') return { keyId: id?.slice(0, MAX_SHOWN) ?? null, flaw: imported };
+  if (typeof imported === 'string') return flawedBy(imported);
   return { id, issuer, thumbprints, algorithms, keyObject: imported, fingerprint };
+}
+
+/** A value of the issuer's, for a message. */
+function quoted(value: unknown): string {
+  return (JSON.stringify(value) ?? 'none').slice(0, 40);
+}
+
+/** The algorithms that a key can verify, and that its `alg` allows. May be empty. */
+function algorithmsOf(jwk: JsonObject): readonly SigningAlgorithm[] {
+  const declared = given(jwk, 'alg');
+  const fitting = algorithmsFor(member(jwk, 'kty'), member(jwk, 'crv'));
+  const allowed = fitting.filter(name => declared === undefined || declared === name);
+  // EdDSA and the name of its curve are one algorithm (RFC 9864, 2.2): tokens may have either.
+  return allowed.length > 0 && member(jwk, 'kty') === 'OKP' ? fitting : allowed;
+}
+
+/** Whether it is no key for tokens, by its own word (RFC 7517, 4.2 and 4.3; RFC 7518, 4.1 and 6.4; RFC 8037, 3.2). */
+function isForEncryption(jwk: JsonObject): boolean {
+  const [use, type, curve, alg, operations] = ['use', 'kty', 'crv', 'alg', 'key_ops'].map(name =>
+    given(jwk, name),
+  );
+  if (use === 'enc' || type === 'oct' || curve === 'X25519' || curve === 'X448') return true;
+  if (Array.isArray(operations) && !operations.includes('sign') && !operations.includes('verify'))
+    return true;
+  return typeof alg === 'string' && /^(?:RSA-OAEP|RSA1_5|ECDH-ES|PBES2|A\d{3}|dir$)/.test(alg);
 }
 
 /** The issuer that a key names; `null` for none. Returns '', which no issuer is called, for a value that is not text. */
 function issuerIn(jwk: JsonObject): string | null {
   const issuer = member(jwk, 'issuer') ?? null;
   return issuer === null || typeof issuer === 'string' ? issuer : '';
-}
-
-/** Whether `use` and `key_ops` allow signatures. Both are optional (RFC 7517, 4.2 and 4.3). */
-function isForSignatures(jwk: JsonObject): boolean {
-  const use = given(jwk, 'use');
-  const operations = given(jwk, 'key_ops');
-  if (use !== undefined && use !== 'sig') return false;
-  return operations === undefined || (Array.isArray(operations) && operations.includes('verify'));
 }
 
 /** Returns the key, or its flaw. */

@@ -62,7 +62,8 @@ export function parseJwt(token: string): Jwt | Invalid {
   if (first === -1 || second === -1) return invalid('malformed');
 
   const header = decodeObject(token.slice(0, first));
-  if (header === null) return invalid('malformed');
+  // With `enc` it is encrypted, whatever its `alg` (RFC 7516, 9).
+  if (header === null || Object.hasOwn(header, 'enc')) return invalid('malformed');
   if (Object.hasOwn(header, 'crit')) return invalid('critical');
   const algorithm = member(header, 'alg');
   if (!isAlgorithm(algorithm)) return invalid(typeof algorithm === 'string' ? 'algorithm' : 'malformed');

@@ -55,10 +55,10 @@ export async function fuzzPaths(service: number, { seed, setups, pathsEach }: Pa
   const config = { ...tokens, upstreams, routes: parts.flatMap(({ routes }) => routes) };
   const client = new Client((await startGateway({ upstreamPort: service, config })).port);
   const run: PathRun = { findings: [], warned: [], odd: 0 };
-  for (const [index, { setup, isWarned }] of kept.entries()) {
+  const asked = kept.map(({ setup }) => Array.from({ length: pathsEach }, () => anyPath(random, setup)));
+  const play = async ({ setup, isWarned }: (typeof kept)[number], index: number) => {
     const guards = new Guards(setup, client, hostOf(index));
-    for (let i = 0; i < pathsEach; i++) {
-      const path = anyPath(random, setup);
+    for (const path of asked[index] ?? []) {
       const { readings, isLoose } = await client.get(hostOf(index), path);
       if (ODD.test(path) && readings.length > 0) run.odd++;
       for (const [program, segments] of readings)
@@ -67,7 +67,8 @@ export async function fuzzPaths(service: number, { seed, setups, pathsEach }: Pa
             `${program} takes ${path} for /${segments.join('/')} with ${JSON.stringify(setup)}`,
           );
     }
-  }
+  };
+  await Promise.all(kept.map(play));
   return run;
 }
 
@@ -99,7 +100,7 @@ interface Answer {
 /** Asks a gateway without a token. */
 class Client {
   readonly #port: number;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 16 });
 
   constructor(port: number) {
     this.#port = port;

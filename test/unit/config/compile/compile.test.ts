@@ -193,6 +193,8 @@ describe('an upstream', () => {
     ['http://api:3000', 'api:3000'],
     ['http://api:80', 'api'],
     ['http://api', 'api'],
+    ['http://api.internal.:3000', 'api.internal:3000'],
+    ['https://api.internal.', 'api.internal'],
     ['http://[::80]:8080', '[::80]:8080'],
     ['http://[1::80]', '[1::80]'],
     ['http://api:3000/base', 'api:3000'],

@@ -23,8 +23,15 @@ describe('request_headers', () => {
     '{ set: { X-Plan: "{claim.https://example.com/plan}" } }',
     '{ set: { X-Consumer-Username: main, Remote-User: "{claim.sub}", X-Forwarded-Groups: a }, remove: [X-Userinfo, SM_USER] }',
     '{ set: { X-Matched-Path: /a }, remove: [X-Middleware-Subrequest] }',
+    '{ remove: [via] }',
   ])('may be %s', async edits => {
     expect(await request(edits)).toEqual([]);
+  });
+
+  it('do not set Via', async () => {
+    expect(await request('{ set: { Via: 1.1 x } }')).toEqual([
+      '.request_headers.set: "Via" cannot be changed by a route: the gateway writes it in every message',
+    ]);
   });
 
   it.each([

@@ -177,9 +177,11 @@ describe('the key set', () => {
     expect(found(null, 'sha256-39')).toEqual(['sha1-39']);
     expect(found('of-the-token', 'sha1-7')).toEqual(['sha1-7']);
     expect(found('rsa-1', 'sha1-7', 'RS256')).toEqual(['sha1-40']);
-    // A thumbprint that the set lacks may be that of a key which was published without any, but of no other.
+    // A name that the set lacks may be that of a key which was published without any of its sort, but of no other.
     expect(found(null, 'sha1-99')).toEqual(['none']);
-    expect(found('of-the-token', 'sha1-99')).toEqual([]);
+    expect(found('of-the-token', 'sha1-99')).toEqual(['none']);
+    expect(candidates('ES256', 'of-the-token')).toHaveLength(16);
+    expect(candidates('RS256', 'of-the-token')).toEqual([]);
     expect(found(null, '__proto__')).toEqual(['none']);
     const knows = (keyId: string | null, thumbprint: string | null) => keySet.knows({ keyId, thumbprint });
     expect([knows(null, 'sha1-40'), knows('rsa-1', null), knows('x', 'sha1-99'), knows(null, null)]).toEqual([

@@ -43,6 +43,10 @@ describe('a logout token', () => {
     expect(flaw({ exp: null })).toBe('exp');
   });
 
+  it('may have its event as PHP writes an empty object', () => {
+    expect(flaw({ events: { [EVENT]: [] } })).toBe('logout');
+  });
+
   it('with neither is refused, and so is one with either of the wrong type', () => {
     const { sid: _, sub: __, ...claims } = LOGOUT;
     expect(readLogout({ claims, type: null }, TERMS)).toMatchObject({ kind: 'flawed', claim: 'sid' });

@@ -50,7 +50,7 @@ describe('a response of', () => {
     [200, 'invalid_grant', 'code_refused'],
     [200, 'invalid_client', 'gateway_refused'],
     [200, 'something_new', 'code_refused'],
-    [201, 'invalid_grant', 'broken'],
+    [201, 'invalid_grant', 'code_refused'],
     [429, 'invalid_grant', 'broken'],
     [408, 'invalid_grant', 'broken'],
   ])('%d %s is %s', (status, error, outcome) => expect(outcomeOf(answered(status, error))).toBe(outcome));
@@ -71,6 +71,41 @@ describe('a response of', () => {
     for (const text of ['', '<html>', '[]', '{}', '{"error":""}', '{"error":7}'])
       expect(outcomeOf(refusedBy('token endpoint', { status, body: Buffer.from(text) }, []))).toBe(outcome);
   });
+});
+
+test.each<[string, number, object, RedeemOutcome, RegExp]>([
+  [
+    'Supabase',
+    400,
+    { code: 400, error_code: 'refresh_token_not_found', msg: 'x' },
+    'code_refused',
+    /400 refresh_token_not_found$/,
+  ],
+  [
+    'Firebase',
+    400,
+    { error: { code: 400, message: 'TOKEN_EXPIRED', status: 'INVALID_ARGUMENT' } },
+    'code_refused',
+    /400 TOKEN_EXPIRED$/,
+  ],
+  ['Okta', 400, { errorCode: 'E0000011', errorSummary: 'x' }, 'code_refused', /400 \[\.\.\.\]$/],
+  ['Okta', 401, { errorCode: 'invalid_client', errorSummary: 'x' }, 'gateway_refused', /401 invalid_client$/],
+  // Those of proxies on the way are no words of the provider.
+  ['AWS', 403, { message: 'Forbidden' }, 'gateway_refused', /403$/],
+])('the error of %s is found where it stands: %d %j', (_, status, members, outcome, message) => {
+  const fault = refusal(status, members);
+  expect(outcomeOf(fault)).toBe(outcome);
+  expect(fault.message).toMatch(message);
+});
+
+test('a provider that throttles has not used the code, and says how long to wait', () => {
+  const throttled = (status: number, retryAfterMs: number) =>
+    failureOf('code', refusedBy('token endpoint', { status, retryAfterMs, body: Buffer.from('') }, [])).error;
+  expect(throttled(429, 30_000)).toMatchObject({ status: 503, fields: ['Retry-After', '30'] });
+  expect(throttled(429, 30_000).message).toContain('The code was not used');
+  expect(throttled(429, 0).fields).toEqual(['Retry-After', '5']);
+  expect(throttled(503, 60_000)).toMatchObject({ status: 503, fields: ['Retry-After', '60'] });
+  expect(throttled(503, 60_000).message).toContain('The code may be spent');
 });
 
 describe('whatever part of the error the client sent as its code or redirect URI', () => {

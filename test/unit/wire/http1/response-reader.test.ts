@@ -224,9 +224,13 @@ describe('interim responses', () => {
     expect(reader.last.close).toBe(false);
   });
 
-  test('are 16 at most', () => {
+  test('are 16 at most between two sweeps, and any number in all', () => {
     const interim = 'HTTP/1.1 100 Continue\r\n\r\n';
-    expect(read(interim.repeat(16)).reader.last.interim).toBe(16);
+    const reading = read();
+    for (const count of [16, 32, 48]) {
+      reading.read(interim.repeat(16));
+      expect(reading.reader.last.interim.sweep()).toBe(count);
+    }
     expect(() => read(interim.repeat(17))).toThrow('too many interim responses');
     expect(() => read(...Array(17).fill(interim))).toThrow('too many interim responses');
   });

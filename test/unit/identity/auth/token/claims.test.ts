@@ -87,6 +87,10 @@ describe('the times of a token', () => {
     expect(outcome({ [name]: undefined })).toBe(`invalid claim ${name}`);
   });
 
+  it('must have its iat in seconds', () => {
+    expect(outcome({ iat: START_MS })).toBe('invalid claim iat');
+  });
+
   it.each(['exp', 'iat', 'nbf'])('must have a number as %s', name => {
     for (const value of [null, true, '1795262400', [START_S], {}, '']) {
       expect(outcome({ [name]: value })).toBe(`invalid claim ${name}`);
@@ -220,6 +224,32 @@ describe('the kind of a token', () => {
     ['a logout token', { events: { 'http://schemas.openid.net/event/backchannel-logout': {} } }],
   ])('is that of %s by the members that only it has', (_, members) => {
     expect(outcome({ typ: undefined, ...members })).toBe('invalid token_kind');
+  });
+
+  it.each([
+    ['Casdoor', { tokenType: 'refresh-token' }],
+    ['PingAM', { tokenName: 'refresh_token' }],
+    ['PingAM', { tokenName: 'id_token' }],
+    ['Django REST framework', { token_type: 'refresh' }],
+    ['Flask', { type: 'refresh' }],
+    ['Spring Security OAuth', { ati: '5f2b' }],
+    ['UAA', { jti: '5f2b-r', granted_scopes: ['openid'] }],
+  ])('is not access where a token of %s says so: %j', (_, says) => {
+    for (const typ of [undefined, 'Bearer'])
+      expect(outcome({ typ, ...says }, { options: { tokenKind: 'access_or_id' } })).toBe(
+        'invalid token_kind',
+      );
+    expect(outcome({ typ: undefined, ...says })).toBe('invalid token_kind');
+  });
+
+  it.each([
+    { tokenType: 'access-token' },
+    { tokenName: 'access_token' },
+    { token_type: 'access' },
+    { type: 'user' },
+    { type: 7, token_type: ['refresh'] },
+  ])('may be access with %j', says => {
+    expect(outcome({ typ: undefined, ...says })).toBe('valid');
   });
 
   const unmarked = { typ: undefined };

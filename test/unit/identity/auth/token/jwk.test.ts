@@ -12,6 +12,7 @@ const read = (set: unknown, known: Parameters<typeof readKeySet>[2] = []) =>
 const kept = (jwk: unknown) => read({ keys: [rsa.jwk, jwk] }).keys.length - 1;
 
 const { alg: _, ...rsaAnyAlg } = rsa.jwk;
+const secp256k1 = generateKeyPairSync('ec', { namedCurve: 'secp256k1' }).publicKey.export({ format: 'jwk' });
 
 describe('a key set', () => {
   it('holds public keys for the algorithms that they fit', () => {
@@ -20,13 +21,49 @@ describe('a key set', () => {
     expect(keys.map(key => [key.id, key.algorithms, key.keyObject.type])).toEqual([
       ['rsa-1', ['RS256'], 'public'],
       ['ec-1', ['ES256'], 'public'],
-      ['ed', ['EdDSA'], 'public'],
+      ['ed', ['EdDSA', 'Ed25519'], 'public'],
     ]);
   });
 
   it('lets a key without alg verify whatever its type can', () => {
     const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'];
     expect(read({ keys: [rsaAnyAlg] }).keys[0]?.algorithms).toEqual(algorithms);
+  });
+
+  it.each(['EdDSA', 'Ed25519', undefined])('takes the names of one algorithm for one: %s', name => {
+    const { jwk } = issuerKey('EdDSA', 'ed');
+    expect(read({ keys: [{ ...jwk, alg: name }] }).keys[0]?.algorithms).toEqual(['EdDSA', 'Ed25519']);
+    expect(kept({ ...jwk, alg: 'Ed448' })).toBe(0);
+  });
+
+  it.each([
+    [{ alg: 'RSA256' }, 'a type or algorithm that is not supported: kty "RSA", crv none, alg "RSA256"'],
+    [{ kty: 'rsa' }, 'a type or algorithm that is not supported: kty "rsa", crv none, alg "RS256"'],
+    [{ ...secp256k1, alg: 'ES256K' }, /kty "EC", crv "secp256k1", alg "ES256K"$/],
+    [{ alg: 'x'.repeat(1_000) }, /alg "x{39}$/],
+    [{ use: 'signature' }, 'a use that is not "sig": "signature"'],
+    [{ use: ['sig'] }, 'a use that is not "sig": ["sig"]'],
+    [{ use: 'sig', key_ops: ['sign'] }, 'key_ops without "verify": ["sign"]'],
+    [{ key_ops: 'verify' }, 'key_ops without "verify": "verify"'],
+    [{ kid: 7 }, 'a kid that is no text'],
+  ])('says why a key is left out that is not for encryption: %j', (members, flaw) => {
+    const { flawed } = read({ keys: [ecdsa.jwk, { ...rsa.jwk, ...members }] });
+    expect(flawed.map(each => each.flaw)).toEqual([
+      typeof flaw === 'string' ? flaw : expect.stringMatching(flaw),
+    ]);
+  });
+
+  it.each([
+    { use: 'enc', alg: 'RSA256' },
+    { alg: 'RSA-OAEP-256' },
+    { kty: 'oct', k: 'AA' },
+    { kty: 'OKP', crv: 'X25519' },
+    { use: undefined, key_ops: ['encrypt', 'wrapKey'] },
+  ])('says nothing of a key for encryption: %j', members => {
+    expect(read({ keys: [ecdsa.jwk, { ...rsa.jwk, alg: undefined, ...members }] })).toMatchObject({
+      unusable: 1,
+      flawed: [],
+    });
   });
 
   it('reuses keys that did not change', () => {
@@ -55,9 +92,6 @@ describe('a key set', () => {
 
   const { n: _n, ...withoutModulus } = rsa.jwk;
   const small = generateKeyPairSync('rsa', { modulusLength: 1_024 }).publicKey.export({ format: 'jwk' });
-  const secp256k1 = generateKeyPairSync('ec', { namedCurve: 'secp256k1' }).publicKey.export({
-    format: 'jwk',
-  });
   const x25519 = generateKeyPairSync('x25519').publicKey.export({ format: 'jwk' });
   const modulus = modulusOf(rsa.privateKey);
   const product = (of: bigint) => base64Url(bytesOf(of));
