@@ -41,6 +41,8 @@ const OF_PROTOCOLS = [
     'access_token',
     'access_token_issuer',
     'token_inactive',
+    'granted_scopes',
+    'service_role',
     'refresh_token_expires_in',
   ],
   ...['insufficient_scope', 'resource_metadata', 'realm_access', 'resource_access'],

@@ -478,3 +478,22 @@ test.each([
     if (expected === 401) expect(accessLines(gateway).at(-1)).toMatchObject({ tokenRefused: 'inactive' });
   },
 );
+
+test.each([
+  [
+    ['client_secret_post', 'private_key_jwt'],
+    '; its discovery document lists client_secret_post, private_key_jwt, and client_authentication is client_secret_basic"',
+  ],
+  [['client_secret_basic'], ' invalid_client"'],
+])(
+  'a provider that wants another authentication of the gateway is told: it lists %j',
+  async (methods, said) => {
+    const issuer = await startIssuer({ document: { token_endpoint_auth_methods_supported: methods } });
+    const { gateway } = await startGatewayOf(issuer);
+    issuer.provider.token = scripts.json(401, { error: 'invalid_client' });
+    expectError(await gateway.ask(codeOf()), 500, 13);
+    expect(gateway.logLines.join()).toContain(
+      `the token endpoint answered 401 invalid_client${said.replace(' invalid_client', '')}`,
+    );
+  },
+);

@@ -10,7 +10,7 @@ import {
 import { asList, asMap, type ConfigFile, didYouMean, isMap, type RawMap } from '../file/index.ts';
 import type { OwnRoute } from '../model/index.ts';
 import { isAnswered, partsOf, upstreamsNamed } from '../policies/index.ts';
-import { checkSettings, type RouteConfig, routeKeys } from '../settings/index.ts';
+import { checkSettings, listenSchema, type RouteConfig, routeKeys, upstreamKeys } from '../settings/index.ts';
 import { checkClasses } from './caller-checks.ts';
 import { checkIdentity, checkIntrospection, checkOpaqueTokens, checkSecrets } from './identity-checks.ts';
 import { checkRoutes, writtenPatternsOf } from './route-checks.ts';
@@ -28,6 +28,7 @@ export function crossCheck(file: ConfigFile): void {
   const sketches = asList(routes).map(sketchOf);
   checkPatterns(file, sketches);
   if (isMap(upstreams) && Array.isArray(routes)) checkUpstreams(file, Object.keys(upstreams), sketches);
+  checkOwnAddresses(file);
   checkRoutes(file);
   checkRedirects(file);
   checkExcepted(file, sketches);
@@ -71,6 +72,33 @@ function checkUpstreams(file: ConfigFile, names: readonly string[], routes: read
     file.add(['upstreams', name], message, { about: 'key', severity: 'warning' });
   }
 }
+
+/** Reports upstreams that are the gateway itself: a request would come again and again, until it has too many fields. */
+function checkOwnAddresses(file: ConfigFile): void {
+  const { data: listen } = listenSchema.safeParse(asMap(file.value).listen ?? {});
+  for (const [name, upstream] of Object.entries(asMap(asMap(file.value).upstreams))) {
+    const { url, urls } = asMap(upstream);
+    for (const [index, entry] of (url === undefined ? asList(urls) : [url]).entries()) {
+      const { data: place } = upstreamKeys.url.safeParse(isMap(entry) ? entry.url : entry);
+      const own = Object.entries(listen ?? {}).find(([, listener]) => isAt(listener?.address, place));
+      if (own === undefined) continue;
+      const message = `this is the gateway itself (listen.${own[0]}), and each request would come again: in a container, localhost is the container`;
+      const at = url === undefined ? ['urls', index] : ['url'];
+      file.add(['upstreams', name, ...at], message, { severity: 'warning' });
+    }
+  }
+}
+
+type Place = { readonly host: string; readonly port: number };
+
+/** Whether a listener gets what is sent to this place, as far as both are on this machine. */
+function isAt(listener: Place | undefined, place: Place | undefined): boolean {
+  if (listener === undefined || place?.port !== listener.port || listener.port === 0) return false;
+  return place.host === listener.host || [place, listener].every(({ host }) => HERE.test(host));
+}
+
+/** Loopback, and the addresses that stand for all of a machine. */
+const HERE = /^(?:localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|::1?)$/;
 
 /** The upstreams of a route; `null` if it lacks one. */
 function namesOf(upstream: RouteConfig['upstream'], route: RawMap): readonly string[] | null {

@@ -347,7 +347,7 @@ const lenient = upstreamSetting({
       yesOrNo()
         .prefault(false)
         .describe(
-          'Whether its responses may have line ends without CR, blanks after chunk sizes, and a Content-Length or Transfer-Encoding that is said twice alike. false: 502.',
+          'Whether its responses may have line ends without CR, blanks after chunk sizes, zeros before a length, and a Content-Length or Transfer-Encoding that is said twice alike. false: 502.',
         ),
     ),
   },

@@ -94,7 +94,19 @@ export class ProviderClient {
     const isGood = successes?.includes(status) ?? (status >= 200 && status < 300);
     if (isGood && !isRefusal(response)) return read(response);
     const { clientAuthentication: own } = this.#options;
-    throw refusedBy(endpoint, response, 'secret' in own ? [...secrets, own.secret] : secrets);
+    const fault = refusedBy(endpoint, response, 'secret' in own ? [...secrets, own.secret] : secrets);
+    throw this.#withCause(fault);
+  }
+
+  /** Adds why the provider may refuse the gateway as a client: it has to authenticate in another way. */
+  #withCause(fault: ProviderFault): ProviderFault {
+    const { kind } = this.#options.clientAuthentication;
+    const taken = this.metadata?.clientAuthentications;
+    const isRefused = fault.error === 'invalid_client' || fault.error === 'unauthorized_client';
+    if (!isRefused || !taken?.length || taken.some(name => name.endsWith(kind))) return fault;
+    const { status, error, message } = fault;
+    const why = `${message}; its discovery document lists ${taken.join(', ')}, and client_authentication is ${kind}`;
+    return new ProviderFault('refused', why, { status: status ?? 0, ...(error && { error }) });
   }
 }
 

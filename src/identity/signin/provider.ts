@@ -134,6 +134,8 @@ export interface ProviderMetadata {
   readonly endSessionEndpoint: string | null;
   /** Where tokens are introspected (RFC 7662); `null` if the gateway must not call such an endpoint. */
   readonly introspectionEndpoint: string | null;
+  /** How clients may authenticate there (`token_endpoint_auth_methods_supported`), for messages. Left out: the document does not say. */
+  readonly clientAuthentications?: readonly string[];
 }
 
 /** The address of the discovery document (OpenID Connect Discovery 1.0, 4). */
@@ -183,7 +185,15 @@ export function readMetadata(document: unknown, options: ProviderOptions): Provi
     revocationEndpoint: revocation ?? optionalEndpoint('revocation_endpoint', members, options),
     endSessionEndpoint: endSession ?? optionalEndpoint('end_session_endpoint', members, options),
     introspectionEndpoint: introspection ?? optionalEndpoint('introspection_endpoint', members, options),
+    ...authenticationsIn(members.get('token_endpoint_auth_methods_supported')),
   };
+}
+
+/** At most ten, of letters as all registered ones. */
+function authenticationsIn(listed: unknown): Pick<ProviderMetadata, 'clientAuthentications'> {
+  if (!Array.isArray(listed)) return {};
+  const names = listed.filter(name => typeof name === 'string' && /^[a-z_]{1,40}$/.test(name));
+  return { clientAuthentications: names.slice(0, 10) };
 }
 
 /** With tenants, the document of one of them will do, or that of all: Entra ID writes `{tenantid}` there. */

@@ -1,8 +1,8 @@
 import { CR, LF, MalformedMessage, PartialHead } from './message.ts';
 import { type ResponseHead, readResponseHead } from './response-head.ts';
 
-// What old servers write against RFC 9112, put right before the strict readers see it: lines that end without CR, and framing
-// that is said twice alike, as frameworks do where the application says it as well. For upstreams with `lenient: true` only: requests are always read strictly.
+// What old servers write against RFC 9112, put right before the strict readers see it: lines that end without CR, zeros
+// before a length, and framing that is said twice alike, as frameworks do where the application says it as well. For upstreams with `lenient: true` only: requests are always read strictly.
 
 /**
  * Returns the position after the first empty line, or -1 if there is none yet.
@@ -34,7 +34,7 @@ export function readLenientHead(bytes: Buffer, end: number): ResponseHead | null
 }
 
 function withoutDoubles(fields: readonly string[]): readonly string[] {
-  return withOne('Transfer-Encoding', withOne('Content-Length', fields));
+  return withOne('Transfer-Encoding', withOne('Content-Length', withoutZeros(fields)));
 }
 
 /** Joins the values of a field that all say the same. Others stay, and are refused. */
@@ -47,6 +47,12 @@ function withOne(name: string, fields: readonly string[]): readonly string[] {
   for (let i = 0; i + 1 < fields.length; i += 2)
     if (!isNamed(i)) kept.push(fields[i] as string, fields[i + 1] as string);
   return [...kept, name, first];
+}
+
+/** Takes the zeros away that stand before a length: servers that write it last leave room for it. */
+function withoutZeros(fields: readonly string[]): readonly string[] {
+  const isLength = (at: number) => fields[at]?.toLowerCase() === 'content-length';
+  return fields.map((text, i) => (i % 2 === 1 && isLength(i - 1) ? text.replace(/^0+(?=\d)/, '') : text));
 }
 
 /** Decides the same for a head whose lines may end without CR. */

@@ -685,3 +685,121 @@ access_tokens:
   ],
   errors: [{ status: 400, body: { error: 'invalid_grant', code: 'oidc.invalid_grant' }, refresh: 401 }],
 };
+
+const FIREBASE = 'https://securetoken.google.com/shop-1234';
+const FIREBASE_CLAIMS = {
+  ...{ iss: FIREBASE, aud: 'shop-1234', sub: 'u1', user_id: 'u1', auth_time: 1_700_000_000 },
+  firebase: { identities: {}, sign_in_provider: 'password' },
+};
+
+export const FIREBASE_ROW: Imitation = {
+  name: 'Firebase Authentication',
+  config: `identity_provider:
+  issuer: ${FIREBASE}    # the project
+access_tokens:
+  audience: shop-1234
+  principal: [sub]`,
+  told: 'nothing: clients sign in with its libraries and send their ID token, the only one there is. Custom tokens (`createCustomToken`) are no such tokens',
+  sources: ['https://firebase.google.com/docs/auth/admin/verify-id-tokens'],
+  ...published(FIREBASE, {
+    authorization_endpoint: 'https://accounts.google.com/o/oauth2/v2/auth',
+    token_endpoint: 'https://securetoken.googleapis.com/v1/token',
+    jwks_uri: 'https://www.googleapis.com/service_accounts/v1/jwk/securetoken@system.gserviceaccount.com',
+  }),
+  key: { kid: 'firebase-key', use: 'sig' },
+  accepted: [
+    { what: "a user's token", header: { kid: 'firebase-key', typ: 'JWT' }, claims: FIREBASE_CLAIMS },
+  ],
+  refused: [
+    {
+      what: 'a token of another project',
+      header: { kid: 'firebase-key', typ: 'JWT' },
+      claims: { ...FIREBASE_CLAIMS, iss: 'https://securetoken.google.com/other', aud: 'other' },
+      reason: 'issuer',
+    },
+  ],
+};
+
+const SUPABASE = 'https://abcdefgh.supabase.co/auth/v1';
+const SUPABASE_CLAIMS = {
+  ...{ iss: SUPABASE, aud: 'authenticated', sub: '123e4567-e89b-12d3-a456-426614174000' },
+  ...{ role: 'authenticated', aal: 'aal1', session_id: 's-1', email: 'a@example.com', is_anonymous: false },
+};
+
+export const SUPABASE_ROW: Imitation = {
+  name: 'Supabase',
+  config: `identity_provider:
+  issuer: ${SUPABASE}
+  endpoints: { key_set: "${SUPABASE}/.well-known/jwks.json" }
+access_tokens:
+  audience: authenticated
+  principal: [sub]
+  roles: [role]`,
+  told: 'JWT signing keys (ES256 or RS256) in place of the legacy secret: tokens by a secret (HS256), and its `anon` and `service_role` keys, are refused',
+  sources: [
+    'https://supabase.com/docs/guides/auth/jwts',
+    'https://supabase.com/docs/guides/auth/jwt-fields',
+    'https://github.com/supabase/auth/issues/2829',
+  ],
+  discovery: null,
+  keySetUrl: `${SUPABASE}/.well-known/jwks.json`,
+  key: { kid: 'supabase-key', use: 'sig', alg: 'RS256', key_ops: ['verify'], ext: true },
+  accepted: [
+    { what: "a user's token", header: { kid: 'supabase-key', typ: 'JWT' }, claims: SUPABASE_CLAIMS },
+  ],
+  refused: [
+    {
+      what: 'a token of nobody',
+      header: { kid: 'supabase-key', typ: 'JWT' },
+      claims: { ...SUPABASE_CLAIMS, sub: undefined },
+      reason: 'claim',
+    },
+  ],
+};
+
+const CLERK = 'https://clerk.example.com';
+const CLERK_CLAIMS = {
+  ...{ iss: CLERK, azp: 'https://app.example.com', sub: 'user_123', sid: 'sess_123', sts: 'active' },
+  ...{ jti: 'j', v: 2, fva: [7, -1] },
+};
+
+export const CLERK_ROW: Imitation = {
+  name: 'Clerk',
+  config: `identity_provider:
+  issuer: ${CLERK}
+  endpoints: { key_set: "${CLERK}/.well-known/jwks.json" }
+access_tokens:
+  audience: [https://app.example.com, https://shop.example.com]    # the origins of the pages
+  audience_claim: azp
+  token_kind: { claim: sid }    # of session tokens alone
+  principal: [sub]`,
+  told: 'nothing: session tokens name no audience, but the page that they are for. Those by a JWT template have no `sid`, so they are refused',
+  sources: [
+    'https://clerk.com/docs/guides/sessions/session-tokens',
+    'https://clerk.com/docs/guides/sessions/manual-jwt-verification',
+  ],
+  discovery: null,
+  keySetUrl: `${CLERK}/.well-known/jwks.json`,
+  key: { kid: 'ins_123', use: 'sig', alg: 'RS256' },
+  accepted: [
+    {
+      what: 'a session token',
+      header: { kid: 'ins_123', typ: 'JWT', cat: 'cl_B7d4PD111AAA' },
+      claims: CLERK_CLAIMS,
+    },
+  ],
+  refused: [
+    {
+      what: 'a token of a page elsewhere',
+      header: { kid: 'ins_123', typ: 'JWT' },
+      claims: { ...CLERK_CLAIMS, azp: 'https://evil.example' },
+      reason: 'audience',
+    },
+    {
+      what: 'a token by a template, made for others',
+      header: { kid: 'ins_123', typ: 'JWT' },
+      claims: { ...CLERK_CLAIMS, sid: undefined },
+      reason: 'token_kind',
+    },
+  ],
+};

@@ -16,6 +16,9 @@ export const IMITATIONS: readonly Imitation[] = [
     hosted.COGNITO,
     hosted.GOOGLE_ACCOUNTS,
     hosted.GOOGLE_USERS,
+    hosted.FIREBASE_ROW,
+    hosted.SUPABASE_ROW,
+    hosted.CLERK_ROW,
   ],
   ...[
     selfHosted.ZITADEL_ROW,
@@ -25,6 +28,8 @@ export const IMITATIONS: readonly Imitation[] = [
     selfHosted.DEX_ROW,
     selfHosted.DUENDE_ROW,
     hosted.LOGTO_ROW,
+    selfHosted.CASDOOR_ROW,
+    selfHosted.UAA_ROW,
   ],
   ...[
     selfHosted.PING_ROW,

@@ -652,3 +652,102 @@ access_tokens:
     },
   ],
 };
+
+const CASDOOR = 'https://door.example.com';
+const CASDOOR_CLAIMS = {
+  ...{ iss: CASDOOR, aud: ['gateway'], azp: 'gateway', sub: 'u-1', jti: 'admin/j', scope: 'openid' },
+  ...{ owner: 'org', name: 'alice', id: 'u-1', tokenType: 'access-token' },
+};
+
+export const CASDOOR_ROW: Imitation = {
+  name: 'Casdoor',
+  config: `identity_provider:
+  issuer: ${CASDOOR}
+  client_id: gateway
+  client_secret_file: /run/secrets/oidc/client-secret
+  redirect_uri: https://app.example.com/callback
+access_tokens:
+  audience: gateway    # its tokens are for the client alone
+  token_kind: { claim: tokenType, value: access-token }`,
+  told: 'an application with the token format JWT-Standard: JWT writes the whole user into each token. Access and ID token are one and the same',
+  sources: [
+    'https://casdoor.org/docs/token/overview',
+    'https://github.com/casdoor/casdoor/issues/1277',
+    'https://github.com/casdoor/casdoor/blob/master/object/token_jwt.go',
+  ],
+  ...published(CASDOOR, {
+    authorization_endpoint: `${CASDOOR}/login/oauth/authorize`,
+    token_endpoint: `${CASDOOR}/api/login/oauth/access_token`,
+    introspection_endpoint: `${CASDOOR}/api/login/oauth/introspect`,
+    jwks_uri: `${CASDOOR}/.well-known/jwks`,
+  }),
+  key: { kid: 'cert-built-in', use: 'sig', alg: 'RS256' },
+  accepted: [
+    { what: "a user's token", header: { kid: 'cert-built-in', typ: 'JWT' }, claims: CASDOOR_CLAIMS },
+  ],
+  refused: [
+    {
+      what: 'a refresh token, which has no kid',
+      header: { typ: 'JWT' },
+      claims: { ...CASDOOR_CLAIMS, tokenType: 'refresh-token' },
+      reason: 'token_kind',
+    },
+    {
+      what: 'a token of another application',
+      header: { kid: 'cert-built-in', typ: 'JWT' },
+      claims: { ...CASDOOR_CLAIMS, aud: ['other'], azp: 'other' },
+      reason: 'audience',
+    },
+  ],
+  errors: [
+    { status: 200, body: { error: 'invalid_grant', error_description: 'token is expired' }, refresh: 401 },
+  ],
+};
+
+const UAA = 'https://uaa.example.com';
+const UAA_CLAIMS = {
+  ...{ iss: `${UAA}/oauth/token`, aud: ['gateway', 'orders', 'openid'], sub: 'u-1', user_id: 'u-1' },
+  ...{ cid: 'gateway', azp: 'gateway', client_id: 'gateway', zid: 'uaa', jti: '5f2b' },
+  ...{ scope: ['openid', 'orders.read'], grant_type: 'authorization_code', rev_sig: 'a1b2' },
+};
+
+export const UAA_ROW: Imitation = {
+  name: 'Cloud Foundry UAA',
+  config: `identity_provider:
+  issuer: ${UAA}/oauth/token
+  discovery_url: ${UAA}/.well-known/openid-configuration
+  client_id: gateway
+  client_secret_file: /run/secrets/oidc/client-secret
+  redirect_uri: https://app.example.com/callback
+  scope: openid orders.read
+access_tokens:
+  audience: orders    # what the scopes begin with`,
+  told: 'a client `gateway` with the grants authorization_code and refresh_token, and the scopes of the API',
+  sources: [
+    'https://docs.cloudfoundry.org/api/uaa/',
+    'https://github.com/cloudfoundry/uaa/blob/develop/docs/UAA-Tokens.md',
+    'https://github.com/cloudfoundry/uaa/blob/develop/server/src/main/java/org/cloudfoundry/identity/uaa/oauth/refresh/RefreshTokenCreator.java',
+  ],
+  discovery: {
+    url: `${UAA}/.well-known/openid-configuration`,
+    document: {
+      issuer: `${UAA}/oauth/token`,
+      authorization_endpoint: `${UAA}/oauth/authorize`,
+      token_endpoint: `${UAA}/oauth/token`,
+      jwks_uri: `${UAA}/token_keys`,
+    },
+  },
+  keySetUrl: `${UAA}/token_keys`,
+  tokenUrl: `${UAA}/oauth/token`,
+  key: { kid: 'uaa-key', use: 'sig', alg: 'RS256', value: '-----BEGIN PUBLIC KEY-----' },
+  accepted: [{ what: "a user's token", header: { kid: 'uaa-key', typ: 'JWT' }, claims: UAA_CLAIMS }],
+  refused: [
+    {
+      what: 'a refresh token',
+      header: { kid: 'uaa-key', typ: 'JWT' },
+      claims: { ...UAA_CLAIMS, jti: '5f2b-r', scope: undefined, granted_scopes: UAA_CLAIMS.scope },
+      reason: 'token_kind',
+    },
+  ],
+  errors: [{ status: 401, body: { error: 'invalid_token', error_description: 'x' }, refresh: 401 }],
+};

@@ -48,3 +48,40 @@ it('a section that is empty says nothing', async () => {
 it('a protocol that there is not is told by itself', async () => {
   expect(await saidOf('h3', 'h2: { max_streams: 7 }')).toHaveLength(1);
 });
+
+const SELF =
+  'warning: upstreams.api.URL: this is the gateway itself (listen.NAME), and each request would come again: in a container, localhost is the container';
+
+it.each([
+  ['', 'url: "http://localhost:8080"', 'url', 'http'],
+  ['http: "0.0.0.0:80"', 'url: "http://127.0.0.1"', 'url', 'http'],
+  [
+    'http: "127.0.0.1:1234"',
+    'urls: ["http://10.0.0.1:1234", { url: "http://[::1]:1234" }]',
+    'urls[1]',
+    'http',
+  ],
+  ['http: "10.0.0.1:1234"', 'url: "https://10.0.0.1:1234"', 'url', 'http'],
+  ['grpc: "[::]:9000"', 'url: "http://localhost:9000"', 'url', 'grpc'],
+])('an upstream that is the gateway itself is told: %s, %s', async (listen, url, key, name) => {
+  const said = await diagnosticsIn(
+    `upstreams: { api: { ${url} } }\nlisten: { ${listen} }\nroutes: [{ path: /a, upstream: api, authentication: none }]\n`,
+  );
+  expect(
+    said.filter(text => text.includes('gateway itself')).map(text => text.replace(/^[\d:]+ /, '')),
+  ).toEqual([SELF.replace('URL', key).replace('NAME', name)]);
+});
+
+it.each([
+  ['http: "0.0.0.0:8080"', 'http://10.0.0.1:8080'],
+  ['http: "0.0.0.0:8080"', 'http://api:8080'],
+  ['http: "0.0.0.0:8080"', 'http://localhost:8081'],
+  ['http: "127.0.0.1:0"', 'http://localhost:80'],
+  ['http: "unix:/run/weir.sock"', 'unix:/run/app.sock'],
+  ['http: "127.0.0.1:9"', 'srv+http://_http._tcp.localhost'],
+])('an upstream that may be another is not: %s, %s', async (listen, url) => {
+  const said = await diagnosticsIn(
+    `upstreams: { api: { url: "${url}" } }\nlisten: { ${listen} }\nroutes: [{ path: /a, upstream: api, authentication: none }]\n`,
+  );
+  expect(said.filter(text => text.includes('gateway itself'))).toEqual([]);
+});
