@@ -56,16 +56,13 @@ function fail(message: string): void {
 }
 
 function applicationsTable(): string {
-  const rows = APPLICATIONS.map(({ name, usedBy, upstream, route, config, nginx = 'the same' }) => {
-    const keys = Object.entries({
-      'of the upstream': upstream,
-      'of the route': route,
-      'of gateway.yaml': config,
-    });
+  const rows = APPLICATIONS.map(({ name, usedBy, upstream, route, grpc, nginx: [beside] = ['the same'] }) => {
+    const keys = Object.entries({ upstream: grpc ? { ...upstream, protocol: 'grpc' } : upstream, route });
     const told = keys.flatMap(([where, part]) =>
-      part === undefined ? [] : [`\`${stringify(part, FLOW).trim().slice(2, -2)}\` ${where}`],
+      part === undefined ? [] : [`\`${stringify(part, FLOW).trim().slice(2, -2)}\` of the ${where}`],
     );
-    return `| ${name} | ${usedBy} | ${told.join(', ') || 'none'} | the same | ${nginx} |`;
+    if (grpc !== undefined) told.push(`routes with ${grpc.map(each => `\`grpc: ${each}/*\``).join(', ')}`);
+    return `| ${name} | ${usedBy} | ${told.join(', ') || 'none'} | the same | ${beside} |`;
   });
   return [
     '| Application | Used by | Keys that it needs | Through Weir | Through nginx |',

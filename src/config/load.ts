@@ -13,7 +13,15 @@ import { settingsOf } from './compare/index.ts';
 import * as compile from './compile/index.ts';
 import { type ConfigData, compileData, dataOf, type LoadedData } from './config-data.ts';
 import type { Diagnostic, Environment, FilePlace } from './file/index.ts';
-import { asMap, ConfigFile, KeyPlaces, Readings, withLeanHeap, withoutPipes } from './file/index.ts';
+import {
+  asMap,
+  ConfigFile,
+  KeyPlaces,
+  Readings,
+  withHaste,
+  withLeanHeap,
+  withoutPipes,
+} from './file/index.ts';
 import { everyLimit, type Snapshot } from './model/index.ts';
 import * as schemas from './schema/index.ts';
 import * as settings from './settings/index.ts';
@@ -29,7 +37,7 @@ export interface LoadOptions {
    */
   readonly mayLackSecrets?: boolean;
   /**
-   * Whether it is for a command that ends soon. Then reading takes a quarter less time and leaves more memory behind, and no effective
+   * Whether it is for a command that ends soon. Then reading takes less time and leaves more memory behind, and no effective
    * configuration is made. Default: false.
    */
   readonly forCommand?: boolean;
@@ -75,7 +83,8 @@ export type LoadResult =
  * content. The files form one configuration: an error in one prevents the use of all.
  */
 export function loadConfig(path: string, options: LoadOptions): Promise<LoadResult> {
-  return options.forCommand === true ? load(path, options) : withLeanHeap(() => load(path, options));
+  const run = options.forCommand === true ? withHaste : withLeanHeap;
+  return run(() => load(path, options));
 }
 
 /** Does the same as `loadConfig` in a thread that ends with it, for another thread (`fromData`). */

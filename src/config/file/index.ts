@@ -9,6 +9,7 @@ export {
   type ReadingsData,
   readConfigFile,
   type Secrecy,
+  withHaste,
   withLeanHeap,
   withoutPipes,
 } from './readings.ts';

@@ -294,3 +294,20 @@ export async function withLeanHeap<T>(run: () => Promise<T>): Promise<T> {
     if (--users === 0) setFlagsFromString('--no-optimize-for-size');
   }
 }
+
+/**
+ * Does the opposite for a command that reads and then ends: V8 collects old objects late, and compiles nothing a second time, since
+ * that costs more than it saves in a few seconds. `weir check` of 5,000 routes takes 2.1 s of processor time in place of 2.5 (12,000: 4.1
+ * in place of 5.3), and 320 MiB in place of 250.
+ */
+export async function withHaste<T>(run: () => Promise<T>): Promise<T> {
+  setFlagsFromString('--no-opt');
+  setFlagsFromString('--heap-growing-percent=1000');
+  try {
+    return await run();
+  } finally {
+    setFlagsFromString('--opt');
+    // As src/main.ts sets it. V8 reuses cached code only with the same flags.
+    setFlagsFromString('--heap-growing-percent=100');
+  }
+}

@@ -15,7 +15,7 @@ const LONG_BYTES = 3 * 1024 ** 2;
 export const git: Application = {
   name: 'git http-backend (git 2.39)',
   usedBy: '`git push` and `git clone`, packs of 3 MiB in chunks included',
-  nginx: 'the push of 3 MiB is refused: 413',
+  nginx: ['the push of 3 MiB is refused: 413', /413/],
   async start(folder) {
     const root = join(folder, 'repositories');
     await mkdir(root);
