@@ -391,6 +391,11 @@ export class ProviderFault extends Error {
     this.dpopNonce = response?.dpopNonce ?? null;
     this.retryAfterMs = response?.retryAfterMs ?? 0;
   }
+
+  /** How long the provider wants no further request; 0 if it only fails, since it may be back before what a page in front of it says. */
+  get throttledForMs(): number {
+    return this.status === 429 ? this.retryAfterMs : 0;
+  }
 }
 
 /** Whether the provider said, with any status, that it knows no such valid token. */
