@@ -167,6 +167,16 @@ describe('what is left of fields', () => {
           expect(left('Cookie', all.join('; ')).join()).not.toContain('api_token');
         }
   });
+
+  it.each([' ', '[', '[]', '%20', ';', '?'])(
+    'are looked for once in a name full of %j',
+    { timeout: 2_000 },
+    text => {
+      const name = `x${text.repeat(100_000)}x`;
+      expect(places.cutQuery(`?${name}=1&access_token=T`)).toBe(`?${name}=1`);
+      expect(places.cutFields(['Cookie', `${name}=1`])).toEqual(['Cookie', `${name}=1`]);
+    },
+  );
 });
 
 describe('a cookie counts', () => {
