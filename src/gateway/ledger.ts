@@ -3,7 +3,6 @@ import type * as core from '../core/index.ts';
 import { firstValue } from '../core/index.ts';
 import { type Caller, shortfallOf } from '../identity/auth/index.ts';
 import type { Limiting } from '../process/runtime/index.ts';
-import { decodeBytes } from '../wire/http/index.ts';
 import { type Exchange, limitsConsumedBy, requirementAt } from './exchange/index.ts';
 import { rememberedCaller } from './gates/index.ts';
 import type { GatewayState } from './gateway-state.ts';
@@ -72,10 +71,8 @@ function plainPathOf({ destination: { path }, response, downstream, snapshot }: 
   if (!path.startsWith('/') && response.status !== 400 && response.status !== 404) return null;
   const [, asked = ''] = /^(?:[a-z][a-z0-9+.-]*:\/\/[^/?#]*)?([^?#]*)/is.exec(downstream.target) ?? [];
   const written = path.startsWith('/') ? path : asked;
-  if (snapshot.webhookPaths === null) return written;
   // Also where the method, a slash too many or http in place of https led elsewhere.
-  const read = decodeBytes(decodeBytes(written)).replaceAll(/[/\\]+/g, '/');
-  return snapshot.webhookPaths.test(read) ? null : written;
+  return snapshot.webhookPaths.isIn(written) ? null : written;
 }
 
 /** The record of an exchange, at its end or so far. */

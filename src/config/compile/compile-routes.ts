@@ -10,7 +10,7 @@ import {
   placeOf,
 } from '../../gateway/routing/index.ts';
 import { CallerShare } from '../../limits/index.ts';
-import { decodeBytes, TokenPlaces } from '../../wire/http/index.ts';
+import { TokenPlaces, WebhookPaths } from '../../wire/http/index.ts';
 import type * as model from '../model/index.ts';
 import type { Requirements, RouteTimeouts } from '../policies/index.ts';
 import { compileAnswer, compilePolicies, partsOf } from '../policies/index.ts';
@@ -188,20 +188,10 @@ export function tokensInUrls(routes: readonly RouteEntry<model.RouteOfFile>[]): 
   return places.length === 0 ? null : new TokenPlaces(places);
 }
 
-/** What the addresses of webhooks look like, whatever the method and whatever follows; `null` if there are none. */
-export function webhookPaths(routes: readonly RouteEntry<model.RouteOfFile>[]): RegExp | null {
-  const paths = routes
-    .filter(({ value }) => value.webhook)
-    .map(({ value: { id } }) =>
-      id
-        .slice(id.indexOf('/'))
-        .split('/')
-        .map(part =>
-          part.startsWith('{') ? '[^/]+' : part === '**' ? '' : decodeBytes(part).replaceAll(/\W/g, '\\$&'),
-        )
-        .join('/'),
-    );
-  return paths.length === 0 ? null : new RegExp(paths.join('|'), 'i');
+/** The addresses of webhooks, whatever the method and whatever follows. */
+export function webhookPaths(routes: readonly RouteEntry<model.RouteOfFile>[]): WebhookPaths {
+  const webhooks = routes.filter(({ value }) => value.webhook);
+  return new WebhookPaths(webhooks.map(({ value: { id } }) => id.slice(id.indexOf('/'))));
 }
 
 /** The methods that routes name besides those that every gateway knows. */

@@ -2,7 +2,7 @@ import type { MethodNames } from '../../core/index.ts';
 import type { RouteEntry, RouteTable } from '../../gateway/routing/index.ts';
 import type { ByClass } from '../../limits/index.ts';
 import type { LabelModel } from '../../observe/index.ts';
-import type { ForwardingRules, TokenPlaces } from '../../wire/http/index.ts';
+import type { ForwardingRules, TokenPlaces, WebhookPaths } from '../../wire/http/index.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
 import type { UpstreamModel } from '../policies/index.ts';
 import type { EffectiveConfig, LimitsConfig } from '../schema/index.ts';
@@ -27,8 +27,8 @@ export interface Snapshot extends SettingModels {
   readonly forwarding: ForwardingRules;
   /** What URLs of some route may carry as a token; `null` if no route takes any from there. */
   readonly tokensInUrls: TokenPlaces | null;
-  /** Finds a webhook's address in any path, decoded and with single slashes: its parameters are secret. `null` without webhooks. */
-  readonly webhookPaths: RegExp | null;
+  /** The addresses of webhooks, whatever the method: their parameters are secret. */
+  readonly webhookPaths: WebhookPaths;
   readonly upstreams: readonly UpstreamModel[];
   readonly routes: RouteTable<RouteModel>;
   /** The methods that routes name besides those that every gateway knows. */

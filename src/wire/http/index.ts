@@ -24,3 +24,4 @@ export * from './request-head.ts';
 export * from './sent-fields.ts';
 export * from './target.ts';
 export * from './token-places.ts';
+export { WebhookPaths } from './webhook-paths.ts';
