@@ -7,7 +7,7 @@ export default defineConfig({
   test: {
     setupFiles: ['test/support/setup.ts'],
     include: ['test/services/*.test.ts'],
-    testTimeout: 300_000,
+    testTimeout: 900_000,
     // The first run fetches the applications.
     hookTimeout: 900_000,
     reporters: ['verbose'],
