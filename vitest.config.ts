@@ -61,17 +61,9 @@ export default defineConfig({
       {
         test: {
           ...SHARED,
-          name: 'unit',
-          include: ['test/unit/**/*.test.ts'],
-          exclude: [...alone, ...inRealTime],
-        },
-      },
-      {
-        test: {
-          ...SHARED,
-          name: 'story',
+          name: 'shared',
           include: [
-            'test/!(unit|chart|long|clients|cluster|faults|keycloak|migrating|providers|services)/**/*.test.ts',
+            'test/!(chart|long|clients|cluster|faults|keycloak|migrating|providers|services)/**/*.test.ts',
           ],
           exclude: [...alone, ...inRealTime],
         },

@@ -27,6 +27,11 @@ describe('the systemd unit', () => {
     expect(analyze('security', '--offline=true', '--threshold=15', file)).toMatchObject({ status: 0 });
   });
 
+  it('lets the thread that reads a configuration lower its priority', async () => {
+    const file = await tempText('weir.service', UNIT_HERE);
+    expect(analyze('security', '--offline=true', file).output).toContain('setpriority is allowed');
+  });
+
   it('has a template for several on one machine, which differs by the instance alone', async () => {
     const template = readFileSync(join(CHECKOUT, 'systemd/weir@.service'), 'utf8');
     const here = template.replace('/usr/bin/node', process.execPath).replace('/bin/kill', '/bin/sh');

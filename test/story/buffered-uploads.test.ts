@@ -94,12 +94,18 @@ test('Expect is answered first, also where the service should decide', async () 
 });
 
 test('a body that takes longer than a minute is a 408, and the service is not asked', async () => {
-  const { upstream, gateway } = await front({}, { timeouts: { client_body: '10m' } });
+  const { upstream, gateway } = await front(
+    {},
+    { timeouts: { client_body: '10m' }, defaults: { min_body_rate: 'off' } },
+  );
   const client = await gateway.connect();
   await client.send(`${POST(5)}hell`);
   const answer = client.answer();
+  const before = gateway.time.monotonicMs();
   await gateway.time.advanceUntil('it is refused', () => client.received.length > 0, 500);
   expect((await answer).status).toBe(408);
+  expect(gateway.time.monotonicMs() - before).toBeGreaterThan(58_000);
+  expect(gateway.time.monotonicMs() - before).toBeLessThan(65_000);
   expect(upstream.connections).toHaveLength(0);
 });
 

@@ -1,16 +1,13 @@
 import { decodeJwt } from 'jose';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { GatewayError } from '../../src/core/index.ts';
+import { describe, expect, test } from 'vitest';
 import { startDemoProvider } from '../support/demo-provider.ts';
 import { changeConfig, serves } from '../support/edit-config.ts';
 import { expectError, expectUnauthenticated } from '../support/error-object.ts';
 import { type IdentitySettings, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
-import { providerFaults } from '../support/provider-faults.ts';
 import { head, withBody } from '../support/requests.ts';
-import { keycloak, scripts, startScriptedProvider } from '../support/scripted-provider.ts';
+import { keycloak, scripts } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
 import { codeFor, json, redeem } from '../support/sign-in-client.ts';
-import { openSignInRoom } from '../support/sign-in-room.ts';
 import { inTime } from '../support/test-clock.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { header, type Response } from '../support/wire/index.ts';
@@ -64,43 +61,7 @@ test('a user stays signed in: each refresh returns new tokens of the same sessio
   );
 });
 
-/** One of each kind: token requests with codes meet them all. */
-const FAULTS = providerFaults.filter(([name]) =>
-  /^(says that the code|refuses the gateway|resets after|never answers|stops within|answers 500|answers 200 in|issues a number|closes)/.test(
-    name,
-  ),
-);
-
 describe('the provider', () => {
-  test.each(FAULTS)(
-    'that %s has had the refresh token exactly once, and the response says what may have become of it',
-    async (_, script, outcome, status) => {
-      const fake = await startScriptedProvider();
-      fake.token = script;
-      const room = openSignInRoom(
-        { issuer: fake.issuer, timeoutMs: 300, maxResponseBytes: 100_000 },
-        { redirectUri: 'https://app.example/cb' },
-      );
-      onTestFinished(async () => {
-        room.close();
-        await fake.close();
-      });
-      await room.ready();
-      const asked = room.refresh({ refreshToken: 'marker-refresh-token' });
-      const error = await (outcome === 'timed_out' ? inTime(room.time, asked) : asked);
-      if (!(error instanceof GatewayError)) throw new Error('it was refreshed');
-      const isRefused = outcome === 'code_refused';
-      expect(error.status).toBe(isRefused ? 401 : status);
-      expect(room.redeemed).toMatchObject([
-        { grant: 'refresh_token', outcome: isRefused ? 'token_refused' : outcome },
-      ]);
-      expect(error.message.includes('may be spent')).toBe(outcome === 'broken' || outcome === 'timed_out');
-      expect(fake.tokenRequests).toHaveLength(1);
-      expect(JSON.stringify([error.message, error.fields])).not.toMatch(/marker|sorry|HPE/);
-      expect(room.everythingSaid()).not.toContain('marker');
-    },
-  );
-
   test('gets the token byte for byte, with the gateway’s secret and no scope', async () => {
     const { issuer, gateway } = await front();
     const refreshToken = secret(' token+with/all=signs&%20');

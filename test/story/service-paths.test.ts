@@ -135,14 +135,9 @@ describe('a Location of the service', () => {
   });
 
   test.each([
-    ['Location', 'http://gateway.test/base/a?b', 'http://gateway.test/api/a?b', 301],
     ['location', '/base/a', '/api/a', 308],
-    ['LOCATION', 'a/', '/api/a/', 302],
     ['Content-Location', '/base/x.en', '/api/x.en', 200],
-    ['Location', '/base/7', '/api/7', 201],
-    ['Location', '/base/later', '/api/later', 503],
     ['Location', 'https://other.test/base/a', 'https://other.test/base/a', 302],
-    ['Location', '/elsewhere', '/elsewhere', 302],
     ['Link', '</base/a>; rel=next', '</base/a>; rel=next', 200],
   ])('is turned into the address of the client: %s: %s', async (name, location, changed, status) => {
     const { gateway } = await redirecting([name, location], REWRITE, status);

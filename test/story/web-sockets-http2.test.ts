@@ -14,11 +14,9 @@ import {
   type RawPeer,
   startRawUpstream,
 } from '../support/raw-web-sockets.ts';
-import { startIssuer, validFor } from '../support/test-issuer.ts';
-import { settled } from '../support/wait.ts';
-import { closing, openCount, startWsServer } from '../support/web-sockets.ts';
+import { startIssuer } from '../support/test-issuer.ts';
+import { openCount, startWsServer } from '../support/web-sockets.ts';
 import { askForWebSocket, connectForWebSockets } from '../support/web-sockets-http2.ts';
-import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 type Settings = Partial<Parameters<typeof startGateway>[0]>;
 
@@ -127,21 +125,6 @@ describe('a WebSocket over HTTP/2', () => {
     });
     expect(await openCount(gateway)).toBe(0);
     expect(await ask(session, { ':path': '/' })).toMatchObject({ status: 426 });
-  });
-
-  test('is slowed down at its sender where its receiver is slow', async () => {
-    const { client, upstream } = await raw();
-    client.stream.removeAllListeners('data').pause();
-    const piece = frame(Buffer.alloc(1_048_576, 7), { opcode: 2 });
-    for (let i = 0; i < 64; i++) upstream.socket.write(piece);
-    await settled(() => upstream.socket.writableLength);
-    expect(upstream.socket.writableLength).toBeGreaterThan(32 * 1_048_576);
-    let received = 0;
-    client.stream.on('data', (bytes: Buffer) => {
-      received += bytes.length;
-    });
-    client.stream.resume();
-    await expect.poll(() => received).toBe(64 * piece.length);
   });
 });
 
@@ -257,18 +240,6 @@ describe('a WebSocket over HTTP/2 ends', () => {
     expect(upstream.received).toEqual(Buffer.alloc(0));
   });
 
-  test('with 1001 when nothing passes for websocket_idle', async () => {
-    const clock = new FrozenClock();
-    const { client } = await raw({
-      clock,
-      route: { websocket: true, timeouts: { websocket_idle: '20s' } },
-    });
-    clock.advance(19_000);
-    expect(client.received).toEqual(Buffer.alloc(0));
-    clock.advance(2_000);
-    await expect.poll(() => client.received).toEqual(frame(closePayload(1001, 'idle'), { opcode: CLOSE }));
-  });
-
   test('with 1001 when the gateway drains, whose connection then closes', async () => {
     const { client, upstream, gateway, session } = await raw();
     const drained = gateway.app.drain();
@@ -280,48 +251,5 @@ describe('a WebSocket over HTTP/2 ends', () => {
     upstream.socket.end();
     expect(await drained).toBe(true);
     await expect.poll(() => session.closed).toBe(true);
-  });
-
-  test('with 1001 when the gateway drains, and the upstream agrees only then', async () => {
-    const upstream = await startRawUpstream();
-    const gateway = await startGateway({
-      upstreamPort: upstream.port,
-      route: { websocket: true },
-      config: { listen: H2C },
-    });
-    const asked = askForWebSocket(await connectForWebSockets(gateway));
-    await expect.poll(() => upstream.peers[0]?.head).toBeTruthy();
-    const drained = gateway.app.drain();
-    const peer = upstream.peers[0] as RawPeer;
-    peer.socket.write(agreementToHead(peer.head), 'latin1');
-    const client = await asked;
-    const close = frame(closePayload(1001, 'going away'), { opcode: CLOSE });
-    await gateway.time.advanceUntil('its turn comes', () => client.received.equals(close), 100);
-    client.stream.end();
-    peer.socket.destroy();
-    expect(await drained).toBe(true);
-  });
-
-  test('with 1008 when its token expires, on a route that says so', async () => {
-    const issuer = await startIssuer();
-    const upstream = (await startWsServer()).echo();
-    const clock = new FrozenClock(Date.now());
-    const { gateway } = await startGatewayOf(issuer, {
-      clock,
-      config: {
-        listen: H2C,
-        upstreams: { api: { url: `http://127.0.0.1:${upstream.port}` } },
-        routes: [{ path: '/**', upstream: 'api', websocket: true, close_at_expiry: true }],
-      },
-    });
-    const authorization = `Bearer ${issuer.token(validFor(3, clock))}`;
-    const session = await connectForWebSockets(gateway);
-    const client = await askForWebSocket(session, '/', { authorization });
-    const server = closing(await upstream.first());
-    clock.advance(34_000);
-    await expect
-      .poll(() => client.received)
-      .toEqual(frame(closePayload(1008, 'token expired'), { opcode: CLOSE }));
-    expect(await server).toEqual([1008, 'token expired']);
   });
 });

@@ -69,6 +69,7 @@ export class LongestFirst extends BaseSequencer {
 function rank({ moduleId, project }: TestSpecification): number {
   const at = LONG.findIndex(name => moduleId.includes(`/test/${name}`));
   const place = at < 0 ? LONG.length : at;
-  // A worker serves another file of the same project only, and then need not import everything again.
-  return project.name === 'unit' ? LONG.length + 1 + place : place;
+  // A process serves another file of its project only where that is the next one: else it ends, and another imports everything again.
+  if (project.name !== 'shared') return place - LONG.length - 1;
+  return moduleId.includes('/test/unit/') ? LONG.length + 1 + place : place;
 }

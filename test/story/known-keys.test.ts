@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { gatewayJsonSchema } from '../../../src/config/index.ts';
-import { explain } from '../../../src/explain/index.ts';
-import { changesInWords, diagnosticsIn, loadFiles } from '../../support/config-text.ts';
+import { gatewayJsonSchema } from '../../src/config/index.ts';
+import { explain } from '../../src/explain/index.ts';
+import { changesInWords, diagnosticsIn, loadFiles } from '../support/config-text.ts';
 
 interface Known {
   /** A part of gateway.yaml without the key, and with it. */
