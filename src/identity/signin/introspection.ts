@@ -218,8 +218,7 @@ export class Introspection {
       if (saysInvalid(error) && error.status !== 401) return INACTIVE;
       // A refusal concerns the gateway: the only thing from the client in the request is the token.
       const { outcome, cause } = judgeFailure(error, 'introspection', 'gateway_refused');
-      const asksFor = outcome === 'broken' && error instanceof ProviderFault ? error.retryAfterMs : 0;
-      const waitMs = Math.min(asksFor, MAX_PAUSE_MS);
+      const waitMs = Math.min(error instanceof ProviderFault ? error.throttledForMs : 0, MAX_PAUSE_MS);
       this.#pausedUntilMs = Math.max(this.#pausedUntilMs, clock.monotonicMs() + waitMs);
       return introspectionFailure(outcome, cause, waitMs);
     }

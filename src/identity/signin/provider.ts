@@ -89,7 +89,7 @@ export class Provider {
     const cause = found instanceof ProviderFault ? found : null;
     this.#failures = cause === null ? 0 : this.#failures + 1;
     const learnt = !(found instanceof ProviderFault) && this.learn(found);
-    const nextMs = Math.max(this.#waitMs(), cause?.retryAfterMs ?? 0);
+    const nextMs = Math.max(this.#waitMs(), cause?.throttledForMs ?? 0);
     this.#timer = this.#parts.clock.after(nextMs, () => void this.#attempt());
     this.#parts.listener.discovered({
       outcome: cause !== null ? 'failed' : learnt ? 'learnt' : 'confirmed',

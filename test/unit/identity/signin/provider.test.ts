@@ -53,6 +53,14 @@ test('the first good response makes it ready', async () => {
   expect(events).toEqual([{ outcome: 'learnt', failures: 0, nextMs: 600_000, ready: true, cause: null }]);
 });
 
+test('a provider that throttles is left alone for as long as it says, one that fails is not', async () => {
+  const answered = (status: number) => new ProviderFault('refused', 'no', { status, retryAfterMs: 120_000 });
+  const { room, events } = provider([answered(429), answered(503), metadata()]);
+  room.start();
+  await vi.advanceTimersByTimeAsync(121_000);
+  expect(events.map(({ nextMs }) => nextMs)).toEqual([120_000, 1_000, 600_000]);
+});
+
 test('an unreachable provider is retried at growing intervals', async () => {
   const { room, events, asked } = provider([down]);
   room.start();
