@@ -13,8 +13,10 @@ if (Number(process.versions.node.split('.')[0]) < MIN_NODE) {
   process.exitCode = 1;
 } else if (isMainThread) {
   collectOldObjectsEarly();
-  // A service manager may ask for a reload as soon as the process runs. Without a handler the signal would end it.
-  if (process.argv[2] === 'serve') process.on('SIGHUP', () => {});
+  // A service manager may ask for a reload as soon as the process runs. Without a handler the signal would end it, as would SIGUSR2, and
+  // SIGUSR1 would open the debugger of Node.js: other servers open their logs again by these.
+  const harmless = process.argv[2] === 'serve' ? ['SIGHUP', 'SIGUSR1', 'SIGUSR2'] : [];
+  for (const signal of harmless) process.on(signal, () => {});
   const { nameSourcesInStacks, runCommandLine } = await load();
   nameSourcesInStacks();
   // A reader that stops early, such as `weir schema | head`, is not an error: the command ends with its usual exit code.

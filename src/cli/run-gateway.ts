@@ -58,6 +58,8 @@ export async function runGateway(
   }
   logAddresses(log, app, file, snapshot);
   reloads.answer(() => void app?.reload());
+  for (const signal of ['SIGUSR1', 'SIGUSR2'])
+    process.on(signal, () => log.warn({ signal }, 'this signal does nothing: SIGHUP reads the files again'));
   await output.flush();
   // Do not await it: a waiting call would keep the loaded configuration in memory as long as the gateway runs.
   return untilStopped(app, stop, log, output);

@@ -1,7 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LimitsText, type QuotaChange, quotaPaths } from '../config/index.ts';
-import { formatDuration } from '../core/index.ts';
 import type { SuggestedLimit, SuggestedRestriction, Suggestion } from '../offline/simulation/index.ts';
 import {
   FEWEST_CALLERS,
@@ -108,11 +107,10 @@ function cells(limit: SuggestedLimit): string[] {
 
 /** The cells that both tables have. */
 function numberCells(
-  { needs, periodMs, now, suggested }: SuggestedLimit | SuggestedRestriction,
+  { needs, period, now, suggested }: SuggestedLimit | SuggestedRestriction,
   all: number,
   overNow: number,
 ): string[] {
-  const period = formatDuration(periodMs);
   return [
     ...[all, ...PERCENTILES.map(percentile => needs[percentile])].map(countOrNone),
     ...[`${now}/${period}`, percent(overNow, all), suggested === null ? '-' : `${suggested}/${period}`],
@@ -176,8 +174,9 @@ function notes(suggestion: Suggestion): string {
 }
 
 /** The name of a row in the table. */
-function nameOf({ bucket, class: callerClass, part }: SuggestedLimit): string {
-  return `${bucket ?? 'global'}, ${callerClass}${part === null ? '' : ` (${part})`}`;
+function nameOf({ bucket, class: callerClass, part, at, period }: SuggestedLimit): string {
+  const who = part === null ? callerClass : `${callerClass} (${part})`;
+  return `${bucket ?? 'global'}, ${who}${at === null ? '' : `, ${period}`}`;
 }
 
 /** Notes what the logs cannot reveal about the numbers next to a claim: each caller's number is sold, and not measured. */
@@ -226,15 +225,13 @@ async function suggestedFiles(limits: string, suggestion: Suggestion): Promise<S
 function unplaced({ limits, restrictions }: Suggestion, written: LimitsText): string[] {
   const missing = limits.filter(limit => pathOf(limit, written) === null);
   const rules = restrictions.filter(({ rule }) => !written.has([rule, 'limit']));
-  const ofRules = rules.flatMap(({ rule, suggested, periodMs }) =>
-    suggested === null
-      ? []
-      : [`${rule}.limit is not in this file; suggested: ${suggested}/${formatDuration(periodMs)}`],
+  const ofRules = rules.flatMap(({ rule, suggested, period }) =>
+    suggested === null ? [] : [`${rule}.limit is not in this file; suggested: ${suggested}/${period}`],
   );
-  const ofLimits = missing.flatMap(({ bucket, class: callerClass, suggested, periodMs }) => {
+  const ofLimits = missing.flatMap(({ bucket, class: callerClass, suggested, period }) => {
     if (suggested === null) return [];
     const key = bucket === null ? 'global' : `buckets.${bucket}`;
-    return `${key}.${callerClass} is not in this file; suggested: ${suggested}/${formatDuration(periodMs)}`;
+    return `${key}.${callerClass} is not in this file; suggested: ${suggested}/${period}`;
   });
   return [...ofLimits, ...ofRules];
 }
@@ -263,19 +260,19 @@ const GROUP_NAMES: Readonly<Record<string, string | undefined>> = {
 };
 
 function changeOf(path: readonly string[], limit: SuggestedLimit, suggestion: Suggestion): QuotaChange[] {
-  const { callers, class: callerClass, part, periodMs, needs, now, suggested: units } = limit;
+  const { callers, class: callerClass, part, periodMs, period, needs, now, suggested: units } = limit;
   if (units === null) return [];
   const { percentile } = suggestion;
   const said =
     part === null ? '' : part === 'max' ? ' whose tokens have a number' : ' whose tokens have none';
   const who = GROUP_NAMES[callerClass] ?? `callers of class ${callerClass}${said}`;
   const key = path.findLast(each => !/^\d$/.test(each));
-  const why = `${key}: ${percentile} % of ${formatCount(callers)} ${who} need at most ${formatCount(needs[percentile] ?? 0)} in ${formatDuration(periodMs)}; was ${now}`;
+  const why = `${key}: ${percentile} % of ${formatCount(callers)} ${who} need at most ${formatCount(needs[percentile] ?? 0)} in ${period}; was ${now}`;
   return [{ path, units, periodMs, why }];
 }
 
 function changeOfRule(
-  { rule, by, periodMs, senders, needs, now, suggested: units }: SuggestedRestriction,
+  { rule, by, periodMs, period, senders, needs, now, suggested: units }: SuggestedRestriction,
   written: LimitsText,
   { percentile, log }: Suggestion,
 ): QuotaChange[] {
@@ -283,7 +280,7 @@ function changeOfRule(
   if (units === null || !written.has(path)) return [];
   const who = by === 'webhook' ? 'addresses on a webhook' : 'addresses';
   const cut = log.early > 0 ? '; some were restricted or blocked, which cuts the highest numbers' : '';
-  const why = `${rule}: ${percentile} % of the ${formatCount(senders)} ${who} that sent any sent at most ${formatCount(needs[percentile] ?? 0)} in ${formatDuration(periodMs)}; was ${now}${cut}`;
+  const why = `${rule}: ${percentile} % of the ${formatCount(senders)} ${who} that sent any sent at most ${formatCount(needs[percentile] ?? 0)} in ${period}; was ${now}${cut}`;
   return [{ path, units, periodMs, why }];
 }
 

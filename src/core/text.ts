@@ -59,6 +59,16 @@ export function errorText(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
+/** Whether a code of Node.js says that nobody here knows the authority of a certificate. */
+export function isUnknownAuthority(code: string): boolean {
+  return UNKNOWN_AUTHORITY.has(code);
+}
+
+const UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
+  ...['SELF_SIGNED_CERT_IN_CHAIN', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
+  ...['UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
+]);
+
 /** The stack of a thrown value, or else its text. */
 export function errorStack(thrown: unknown): string {
   return thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);

@@ -65,8 +65,8 @@ function noteOffence(exchange: Exchange, { limiting }: GatewayState, count: () =
 }
 
 /**
- * The path to log as it is: parameters of webhooks are secrets. Paths that cannot be routed (400), or lead nowhere (404), are those
- * of no webhook.
+ * The path to log as it is; `null` if its parameters are secret, as a webhook's are, or if it was refused before it was read. Paths that
+ * cannot be routed (400), or lead nowhere (404), are logged as they were asked for.
  */
 function plainPathOf({ destination: { path }, response, downstream, snapshot }: Exchange): string | null {
   if (!path.startsWith('/') && response.status !== 400 && response.status !== 404) return null;

@@ -1,7 +1,13 @@
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { Replicas } from '../../src/limits/redis/connection/index.ts';
 import { RedisConnection, type RedisError } from '../../src/limits/redis/index.ts';
+import { makeCertificates } from '../support/certificates.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
+import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
@@ -15,12 +21,12 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-function connectTo({ port }: RedisServer, budgetMs: number): RedisConnection {
+function connectTo({ port }: { port: number }, budgetMs: number, tls: object | null = null): RedisConnection {
   const connection = new RedisConnection(
     {
       servers: { kind: 'standalone', address: { host: '127.0.0.1', port }, database: 0 },
       credentials: { user: null, password: null },
-      tls: null,
+      tls,
       prefix: 'weir:c:',
       budgetMs,
     },
@@ -86,6 +92,7 @@ test('what the server refuses fails with its reason, without what it quotes, and
   expect(error).toMatchObject({ failure: 'error', message: 'ERR syntax error' });
   expect(connection.isReady).toBe(true);
   const unknown = await connection.command('nonsense', 'secret').catch((cause: RedisError) => cause);
+  expect(String(unknown)).toContain("unknown command 'nonsense'");
   expect(String(unknown)).not.toContain('secret');
 });
 
@@ -147,4 +154,40 @@ test('messages come to subscribers, who are told whenever the subscription is in
   await two.command('publish', `${two.prefix}news`, 'second');
   await waitFor('it is heard', () => heard.length === 2);
   expect(heard).toEqual(['first', 'second']);
+});
+
+test('a connection that is closed during its TLS handshake may fail twice, and the process lives', async () => {
+  const folder = await tempFolder();
+  const { server: own } = makeCertificates();
+  const [certificate, key] = [join(folder, 'server.pem'), join(folder, 'server.key')];
+  await writeFile(certificate, own.certificate);
+  await writeFile(key, own.key);
+  const redis = await startRedis(
+    '--tls-cert-file',
+    certificate,
+    '--tls-key-file',
+    key,
+    '--tls-auth-clients',
+    'no',
+  );
+  onTestFinished(() => redis.close());
+  const tlsPort = redis.port + 10_000;
+  await redis.client.config('SET', 'tls-port', String(tlsPort));
+  // All that Redis says comes at once, when the client has ended its side: a certificate of nobody, and an alert.
+  const relay = createServer({ allowHalfOpen: true }, client => {
+    const behind = connect({ port: tlsPort, host: '127.0.0.1', allowHalfOpen: true });
+    const parts: Uint8Array[] = [];
+    behind
+      .on('data', (part: Uint8Array) => parts.push(part))
+      .on('end', () => client.end(Buffer.concat(parts)));
+    client.once('data', () => connection.stop());
+    client.on('error', () => {}).pipe(behind.on('error', () => {}));
+  });
+  onTestFinished(() => void relay.close());
+  await once(relay.listen(0, '127.0.0.1'), 'listening');
+  const { port } = relay.address() as AddressInfo;
+  const connection = connectTo({ port }, 100, {});
+  const [client] = await once(relay, 'connection');
+  // An error without a listener fails the run.
+  await once(client, 'close');
 });

@@ -227,6 +227,8 @@ test('/api/buckets shows each window of a list, a day with the midnight of its z
     { quota: '5/day', limit: 5, used: 2, remaining: 3, resetAt },
     { quota: '90/day/cost', limit: 90, used: 60, remaining: 30, resetAt },
   ]);
+  const { body: status } = await room.api.call('GET', '/status.json');
+  expect(JSON.stringify(status)).toContain('"quota":"90/day/cost"');
   await room.api.call('DELETE', `/api/buckets?${room.of('alice', { bucket: 'plans' })}`);
   expect((await windows()).map(({ used }) => used)).toEqual([0, 0, 0]);
 });

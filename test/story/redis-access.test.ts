@@ -102,6 +102,35 @@ test('the log reports a wrong password without showing it', async () => {
   expect((await gateway.ask(head('GET /'))).status).toBe(200);
 });
 
+test.each([
+  ['without TLS, where the port wants it', 'redis', 'a port for TLS? then write rediss://'],
+  [
+    'whose certificate nobody vouches for',
+    'rediss',
+    'name the authority of its certificate in store.tls.ca_file',
+  ],
+])('the log says what to write for a Redis %s', async (_, scheme, advice) => {
+  const { ca, server: own } = makeCertificates();
+  const folder = await tempFolder();
+  const files = { 'ca.pem': ca, 'server.pem': own.certificate, 'server.key': own.key };
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+  const server = await startRedis(
+    ...['--tls-ca-cert-file', join(folder, 'ca.pem'), '--tls-cert-file', join(folder, 'server.pem')],
+    ...['--tls-key-file', join(folder, 'server.key'), '--tls-auth-clients', 'no'],
+  );
+  onTestFinished(() => server.close());
+  await server.client.config('SET', 'tls-port', String(server.port + 10_000));
+  const { port: upstreamPort } = await startUpstream();
+  const gateway = await startGateway({
+    upstreamPort,
+    config: {
+      store: { redis: `${scheme}://127.0.0.1:${server.port + 10_000}` },
+      log: { level: 'info', access: false },
+    },
+  });
+  await gateway.time.advanceUntil('the log tells it', () => gateway.logLines.join('').includes(advice));
+});
+
 test('the log names the right that is missing, and says that messages do not arrive', async () => {
   const server = await startRedis();
   onTestFinished(() => server.close());

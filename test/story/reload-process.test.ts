@@ -53,6 +53,18 @@ describe('weir serve', () => {
     expect((await gateway.ask(head('GET /a'))).status).toBe(200);
   });
 
+  it('lives on after the signals by which other servers open their logs again, and opens no debugger', async () => {
+    const gateway = await running();
+    gateway.signal('SIGUSR1');
+    gateway.signal('SIGUSR2');
+    for (const name of ['SIGUSR1', 'SIGUSR2'])
+      await waitFor(name, () =>
+        gateway.output.includes(`"signal":"${name}","msg":"this signal does nothing`),
+      );
+    expect((await gateway.ask(head('GET /a'))).status).toBe(200);
+    expect(gateway.output).not.toContain('Debugger');
+  });
+
   it('takes each swap of a folder that Kubernetes mounts', async () => {
     const gateway = await running();
     const folder = join(dirname(gateway.configFile), 'limits');

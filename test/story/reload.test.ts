@@ -1,4 +1,5 @@
-import { readFile, unlink } from 'node:fs/promises';
+import { mkdir, readFile, rm, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
   changeConfig,
@@ -171,6 +172,20 @@ describe('a bad file', () => {
       async () => (await statusOf(front.gateway)).configuration.lastFailure?.mended === true,
     );
     expect((await statusOf(front.gateway)).configuration.generation).toBe(1);
+  });
+
+  it('may become a folder, at first an empty one, and a file again', async () => {
+    const { gateway } = await limited({ user: '5/1m' });
+    const path = await limitsFile(gateway);
+    const text = await readFile(path, 'utf8');
+    await unlink(path);
+    await mkdir(path);
+    await waitFor('it is refused', async () => (await statusOf(gateway)).configuration.lastFailure !== null);
+    await writeFile(join(path, 'a.yaml'), text.replace('5/1m', '6/1m'));
+    await serves(gateway, 2);
+    await rm(path, { recursive: true });
+    await replaceFile(path, text.replace('5/1m', '7/1m'));
+    await serves(gateway, 3);
   });
 });
 

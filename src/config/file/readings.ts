@@ -88,16 +88,16 @@ export class Readings {
     const theirs = other.#readings;
     return (
       this.#readings.size === theirs.size &&
-      [...this.#readings.keys()].every(path => theirs.has(path)) &&
+      [...this.#readings].every(([path, { kind }]) => theirs.get(path)?.kind === kind) &&
       this.agreesWith(other)
     );
   }
 
-  /** Whether everything read by both is equal. */
+  /** Whether everything read by both is equal. What one read as a file and the other as a folder was not read by both. */
   agreesWith(other: Readings): boolean {
-    for (const [path, { digest }] of this.#readings) {
+    for (const [path, { kind, digest }] of this.#readings) {
       const theirs = other.#readings.get(path);
-      if (theirs !== undefined && theirs.digest !== digest) return false;
+      if (theirs !== undefined && theirs.kind === kind && theirs.digest !== digest) return false;
     }
     return true;
   }

@@ -82,8 +82,7 @@ function isAlmost(written: string, word: string): boolean {
 
 /** An entry of `redirect_uris`, which may leave the port of loopback open. */
 const listedUri = () => {
-  const loopback =
-    'a port of * is for http://127.0.0.1, http://[::1] and http://localhost alone (RFC 8252, 7.3)';
+  const loopback = 'a port of * is for http://127.0.0.1 and http://[::1] alone (RFC 8252, 7.3)';
   return text('expected an absolute URI such as https://app.example.com/callback')
     .refine(uri => hasAnyPort(uri) || !/^[a-z][a-z0-9+.-]*:\/\/[^/?]*:\*/i.test(uri), {
       error: loopback,
@@ -268,7 +267,7 @@ export const identityProviderSchema = z.strictObject({
     .transform(uris => (uris === 'any' ? null : uris))
     .prefault('any')
     .describe(
-      'The redirect URIs whose codes are redeemed, in addition to redirect_uri; http://127.0.0.1:*/callback, http://[::1]:*/callback and http://localhost:*/callback for native apps, which listen on any port. any: only the provider decides.',
+      'The redirect URIs whose codes are redeemed, in addition to redirect_uri; http://127.0.0.1:*/callback and http://[::1]:*/callback for native apps, which listen on any port. any: only the provider decides.',
     ),
   scope: scopes().prefault('openid').describe('The requested scopes, separated by spaces.'),
   authorization_parameters: authorizationParameters,

@@ -114,7 +114,17 @@ export function timeZone() {
   const expected = 'the name of a time zone such as Europe/Berlin';
   return z.string({ error: `expected ${expected}` }).superRefine((name, context) => {
     if (isTimeZone(name)) return;
-    const meant = didYouMean(name, Intl.supportedValuesOf('timeZone'));
-    refuseQuoting(context, `"${name}" is no time zone of the IANA database${meant}`, expected);
+    refuseQuoting(context, `"${name}" is no time zone of the IANA database${zoneMeantBy(name)}`, expected);
   });
+}
+
+/** Says what to write in place of `berlin`, `GMT+2` or `Europe/Berlim`. */
+function zoneMeantBy(name: string): string {
+  const zones = Intl.supportedValuesOf('timeZone');
+  const city = `/${name.replaceAll(' ', '_')}`.toLowerCase();
+  const [, sign, hours = ''] = /^(?:GMT|UTC)([+-])(\d\d?)$/i.exec(name) ?? [];
+  const offset = sign && `${sign}${hours.padStart(2, '0')}:00`;
+  const meant = offset ?? zones.find(zone => zone.toLowerCase().endsWith(city));
+  if (meant !== undefined) return `, did you mean "${meant}"?`;
+  return didYouMean(name, zones) || ': write UTC, or a name such as Europe/Berlin';
 }

@@ -5,7 +5,7 @@ import { readVersion } from '../../core/index.ts';
 import type { Gateway } from '../../gateway/index.ts';
 import { isPrincipal } from '../../identity/auth/index.ts';
 import type { ByClass, Limit, LimitSet, LimitsByRole } from '../../limits/index.ts';
-import { callersInFlight, NO_LIMITS, windowsOf } from '../../limits/index.ts';
+import { callersInFlight, NO_LIMITS, windowName, windowsOf } from '../../limits/index.ts';
 import type { Observation, Recent, StateFileView, TopCaller, WorkerView } from '../../observe/index.ts';
 import type { Generation, Limiting, ProviderFacts, SharedStore } from '../../process/runtime/index.ts';
 import type { EndpointsState } from '../../upstream/index.ts';
@@ -284,6 +284,7 @@ function list({ caller, group, resource, global }: LimitsByRole): Limit[] {
   return [caller, group, resource, global].flatMap(windowsOf);
 }
 
-function viewOf({ role, units, period, algorithm }: Limit, enforcedPercent: number): LimitStatus {
-  return { limit: role, quota: `${units}/${period}`, algorithm, enforcedPercent };
+function viewOf(limit: Limit, enforcedPercent: number): LimitStatus {
+  const { role, units, algorithm } = limit;
+  return { limit: role, quota: `${units}/${windowName(limit)}`, algorithm, enforcedPercent };
 }

@@ -131,7 +131,7 @@ export interface BucketStatus {
 
 export interface LimitStatus {
   readonly limit: 'global' | 'caller' | 'group' | 'resource' | 'concurrent';
-  /** `10/5s`; for `concurrent`: `4`. */
+  /** `10/5s`, and `90/day/cost` if it counts what requests cost; for `concurrent`: `4`. */
   readonly quota: string;
   /** `null` for `concurrent`. */
   readonly algorithm: 'window' | 'smooth' | null;

@@ -4,7 +4,7 @@ import { Agent as HttpsAgent, type RequestOptions, request as requestHttps } fro
 import type { Socket, TcpNetConnectOpts } from 'node:net';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { GrowingBytes, type Network } from '../../core/index.ts';
+import { GrowingBytes, isUnknownAuthority, type Network } from '../../core/index.ts';
 import type { ProviderOptions, ProviderTls } from './options.ts';
 
 /** One request to the provider. */
@@ -221,14 +221,8 @@ function faultOf(error: unknown, connected: boolean, request: ProviderRequest): 
     : new ProviderFault('reset', `${where} closed the connection before its response was complete: ${code}`);
 }
 
-/** OpenSSL's words for a certificate of an authority that nobody here knows. */
-const UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
-  ...['SELF_SIGNED_CERT_IN_CHAIN', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
-  ...['UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
-]);
-
 function explained(code: string): string {
-  return UNKNOWN_AUTHORITY.has(code)
+  return isUnknownAuthority(code)
     ? `${code}: its certificate is from an authority that tls.ca_file of the provider has to name, or lacks one in between`
     : code;
 }

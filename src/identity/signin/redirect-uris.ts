@@ -4,13 +4,13 @@ interface AnyPort {
   readonly after: string;
 }
 
-const ANY_PORT = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost):)\*((?:[/?].*)?)$/s;
+const ANY_PORT = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]):)\*((?:[/?].*)?)$/s;
 /** Decimal without leading zeros; at most 65535 is checked separately. */
 const PORT = /^[1-9][0-9]{0,4}$/;
 
 /**
  * The parts of a listed redirect URI with `*` as its port; `null` for any other. Only loopback can have one: a native app listens
- * there on a port that the system chooses (RFC 8252, 7.3). Entra ID registers such apps by the name alone, and MSAL sends it.
+ * there on a port that the system chooses (RFC 8252, 7.3), and not by the name localhost, which may lead elsewhere (8.3).
  */
 function anyPortOf(listed: string): AnyPort | null {
   const [, before, after] = ANY_PORT.exec(listed) ?? [];

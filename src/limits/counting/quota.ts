@@ -108,8 +108,10 @@ export function windowName({
   return unit === undefined ? period : `${period}/${unit}`;
 }
 
-/** Says what to write in place of `10r/m`, `1k/day`, `1,000/day` or `100 per day`; an example in place of anything else. */
+/** Says what to write in place of `10r/m`, `1k/day`, `1,000/day`, `100 per day` or `off`; an example in place of anything else. */
 function adviceFor(text: string): string {
+  if (NO_LIMIT.test(text))
+    return 'where no limit should hold, write one that nobody reaches, such as 1000000/1s';
   const form = /^(\d[\d,_']*)([km]?)(?:r| ?req| ?requests?)? ?(?:\/|per|a|every) ?(\w+)$/i;
   const [, digits = '', factor = '', period = ''] = form.exec(text) ?? [];
   if (period === '') return EXAMPLE;
@@ -118,6 +120,9 @@ function adviceFor(text: string): string {
   const meant = periods.map(each => `${number}/${each}`).find(isQuota);
   return meant === undefined ? EXAMPLE : `write ${meant}`;
 }
+
+/** What people write where they want no limit. */
+const NO_LIMIT = /^(?:-1|off|no|none|false|disabled|inf|infinite|infinity|unlimited|no ?limit)(?:\/|$)/i;
 
 const FACTORS: Readonly<Record<string, number>> = { k: 1_000, m: 1_000_000 };
 
@@ -161,7 +166,7 @@ function suggestUnit(text: string, number: string, unit: string): string {
   if (ENDLESS.test(unit)) return 'the longest period is 31d or month: a quota always renews';
   const letter = unit.charAt(0).toLowerCase();
   const calendar = calendarMeantBy(number + unit);
-  if (calendar !== undefined && (calendar !== 'day' || /ly$/i.test(unit)))
+  if (calendar !== undefined && (calendar !== 'day' || /^day$|ly$/i.test(number + unit)))
     return `write ${text.split('/')[0]}/${calendar}`;
   const known = /^(s|sec|secs|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)$/i.test(unit);
   const instead = `${text.split('/')[0]}/${number === '' ? '1' : number}${letter}`;

@@ -23,16 +23,26 @@ export function storeLog(log: Logger): Partial<StoreListener> {
   let isSubscribed = true;
   /** Failures of tasks that were logged since Redis was found. */
   const failures = new Set<string>();
+  /** Causes of the outage of now that were logged; `null` while Redis decides. */
+  let causes: Set<string> | null = null;
   return {
     lost(policy, cause) {
       const line = { type: 'store', policy, cause };
+      causes = new Set([cause]);
       if (policy === 'local')
         log.error(line, 'Redis is unreachable: this gateway counts alone, with its share of each limit');
       else if (policy === 'open') log.error(line, 'Redis is unreachable: limits are not enforced');
       else log.error(line, 'Redis is unreachable: requests that have a limit get 503');
     },
+    failed(_failure, cause) {
+      // What ends the connection is not always what keeps it away: a password that was changed, a certificate.
+      if (causes === null || causes.has(cause) || causes.size >= MAX_FAILURES) return;
+      causes.add(cause);
+      log.error({ type: 'store', cause }, 'Redis is still unreachable');
+    },
     found(lostForMs) {
       failures.clear();
+      causes = null;
       const line = { type: 'store', lostForMs: Math.round(lostForMs) };
       if (lostForMs === 0) log.info({ type: 'store' }, 'Redis counts the limits');
       else log.info(line, 'Redis is reachable again and counts the limits');

@@ -1,7 +1,6 @@
 import type { ClassName, LimitsModel } from '../../config/index.ts';
-import { formatDuration } from '../../core/index.ts';
 import type { RoutePattern } from '../../gateway/routing/index.ts';
-import { MAX_UNITS } from '../../limits/index.ts';
+import { MAX_UNITS, windowName } from '../../limits/index.ts';
 import type { MeasuredOffences } from './demand.ts';
 import type { NeedPanel } from './draw-needs.ts';
 import type { ClaimedPart, Measured, MeasuredLogs } from './measure-logs.ts';
@@ -43,6 +42,8 @@ export interface Suggestion {
 /** The number of a limit or a rule: in the file, and as needed according to the logs. */
 interface SuggestedNumber {
   readonly periodMs: number;
+  /** The period as limits.yaml writes it, `1m` or `day`; `day/cost` for a quota of what requests cost. */
+  readonly period: string;
   readonly requests: number;
   readonly needs: Needs;
   /** The number in limits.yaml. */
@@ -117,17 +118,18 @@ export function suggestLimits(
 
 /** The panels of the picture: one for each limit, and one for each rule that restricts. */
 export function panelsOf(measured: MeasuredLogs, { limits, restrictions }: Suggestion): NeedPanel[] {
-  const ofLimits = limits.flatMap(({ bucket, class: callerClass, part, periodMs, suggested, now }) => {
+  const ofLimits = limits.flatMap(({ bucket, class: callerClass, part, at, period, suggested, now }) => {
     const row = measured.rows.find(
-      each => each.bucket === bucket && each.callerClass === callerClass && each.part === part,
+      each =>
+        each.bucket === bucket && each.callerClass === callerClass && each.part === part && each.at === at,
     );
     const who = part === null ? callerClass : `${callerClass} (${part})`;
-    const title = `${bucket ?? 'global limit'}, ${who}, in ${formatDuration(periodMs)}`;
+    const title = `${bucket ?? 'global limit'}, ${who}, in ${period}`;
     return row === undefined ? [] : [{ title, needs: row.demand.needs, suggested, now }];
   });
-  const ofRules = restrictions.flatMap(({ rule, by, periodMs, suggested, now }) => {
+  const ofRules = restrictions.flatMap(({ rule, by, period, suggested, now }) => {
     const row = measured.offences.find(each => each.rule === rule && each.by === by);
-    const title = `${rule}, ${by}, in ${formatDuration(periodMs)}`;
+    const title = `${rule}, ${by}, in ${period}`;
     return row === undefined || suggested === null
       ? []
       : [{ title, needs: row.demand.needs, suggested, now }];
@@ -140,7 +142,8 @@ function suggestionOf(row: Measured, percentile: Percentile, headroomPercent: nu
   const needs = needsOf(sorted);
   return {
     ...{ claim: row.part === null ? null : limit.claim, part: row.part, highestSaid: row.highestSaid },
-    ...{ bucket: row.bucket, class: row.callerClass, at: row.at, periodMs: limit.periodMs },
+    ...{ bucket: row.bucket, class: row.callerClass, at: row.at },
+    ...{ periodMs: limit.periodMs, period: windowName(limit) },
     algorithm: limit.algorithm === 'smooth' ? 'smooth' : 'fixed',
     ...{ requests: row.requests, refused: row.refused, callers: sorted.length },
     needs,
@@ -178,7 +181,8 @@ function restrictionOf(
   const needs = needsOf(sorted);
   const isRestricted = by === 'address' || by === 'webhook';
   return {
-    ...{ rule, by, periodMs: limit.periodMs, requests, senders: sorted.length, needs },
+    ...{ rule, by, periodMs: limit.periodMs, period: windowName(limit), requests },
+    ...{ senders: sorted.length, needs },
     now: limit.units,
     sendersOverNow: countOver(sorted, limit.units),
     suggested: isRestricted ? withHeadroom(needs[percentile], headroomPercent) : null,

@@ -1,4 +1,4 @@
-import { Cluster, Redis } from 'ioredis';
+import { AbstractConnector, Cluster, Redis } from 'ioredis';
 import { inNextTurn, type Timer, type TimerClock } from '../../../core/index.ts';
 import type { RedisOptions } from '../options.ts';
 import { hasCode, WRONG_SERVER } from './error-codes.ts';
@@ -22,6 +22,24 @@ function readThrough(object: object): unknown {
 }
 
 keepStringsFast();
+
+/**
+ * Lets a socket have errors after ioredis has closed it: ioredis listens for the first alone, so another one would end the process. A
+ * server answers a connection that is closed during its TLS handshake with an alert, and a cluster is asked for its slots over a
+ * connection of its own, which is closed when that takes too long.
+ */
+function outliveErrorsOfClosed(): void {
+  const connectors = AbstractConnector.prototype as unknown as {
+    disconnect: (this: { readonly stream?: NodeJS.EventEmitter }) => void;
+  };
+  const { disconnect } = connectors;
+  connectors.disconnect = function () {
+    this.stream?.on('error', () => {});
+    disconnect.call(this);
+  };
+}
+
+outliveErrorsOfClosed();
 
 /** Time between attempts to connect. Short, because the gateway has to use Redis again within 2 s of its return. */
 const RETRY_MS = 100;

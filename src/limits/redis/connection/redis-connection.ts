@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Cluster, Command, type Redis } from 'ioredis';
-import { inNextTurn, type StoreFailure, type TimerClock } from '../../../core/index.ts';
+import { inNextTurn, isUnknownAuthority, type StoreFailure, type TimerClock } from '../../../core/index.ts';
 import { formatPrefix, type RedisOptions } from '../options.ts';
 import { Deadlines, makeClient, useSecrets, type Waiting } from './client.ts';
 import { hasCode, UNKNOWN_SCRIPT } from './error-codes.ts';
@@ -74,6 +74,7 @@ export class RedisConnection {
   #acceptedAtMs = 0;
   #lastError = 'not connected yet';
   #corked: readonly Redis[] = [];
+  #wasReady = false;
   #stopped = false;
 
   constructor(options: RedisOptions, { clock }: { readonly clock: TimerClock }) {
@@ -92,6 +93,7 @@ export class RedisConnection {
     });
     this.#client.on('ready', () => {
       if (!isSetUp(this.#client)) return;
+      this.#wasReady = true;
       this.#lastError = 'the connection was lost';
       this.#announce(true, '');
     });
@@ -241,8 +243,8 @@ export class RedisConnection {
 
   #note(error: Error): void {
     // ioredis says nothing useful about an unreachable cluster, but the error of the last node does.
-    const { lastNodeError } = error as { lastNodeError?: Error };
-    this.#lastError = redacted(lastNodeError ?? error);
+    const { lastNodeError = error } = error as { lastNodeError?: Error };
+    this.#lastError = redacted(lastNodeError) + (this.#wasReady ? '' : hint(lastNodeError, this.#options));
   }
 
   #announce(ready: boolean, cause: string): void {
@@ -290,25 +292,35 @@ function owesResponse(node: Redis): boolean {
   return commandQueue === undefined || commandQueue.length > 0;
 }
 
+/** What an error means where no connection was ever made; empty if it says so itself. */
+function hint(error: Error, { tls }: RedisOptions): string {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  if (tls === null) return code === 'ECONNRESET' ? ' (a port for TLS? then write rediss://)' : '';
+  if (isUnknownAuthority(code)) return ' (name the authority of its certificate in store.tls.ca_file)';
+  const isPlain = code === 'ETIMEDOUT' || code.startsWith('ERR_SSL_');
+  return isPlain ? ' (a port without TLS? then write redis://)' : '';
+}
+
 /**
  * An error's first line without quoted parts: Redis quotes the arguments of commands that it rejects. A command's name stays if
- * Redis says that permission for it is missing: an operator needs it, and it is one of the few that this code sends.
+ * Redis says that it knows no such command, or that permission for it is missing: an operator needs it, and it is one of the few
+ * that this code sends.
  */
 function redacted(error: Error): string {
   const [line = ''] = error.message.split('\n');
   return (
     line
-      .replaceAll(QUOTED, (quoted, name?: string) => (name === undefined ? "'...'" : quoted))
+      .replaceAll(QUOTED, (quoted, _, name?: string) => (name === undefined ? "'...'" : quoted))
       .slice(0, 200) || error.name
   );
 }
 
 /**
- * Quoted text, as Redis 7 quotes and as 6.2 does. The group: the name of a command, which Redis writes in lower case (`the 'client|list'
- * command`), of a script's too.
+ * Quoted text, as Redis 7 quotes and as 6.2 does. The second group: the name of a command, as this code sends it, or as Redis writes
+ * it, in lower case (`the 'client|list' command`), of a script's too.
  */
 const QUOTED =
-  /'(?:(?<=^(?:NOPERM|ERR ACL failure in script:) .* the ')([a-z][a-z|-]{0,40})(?=' command)|[^']*)'|`[^`]*`/g;
+  /(['`])(?:(?<=^(?:(?:NOPERM|ERR ACL failure in script:) .* the |ERR unknown command )\1)([a-z][a-z|-]{0,40})(?=\1(?: command|,))|.*?)\1/g;
 
 /** One hash tag for each sixteenth of a cluster's slots, so that every node of a typical cluster owns at least one. */
 export const PROBED_TAGS: readonly string[] = [

@@ -98,7 +98,7 @@ describe('a value of limits.yaml', () => {
     ],
     [
       'invalid_requests: { limit: off }',
-      '1:28: invalid_requests.limit: "off" is not a quota: a quota is a number and a period, for example 5/5s, 100/10m or 1000/day',
+      '1:28: invalid_requests.limit: "off" is not a quota: where no limit should hold, write one that nobody reaches, such as 1000000/1s',
     ],
     [
       'webhook_not_found: { restrict_for: 19h }',
@@ -689,6 +689,15 @@ describe('periods of the calendar', () => {
     expect(await diagnosticsIn('time_zone: Europe/Berlim')).toEqual([
       '1:12: time_zone: "Europe/Berlim" is no time zone of the IANA database, did you mean "Europe/Berlin"?',
     ]);
+    for (const [zone, advice] of [
+      ['berlin', ', did you mean "Europe/Berlin"?'],
+      ['new york', ', did you mean "America/New_York"?'],
+      ['GMT+2', ', did you mean "+02:00"?'],
+      ['local', ': write UTC, or a name such as Europe/Berlin'],
+    ])
+      expect(await diagnosticsIn(`time_zone: ${zone}`)).toEqual([
+        `1:12: time_zone: "${zone}" is no time zone of the IANA database${advice}`,
+      ]);
     expect(await diagnosticsIn('time_zone: 1')).toEqual([
       '1:12: time_zone: expected the name of a time zone such as Europe/Berlin, found 1',
     ]);

@@ -110,10 +110,10 @@ describe('a value of identity_provider', () => {
     ],
     ['redirect_uris: none', '37: redirect_uris: expected any, or a list of redirect URIs, found "none"'],
     ['redirect_uris: [app, any]', `38: redirect_uris[0]: ${URI}, found "app"`],
-    ...['https://app:*/cb', 'https://localhost:*/cb', 'https://127.0.0.1:*/cb', 'http://127.0.0.1:*0/cb'].map(
+    ...['https://app:*/cb', 'http://localhost:*/cb', 'https://127.0.0.1:*/cb', 'http://127.0.0.1:*0/cb'].map(
       (uri): [string, string] => [
         `redirect_uris: ["${uri}"]`,
-        '38: redirect_uris[0]: a port of * is for http://127.0.0.1, http://[::1] and http://localhost alone (RFC 8252, 7.3)',
+        '38: redirect_uris[0]: a port of * is for http://127.0.0.1 and http://[::1] alone (RFC 8252, 7.3)',
       ],
     ),
     ['redirect_uri: "http://127.0.0.1:*/cb"', `36: redirect_uri: ${URI}, found "http://127.0.0.1:*/cb"`],
@@ -169,7 +169,7 @@ describe('a value of identity_provider', () => {
     'allow_http: true, discovery_url: "http://id.svc/.well-known/openid-configuration"',
     'redirect_uris: []',
     'redirect_uris: ["com.example.app:/callback"]',
-    'redirect_uris: ["http://127.0.0.1:*/cb", "http://[::1]:*/cb", "http://127.0.0.1:*", "http://localhost:*/cb"]',
+    'redirect_uris: ["http://127.0.0.1:*/cb", "http://[::1]:*/cb", "http://127.0.0.1:*"]',
     'scope: openid profile email',
     'client_authentication: client_secret_post',
   ])('is accepted: %s', async written => {

@@ -317,6 +317,20 @@ test('the table names buckets, classes, needs and what is missing', async () => 
   expect(text).toContain('1 of 4 lines were broken');
 });
 
+test('each window of a list is named as it is written: a day, and what requests cost', async () => {
+  const limits = LIMITS.replace('2/5s', '[9/5s, 900/day, { limit: 90/day, unit: cost }]');
+  const file = await tempText('limits.yaml', limits);
+  const log = await tempText('weir.log', [line(0), line(1), line(6_000)].join(''));
+  const { text } = await run('--limits', file, log);
+  for (const [needs, now] of [
+    [2, '9/5s'],
+    [3, '900/day'],
+    [3, '90/day/cost'],
+  ])
+    expect(text).toMatch(new RegExp(`^messages +user +1 .* ${needs} +${now} `, 'm'));
+  expect(text).toContain('messages, user, 5s (1); messages, user, day (1); messages, user, day/cost (1)');
+});
+
 test('callers and windows beyond the bounds are counted, not held', () => {
   const quota = { units: 5, periodMs: 1_000 };
   const limit = defineLimit({ role: 'caller', bucket: 'b', main: null, algorithm: 'window', quota });
@@ -366,7 +380,8 @@ describe('the rules of restrictions', () => {
     const { restrictions } = await suggestFor(lines, LIMITS + RULES, '--percentile', '95');
     expect(restrictions).toEqual([
       {
-        ...{ rule: 'invalid_requests', by: 'address', periodMs: 60_000, requests: 230, senders: 20 },
+        ...{ rule: 'invalid_requests', by: 'address', periodMs: 60_000, period: '1m', requests: 230 },
+        senders: 20,
         needs: { 50: 10, 95: 19, 99: null, '99.9': null, 100: 20 },
         ...{ now: 9, sendersOverNow: 11, suggested: 23 },
       },
