@@ -15,7 +15,9 @@ export interface Application {
   readonly packages?: readonly string[];
   /** Versions of what these depend on, in place of those that they name. */
   readonly overrides?: Readonly<Record<string, string>>;
-  /** Fetches what is not of npm. Returns when it is there. */
+  /** Packages of PyPI that it and its client consist of, with their versions: `venv` in its folder has them. */
+  readonly pythonPackages?: readonly string[];
+  /** Fetches what is not of npm or PyPI. Returns when it is there. */
   fetch?(): void;
   /** Starts it in a folder that has its packages. Returns its port; the end of the test stops it. */
   start(folder: string): Promise<number>;
@@ -60,7 +62,7 @@ export async function startProgram(
     if (program.exitCode !== null) throw new Error(`${command} ended: ${output}`);
     return (await fetch(`http://127.0.0.1:${port}/`, { redirect: 'manual' }).catch(() => null)) !== null;
   };
-  await waitFor(`${command} listens`, listens, 120_000);
+  await waitFor(`${command} listens`, listens, 240_000);
   return port;
 }
 

@@ -10,6 +10,7 @@ import { startGatewayProcess } from '../support/gateway-process.ts';
 import { tempFolder } from '../support/temp.ts';
 import type { Application } from './application.ts';
 import { APPLICATIONS } from './applications/index.ts';
+import { addVenv } from './python.ts';
 
 const FETCHED = join(import.meta.dirname, '../../node_modules/.cache/services');
 
@@ -19,6 +20,7 @@ test.each(APPLICATIONS)('$name is the same direct and through Weir', async appli
   const folder = await tempFolder();
   application.fetch?.();
   await fetchPackages(application, folder);
+  await addVenv(application.pythonPackages ?? [], FETCHED, folder);
   const port = await application.start(folder);
   // Names of one length: they may be in what is counted.
   const use = async (at: number, name: string) => {

@@ -7,8 +7,8 @@ export default defineConfig({
   test: {
     setupFiles: ['test/support/setup.ts'],
     include: ['test/services/*.test.ts'],
-    testTimeout: 300_000,
     // The first run fetches the applications.
+    testTimeout: 1_800_000,
     hookTimeout: 900_000,
     reporters: ['verbose'],
   },

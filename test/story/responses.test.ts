@@ -267,21 +267,6 @@ describe('before and behind the body', () => {
     expect(header(response, 'trailer')).toBe('X-Sum');
   });
 
-  test('trailers of a service that sends them to those alone who take them pass down', async () => {
-    const { client } = await front(async exchange => {
-      const { fields } = exchange.request;
-      const isAsked =
-        values(fields, 'te').includes('trailers') && values(fields, 'connection').includes('TE');
-      const trailer = isAsked ? 'X-Sum: a\r\n' : '';
-      await exchange.send(
-        `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n${trailer}\r\n`,
-      );
-    });
-    const taken = await client.ask(head('GET /a', 'TE: trailers, gzip', 'Connection: TE'));
-    expect(taken).toMatchObject({ complete: true, trailers: ['X-Sum', 'a'] });
-    expect((await client.ask(head('GET /a', 'TE: gzip', 'Connection: TE'))).trailers).toEqual([]);
-  });
-
   test('unannounced trailers pass down, too, even after a small body', async () => {
     const { client } = await front(
       bytes('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Sum: a\r\n\r\n'),

@@ -16,7 +16,10 @@ export interface OutgoingRequest {
   readonly fields: Fields;
   /** Names of fields that no intermediary may put into a table, including pseudo-fields (RFC 7541, 6.2.3). For HTTP/2 only. */
   readonly neverIndexed: FieldNames;
-  /** True if the client accepts trailers. The transport says so by `TE: trailers` (RFC 9110, 10.1.4): some services send none otherwise. */
+  /**
+   * True if the client accepts trailers (`TE: trailers`, RFC 9110, 10.1.4). Sent upstream only over HTTP/2, where gRPC requires
+   * it.
+   */
   readonly takesTrailers: boolean;
   /** The protocol to switch to. The transport writes the fields that request it. */
   readonly upgrade: RequestFraming['upgrade'];
@@ -52,11 +55,10 @@ export function mayAnswerTwice({ method, body }: OutgoingRequest): boolean {
  * @param closes whether no other request follows on the connection (RFC 9112, 9.6)
  */
 export function requestHead(request: OutgoingRequest, closes = false): string {
-  const { method, target, fields, upgrade, takesTrailers, bodyLength } = request;
+  const { method, target, fields, upgrade, bodyLength } = request;
   let head = `${method} ${target} HTTP/1.1\r\n`;
   for (let i = 0; i + 1 < fields.length; i += 2) head += `${fields[i]}: ${fields[i + 1]}\r\n`;
   if (upgrade !== 'none') head += `Connection: Upgrade\r\nUpgrade: ${upgrade}\r\n`;
-  else if (takesTrailers) head += `TE: trailers\r\nConnection: ${closes ? 'TE, close' : 'TE'}\r\n`;
   else if (closes) head += 'Connection: close\r\n';
   if (bodyLength === 'chunked') return `${head}Transfer-Encoding: chunked\r\n\r\n`;
   return statesLength(request) ? `${head}Content-Length: ${bodyLength}\r\n\r\n` : `${head}\r\n`;

@@ -48,7 +48,7 @@ export const graphqlWs: Application = {
   name: 'GraphQL Yoga 5 with graphql-ws 6.4',
   usedBy:
     'graphql-ws and graphql-sse: queries and subscriptions over a WebSocket and over events, also those that a client leaves',
-  packages: ['graphql-yoga@5', 'graphql@16', 'graphql-ws@6.4.2', 'graphql-sse@2', 'ws@8.23.0'],
+  packages: ['graphql-yoga@5.24.1', 'graphql@16.15.0', 'graphql-ws@6.4.2', 'graphql-sse@2.6.1', 'ws@8.23.0'],
   route: { websocket: true },
   async start(folder) {
     await writeFile(join(folder, 'server.mjs'), SERVER);

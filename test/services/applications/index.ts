@@ -1,18 +1,26 @@
 import type { Application } from '../application.ts';
+import { boto3 } from './boto3.ts';
 import { dockerRegistry } from './docker-registry.ts';
 import { etcd } from './etcd.ts';
 import { git } from './git.ts';
+import { gradio } from './gradio.ts';
 import { graphqlWs } from './graphql-ws.ts';
 import { grpcJs } from './grpc-js.ts';
+import { httpbin } from './httpbin.ts';
+import { jupyterLab } from './jupyterlab.ts';
 import { litmus } from './litmus.ts';
 import { mercurial } from './mercurial.ts';
 import { nodeRed } from './node-red.ts';
+import { pypiServer } from './pypiserver.ts';
+import { radicale } from './radicale.ts';
 import { restic } from './restic.ts';
 import { socketIo } from './socket-io.ts';
+import { streamlit } from './streamlit.ts';
 import { subversion } from './subversion.ts';
 import { tus } from './tus.ts';
 import { verdaccio } from './verdaccio.ts';
 import { vite } from './vite.ts';
+import { wsgiDav } from './wsgidav.ts';
 
 /** The rows of the table in docs/services.md. */
 export const APPLICATIONS: readonly Application[] = [
@@ -30,4 +38,12 @@ export const APPLICATIONS: readonly Application[] = [
   tus,
   vite,
   restic,
+  boto3,
+  jupyterLab,
+  radicale,
+  wsgiDav,
+  httpbin,
+  pypiServer,
+  streamlit,
+  gradio,
 ];

@@ -5,6 +5,13 @@ import { ensureInstalled } from '../../support/installed.ts';
 import { Random } from '../../support/random.ts';
 import { type Application, run, startProgram } from '../application.ts';
 
+/** Begins a command that ends with the first thing that goes wrong: restic would try again for a quarter of an hour. */
+const ONCE = [
+  ...['bash', '-o', 'pipefail', '-c'],
+  `"$@" 2>&1 | awk '/retrying/ { print > "/dev/stderr"; exit 1 } { print }'`,
+  'bash',
+];
+
 /** Packs of some MiB over several connections, ranges, and HEAD; what it reads back it checks by their sums. */
 export const restic: Application = {
   name: 'rclone 1.60 (`serve restic`)',
@@ -33,10 +40,7 @@ export const restic: Application = {
     ];
     const seen: string[] = [];
     const ask = async (...args: string[]) =>
-      // nginx's 413 would be tried again for a quarter of an hour.
-      void seen.push(
-        await run(files, 'env', ...vars, 'timeout', '60', 'restic', ...args, '--no-cache', '--quiet'),
-      );
+      void seen.push(await run(files, 'env', ...vars, ...ONCE, 'restic', ...args, '--no-cache', '--quiet'));
     await ask('init');
     await ask('backup', '.');
     await writeFile(join(files, 'short'), 'changed');

@@ -54,15 +54,6 @@ describe('the head of a request', () => {
     },
   );
 
-  test.each([
-    ['none', false, 'TE: trailers\r\nConnection: TE\r\n'],
-    ['none', true, 'TE: trailers\r\nConnection: TE, close\r\n'],
-    ['websocket', false, 'Connection: Upgrade\r\nUpgrade: websocket\r\n'],
-  ] as const)('says that trailers are taken, for this hop: upgrade %s, last %s', (upgrade, closes, said) => {
-    const request = requestOf({ takesTrailers: true, upgrade });
-    expect(requestHead(request, closes)).toBe(`GET /a?b HTTP/1.1\r\n${said}\r\n`);
-  });
-
   test('says a length of 0 where the client did, which may have signed it', () => {
     expect(headOf({ statesZero: true })).toBe('GET /a?b HTTP/1.1\r\nContent-Length: 0\r\n\r\n');
   });
