@@ -9,7 +9,7 @@ export const oddPaths = routePolicy({
     encoded_slashes: choice(['refuse', 'pass'])
       .prefault('refuse')
       .describe(
-        'Whether a path with "%2F" or "%5C" (a backslash) gets 400, since services disagree about its meaning, or is passed on. It is a part of its segment then; 400 where the segment would hold an empty one, "." or ".." once it is decoded.',
+        'Whether a path with "%2F" gets 400, since services disagree about its meaning, or is passed on. It is a part of its segment then; 400 where the segment would hold an empty one, "." or ".." once it is decoded.',
       ),
     empty_segments: choice(['refuse', 'merge', 'pass'])
       .prefault('refuse')
@@ -59,7 +59,7 @@ export function whyOddPathRefused(
   if (emptySegment && (route === null || route.emptySegments === 'refuse'))
     return REJECTED_PATHS.emptySegment;
   if (route?.encodedSlashes === 'pass' && ambiguousOnDecoding(path))
-    return 'a segment of the path holds an empty segment, "." or "..", or a NUL once it is decoded';
+    return 'a segment of the path holds an empty segment, "." or "..", a backslash or a NUL once it is decoded';
   if (!emptySegment || route?.emptySegments !== 'pass') return null;
   const [, ...segments] = path.split('/');
   const isInTail = route.segmentsBeforeTail !== null && segments.indexOf('') >= route.segmentsBeforeTail;

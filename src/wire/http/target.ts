@@ -39,7 +39,6 @@ export function parseTarget(target: string, host: string, method = ''): Target |
 export interface LooseTarget extends Target {
   /** The path with single slashes, by which routes are found; escaped slashes stay. `path` has the slashes that came. */
   readonly merged: string;
-  /** Or an escaped backslash, which some services read as a slash. */
   readonly escapedSlash: boolean;
   readonly emptySegment: boolean;
 }
@@ -54,12 +53,12 @@ export function parseLooseTarget(target: string, host: string, method: string): 
     method,
   );
   if ('rejected' in others) return others;
-  const canonical = canonicalEscapes(path, ESCAPED_SLASHES) ?? '';
+  const canonical = canonicalEscapes(path, '%2F') ?? '';
   return {
     ...others,
     path: canonical,
     merged: canonical.replace(/\/{2,}/g, '/'),
-    escapedSlash: /%2F|%5C/.test(canonical),
+    escapedSlash: canonical.includes('%2F'),
     emptySegment: merged !== path,
   };
 }
@@ -85,7 +84,7 @@ export function isLoose(target: Target | LooseTarget): target is LooseTarget {
 
 /** Replaces escaped slashes by a letter: whatever else is wrong with the path is then found as in any other. */
 function withoutSlashes(path: string): string {
-  return path.replace(/%2f|%5c/gi, 'x');
+  return path.replace(/%2f/gi, 'x');
 }
 
 /** Returns the authority of a target in absolute-form; `null` for the other forms. */
@@ -108,8 +107,6 @@ export function decodeSegment(raw: string): string | null {
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]+)(.*)$/is;
 const ASTERISK: Target = { path: '*', query: '', semicolon: false };
 const SLASH = 0x2f;
-/** The form of escaped slashes and backslashes, where they are passed on. */
-const ESCAPED_SLASHES: Readonly<Record<number, string>> = { [SLASH]: '%2F', 92: '%5C' };
 const DOT = 0x2e;
 const PERCENT = 0x25;
 const SEMICOLON = 0x3b;
@@ -138,8 +135,8 @@ export const REJECTED_PATHS = {
 const OVERLONG_BYTES = /[\xc0\xc1][\x80-\xbf]|\xe0[\x80-\x9f]|\xf0[\x80-\x8f]/;
 
 /**
- * Whether a segment of a canonical path, decoded once or twice, holds a NUL, or, between slashes or backslashes, an empty segment, `.` or
- * `..`: a service that decodes paths could be led to another one.
+ * Whether a segment of a canonical path, decoded once or twice, holds an empty segment, `.` or `..`, a backslash or a NUL: a service
+ * that decodes paths could be led to another one.
  */
 export function ambiguousOnDecoding(path: string): boolean {
   return path.split('/').some(segment => {
@@ -147,9 +144,9 @@ export function ambiguousOnDecoding(path: string): boolean {
     const once = decodeBytes(segment);
     return [once, decodeBytes(once)].some(
       text =>
-        text.includes('\0') ||
+        /[\\\0]/.test(text) ||
         OVERLONG_BYTES.test(text) ||
-        text.split(/[/\\]/).some(part => /^\.{0,2}(?:;.*)?$/s.test(part)),
+        text.split('/').some(part => /^\.{0,2}(?:;.*)?$/s.test(part)),
     );
   });
 }
@@ -211,15 +208,15 @@ function isPlainQuery(query: string): boolean {
  * Writes each escape in its canonical form (RFC 3986, 6.2.2): decoded if it need not be escaped, else in upper case. Returns
  * `null` if an escape is rejected.
  *
- * @param passed the forms of bytes that are rejected otherwise
+ * @param ofSlash the form of an escaped slash; '' to reject it
  */
-function canonicalEscapes(path: string, passed: Readonly<Record<number, string>> = {}): string | null {
+function canonicalEscapes(path: string, ofSlash = ''): string | null {
   let canonical = '';
   let done = 0;
   for (let at = path.indexOf('%'); at !== -1; at = path.indexOf('%', done)) {
     const byte = (hexDigit(path.charCodeAt(at + 1)) << 4) | hexDigit(path.charCodeAt(at + 2));
-    const spelling = SPELLING[byte] || passed[byte];
-    if (spelling === undefined) return null;
+    const spelling = byte === SLASH ? ofSlash : SPELLING[byte];
+    if (spelling === undefined || spelling === '') return null;
     canonical += path.slice(done, at) + spelling;
     done = at + 3;
   }

@@ -58,7 +58,7 @@ said = []
 # botocore signs the path as it sends it, and what it sends is what the store must be asked.
 s3.meta.events.register('before-send.s3', lambda request, **_: said.append(request.headers.get('Expect')))
 s3.create_bucket(Bucket=bucket)
-keys = ['plain', 'with space', 'a+b', 'ä/ö', 'a%2Fb', 'a//b', '/leading', 'trailing/', 'a;b', 'x=1&y=2?z#f', 'quote"\\'()*!~', 'a\\\\b', 'dot.', '...', '日本']
+keys = ['plain', 'with space', 'a+b', 'ä/ö', 'a%2Fb', 'a//b', '/leading', 'trailing/', 'a;b', 'x=1&y=2?z#f', 'quote"\\'()*!~', 'dot.', '...', '日本']
 for key in keys:
     try:
         s3.put_object(Bucket=bucket, Key=key, Body=key.encode(), Metadata={'name': 'value'})
@@ -96,7 +96,7 @@ print('Expect: 100-continue', '100-continue' in said or b'100-continue' in said)
 export const boto3: Application = {
   name: 'object store (moto 5.2, and a check of each signature)',
   usedBy:
-    'boto3 1.44: keys with odd characters, parts of 5 MiB, `Expect: 100-continue`, copies, presigned URLs',
+    'boto3 1.44: keys with odd characters (not a backslash, which is a 400 in any spelling), parts of 5 MiB, `Expect: 100-continue`, copies, presigned URLs',
   pythonPackages: ['moto[server,s3]==5.2.5', 'boto3==1.44.8'],
   route: { empty_segments: 'pass', encoded_slashes: 'pass', semicolons: 'pass' },
   nginx: ['the parts of 5 MiB are refused: 413', /413/],

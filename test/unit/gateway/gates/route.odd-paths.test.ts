@@ -52,9 +52,6 @@ describe('encoded_slashes: pass', () => {
     ['/cut/a%2Fb', '/a%2Fb'],
     ['/one/a%2Fb/x', '/one/a%2Fb/x'],
     ['/raw/a%252Fb', '/raw/a%252Fb'],
-    ['/raw/a%5cb', '/raw/a%5Cb'],
-    ['/one/a%5Cb%2Fc/x', '/one/a%5Cb%2Fc/x'],
-    ['/raw/a%255cb', '/raw/a%255cb'],
     ['http://a.test/raw/a%2fb', '/raw/a%2Fb'],
   ])('keeps it as a part of its segment: %s', async (path, target) => {
     expect(await sent(path)).toBe(target);
@@ -80,11 +77,8 @@ describe('encoded_slashes: pass', () => {
     ...[
       '/raw/%252e%252e/admin',
       '/raw/a%2F%5Cb',
-      '/raw/%5C',
-      '/raw/a%5c..%5cb',
-      '/raw/a%255c..',
-      '/raw/a%5C;x',
-      '/admin%5Cx',
+      '/raw/a%5cb',
+      '/raw/a%255cb',
       '/raw/a%00',
       '/raw/a%2500b',
       '/raw/a%2F%00',
@@ -105,7 +99,6 @@ describe('encoded_slashes: pass', () => {
   test('holds where a route says so, and there alone', async () => {
     for (const path of [
       '/open/a%2Fb',
-      '/open/a%5Cb',
       '/merge-only/a%2Fb',
       '/admin/a%2fb',
       '/v1/anonymous/auth%2Fx',

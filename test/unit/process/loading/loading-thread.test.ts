@@ -55,9 +55,13 @@ test.runIf(process.platform === 'linux')('it lets the threads that serve go firs
 
 /** How nice each thread of this process is (proc_pid_stat(5)). */
 function priorities(): number[] {
-  const threads = readdirSync('/proc/self/task');
-  return threads.map(thread => {
-    const [, fields = ''] = readFileSync(`/proc/self/task/${thread}/stat`, 'utf8').split(') ');
-    return Number(fields.split(' ')[16]);
+  return readdirSync('/proc/self/task').flatMap(thread => {
+    try {
+      const [, fields = ''] = readFileSync(`/proc/self/task/${thread}/stat`, 'utf8').split(') ');
+      return [Number(fields.split(' ')[16])];
+    } catch {
+      // It has ended since the list was read.
+      return [];
+    }
   });
 }
