@@ -94,8 +94,13 @@ type Place = { readonly host: string; readonly port: number };
 /** Whether a listener gets what is sent to this place, as far as both are on this machine. */
 function isAt(listener: Place | undefined, place: Place | undefined): boolean {
   if (listener === undefined || place?.port !== listener.port || listener.port === 0) return false;
-  return place.host === listener.host || [place, listener].every(({ host }) => HERE.test(host));
+  const hosts = [place.host, listener.host];
+  if (place.host === listener.host) return true;
+  // Two addresses of loopback are two places, such as 127.0.0.1 and 127.0.0.2.
+  return hosts.every(host => HERE.test(host)) && !hosts.every(host => LOOPBACK.test(host));
 }
+
+const LOOPBACK = /^127\.|^::1$/;
 
 /** Loopback, and the addresses that stand for all of a machine. */
 const HERE = /^(?:localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|::1?)$/;

@@ -122,7 +122,7 @@ export function timeZone() {
 function zoneMeantBy(name: string): string {
   const zones = Intl.supportedValuesOf('timeZone');
   const city = `/${name.replaceAll(' ', '_')}`.toLowerCase();
-  const [, sign, hours = ''] = /^(?:GMT|UTC)([+-])(\d\d?)$/i.exec(name) ?? [];
+  const [, sign, hours = ''] = /^(?:GMT|UTC)([+-])(0?\d|1[0-4])$/i.exec(name) ?? [];
   const offset = sign && `${sign}${hours.padStart(2, '0')}:00`;
   const meant = offset ?? zones.find(zone => zone.toLowerCase().endsWith(city));
   if (meant !== undefined) return `, did you mean "${meant}"?`;

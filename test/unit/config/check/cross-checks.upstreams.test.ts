@@ -55,12 +55,7 @@ const SELF =
 it.each([
   ['', 'url: "http://localhost:8080"', 'url', 'http'],
   ['http: "0.0.0.0:80"', 'url: "http://127.0.0.1"', 'url', 'http'],
-  [
-    'http: "127.0.0.1:1234"',
-    'urls: ["http://10.0.0.1:1234", { url: "http://[::1]:1234" }]',
-    'urls[1]',
-    'http',
-  ],
+  ['http: "[::]:1234"', 'urls: ["http://10.0.0.1:1234", { url: "http://[::1]:1234" }]', 'urls[1]', 'http'],
   ['http: "10.0.0.1:1234"', 'url: "https://10.0.0.1:1234"', 'url', 'http'],
   ['grpc: "[::]:9000"', 'url: "http://localhost:9000"', 'url', 'grpc'],
 ])('an upstream that is the gateway itself is told: %s, %s', async (listen, url, key, name) => {
@@ -77,6 +72,8 @@ it.each([
   ['http: "0.0.0.0:8080"', 'http://api:8080'],
   ['http: "0.0.0.0:8080"', 'http://localhost:8081'],
   ['http: "127.0.0.1:0"', 'http://localhost:80'],
+  ['http: "127.0.0.1:8080"', 'http://127.0.0.2:8080'],
+  ['http: "127.0.0.1:8080"', 'http://[::1]:8080'],
   ['http: "unix:/run/weir.sock"', 'unix:/run/app.sock'],
   ['http: "127.0.0.1:9"', 'srv+http://_http._tcp.localhost'],
 ])('an upstream that may be another is not: %s, %s', async (listen, url) => {

@@ -693,6 +693,7 @@ describe('periods of the calendar', () => {
       ['berlin', ', did you mean "Europe/Berlin"?'],
       ['new york', ', did you mean "America/New_York"?'],
       ['GMT+2', ', did you mean "+02:00"?'],
+      ['GMT+99', ': write UTC, or a name such as Europe/Berlin'],
       ['local', ': write UTC, or a name such as Europe/Berlin'],
     ])
       expect(await diagnosticsIn(`time_zone: ${zone}`)).toEqual([
