@@ -34,7 +34,7 @@ interface QuestionLimits {
 }
 
 /** What the main thread answers. A failure comes without its cause, which the main thread logs. */
-export type SharedAnswer = core.TokenAnswer | Omit<Unknown, 'error'>;
+export type SharedAnswer = core.TokenAnswer | (Omit<Unknown, 'error'> & Pick<GatewayError, 'fields'>);
 
 /** Whether the provider still considers a token valid. */
 export type Activity = 'active' | 'inactive';
@@ -144,7 +144,7 @@ export class Introspection {
     if (known !== undefined && this.#parts.clock.monotonicMs() - known.askedAtMs < limits.maxAgeMs)
       return known;
     const told = await this.#question(token, key, limits);
-    if ('error' in told) return { outcome: told.outcome, reached: told.reached };
+    if ('error' in told) return { outcome: told.outcome, reached: told.reached, fields: told.error.fields };
     if (told.members === null) this.#answers.delete(key);
     else this.#answers.set(key, told);
     return told;
@@ -157,7 +157,9 @@ export class Introspection {
     if (elsewhere === null) return this.#questionHere(token, key, limits.address);
     return elsewhere({ token, ...limits }).then(told => {
       if (told === null) return this.#questionHere(token, key, limits.address);
-      return 'outcome' in told ? { ...told, error: introspectionFailure(told.outcome).error } : told;
+      if (!('outcome' in told)) return told;
+      const { fields, ...failed } = told;
+      return { ...failed, error: new GatewayError({ ...RESPONSES[told.outcome], fields }) };
     });
   }
 

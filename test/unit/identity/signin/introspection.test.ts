@@ -147,6 +147,9 @@ test('a negative answer of the main thread serves those that wait for it, and it
   main.pass(1_000);
   main.scripted.introspection = scripts.json(401, { error: 'invalid_client' });
   expect(await worker.ask('token')).toBe(500);
+  main.scripted.introspection = scripts.json(429, {}, { 'retry-after': '20' });
+  const throttled = { error: { status: 503, fields: ['Retry-After', '20'] } };
+  for (const token of ['another', 'third']) expect(await worker.question(token)).toMatchObject(throttled);
 });
 
 test('a thread asks the provider itself where the main one does not know it yet', async () => {
