@@ -11,6 +11,7 @@ import { jupyterLab } from './jupyterlab.ts';
 import { litmus } from './litmus.ts';
 import { mercurial } from './mercurial.ts';
 import { nodeRed } from './node-red.ts';
+import { pgAdmin } from './pgadmin.ts';
 import { pypiServer } from './pypiserver.ts';
 import { radicale } from './radicale.ts';
 import { restic } from './restic.ts';
@@ -46,4 +47,5 @@ export const APPLICATIONS: readonly Application[] = [
   pypiServer,
   streamlit,
   gradio,
+  pgAdmin,
 ];
