@@ -10,6 +10,7 @@ import { httpbin } from './httpbin.ts';
 import { jupyterLab } from './jupyterlab.ts';
 import { litmus } from './litmus.ts';
 import { mercurial } from './mercurial.ts';
+import { mlflow } from './mlflow.ts';
 import { nodeRed } from './node-red.ts';
 import { pgAdmin } from './pgadmin.ts';
 import { pypiServer } from './pypiserver.ts';
@@ -47,5 +48,6 @@ export const APPLICATIONS: readonly Application[] = [
   pypiServer,
   streamlit,
   gradio,
+  mlflow,
   pgAdmin,
 ];
