@@ -6,7 +6,7 @@ import { git } from './git.ts';
 import { gradio } from './gradio.ts';
 import { graphqlWs } from './graphql-ws.ts';
 import { grpcJs } from './grpc-js.ts';
-import { httpbin } from './httpbin.ts';
+import { httpie, requests } from './httpbin.ts';
 import { jupyterLab } from './jupyterlab.ts';
 import { litmus } from './litmus.ts';
 import { mercurial } from './mercurial.ts';
@@ -44,7 +44,8 @@ export const APPLICATIONS: readonly Application[] = [
   jupyterLab,
   radicale,
   wsgiDav,
-  httpbin,
+  requests,
+  httpie,
   pypiServer,
   streamlit,
   gradio,
