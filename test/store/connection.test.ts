@@ -156,7 +156,7 @@ test('messages come to subscribers, who are told whenever the subscription is in
   expect(heard).toEqual(['first', 'second']);
 });
 
-test('a connection that is closed during its TLS handshake may fail twice, and the process lives', async () => {
+test('a connection to Redis with TLS that is closed during its handshake may fail twice, and the process lives', async () => {
   const folder = await tempFolder();
   const { server: own } = makeCertificates();
   const [certificate, key] = [join(folder, 'server.pem'), join(folder, 'server.key')];
