@@ -92,7 +92,8 @@ test('what the server refuses fails with its reason, without what it quotes, and
   expect(error).toMatchObject({ failure: 'error', message: 'ERR syntax error' });
   expect(connection.isReady).toBe(true);
   const unknown = await connection.command('nonsense', 'secret').catch((cause: RedisError) => cause);
-  expect(String(unknown)).toContain("unknown command 'nonsense'");
+  // Redis 6.2 quotes it by `.
+  expect(String(unknown)).toMatch(/unknown command ['`]nonsense['`]/);
   expect(String(unknown)).not.toContain('secret');
 });
 
