@@ -103,13 +103,13 @@ test('the log reports a wrong password without showing it', async () => {
 });
 
 test.each([
-  ['without TLS, where the port wants it', 'redis', 'a port for TLS? then write rediss://'],
+  ['that is asked without it', 'redis', 'a port for TLS? then write rediss://'],
   [
     'whose certificate nobody vouches for',
     'rediss',
     'name the authority of its certificate in store.tls.ca_file',
   ],
-])('the log says what to write for a Redis %s', async (_, scheme, advice) => {
+])('the log says what to write for a Redis with TLS %s', async (_, scheme, advice) => {
   const { ca, server: own } = makeCertificates();
   const folder = await tempFolder();
   const files = { 'ca.pem': ca, 'server.pem': own.certificate, 'server.key': own.key };
