@@ -160,8 +160,8 @@ export class UpstreamConnection implements RequestWriterOwner, Reader, OwnedConn
 
   /** Checks for timeouts. */
   sweep(nowMs: number): void {
-    const isSending =
-      !this.#writesBroken && !this.#sending.waitsForUpstream(this.#response.last.interim.sweep());
+    const interim = this.#response.last.interim.sweep();
+    const isSending = !this.#writesBroken && !this.#sending.waitsForUpstream(interim);
     const moved = this.#phase === 'waiting' && isSending;
     const waitedMs = this.#stall.waitedMs(nowMs, moved);
     this.#lifetime.age(nowMs);

@@ -332,8 +332,8 @@ function compileUpstream(name: string, config: UpstreamConfig, secrets: Upstream
 }
 
 /**
- * Omits the default port, as a client with this URL would (RFC 9110, 4.2.1 and 7.2), and the dot of the root, as for hosts of clients. For a Unix socket, it is localhost. For an SRV name, it is the host after the
- * service and protocol labels.
+ * Omits the default port, as a client with this URL would (RFC 9110, 4.2.1 and 7.2), and the dot of the root, as for hosts of clients.
+ * For a Unix socket, it is localhost. For an SRV name, it is the host after the service and protocol labels.
  */
 function authorityOf(url: NonNullable<UpstreamConfig['url']>): string {
   if (socketPath(url.host) !== null) return 'localhost';

@@ -24,7 +24,7 @@ interface ClientRequest<T> {
   readonly endpoint: string;
   /** The endpoint's address. */
   readonly url: string | null;
-  /** The statuses of a success. Default: all of 2xx, since some providers answer 201 (CrowdStrike, Supabase, whatever NestJS serves). */
+  /** The statuses of a success. Default: all of 2xx, since some providers answer 201 (CrowdStrike, Supabase, servers made with NestJS). */
   readonly successes?: readonly number[];
   /** The secrets in the request; they are cut out of the provider's explanation before it is logged. */
   readonly secrets: readonly string[];

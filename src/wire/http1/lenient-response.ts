@@ -2,7 +2,8 @@ import { CR, LF, MalformedMessage, PartialHead } from './message.ts';
 import { type ResponseHead, readResponseHead } from './response-head.ts';
 
 // What old servers write against RFC 9112, put right before the strict readers see it: lines that end without CR, zeros
-// before a length, and framing that is said twice alike, as frameworks do where the application says it as well. For upstreams with `lenient: true` only: requests are always read strictly.
+// before a length, and framing that is said twice alike, as frameworks do where the application says it as well. For upstreams
+// with `lenient: true` only: requests are always read strictly.
 
 /**
  * Returns the position after the first empty line, or -1 if there is none yet.
