@@ -204,7 +204,6 @@ export function compareLists(
   ];
 }
 
-/** Maximum entries named in one log line. */
 const MAX_NAMED = 8;
 
 /** Names the first entries, and how many more there are. */

@@ -29,7 +29,6 @@ import * as settings from './settings/index.ts';
 export interface LoadOptions {
   /** The variables that `${NAME}` in the files refers to. */
   readonly env: Environment;
-  /** The generation of the new snapshot, from 1. */
   readonly generation: number;
   /**
    * Whether secrets and certificates may be missing, in variables and files, because they will not be used. The snapshot then has

@@ -93,7 +93,7 @@ function checkNames(file: LimitsFiles, path: Path, classes: unknown, known: read
   for (const name of Object.keys(asMap(classes))) {
     if (known.includes(name)) continue;
     const message = `"${name}" has no effect: no class of gateway.yaml has this name${didYouMean(name, known)}`;
-    file.add([...path, name], message, { about: 'key', severity: 'hint' });
+    file.addKey([...path, name], message, 'hint');
   }
 }
 

@@ -95,16 +95,16 @@ function checkBucket(file: LimitsFiles, name: string, bucket: RawMap): void {
   const hasQuota = QUOTAS.some(key => bucket[key] !== undefined || trials[key] !== undefined);
   if (!hasQuota && bucket.concurrent === undefined) {
     const message = 'limits nobody: write a quota for user, bot, address or resource, such as user: 20/5s';
-    file.add(['buckets', name], `the bucket "${name}" ${message}`, { about: 'key' });
+    file.addKey(['buckets', name], `the bucket "${name}" ${message}`);
   }
   if (bucket.resource !== undefined && bucket.main === undefined) {
     const message =
       '"resource" limits all callers together for each value of the main parameter: name that parameter with "main"';
-    file.add(['buckets', name, 'resource'], message, { about: 'key' });
+    file.addKey(['buckets', name, 'resource'], message);
   }
   if (trials.resource !== undefined && bucket.main === undefined) {
     const message = '"resource" needs a main parameter: name it with "main" of the bucket';
-    file.add(['buckets', name, 'shadow', 'resource'], message, { about: 'key' });
+    file.addKey(['buckets', name, 'shadow', 'resource'], message);
   }
 }
 
@@ -118,11 +118,11 @@ function checkShadow(file: LimitsFiles, name: string, bucket: RawMap): void {
     if (typeof shadow !== 'object' || isEmptyMap(shadow)) return;
     const message =
       '"enforce: 100%" puts the numbers of "shadow" in force for nobody: to try them on a share of callers, write a smaller percentage; to put them in force for all callers, write them in place of those in force today; to only count, leave out "enforce"';
-    file.add(path, message, { about: 'key', severity: 'warning' });
+    file.addKey(path, message, 'warning');
   } else if (shadow === true) {
     const message =
       '"enforce" already puts the bucket in shadow for all other callers: leave out "enforce" or "shadow"';
-    file.add(path, message, { about: 'key' });
+    file.addKey(path, message);
   } else addShareHint(file, name, bucket);
 }
 
@@ -134,7 +134,7 @@ function addShareHint(file: LimitsFiles, name: string, bucket: RawMap): void {
   if (triesNumbers && alone.length === 0) return;
   const what = triesNumbers ? ` by its number for ${alone.join(' and ')}` : '';
   const message = `callers outside this share (${String(bucket.enforce)}) are not limited${what}. If a number is in force for all callers today, keep it and write the new one under "shadow": user: 20/5s, shadow: { user: 10/5s }, enforce: 10%`;
-  file.add(['buckets', name, 'enforce'], message, { about: 'key', severity: 'hint' });
+  file.addKey(['buckets', name, 'enforce'], message, 'hint');
 }
 
 /** Whether callers of this class have an enforced quota in the bucket: their own, or one that they fall back to. */
@@ -155,7 +155,7 @@ function checkPolicyNames(file: LimitsFiles, headers: unknown): void {
   if (!announces || !file.has(path)) return;
   const message =
     'the global limit has the name "global" in the RateLimit header: give the bucket another name';
-  file.add(path, message, { about: 'key' });
+  file.addKey(path, message);
 }
 
 /**
@@ -196,7 +196,7 @@ function isEmptyMap(value: unknown): boolean {
 }
 
 function addEmptyShadow(file: LimitsFiles, path: readonly string[]): void {
-  file.add(path, '"shadow" tries no numbers: write true, or a quota such as user: 10/5s', { about: 'key' });
+  file.addKey(path, '"shadow" tries no numbers: write true, or a quota such as user: 10/5s');
 }
 
 function checkNames(file: LimitsFiles, names: readonly string[], lines: readonly LimitLine[]): void {
@@ -215,17 +215,15 @@ function checkNames(file: LimitsFiles, names: readonly string[], lines: readonly
     const users = byBucket.get(name) ?? [];
     if (!file.has(['buckets', name, 'scope'])) checkScope(file, name, users);
     if (users.length > 0 || !allKnown) continue;
-    const message = `no line of "routes" uses the bucket "${name}"`;
-    file.add(['buckets', name], message, { about: 'key', severity: 'warning' });
+    file.addKey(['buckets', name], `no line of "routes" uses the bucket "${name}"`, 'warning');
   }
 }
 
-/** Hints that a bucket is shared, which may not be intended. */
 function checkScope(file: LimitsFiles, name: string, users: readonly LimitLine[]): void {
   const why = whyShared(users);
   if (why === null) return;
   const message = `the scope of the bucket "${name}" is "shared" because ${why}, and some clients ignore the headers of a shared bucket until a 429: write "scope: user" for those clients, or "scope: shared" to keep it`;
-  file.add(['buckets', name], message, { about: 'key', severity: 'hint' });
+  file.addKey(['buckets', name], message, 'hint');
 }
 
 function whyShared(users: readonly LimitLine[]): string | null {
@@ -246,7 +244,7 @@ function checkMain(
   const read = bucketKeys.main.safeParse(main);
   if (!read.success || read.data === undefined || parameters.includes(read.data)) return;
   const message = `"${line}" has no {${read.data}}, by which the bucket "${name}" counts`;
-  file.add(['routes', line], `${message}${didYouMean(read.data, parameters)}`, { about: 'key' });
+  file.addKey(['routes', line], `${message}${didYouMean(read.data, parameters)}`);
 }
 
 /** Reports a cost beyond the bucket's smallest number: no such request could ever be admitted. */
@@ -292,7 +290,7 @@ function addParallel(
   if (typeof most !== 'number' || most <= reserve || reserve > units) return;
   const requests = Math.floor(units / reserve);
   const message = `of ${units}/${formatPeriod({ periodMs, calendar })}, ${requests} requests may be admitted before the price of the first is known, which together may cost up to ${requests * most}: a higher "reserve" lowers that`;
-  file.add(path, message, { severity: 'hint' });
+  file.hint(path, message);
 }
 
 /** Reports methods that are probably misspelt. Any token may be one, and a route of gateway.yaml that names it shows that it is meant. */
@@ -308,7 +306,7 @@ function checkMethods(
       continue;
     const meant = didYouMean(method, ROUTABLE_METHODS);
     const message = `"${line}" is not a route: "${method}" is not a method${meant}`;
-    if (meant !== '') file.add(['routes', line], message, { about: 'key' });
+    if (meant !== '') file.addKey(['routes', line], message);
   }
 }
 
@@ -320,13 +318,12 @@ function checkPatterns(
   const pathOf = (position: number) => ['routes', lines[position]?.line ?? ''];
   for (const [first, second] of findConflicts(patterns)) {
     const other = file.linesOf([pathOf(first)], pathOf(second));
-    const message = `"${lines[second]?.line}" matches the same requests as ${other}`;
-    file.add(pathOf(second), message, { about: 'key' });
+    file.addKey(pathOf(second), `"${lines[second]?.line}" matches the same requests as ${other}`);
   }
   for (const { index, hiddenBy } of findHidden(patterns)) {
     const others = file.linesOf(hiddenBy.map(pathOf), pathOf(index));
     const message = `no request reaches "${lines[index]?.line}": more specific ones (${others}) take them all`;
-    file.add(pathOf(index), message, { about: 'key', severity: 'warning' });
+    file.addKey(pathOf(index), message, 'warning');
   }
 }
 

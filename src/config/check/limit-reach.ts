@@ -12,7 +12,6 @@ import { neverReached, quotaIn } from './quota-checks.ts';
 import { writtenPatternsOf } from './route-checks.ts';
 import { ownRoutesIn } from './sign-in-checks.ts';
 
-/** A line of `routes:`, with its valid parts. */
 export interface LimitLine {
   readonly line: string;
   readonly pattern: RoutePattern | null;
@@ -57,7 +56,7 @@ export function checkReach(
     checkOwnLimits(file, line, found);
     if (found.length > 0) continue;
     const message = `no route of gateway.yaml serves a request that "${line}" matches`;
-    file.add(['routes', line], message, { about: 'key', severity: 'warning' });
+    file.addKey(['routes', line], message, 'warning');
   }
   const named = [...classNamesIn(gateway), ...keyClassesIn(keys)];
   const hasBots =
@@ -85,7 +84,7 @@ function checkOwnLimits(file: LimitsFiles, line: string, takers: readonly Taker[
   const owner = takers.find(({ ownLimits }) => ownLimits !== null);
   if (owner === undefined) return;
   const message = `the route ${owner.ownLimits} says "rate_limit_headers: service", so its clients would learn nothing of this bucket: leave out one of the two`;
-  file.add(['routes', line], message, { about: 'key' });
+  file.addKey(['routes', line], message);
 }
 
 /** Returns the routes of gateway.yaml and the gateway's own; `null` if one is invalid. */
@@ -131,7 +130,7 @@ function checkFloods(file: LimitsFiles, name: string, kinds: readonly Authentica
   const isInShadow = asMap(asMap(buckets)[name]).shadow === true;
   if (!serves || !limits || isInShadow || asMap(rule).addresses === true) return;
   const message = `nothing restricts an address that floods the bucket "${name}": 429s of a shared bucket do not count as invalid requests. If something should, write "scope: user" for the bucket, or "ignored_refusals: { addresses: true }"`;
-  file.add(['buckets', name], message, { about: 'key', severity: 'hint' });
+  file.addKey(['buckets', name], message, 'hint');
 }
 
 /**
@@ -150,7 +149,7 @@ function checkClasses(
   const withToken = possible.has('user');
   for (const key of written) {
     if (used.includes(key)) continue;
-    file.add(['buckets', name, key], whyNobody(key, withToken), { about: 'key', severity: 'hint' });
+    file.addKey(['buckets', name, key], whyNobody(key, withToken), 'hint');
   }
 }
 
@@ -182,7 +181,7 @@ function checkOrder(
   const warn = (path: Path, quota: Quota, what: string, smaller: Quota | null = null) => {
     if (smaller === null) return;
     const message = `${quotaInWords(quota)} is never reached: ${what}, ${quotaInWords(smaller)}, refuses before`;
-    file.add(['buckets', name, ...path], message, { severity: 'warning' });
+    file.warn(['buckets', name, ...path], message);
   };
   const at = (path: readonly string[]) => path.reduce<unknown>((part, key) => asMap(part)[key], bucket);
   const pathOf = (each: string) => quotaPaths(each).find(path => at(path) !== undefined);

@@ -33,10 +33,9 @@ export function checkQuotas(file: LimitsFiles, gateway: ConfigFile | null): void
   if (long === undefined || gateway === null || keepsCounters(gateway)) return;
   const message =
     'a restart forgets what is counted in this window: count in Redis, or write "state: { folder: /var/lib/weir, counters: 1h }" in gateway.yaml';
-  file.add(long[0], message, { severity: 'warning' });
+  file.warn(long[0], message);
 }
 
-/** Hints at whom `give_back` may leave without a limit. */
 function checkGiveBack(file: LimitsFiles, name: string, bucket: unknown, global: unknown): void {
   const read = bucketKeys.give_back.safeParse(asMap(bucket).give_back);
   if (!read.success || read.data === undefined) return;
@@ -45,11 +44,10 @@ function checkGiveBack(file: LimitsFiles, name: string, bucket: unknown, global:
   if (given.meets(5)) {
     const message =
       'a client that can provoke such an answer of the service is not limited by this bucket while it gives them: the global limit still counts';
-    file.add(path, message, { severity: 'hint' });
+    file.hint(path, message);
   }
   if (!given.meets(2) || (global !== 'off' && asMap(global).shadow !== true)) return;
-  const message = 'without a global limit nothing limits the requests that succeed';
-  file.add(path, message, { severity: 'hint' });
+  file.hint(path, 'without a global limit nothing limits the requests that succeed');
 }
 
 /** Reports periods of the calendar in a smooth bucket: units return at any time, so nothing begins at midnight. */
@@ -74,8 +72,7 @@ function checkNumbers(file: LimitsFiles, path: Path, { units, periodMs }: Quota)
     units > MAX_COMMON_UNITS
       ? `${kept} of X-RateLimit-Limit and X-RateLimit-Remaining: try yours with this number`
       : `the wait of a 429 may be longer than 65535 seconds, and ${kept} of Retry-After: try yours with this period`;
-  if (units > MAX_COMMON_UNITS || periodMs > MAX_COMMON_WAIT_MS)
-    file.add(path, message, { severity: 'hint' });
+  if (units > MAX_COMMON_UNITS || periodMs > MAX_COMMON_WAIT_MS) file.hint(path, message);
 }
 
 /** Warns about a quota of a list that is never reached, because another one refuses before. */
@@ -85,7 +82,7 @@ function checkList(file: LimitsFiles, path: Path, list: Quota): void {
     const smaller = quotas.find(other => other !== quota && neverReached(quota, other, false));
     if (smaller === undefined) continue;
     const message = `${quotaInWords(quota)} is never reached: ${quotaInWords(smaller)}, of the same list, refuses before`;
-    file.add([...path, at], message, { severity: 'warning' });
+    file.warn([...path, at], message);
   }
 }
 

@@ -99,7 +99,6 @@ export function* compareBuckets(now: LimitsConfig, before: LimitsConfig): Steps<
   return changes;
 }
 
-/** Compares the limits of callers in a share with trial numbers. */
 function compareTriedShare(now: BucketConfig, before: BucketConfig): Difference[] {
   const [reach, reached] = [trialReachOf(now), trialReachOf(before)];
   if (reach === 0 && reached === 0) return [];
@@ -144,7 +143,6 @@ function compareMain({ main: now }: BucketConfig, { main: before }: BucketConfig
 
 type Shadow = BucketConfig['shadow'] | Exclude<LimitsConfig['global'], 'off'>['shadow'];
 
-/** How a limit is tested. */
 interface Trial {
   readonly shadow: Shadow;
   readonly enforce?: number | undefined;

@@ -28,7 +28,6 @@ function* compareOutlines(now: Outline, before: Outline): Steps<Change[]> {
   ]);
 }
 
-/** Maximum changes in one line of the log. */
 const MAX_LINES = 50;
 
 /** Formats changes, one per line: the strictest, and how many more there are. */

@@ -21,7 +21,6 @@ import {
 } from '../settings/index.ts';
 import { namedClaims } from './named-claims.ts';
 
-/** Who may call, from other files. */
 interface CallerSources {
   readonly providers: readonly ProviderConfigOptions[];
   readonly apiKeys: readonly ApiKeyLine[];
@@ -162,7 +161,6 @@ export const DEFAULT_CLAIMS: readonly CallerClaims[] = [
   { kind: 'bot', claims: ['azp'], provider: null, issuer: null },
 ];
 
-/** The parts of a configuration that determine how callers are identified. */
 interface CallersConfig {
   readonly identity_provider?: { readonly issuer: string } | undefined;
   readonly access_tokens?: ClaimRules | undefined;
@@ -224,7 +222,6 @@ export function keyOfClaim(claim: string): string {
   return claim === 'sub' ? 'subject' : claim;
 }
 
-/** An entry of limits.yaml that lists a caller. */
 interface ListedCaller {
   /** The claims by their keys, which is `client` for azp. */
   readonly claims: ReadonlyMap<string, unknown>;

@@ -114,8 +114,7 @@ async function warnOfOthers(gateway: ConfigFile, folder: string): Promise<void> 
   const entries = await gateway.readings.files.readdir(folder).catch((): string[] => []);
   const others = entries.filter(name => /^[^.].*\.yml$/.test(name));
   for (const name of others) {
-    const message = `"${name}" in this folder is ignored: only *.yaml files are read`;
-    gateway.add(['limits'], message, { severity: 'warning' });
+    gateway.warn(['limits'], `"${name}" in this folder is ignored: only *.yaml files are read`);
   }
 }
 

@@ -1,5 +1,6 @@
-import type { About, ConfigFile } from './config-file.ts';
-import { asMap, isMap, type Path, type Severity } from './diagnostic.ts';
+import type { ConfigFile } from './config-file.ts';
+import { asMap, isMap, type Path } from './diagnostic.ts';
+import { type About, Reporter } from './reporter.ts';
 
 /** Maps whose entries may be spread over several files. All other keys must be in one file. */
 const SHARED_MAPS: readonly string[] = ['buckets', 'routes'];
@@ -8,7 +9,7 @@ const SHARED_MAPS: readonly string[] = ['buckets', 'routes'];
  * Presents the files of a limits folder, or the single limits.yaml, as one file. A diagnostic about a path goes to the file that
  * contains the path.
  */
-export class LimitsFiles {
+export class LimitsFiles extends Reporter {
   readonly files: readonly ConfigFile[];
   /** The merged value; undefined if the value of one file is unknown. */
   readonly value: unknown;
@@ -17,6 +18,7 @@ export class LimitsFiles {
 
   /** Adds an error to each file that repeats a key of an earlier one. */
   constructor(files: readonly ConfigFile[]) {
+    super();
     this.files = files;
     const [only] = files;
     this.value = files.length === 1 && only !== undefined ? only.value : this.#merge();
@@ -56,11 +58,7 @@ export class LimitsFiles {
     return texts.join('; ');
   }
 
-  add(
-    path: Path,
-    message: string,
-    options: { readonly about?: About; readonly severity?: Severity } = {},
-  ): void {
+  add(path: Path, message: string, options: Parameters<Reporter['add']>[2] = {}): void {
     this.#fileOf(path)?.add(path, message, options);
   }
 
@@ -89,7 +87,7 @@ export class LimitsFiles {
     }
     const path = entry === '' ? [key] : [key, entry];
     const { line } = owner.place(path, 'key');
-    file.add(path, `"${path.at(-1)}" is already in ${owner.name}, line ${line}`, { about: 'key' });
+    file.addKey(path, `"${path.at(-1)}" is already in ${owner.name}, line ${line}`);
     return false;
   }
 }

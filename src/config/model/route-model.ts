@@ -21,7 +21,6 @@ interface RouteWithPolicies extends PolicyModels {
   readonly id: string;
   /** The methods that it names; `null` if it names none, as a route for gRPC calls. */
   readonly methods: readonly string[] | null;
-  /** Names of the path's parameters, in order. */
   readonly parameters: readonly string[];
 }
 
@@ -256,9 +255,7 @@ export interface ReturnableUnits {
   /** The counter they came from, in the form that `refund` takes. */
   readonly part: string;
   readonly window: number;
-  /** How many. */
   readonly cost: number;
-  /** Whose they are. */
   readonly caller: string;
 }
 

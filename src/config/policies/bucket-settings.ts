@@ -181,10 +181,8 @@ const SETTINGS = [algorithm, scope, concurrent, giveBack] as const;
 
 type Setting = (typeof SETTINGS)[number];
 
-/** What all settings become in a compiled bucket. */
 export type BucketSettingModels = ModelsOf<Setting>;
 
-/** The schemas of all keys, by their names. */
 export const bucketSettingKeys = keysOf(SETTINGS);
 
 type Config = PolicyConfig<typeof bucketSettingKeys>;

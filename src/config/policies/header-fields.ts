@@ -144,7 +144,6 @@ function renderAll(fields: readonly SetField[], route: string, values: FieldValu
   });
 }
 
-/** What a route does to the fields of its responses. */
 export class ResponseEdits {
   /** Name, value, ... */
   readonly set: Fields;

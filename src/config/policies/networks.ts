@@ -19,7 +19,6 @@ const networks = () =>
     error: 'an empty list names no network: leave it out',
   });
 
-/** `networks`: which clients may use the route, by their addresses. */
 export const routeNetworks = routePolicy({
   keys: {
     networks: z

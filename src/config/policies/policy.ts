@@ -21,7 +21,6 @@ export interface PolicyContext {
   readonly timeouts: RouteTimeouts;
   /** The default minimum rate at which clients must read, in bytes per second; `null` for no minimum. */
   readonly minReadRate: number | null;
-  /** The requirements of all routes. */
   readonly requirements: Requirements;
 }
 

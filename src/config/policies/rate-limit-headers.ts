@@ -2,7 +2,6 @@ import { compareNeutral } from '../difference.ts';
 import { choice } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
 
-/** `rate_limit_headers`: whose limits the fields of its responses describe. */
 export const rateLimitHeaders = routePolicy({
   keys: {
     rate_limit_headers: choice(['gateway', 'service']).describe(

@@ -2,7 +2,6 @@ import { compareSizes } from '../difference.ts';
 import { formatRate, rateOrOff } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
 
-/** `min_read_rate`: how slowly clients may read. */
 export const reading = routePolicy({
   keys: {
     min_read_rate: rateOrOff()

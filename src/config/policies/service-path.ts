@@ -9,7 +9,6 @@ const NONE = '';
 const PREFIX = literalPath('a prefix');
 const PATTERN = routePath();
 
-/** `strip_prefix`: the first segments of the path, which the service does not receive. */
 export const stripPrefix = routePolicy({
   keys: {
     strip_prefix: literalPath('a prefix')
@@ -59,7 +58,6 @@ export function literalsOf({ segments }: Pick<RoutePattern, 'segments'>): string
     .map(segment => (segment.kind === 'literal' ? segment.folded : ''));
 }
 
-/** `rewrite_location`: whether the service's redirects to itself lead clients through the gateway. */
 export const rewriteLocation = routePolicy({
   keys: {
     rewrite_location: yesOrNo(false).describe(

@@ -4,7 +4,6 @@ import { routePolicy } from './policy.ts';
 
 // Policies with a single choice each.
 
-/** `semicolons`: how a path with one is treated. */
 export const semicolons = routePolicy({
   keys: {
     semicolons: choice(['refuse', 'pass']).describe(
@@ -48,7 +47,6 @@ export const globalLimit = routePolicy({
   ],
 });
 
-/** `expect`: who answers an `Expect: 100-continue`. */
 export const expect = routePolicy({
   keys: {
     expect: choice(['answer', 'pass']).describe(
@@ -67,7 +65,6 @@ export const expect = routePolicy({
   ],
 });
 
-/** `upstream_429`: how an upstream's own 429 is handled. */
 export const upstream429 = routePolicy({
   keys: {
     upstream_429: choice(['rewrite', 'pass']).describe(

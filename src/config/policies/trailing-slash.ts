@@ -2,7 +2,6 @@ import { compareNeutral } from '../difference.ts';
 import { choice } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
 
-/** `trailing_slash`: whether its path is one with a slash at its end and without. */
 export const trailingSlash = routePolicy({
   keys: {
     trailing_slash: choice(['ignore', 'redirect']).describe(

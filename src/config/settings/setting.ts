@@ -69,7 +69,7 @@ export function setting<
   Secrets extends object = object,
 >(declared: Setting<Keys, Model, Secrets>): Setting<Keys, Model, Secrets> {
   const { keys, meaning } = declared;
-  if (meaning !== undefined) for (const schema of Object.values(keys)) means(meaning, schema);
+  if (meaning !== undefined) means(meaning, keys);
   return declared;
 }
 
