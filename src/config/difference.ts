@@ -13,10 +13,7 @@ export type Effect = 'stricter' | 'mixed' | 'looser' | 'neutral';
 /** How one value differs from the one before; the subject is named elsewhere. */
 export interface Difference {
   readonly effect: Effect;
-  /**
-   * The share of what was allowed that still is: 0 for nothing, 1 for all of it, more if more is allowed. Orders changes with the
-   * same effect.
-   */
+  /** The share of what was allowed that still is: 0 for nothing, 1 for all, more if more is. Orders changes of one effect. */
   readonly left: number;
   readonly text: string;
 }

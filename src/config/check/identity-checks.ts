@@ -71,10 +71,7 @@ function checkTokenKind(rules: Section, { client_id: client }: RawMap): void {
 
 const SECTIONS = ['identity_provider', 'identity_providers'] as const;
 
-/**
- * Returns the section that a key of the file is or was meant to be. Exact matches take precedence, because the names of two
- * sections differ in one letter.
- */
+/** The section that a key is, or was meant to be: an exact match first, since two names differ in one letter. */
 function intended(word: string): string | undefined {
   const known: readonly string[] = [...SECTIONS, 'access_tokens'];
   return known.includes(word) ? word : nearestWord(word, known);

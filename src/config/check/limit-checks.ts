@@ -19,13 +19,14 @@ import {
   isMap,
   type LimitsFiles,
   type RawMap,
+  Section,
 } from '../file/index.ts';
 import { scopeReason } from '../policies/index.ts';
 import { bucketKeys } from '../schema/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
 import { callerClaimsOf, checkPlans, expectedCaller, sectionsIn } from './caller-checks.ts';
 import { checkReach, type LimitLine, patternsOf } from './limit-reach.ts';
-import { checkQuotas, quotasAt } from './quota-checks.ts';
+import { bucketsIn, checkQuotas, quotasAt } from './quota-checks.ts';
 
 /**
  * Checks how the parts of limits.yaml fit together, and how it fits gateway.yaml. Reads raw values, for the same reason as the
@@ -40,7 +41,7 @@ export function checkLimits(
   keys: ConfigFile | null = null,
 ): void {
   const { global, buckets, routes, headers } = asMap(file.value);
-  checkGlobal(file, global);
+  checkEmptyShadow(new Section(file, ['global'], global));
   checkPolicyNames(file, headers);
   checkBlocked(file);
   if (gateway !== null) checkCallers(file, gateway);
@@ -48,7 +49,7 @@ export function checkLimits(
   checkQuotas(file, gateway);
   const byName = asMap(buckets);
   const lines = Object.entries(asMap(routes)).map(lineOf);
-  for (const [name, bucket] of Object.entries(byName)) if (isMap(bucket)) checkBucket(file, name, bucket);
+  for (const bucket of bucketsIn(file)) if (isMap(byName[String(bucket.path.at(-1))])) checkBucket(bucket);
   // If `routes` is not a map, which validation reports, it may have been meant to name every bucket.
   if (routes === undefined || isMap(routes)) checkNames(file, Object.keys(byName), lines);
   for (const { line, pattern, bucket } of lines) {
@@ -87,54 +88,45 @@ function patternOf(line: string): RoutePattern | null {
 
 const QUOTAS = ['user', 'bot', 'address', 'classes', 'group', 'resource'] as const;
 
-function checkBucket(file: LimitsFiles, name: string, bucket: RawMap): void {
-  const unknown = Object.keys(bucket).some(key => !Object.hasOwn(bucketKeys, key));
-  if (unknown || !file.has(['buckets', name])) return;
-  checkShadow(file, name, bucket);
-  const trials = asMap(bucket.shadow);
-  const hasQuota = QUOTAS.some(key => bucket[key] !== undefined || trials[key] !== undefined);
-  if (!hasQuota && bucket.concurrent === undefined) {
-    const message = 'limits nobody: write a quota for user, bot, address or resource, such as user: 20/5s';
-    file.addKey(['buckets', name], `the bucket "${name}" ${message}`);
-  }
-  if (bucket.resource !== undefined && bucket.main === undefined) {
-    const message =
-      '"resource" limits all callers together for each value of the main parameter: name that parameter with "main"';
-    file.addKey(['buckets', name, 'resource'], message);
-  }
-  if (trials.resource !== undefined && bucket.main === undefined) {
-    const message = '"resource" needs a main parameter: name it with "main" of the bucket';
-    file.addKey(['buckets', name, 'shadow', 'resource'], message);
-  }
+function checkBucket(bucket: Section<LimitsFiles>): void {
+  const { main, resource, concurrent, shadow } = bucket.raw;
+  if (Object.keys(bucket.raw).some(key => !Object.hasOwn(bucketKeys, key)) || !bucket.has([])) return;
+  checkShadow(bucket);
+  const trials = asMap(shadow);
+  const hasQuota = QUOTAS.some(key => bucket.raw[key] !== undefined || trials[key] !== undefined);
+  const nobody = 'limits nobody: write a quota for user, bot, address or resource, such as user: 20/5s';
+  if (!hasQuota && concurrent === undefined)
+    bucket.addKey([], `the bucket "${bucket.path.at(-1)}" ${nobody}`);
+  const together =
+    '"resource" limits all callers together for each value of the main parameter: name that parameter with "main"';
+  if (resource !== undefined && main === undefined) bucket.addKey('resource', together);
+  const needsMain = '"resource" needs a main parameter: name it with "main" of the bucket';
+  if (trials.resource !== undefined && main === undefined) bucket.addKey(['shadow', 'resource'], needsMain);
 }
 
 /** Checks how a bucket is tested: in shadow, with other numbers, or on a share of callers. */
-function checkShadow(file: LimitsFiles, name: string, bucket: RawMap): void {
-  const { shadow, enforce } = bucket;
-  const path = ['buckets', name, 'enforce'];
-  if (isEmptyMap(shadow)) addEmptyShadow(file, ['buckets', name, 'shadow']);
-  if (enforce === undefined) return;
+function checkShadow(bucket: Section<LimitsFiles>): void {
+  const { shadow, enforce } = bucket.raw;
+  checkEmptyShadow(bucket);
+  const forNobody =
+    '"enforce: 100%" puts the numbers of "shadow" in force for nobody: to try them on a share of callers, write a smaller percentage; to put them in force for all callers, write them in place of those in force today; to only count, leave out "enforce"';
+  const twice =
+    '"enforce" already puts the bucket in shadow for all other callers: leave out "enforce" or "shadow"';
   if (enforce === '100%') {
-    if (typeof shadow !== 'object' || isEmptyMap(shadow)) return;
-    const message =
-      '"enforce: 100%" puts the numbers of "shadow" in force for nobody: to try them on a share of callers, write a smaller percentage; to put them in force for all callers, write them in place of those in force today; to only count, leave out "enforce"';
-    file.addKey(path, message, 'warning');
-  } else if (shadow === true) {
-    const message =
-      '"enforce" already puts the bucket in shadow for all other callers: leave out "enforce" or "shadow"';
-    file.addKey(path, message);
-  } else addShareHint(file, name, bucket);
+    if (typeof shadow === 'object' && !isEmptyMap(shadow)) bucket.addKey('enforce', forNobody, 'warning');
+  } else if (enforce !== undefined && shadow === true) bucket.addKey('enforce', twice);
+  else if (enforce !== undefined) addShareHint(bucket);
 }
 
 /** Hints that callers outside the share are not limited in the bucket. */
-function addShareHint(file: LimitsFiles, name: string, bucket: RawMap): void {
-  const trials = asMap(bucket.shadow);
-  const alone = QUOTAS.filter(key => trials[key] !== undefined && !isHeld(bucket, key));
+function addShareHint(bucket: Section<LimitsFiles>): void {
+  const trials = asMap(bucket.raw.shadow);
+  const alone = QUOTAS.filter(key => trials[key] !== undefined && !isHeld(bucket.raw, key));
   const triesNumbers = Object.keys(trials).length > 0;
   if (triesNumbers && alone.length === 0) return;
   const what = triesNumbers ? ` by its number for ${alone.join(' and ')}` : '';
-  const message = `callers outside this share (${String(bucket.enforce)}) are not limited${what}. If a number is in force for all callers today, keep it and write the new one under "shadow": user: 20/5s, shadow: { user: 10/5s }, enforce: 10%`;
-  file.addKey(['buckets', name, 'enforce'], message, 'hint');
+  const message = `callers outside this share (${String(bucket.raw.enforce)}) are not limited${what}. If a number is in force for all callers today, keep it and write the new one under "shadow": user: 20/5s, shadow: { user: 10/5s }, enforce: 10%`;
+  bucket.addKey('enforce', message, 'hint');
 }
 
 /** Whether callers of this class have an enforced quota in the bucket: their own, or one that they fall back to. */
@@ -142,10 +134,6 @@ function isHeld(bucket: RawMap, key: (typeof QUOTAS)[number]): boolean {
   if (key === 'classes') return bucket.classes !== undefined || bucket.user !== undefined;
   const keys = key === 'resource' || key === 'group' ? ([key] as const) : QUOTA_KEYS[key];
   return keys.some(each => bucket[each] !== undefined);
-}
-
-function checkGlobal(file: LimitsFiles, global: unknown): void {
-  if (isEmptyMap(asMap(global).shadow)) addEmptyShadow(file, ['global', 'shadow']);
 }
 
 /** Reports a bucket with the name reserved for the global limit in `RateLimit-Policy`. */
@@ -158,10 +146,7 @@ function checkPolicyNames(file: LimitsFiles, headers: unknown): void {
   file.addKey(path, message);
 }
 
-/**
- * Reports blocked IPv6 networks that are smaller than what counts as one address, unless they embed an address that counts
- * instead.
- */
+/** Reports blocked IPv6 networks smaller than what counts as one address, unless they embed an address that counts. */
 function checkBlocked(file: LimitsFiles): void {
   const { blocked, ipv6_prefix = IPV6_PREFIX, nat64_prefixes } = asMap(file.value);
   const { addresses } = asMap(blocked);
@@ -195,8 +180,9 @@ function isEmptyMap(value: unknown): boolean {
   return isMap(value) && Object.keys(value).length === 0;
 }
 
-function addEmptyShadow(file: LimitsFiles, path: readonly string[]): void {
-  file.addKey(path, '"shadow" tries no numbers: write true, or a quota such as user: 10/5s');
+function checkEmptyShadow(part: Section<LimitsFiles>): void {
+  if (isEmptyMap(part.raw.shadow))
+    part.addKey('shadow', '"shadow" tries no numbers: write true, or a quota such as user: 10/5s');
 }
 
 function checkNames(file: LimitsFiles, names: readonly string[], lines: readonly LimitLine[]): void {

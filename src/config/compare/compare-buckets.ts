@@ -159,10 +159,7 @@ function trialReachOf({ shadow, enforce }: Trial): number {
   return typeof shadow === 'object' && enforce !== undefined && enforce < 100 ? enforce : 0;
 }
 
-/**
- * Compares for whom a limit is enforced, and which trial numbers are counted. Shadow numbers refuse nobody, so changing them is
- * neutral.
- */
+/** Compares for whom a limit is enforced, and which trial numbers are counted: those refuse nobody, so they are neutral. */
 export function compareShadow(now: Trial, before: Trial, numbers: readonly Difference[]): Difference[] {
   const [reach, reached] = [reachOf(now), reachOf(before)];
   const whom = compareSizes(reached, reach, `${describeReach(reach)}, before ${describeReach(reached)}`);

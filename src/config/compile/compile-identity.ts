@@ -26,10 +26,7 @@ interface CallerSources {
   readonly apiKeys: readonly ApiKeyLine[];
 }
 
-/**
- * Compiles the part of a snapshot for providers, sign-in, tokens and API keys. Returns `null` if neither a provider nor keys are
- * configured.
- */
+/** Compiles providers, sign-in, tokens and API keys; `null` if neither a provider nor keys are configured. */
 export function compileIdentity(
   config: GatewayConfig,
   limits: LimitsConfig,
@@ -253,9 +250,7 @@ export function kindsOf(
   );
 }
 
-/**
- * Returns the principals that an entry refers to: several if bots and users, or users of several providers, have the same claims.
- */
+/** The principals that an entry refers to: several where bots and users, or users of several providers, have its claims. */
 export function principalsOf(
   entry: Readonly<Record<string, string>>,
   classes: readonly CallerClaims[],

@@ -17,9 +17,7 @@ export interface ResourceFacts {
   readonly dpop: 'off' | 'accepted' | 'required';
 }
 
-/**
- * Makes the routes of the document: at the path required by RFC 9728, and at the well-known path alone, where some clients look.
- */
+/** The routes of the document: at the path of RFC 9728, and at the well-known path alone, where some clients look. */
 export function metadataRoutes(facts: ResourceFacts): readonly RouteEntry<MetadataRoute>[] {
   const document = asciiJson({
     resource: facts.resource,

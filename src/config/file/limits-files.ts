@@ -5,10 +5,7 @@ import { type About, Reporter } from './reporter.ts';
 /** Maps whose entries may be spread over several files. All other keys must be in one file. */
 const SHARED_MAPS: readonly string[] = ['buckets', 'routes'];
 
-/**
- * Presents the files of a limits folder, or the single limits.yaml, as one file. A diagnostic about a path goes to the file that
- * contains the path.
- */
+/** The files of a limits folder, or the single limits.yaml, as one. A diagnostic goes to the file that has its path. */
 export class LimitsFiles extends Reporter {
   readonly files: readonly ConfigFile[];
   /** The merged value; undefined if the value of one file is unknown. */
@@ -41,14 +38,14 @@ export class LimitsFiles extends Reporter {
     return this.#fileOf(path)?.variableText(path) ?? null;
   }
 
-  placeOf(path: Path, about: About): { readonly file: string; readonly line: number } {
+  place(path: Path, about?: About): { readonly file: string; readonly line: number } {
     const file = this.#fileOf(path);
     return { file: file?.name ?? '', line: file?.place(path, about).line ?? 1 };
   }
 
   /** Names the lines of `paths` for a message at `from`: `line 3, 7`, with the file name if it differs. */
   linesOf(paths: readonly Path[], from: Path): string {
-    const places = paths.map(path => this.placeOf(path, 'key'));
+    const places = paths.map(path => this.place(path, 'key'));
     const own = this.#fileOf(from)?.name;
     const files = [...new Set(places.map(({ file }) => file))];
     const texts = files.map(file => {
@@ -137,7 +134,7 @@ function keysIn(
   value: unknown,
 ): WrittenKey[] {
   return Object.entries(asMap(value)).map(([key, part]) => {
-    const { file, line } = files.placeOf([...path, key], 'key');
+    const { file, line } = files.place([...path, key], 'key');
     const written = [key, line, names.indexOf(file)] as const;
     return isMap(part) ? [...written, keysIn(files, names, [...path, key], part)] : written;
   });

@@ -2,15 +2,20 @@ import type { ConfigFile } from './config-file.ts';
 import { asMap, type Path, type RawMap } from './diagnostic.ts';
 import { type About, Reporter } from './reporter.ts';
 
+/** What has sections: a file, or the files of limits. */
+interface Sectioned extends Pick<ConfigFile, 'add' | 'has'> {
+  place(path: Path, about?: About): { readonly line: number };
+}
+
 /** A map in a file, with its place: what checks read, and where they report. Its values may be invalid. */
-export class Section extends Reporter<string | Path> {
-  readonly file: ConfigFile;
+export class Section<File extends Sectioned = ConfigFile> extends Reporter<string | Path> {
+  readonly file: File;
   readonly path: Path;
   /** The map as written; empty if there is none. */
   readonly raw: RawMap;
 
   /** @param written what stands there */
-  constructor(file: ConfigFile, path: Path, written: unknown) {
+  constructor(file: File, path: Path, written: unknown) {
     super();
     this.file = file;
     this.path = path;
@@ -24,7 +29,8 @@ export class Section extends Reporter<string | Path> {
 
   /** Reports a key that changes nothing. `why` ends the sentence: `without "sign_out"`. */
   addUseless(keys: string | Path, why: string): void {
-    this.file.addUseless(this.at(keys), why);
+    const path = this.at(keys);
+    this.file.add(path, `"${path.at(-1)}" has no effect ${why}`, { about: 'key' });
   }
 
   has(keys: string | Path): boolean {

@@ -137,10 +137,7 @@ export function classesOn(
   ];
 }
 
-/**
- * Whether requests of a class consume units of buckets. A request without the token that its route requires consumes only its
- * address's global limit.
- */
+/** Whether a class draws on buckets: without a required token, requests draw on their address's global limit alone. */
 export function consumesBuckets(
   authentication: RouteModel['authentication'],
   callerClass: core.ClassName,

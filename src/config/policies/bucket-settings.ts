@@ -58,9 +58,7 @@ const algorithm = bucketSetting({
     now === before ? null : differ('mixed', `${ALGORITHMS[now]}, before ${ALGORITHMS[before]}`),
 });
 
-/**
- * Which lines of limits.yaml use a bucket: one line for one route, one line with a wildcard for several routes, or several lines.
- */
+/** Which lines of limits.yaml use a bucket: one for one route, one with a wildcard for several, or several. */
 type ScopeReason = 'one_line' | 'wildcard' | 'several_lines';
 
 interface ScopeModel {

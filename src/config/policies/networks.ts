@@ -44,11 +44,10 @@ export const routeNetworks = routePolicy({
   },
   section: 'caller',
   describe: ({ networks }) => ({ networks: networks && `${inWords(networks)}, else 403` }),
-  compare: ({ networks: now }, { networks: before }) => [
+  compare: ({ networks: now }, { networks: before }) =>
     now === null || before === null
       ? compareStrictness(now !== null, before !== null, `takes clients ${inWords(now ?? before)}`)
       : compareNeutral('networks', inWords(now), inWords(before)),
-  ],
 });
 
 /**

@@ -27,11 +27,10 @@ export const rateLimitHeaders = routePolicy({
   describe: ({ passesRateLimits }) => ({
     'rate-limit fields': passesRateLimits ? "the service's own, and its 429s, pass unchanged" : null,
   }),
-  compare: (now, before) => [
+  compare: (now, before) =>
     compareNeutral(
       'rate_limit_headers',
       now.passesRateLimits ? 'service' : 'gateway',
       before.passesRateLimits ? 'service' : 'gateway',
     ),
-  ],
 });

@@ -21,8 +21,7 @@ export const reading = routePolicy({
         ? 'at any rate'
         : `at least ${formatRate(minReadRate)} of what waits for it on average, else its connection ends`,
   }),
-  compare: ({ minReadRate: now }, { minReadRate: before }) => [
+  compare: ({ minReadRate: now }, { minReadRate: before }) =>
     // The higher rate is the stricter one.
     compareSizes(before ?? 0, now ?? 0, `min_read_rate ${formatRate(now)}, before ${formatRate(before)}`),
-  ],
 });

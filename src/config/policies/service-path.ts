@@ -33,9 +33,8 @@ export const stripPrefix = routePolicy({
   describe: ({ strippedPrefix }) => ({
     strip_prefix: strippedPrefix === NONE ? null : `the service gets the path without ${strippedPrefix}`,
   }),
-  compare: (now, before) => [
+  compare: (now, before) =>
     compareNeutral('strip_prefix', now.strippedPrefix || 'none', before.strippedPrefix || 'none'),
-  ],
 });
 
 /** Only literal segments can be stripped: then every path of the route has them. */
@@ -71,7 +70,5 @@ export const rewriteLocation = routePolicy({
   describe: ({ rewritesLocation }) => ({
     Location: rewritesLocation ? "the service's own address is turned into the client's" : null,
   }),
-  compare: (now, before) => [
-    compareNeutral('rewrite_location', now.rewritesLocation, before.rewritesLocation),
-  ],
+  compare: (now, before) => compareNeutral('rewrite_location', now.rewritesLocation, before.rewritesLocation),
 });

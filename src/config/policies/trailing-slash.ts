@@ -25,9 +25,8 @@ export const trailingSlash = routePolicy({
     'trailing slash':
       ends === null ? null : `GET and HEAD ${ends ? 'without' : 'with'} one get 308 to the other path`,
   }),
-  compare: (now, before) => [
+  compare: (now, before) =>
     compareNeutral('trailing_slash', inWords(now.endsWithSlash), inWords(before.endsWithSlash)),
-  ],
 });
 
 function inWords(endsWithSlash: boolean | null): string {

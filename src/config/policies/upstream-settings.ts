@@ -389,9 +389,7 @@ type SettingModels = ModelsOf<Setting>;
 export interface UpstreamModel extends SettingModels {
   readonly name: string;
   readonly protocol: upstream.UpstreamProtocol;
-  /**
-   * The path of its URL, which is prepended to every path sent to it: canonical, without a trailing slash; '' if there is none.
-   */
+  /** The path of its URL, which goes before every path sent to it: canonical, without a trailing slash; '' for none. */
   readonly base: string;
   /** Its configured addresses: at least one. */
   readonly endpoints: readonly upstream.EndpointOptions[];

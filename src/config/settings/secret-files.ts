@@ -94,10 +94,7 @@ export class SecretFiles {
     return error === null ? { certificate, key } : { certificate: null, key: null };
   }
 
-  /**
-   * Warns about a certificate that has expired, will soon, or is not valid yet. None of these is an error: the gateway must still
-   * start, and follow its files.
-   */
+  /** Warns of an expired certificate, and the like. No error: the gateway must still start, and follow its files. */
   #warnOfDates(keys: Path, { notBeforeMs, notAfterMs }: CertificateFacts): void {
     const nowMs = this.#clock.epochMs();
     const warning =
@@ -116,10 +113,7 @@ function day(epochMs: number): string {
   return new Date(epochMs).toISOString().slice(0, 10);
 }
 
-/**
- * Chooses between a secret from a variable and one from a file. Reports if both are given, or if the variable's value cannot be a
- * secret.
- */
+/** Chooses between the secret of a variable and that of a file. Reports two, and a variable that cannot be one. */
 export function chooseSecret(
   file: ConfigFile,
   path: Path,

@@ -176,9 +176,7 @@ function storeInWords(store: StoreModel): string {
   return `redis ${nodes.map(formatHostPort).join(', ')} (${servers.kind}), on_failure: ${store.policy}`;
 }
 
-/**
- * Reads `store` of gateway.yaml and the files it names. Returns null, after adding diagnostics to the file, if it is unusable.
- */
+/** Reads `store` and the files it names. Returns null if something is unusable, which is reported. */
 async function readStore(file: ConfigFile, clock: Clock): Promise<StoreModel | null> {
   const raw = asMap(file.value).store;
   if (raw === undefined || typeof raw !== 'object' || raw === null) return { kind: 'memory' };

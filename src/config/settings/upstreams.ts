@@ -253,9 +253,7 @@ function isSet(upstream: unknown, path: readonly string[]): boolean {
   return isMap(value) ? Object.keys(value).length > 0 : value !== undefined;
 }
 
-/**
- * Reads the files that upstreams name under `tls`, and checks them against the scheme of the URL. Adds diagnostics to the file.
- */
+/** Reads the files that upstreams name under `tls`, and checks them against the scheme of the URL. */
 async function readTls(file: ConfigFile, clock: Clock): Promise<ReadonlyMap<string, TlsFiles>> {
   const upstreams = new Map<string, TlsFiles>();
   for (const [name, upstream] of Object.entries(asMap(asMap(file.value).upstreams))) {
