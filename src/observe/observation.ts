@@ -65,7 +65,6 @@ export class Observation {
   readonly #identities = new Map<string | null, core.AuthListener & core.SignInListener>();
   readonly #log: Logger;
   readonly #clock: core.Clock;
-  readonly #sharesStore: boolean;
   readonly #logging: Logging;
   readonly #onFault: OnFault;
   /** Names of events that the main thread reports instead of this one. */
@@ -95,7 +94,6 @@ export class Observation {
     this.#exchangeMetrics = new metric.ExchangeMetrics(metrics);
     this.#identityMetrics = metric.identityMetrics(metrics);
     const limitMetrics = metric.limitMetrics(metrics);
-    this.#sharesStore = sharesStore;
     const storeMetrics = sharesStore ? metric.storeMetrics(metrics) : null;
     const upstreamMetrics = metric.upstreamMetrics(metrics);
     this.#labels = labels;
@@ -166,10 +164,8 @@ export class Observation {
     return this.#logging.pseudonyms.of(principal);
   }
 
-  /** Registers what is read at each scrape. */
-  observe(gauges: metric.Gauges): void {
-    metric.readGauges(this.#metrics, gauges, this.#sharesStore);
-  }
+  /** Registers a metric that is read at each scrape. */
+  readonly read: metric.MetricSet['read'] = (name, read) => this.#metrics.read(name, read);
 
   /** Takes what this thread has counted and recorded since the last call. */
   take(): ObservationGrowth {
