@@ -1,10 +1,17 @@
-import { inNextTurn, systemClock } from './system.ts';
+import { setTimeout as rest } from 'node:timers/promises';
+import { systemClock } from './system.ts';
 
 /** Work in small steps: the thread may turn to other work wherever it yields. Returns its result at the end. */
 export type Steps<Result> = Generator<void, Result, void>;
 
 /** The longest slice, in milliseconds. A step that began in time ends after it. */
-const SLICE_MS = 4;
+const SLICE_MS = 1;
+
+/**
+ * The time between slices, in milliseconds. A request needs several turns of the event loop: if each held a slice, it would wait for several
+ * (docs/decisions/028-reloads-in-slices.md).
+ */
+const REST_MS = 4;
 
 /** Does work at once, where nobody waits for this thread. */
 export function atOnce<Result>(steps: Steps<Result>): Result {
@@ -20,14 +27,13 @@ export class Turns {
   longestMs = 0;
 
   /**
-   * Does work in slices, each in a turn of the event loop of its own. The first one begins before this returns: what needs no more
-   * is done then.
+   * Does work in slices, with a rest after each. The first one begins before this returns: what needs no more is done then.
    */
   async slice<Result>(steps: Steps<Result>): Promise<Result> {
     for (;;) {
       const result = this.time(() => doSlice(steps));
       if (result.done === true) return result.value;
-      await new Promise<void>(inNextTurn);
+      await rest(REST_MS);
     }
   }
 

@@ -24,10 +24,12 @@ test('what takes long is done in slices, between which the thread does other wor
   look();
   expect(await made).toBe('made');
   expect(done).toHaveLength(40);
-  // At most four steps of a millisecond fit into a slice.
   const steps = seen.map((count, index) => count - (seen[index - 1] ?? 0));
-  expect(Math.max(...steps)).toBeLessThanOrEqual(5);
-  expect(turns.longestMs).toBeGreaterThanOrEqual(4);
+  // A step of a millisecond fills a slice.
+  expect(Math.max(...steps)).toBeLessThanOrEqual(2);
+  // What takes several turns, as a request does, does not wait for a slice in each.
+  expect(steps.filter(count => count === 0).length).toBeGreaterThan(10);
+  expect(turns.longestMs).toBeGreaterThanOrEqual(1);
 });
 
 test('what takes no longer than a slice is done before anybody waits', () => {
