@@ -15,41 +15,40 @@ import {
   type LimitsFiles,
   type Path,
   type RawMap,
+  Section,
 } from '../file/index.ts';
 import { MAX_CLASSES } from '../settings/index.ts';
-
-/** The rules for tokens in gateway.yaml. */
-interface TokenSection {
-  readonly path: Path;
-  readonly raw: RawMap;
-  /** The issuer of its tokens, as written. */
-  readonly issuer: unknown;
-}
 
 /** Checks the classes of gateway.yaml: whom they list, and how many there are. */
 export function checkClasses(file: ConfigFile): void {
   const sections = sectionsIn(file);
-  for (const { path, raw, issuer } of sections) {
-    const claims = callerClaimsOf(raw, raw.name, issuer);
+  for (const section of sections) {
+    const claims = callerClaimsOf(section);
     if (claims === null) continue;
-    for (const [name, rule] of Object.entries(asMap(raw.classes)))
-      checkListed(file, [...path, 'classes', name, 'callers'], asMap(rule).callers, claims);
+    // By exactly the claims that identify callers.
+    for (const [name, rule] of Object.entries(asMap(section.raw.classes)))
+      for (const [index, entry] of asList(asMap(rule).callers).entries())
+        if (isMap(entry) && kindsOf(listedCaller(entry, claims), claims).length === 0)
+          section.add(['classes', name, 'callers', index], expectedCaller(claims));
   }
   const names = classNamesIn(file);
   const last = sections.findLast(({ raw }) => isMap(raw.classes));
   if (sections.length < 2 || names.length <= MAX_CLASSES || last === undefined) return;
   const message = `the providers have ${names.length} classes together, and at most ${MAX_CLASSES} are possible: give those that mean the same one name`;
-  file.add([...last.path, 'classes'], message, { about: 'key' });
+  last.addKey('classes', message);
 }
 
-export function sectionsIn(file: ConfigFile): TokenSection[] {
-  const { identity_provider: one, access_tokens: tokens, identity_providers: several } = asMap(file.value);
-  if (!Array.isArray(several))
-    return [{ path: ['access_tokens'], raw: asMap(tokens), issuer: asMap(one).issuer }];
-  return several.map((entry, index) => {
-    const raw = asMap(entry);
-    return { path: ['identity_providers', index], raw, issuer: raw.issuer };
-  });
+/** The sections of gateway.yaml with rules for tokens. */
+export function sectionsIn(file: ConfigFile): Section[] {
+  const { access_tokens: tokens, identity_providers: several } = asMap(file.value);
+  return Array.isArray(several)
+    ? several.map((entry, index) => new Section(file, ['identity_providers', index], entry))
+    : [new Section(file, ['access_tokens'], tokens)];
+}
+
+/** The issuer of the tokens of such a section, as written. */
+export function issuerOf({ file, path, raw }: Section): unknown {
+  return path[0] === 'access_tokens' ? asMap(asMap(file.value).identity_provider).issuer : raw.issuer;
 }
 
 export function classNamesIn(file: ConfigFile): string[] {
@@ -57,13 +56,8 @@ export function classNamesIn(file: ConfigFile): string[] {
 }
 
 export function keyClassesIn(keys: ConfigFile | null): readonly string[] {
-  return [
-    ...new Set(
-      asList(keys?.value)
-        .flatMap(line => asMap(line).class ?? [])
-        .map(String),
-    ),
-  ];
+  const named = asList(keys?.value).flatMap(line => asMap(line).class ?? []);
+  return [...new Set(named.map(String))];
 }
 
 /** Reports too many classes, those of API keys included. */
@@ -73,14 +67,6 @@ export function checkKeyClasses(keys: ConfigFile, gateway: ConfigFile): void {
   if (names.size <= MAX_CLASSES || index === -1) return;
   const message = `there are ${names.size} classes with those of gateway.yaml, and at most ${MAX_CLASSES} are possible`;
   keys.add([index, 'class'], message);
-}
-
-/** Checks that callers are listed by exactly the claims that identify them. */
-function checkListed(file: ConfigFile, path: Path, list: unknown, claims: readonly CallerClaims[]): void {
-  for (const [index, entry] of asList(list).entries()) {
-    if (isMap(entry) && kindsOf(listedCaller(entry, claims), claims).length === 0)
-      file.add([...path, index], expectedCaller(claims));
-  }
 }
 
 /** Checks the classes and groups of limits.yaml. `gateway`: null if the file is read alone; `keys`: the file of API keys. */
@@ -121,21 +107,13 @@ function checkGroup(file: LimitsFiles, path: Path, bucket: RawMap): void {
   file.add(place, `the groups of a bucket are distinguished by one claim: write "${claim}", as in ${line}`);
 }
 
-/**
- * Returns the claims that identify callers; `null` if they are invalid, which validation reports.
- *
- * @param section the part of gateway.yaml with `principal` and `bots`
- */
-export function callerClaimsOf(
-  section: unknown,
-  name: unknown,
-  issuer: unknown,
-): readonly CallerClaims[] | null {
-  const { principal = ['azp', 'sub'], bots } = asMap(section);
+/** Returns the claims that identify the callers of a section; `null` if they are invalid, which validation reports. */
+export function callerClaimsOf(section: Section): readonly CallerClaims[] | null {
+  const { principal = ['azp', 'sub'], bots, name } = section.raw;
   const { principal: botPrincipal = ['azp'] } = asMap(bots);
   if (!areTexts(principal) || !areTexts(botPrincipal)) return null;
   const rules = { principal, bots: isMap(bots) ? { principal: botPrincipal } : null };
-  return claimsByKind(withTenants(rules, issuer), {
+  return claimsByKind(withTenants(rules, issuerOf(section)), {
     provider: typeof name === 'string' ? name : null,
     issuer: null,
   });

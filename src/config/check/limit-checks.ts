@@ -367,7 +367,7 @@ function classesIn(gateway: ConfigFile): readonly CallerClaims[] | null {
   const { access_tokens: tokens, identity_providers: several, api_keys: keys } = asMap(gateway.value);
   if (several !== undefined && !Array.isArray(several)) return null;
   const sections = (several ?? tokens) === undefined ? [] : sectionsIn(gateway);
-  const classes = sections.map(({ raw, issuer }) => callerClaimsOf(raw, raw.name, issuer));
+  const classes = sections.map(callerClaimsOf);
   if (classes.some(each => each === null)) return null;
   return [...classes.flatMap(each => each ?? []), ...(keys === undefined ? [] : [KEY_CALLERS])];
 }

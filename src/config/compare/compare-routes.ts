@@ -34,18 +34,8 @@ export function* compareRoutes(now: RouteEntries, before: RouteEntries): Steps<W
 
 /** Whether a reload has taken over all routes. */
 function areSame(now: RouteEntries, before: RouteEntries): boolean {
-  return (
-    hasSameItems(now.map(routeOf), before.map(routeOf)) &&
-    hasSameItems(now.map(patternOf), before.map(patternOf))
-  );
-}
-
-function routeOf({ value }: RouteEntry<RouteOfFile>): RouteOfFile {
-  return value;
-}
-
-function patternOf({ pattern }: RouteEntry<RouteOfFile>): RoutePattern {
-  return pattern;
+  const partsOf = ({ value, pattern }: RouteEntries[number]) => [value, pattern];
+  return hasSameItems(now.flatMap(partsOf), before.flatMap(partsOf));
 }
 
 function compareTaken(

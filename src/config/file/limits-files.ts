@@ -1,8 +1,8 @@
 import type { About, ConfigFile } from './config-file.ts';
-import { asMap, isMap, type Path, type RawMap, type Severity } from './diagnostic.ts';
+import { asMap, isMap, type Path, type Severity } from './diagnostic.ts';
 
 /** Maps whose entries may be spread over several files. All other keys must be in one file. */
-const SHARED_MAPS = ['buckets', 'routes'] as const;
+const SHARED_MAPS: readonly string[] = ['buckets', 'routes'];
 
 /**
  * Presents the files of a limits folder, or the single limits.yaml, as one file. A diagnostic about a path goes to the file that
@@ -64,52 +64,37 @@ export class LimitsFiles {
     this.#fileOf(path)?.add(path, message, options);
   }
 
-  #fileOf(path: Path): ConfigFile | undefined {
-    if (this.#owners.size === 0) return this.files[0];
-    const [key = '', entry = ''] = path;
-    return this.#owners.get(keyOf(key, entry)) ?? this.#owners.get(keyOf(key, '')) ?? this.files[0];
+  #fileOf([key = '', entry = '']: Path): ConfigFile | undefined {
+    return this.#owners.get(keyOf(key, entry)) ?? this.#owners.get(keyOf(key)) ?? this.files[0];
   }
 
   #merge(): unknown {
     const merged: Record<string, unknown> = Object.create(null);
-    for (const file of this.files) {
-      if (file.value === undefined) continue;
+    for (const file of this.files)
       for (const [key, value] of Object.entries(asMap(file.value))) {
-        if (isSharedMap(key)) merged[key] = this.#mergeEntries(file, key, asMap(merged[key]), asMap(value));
-        else if (this.#claim(file, [key])) merged[key] = value;
+        if (SHARED_MAPS.includes(key)) {
+          const entries = Object.entries(asMap(value)).filter(([entry]) => this.#claim(file, key, entry));
+          merged[key] = Object.assign(Object.create(null), merged[key], Object.fromEntries(entries));
+        } else if (this.#claim(file, key)) merged[key] = value;
       }
-    }
     return this.files.every(file => file.value !== undefined) ? merged : undefined;
   }
 
-  #mergeEntries(file: ConfigFile, key: string, merged: RawMap, entries: RawMap): Record<string, unknown> {
-    const all: Record<string, unknown> = Object.assign(Object.create(null), merged);
-    for (const [entry, value] of Object.entries(entries)) {
-      if (this.#claim(file, [key, entry])) all[entry] = value;
-    }
-    return all;
-  }
-
-  /** Assigns a path to a file. Returns false, and adds an error to the file, if it is already in another one. */
-  #claim(file: ConfigFile, path: readonly [string, string?]): boolean {
-    const [key, entry = ''] = path;
+  /** Assigns a key to a file. Returns false, and adds an error to the file, if it is already in another one. */
+  #claim(file: ConfigFile, key: string, entry = ''): boolean {
     const owner = this.#owners.get(keyOf(key, entry));
-    const written = entry === '' ? [key] : [key, entry];
     if (owner === undefined) {
       this.#owners.set(keyOf(key, entry), file);
       return true;
     }
-    const { line } = owner.place(written, 'key');
-    file.add(written, `"${written.at(-1)}" is already in ${owner.name}, line ${line}`, { about: 'key' });
+    const path = entry === '' ? [key] : [key, entry];
+    const { line } = owner.place(path, 'key');
+    file.add(path, `"${path.at(-1)}" is already in ${owner.name}, line ${line}`, { about: 'key' });
     return false;
   }
 }
 
-function isSharedMap(key: string): boolean {
-  return (SHARED_MAPS as readonly string[]).includes(key);
-}
-
-function keyOf(key: string | number, entry: string | number): string {
+function keyOf(key: string | number, entry: string | number = ''): string {
   return `${key}\0${entry}`;
 }
 

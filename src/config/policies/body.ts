@@ -32,7 +32,7 @@ export const body = routePolicy({
   describe: ({ body: { maxBytes, minBytesPerS } }) => {
     const size = maxBytes === null ? 'any size' : `at most ${formatSize(maxBytes)}, else 413`;
     const rate = minBytesPerS === null ? '' : `; at least ${formatSize(minBytesPerS)}/s on average, else 408`;
-    return [['body', `${size}${rate}`]];
+    return { body: `${size}${rate}` };
   },
   compare: ({ body: now }, { body: before }) => [
     compareMaxima('max_body', now.maxBytes, before.maxBytes, bytes =>

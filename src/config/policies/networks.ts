@@ -36,7 +36,6 @@ export const routeNetworks = routePolicy({
         'Which clients may use it, by their addresses: those of the networks under allow, or all but those under deny. Others get 403, before their tokens are looked at.',
       ),
   },
-  pathOnly: [],
   compile: ({ networks }): { readonly networks: NetworksModel | null } => {
     if (networks === undefined) return { networks: null };
     const { allow, deny = [] } = networks;
@@ -45,7 +44,7 @@ export const routeNetworks = routePolicy({
     return { networks: { areAllowed, addresses: new AddressSet(list), written: list.join(', ') } };
   },
   section: 'caller',
-  describe: ({ networks }) => [['networks', networks && `${inWords(networks)}, else 403`]],
+  describe: ({ networks }) => ({ networks: networks && `${inWords(networks)}, else 403` }),
   compare: ({ networks: now }, { networks: before }) => [
     now === null || before === null
       ? compareStrictness(now !== null, before !== null, `takes clients ${inWords(now ?? before)}`)

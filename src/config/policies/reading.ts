@@ -16,14 +16,12 @@ export const reading = routePolicy({
   compile: ({ min_read_rate: own }, { minReadRate }) => ({
     minReadRate: own === undefined ? minReadRate : own,
   }),
-  describe: ({ minReadRate }) => [
-    [
-      'client reads',
+  describe: ({ minReadRate }) => ({
+    'client reads':
       minReadRate === null
         ? 'at any rate'
         : `at least ${formatRate(minReadRate)} of what waits for it on average, else its connection ends`,
-    ],
-  ],
+  }),
   compare: ({ minReadRate: now }, { minReadRate: before }) => [
     // The higher rate is the stricter one.
     compareSizes(before ?? 0, now ?? 0, `min_read_rate ${formatRate(now)}, before ${formatRate(before)}`),

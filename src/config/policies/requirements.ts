@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ClaimRule, Requirement, Role } from '../../identity/auth/index.ts';
-import { eachOnce, mapExpected, text } from '../values/index.ts';
+import { eachOnce, mapExpected, mapOf, text } from '../values/index.ts';
 
 const SCOPE = 'expected scopes, each one word, such as [orders.read]';
 const ROLE = 'expected a role of the realm such as clerk, or of a client such as "orders-api:clerk"';
@@ -42,27 +42,23 @@ function listOf<Entry extends z.ZodType>(entry: Entry, error: string) {
     .superRefine(eachOnce);
 }
 
-export const requireSchema = z
-  .strictObject(
-    {
-      scopes: listOf(scopeText(), SCOPE)
-        .optional()
-        .describe('Scopes that the token must have, all of them. Letter case is significant.'),
-      roles: listOf(roleEntry, ROLE)
-        .optional()
-        .describe(
-          'Roles that the caller must have, all of them: clerk of the realm (or of a claim under access_tokens.roles), "orders-api:clerk" of the client orders-api.',
-        ),
-      claims: z
-        .record(text('expected the name of a claim'), values, mapExpected('{ plan: [gold, partner] }'))
-        .refine(claims => Object.keys(claims).length > 0, { error: NOTHING })
-        .optional()
-        .describe(
-          'Claims that the token must have, all of them, each with a value or with a list of values of which one suffices.',
-        ),
-    },
-    mapExpected('{ scopes: [orders.read] }'),
-  )
+export const requireSchema = mapOf('{ scopes: [orders.read] }', {
+  scopes: listOf(scopeText(), SCOPE)
+    .optional()
+    .describe('Scopes that the token must have, all of them. Letter case is significant.'),
+  roles: listOf(roleEntry, ROLE)
+    .optional()
+    .describe(
+      'Roles that the caller must have, all of them: clerk of the realm (or of a claim under access_tokens.roles), "orders-api:clerk" of the client orders-api.',
+    ),
+  claims: z
+    .record(text('expected the name of a claim'), values, mapExpected('{ plan: [gold, partner] }'))
+    .refine(claims => Object.keys(claims).length > 0, { error: NOTHING })
+    .optional()
+    .describe(
+      'Claims that the token must have, all of them, each with a value or with a list of values of which one suffices.',
+    ),
+})
   .optional()
   .describe(
     'What a valid token must have for this route; a caller whose token lacks any of it gets 403. Left out: any valid token will do.',

@@ -15,12 +15,14 @@ import {
   onlyFor,
   pathOfFile,
   percentage,
+  section,
   shown,
   size,
   sizeOrOff,
+  word,
   yesOrNo,
 } from '../values/index.ts';
-import { applying, type ExplainedFact } from './fact.ts';
+import { applyingOf, type Facts } from './fact.ts';
 import { keysOf, type ModelsOf, type PolicyConfig, type PolicyKeys } from './keys.ts';
 
 // The keys of an upstream, except those with its address. Everything about them derives from the list at the end: schema, model,
@@ -46,7 +48,7 @@ interface UpstreamSetting<Keys extends PolicyKeys, Model extends object> {
   /** Makes a part of the model. Connections are opened with its `options`. */
   compile(config: PolicyConfig<Keys>, context: UpstreamContext): Model;
   /** Describes what the setting does, for `weir explain`. */
-  describe?(model: NoInfer<Model>): ExplainedFact;
+  describe?(model: NoInfer<Model>): Facts;
 }
 
 function upstreamSetting<Keys extends PolicyKeys, Model extends object>(
@@ -70,7 +72,7 @@ const host = upstreamSetting({
     hostHeader: hostFor(host, authority),
     options: { ownHosts: hasOthers && host === 'upstream' },
   }),
-  describe: ({ hostHeader }) => ['Host', hostHeader ?? "the client's own"],
+  describe: ({ hostHeader }) => ({ Host: hostHeader ?? "the client's own" }),
 });
 
 function hostFor(choice: string, authority: string): string | null {
@@ -80,9 +82,7 @@ function hostFor(choice: string, authority: string): string | null {
 
 const authorization = upstreamSetting({
   keys: {
-    authorization: choice(['pass', 'remove'])
-      .prefault('pass')
-      .describe("Whether it gets the client's Authorization header."),
+    authorization: choice(['pass', 'remove']).describe("Whether it gets the client's Authorization header."),
   },
   compile: ({ authorization }) => ({ passAuthorization: authorization === 'pass' }),
 });
@@ -116,7 +116,7 @@ interface BalanceModel {
 const balance = upstreamSetting({
   keys: {
     balance: z
-      .union([choice(['least_requests', 'caller']), balanceCookie], { error: BALANCE_EXPECTED })
+      .union([word(['least_requests', 'caller']), balanceCookie], { error: BALANCE_EXPECTED })
       .prefault('least_requests')
       .describe(
         'Which of several addresses a request goes to. least_requests: of two chosen at random, the one with fewer requests in flight; caller: for each caller the same one, as long as it is healthy; { cookie: weir_node }: for each client with its cookies the same one, as long as it is healthy.',
@@ -136,27 +136,24 @@ const http2 = upstreamSetting({
   keys: {
     h2: onlyFor(
       ['h2', 'grpc'],
-      z
-        .strictObject({
-          max_connections: count(10_000)
-            .prefault(16)
-            .describe(
-              'Maximum number of connections. When all are full, a request waits for a free stream, at most for the connect timeout.',
-            ),
-          max_streams: count(1_000_000)
-            .prefault(100)
-            .describe('Requests that one connection carries at a time before another one is opened.'),
-          ping_interval: duration()
-            .prefault('5m')
-            .describe(
-              'If requests are in flight and the upstream sends nothing for this long, it gets a PING. gRPC servers may close a connection that sends PINGs more often than every 5m.',
-            ),
-          ping_timeout: duration()
-            .prefault('10s')
-            .describe('How long to wait for the reply to a PING; then the connection is closed.'),
-        })
-        .prefault({})
-        .describe('Connections to an upstream that speaks h2 or grpc.'),
+      section('Connections to an upstream that speaks h2 or grpc.', {
+        max_connections: count(10_000)
+          .prefault(16)
+          .describe(
+            'Maximum number of connections. When all are full, a request waits for a free stream, at most for the connect timeout.',
+          ),
+        max_streams: count(1_000_000)
+          .prefault(100)
+          .describe('Requests that one connection carries at a time before another one is opened.'),
+        ping_interval: duration()
+          .prefault('5m')
+          .describe(
+            'If requests are in flight and the upstream sends nothing for this long, it gets a PING. gRPC servers may close a connection that sends PINGs more often than every 5m.',
+          ),
+        ping_timeout: duration()
+          .prefault('10s')
+          .describe('How long to wait for the reply to a PING; then the connection is closed.'),
+      }),
     ),
   },
   compile: ({ h2 }) => ({
@@ -173,34 +170,31 @@ const http2 = upstreamSetting({
 
 const timeouts = upstreamSetting({
   keys: {
-    timeouts: z
-      .strictObject({
-        connect: means(
-          'maximum',
-          duration().prefault('2s').describe('Time to connect, including name resolution and TLS; then 502.'),
-        ),
-        // A route may override these.
-        first_byte: onlyFor(
-          ['http1', 'h2'],
-          duration()
-            .prefault('60s')
-            .describe('Time from the last byte of a request to the first byte of its response; then 504.'),
-        ),
-        idle: onlyFor(
-          ['http1', 'h2'],
-          duration()
-            .prefault('60s')
-            .describe('Time between two bytes of a response body; then the response is cut off.'),
-        ),
-        websocket_idle: onlyFor(
-          ['http1'],
-          duration()
-            .prefault('10m')
-            .describe('Time without traffic on a WebSocket, pings included; then it is closed.'),
-        ),
-      })
-      .prefault({})
-      .describe('How long to wait for this upstream.'),
+    timeouts: section('How long to wait for this upstream.', {
+      connect: means(
+        'maximum',
+        duration().prefault('2s').describe('Time to connect, including name resolution and TLS; then 502.'),
+      ),
+      // A route may override these.
+      first_byte: onlyFor(
+        ['http1', 'h2'],
+        duration()
+          .prefault('60s')
+          .describe('Time from the last byte of a request to the first byte of its response; then 504.'),
+      ),
+      idle: onlyFor(
+        ['http1', 'h2'],
+        duration()
+          .prefault('60s')
+          .describe('Time between two bytes of a response body; then the response is cut off.'),
+      ),
+      websocket_idle: onlyFor(
+        ['http1'],
+        duration()
+          .prefault('10m')
+          .describe('Time without traffic on a WebSocket, pings included; then it is closed.'),
+      ),
+    }),
   },
   meaning: 'byRoute',
   compile: ({ timeouts: { connect } }) => ({ options: { connectTimeoutMs: connect } }),
@@ -222,7 +216,7 @@ const connections = upstreamSetting({
   compile: ({ keep_alive, max_connection_age }) => ({
     options: { keepAliveMs: keep_alive ?? 0, maxAgeMs: max_connection_age },
   }),
-  describe: ({ options }) => ['connections', options.keepAliveMs === 0 ? 'one for each request' : null],
+  describe: ({ options }) => ({ connections: options.keepAliveMs === 0 ? 'one for each request' : null }),
 });
 
 const pools = upstreamSetting({
@@ -314,12 +308,12 @@ const replay = upstreamSetting({
       ),
   },
   compile: ({ replay }): ReplayModel => ({ replayBytes: replay }),
-  describe: ({ replayBytes: max }) => [
-    'sent again',
-    max === REPLAY_BYTES
-      ? null
-      : `what the service has certainly not processed, ${max === 0 ? 'without a body' : `with a body of up to ${formatSize(max)}`}`,
-  ],
+  describe: ({ replayBytes: max }) => ({
+    'sent again':
+      max === REPLAY_BYTES
+        ? null
+        : `what the service has certainly not processed, ${max === 0 ? 'without a body' : `with a body of up to ${formatSize(max)}`}`,
+  }),
 });
 
 const bufferBody = upstreamSetting({
@@ -334,30 +328,26 @@ const bufferBody = upstreamSetting({
     ),
   },
   compile: ({ buffer_body }): { readonly bufferBytes: number } => ({ bufferBytes: buffer_body }),
-  describe: ({ bufferBytes: max }) => [
-    'request body',
-    max === 0 ? null : `read whole up to ${formatSize(max)} before the service is asked`,
-  ],
+  describe: ({ bufferBytes: max }) => ({
+    'request body': max === 0 ? null : `read whole up to ${formatSize(max)} before the service is asked`,
+  }),
 });
 
 const lenient = upstreamSetting({
   keys: {
     lenient: onlyFor(
       ['http1'],
-      yesOrNo()
-        .prefault(false)
-        .describe(
-          'Whether its responses may have line ends without CR, blanks after chunk sizes, zeros before a length, and a Content-Length or Transfer-Encoding that is said twice alike. false: 502.',
-        ),
+      yesOrNo(false).describe(
+        'Whether its responses may have line ends without CR, blanks after chunk sizes, zeros before a length, and a Content-Length or Transfer-Encoding that is said twice alike. false: 502.',
+      ),
     ),
   },
   compile: ({ lenient }): { readonly options: Pick<upstream.ConnectionOptions, 'lenient'> } => ({
     options: lenient ? { lenient } : {},
   }),
-  describe: ({ options }: { readonly options: Pick<upstream.ConnectionOptions, 'lenient'> }) => [
-    'responses',
-    options.lenient === true ? 'read leniently: line ends without CR and the like' : null,
-  ],
+  describe: ({ options }: { readonly options: Pick<upstream.ConnectionOptions, 'lenient'> }) => ({
+    responses: options.lenient === true ? 'read leniently: line ends without CR and the like' : null,
+  }),
 });
 
 const PATH_EXPECTED = 'expected a path such as /healthz';
@@ -422,7 +412,7 @@ const health = upstreamSetting({
             unhealthyAfter: health.unhealthy,
           },
   }),
-  describe: ({ health }) => ['health', health && describeHealth(health)],
+  describe: ({ health }) => ({ health: health && describeHealth(health) }),
 });
 
 function describeHealth({ target, everyMs }: upstream.HealthOptions): string {
@@ -472,5 +462,5 @@ export function compileUpstreamSettings(
 }
 
 export function describeUpstreamSettings(upstream: UpstreamModel) {
-  return applying(SETTINGS.map((setting: Setting) => setting.describe?.(upstream)));
+  return applyingOf(SETTINGS.map((setting: Setting) => setting.describe?.(upstream)));
 }

@@ -16,6 +16,7 @@ import {
   httpToken,
   limitRoute,
   mapExpected,
+  mapOf,
   name,
   network,
   networkOrCaller,
@@ -29,6 +30,7 @@ import {
   timeZone,
   translatorPrefix,
   wholeNumber,
+  word,
   yesOrNo,
 } from '../values/index.ts';
 
@@ -119,7 +121,7 @@ export const bucketKeys = {
       'The share of callers for whom the numbers under shadow are in force, the same callers in every gateway; the others keep the numbers in force. Without such numbers: the share of callers that the bucket limits.',
     ),
 };
-const bucket = z.strictObject(bucketKeys, mapExpected('{ user: 20/5s }'));
+const bucket = mapOf('{ user: 20/5s }', bucketKeys);
 
 /** The shape of limits.yaml. limit-checks.ts checks how its parts fit together. */
 export const limitsSchema = z.strictObject({
@@ -158,11 +160,9 @@ export const limitsSchema = z.strictObject({
       'Requests of one address to one webhook (a route with "webhook: true") that the upstream answers with 404. Beyond the limit the address is restricted on this webhook. Or off.',
     ),
   ignored_refusals: offence('1000/10m', {
-    addresses: yesOrNo()
-      .prefault(false)
-      .describe(
-        'Whether callers without a valid token are restricted, too: by address, which may belong to a whole network or to a load balancer missing from trusted_proxies.',
-      ),
+    addresses: yesOrNo(false).describe(
+      'Whether callers without a valid token are restricted, too: by address, which may belong to a whole network or to a load balancer missing from trusted_proxies.',
+    ),
   })
     .prefault({})
     .describe(
@@ -176,20 +176,16 @@ export const limitsSchema = z.strictObject({
     .describe(
       'Networks, addresses and callers (by each claim of access_tokens.principal) that are never restricted or blocked. Their limits still apply.',
     ),
-  blocked: z
-    .strictObject(
-      {
-        addresses: z
-          .array(network(), { error: 'expected a list of networks such as [192.0.2.0/24]' })
-          .prefault([])
-          .describe('Networks and addresses.'),
-        callers: z
-          .array(callerEntry(), { error: 'expected a list such as [{ client: web, subject: alice }]' })
-          .prefault([])
-          .describe('Bots and users, by each claim of access_tokens.principal.'),
-      },
-      mapExpected('{ addresses: [192.0.2.7] }'),
-    )
+  blocked: mapOf('{ addresses: [192.0.2.7] }', {
+    addresses: z
+      .array(network(), { error: 'expected a list of networks such as [192.0.2.0/24]' })
+      .prefault([])
+      .describe('Networks and addresses.'),
+    callers: z
+      .array(callerEntry(), { error: 'expected a list such as [{ client: web, subject: alice }]' })
+      .prefault([])
+      .describe('Bots and users, by each claim of access_tokens.principal.'),
+  })
     .prefault({})
     .describe(
       'Every request from these gets 429 for as long as they are listed, as if they were restricted.',
@@ -225,7 +221,7 @@ export const limitsSchema = z.strictObject({
       'A request that would have to wait no longer than this is held and decided again, instead of being refused: for clients that pace themselves to within a few milliseconds. At most 100 of one caller and 1000 in all. 1ms to 1s, or off.',
     ),
   headers: z
-    .array(choice(['x-ratelimit', 'ratelimit']), { error: `expected ${HEADERS}` })
+    .array(word(['x-ratelimit', 'ratelimit']), { error: `expected ${HEADERS}` })
     .refine(list => list.includes('x-ratelimit'), {
       error: `x-ratelimit must be among them: clients of this API rely on it. Write ${HEADERS}`,
     })
@@ -234,11 +230,9 @@ export const limitsSchema = z.strictObject({
     .describe(
       'The header families that tell clients about their limits. x-ratelimit: X-RateLimit-Limit and the related fields. ratelimit: RateLimit and RateLimit-Policy of the IETF draft, in addition.',
     ),
-  bucket_hash: choice(['value', 'route'])
-    .prefault('value')
-    .describe(
-      'What X-RateLimit-Bucket is derived from. value: the bucket and the value of its main parameter. route: only the bucket, for client libraries that add the value themselves.',
-    ),
+  bucket_hash: choice(['value', 'route']).describe(
+    'What X-RateLimit-Bucket is derived from. value: the bucket and the value of its main parameter. route: only the bucket, for client libraries that add the value themselves.',
+  ),
 });
 
 /** Hides the secrets of gateway.yaml as well, in case they end up here by mistake. */
@@ -269,33 +263,30 @@ function limitLine() {
 
 /** A cost that the response tells. */
 function price() {
-  const map = z.strictObject(
-    {
-      response_field: httpToken('expected the name of a header field such as X-Usage')
-        .refine(name => [OWNED_OF_RESPONSES, OWNED_OF_CALLS].every(owned => owned.get(name) === undefined), {
-          error: 'the gateway itself reads or writes this field: name another',
-          abort: true,
-        })
-        .refine(name => !hasOwnMeaning(name), {
-          error: 'is a field that tells clients something else: name one for prices alone, such as X-Usage',
-        })
-        .describe(
-          'The header field or trailer in which the service says what the request cost: one whole number.',
-        ),
-      reserve: count(MAX_UNITS)
-        .prefault(1)
-        .describe(
-          'What is drawn when the request is admitted; the difference is drawn, or given back, when the price is known. It stands if the response tells no price.',
-        ),
-      most: count(MAX_UNITS).describe(
-        'The most that a request is charged, and what it pays if its client leaves, or its stream breaks, before the price is known.',
+  const map = mapOf(PRICE, {
+    response_field: httpToken('expected the name of a header field such as X-Usage')
+      .refine(name => [OWNED_OF_RESPONSES, OWNED_OF_CALLS].every(owned => owned.get(name) === undefined), {
+        error: 'the gateway itself reads or writes this field: name another',
+        abort: true,
+      })
+      .refine(name => !hasOwnMeaning(name), {
+        error: 'is a field that tells clients something else: name one for prices alone, such as X-Usage',
+      })
+      .describe(
+        'The header field or trailer in which the service says what the request cost: one whole number.',
       ),
-      pass: yesOrNo()
-        .prefault(false)
-        .describe('Whether clients get the field. false: it goes no further than the gateway.'),
-    },
-    mapExpected(PRICE),
-  );
+    reserve: count(MAX_UNITS)
+      .prefault(1)
+      .describe(
+        'What is drawn when the request is admitted; the difference is drawn, or given back, when the price is known. It stands if the response tells no price.',
+      ),
+    most: count(MAX_UNITS).describe(
+      'The most that a request is charged, and what it pays if its client leaves, or its stream breaks, before the price is known.',
+    ),
+    pass: yesOrNo(false).describe(
+      'Whether clients get the field. false: it goes no further than the gateway.',
+    ),
+  });
   return map.superRefine(({ reserve, most }, context) => {
     const message = `is less than "reserve": write at least ${reserve}, or lower "reserve"`;
     if (most < reserve) context.addIssue({ code: 'custom', path: ['most'], message });
@@ -317,13 +308,10 @@ function byClass<Quotas extends z.ZodType>(quotas: Quotas, example: string) {
 function group() {
   const example = '{ claim: organization, limit: 500/1m }';
   const claim = 'expected the name of a claim such as organization';
-  return z.strictObject(
-    {
-      claim: text(claim).describe('The claim that distinguishes groups. A token without it belongs to none.'),
-      limit: bucketQuotas().describe('The quota of each of its values: 500/1m.'),
-    },
-    mapExpected(example),
-  );
+  return mapOf(example, {
+    claim: text(claim).describe('The claim that distinguishes groups. A token without it belongs to none.'),
+    limit: bucketQuotas().describe('The quota of each of its values: 500/1m.'),
+  });
 }
 
 /** Whether a limit is in shadow, or the trial numbers to count in parallel. */

@@ -6,11 +6,14 @@ import {
   duration,
   durationOrOff,
   eachOnce,
+  fieldName,
   httpToken,
   mapExpected,
+  mapOf,
   means,
   momentOrNone,
   name,
+  section,
   size,
   text,
 } from '../values/index.ts';
@@ -90,19 +93,15 @@ const botRule = z.strictObject({
 /** Maximum classes, of all providers together: each is a metrics label value, for every bucket. */
 export const MAX_CLASSES = 8;
 
-const classRule = z
-  .strictObject(
-    {
-      claim: claim().optional().describe('The claim that marks the tokens of the class.'),
-      value: claimValue(),
-      callers: z
-        .array(callerEntry(), { error: 'expected a list such as [{ client: web, subject: alice }]' })
-        .min(1, { error: 'an empty list names nobody: name a caller, or leave it out' })
-        .optional()
-        .describe('Bots and users of the class, by each claim that identifies them.'),
-    },
-    mapExpected('{ claim: plan, value: partner }'),
-  )
+const classRule = mapOf('{ claim: plan, value: partner }', {
+  claim: claim().optional().describe('The claim that marks the tokens of the class.'),
+  value: claimValue(),
+  callers: z
+    .array(callerEntry(), { error: 'expected a list such as [{ client: web, subject: alice }]' })
+    .min(1, { error: 'an empty list names nobody: name a caller, or leave it out' })
+    .optional()
+    .describe('Bots and users of the class, by each claim that identifies them.'),
+})
   .refine(({ claim, callers }) => (claim ?? callers) !== undefined, {
     error: 'nobody belongs to it: write the claim of its tokens, or a list of callers',
   })
@@ -188,10 +187,7 @@ export const accessTokensSchema = z.strictObject({
   // Required with `identity_provider`, and an error with `identity_providers`: see check/identity-checks.ts.
   audience: tokenRules.audience.optional(),
   identity_headers: z
-    .record(
-      httpToken('is not a header field name: use letters, digits and "-", such as X-Auth-Subject'),
-      claim(),
-    )
+    .record(fieldName('X-Auth-Subject'), claim())
     .prefault({})
     .describe(
       'Header fields that tell upstreams who the caller is, each with its claim. Clients cannot send them.',
@@ -202,10 +198,7 @@ export const accessTokensSchema = z.strictObject({
     .describe(
       'Further claims that list roles, for "require" of routes: a text, a list of texts, or an object, whose keys are the roles. Those of Keycloak (realm_access, resource_access) are known.',
     ),
-  certificate_field: means(
-    'door',
-    httpToken('is not a header field name: use letters, digits and "-", such as Client-Cert'),
-  )
+  certificate_field: means('door', fieldName('Client-Cert'))
     .optional()
     .describe(
       "The header field in which trusted proxies send the client's certificate, for tokens that are bound to one (RFC 8705): as in RFC 9440, or as nginx, Envoy or HAProxy write it. Left out: only the certificate of the connection counts.",
@@ -241,25 +234,19 @@ export const accessTokensSchema = z.strictObject({
     .describe(
       'Tokens that live longer, from iat to exp, are refused. If set, revocations are kept no longer than this.',
     ),
-  key_set: z
-    .strictObject({
-      refresh: duration({ min: '1s' }).prefault('10m').describe('Time between two fetches of the keys.'),
-      cooldown: duration()
-        .prefault('5s')
-        .describe('Minimum time between two fetches caused by tokens with unknown keys.'),
-    })
-    .prefault({})
-    .describe("How the provider's keys are kept."),
-  cache: z
-    .strictObject({
-      tokens: countByMemory(
-        1_000_000,
-        50_000,
-        'Maximum number of valid tokens of one provider that are remembered, so that they are not checked again.',
-      ),
-    })
-    .prefault({})
-    .describe('The cache of tokens.'),
+  key_set: section("How the provider's keys are kept.", {
+    refresh: duration({ min: '1s' }).prefault('10m').describe('Time between two fetches of the keys.'),
+    cooldown: duration()
+      .prefault('5s')
+      .describe('Minimum time between two fetches caused by tokens with unknown keys.'),
+  }),
+  cache: section('The cache of tokens.', {
+    tokens: countByMemory(
+      1_000_000,
+      50_000,
+      'Maximum number of valid tokens of one provider that are remembered, so that they are not checked again.',
+    ),
+  }),
 });
 
 export type AccessTokensConfig = z.output<typeof accessTokensSchema>;

@@ -5,7 +5,7 @@ import { asList, asMap, type ConfigFile, isMap, type RawMap } from '../file/inde
 import { roleEntry, roleOf, scopeText } from '../policies/index.ts';
 import {
   doorAsWhole,
-  httpToken,
+  fieldName,
   means,
   name,
   parseMomentS,
@@ -23,18 +23,13 @@ export const apiKeys = setting({
   keys: {
     api_keys: doorAsWhole(
       z.strictObject({
-        header: means(
-          'door',
-          httpToken('is not a header field name: use letters, digits and "-", such as X-API-Key'),
-        )
+        header: means('door', fieldName('X-API-Key'))
           .prefault('X-API-Key')
           .describe('The header field in which clients send their key.'),
         file: pathOfFile().describe(
           'The file with the digests of the keys, a list of lines such as { name: partner-7, sha256: [...] }. Relative to this file.',
         ),
-        forward: yesOrNo()
-          .prefault(false)
-          .describe('Whether services get the field. Otherwise it is always removed.'),
+        forward: yesOrNo(false).describe('Whether services get the field. Otherwise it is always removed.'),
       }),
     )
       .optional()
@@ -108,7 +103,7 @@ const line = z.strictObject({
   class: className()
     .optional()
     .describe('The class whose numbers in limits.yaml it has. Left out: that of its kind.'),
-  bot: yesOrNo().prefault(false).describe('Whether it counts as a bot and not as a user.'),
+  bot: yesOrNo(false).describe('Whether it counts as a bot and not as a user.'),
   scopes: z
     .array(scopeText(), { error: 'expected a list of scopes' })
     .prefault([])

@@ -1,13 +1,13 @@
-import { z } from 'zod';
-import { byMemory, count, countByMemory, durationOrOff, formatSize, size } from '../values/index.ts';
+import { count, countByMemory, durationOrOff, formatSize, marked, section, size } from '../values/index.ts';
 import { CAP_COSTS, fillIn, MAX_OF_ADDRESS } from './memory.ts';
 import { type ModelOf, setting } from './setting.ts';
 
 /** `caps`: what clients may take of one gateway. */
 export const caps = setting({
   keys: {
-    caps: z
-      .strictObject({
+    caps: section(
+      'Caps of one gateway. Beyond a cap on connections or requests the response is 503 with Retry-After.',
+      {
         connections: countByMemory(1_000_000, 20_000, 'Maximum number of open client connections.'),
         connections_per_address: countByMemory(
           1_000_000,
@@ -39,18 +39,16 @@ export const caps = setting({
           1_000_000,
           'Maximum number of limit counters in memory, at 85 to 100 bytes each; beyond it the least used are evicted, never an exhausted one. Changes take effect after a restart.',
         ),
-        buffered: byMemory(
+        buffered: marked(
           size({ min: '1MiB', max: '1024GiB' })
             .prefault('1GiB')
             .describe(
               'Maximum of the bytes that wait for clients and of those that are kept of their bodies, in all workers together; beyond it connections are closed, beginning with those whose clients read the least. Default: a quarter of the memory that the process may use, from 64MiB to 1GiB.',
             ),
+          { byMemory: true },
         ),
-      })
-      .prefault({})
-      .describe(
-        'Caps of one gateway. Beyond a cap on connections or requests the response is 503 with Retry-After.',
-      ),
+      },
+    ),
   },
   meaning: 'maximum',
   fill(written, { part, bufferedBytes }) {

@@ -46,11 +46,9 @@ const rules = z
       .describe(
         "Header fields of responses that pages may read, besides the gateway's own and those that the service names in Access-Control-Expose-Headers.",
       ),
-    credentials: yesOrNo()
-      .prefault(false)
-      .describe(
-        'Whether browsers may send cookies. Not allowed with "origins: any"; bearer tokens do not need it.',
-      ),
+    credentials: yesOrNo(false).describe(
+      'Whether browsers may send cookies. Not allowed with "origins: any"; bearer tokens do not need it.',
+    ),
     max_age: duration({ min: '0s' })
       .prefault('1h')
       .describe('How long a browser may cache the response to a preflight.'),

@@ -8,7 +8,7 @@ import {
   type SentField,
 } from '../../wire/http/index.ts';
 import { asMap, type ConfigFile, textsIn } from '../file/index.ts';
-import { choice, fieldNames } from '../values/index.ts';
+import { fieldNames, word } from '../values/index.ts';
 import { setting } from './setting.ts';
 
 const NAME =
@@ -62,7 +62,7 @@ const both = z.strictObject({
       'Header fields that would otherwise be removed but that anyone may send, because your services use them with another meaning. X-Consumer-* means all that begin with X-Consumer-.',
     ),
   send: z
-    .array(choice(SENT_FIELDS))
+    .array(word(SENT_FIELDS))
     .prefault([])
     .describe(
       "Fields that the gateway writes: X-Real-IP has the client's address, X-Forwarded-Port the port that it asked (that of a trusted proxy stays), X-Forwarded-Prefix and X-Script-Name what strip_prefix takes away.",

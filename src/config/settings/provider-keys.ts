@@ -12,6 +12,7 @@ import {
   ownPath,
   pathOfFile,
   secret,
+  section,
   text,
   unshown,
   yesOrNo,
@@ -51,12 +52,10 @@ export const noticeKeys = {
     ),
 };
 
-const noticesSchema = z
-  .strictObject(noticeKeys)
-  .prefault({})
-  .describe(
-    'Where the provider can notify the gateway that tokens or sessions are revoked. Left out: notices are not accepted.',
-  );
+const noticesSchema = section(
+  'Where the provider can notify the gateway that tokens or sessions are revoked. Left out: notices are not accepted.',
+  noticeKeys,
+);
 
 // `identity_provider` of gateway.yaml. read-provider.ts checks how the keys fit together, such as which client authentication
 // needs which key.
@@ -170,8 +169,9 @@ export const identityProviderSchema = z.strictObject({
     .describe(
       'The address of its discovery document, if not {issuer}/.well-known/openid-configuration: for a provider with another name inside the cluster.',
     ),
-  endpoints: z
-    .strictObject({
+  endpoints: section(
+    'Addresses that override those in the discovery document. With the first three, the document is not read.',
+    {
       authorization: address().optional().describe('Where browsers go to sign in.'),
       token: address().optional().describe('Where the gateway redeems authorization codes.'),
       introspection: address()
@@ -186,14 +186,9 @@ export const identityProviderSchema = z.strictObject({
       end_session: address()
         .optional()
         .describe('Where the gateway ends sessions, for sign_in.sign_out with "sign_out_ends: session".'),
-    })
-    .prefault({})
-    .describe(
-      'Addresses that override those in the discovery document. With the first three, the document is not read.',
-    ),
-  allow_http: yesOrNo()
-    .prefault(false)
-    .describe('Whether to allow plain http to a provider that is not on loopback.'),
+    },
+  ),
+  allow_http: yesOrNo(false).describe('Whether to allow plain http to a provider that is not on loopback.'),
   timeout: duration()
     .prefault('5s')
     .describe('Timeout of one whole request to the provider, including name resolution.'),
@@ -213,11 +208,9 @@ export const identityProviderSchema = z.strictObject({
     'private_key_jwt',
     'tls_client_auth',
     'none',
-  ])
-    .prefault('client_secret_basic')
-    .describe(
-      'How the gateway authenticates as this client: with a secret in a header or in the body, an assertion signed with private_key_file, the certificate under tls, or not at all (a public client).',
-    ),
+  ]).describe(
+    'How the gateway authenticates as this client: with a secret in a header or in the body, an assertion signed with private_key_file, the certificate under tls, or not at all (a public client).',
+  ),
   client_secret: secret('client_secret')
     .optional()
     .describe(`An environment variable that contains the secret, "\${OIDC_CLIENT_SECRET}".`),
@@ -249,10 +242,7 @@ export const identityProviderSchema = z.strictObject({
     })
     .optional()
     .describe('What the assertions of private_key_jwt say.'),
-  tls: z
-    .strictObject(clientTlsKeys('a provider'))
-    .prefault({})
-    .describe('PEM files for https with the provider, relative to this file.'),
+  tls: section('PEM files for https with the provider, relative to this file.', clientTlsKeys('a provider')),
   redirect_uri: redirectUri()
     .optional()
     .describe(

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Clock, FAILURE_POLICIES, type FailurePolicy } from '../../core/index.ts';
 import type { RedisOptions, RedisServers } from '../../limits/redis/index.ts';
-import { asMap, type ConfigFile } from '../file/index.ts';
+import { asMap, type ConfigFile, Section } from '../file/index.ts';
 import {
   choice,
   count,
@@ -12,8 +12,10 @@ import {
   pathOfFile,
   refuse,
   secret,
+  section,
   text,
   unshown,
+  word,
 } from '../values/index.ts';
 import { chooseSecret, clientTlsKeys, SecretFiles, type TlsFiles } from './secret-files.ts';
 import { setting } from './setting.ts';
@@ -71,11 +73,9 @@ const redisSchema = z.strictObject({
   redis: redisUrl().describe(
     'The address of Redis: redis://user@host:port/database, or rediss:// for TLS. Defaults: port 6379, database 0, the default user.',
   ),
-  mode: choice(['single', 'sentinel', 'cluster'])
-    .prefault('single')
-    .describe(
-      'single: one server. sentinel: the host in redis is the name of a master, which the sentinels under nodes locate. cluster: a Redis Cluster, discovered from the host in redis and the nodes.',
-    ),
+  mode: choice(['single', 'sentinel', 'cluster']).describe(
+    'single: one server. sentinel: the host in redis is the name of a master, which the sentinels under nodes locate. cluster: a Redis Cluster, discovered from the host in redis and the nodes.',
+  ),
   nodes: z
     .array(node(), { error: 'expected a list of host:port such as [redis-1.internal:26379]' })
     .prefault([])
@@ -92,10 +92,7 @@ const redisSchema = z.strictObject({
   sentinel_password_file: pathOfFile()
     .optional()
     .describe('A file with the password for the sentinels. Relative to this file.'),
-  tls: z
-    .strictObject(clientTlsKeys('a Redis'))
-    .prefault({})
-    .describe('PEM files for rediss://, relative to this file.'),
+  tls: section('PEM files for rediss://, relative to this file.', clientTlsKeys('a Redis')),
   prefix: z
     .string({ error: 'expected text such as "weir:"' })
     .regex(/^[A-Za-z0-9._:/-]{0,64}$/, {
@@ -110,7 +107,7 @@ const redisSchema = z.strictObject({
     .describe(
       'Timeout of one decision; then on_failure applies. Redis counts as unavailable when replies are late for four times as long.',
     ),
-  on_failure: choice(FAILURE_POLICIES)
+  on_failure: word(FAILURE_POLICIES)
     .prefault('local')
     .describe(
       'What decides while Redis is unavailable. local: each gateway alone, with every quota divided by the number of gateways. open: every request passes. closed: every request that has a limit gets 503, and the gateway is not ready.',
@@ -188,9 +185,9 @@ function storeInWords(store: StoreModel): string {
 async function readStore(file: ConfigFile, clock: Clock): Promise<StoreModel | null> {
   const raw = asMap(file.value).store;
   if (raw === undefined || typeof raw !== 'object' || raw === null) return { kind: 'memory' };
-  const files = new SecretFiles(file, ['store'], clock);
-  const passwordInFile = await files.secret('password_file');
-  const sentinelPassword = await files.secret('sentinel_password_file');
+  const files = new SecretFiles(new Section(file, ['store'], raw), clock);
+  const passwordInFile = await files.read('secret', 'password_file');
+  const sentinelPassword = await files.read('secret', 'sentinel_password_file');
   const tlsFiles = await files.tls();
   const { success, data: config } = redisSchema.safeParse(raw);
   if (!success) return null;

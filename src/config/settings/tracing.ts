@@ -2,31 +2,26 @@ import { z } from 'zod';
 import { missingSdk, type SpanExportOptions } from '../../observe/index.ts';
 import { hasOddIpv4 } from '../../wire/http/index.ts';
 import { asMap, isMap } from '../file/index.ts';
-import { count, duration, mapExpected, ODD_IPV4, shareOfCallers, text } from '../values/index.ts';
+import { count, duration, mapOf, ODD_IPV4, shareOfCallers, text } from '../values/index.ts';
 import { setting } from './setting.ts';
 
 const RECEIVER = /^https?:\/\/[^\s@?#]+$/;
 
-const exportMap = z
-  .strictObject(
-    {
-      endpoint: z
-        .string({ error: URL_EXPECTED() })
-        .regex(RECEIVER, { error: URL_EXPECTED() })
-        .refine(text => !RECEIVER.test(text) || URL.canParse(text), { error: URL_EXPECTED() })
-        .refine(text => !hasOddIpv4(text), { error: ODD_IPV4 })
-        .describe('Where spans are sent: OTLP over HTTP, as JSON. Required.'),
-      service: text('expected a name such as gateway')
-        .prefault('weir')
-        .describe('The name of this service in the traces (service.name).'),
-      queue: count(100_000)
-        .prefault(2048)
-        .describe('Maximum number of spans waiting to be sent; beyond it new spans are dropped.'),
-      timeout: duration({ max: '1m' }).prefault('10s').describe('Timeout of one request to the receiver.'),
-    },
-    mapExpected('{ endpoint: http://collector:4318/v1/traces }'),
-  )
-  .describe('Where spans go. Changes take effect after a restart.');
+const exportMap = mapOf('{ endpoint: http://collector:4318/v1/traces }', {
+  endpoint: z
+    .string({ error: URL_EXPECTED() })
+    .regex(RECEIVER, { error: URL_EXPECTED() })
+    .refine(text => !RECEIVER.test(text) || URL.canParse(text), { error: URL_EXPECTED() })
+    .refine(text => !hasOddIpv4(text), { error: ODD_IPV4 })
+    .describe('Where spans are sent: OTLP over HTTP, as JSON. Required.'),
+  service: text('expected a name such as gateway')
+    .prefault('weir')
+    .describe('The name of this service in the traces (service.name).'),
+  queue: count(100_000)
+    .prefault(2048)
+    .describe('Maximum number of spans waiting to be sent; beyond it new spans are dropped.'),
+  timeout: duration({ max: '1m' }).prefault('10s').describe('Timeout of one request to the receiver.'),
+}).describe('Where spans go. Changes take effect after a restart.');
 
 function URL_EXPECTED(): string {
   return 'expected a URL such as http://collector:4318/v1/traces';

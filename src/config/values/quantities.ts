@@ -10,6 +10,7 @@ import {
   QuotaError,
   windowName,
 } from '../../limits/index.ts';
+import { isMap } from '../file/index.ts';
 import { QUOTA_OR_OFF_PATTERN, QUOTA_PATTERN, RATE_OR_OFF_PATTERN, RATE_PATTERN } from './patterns.ts';
 import { text } from './plain-values.ts';
 import { refuse, refuseQuoting, textOfForm } from './refuse.ts';
@@ -153,8 +154,7 @@ export function quotas() {
 
 /** The same for a bucket, which may also count what requests cost. */
 export function bucketQuotas() {
-  const error = ({ input }: { readonly input: unknown }) => (isMap(input) ? COST_EXPECTED : QUOTA_OR_LIST);
-  return z.union([quota(), listOfBucketQuotas(), costQuota()], { error });
+  return z.union([quota(), listOfBucketQuotas(), costQuota()], { error: costOrList });
 }
 
 /** A quota of what requests cost: a map that says so. */
@@ -175,12 +175,11 @@ function costQuota() {
 }
 
 function listOfBucketQuotas() {
-  const error = ({ input }: { readonly input: unknown }) => (isMap(input) ? COST_EXPECTED : QUOTA_OR_LIST);
-  return listOfQuotas(z.union([quota(), costQuota()], { error }));
+  return listOfQuotas(z.union([quota(), costQuota()], { error: costOrList }));
 }
 
-function isMap(input: unknown): boolean {
-  return typeof input === 'object' && input !== null && !Array.isArray(input);
+function costOrList({ input }: { readonly input?: unknown }): string {
+  return isMap(input) ? COST_EXPECTED : QUOTA_OR_LIST;
 }
 
 /** Quotas of different periods, or of different units. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { gatewayJsonSchema, type JsonSchema, limitsJsonSchema } from '../../../../src/config/index.ts';
+import { type JsonSchema, jsonSchemaOf } from '../../../../src/config/index.ts';
 import { diagnosticsOf, loadFiles, NEEDED } from '../../../support/config-text.ts';
 
 /** Breaks every grammar of the schema, yet could be a password. */
@@ -122,12 +122,12 @@ const HIDDEN = [
 
 describe('a secret in the place of any value', () => {
   it('is not printed where the schema marks a secret, a path or an address, or a map that holds one', async () => {
-    const shown = await pathsShown(everyPath(gatewayJsonSchema()), printGateway);
+    const shown = await pathsShown(everyPath(jsonSchemaOf('gateway')), printGateway);
     expect(shown.filter(path => HIDDEN.includes(path))).toEqual([]);
   });
 
   it('is hidden at every key whose name speaks of a secret, a file or an address', async () => {
-    const paths = everyPath(gatewayJsonSchema());
+    const paths = everyPath(jsonSchemaOf('gateway'));
     const named = /(secret|password|_file|issuer|discovery_url|endpoints\.\w+|redis)$/;
     expect(paths.filter(path => named.test(path)).toSorted()).toEqual(
       HIDDEN.filter(path => named.test(path)),
@@ -146,7 +146,7 @@ describe('a secret in the place of any value', () => {
   );
 
   it('is shown in limits.yaml, where no key is a secret', async () => {
-    const shown = await pathsShown(everyPath(limitsJsonSchema()), printLimits);
+    const shown = await pathsShown(everyPath(jsonSchemaOf('limits')), printLimits);
     expect(shown).toContain('global.user');
   });
 });
