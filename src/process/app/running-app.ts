@@ -354,7 +354,7 @@ class RunningApp implements PlaneApp {
   }
 
   async #claimProof(name: string, forMs: number): Promise<boolean | 'unknown'> {
-    return (await this.#limiting.shared?.proofs.claim(name, forMs)) ?? true;
+    return (await this.#limiting.shared?.claims.claimProof(name, forMs)) ?? true;
   }
 
   #makeLimiting({ limits, caps }: Snapshot, newSharedStore: NewSharedStore | null): Limiting {

@@ -6,8 +6,8 @@ import type * as limits from '../../limits/index.ts';
 import {
   bucketsInFlight,
   DEFAULT_MAX_EVENT_KEYS,
+  InFlight,
   MemoryStore,
-  ProcessInFlight,
   placesForCounters,
   tableSizeFor,
 } from '../../limits/index.ts';
@@ -35,8 +35,8 @@ export class Limiting {
   readonly restrictions: limits.Restrictions;
   /** The clients that limits.yaml lists as blocked; `null` if it lists none. */
   blocked: Blocked | null = null;
-  readonly invalidRequests: limits.InvalidRequests;
-  readonly webhookNotFound: limits.WebhookNotFound;
+  readonly invalidRequests: limits.AddressOffences;
+  readonly webhookNotFound: limits.AddressOffences;
   readonly ignoredRefusals: limits.IgnoredRefusals;
   /** Shows and resets what callers have consumed. */
   readonly allowances: Allowances;
@@ -80,7 +80,7 @@ export class Limiting {
     this.#part = part;
     this.listener = listener;
     this.defaults = new DefaultRefusals(part, clock, listener);
-    const inFlight = new ProcessInFlight(part.permits, dependencies.inFlightElsewhere);
+    const inFlight = new InFlight(part.permits, dependencies.inFlightElsewhere);
     this.memory = memoryCounters({ clock, randomBytes, memory, maxKeys: dependencies.limitKeys, inFlight });
     this.shared =
       dependencies.newSharedStore?.({

@@ -9,7 +9,6 @@ import {
   RedisClaims,
   RedisConnection,
   RedisOffenceFeed,
-  RedisProofs,
   RedisStore,
   Replicas,
 } from '../../limits/redis/index.ts';
@@ -39,8 +38,7 @@ export class SharedStore {
   readonly limits: RedisStore;
   /** Decides while Redis does not. */
   readonly policy: core.FailurePolicy;
-  readonly claims: core.Claims;
-  readonly proofs: RedisProofs;
+  readonly claims: RedisClaims;
   readonly #connection: RedisConnection;
   readonly #board: Board;
   /** Whether this thread informs other processes of what all threads know. */
@@ -90,8 +88,7 @@ export class SharedStore {
         if (this.#waited && !this.#isStrict) listener.caughtUp();
       },
     });
-    this.claims = new RedisClaims({ connection, health });
-    this.proofs = new RedisProofs({ connection, health, policy });
+    this.claims = new RedisClaims({ connection, health, policy });
     if (this.#isVoice) {
       part.carry(this.#board);
       health.onFound(() => this.#board.look());
@@ -149,7 +146,7 @@ export class SharedStore {
   /** Lets these nonces, once clients need them, be those of all gateways. */
   shareNonces(nonces: Nonces): void {
     const look = async () => {
-      const secret = nonces.areUsed ? await this.proofs.commonSecret(nonces.secret) : null;
+      const secret = nonces.areUsed ? await this.claims.commonSecret(nonces.secret) : null;
       if (secret !== null) nonces.use(secret);
     };
     nonces.onFirstUse = () => void look();
