@@ -18,8 +18,8 @@ export function claimsInLimits({ buckets }: Pick<LimitsConfig, 'buckets'>): {
   readonly groups: readonly string[];
   readonly numbers: readonly string[];
 } {
-  const quotas = Object.values(buckets).flatMap(({ shadow, ...held }) =>
-    typeof shadow === 'boolean' ? [held] : [held, shadow],
+  const quotas = Object.values(buckets).flatMap(bucket =>
+    typeof bucket.shadow === 'boolean' ? [bucket] : [bucket, bucket.shadow],
   );
   return {
     groups: inOrder(quotas.flatMap(({ group }) => group?.claim ?? [])),
