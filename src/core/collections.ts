@@ -176,7 +176,6 @@ interface WriteJournal {
   note(table: number, at: number, old: number): void;
 }
 
-/** Words of 32 bits in a memory. */
 export class Words {
   readonly ints: Int32Array;
   /** The same words, two to a float. */
@@ -211,7 +210,6 @@ export class Words {
     this.floats[at] = value;
   }
 
-  /** Returns the sum. */
   add(at: number, by: number): number {
     const sum = (this.ints[at] ?? 0) + by;
     this.set(at, sum);

@@ -1,5 +1,6 @@
 import { everyLimit, type LimitsModel } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
+import { silent } from '../../core/index.ts';
 import type { Revocations } from '../../identity/auth/index.ts';
 import type * as limits from '../../limits/index.ts';
 import {
@@ -26,7 +27,6 @@ const STAND_INS_MS = 5_000;
 
 /** Counts requests and offences. Outlives a reload: `use` applies the next configuration's rules. */
 export class Limiting {
-  /** Decides about each request. */
   readonly store: limits.LimitStore;
   /** Counters of this process: the store itself, or its stand-in while the shared one is unreachable. */
   readonly memory: limits.LocalStore;
@@ -98,7 +98,7 @@ export class Limiting {
     this.claim = sharedClaims(part, clock, this.shared?.claims ?? null);
     this.restrictions = sharedRestrictions(part, {
       clock,
-      listener: part.isMain ? listener : SILENT,
+      listener: part.isMain ? listener : silent(),
       networkOf: networkOfKey,
       places: placesForCounters(dependencies.limitKeys),
     });
@@ -165,7 +165,6 @@ export class Limiting {
     return { ...counts, concurrent: bucketsInFlight(this.#buckets, inFlight) };
   }
 
-  /** What is exchanged with other gateways. */
   get sharing() {
     return {
       untold: this.shared?.untold ?? 0,
@@ -201,13 +200,6 @@ export class Limiting {
 }
 
 /** Ignores all events: what all threads of a process know is reported by its main thread. */
-const SILENT: limits.RestrictionListener = {
-  restricted() {},
-  prolonged() {},
-  released() {},
-  evicted() {},
-};
-
 /** Makes the counters of this process, or of the threads that share `memory`. Call `followLimits` with each configuration. */
 export function memoryCounters(
   options: Pick<limits.MemoryStoreOptions, 'clock' | 'randomBytes' | 'maxKeys' | 'memory' | 'inFlight'>,

@@ -34,7 +34,6 @@ export class Restricting {
     this.ignoredRefusals = new IgnoredRefusals(restrictions, counting);
   }
 
-  /** Applies the rules of a configuration. */
   use(model: LimitsModel): void {
     this.invalidRequests.use(model.invalidRequests);
     this.webhookNotFound.use(model.webhookNotFound);
@@ -99,7 +98,6 @@ export class Blocked {
 
 /** The sender of a request that a limit refused. */
 export interface RefusedSender {
-  /** The key of the address. */
   readonly address: string;
   /** The caller; `null` if only the address is known. */
   readonly principal: string | null;

@@ -1,6 +1,6 @@
 import { fixedPartOfStore, type StoreModel } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
-import { isSame, randomName } from '../../core/index.ts';
+import { isSame, randomName, silent } from '../../core/index.ts';
 import type { Nonces } from '../../identity/auth/index.ts';
 import type { LocalStore, OffenceFeed, OffencesExceeded } from '../../limits/index.ts';
 import {
@@ -179,17 +179,6 @@ export class SharedStore {
 
 /** Reports how the requests of a worker are decided. The main thread reports whether Redis is available. */
 function ofWorker(listener: core.StoreListener, lost: () => void): core.StoreListener {
-  return {
-    decidedBy: who => listener.decidedBy(who),
-    failed: (failure, cause) => listener.failed(failure, cause),
-    shareFailed: (skippedFacts, error) => listener.shareFailed(skippedFacts, error),
-    lost,
-    found() {},
-    behind() {},
-    caughtUp() {},
-    subscribed() {},
-    rightsMissing() {},
-    taskFailed: (task, cause) => listener.taskFailed(task, cause),
-    beat() {},
-  };
+  const { decidedBy, failed, shareFailed, taskFailed } = listener;
+  return Object.assign(silent<core.StoreListener>(), { decidedBy, failed, shareFailed, taskFailed, lost });
 }
