@@ -8,7 +8,6 @@ const MAX_HELD = 1_000;
 /** The tolerance for timers, which fire late or slightly early. */
 const GRACE_MS = 5;
 
-/** A request to hold. */
 export interface HoldableRequest {
   readonly limitRequest: LimitRequest;
   /** How long it may be held, in total. */
@@ -114,7 +113,6 @@ export class HeldRequests {
     return { result, leave: () => this.#release(held, null, 'abandoned') };
   }
 
-  /** The line of the counter that refused. */
   #lineFor(limitRequest: LimitRequest, { by, limit, retryAfterMs }: Decision): Line {
     const key = by === null ? '' : lineKey(limitRequest, by);
     const known = this.#lines.get(key);

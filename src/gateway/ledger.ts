@@ -168,7 +168,6 @@ function scopeOf429({ response, upstreamLeg }: Exchange): core.ExchangeRecord['s
   return isService && limitedBy !== 'restriction' ? limitedBy : null;
 }
 
-/** How a WebSocket ended. */
 export interface SocketEnd {
   readonly outcome: core.Outcome;
   readonly bytesReceived: number;

@@ -15,7 +15,6 @@ interface AgreedHandshake {
   readonly answered: core.Fields;
   /** The fields of the 101 for the client, except `Connection` and `Upgrade`. */
   readonly out: string[];
-  /** The connection to the upstream. */
   readonly stream: core.ByteStream;
 }
 

@@ -7,7 +7,6 @@ import type { Limit } from './limit-definition.ts';
 
 /** Rows between two turns of the event loop: some 50 microseconds, in which no other thread can decide. */
 const ROWS_A_TURN = 500;
-/** Bytes of a counter in a file. */
 const ROW_BYTES = 48;
 
 // Flags of a row. A row of an overflow counter has only the counter, and whether it is that of callers with tokens.

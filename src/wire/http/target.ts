@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
-import type { Fields } from '../../core/index.ts';
+import { allValues, type Fields } from '../../core/index.ts';
 import { HEX, type Rejection } from '../http1/index.ts';
 
 /** A request target in the single form used for routing, limits, counting and the upstream. */
@@ -317,20 +317,16 @@ const NAME = 'max-forwards';
  * two servers could read as different numbers.
  */
 export function readMaxForwards(fields: Fields): number | null | Rejection {
-  let value: string | null = null;
-  for (let i = 0; i + 1 < fields.length; i += 2) {
-    if (!isMaxForwards(fields[i] as string)) continue;
-    if (value !== null) return TWICE;
-    value = fields[i + 1] as string;
-  }
-  if (value === null) return null;
+  const [value, ...others] = allValues(fields, NAME);
+  if (value === undefined) return null;
+  if (others.length > 0) return TWICE;
   return /^\d+$/.test(value) ? Math.min(Number(value), MAX) : NO_NUMBER;
 }
 
 /** Replaces the first `Max-Forwards`, or appends one. */
 export function writeMaxForwards(fields: string[], maxForwards: number): void {
   for (let i = 0; i + 1 < fields.length; i += 2) {
-    if (!isMaxForwards(fields[i] as string)) continue;
+    if (fields[i]?.toLowerCase() !== NAME) continue;
     fields[i + 1] = String(maxForwards);
     return;
   }
@@ -339,10 +335,6 @@ export function writeMaxForwards(fields: string[], maxForwards: number): void {
 
 const TWICE: Rejection = { rejected: 'the header field "max-forwards" came twice' };
 const NO_NUMBER: Rejection = { rejected: 'Max-Forwards is not a plain number' };
-
-function isMaxForwards(name: string): boolean {
-  return name.length === NAME.length && name.toLowerCase() === NAME;
-}
 
 /** How the paths of a route are translated for its service. */
 export interface PathChange {

@@ -203,7 +203,6 @@ export type PieceTaker = (bytes: Uint8Array, from: number, to: number) => void;
 export interface BodyDecoder {
   /** True once the body is complete. */
   readonly done: boolean;
-  /** The fields after the body. */
   readonly trailers: Fields;
   /**
    * Reads the body's bytes from `at` up to `end`. Returns the position after them: `end`, unless the body is done. Throws

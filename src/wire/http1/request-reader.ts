@@ -31,7 +31,6 @@ const MAX_WAITING_BYTES = 65_536;
 /** Thrown if the head does not end within its cap. */
 export class OversizedHead extends MalformedMessage {}
 
-/** Receives the requests of a connection. */
 export interface RequestReaderOwner extends RequestBodyOwner {
   /** Called when a head is complete. The body, if any, is read once it is started. */
   requestBegun(head: IncomingHead, body: RequestBody | null): void;

@@ -155,7 +155,6 @@ export class Tunnel implements FlowOwner {
     } else this.toUpstream.stop();
   }
 
-  /** Whether an end has sent a Close. */
   get #halfClosed(): boolean {
     return this.toClient.sentClose || this.toUpstream.sentClose;
   }

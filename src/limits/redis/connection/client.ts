@@ -152,7 +152,6 @@ function common(options: RedisOptions) {
   };
 }
 
-/** An entry waiting for a response. */
 export interface Waiting {
   /** Set by the queue. */
   dueMs: number;

@@ -7,7 +7,6 @@ const MAX_UNUSED_VALUES = 8;
 /** Maximum names that are remembered. */
 const MAX_NAMES = 256;
 
-/** A field in the table. */
 export interface Entry {
   readonly name: string;
   readonly value: string;
@@ -21,7 +20,6 @@ export interface Entry {
 
 /** What is known about a name. */
 interface NameState {
-  /** Its entries, newest last. */
   entries: Entry[];
   /** Values indexed since one was reused. */
   unusedValues: number;
