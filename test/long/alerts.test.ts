@@ -39,7 +39,6 @@ describe('the alerts', () => {
         said: expect.stringContaining('SUCCESS'),
       });
     },
-    60_000,
   );
 
   it('each have a case in which they fire and one in which they stay silent', () => {
