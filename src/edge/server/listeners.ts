@@ -25,6 +25,8 @@ export interface ListenersOptions
   readonly connectionListener: core.ConnectionListener;
   /** Says which addresses count as one. Default: as without limits.yaml. */
   readonly limits?: Pick<config.LimitsModel, 'keying'>;
+  /** The threads that serve. Default: this one. */
+  readonly workers?: Pick<config.WorkersModel, 'count'>;
   readonly permits: core.NewPermits;
   readonly buffered: Buffered;
   readonly ticketKeys: TicketKeys;
@@ -71,7 +73,7 @@ export class Listeners {
       ...{ gateway, clock, random, randomBytes, connectionListener, buffered },
       ...changeableState(options),
       date: new DateField(),
-      tunnels: new Tunnels(clock, random),
+      tunnels: new Tunnels(clock, random, options.workers?.count),
       draining: false,
     };
     this.#caps = new ConnectionCaps(caps, trustedProxies, options.permits, limits?.keying);

@@ -3,7 +3,7 @@ import type { Successor } from '../../gateway/index.ts';
 
 /** How often some tunnels are ended while the gateway shuts down. */
 const STEP_MS = 50;
-/** The most that are ended in one step while time is left. */
+/** The most that all threads end in one step while time is left. */
 const MOST = 50;
 
 /**
@@ -13,6 +13,7 @@ const MOST = 50;
 export class Tunnels {
   readonly #clock: TimerClock;
   readonly #random: () => number;
+  readonly #most: number;
   /** The oldest first. */
   readonly #open = new Set<Successor>();
   #endMs = Number.POSITIVE_INFINITY;
@@ -20,9 +21,11 @@ export class Tunnels {
   #due = 0;
   #timer: Timer | null = null;
 
-  constructor(clock: TimerClock, random: () => number) {
+  /** @param threads how many serve: each may end its part of the most */
+  constructor(clock: TimerClock, random: () => number, threads = 1) {
     this.#clock = clock;
     this.#random = random;
+    this.#most = MOST / threads;
   }
 
   add(tunnel: Successor): void {
@@ -49,7 +52,7 @@ export class Tunnels {
   #step(): void {
     const leftMs = this.#endMs - this.#clock.monotonicMs();
     const share = (this.#open.size * STEP_MS) / leftMs;
-    this.#due += leftMs <= 0 ? this.#open.size : Math.min(MOST, share);
+    this.#due += leftMs <= 0 ? this.#open.size : Math.min(this.#most, share);
     for (const tunnel of this.#open) {
       if (this.#due < 1) return;
       this.#due--;

@@ -5,9 +5,9 @@ import { FrozenClock } from '../../limits/frozen-clock.ts';
 const SLOT_MS = 50;
 
 /** How many of so many tunnels end in each 50 ms from the beginning of a shutdown on, all of which is to take so long. */
-function endings(count: number, spreadMs: number, random = 0.5): number[] {
+function endings(count: number, spreadMs: number, random = 0.5, threads = 1): number[] {
   const clock = new FrozenClock();
-  const tunnels = new Tunnels(clock, () => random);
+  const tunnels = new Tunnels(clock, () => random, threads);
   let ended = 0;
   const tunnel = () => ({ start() {}, sweep() {}, drain: () => void ended++ });
   for (let i = 0; i < count; i++) tunnels.add(tunnel());
@@ -40,6 +40,10 @@ test.each([
 test('those that find no place are ended when the time is over', () => {
   const slots = endings(1_000, 500);
   expect(slots).toEqual([0, ...Array(9).fill(50), 550]);
+});
+
+test('each of several threads ends its part of those', () => {
+  expect(endings(1_000, 500, 0, 4).slice(1, -1)).toEqual([12, 13, 12, 13, 12, 13, 12, 13, 12]);
 });
 
 test('all end at once where there is no time', () => {
