@@ -24,7 +24,8 @@ export class RestrictionReplay {
   readonly #sparesCallers: boolean;
   readonly #limits: LimitsModel;
 
-  constructor(limits: LimitsModel, clock: Clock) {
+  /** @param counters how many counters of limits its gateway has */
+  constructor(limits: LimitsModel, clock: Clock, counters: number) {
     const nothing = () => {};
     const listener = { restricted: nothing, prolonged: nothing, released: nothing, evicted: nothing };
     this.#restrictions = new Restrictions({ clock, listener, networkOf: networkOfKey });
@@ -37,7 +38,7 @@ export class RestrictionReplay {
       restrictions,
       memory: ownMemory(thisMachine.randomBytes),
       tally: null,
-      maxKeys: MAX_KEYS,
+      maxKeys: Math.min(MAX_KEYS, counters),
     });
     this.#restricting.use(limits);
   }
