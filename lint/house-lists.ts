@@ -110,8 +110,7 @@ export const TASKS: readonly Task[] = [
       'process/runtime/limiting.ts',
       'core/listeners/limit-listener.ts',
       'observe/log/store-log.ts',
-      'observe/observation.ts',
     ],
-    most: 5,
+    most: 4,
   },
 ];

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { gatewayJsonSchema, limitsJsonSchema } from '../../src/config/index.ts';
+import { jsonSchemaOf } from '../../src/config/index.ts';
 import { ROOT } from '../manifest.ts';
 import { valuesSchema } from './values.ts';
 
@@ -12,7 +12,7 @@ export function chartSchema(): JsonSchema {
   const schema = z.toJSONSchema(valuesSchema, { io: 'input', target: 'draft-7' });
   const { config, limits, ...rest } = schema.properties ?? {};
   // weir.check in the chart's templates asks for these, in one list with all else that is missing.
-  const { required, ...gateway } = gatewayJsonSchema();
+  const { required, ...gateway } = jsonSchemaOf('gateway');
   const definitions = new Map<string, unknown>();
   return {
     ...schema,
@@ -20,7 +20,7 @@ export function chartSchema(): JsonSchema {
     properties: {
       ...(withKubernetesTypes(rest, definitions) as typeof rest),
       config: within(config, gateway),
-      limits: within(limits, limitsJsonSchema()),
+      limits: within(limits, jsonSchemaOf('limits')),
     },
     definitions: Object.fromEntries(Array.from(definitions).toSorted(([a], [b]) => (a < b ? -1 : 1))),
   } as JsonSchema;

@@ -62,7 +62,6 @@ async function ask(
   return { status: response.statusCode ?? 0, body: await text(response) };
 }
 
-/** A question about a request for a running gateway. */
 export interface RunningQuestion {
   readonly method: string;
   readonly path: string;

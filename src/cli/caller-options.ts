@@ -155,7 +155,6 @@ export function readCaller(
   };
 }
 
-/** Finds the bot or user with these claims. */
 export function callerIn(
   { as, address, claims, provider }: CallerOnCommandLine,
   identity: IdentityModel | null,

@@ -3,9 +3,7 @@ import { type Limit, windowsOf } from '../limits/index.ts';
 import { type CapacityFigures, FIGURES } from './capacity-figures.ts';
 import { UsageError } from './command.ts';
 
-/** What a service has to carry. */
 export interface Load {
-  /** Requests a second. */
   readonly requests: number;
   readonly websockets: number;
   /** Callers who are counted within their longest window. */
@@ -37,7 +35,6 @@ type Resource = 'processor' | 'memory' | 'max_websockets' | 'file descriptors';
 /** How many pods of a configuration carry a load, and what they take. */
 export interface Capacity {
   readonly pods: number;
-  /** What decides. */
   readonly by: Resource;
   /** Processor time of a request, in microseconds. */
   readonly requestMicroseconds: number;

@@ -98,7 +98,6 @@ function summary(file: string, result: LoadResult, { errors, warnings }: Finding
   return `${file}: ${parts.join(', ')}`;
 }
 
-/** Counts the findings of each file: the limits have their own files. */
 function byFile(found: readonly (readonly Diagnostic[])[], file: string): string {
   const files = [...new Set([file, ...found.flat().map(each => each.file)])];
   const counts = files.flatMap(name => {
@@ -128,7 +127,6 @@ function contents({ snapshot, files }: LoadedConfig): string[] {
   ];
 }
 
-/** Counts routes: one with several hosts has an entry for each. */
 function routesIn({ outline: { routes } }: Snapshot): number {
   return new Set(routes.map(({ value }) => value)).size;
 }

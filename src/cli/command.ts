@@ -3,11 +3,9 @@ export interface CommandOutput {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Writes text to standard output, without adding a line feed. */
   out(text: string): void;
-  /** Writes text to standard error. */
   err(text: string): void;
 }
 
-/** One word after `weir`. */
 export interface Command {
   readonly help: string;
   /** Resolves to the exit code. Throws a UsageError for a wrong command line. */
@@ -24,7 +22,6 @@ export const ExitCode = {
   ok: 0,
   /** The command failed, or its result is negative. */
   failure: 1,
-  /** Wrong command line. */
   usage: 64,
   /** Stopped before all requests had finished. */
   drainTimeout: 75,

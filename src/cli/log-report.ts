@@ -33,7 +33,6 @@ export function percent(part: number, all: number): string {
 /** A sentence for the reader of a report; `false` if it does not apply. */
 export type Note = string | false;
 
-/** Notes for the reader of a report about the logs behind it. */
 export function logNotes(log: LogReport, unanswered: readonly Unanswered[]): Note[] {
   const alone =
     log.store === 'memory' ? 'each counted alone (--store redis counts all together)' : 'counted together';

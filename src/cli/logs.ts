@@ -33,7 +33,6 @@ export async function readLogs<Read>(
   }
 }
 
-/** The bytes of all files that exist. */
 async function sizeOf(logs: readonly string[]): Promise<number> {
   const sizes = await Promise.all(
     logs.map(log =>

@@ -1,22 +1,10 @@
-import {
-  apiKeysJsonSchema,
-  didYouMean,
-  gatewayJsonSchema,
-  limitsJsonSchema,
-  testJsonSchema,
-} from '../config/index.ts';
+import { didYouMean, jsonSchemaOf } from '../config/index.ts';
 import { accessLogSchema } from '../core/index.ts';
 import { readArguments } from './arguments.ts';
 import { type Command, ExitCode, UsageError } from './command.ts';
 import { asJson } from './output.ts';
 
-const SCHEMAS = {
-  gateway: gatewayJsonSchema,
-  limits: limitsJsonSchema,
-  keys: apiKeysJsonSchema,
-  test: testJsonSchema,
-  'access-log': accessLogSchema,
-} as const;
+const FILES = ['gateway', 'limits', 'keys', 'test'] as const;
 
 export const command: Command = {
   help: `Prints the JSON Schema (draft 7) of a configuration file, or of a line of the access log. Editors use that of a file to
@@ -33,14 +21,10 @@ Exit code: 0, or 64 for a wrong command line.
 `,
   async run(args, terminal) {
     const [name = 'gateway'] = readArguments(args, {}, ['[FILE]']).positionals;
-    if (!isSchemaName(name)) {
-      throw new UsageError(`unknown schema "${name}"${didYouMean(name, Object.keys(SCHEMAS))}`);
-    }
-    terminal.out(asJson(SCHEMAS[name]()));
+    const file = FILES.find(each => each === name);
+    if (file === undefined && name !== 'access-log')
+      throw new UsageError(`unknown schema "${name}"${didYouMean(name, [...FILES, 'access-log'])}`);
+    terminal.out(asJson(file === undefined ? accessLogSchema() : jsonSchemaOf(file)));
     return ExitCode.ok;
   },
 };
-
-function isSchemaName(name: string): name is keyof typeof SCHEMAS {
-  return Object.hasOwn(SCHEMAS, name);
-}

@@ -132,7 +132,7 @@ function notes(report: Report): string {
 }
 
 function restrictionNotes({ unknown, sparesCallers }: Report['restrictions']): Note[] {
-  const { callers, outcomes, moments } = unknown;
+  const { callers, outcomes } = unknown;
   return [
     outcomes > 0 &&
       `${countOf(outcomes, 'request that was', 'requests that were')} refused before would be admitted: the response of the service is unknown, and does not count as invalid`,
@@ -140,7 +140,5 @@ function restrictionNotes({ unknown, sparesCallers }: Report['restrictions']): N
       `cannot be answered: ${countOf(callers, 'request that was', 'requests that were')} restricted or blocked before would be let through, but their tokens were not checked then`,
     sparesCallers &&
       'callers under "never_restrict" cannot be simulated, because the log has only their pseudonyms: those spared when it was written stay spared',
-    moments > 0 &&
-      `${countOf(moments, 'request that ended with 401 or 403 is', 'requests that ended with 401 or 403 are')} from a version that did not log when that counted: the time of the line is used instead; a 429 of a service does not count there, because its scope is unknown`,
   ];
 }

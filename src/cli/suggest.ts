@@ -173,7 +173,6 @@ function notes(suggestion: Suggestion): string {
   ]);
 }
 
-/** The name of a row in the table. */
 function nameOf({ bucket, class: callerClass, part, at, period }: SuggestedLimit): string {
   const who = part === null ? callerClass : `${callerClass} (${part})`;
   return `${bucket ?? 'global'}, ${who}${at === null ? '' : `, ${period}`}`;

@@ -29,7 +29,6 @@ interface DataHead extends Omit<compile.Sources, 'limits' | 'items' | 'effective
   } | null;
 }
 
-/** What a load found, as data. */
 export type LoadedData =
   | {
       readonly ok: true;
@@ -96,21 +95,12 @@ export function* compileData(
   };
   const sources: compile.Sources = {
     ...head,
-    limits: { ...head.limits, buckets: yield* mapOf(items.buckets), routes: yield* mapOf(items.lines) },
-    items: { ...items, routes: () => itemsIn(routes) },
+    limits: { ...head.limits, buckets: items.buckets.byName, routes: items.lines.byName },
+    items: { ...items, routes: { bytes: routes, all: () => itemsIn(routes) } },
     secrets: withBuffers(head.secrets),
     ...shownOf(head),
   };
   return yield* compile.compileGateway(sources, generation, before?.kept);
-}
-
-function* mapOf<Value>(items: ReadonlyMap<string, readonly [string, Value]>): Steps<Record<string, Value>> {
-  const map: Record<string, Value> = {};
-  for (const [name, value] of items.values()) {
-    map[name] = value;
-    yield;
-  }
-  return map;
 }
 
 function shownOf({ shown, files }: DataHead): Pick<compile.Sources, 'effective' | 'places'> {

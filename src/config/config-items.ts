@@ -1,4 +1,5 @@
 import { DIGEST_DIGITS, digestOf, type Steps } from '../core/index.ts';
+import type { NamedItems } from './model/index.ts';
 
 /** One of thousands of things of one kind. */
 interface ConfigItem {
@@ -39,15 +40,22 @@ export function* itemsIn(bytes: Uint8Array): Generator<ConfigItem> {
   }
 }
 
-/** Reads named items. Those with a known key are the same objects, so that nobody has to compare them again. */
+/**
+ * Reads named items. Those with a known key are the same objects, and so are all together if nothing changed: nobody has to compare
+ * them again.
+ */
 export function* readItems<Value>(
   bytes: Uint8Array,
-  known: ReadonlyMap<string, readonly [string, Value]> | undefined,
-): Steps<Map<string, readonly [string, Value]>> {
-  const items = new Map<string, readonly [string, Value]>();
+  before: NamedItems<Value> | undefined,
+): Steps<NamedItems<Value>> {
+  if (before !== undefined && Buffer.compare(before.bytes, bytes) === 0) return { ...before, bytes };
+  const byKey = new Map<string, readonly [string, Value]>();
+  const byName: Record<string, Value> = {};
   for (const { key, read } of itemsIn(bytes)) {
-    items.set(key, known?.get(key) ?? (read() as readonly [string, Value]));
+    const item = before?.byKey.get(key) ?? (read() as readonly [string, Value]);
+    byKey.set(key, item);
+    byName[item[0]] = item[1];
     yield;
   }
-  return items;
+  return { bytes, byKey, byName };
 }

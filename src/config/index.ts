@@ -41,7 +41,7 @@ export {
 export { type PartName, type PartRead, readPart } from './read-part.ts';
 export * from './reload/index.ts';
 export type { ExpectedOutcome, JsonSchema, TestedRequest } from './schema/index.ts';
-export { apiKeysJsonSchema, gatewayJsonSchema, limitsJsonSchema, testJsonSchema } from './schema/index.ts';
+export { jsonSchemaOf } from './schema/index.ts';
 export type {
   AdminListenerModel,
   CapCost,

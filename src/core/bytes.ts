@@ -16,13 +16,11 @@ export interface ByteStream {
   end(): void;
   /** Closes as soon as the system has taken everything written, after some seconds at the latest. */
   endSoon(): void;
-  /** Closes at once. */
   destroy(): void;
   /** Registers a callback for when the connection is gone, whether or not the stream was started. */
   whenGone(then: () => void): void;
 }
 
-/** Is notified of the events of one end. */
 export interface ByteSink {
   /** Takes received bytes. They stay unchanged until the call returns, and permanently if the stream is paused in it. */
   bytes(piece: Buffer): void;
@@ -52,7 +50,6 @@ export class GrowingBytes {
     this.#usualBytes = usualBytes;
   }
 
-  /** The size of the buffer. */
   get roomBytes(): number {
     return this.#room.length;
   }

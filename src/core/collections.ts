@@ -28,6 +28,25 @@ export class Memo {
   }
 }
 
+/** Makes a value for each object, once. Weak: a value disappears with its object, such as a part of a configuration. */
+export class WeakMemo<Key extends WeakKey, Value> {
+  readonly #make: (key: Key) => Value;
+  readonly #made = new WeakMap<Key, Value>();
+
+  constructor(make: (key: Key) => Value) {
+    this.#make = make;
+  }
+
+  of(key: Key): Value {
+    let made = this.#made.get(key);
+    if (made === undefined) {
+      made = this.#make(key);
+      this.#made.set(key, made);
+    }
+    return made;
+  }
+}
+
 /**
  * A bounded map that forgets entries not used recently. Entries are in a young and an old half; one found in the old half moves
  * to the young one. When the young half is full it becomes the old one, and the previous old half is dropped. A hit in the young
@@ -157,7 +176,6 @@ interface WriteJournal {
   note(table: number, at: number, old: number): void;
 }
 
-/** Words of 32 bits in a memory. */
 export class Words {
   readonly ints: Int32Array;
   /** The same words, two to a float. */
@@ -192,7 +210,6 @@ export class Words {
     this.floats[at] = value;
   }
 
-  /** Returns the sum. */
   add(at: number, by: number): number {
     const sum = (this.ints[at] ?? 0) + by;
     this.set(at, sum);

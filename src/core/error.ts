@@ -3,7 +3,6 @@
  * Source: https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto
  */
 export const RpcCode = {
-  /** Not an error. */
   ok: 0,
   /** The caller disconnected. */
   cancelled: 1,
@@ -11,31 +10,21 @@ export const RpcCode = {
   unknown: 2,
   /** The request itself is wrong, whatever the state of the system. */
   invalidArgument: 3,
-  /** Time ran out before the operation could finish. */
   deadlineExceeded: 4,
-  /** The resource does not exist. */
   notFound: 5,
-  /** The resource exists already. */
   alreadyExists: 6,
-  /** The caller is known but may not do this. */
   permissionDenied: 7,
-  /** A quota is used up. */
   resourceExhausted: 8,
   /** The system is not in the state that the operation needs. */
   failedPrecondition: 9,
   /** The operation was given up, for example after a conflict. */
   aborted: 10,
-  /** Past the valid range. */
   outOfRange: 11,
-  /** Not implemented or not supported here. */
   unimplemented: 12,
-  /** A fault of this service. */
   internal: 13,
   /** The service cannot answer at the moment; trying again later may help. */
   unavailable: 14,
-  /** Data was lost for good. */
   dataLoss: 15,
-  /** No valid credentials. */
   unauthenticated: 16,
 } as const;
 
@@ -131,7 +120,6 @@ export class GatewayError {
   readonly message: string;
   /** The internal cause, for the log only. */
   readonly cause: unknown;
-  /** HTTP status of the response, 400 to 599. */
   readonly status: number;
   /** Default: the code that corresponds to the status. */
   readonly rpcCode: RpcCode;

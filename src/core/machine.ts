@@ -4,13 +4,11 @@ import type { Files } from './system.ts';
 
 /** The resources that the machine, its container or its unit allow this process. */
 export interface Machine {
-  /** The processors that its threads may run on. */
   readonly processors: number;
   /** Whether several threads can listen at one address. */
   readonly sharesPorts: boolean;
   /** The processor time that its control groups allow, in processors; infinite without a limit. */
   readonly processorLimit: number;
-  /** The memory of the machine, in bytes. */
   readonly memoryBytes: number;
   /** The memory that its control groups allow, in bytes; infinite without a limit. */
   readonly memoryLimitBytes: number;

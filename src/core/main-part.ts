@@ -122,7 +122,6 @@ export class MainPart extends ThreadPart implements ProcessPart {
     peer.tell(topic, [...(this.#topics.get(topic)?.holder.everything() ?? [])]);
   }
 
-  /** Takes what a worker has posted. */
   take(from: Peer, topic: string, item: unknown): void {
     this.#topics.get(topic)?.holder.learn(item);
     this.#pass(topic, item, from);
@@ -132,7 +131,6 @@ export class MainPart extends ThreadPart implements ProcessPart {
     for (const carrier of this.#carriers) carrier.withdraw(`${topic}:${name}`, value);
   }
 
-  /** Answers a worker's question. */
   async answer(name: string, asked: unknown): Promise<unknown> {
     const answer = this.#answers.get(name);
     if (answer === undefined) throw new Error(`nobody answers "${name}"`);

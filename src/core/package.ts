@@ -7,7 +7,6 @@ export const PACKAGE_ROOT = resolve(import.meta.dirname, '../..');
 /** The script that a process or a worker starts with: one folder up from src/core/, and from dist/chunks/ in the bundle. */
 export const MAIN_SCRIPT = new URL(`../main${extname(import.meta.filename)}`, import.meta.url);
 
-/** Reads the version of this package from its manifest. */
 export function readVersion(): string {
   const manifest: unknown = JSON.parse(readFileSync(join(PACKAGE_ROOT, 'package.json'), 'utf8'));
   if (typeof manifest === 'object' && manifest !== null && 'version' in manifest)

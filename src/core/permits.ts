@@ -21,7 +21,6 @@ export const NO_OWNERS: readonly Owner[] = [];
 /** Counts what is in flight, in total, per key, and per owner of keys, up to a cap each. */
 export interface Permits {
   readonly taken: number;
-  /** How many this key, or this owner, has taken. */
   takenBy(key: string): number;
   /**
    * Counts one more and returns null; or returns which cap is reached, and counts nothing.
@@ -105,7 +104,6 @@ export class UpstreamPermit {
     this.#owners = owners;
   }
 
-  /** Idempotent. */
   giveBack(): void {
     this.#permits?.giveBack(this.#caller, this.#owners);
     this.#permits = null;

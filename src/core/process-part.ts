@@ -26,7 +26,6 @@ export interface ProcessPart {
   readonly id: string;
   /** Whether this is the main thread. Only that one reports what all threads know, and informs other processes. */
   readonly isMain: boolean;
-  /** Tables of numbers. */
   readonly memory: TableMemory;
   /** Counts what is in flight, up to caps. */
   readonly permits: NewPermits;

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 
-/** A live part, with what it was made from. */
 export interface Kept<Key, Part> {
   readonly key: Key;
   readonly part: Part;

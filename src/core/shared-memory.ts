@@ -23,7 +23,6 @@ const JOURNAL_WORDS = LINE + NOTES * NOTE_WORDS;
  */
 class Journal {
   readonly #control: Int32Array;
-  /** The position of the count. */
   readonly #start: number;
   #count = 0;
   /** 0 outside `whole`, where no thread may write. */
@@ -48,7 +47,6 @@ class Journal {
     control[this.#start] = ++this.#count;
   }
 
-  /** Commits what was written. */
   keep(): void {
     if (this.#count === 0) return;
     this.#count = 0;

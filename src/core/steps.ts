@@ -37,7 +37,6 @@ export class Turns {
     }
   }
 
-  /** Does what cannot be divided. */
   time<Result>(run: () => Result): Result {
     const fromMs = systemClock.monotonicMs();
     try {

@@ -18,7 +18,6 @@ export type RandomBytes = (count: number) => Buffer;
 /** The bytes of a secret, and of a unique name. */
 const KEY_BYTES = 32;
 
-/** Makes a secret of 256 bits. */
 export function randomKey(randomBytes: RandomBytes): Buffer {
   return randomBytes(KEY_BYTES);
 }
@@ -143,7 +142,6 @@ const NOT_SEEN = -1;
 export class StallTimer {
   #sinceMs = NOT_SEEN;
 
-  /** Starts a new wait. */
   begin(): void {
     this.#sinceMs = NOT_SEEN;
   }
@@ -255,7 +253,6 @@ export function listenPlace({ host, port }: { readonly host: string; readonly po
   return host === '::' ? { port } : { host, port };
 }
 
-/** Makes sockets. */
 export interface Network {
   connect(options: NetConnectOpts): Socket;
   secureConnect(options: ConnectionOptions): TLSSocket;
@@ -285,7 +282,6 @@ export interface Files {
 export interface WritableFiles extends Files {
   /** Makes an empty file that only this user may read and write, replacing any file with this name. */
   create(path: string): Promise<NewFile>;
-  /** Renames a file, replacing any file with the new name. */
   rename(from: string, to: string): Promise<void>;
   /** Waits until the names in a folder are on the disk. Not supported by every file system. */
   syncFolder(folder: string): Promise<void>;

@@ -54,7 +54,6 @@ export function asciiJson(value: unknown): string {
   );
 }
 
-/** The message of a thrown value, which may not be an `Error`. */
 export function errorText(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }

@@ -25,9 +25,7 @@ import { type AskedCaller, type ExplainedRow, formatPlace, formatQuota, IN_SHADO
 /** The parts of a routed request that limits depend on. */
 interface RoutedRequest {
   readonly method: string;
-  /** The canonical host; '' if unknown. */
   readonly host: string;
-  /** The canonical path. */
   readonly path: string;
   readonly route: RouteModel;
   readonly caller: AskedCaller;
@@ -131,7 +129,6 @@ function manyOf(name: ClassName): string {
   return WHO[name]?.[1] ?? `callers of class ${name}`;
 }
 
-/** The key of the caller's counters in this class; `null` if unknown. */
 function keyOf(
   { as, address, principal }: AskedCaller,
   callerClass: ClassName,
@@ -199,7 +196,6 @@ function withoutToken(route: RouteModel, as: ClassName | null, context: Context)
   ];
 }
 
-/** The bucket that a request consumes. */
 interface BucketInUse {
   readonly route: LimitRouteModel;
   /** The value of the main parameter; '' if the bucket has none, `null` if it is not UTF-8. */

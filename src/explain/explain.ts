@@ -253,7 +253,6 @@ function describeTarget(sent: string, { path, query }: Target, isSentAsRouted: b
   return [['canonical path', form]];
 }
 
-/** Describes `OPTIONS *`, which is about the gateway and not about a path. */
 function describeServerWide(): ExplainedRow[] {
   return [
     ['served by', 'the gateway itself: 204 with the supported methods'],

@@ -18,16 +18,13 @@ export interface AskedCaller {
   readonly principal: string | null;
 }
 
-/** The destination of a request. */
 export interface RouteTaken {
   readonly route: RouteModel;
   readonly params: readonly string[];
 }
 
-/** How the gateway would treat a request. */
 export interface Explanation {
   readonly rows: readonly ExplainedRow[];
-  /** Whether a route takes the request. */
   readonly taken: boolean;
   /** The matching route; omitted if there is none. */
   readonly route?: RouteTaken;
@@ -38,7 +35,6 @@ export function asShape({ method, target }: AskedRequest, { rows, taken }: Expla
   return { method, path: target, served: taken, facts: rows.map(([about, text]) => ({ about, text })) };
 }
 
-/** One fact: its subject, and the fact in words. */
 export type ExplainedRow = readonly [label: string, text: string];
 
 export const IN_SHADOW = 'in shadow: it refuses nobody';

@@ -3,7 +3,7 @@ import type { RequestGeneration } from '../process/runtime/index.ts';
 import { addTrace } from '../wire/http/index.ts';
 import { type Downstream, Exchange, type Served, type Settler } from './exchange/index.ts';
 import { GATES, type GateResult, withoutAuthentication } from './gates/index.ts';
-import { type GatewayDependencies, GatewayState } from './gateway-state.ts';
+import { type GatewayDependencies, type GatewayState, gatewayState } from './gateway-state.ts';
 import { applyOutcome, applyPrice, lastRecordOf, type Refused, recordOf, refusalRecord } from './ledger.ts';
 import type { RenderedResponse } from './responses/index.ts';
 import { errors, RateLimitError, renderError } from './responses/index.ts';
@@ -40,7 +40,7 @@ export class Gateway implements Settler {
   readonly #state: GatewayState;
 
   constructor(parts: GatewayDependencies) {
-    this.#state = new GatewayState(parts);
+    this.#state = gatewayState(parts);
   }
 
   /** Exchanges in flight: those whose complete response has not arrived yet. */

@@ -8,7 +8,6 @@ const MAX_HELD = 1_000;
 /** The tolerance for timers, which fire late or slightly early. */
 const GRACE_MS = 5;
 
-/** A request to hold. */
 export interface HoldableRequest {
   readonly limitRequest: LimitRequest;
   /** How long it may be held, in total. */
@@ -70,8 +69,8 @@ export class HeldRequests {
     conclude: (decision: Decision) => Result,
   ): Hold<Result> | null {
     if (this.#count === 0) return null;
-    for (const key of lineKeys(holding.limitRequest)) {
-      const line = this.#lines.get(key);
+    for (const limit of limitsIn(holding.limitRequest.set)) {
+      const line = this.#lines.get(lineKey(holding.limitRequest, limit));
       if (line !== undefined) return this.#hold(holding, line, conclude);
     }
     return null;
@@ -114,7 +113,6 @@ export class HeldRequests {
     return { result, leave: () => this.#release(held, null, 'abandoned') };
   }
 
-  /** The line of the counter that refused. */
   #lineFor(limitRequest: LimitRequest, { by, limit, retryAfterMs }: Decision): Line {
     const key = by === null ? '' : lineKey(limitRequest, by);
     const known = this.#lines.get(key);
@@ -197,9 +195,4 @@ function lineKey({ caller, main, group }: LimitRequest, { identity, role }: Limi
   if (role === 'global') return `${identity}\0${caller}`;
   if (role === 'group') return `${identity}\0${groupCounterKey(group, main)}`;
   return role === 'caller' ? `${identity}\0${caller}\0${main}` : `${identity}\0${main}`;
-}
-
-/** Names the counters of all limits of a request. */
-function lineKeys(limitRequest: LimitRequest): string[] {
-  return limitsIn(limitRequest.set).map(limit => lineKey(limitRequest, limit));
 }

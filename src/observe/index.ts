@@ -10,14 +10,11 @@ export {
 } from './log/index.ts';
 export {
   type BucketLabels,
-  type CertificateView,
   type Ending,
   joinedLevels,
   type LabelModel,
   type Levels,
   type RouteLabels,
-  type StateFileView,
-  type WorkerView,
 } from './metrics/index.ts';
 export { Observation, type ObservationGrowth } from './observation.ts';
 export type { Recent, RecentError } from './recent.ts';

@@ -1,5 +1,5 @@
 import type * as core from '../core/index.ts';
-import { atOnce } from '../core/index.ts';
+import { atOnce, silent } from '../core/index.ts';
 import type { Logger, LoggingOptions, LogLosses } from './log/index.ts';
 import {
   adminLog,
@@ -57,15 +57,13 @@ export class Observation {
   readonly proxies: core.ProxyListener;
   readonly notices: core.NoticeListener;
   readonly admin: core.AdminApiListener;
-  /** What happened within the last hour. */
   readonly recent: Recent;
   readonly #metrics = new metric.MetricSet();
-  readonly #exchangeMetrics: metric.ExchangeMetrics;
+  readonly #exchangeMetrics: ReturnType<typeof metric.exchangeMetrics>;
   readonly #identityMetrics: ReturnType<typeof metric.identityMetrics>;
   readonly #identities = new Map<string | null, core.AuthListener & core.SignInListener>();
   readonly #log: Logger;
   readonly #clock: core.Clock;
-  readonly #sharesStore: boolean;
   readonly #logging: Logging;
   readonly #onFault: OnFault;
   /** Names of events that the main thread reports instead of this one. */
@@ -89,37 +87,33 @@ export class Observation {
     this.#clock = clock;
     this.#onFault = listenerFaults(log, clock);
     this.#unheard = isWorker ? FROM_MAIN_THREAD : new Set();
-    const join = <L extends object>(methods: ListenerMethods<L>, listeners: readonly Partial<NoInfer<L>>[]) =>
-      fanOut(methods, listeners, this.#onFault, this.#unheard);
+    const join = <L extends object>(listeners: readonly Partial<NoInfer<L>>[]) =>
+      fanOut<L>(listeners, this.#onFault, this.#unheard);
     this.#logging = new Logging(log, logging, clock, instance, pseudonymKey);
-    this.#exchangeMetrics = new metric.ExchangeMetrics(metrics);
+    this.#exchangeMetrics = metric.exchangeMetrics(metrics);
     this.#identityMetrics = metric.identityMetrics(metrics);
     const limitMetrics = metric.limitMetrics(metrics);
-    this.#sharesStore = sharesStore;
     const storeMetrics = sharesStore ? metric.storeMetrics(metrics) : null;
     const upstreamMetrics = metric.upstreamMetrics(metrics);
     this.#labels = labels;
     this.recent = new Recent(clock, limitMetrics, () => this.#labels.upstreams);
-    const { callers, errors } = this.recent;
+    const { callers } = this.recent;
+    const errors = this.recent.errors.heard;
     const { pseudonyms } = this.#logging;
-    this.exchanges = join(EXCHANGE, [
+    this.exchanges = join([
       ...[this.#exchangeMetrics, new FaultLog(log, clock), this.#logging, callers, errors],
       ...(spans === null ? [] : [spans]),
     ]);
-    this.connections = join(CONNECTIONS, [
-      metric.connectionMetrics(metrics),
-      connectionLog(log, clock),
-      errors,
-    ]);
-    this.upstreams = join(UPSTREAMS, [upstreamMetrics, upstreamLog(log)]);
-    this.limits = join(LIMITS, [limitMetrics, limitLog(log, pseudonyms, clock), callers, errors]);
-    this.store = join(STORE, storeMetrics === null ? [] : [storeMetrics, storeLog(log), errors]);
-    this.overload = join(OVERLOAD, [metric.overloadMetrics(metrics), overloadLog(log)]);
+    this.connections = join([metric.connectionMetrics(metrics), connectionLog(log, clock), errors]);
+    this.upstreams = join([upstreamMetrics, upstreamLog(log)]);
+    this.limits = join([limitMetrics, limitLog(log, pseudonyms, clock), callers, errors]);
+    this.store = join(storeMetrics === null ? [] : [storeMetrics, storeLog(log), errors]);
+    this.overload = join([metric.overloadMetrics(metrics), overloadLog(log)]);
     const reloadMetrics = metric.reloadMetrics(metrics, clock);
-    this.reloads = join(RELOADS, isWorker ? [] : [reloadRecord, reloadMetrics, reloadLog(log)]);
-    this.proxies = join(PROXIES, [proxyLog(log)]);
-    this.notices = join(NOTICES, [metric.noticeMetrics(metrics), noticeLog(log, clock), errors]);
-    this.admin = join(ADMIN, [metric.adminMetrics(metrics), adminLog(log, clock)]);
+    this.reloads = join(isWorker ? [] : [reloadRecord, reloadMetrics, reloadLog(log)]);
+    this.proxies = join([proxyLog(log)]);
+    this.notices = join([metric.noticeMetrics(metrics), noticeLog(log, clock), errors]);
+    this.admin = join([metric.adminMetrics(metrics), adminLog(log, clock)]);
     metric.observeLog(metrics, () => this.logLosses);
     metrics.read('weir_spans_lost_total', () => spans?.lost ?? []);
     this.#exchangeMetrics.use(labels);
@@ -152,12 +146,8 @@ export class Observation {
     const known = this.#identities.get(provider);
     if (known !== undefined) return known;
     const log = identityLog(this.#log, this.#clock, provider);
-    const made = fanOut(
-      IDENTITY,
-      [this.#identityMetrics.of(provider), log, this.recent.errors],
-      this.#onFault,
-      this.#unheard,
-    );
+    const listeners = [this.#identityMetrics.of(provider), log, this.recent.errors.heard];
+    const made = fanOut<core.AuthListener & core.SignInListener>(listeners, this.#onFault, this.#unheard);
     this.#identities.set(provider, made);
     return made;
   }
@@ -166,10 +156,8 @@ export class Observation {
     return this.#logging.pseudonyms.of(principal);
   }
 
-  /** Registers what is read at each scrape. */
-  observe(gauges: metric.Gauges): void {
-    metric.readGauges(this.#metrics, gauges, this.#sharesStore);
-  }
+  /** Registers a metric that is read at each scrape. */
+  readonly read: metric.MetricSet['read'] = (name, read) => this.#metrics.read(name, read);
 
   /** Takes what this thread has counted and recorded since the last call. */
   take(): ObservationGrowth {
@@ -200,94 +188,6 @@ export class Observation {
   }
 }
 
-const EXCHANGE: ListenerMethods<core.ExchangeListener> = {
-  switched: true,
-  lasting: true,
-  finished: true,
-  untrustedForwarding: true,
-  challengeRemoved: true,
-};
-
-const CONNECTIONS: ListenerMethods<core.ConnectionListener> = {
-  proxyHeaderRefused: true,
-  handshakeEnded: true,
-  http2Closed: true,
-  readTooSlowly: true,
-  buffersFull: true,
-};
-
-const UPSTREAMS: ListenerMethods<core.UpstreamListener> = {
-  endpointChanged: true,
-  addressesChanged: true,
-  retried: true,
-  lookupFailed: true,
-  lookupWorks: true,
-};
-
-const IDENTITY: ListenerMethods<core.AuthListener & core.SignInListener> = {
-  tokenKnown: true,
-  signatureChecked: true,
-  tokenRefused: true,
-  tokenUndecided: true,
-  proofAccepted: true,
-  budgetSpent: true,
-  keySetLoaded: true,
-  keySetFailed: true,
-  revocationEvicted: true,
-  redeemed: true,
-  tokenHandedOut: true,
-  signedOut: true,
-  introspected: true,
-  discovered: true,
-};
-
-const LIMITS: ListenerMethods<core.LimitListener> = {
-  decided: true,
-  defaultRefused: true,
-  stoodIn: true,
-  refusedByRestriction: true,
-  shadowRefused: true,
-  priced: true,
-  held: true,
-  invalid: true,
-  restricted: true,
-  prolonged: true,
-  released: true,
-  evicted: true,
-};
-
-const STORE: ListenerMethods<core.StoreListener> = {
-  decidedBy: true,
-  failed: true,
-  lost: true,
-  found: true,
-  behind: true,
-  caughtUp: true,
-  shareFailed: true,
-  subscribed: true,
-  rightsMissing: true,
-  taskFailed: true,
-  beat: true,
-};
-
-const ADMIN: ListenerMethods<core.AdminApiListener> = { refused: true, changed: true, failed: true };
-
-const PROXIES: ListenerMethods<core.ProxyListener> = { unlistedProxy: true };
-
-const NOTICES: ListenerMethods<core.NoticeListener> = { noticeReceived: true };
-
-const OVERLOAD: ListenerMethods<core.OverloadListener> = { began: true, ended: true };
-
-const RELOADS: ListenerMethods<core.ReloadListener> = {
-  started: true,
-  warned: true,
-  applied: true,
-  waiting: true,
-  refused: true,
-  unchanged: true,
-  unwatched: true,
-};
-
 /**
  * Events that every thread of a process is notified of, but only its main thread reports: keys that it fetches for all, and names
  * that it looks up.
@@ -298,9 +198,6 @@ const FROM_MAIN_THREAD: ReadonlySet<string> = new Set<
   ...(['keySetLoaded', 'keySetFailed', 'discovered'] as const),
   ...(['addressesChanged', 'lookupFailed', 'lookupWorks'] as const),
 ]);
-
-/** Every method of a listener by name, so that a missing one is a compile error. */
-export type ListenerMethods<L> = Readonly<Record<keyof L, true>>;
 
 /** The type of all methods of listeners: none has more arguments. */
 type Hook = (first: unknown, second: unknown, third: unknown) => void;
@@ -316,17 +213,24 @@ type OnFault = (method: string, fault: unknown) => void;
  * @param unheard methods whose calls are dropped. Default none.
  */
 export function fanOut<L extends object>(
-  methods: ListenerMethods<L>,
   listeners: readonly Partial<NoInfer<L>>[],
   onFault: OnFault,
   unheard: ReadonlySet<string> = new Set(),
 ): L {
-  const names = Object.keys(methods) as (keyof L & string)[];
-  const hooks = names.map(name => {
-    const hear = unheard.has(name) ? [] : listeners.flatMap(each => hookOf(each, name));
-    return [name, callAll(hear, fault => onFault(name, fault))] as const;
-  });
-  return Object.fromEntries(hooks) as unknown as L;
+  const all = silent<L>();
+  for (const name of new Set(listeners.flatMap(methodsOf))) {
+    const hear = unheard.has(name) ? [] : listeners.flatMap(each => hookOf(each, name as keyof L));
+    if (hear.length > 0) Object.assign(all, { [name]: callAll(hear, fault => onFault(name, fault)) });
+  }
+  return all;
+}
+
+/** The names of an object's members, including those of its class. */
+function methodsOf(listener: object): string[] {
+  const ofClass = Object.getPrototypeOf(listener);
+  return Object.keys(listener).concat(
+    ofClass === Object.prototype ? [] : Object.getOwnPropertyNames(ofClass),
+  );
 }
 
 function hookOf<L extends object>(listener: Partial<L>, name: keyof L): readonly Hook[] {

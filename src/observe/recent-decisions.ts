@@ -127,7 +127,6 @@ export interface TakenCallers {
   readonly unlisted: number;
 }
 
-/** The limit that refused, or the reason of the restriction. */
 type Why = DecisionEvent['outcome'] | RestrictionRefusal['why'];
 
 type Entry = { -readonly [Key in keyof Omit<TopCaller, 'maxCount'>]: TopCaller[Key] } & {
@@ -253,7 +252,6 @@ export class TopCallers {
     return entry;
   }
 
-  /** Copies the name of a caller. */
   #own(entry: Entry): void {
     const ofBucket = this.#places.get(entry.bucket);
     ofBucket?.delete(entry.caller);

@@ -159,7 +159,6 @@ class RecentCallers implements Partial<core.LimitListener & core.ExchangeListene
 /** Maximum characters kept of a cause. The cause of a fault is longer, since it has a stack. */
 const MAX_CAUSE = 300;
 
-/** Errors of one kind. */
 export interface RecentError {
   /** The kind of error, from a closed list with the names of configured upstreams. */
   readonly kind: string;
@@ -189,92 +188,53 @@ type Heard = core.ExchangeListener &
   core.NoticeListener;
 
 /** The last error of each kind, and how many there were. */
-export class RecentErrors implements Partial<Heard> {
+export class RecentErrors {
   readonly #clock: core.Clock;
   readonly #kinds = new Map<string, Kept>();
   readonly #upstreams = new Map<string, Kept>();
+  readonly heard = {
+    finished: ({ error, outcome, upstream }) => {
+      const ofUpstream = upstream ?? 'none';
+      if (error === null) {
+        if (outcome === 'truncated') this.#noteUpstream(ofUpstream, 'the response broke off');
+      } else if (error.cap !== null) this.#note(`cap ${error.cap}`, null);
+      else if (error.side === 'upstream') this.#noteUpstream(ofUpstream, describe(error));
+      // Sign-in and the store report their own errors.
+      else if (error.side === 'gateway') this.#note('gateway', describe(error));
+    },
+    tokenRefused: (reason, claim) => this.#note(`token refused: ${reason}`, claim),
+    budgetSpent: () => this.#note('signatures not checked: too many bad ones from an address', null),
+    keySetFailed: cause => this.#note('keys of the provider', errorText(cause)),
+    discovered: ({ outcome, cause }) => {
+      if (outcome === 'failed') this.#note('discovery of the provider', errorText(cause));
+    },
+    redeemed: event => this.#noteAttempt(event.grant === 'code' ? 'sign-in' : 'refresh', event),
+    tokenHandedOut: refusal => {
+      if (refusal !== null)
+        this.#note(`sign-in issues tokens that are refused: ${refusal.reason}`, refusal.claim);
+    },
+    introspected: ({ error, outcome }) => {
+      if (error !== null) this.#note(`introspection: ${outcome}`, errorText(error.cause ?? error.message));
+    },
+    signedOut: event => this.#noteAttempt('sign-out', event),
+    noticeReceived: ({ kind, outcome, flaw, claim }) => {
+      if (outcome !== 'accepted' && outcome !== 'outdated') this.#note(`${kind}: ${outcome}`, claim ?? flaw);
+    },
+    failed: (failure, cause) => this.#note(`Redis: ${failure}`, cause),
+    proxyHeaderRefused: fault => this.#note(`PROXY protocol: ${fault}`, null),
+    handshakeEnded: (listener, outcome) => {
+      if (outcome !== 'full' && outcome !== 'resumed')
+        this.#note(`TLS handshake: ${outcome}`, `listen.${listener}`);
+    },
+    http2Closed: fault => this.#note(`HTTP/2: ${fault}`, null),
+    readTooSlowly: () => this.#note('client reads too slowly', null),
+    buffersFull: (connections, bytes) =>
+      this.#note('caps.buffered', `${connections} connections ended, which held ${bytes} bytes`),
+    evicted: ({ reason }) => this.#note('restriction ended early for lack of room', reason),
+  } satisfies Partial<Heard>;
 
   constructor(clock: core.Clock) {
     this.#clock = clock;
-  }
-
-  finished({ error, outcome, upstream }: core.ExchangeRecord): void {
-    if (error === null) {
-      if (outcome === 'truncated') this.#note(this.#upstreams, upstream ?? 'none', 'the response broke off');
-      return;
-    }
-    if (error.cap !== null) this.#note(this.#kinds, `cap ${error.cap}`, null);
-    else if (error.side === 'upstream') this.#note(this.#upstreams, upstream ?? 'none', describe(error));
-    // Sign-in and the store report their own errors.
-    else if (error.side === 'gateway') this.#note(this.#kinds, 'gateway', describe(error));
-  }
-
-  tokenRefused(reason: core.InvalidReason, claim: string | null): void {
-    this.#note(this.#kinds, `token refused: ${reason}`, claim);
-  }
-
-  budgetSpent(): void {
-    this.#note(this.#kinds, 'signatures not checked: too many bad ones from an address', null);
-  }
-
-  keySetFailed(cause: unknown): void {
-    this.#note(this.#kinds, 'keys of the provider', errorText(cause));
-  }
-
-  discovered({ outcome, cause }: core.DiscoveryEvent): void {
-    if (outcome === 'failed') this.#note(this.#kinds, 'discovery of the provider', errorText(cause));
-  }
-
-  redeemed(event: core.RedeemEvent): void {
-    this.#noteAttempt(event.grant === 'code' ? 'sign-in' : 'refresh', event);
-  }
-
-  tokenHandedOut(refusal: Parameters<core.SignInListener['tokenHandedOut']>[0]): void {
-    if (refusal !== null)
-      this.#note(this.#kinds, `sign-in issues tokens that are refused: ${refusal.reason}`, refusal.claim);
-  }
-
-  introspected({ error, outcome }: core.IntrospectionEvent): void {
-    if (error !== null)
-      this.#note(this.#kinds, `introspection: ${outcome}`, errorText(error.cause ?? error.message));
-  }
-
-  signedOut(event: core.SignOutEvent): void {
-    this.#noteAttempt('sign-out', event);
-  }
-
-  noticeReceived({ kind, outcome, flaw, claim }: core.NoticeEvent): void {
-    if (outcome !== 'accepted' && outcome !== 'outdated')
-      this.#note(this.#kinds, `${kind}: ${outcome}`, claim ?? flaw);
-  }
-
-  failed(failure: core.StoreFailure, cause: string): void {
-    this.#note(this.#kinds, `Redis: ${failure}`, cause);
-  }
-
-  proxyHeaderRefused(fault: core.ProxyHeaderFault): void {
-    this.#note(this.#kinds, `PROXY protocol: ${fault}`, null);
-  }
-
-  handshakeEnded(listener: string, outcome: core.HandshakeOutcome): void {
-    if (outcome !== 'full' && outcome !== 'resumed')
-      this.#note(this.#kinds, `TLS handshake: ${outcome}`, `listen.${listener}`);
-  }
-
-  http2Closed(fault: core.Http2FaultReason): void {
-    this.#note(this.#kinds, `HTTP/2: ${fault}`, null);
-  }
-
-  readTooSlowly(): void {
-    this.#note(this.#kinds, 'client reads too slowly', null);
-  }
-
-  buffersFull(connections: number, bytes: number): void {
-    this.#note(this.#kinds, 'caps.buffered', `${connections} connections ended, which held ${bytes} bytes`);
-  }
-
-  evicted({ reason }: core.EvictionEvent): void {
-    this.#note(this.#kinds, 'restriction ended early for lack of room', reason);
   }
 
   take(): ErrorGrowth {
@@ -311,11 +271,15 @@ export class RecentErrors implements Partial<Heard> {
   #noteAttempt(what: string, { error, outcome }: core.RedeemEvent | core.SignOutEvent): void {
     if (error === null || error.side === 'client') return;
     const cause = error.cause === undefined ? error.message : errorText(error.cause);
-    this.#note(this.#kinds, `${what}: ${outcome}`, cause);
+    this.#note(`${what}: ${outcome}`, cause);
   }
 
-  #note(kinds: Map<string, Kept>, kind: string, cause: string | null): void {
-    addCount(kinds, { kind, count: 1, lastAtMs: this.#clock.epochMs(), cause });
+  #noteUpstream(upstream: string, cause: string): void {
+    addCount(this.#upstreams, { kind: upstream, count: 1, lastAtMs: this.#clock.epochMs(), cause });
+  }
+
+  #note(kind: string, cause: string | null): void {
+    addCount(this.#kinds, { kind, count: 1, lastAtMs: this.#clock.epochMs(), cause });
   }
 }
 

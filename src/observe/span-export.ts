@@ -5,7 +5,6 @@ import type { Clock, ExchangeListener, ExchangeRecord, TimerClock, TraceRecord }
 import { finishedWithin } from '../core/index.ts';
 import { type Logger, OncePerInterval } from './log/index.ts';
 
-/** The address of an upstream. */
 export interface SpanPeer {
   readonly host: string;
   readonly port: number;
@@ -77,7 +76,6 @@ function errorType(status: number): string {
   return status === 0 ? '_OTHER' : String(status);
 }
 
-/** Where spans are sent. */
 export interface SpanExportOptions {
   readonly endpoint: string;
   /** `service.name` */
@@ -275,7 +273,6 @@ const PACKAGES = [
 
 const NEEDS = `needs packages that are not installed: npm install ${PACKAGES.join(' ')}`;
 
-/** The parts of the OpenTelemetry SDK. */
 type Sdk = Awaited<ReturnType<typeof loadSdk>>;
 
 /** Loads the SDK, which is optional. Rejects with `MissingPackages` if it is not installed. */

@@ -38,7 +38,7 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
     return busy;
   }
 
-  override send(request: OutgoingRequest, sink: CallSink): TransportCall {
+  protected override carry(request: OutgoingRequest, sink: CallSink): TransportCall {
     const owned = this.#owned.size === 0 ? undefined : this.#takeOwned(sink);
     if (owned !== undefined) return owned.carry(request, sink);
     // A connection to be switched to another protocol never comes back: those in use stay for others.

@@ -1,5 +1,7 @@
 import type { Clock, LendingBytes, Random, Release, System, Timer, TimerClock } from '../core/index.ts';
+import { socketPath } from '../core/index.ts';
 import type { OutgoingRequest } from '../wire/http1/index.ts';
+import { endpointName } from './balancing/index.ts';
 import type { Connect } from './connect.ts';
 import type { CallSink, ConnectionOwner, EndpointPool, TransportCall, UpstreamOptions } from './transport.ts';
 
@@ -33,6 +35,8 @@ export abstract class Pool<Connection extends PooledConnection> implements Endpo
   protected readonly random: Random;
   protected readonly members = new Set<Connection>();
   protected closing = false;
+  /** The `Host` that all requests to this address get; `null` for their own. */
+  readonly #ownHost: string | null;
   readonly #closed = Promise.withResolvers<void>();
   #sweeper: Timer | null = null;
 
@@ -45,6 +49,7 @@ export abstract class Pool<Connection extends PooledConnection> implements Endpo
     this.clock = clock;
     this.random = random;
     this.connect = connect;
+    this.#ownHost = options.ownHosts ? ownHostOf(options) : null;
   }
 
   get connections(): number {
@@ -57,7 +62,15 @@ export abstract class Pool<Connection extends PooledConnection> implements Endpo
 
   abstract holdsFor(owner: ConnectionOwner): boolean;
 
-  abstract send(request: OutgoingRequest, sink: CallSink): TransportCall;
+  send(request: OutgoingRequest, sink: CallSink): TransportCall {
+    if (this.#ownHost === null) return this.carry(request, sink);
+    // The one that was written before the address was chosen.
+    const fields = request.fields.slice();
+    for (let i = 0; i + 1 < fields.length; i += 2) if (fields[i] === 'Host') fields[i + 1] = this.#ownHost;
+    return this.carry({ ...request, fields }, sink);
+  }
+
+  protected abstract carry(request: OutgoingRequest, sink: CallSink): TransportCall;
 
   close(): Promise<void> {
     this.closing = true;
@@ -89,6 +102,12 @@ export abstract class Pool<Connection extends PooledConnection> implements Endpo
     this.clock.cancel(this.#sweeper);
     this.#sweeper = null;
   }
+}
+
+/** The host of an address as in a client's URL: without the default port (RFC 9110, 7.2). */
+function ownHostOf({ name, port, tls }: UpstreamOptions): string {
+  if (socketPath(name) !== null) return 'localhost';
+  return endpointName({ host: name, port }).replace(tls === null ? /:80$/ : /:443$/, '');
 }
 
 /** How long a connection may live, and how long it may be idle. */

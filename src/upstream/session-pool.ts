@@ -26,7 +26,7 @@ export class SessionPool extends Pool<UpstreamSession> implements SessionShare, 
     return calls;
   }
 
-  override send(request: OutgoingRequest, sink: CallSink): TransportCall {
+  protected override carry(request: OutgoingRequest, sink: CallSink): TransportCall {
     const call = new StreamCall(request, sink, this, this.options);
     const session = this.#leastBusy();
     if (session === null) this.#queue.add(call);

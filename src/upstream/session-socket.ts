@@ -92,7 +92,6 @@ export class SessionSocket {
     this.session.lose();
   }
 
-  /** Closes at once. */
   destroy(): void {
     this.#isClosing = true;
     this.#socket.destroy();

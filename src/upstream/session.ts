@@ -75,7 +75,6 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
     this.#socket = new SessionSocket(share, this);
   }
 
-  /** Whether it is established. */
   get open(): boolean {
     return this.#phase === 'open' || this.#phase === 'draining';
   }

@@ -179,7 +179,6 @@ export class StreamResponse {
     return body;
   }
 
-  /** Whether a response has no body (RFC 9110, 6.4.1). */
   #hasNoBody({ status }: Http2ResponseHead): boolean {
     return this.#method === 'HEAD' || status === 204 || status === 304;
   }

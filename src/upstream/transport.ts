@@ -180,7 +180,6 @@ export interface EndpointOptions extends EndpointAddress {
   readonly lookup: 'system' | 'srv';
 }
 
-/** How to reach one address of an upstream. */
 export interface UpstreamOptions extends ConnectionOptions, EndpointAddress {
   /** The host of the configured URL: for certificates, and for requests without a host. */
   readonly name: string;

@@ -8,24 +8,14 @@ import {
   socketPath,
   type UpstreamListener,
 } from '../core/index.ts';
-import type { OutgoingRequest } from '../wire/http1/index.ts';
-import { type EndpointsState, EndpointTransport, endpointName, type Spreading } from './balancing/index.ts';
+import { type EndpointsState, EndpointTransport, type Spreading } from './balancing/index.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { type EndpointSource, FixedEndpoints } from './endpoint-source.ts';
 import type { CheckState } from './health/index.ts';
 import { Lookups, NamedEndpoints, serviceHost } from './names/index.ts';
 import type { PoolSystem } from './pool.ts';
 import { SessionPool } from './session-pool.ts';
-import type {
-  CallSink,
-  ConnectionOptions,
-  ConnectionOwner,
-  EndpointOptions,
-  EndpointPool,
-  Transport,
-  TransportCall,
-  UpstreamOptions,
-} from './transport.ts';
+import type { ConnectionOptions, EndpointOptions, Transport } from './transport.ts';
 
 /** An upstream as the configuration describes it. */
 export interface ConfiguredUpstream extends Spreading {
@@ -160,51 +150,11 @@ export function transportOpener(
     new EndpointTransport(name, options, {
       ...{ clock, random, listener, part, checks, cookieKey },
       openSource: configured => openSource(configured, name),
-      openPool: ({ host, port, name }) => openPool({ ...options, host, port, name }, system),
+      openPool: ({ host, port, name }) => {
+        const ofAddress = { ...options, host, port, name };
+        return options.protocol === 'http1'
+          ? new ConnectionPool(ofAddress, system)
+          : new SessionPool(ofAddress, system);
+      },
     });
-}
-
-function openPool(options: UpstreamOptions, system: PoolSystem): EndpointPool {
-  const pool =
-    options.protocol === 'http1' ? new ConnectionPool(options, system) : new SessionPool(options, system);
-  return options.ownHosts ? new OwnHost(pool, ownHostOf(options)) : pool;
-}
-
-/** The host of an address as in a client's URL: without the default port (RFC 9110, 7.2). */
-function ownHostOf({ name, port, tls }: UpstreamOptions): string {
-  if (socketPath(name) !== null) return 'localhost';
-  return endpointName({ host: name, port }).replace(tls === null ? /:80$/ : /:443$/, '');
-}
-
-/** Sends an address its own `Host`, instead of the one written before the address was chosen. */
-class OwnHost implements EndpointPool {
-  readonly #pool: EndpointPool;
-  readonly #host: string;
-
-  constructor(pool: EndpointPool, host: string) {
-    this.#pool = pool;
-    this.#host = host;
-  }
-
-  get connections(): number {
-    return this.#pool.connections;
-  }
-
-  get inFlight(): number {
-    return this.#pool.inFlight;
-  }
-
-  holdsFor(owner: ConnectionOwner): boolean {
-    return this.#pool.holdsFor(owner);
-  }
-
-  send(request: OutgoingRequest, sink: CallSink, caller: string): TransportCall {
-    const fields = request.fields.slice();
-    for (let i = 0; i + 1 < fields.length; i += 2) if (fields[i] === 'Host') fields[i + 1] = this.#host;
-    return this.#pool.send({ ...request, fields }, sink, caller);
-  }
-
-  close(): Promise<void> {
-    return this.#pool.close();
-  }
 }

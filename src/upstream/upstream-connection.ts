@@ -61,12 +61,10 @@ export class UpstreamConnection implements RequestWriterOwner, Reader, OwnedConn
     for (const [event, handler] of this.#handlers) this.#socket.on(event, handler);
   }
 
-  /** Whether the connection is established. */
   get open(): boolean {
     return this.#connected && this.#phase !== 'closed';
   }
 
-  /** Whether it carries a request. */
   get busy(): boolean {
     return this.#call !== null;
   }
@@ -113,7 +111,6 @@ export class UpstreamConnection implements RequestWriterOwner, Reader, OwnedConn
     return call === this.#call && (this.#phase === 'connecting' || this.#phase === 'proving');
   }
 
-  /** Resumes the response to this call. */
   resume(call: Http1Call): void {
     if (call !== this.#call || !this.#paused) return;
     this.#paused = false;
@@ -387,7 +384,6 @@ export interface ConnectionShare extends PoolTerms {
   rest(connection: UpstreamConnection): void;
   /** Called with the stream of a connection whose protocol was switched: it has left the pool. */
   switched(stream: ByteStream): void;
-  /** Called when the connection is closed. */
   gone(connection: UpstreamConnection): void;
   /** Called when the upstream closed the connection without saying so, behind this many responses. */
   closedBehind(responses: number): void;

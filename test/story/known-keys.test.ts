@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { gatewayJsonSchema } from '../../src/config/index.ts';
+import { jsonSchemaOf } from '../../src/config/index.ts';
 import { explain } from '../../src/explain/index.ts';
 import { changesInWords, diagnosticsIn, loadFiles } from '../support/config-text.ts';
 
@@ -203,7 +203,7 @@ describe.each(Object.entries(KEYS))('%s', (name, known) => {
 
   it('is in the schema, in that of the chart, and in docs/migrating.md', async () => {
     const documents = [
-      JSON.stringify(gatewayJsonSchema()),
+      JSON.stringify(jsonSchemaOf('gateway')),
       await readFile('helm/weir/values.schema.json', 'utf8'),
       await readFile('docs/migrating.md', 'utf8'),
     ];

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { runCommandLine } from '../../src/cli/index.ts';
-import { testJsonSchema } from '../../src/config/index.ts';
+import { jsonSchemaOf } from '../../src/config/index.ts';
 import { tempFolder } from '../support/temp.ts';
 
 const LIMITS = `global: { user: 4/1s }
@@ -513,7 +513,7 @@ routes: { "/**": all, GRPC a.B/C: all }
 
   it('has a JSON Schema, by which the shipped file names it', async () => {
     const { out } = await weir('schema', 'test');
-    expect(JSON.parse(out)).toEqual(JSON.parse(JSON.stringify(testJsonSchema())));
+    expect(JSON.parse(out)).toEqual(JSON.parse(JSON.stringify(jsonSchemaOf('test'))));
     expect(JSON.parse(out).$id).toBe('test.schema.json');
     expect(await readFile('config/limits.test.yaml', 'utf8')).toContain('$schema=test.schema.json\n');
   });

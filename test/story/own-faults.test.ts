@@ -2,8 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { WebSocket } from 'ws';
 import { Exchange, ExchangeResponse } from '../../src/gateway/exchange/exchange.ts';
 import { FaultLog } from '../../src/observe/log/access-log.ts';
-import { ExchangeMetrics } from '../../src/observe/metrics/request-metrics.ts';
-import { RecentErrors } from '../../src/observe/recent.ts';
+import { Logging } from '../../src/observe/log/logging.ts';
 import { StreamResponse } from '../../src/upstream/stream-response.ts';
 import { LengthBody } from '../../src/wire/http1/message.ts';
 import { BodyWriter } from '../../src/wire/http1/request-writer.ts';
@@ -244,9 +243,8 @@ describe('in an open WebSocket, a fault', () => {
 
 describe('what observes the gateway and throws, always,', () => {
   test.each([
-    ['finished', ExchangeMetrics.prototype],
     ['finished', FaultLog.prototype],
-    ['finished', RecentErrors.prototype],
+    ['finished', Logging.prototype],
   ])('when it is told "%s", changes nothing for clients, and the log says so once', async (name, where) => {
     // Each worker says it once.
     withoutWorkers();

@@ -231,5 +231,5 @@ test('restrictions begin and end in the replay as they did, line for line', asyn
     callers: 2,
     webhooks: expect.toSatisfy(count => count > 0),
   });
-  expect(restrictions.unknown).toEqual({ callers: 0, outcomes: 0, moments: 0 });
+  expect(restrictions.unknown).toEqual({ callers: 0, outcomes: 0 });
 });

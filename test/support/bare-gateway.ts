@@ -8,6 +8,7 @@ import {
   type Fields,
   firstValue,
   NO_NAMES,
+  silent,
   thisMachine,
 } from '../../src/core/index.ts';
 import {
@@ -18,7 +19,7 @@ import {
   UnlistedProxies,
 } from '../../src/gateway/index.ts';
 import type { Verdict } from '../../src/identity/auth/index.ts';
-import { silent, type TestIdentity, testIdentity } from '../../src/offline/limit-tests/test-identity.ts';
+import { type TestIdentity, testIdentity } from '../../src/offline/limit-tests/test-identity.ts';
 import { Limiting, Overload, type RequestIdentity } from '../../src/process/runtime/index.ts';
 import type { CallSink, Transport, UpstreamFailure } from '../../src/upstream/index.ts';
 import type { OutgoingRequest } from '../../src/wire/http1/index.ts';

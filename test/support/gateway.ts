@@ -13,9 +13,10 @@ import {
 } from '../../src/core/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';
 import { type App, startApp } from '../../src/process/app/index.ts';
-import { inThreadHost, type PlaneHost, startWithWorkers } from '../../src/process/workers/index.ts';
+import { type PlaneHost, startWithWorkers } from '../../src/process/workers/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 import { ROOMY } from './config-text.ts';
+import { inThreadHost } from './in-thread-host.ts';
 import { atEnd } from './lifetime.ts';
 import { tempFolder } from './temp.ts';
 import { clockOfTests, forSockets, inTime } from './test-clock.ts';

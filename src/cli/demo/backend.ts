@@ -13,10 +13,8 @@ const TICK_MS = 500;
 const MAX_TICKS = 7_200;
 const MAX_DOWNLOAD_MIB = 10_240;
 
-/** The running example service behind the gateway. */
 interface Backend {
   readonly port: number;
-  /** Closes all connections. */
   close(): Promise<void>;
 }
 
@@ -146,7 +144,6 @@ const FILES: Readonly<Record<string, { readonly file: string; readonly type: str
   '/app/client.js': { file: 'client.js', type: 'text/javascript' },
 };
 
-/** A file of the demo's page. */
 interface AppFile {
   readonly type: string;
   readonly text: string;

@@ -80,7 +80,6 @@ async function startGateway(ports: DemoPorts, log: Logger, path: string): Promis
   return startApp(config.snapshot, { system: thisMachine, log, source });
 }
 
-/** Waits until the gateway has the provider's keys. */
 async function ready(adminPort: number): Promise<void> {
   for (let check = 0; check < MAX_READY_CHECKS; check += 1) {
     const response = await fetch(`http://127.0.0.1:${adminPort}/readyz`);
@@ -118,7 +117,6 @@ interface IdentityProvider {
 interface IdentityProviderOptions {
   /** On 127.0.0.1; 0 for any free port, which Keycloak does not support. */
   readonly port: number;
-  /** The address of the demo's page. */
   readonly redirectUri: string;
 }
 

@@ -74,7 +74,6 @@ export class Keycloak {
     await this.#waitUntilItResponds(child);
   }
 
-  /** Stops the server. Codes, sessions and keys are kept. */
   async stop(): Promise<void> {
     const child = this.#process;
     this.#process = null;

@@ -4,7 +4,6 @@ const SHOWN_FIELDS = [
   'Retry-After',
 ];
 
-/** One request of the walk. */
 export interface NarratedRequest {
   readonly method: 'GET' | 'POST';
   readonly url: string;

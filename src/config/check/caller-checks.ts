@@ -13,43 +13,41 @@ import {
   didYouMean,
   isMap,
   type LimitsFiles,
-  type Path,
-  type RawMap,
+  Section,
 } from '../file/index.ts';
 import { MAX_CLASSES } from '../settings/index.ts';
-
-/** The rules for tokens in gateway.yaml. */
-interface TokenSection {
-  readonly path: Path;
-  readonly raw: RawMap;
-  /** The issuer of its tokens, as written. */
-  readonly issuer: unknown;
-}
+import { bucketsIn } from './quota-checks.ts';
 
 /** Checks the classes of gateway.yaml: whom they list, and how many there are. */
 export function checkClasses(file: ConfigFile): void {
   const sections = sectionsIn(file);
-  for (const { path, raw, issuer } of sections) {
-    const claims = callerClaimsOf(raw, raw.name, issuer);
+  for (const section of sections) {
+    const claims = callerClaimsOf(section);
     if (claims === null) continue;
-    for (const [name, rule] of Object.entries(asMap(raw.classes)))
-      checkListed(file, [...path, 'classes', name, 'callers'], asMap(rule).callers, claims);
+    // By exactly the claims that identify callers.
+    for (const [name, rule] of Object.entries(asMap(section.raw.classes)))
+      for (const [index, entry] of asList(asMap(rule).callers).entries())
+        if (isMap(entry) && kindsOf(listedCaller(entry, claims), claims).length === 0)
+          section.add(['classes', name, 'callers', index], expectedCaller(claims));
   }
   const names = classNamesIn(file);
   const last = sections.findLast(({ raw }) => isMap(raw.classes));
   if (sections.length < 2 || names.length <= MAX_CLASSES || last === undefined) return;
   const message = `the providers have ${names.length} classes together, and at most ${MAX_CLASSES} are possible: give those that mean the same one name`;
-  file.add([...last.path, 'classes'], message, { about: 'key' });
+  last.addKey('classes', message);
 }
 
-export function sectionsIn(file: ConfigFile): TokenSection[] {
-  const { identity_provider: one, access_tokens: tokens, identity_providers: several } = asMap(file.value);
-  if (!Array.isArray(several))
-    return [{ path: ['access_tokens'], raw: asMap(tokens), issuer: asMap(one).issuer }];
-  return several.map((entry, index) => {
-    const raw = asMap(entry);
-    return { path: ['identity_providers', index], raw, issuer: raw.issuer };
-  });
+/** The sections of gateway.yaml with rules for tokens. */
+export function sectionsIn(file: ConfigFile): Section[] {
+  const { access_tokens: tokens, identity_providers: several } = asMap(file.value);
+  return Array.isArray(several)
+    ? several.map((entry, index) => new Section(file, ['identity_providers', index], entry))
+    : [new Section(file, ['access_tokens'], tokens)];
+}
+
+/** The issuer of the tokens of such a section, as written. */
+export function issuerOf({ file, path, raw }: Section): unknown {
+  return path[0] === 'access_tokens' ? asMap(asMap(file.value).identity_provider).issuer : raw.issuer;
 }
 
 export function classNamesIn(file: ConfigFile): string[] {
@@ -57,13 +55,8 @@ export function classNamesIn(file: ConfigFile): string[] {
 }
 
 export function keyClassesIn(keys: ConfigFile | null): readonly string[] {
-  return [
-    ...new Set(
-      asList(keys?.value)
-        .flatMap(line => asMap(line).class ?? [])
-        .map(String),
-    ),
-  ];
+  const named = asList(keys?.value).flatMap(line => asMap(line).class ?? []);
+  return [...new Set(named.map(String))];
 }
 
 /** Reports too many classes, those of API keys included. */
@@ -75,67 +68,52 @@ export function checkKeyClasses(keys: ConfigFile, gateway: ConfigFile): void {
   keys.add([index, 'class'], message);
 }
 
-/** Checks that callers are listed by exactly the claims that identify them. */
-function checkListed(file: ConfigFile, path: Path, list: unknown, claims: readonly CallerClaims[]): void {
-  for (const [index, entry] of asList(list).entries()) {
-    if (isMap(entry) && kindsOf(listedCaller(entry, claims), claims).length === 0)
-      file.add([...path, index], expectedCaller(claims));
-  }
-}
-
 /** Checks the classes and groups of limits.yaml. `gateway`: null if the file is read alone; `keys`: the file of API keys. */
 export function checkPlans(
   file: LimitsFiles,
   gateway: ConfigFile | null,
   keys: ConfigFile | null = null,
 ): void {
-  const { global, buckets } = asMap(file.value);
-  const parts = Object.entries(asMap(buckets)).map(
-    ([name, bucket]) => [['buckets', name], asMap(bucket)] as const,
-  );
-  const known = gateway === null ? null : [...classNamesIn(gateway), ...keyClassesIn(keys)];
-  for (const [path, part] of [[['global'], asMap(global)] as const, ...parts]) {
-    if (known === null) break;
-    checkNames(file, [...path, 'classes'], part.classes, known);
-    checkNames(file, [...path, 'shadow', 'classes'], asMap(part.shadow).classes, known);
-  }
-  for (const [path, bucket] of parts) checkGroup(file, path, bucket);
+  const buckets = bucketsIn(file);
+  const global = new Section(file, ['global'], asMap(file.value).global);
+  if (gateway !== null)
+    for (const part of [global, ...buckets])
+      checkNames(part, [...classNamesIn(gateway), ...keyClassesIn(keys)]);
+  for (const bucket of buckets) checkGroup(bucket);
 }
 
 /** Hints at numbers for classes without members: another gateway that reads the file may have some. */
-function checkNames(file: LimitsFiles, path: Path, classes: unknown, known: readonly string[]): void {
-  for (const name of Object.keys(asMap(classes))) {
-    if (known.includes(name)) continue;
+function checkNames(part: Section<LimitsFiles>, known: readonly string[]): void {
+  const { classes, shadow } = part.raw;
+  const named = Object.keys(asMap(classes)).map(name => ['classes', name]);
+  const tried = Object.keys(asMap(asMap(shadow).classes)).map(name => ['shadow', 'classes', name]);
+  for (const path of [...named, ...tried]) {
+    const name = String(path.at(-1));
     const message = `"${name}" has no effect: no class of gateway.yaml has this name${didYouMean(name, known)}`;
-    file.add([...path, name], message, { about: 'key', severity: 'hint' });
+    if (!known.includes(name)) part.addKey(path, message, 'hint');
   }
 }
 
 /** Reports a shadow group with another claim: within a bucket, a request counts for only one group. */
-function checkGroup(file: LimitsFiles, path: Path, bucket: RawMap): void {
-  const { claim } = asMap(bucket.group);
-  const { claim: tried } = asMap(asMap(bucket.shadow).group);
+function checkGroup(bucket: Section<LimitsFiles>): void {
+  const { claim } = asMap(bucket.raw.group);
+  const { claim: tried } = asMap(asMap(bucket.raw.shadow).group);
   if (typeof claim !== 'string' || typeof tried !== 'string' || claim === tried) return;
-  const place = [...path, 'shadow', 'group', 'claim'];
-  const line = file.linesOf([[...path, 'group', 'claim']], place);
-  file.add(place, `the groups of a bucket are distinguished by one claim: write "${claim}", as in ${line}`);
+  const place = bucket.at(['shadow', 'group', 'claim']);
+  const line = bucket.file.linesOf([bucket.at(['group', 'claim'])], place);
+  bucket.file.add(
+    place,
+    `the groups of a bucket are distinguished by one claim: write "${claim}", as in ${line}`,
+  );
 }
 
-/**
- * Returns the claims that identify callers; `null` if they are invalid, which validation reports.
- *
- * @param section the part of gateway.yaml with `principal` and `bots`
- */
-export function callerClaimsOf(
-  section: unknown,
-  name: unknown,
-  issuer: unknown,
-): readonly CallerClaims[] | null {
-  const { principal = ['azp', 'sub'], bots } = asMap(section);
+/** Returns the claims that identify the callers of a section; `null` if they are invalid, which validation reports. */
+export function callerClaimsOf(section: Section): readonly CallerClaims[] | null {
+  const { principal = ['azp', 'sub'], bots, name } = section.raw;
   const { principal: botPrincipal = ['azp'] } = asMap(bots);
   if (!areTexts(principal) || !areTexts(botPrincipal)) return null;
   const rules = { principal, bots: isMap(bots) ? { principal: botPrincipal } : null };
-  return claimsByKind(withTenants(rules, issuer), {
+  return claimsByKind(withTenants(rules, issuerOf(section)), {
     provider: typeof name === 'string' ? name : null,
     issuer: null,
   });

@@ -7,13 +7,13 @@ import {
   Reach,
   RouteTable,
 } from '../../gateway/routing/index.ts';
-import { asList, asMap, type ConfigFile, didYouMean, isMap, type RawMap } from '../file/index.ts';
+import { asList, asMap, type ConfigFile, didYouMean, isMap, type Section } from '../file/index.ts';
 import type { OwnRoute } from '../model/index.ts';
-import { isAnswered, partsOf, upstreamsNamed } from '../policies/index.ts';
-import { checkSettings, listenSchema, type RouteConfig, routeKeys, upstreamKeys } from '../settings/index.ts';
+import { isAnswered, upstreamsNamed } from '../policies/index.ts';
+import { checkSettings, listenSchema, routeKeys, upstreamKeys } from '../settings/index.ts';
 import { checkClasses } from './caller-checks.ts';
-import { checkIdentity, checkIntrospection, checkOpaqueTokens, checkSecrets } from './identity-checks.ts';
-import { checkRoutes, writtenPatternsOf } from './route-checks.ts';
+import { checkIdentity, checkIntrospection, checkSecrets } from './identity-checks.ts';
+import { checkRoutes, routesIn, writtenPatternsOf } from './route-checks.ts';
 import { checkServicePaths } from './service-path-checks.ts';
 import * as signIn from './sign-in-checks.ts';
 import { checkTenants } from './tenant-checks.ts';
@@ -23,54 +23,44 @@ import { checkTenants } from './tenant-checks.ts';
  * in others; skips parts that are invalid in themselves, which validation has reported.
  */
 export function crossCheck(file: ConfigFile): void {
-  const { upstreams, routes } = asMap(file.value);
+  const { upstreams, routes: written } = asMap(file.value);
+  const routes = routesIn(file);
   checkSettings(file);
-  const sketches = asList(routes).map(sketchOf);
-  checkPatterns(file, sketches);
-  if (isMap(upstreams) && Array.isArray(routes)) checkUpstreams(file, Object.keys(upstreams), sketches);
+  checkPatterns(file, routes);
+  if (isMap(upstreams) && Array.isArray(written)) checkUpstreams(file, Object.keys(upstreams), routes);
   checkOwnAddresses(file);
   checkRoutes(file);
-  checkRedirects(file);
-  checkExcepted(file, sketches);
+  checkRedirects(routes);
+  checkExcepted(file, routes);
   checkServicePaths(file);
   checkIdentity(file);
   checkClasses(file);
   checkTenants(file);
   checkIntrospection(file);
-  checkOpaqueTokens(file);
   signIn.checkSignIn(file);
   signIn.checkNotices(file);
   signIn.checkProtectedResource(file);
   checkSecrets(file);
 }
 
-/** The parts of a route that checks compare; `null` if one is invalid. */
-interface RouteSketch {
-  /** The patterns of the route, one per host. */
-  readonly patterns: readonly RoutePattern[] | null;
-  readonly upstreams: readonly string[] | null;
-}
-
-function sketchOf(route: unknown): RouteSketch {
-  const raw = asMap(route);
-  const upstream = routeKeys.upstream.safeParse(raw.upstream);
-  return {
-    patterns: writtenPatternsOf(raw),
-    upstreams: upstream.success ? namesOf(upstream.data, raw) : null,
-  };
-}
-
-function checkUpstreams(file: ConfigFile, names: readonly string[], routes: readonly RouteSketch[]): void {
-  const known = new Set(names);
-  for (const [index] of routes.entries()) checkNamed(file, index, names);
-  // A route with an unknown upstream may have been meant to use an unused one.
-  if (!routes.every(({ upstreams }) => upstreams?.every(name => known.has(name)) === true)) return;
-  const used = new Set(routes.flatMap(({ upstreams }) => upstreams ?? []));
-  for (const name of names) {
-    if (used.has(name)) continue;
-    const message = `no route uses the upstream "${name}"`;
-    file.add(['upstreams', name], message, { about: 'key', severity: 'warning' });
+function checkUpstreams(file: ConfigFile, names: readonly string[], routes: readonly Section[]): void {
+  const used = new Set<string>();
+  let areKnown = true;
+  for (const { raw, path } of routes) {
+    const named = upstreamsNamed(raw, path);
+    for (const { name, path: at, about } of named) {
+      used.add(name);
+      if (names.includes(name)) continue;
+      areKnown = false;
+      const shown = about === 'key' ? file.shownKey(at) : file.shown(at);
+      file.add(at, `no upstream is named ${shown}${didYouMean(name, names)}`, { about });
+    }
+    const isSound = routeKeys.upstream.safeParse(raw.upstream).success;
+    areKnown &&= isSound && (raw.upstream !== undefined || isAnswered(raw));
   }
+  // A route with an unknown upstream may have been meant to use an unused one.
+  for (const name of areKnown ? names : [])
+    if (!used.has(name)) file.addKey(['upstreams', name], `no route uses the upstream "${name}"`, 'warning');
 }
 
 /** Reports upstreams that are the gateway itself: a request would come again and again, until it has too many fields. */
@@ -84,7 +74,7 @@ function checkOwnAddresses(file: ConfigFile): void {
       if (own === undefined) continue;
       const message = `this is the gateway itself (listen.${own[0]}), and each request would come again: in a container, localhost is the container`;
       const at = url === undefined ? ['urls', index] : ['url'];
-      file.add(['upstreams', name, ...at], message, { severity: 'warning' });
+      file.warn(['upstreams', name, ...at], message);
     }
   }
 }
@@ -105,25 +95,8 @@ const LOOPBACK = /^127\.|^::1$/;
 /** Loopback, and the addresses that stand for all of a machine. */
 const HERE = /^(?:localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|::1?)$/;
 
-/** The upstreams of a route; `null` if it lacks one. */
-function namesOf(upstream: RouteConfig['upstream'], route: RawMap): readonly string[] | null {
-  if (upstream !== undefined) return partsOf(upstream).map(({ name }) => name);
-  return isAnswered(route) ? [] : null;
-}
-
-function checkNamed(file: ConfigFile, index: number, names: readonly string[]): void {
-  const route = asMap(file.valueAt(['routes', index]));
-  for (const { name, path, about } of upstreamsNamed(route, ['routes', index])) {
-    if (names.includes(name)) continue;
-    const shown = about === 'key' ? file.shownKey(path) : file.shown(path);
-    file.add(path, `no upstream is named ${shown}${didYouMean(name, names)}`, { about });
-  }
-}
-
-function checkPatterns(file: ConfigFile, routes: readonly RouteSketch[]): void {
-  const sound = routes.flatMap(({ patterns }, index) =>
-    (patterns ?? []).map((pattern, at) => ({ pattern, index, at })),
-  );
+function checkPatterns(file: ConfigFile, routes: readonly Section[]): void {
+  const sound = soundPatterns(routes);
   const patterns = sound.map(({ pattern }) => pattern);
   const pathOf = (position: number) => {
     const { index = 0, pattern } = sound[position] ?? {};
@@ -154,7 +127,7 @@ function checkPatterns(file: ConfigFile, routes: readonly RouteSketch[]): void {
   for (const { index, hiddenBy } of findHidden(patterns)) {
     const lines = [...new Set(hiddenBy.map(lineOf))].join(', ');
     const message = `no request${onHost(index)} reaches this route: more specific ones (line ${lines}) take them all`;
-    file.add(ownPlaceOf(index), message, { severity: 'warning' });
+    file.warn(ownPlaceOf(index), message);
   }
 }
 
@@ -165,22 +138,24 @@ const WHAT: Readonly<Record<OwnRoute['kind'], string>> = {
   metadata: '"protected_resource"',
 };
 
+/** The patterns of all valid routes, one per host. */
+function soundPatterns(routes: readonly Section[]) {
+  return routes.flatMap(({ raw }, index) =>
+    (writtenPatternsOf(raw) ?? []).map((pattern, at) => ({ pattern, index, at })),
+  );
+}
+
 /** Warns about redirects to a path that the same route matches again: browsers give up after twenty rounds. */
-function checkRedirects(file: ConfigFile): void {
-  const written = asList(asMap(file.value).routes).map(asMap);
-  const targets = written.flatMap(({ redirect }, index) => {
-    const { to } = asMap(redirect);
-    return typeof to === 'string' && to.startsWith('/') ? [{ index, to }] : [];
-  });
-  if (targets.length === 0) return;
-  const patterns = written.map(route => writtenPatternsOf(route) ?? []);
-  const entries = patterns.flatMap((all, value) => all.map(pattern => ({ pattern, value })));
-  if (findConflicts(entries.map(({ pattern }) => pattern)).length > 0) return;
-  const table = new RouteTable(entries);
-  for (const { index, to } of targets) {
-    if (!patterns[index]?.some(pattern => redirectLoops(table, index, pattern, to))) continue;
-    const message = 'this route takes that path itself: clients would be redirected in a circle';
-    file.add(['routes', index, 'redirect', 'to'], message, { severity: 'warning' });
+function checkRedirects(routes: readonly Section[]): void {
+  if (routes.every(({ raw }) => raw.redirect === undefined)) return;
+  const sound = soundPatterns(routes);
+  if (findConflicts(sound.map(({ pattern }) => pattern)).length > 0) return;
+  const table = new RouteTable(sound.map(({ pattern, index: value }) => ({ pattern, value })));
+  const message = 'this route takes that path itself: clients would be redirected in a circle';
+  for (const { pattern, index } of sound) {
+    const { to } = asMap(routes[index]?.raw.redirect);
+    if (typeof to === 'string' && to.startsWith('/') && redirectLoops(table, index, pattern, to))
+      routes[index]?.warn(['redirect', 'to'], message);
   }
 }
 
@@ -197,23 +172,17 @@ function redirectLoops(
 }
 
 /** Warns of paths that are served over http for nothing, or with tokens that others can read on the way. */
-function checkExcepted(file: ConfigFile, routes: readonly RouteSketch[]): void {
+function checkExcepted(file: ConfigFile, routes: readonly Section[]): void {
   const { except } = asMap(asMap(asMap(file.value).listen).redirect);
   if (except === undefined) return;
-  const written = routes.flatMap(({ patterns }, index) =>
-    (patterns ?? []).map(pattern => ({ pattern, index })),
-  );
+  const written = soundPatterns(routes);
   const reach = new Reach(written.map(({ pattern }) => pattern));
   for (const [at, text] of asList(except).entries()) {
     const path = routeKeys.path.safeParse(text);
     if (!path.success || path.data === undefined) continue;
     const takers = reach.takersOf(parseRoutePattern(path.data, null)).flatMap(each => written[each] ?? []);
-    const ofTokens = takers.find(({ index }) => {
-      const { authentication = 'required' } = asMap(file.valueAt(['routes', index]));
-      return authentication !== 'none';
-    });
-    const warn = (message: string) =>
-      file.add(['listen', 'redirect', 'except', at], message, { severity: 'warning' });
+    const ofTokens = takers.find(({ index }) => routes[index]?.raw.authentication !== 'none');
+    const warn = (message: string) => file.warn(['listen', 'redirect', 'except', at], message);
     if (takers.length === 0) warn('no route takes this path: it gets 404 over http');
     else if (ofTokens !== undefined) {
       const { line } = file.place(['routes', ofTokens.index]);

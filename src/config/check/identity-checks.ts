@@ -8,6 +8,7 @@ import {
   nearestWord,
   type Path,
   type RawMap,
+  Section,
   textsIn,
 } from '../file/index.ts';
 import {
@@ -17,10 +18,10 @@ import {
   RULES_BY_DEFAULT,
   routeKeys,
   tokenRules,
-  type WrittenProvider,
   writtenProviders,
 } from '../settings/index.ts';
 import { EACH, formatSize, parseSizeBytes, secretInFile, secretPaths } from '../values/index.ts';
+import { routesIn } from './route-checks.ts';
 
 /** Checks the sections about tokens against the routes. Reads the raw value, as all cross-checks do. */
 export function checkIdentity(file: ConfigFile): void {
@@ -28,68 +29,49 @@ export function checkIdentity(file: ConfigFile): void {
   // Validation reports a misspelt key; here it counts as the intended one.
   const isThere = (key: string) => Object.keys(root).some(word => intended(word) === key);
   const section = SECTIONS.find(isThere) ?? null;
-  if (Array.isArray(root.routes)) checkRoutes(file, root.routes, section);
+  checkRoutes(file, section);
   if (SECTIONS.every(key => root[key] !== undefined)) addBoth(file);
   else if (section === 'identity_provider') checkSole(file, root, isThere('access_tokens'));
   else if (section === 'identity_providers') checkProviders(file);
   else if (root.access_tokens !== undefined) checkTokensAlone(file, root);
-  checkIdentityHeaders(file, root);
-  checkCertificateField(file, root);
-  checkTokenLength(file, root);
-  checkDpop(file, asMap(root.access_tokens));
-  checkTokenKind(file, ['access_tokens'], asMap(root.access_tokens), asMap(root.identity_provider));
-  checkRedirectUris(file, ['identity_provider'], asMap(root.identity_provider));
-  for (const [index, entry] of asList(root.identity_providers).entries()) {
-    checkTokenKind(file, ['identity_providers', index], asMap(entry), asMap(entry));
-    checkRedirectUris(file, ['identity_providers', index], asMap(entry));
+  const tokens = new Section(file, ['access_tokens'], root.access_tokens);
+  checkIdentityHeaders(tokens);
+  checkCertificateField(tokens);
+  checkTokenLength(tokens);
+  checkDpop(tokens);
+  checkTokenKind(tokens, asMap(root.identity_provider));
+  for (const provider of writtenProviders(file)) {
+    if (provider.path[0] === 'identity_providers') checkTokenKind(provider, provider.raw);
+    checkRedirectUris(provider);
   }
 }
 
 /** Warns of a wildcard, as Keycloak and Auth0 have it: no code for such a URI would ever be redeemed. */
-function checkRedirectUris(file: ConfigFile, path: Path, { redirect_uris: uris }: RawMap): void {
+function checkRedirectUris(provider: Section): void {
+  const message =
+    'the * stands for itself, since URIs are compared character by character: list each one (* is for the port of loopback alone)';
   // A * as the port of another host is an error.
-  for (const [index, uri] of asList(uris).entries())
+  for (const [index, uri] of asList(provider.raw.redirect_uris).entries())
     if (typeof uri === 'string' && uri.replace(':*', '').includes('*'))
-      file.add(
-        [...path, 'redirect_uris', index],
-        'the * stands for itself, since URIs are compared character by character: list each one (* is for the port of loopback alone)',
-        { severity: 'warning' },
-      );
+      provider.warn(['redirect_uris', index], message);
 }
 
 /** Checks that ID tokens, where they are accepted, are those for this API, and says what that means. */
-function checkTokenKind(
-  file: ConfigFile,
-  path: Path,
-  { token_kind: kind, audience }: RawMap,
-  { client_id: client }: RawMap,
-): void {
+function checkTokenKind(rules: Section, { client_id: client }: RawMap): void {
+  const { token_kind: kind, audience } = rules.raw;
   if (kind !== 'access_or_id') return;
-  const at = [...path, 'token_kind'];
-  if (audience === 'any')
-    file.add(
-      at,
-      'would let in the ID tokens of every client: name the audience, since nothing else tells them apart',
-    );
-  else if (typeof client === 'string' && [audience].flat().includes(client))
-    file.add(
-      at,
-      `every ID token that the client ${JSON.stringify(client)} ever gets opens this API, and ID tokens are often passed on and logged: have the provider issue tokens for an audience of their own`,
-      { severity: 'warning' },
-    );
-  else
-    file.add(at, 'ID tokens for this audience open this API as well: keep them as secret as access tokens', {
-      severity: 'hint',
-    });
+  const everyone =
+    'would let in the ID tokens of every client: name the audience, since nothing else tells them apart';
+  const own = `every ID token that the client ${JSON.stringify(client)} ever gets opens this API, and ID tokens are often passed on and logged: have the provider issue tokens for an audience of their own`;
+  const also = 'ID tokens for this audience open this API as well: keep them as secret as access tokens';
+  if (audience === 'any') rules.add('token_kind', everyone);
+  else if (typeof client === 'string' && [audience].flat().includes(client)) rules.warn('token_kind', own);
+  else rules.hint('token_kind', also);
 }
 
 const SECTIONS = ['identity_provider', 'identity_providers'] as const;
-type Section = (typeof SECTIONS)[number];
 
-/**
- * Returns the section that a key of the file is or was meant to be. Exact matches take precedence, because the names of two
- * sections differ in one letter.
- */
+/** The section that a key is, or was meant to be: an exact match first, since two names differ in one letter. */
 function intended(word: string): string | undefined {
   const known: readonly string[] = [...SECTIONS, 'access_tokens'];
   return known.includes(word) ? word : nearestWord(word, known);
@@ -98,7 +80,7 @@ function intended(word: string): string | undefined {
 function addBoth(file: ConfigFile): void {
   const message =
     '"identity_provider" and "identity_providers" cannot be combined: move the former into this list as its first entry, with a name and with audience, principal and bots of access_tokens';
-  file.add(['identity_providers'], message, { about: 'key' });
+  file.addKey(['identity_providers'], message);
 }
 
 /** Checks that access_tokens, with the rules for tokens, is only used with identity_provider. */
@@ -106,7 +88,7 @@ function checkSole(file: ConfigFile, root: RawMap, hasTokens: boolean): void {
   if (!hasTokens) {
     const message =
       'missing key "access_tokens" next to it: its "audience" says which tokens are for this API';
-    file.add(['identity_provider'], message, { about: 'key' });
+    file.addKey(['identity_provider'], message);
   }
   const tokens = root.access_tokens;
   const meant = (word: string) => nearestWord(word, ['audience', 'audience_claim']);
@@ -126,40 +108,39 @@ function checkTokensAlone(file: ConfigFile, { access_tokens: tokens, api_keys: k
   for (const path of useless) file.addUseless(path, 'without "identity_provider", which issues the tokens');
 }
 
-function checkRoutes(file: ConfigFile, routes: readonly unknown[], section: Section | null): void {
-  const kinds = routes.map(route => routeKeys.authentication.safeParse(asMap(route).authentication).data);
-  for (const [index, kind] of kinds.entries()) {
-    const isForKeys = asList(asMap(routes[index]).accept).join() === 'api_key';
-    if (section === null && !isForKeys && kind !== undefined && kind !== 'none')
-      addNeedsProvider(file, index);
+function checkRoutes(file: ConfigFile, section: (typeof SECTIONS)[number] | null): void {
+  const routes = routesIn(file);
+  const kinds = routes.map(({ raw }) => routeKeys.authentication.safeParse(raw.authentication).data);
+  for (const [index, route] of routes.entries()) {
+    const isForKeys = asList(route.raw.accept).join() === 'api_key';
+    if (section === null && !isForKeys && ![undefined, 'none'].includes(kinds[index]))
+      addNeedsProvider(route);
   }
   if (section === null || !file.has([section]) || kinds.length === 0) return;
   if (!kinds.every(kind => kind === 'none')) return;
-  const message = `"${section}" has no effect: every route says "authentication: none"`;
-  file.add([section], message, { about: 'key', severity: 'warning' });
+  file.addKey([section], `"${section}" has no effect: every route says "authentication: none"`, 'warning');
 }
 
-function addNeedsProvider(file: ConfigFile, index: number): void {
-  const written = ['routes', index, 'authentication'];
-  if (file.has(written)) {
-    file.add(written, 'there is no "identity_provider" to check tokens with: add one, or write none');
-  } else {
-    const message =
-      'a route requires a token by default, and there is no "identity_provider" to check it: add one, or write "authentication: none"';
-    file.add(['routes', index], message);
-  }
+function addNeedsProvider(route: Section): void {
+  const byDefault =
+    'a route requires a token by default, and there is no "identity_provider" to check it: add one, or write "authentication: none"';
+  if (route.has('authentication'))
+    route.add(
+      'authentication',
+      'there is no "identity_provider" to check tokens with: add one, or write none',
+    );
+  else route.add([], byDefault);
 }
 
-function checkIdentityHeaders(file: ConfigFile, root: RawMap): void {
-  const path = ['access_tokens', 'identity_headers'];
-  const names = Object.keys(asMap(asMap(root.access_tokens).identity_headers));
-  const listed = listedHeaders(file);
+function checkIdentityHeaders(tokens: Section): void {
+  const names = Object.keys(asMap(tokens.raw.identity_headers));
+  const listed = listedHeaders(tokens.file);
   const [removed, kept] = [listed.remove, listed.keep].map(list => new Set(list.map(foldName)));
   const before = new Map<string, string>();
   for (const name of names) {
     const twin = before.get(foldName(name));
     before.set(foldName(name), name);
-    const add = (message: string) => file.add([...path, name], message, { about: 'key' });
+    const add = (message: string) => tokens.addKey(['identity_headers', name], message);
     // The gateway may set fields in which proxies would name the caller.
     if (![undefined, 'caller'].includes(RULES_BY_DEFAULT.get(name)))
       add(`the gateway uses "${name}" itself: choose another name`);
@@ -172,32 +153,28 @@ function checkIdentityHeaders(file: ConfigFile, root: RawMap): void {
 }
 
 /** Checks that the longest token fits into the head of a request, which would be refused first. */
-function checkTokenLength(file: ConfigFile, root: RawMap): void {
-  const maxLength = sizeIn(asMap(root.access_tokens).max_length);
-  const head = sizeIn(asMap(root.caps).head ?? DEFAULT_HEAD);
+function checkTokenLength(tokens: Section): void {
+  const maxLength = sizeIn(tokens.raw.max_length);
+  const head = sizeIn(asMap(asMap(tokens.file.value).caps).head ?? DEFAULT_HEAD);
   if (maxLength === undefined || head === undefined || maxLength <= head) return;
   const message = `is more than the head of a request may have: raise "head" under "caps" (${formatSize(head)}) above it as well`;
-  file.add(['access_tokens', 'max_length'], message);
+  tokens.add('max_length', message);
 }
 
 /** The shortest leeway with which proofs work: clients write whole seconds. */
 const MIN_PROOF_LEEWAY_MS = 5_000;
 
 /** Checks what proofs of possession need, and that their scheme has no other meaning. */
-function checkDpop(file: ConfigFile, { dpop, schemes, leeway }: RawMap): void {
+function checkDpop(tokens: Section): void {
+  const { dpop, schemes, leeway } = tokens.raw;
   if (dpop === undefined || dpop === 'off') return;
   const index = textsIn(schemes).findIndex(scheme => scheme.toLowerCase() === 'dpop');
   if (index !== -1)
-    file.add(
-      ['access_tokens', 'schemes', index],
-      'is accepted by "dpop" already, with a proof: leave it out here',
-    );
+    tokens.add(['schemes', index], 'is accepted by "dpop" already, with a proof: leave it out here');
   const leewayMs = typeof leeway === 'string' ? parseDurationMs(leeway) : undefined;
-  if (leewayMs !== undefined && leewayMs < MIN_PROOF_LEEWAY_MS)
-    file.add(
-      ['access_tokens', 'leeway'],
-      'is too short for "dpop": proofs are made by the clocks of clients, so leave them 5s or more',
-    );
+  const message =
+    'is too short for "dpop": proofs are made by the clocks of clients, so leave them 5s or more';
+  if (leewayMs !== undefined && leewayMs < MIN_PROOF_LEEWAY_MS) tokens.add('leeway', message);
 }
 
 function sizeIn(written: unknown): number | undefined {
@@ -207,74 +184,72 @@ function sizeIn(written: unknown): number | undefined {
 const DEFAULT_HEAD = '16KiB';
 
 /** Checks that certificates are only taken from proxies, in a field that has no other use. */
-function checkCertificateField(file: ConfigFile, root: RawMap): void {
-  const path = ['access_tokens', 'certificate_field'];
-  const { certificate_field: name, identity_headers: headers } = asMap(root.access_tokens);
+function checkCertificateField(tokens: Section): void {
+  const { file } = tokens;
+  const { certificate_field: name, identity_headers: headers } = tokens.raw;
   if (typeof name !== 'string') return;
-  const add = (message: string) => file.add(path, message);
+  const add = (message: string) => tokens.add('certificate_field', message);
   const twin = Object.keys(asMap(headers)).find(header => foldName(header) === foldName(name));
   const isKept = listedHeaders(file).keep.some(header => foldName(header) === foldName(name));
   if (![undefined, 'origin', 'caller'].includes(RULES_BY_DEFAULT.get(name)))
     add(`the gateway uses "${name}" itself: name the field in which your proxies send certificates`);
   else if (twin !== undefined) {
-    const { line } = file.place([...path.slice(0, 1), 'identity_headers', twin], 'key');
+    const { line } = file.place(tokens.at(['identity_headers', twin]), 'key');
     add(`the gateway writes this field itself, see identity_headers in line ${line}: choose another`);
   } else if (isKept)
     add(`"${name}" is kept by forwarding_headers, so anyone could send it: remove it from that list`);
-  else if (asList(root.trusted_proxies).length === 0)
+  else if (asList(asMap(file.value).trusted_proxies).length === 0)
     add('no proxy is trusted to send this field: list your proxies under trusted_proxies');
 }
 
 /** Checks the entries of `identity_providers` against each other and against access_tokens. */
 function checkProviders(file: ConfigFile): void {
-  const { identity_providers: several, access_tokens: tokens } = asMap(file.value);
-  const entries = asList(several);
-  checkUnique(file, entries, 'name');
-  checkUnique(file, entries, 'issuer');
-  checkSignIn(file, entries);
-  checkOpaque(file, entries);
-  checkClaims(file, entries);
+  const { access_tokens: tokens } = asMap(file.value);
+  const entries = writtenProviders(file);
+  for (const key of ['name', 'issuer'])
+    eachTwin(
+      entries,
+      ({ [key]: value }) => value,
+      (entry, twin) => entry.add(key, `the provider in line ${twin.lineOf(key)} has this ${key} already`),
+    );
+  eachTwin(
+    entries,
+    ({ redirect_uri: uri }) => uri !== undefined || undefined,
+    (entry, twin) =>
+      entry.addKey(
+        'redirect_uri',
+        `users already sign in at the provider in line ${twin.lineOf('redirect_uri', 'key')}: only one provider may have "redirect_uri"`,
+      ),
+  );
+  eachTwin(
+    entries,
+    raw => takesOpaque(raw) || undefined,
+    (entry, twin) =>
+      entry.addKey(
+        'opaque_tokens',
+        `opaque tokens are those of the provider in line ${twin.lineOf('opaque_tokens', 'key')}: nothing in such a token says which provider to ask`,
+      ),
+  );
+  for (const entry of entries) checkClaims(entry);
   for (const key of Object.keys(tokenRules)) {
     if (asMap(tokens)[key] === undefined) continue;
     const message = `"${key}" belongs to each provider: move it to the entries of identity_providers`;
-    file.add(['access_tokens', key], message, { about: 'key' });
+    file.addKey(['access_tokens', key], message);
   }
 }
 
-/** Reports duplicate names and issuers: each must identify one provider. */
-function checkUnique(file: ConfigFile, entries: readonly unknown[], key: 'name' | 'issuer'): void {
-  const first = new Map<unknown, number>();
-  for (const [index, entry] of entries.entries()) {
-    const value = asMap(entry)[key];
-    if (value === undefined) continue;
+/** Reports each provider that has a value which an earlier one has as well; `undefined` is no value. */
+function eachTwin(
+  entries: readonly Section[],
+  keyOf: (raw: RawMap) => unknown,
+  report: (entry: Section, twin: Section) => void,
+): void {
+  const first = new Map<unknown, Section>();
+  for (const entry of entries) {
+    const value = keyOf(entry.raw);
     const twin = first.get(value);
-    if (twin === undefined) first.set(value, index);
-    else {
-      const { line } = file.place(['identity_providers', twin, key]);
-      file.add(['identity_providers', index, key], `the provider in line ${line} has this ${key} already`);
-    }
-  }
-}
-
-/** Reports a second provider that signs users in: the anonymous endpoints serve one. */
-function checkSignIn(file: ConfigFile, entries: readonly unknown[]): void {
-  const [first, ...others] = [...entries.keys()].filter(
-    index => asMap(entries[index]).redirect_uri !== undefined,
-  );
-  for (const index of others) {
-    const { line } = file.place(['identity_providers', first ?? 0, 'redirect_uri'], 'key');
-    const message = `users already sign in at the provider in line ${line}: only one provider may have "redirect_uri"`;
-    file.add(['identity_providers', index, 'redirect_uri'], message, { about: 'key' });
-  }
-}
-
-/** Reports a second provider with opaque tokens: nothing in such a token says which one to ask. */
-function checkOpaque(file: ConfigFile, entries: readonly unknown[]): void {
-  const [first = 0, ...others] = [...entries.keys()].filter(index => takesOpaque(asMap(entries[index])));
-  for (const index of others) {
-    const { line } = file.place(['identity_providers', first, 'opaque_tokens'], 'key');
-    const message = `opaque tokens are those of the provider in line ${line}: nothing in such a token says which provider to ask`;
-    file.add(['identity_providers', index, 'opaque_tokens'], message, { about: 'key' });
+    if (twin !== undefined) report(entry, twin);
+    else if (value !== undefined) first.set(value, entry);
   }
 }
 
@@ -283,61 +258,45 @@ function takesOpaque({ opaque_tokens: written }: RawMap): boolean {
 }
 
 /** Reports claims named `provider`, a key that means something else where limits.yaml lists callers. */
-function checkClaims(file: ConfigFile, entries: readonly unknown[]): void {
-  for (const [index, entry] of entries.entries()) {
-    const { principal, bots } = asMap(entry);
-    const add = (path: readonly string[], list: unknown) => {
-      const at = asList(list).indexOf('provider');
-      if (at === -1) return;
-      const message =
-        'in limits.yaml "provider" names the provider: no caller can be identified by this claim';
-      file.add(['identity_providers', index, ...path, at], message);
-    };
-    add(['principal'], principal);
-    add(['bots', 'principal'], asMap(bots).principal);
+function checkClaims(entry: Section): void {
+  const message = 'in limits.yaml "provider" names the provider: no caller can be identified by this claim';
+  for (const keys of [['principal'], ['bots', 'principal']]) {
+    const index = asList(entry.file.valueAt(entry.at(keys))).indexOf('provider');
+    if (index !== -1) entry.add([...keys, index], message);
   }
 }
 
 /**
- * Checks that every provider can be asked about tokens if a route requires that (RFC 7662): with a client and an address. Reads
- * the raw value, as all cross-checks do.
+ * Checks that every provider can be asked about tokens if a route requires that (RFC 7662), and the one whose opaque tokens are
+ * accepted: with a client and an address.
  */
 export function checkIntrospection(file: ConfigFile): void {
-  const all = asList(asMap(file.value).routes);
-  const asking = [...all.keys()].filter(index => asks(all[index]));
-  const [first] = asking;
-  if (first === undefined) return;
-  const { line } = file.place(['routes', first, 'introspection']);
-  for (const provider of writtenProviders(file)) checkSection(file, provider, `the route in line ${line}`);
-}
-
-/** The same for the provider whose opaque tokens are accepted. */
-export function checkOpaqueTokens(file: ConfigFile): void {
-  for (const { path, raw } of writtenProviders(file)) {
-    const rules = path[0] === 'identity_provider' ? ['access_tokens'] : path;
+  const first = routesIn(file).find(({ raw: { introspection = false } }) => introspection !== false);
+  const providers = writtenProviders(file);
+  if (first !== undefined)
+    for (const provider of providers)
+      checkAsked(provider, `the route in line ${first.lineOf('introspection')}`);
+  for (const provider of providers) {
+    const rules = provider.path[0] === 'identity_provider' ? ['access_tokens'] : provider.path;
     if (!takesOpaque(asMap(file.valueAt(rules)))) continue;
     const { line } = file.place([...rules, 'opaque_tokens'], 'key');
-    checkSection(file, { path, raw }, `"opaque_tokens" in line ${line}`);
+    checkAsked(provider, `"opaque_tokens" in line ${line}`);
   }
 }
 
-function asks(route: unknown): boolean {
-  const { introspection } = asMap(route);
-  return introspection !== undefined && introspection !== false;
-}
-
-function checkSection(file: ConfigFile, { path, raw }: WrittenProvider, route: string): void {
+function checkAsked(provider: Section, who: string): void {
+  const { client_id, client_authentication, endpoints, redirect_uri } = provider.raw;
   const asksAs = 'asks this provider about its tokens, for which the gateway has to authenticate there';
-  if (raw.client_id === undefined) file.add(path, `${route} ${asksAs}: add "client_id" and a secret`);
-  else if (raw.client_authentication === 'none')
-    file.add([...path, 'client_authentication'], `${route} ${asksAs}: none is not enough`);
-  const { authorization, token, key_set: keySet, introspection } = asMap(raw.endpoints);
+  if (client_id === undefined) provider.add([], `${who} ${asksAs}: add "client_id" and a secret`);
+  else if (client_authentication === 'none')
+    provider.add('client_authentication', `${who} ${asksAs}: none is not enough`);
+  const { authorization, token, key_set: keySet, introspection } = asMap(endpoints);
   const readsNoDocument =
     keySet !== undefined &&
-    (raw.redirect_uri === undefined || (authorization !== undefined && token !== undefined));
+    (redirect_uri === undefined || (authorization !== undefined && token !== undefined));
   if (!readsNoDocument || introspection !== undefined) return;
-  const message = `${route} asks this provider about its tokens, and with these endpoints the discovery document is not read: add "introspection"`;
-  file.add([...path, 'endpoints'], message);
+  const message = `${who} asks this provider about its tokens, and with these endpoints the discovery document is not read: add "introspection"`;
+  provider.add('endpoints', message);
 }
 
 /**

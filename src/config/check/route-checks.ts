@@ -1,106 +1,94 @@
 import { isRoutable, ROUTABLE_METHODS, type RoutePattern, whyNoMethod } from '../../gateway/routing/index.ts';
 import { patternsOfRoute } from '../compile/index.ts';
-import { asList, asMap, type ConfigFile, didYouMean, type Path, type RawMap } from '../file/index.ts';
+import { asList, asMap, type ConfigFile, didYouMean, type RawMap, Section } from '../file/index.ts';
 import * as policies from '../policies/index.ts';
 import { routeKeys } from '../settings/index.ts';
 
+export function routesIn(file: ConfigFile): Section[] {
+  return asList(asMap(file.value).routes).map((route, index) => new Section(file, ['routes', index], route));
+}
+
 export function checkRoutes(file: ConfigFile): void {
-  checkMethods(file);
-  checkGrpc(file);
-  checkRoutePolicies(file);
+  const routes = routesIn(file);
+  for (const route of routes) checkMethods(route);
+  if (Array.isArray(asMap(file.value).routes)) checkListeners(file, routes);
+  for (const route of routes) checkGrpc(route);
+  for (const route of routes) checkRoutePolicies(route);
 }
 
 /** Warns about methods that are probably misspelt: any token may be one. */
-function checkMethods(file: ConfigFile): void {
-  for (const [index, route] of asList(asMap(file.value).routes).entries())
-    for (const [at, method] of asList(asMap(route).methods).entries()) {
-      if (typeof method !== 'string' || isRoutable(method) || whyNoMethod(method) !== null) continue;
-      const meant = didYouMean(method, ROUTABLE_METHODS);
-      const message = `"${method}" is no method of HTTP that gateways know${meant}`;
-      if (meant !== '') file.add(['routes', index, 'methods', at], message, { severity: 'warning' });
-    }
-}
-
-function checkRoutePolicies(file: ConfigFile): void {
-  const { routes, upstreams } = asMap(file.value);
-  for (const [index, value] of asList(routes).entries()) {
-    const [route, path] = [asMap(value), ['routes', index]];
-    policies.checkServed(file, path, route);
-    policies.checkShares(file, path, route);
-    if (policies.isAnswered(route)) checkAnswered(file, path, route);
-    addUnserved(file, path, route);
-    const named = policies.upstreamsNamed(route, path).map(({ name }) => name);
-    for (const upstream of named.length === 0 ? [undefined] : named) {
-      const keys = upstream === undefined ? {} : asMap(asMap(upstreams)[upstream]);
-      policies.checkPolicies({ file, path, route: { ...route, upstream }, upstream: keys });
-    }
+function checkMethods(route: Section): void {
+  for (const [at, method] of asList(route.raw.methods).entries()) {
+    if (typeof method !== 'string' || isRoutable(method) || whyNoMethod(method) !== null) continue;
+    const meant = didYouMean(method, ROUTABLE_METHODS);
+    if (meant !== '')
+      route.warn(['methods', at], `"${method}" is no method of HTTP that gateways know${meant}`);
   }
 }
 
-/** Reports a route without a target, unless a misspelt key, which validation reports, may be it. */
-function addUnserved(file: ConfigFile, path: Path, route: RawMap): void {
-  if (policies.SERVED_BY.some(key => file.has([...path, key])) || !hasKnownKeys(route)) return;
-  file.add(path, 'missing key "upstream": expected the name of an upstream');
+function checkRoutePolicies(route: Section): void {
+  policies.checkServed(route);
+  policies.checkShares(route);
+  if (policies.isAnswered(route.raw)) checkAnswered(route);
+  // A misspelt key, which validation reports, may be the target.
+  if (!isServed(route) && hasKnownKeys(route))
+    route.add([], 'missing key "upstream": expected the name of an upstream');
+  const named = policies.upstreamsNamed(route.raw, route.path).map(({ name }) => name);
+  for (const upstream of named.length === 0 ? [undefined] : named)
+    policies.checkPolicies(new policies.RouteInFile(route, upstream));
 }
 
-function hasKnownKeys(route: RawMap): boolean {
-  return Object.keys(route).every(key => Object.hasOwn(routeKeys, key));
+function isServed(route: Section): boolean {
+  return policies.SERVED_BY.some(key => route.has(key));
 }
 
-/** Reports keys about an upstream on a route that has none. */
-function checkAnswered(file: ConfigFile, path: Path, route: RawMap): void {
-  for (const key of policies.FORWARD_ONLY) {
-    const message = `"${key}" is about an upstream, and none serves this route: leave it out`;
-    if (route[key] !== undefined) file.add([...path, key], message, { about: 'key' });
-  }
+function hasKnownKeys({ raw }: Section): boolean {
+  return Object.keys(raw).every(key => Object.hasOwn(routeKeys, key));
 }
 
-/** Checks whether each route serves paths or gRPC calls, and that its upstream does too. */
-function checkGrpc(file: ConfigFile): void {
-  const { routes, upstreams } = asMap(file.value);
-  if (!Array.isArray(routes)) return;
-  checkListeners(file, routes.map(asMap));
-  for (const [index, route] of routes.entries()) {
-    const raw = asMap(route);
-    if (raw.grpc !== undefined) checkKeys(file, index, raw);
-    else if (raw.path === undefined) addMissing(file, index, raw);
-    checkUpstream(file, index, raw, asMap(upstreams));
-  }
+function checkAnswered(route: Section): void {
+  for (const key of policies.FORWARD_ONLY)
+    if (route.raw[key] !== undefined)
+      route.addKey(key, `"${key}" is about an upstream, and none serves this route: leave it out`);
 }
 
-function checkListeners(file: ConfigFile, routes: readonly RawMap[]): void {
+/** Checks whether a route serves paths or gRPC calls, and that its upstream does too. */
+function checkGrpc(route: Section): void {
+  const { grpc, path } = route.raw;
+  if (grpc !== undefined) checkKeys(route);
+  // A misspelt key, which validation reports, may be the path.
+  else if (path === undefined && hasKnownKeys(route) && isServed(route))
+    route.add([], 'missing key "path": expected a path such as /v1/things/{id} or /v1/**');
+  checkUpstream(route);
+}
+
+function checkListeners(file: ConfigFile, routes: readonly Section[]): void {
   const { http, grpc = 'off' } = asMap(asMap(file.value).listen);
   const { tls, h2c } = asMap(http);
   if (asMap(asMap(grpc).tls).http2 === false)
     file.add(['listen', 'grpc', 'tls', 'http2'], 'gRPC needs HTTP/2: leave this out');
-  if (routes.every(route => route.grpc === undefined) && grpc !== 'off')
-    file.add(['listen', 'grpc'], 'no route has "grpc": nothing is served here', { severity: 'warning' });
-  const isServed = grpc !== 'off' || h2c === true || (tls !== undefined && asMap(tls).http2 !== false);
+  if (routes.every(({ raw }) => raw.grpc === undefined) && grpc !== 'off')
+    file.warn(['listen', 'grpc'], 'no route has "grpc": nothing is served here');
+  const hasHttp2 = grpc !== 'off' || h2c === true || (tls !== undefined && asMap(tls).http2 !== false);
   // gRPC-Web also works over HTTP/1.1.
-  const first = routes.findIndex(route => route.grpc !== undefined && route.grpc_web !== true);
-  if (first === -1 || isServed) return;
+  const first = routes.find(({ raw }) => raw.grpc !== undefined && raw.grpc_web !== true);
   const message =
     'no listener speaks HTTP/2, which gRPC needs: add "listen.grpc", or "tls" or "h2c: true" to "listen.http"';
-  file.add(['routes', first, 'grpc'], message, { severity: 'warning' });
+  if (!hasHttp2) first?.warn('grpc', message);
 }
 
-function checkKeys(file: ConfigFile, index: number, route: RawMap): void {
-  const add = (key: string, message: string) => file.add(['routes', index, key], message, { about: 'key' });
-  if (route.path !== undefined) add('path', 'a route has "path" or "grpc", not both: write two routes');
+function checkKeys(route: Section): void {
+  if (route.raw.path !== undefined)
+    route.addKey('path', 'a route has "path" or "grpc", not both: write two routes');
   for (const key of ['methods', ...policies.PATH_ONLY])
-    if (route[key] !== undefined) add(key, `"${key}" does not apply to gRPC calls: leave it out`);
+    if (route.raw[key] !== undefined)
+      route.addKey(key, `"${key}" does not apply to gRPC calls: leave it out`);
 }
 
-/** Reports a missing path, unless a misspelt key, which validation reports, may be it. */
-function addMissing(file: ConfigFile, index: number, route: RawMap): void {
-  const path = ['routes', index];
-  if (hasKnownKeys(route) && policies.SERVED_BY.some(key => file.has([...path, key])))
-    file.add(path, 'missing key "path": expected a path such as /v1/things/{id} or /v1/**');
-}
-
-function checkUpstream(file: ConfigFile, index: number, route: RawMap, upstreams: RawMap): void {
-  const { grpc, path } = route;
-  for (const { name, path: at, about } of policies.upstreamsNamed(route, ['routes', index])) {
+function checkUpstream({ file, raw, path: ofRoute }: Section): void {
+  const { grpc, path } = raw;
+  const upstreams = asMap(asMap(file.value).upstreams);
+  for (const { name, path: at, about } of policies.upstreamsNamed(raw, ofRoute)) {
     if (!Object.hasOwn(upstreams, name)) continue;
     const speaksGrpc = asMap(upstreams[name]).protocol === 'grpc';
     const add = (message: string) => file.add(at, message, { about });
@@ -111,7 +99,6 @@ function checkUpstream(file: ConfigFile, index: number, route: RawMap, upstreams
   }
 }
 
-/** The patterns of routes: several checks ask for them. */
 const PATTERNS = new WeakMap<RawMap, readonly RoutePattern[] | null>();
 
 /** Returns the patterns of a route as written, one per host; `null` if it is invalid. */

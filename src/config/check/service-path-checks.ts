@@ -6,17 +6,16 @@ import {
   Reach,
   type RoutePattern,
 } from '../../gateway/routing/index.ts';
-import { asList, asMap, type ConfigFile, type RawMap } from '../file/index.ts';
+import { asMap, type ConfigFile, type RawMap } from '../file/index.ts';
+import { literalsOf, upstreamsNamed } from '../policies/index.ts';
 import { firstWrittenUrl, routeKeys, upstreamKeys } from '../settings/index.ts';
-import { writtenPatternsOf } from './route-checks.ts';
+import { routesIn, writtenPatternsOf } from './route-checks.ts';
 
 type Segments = RoutePattern['segments'];
 
-/** One host of a route, with the paths that it matches and those that it sends. */
 interface SentRoute {
   readonly index: number;
   readonly raw: RawMap;
-  /** The requests that it matches. */
   readonly pattern: RoutePattern;
   /** How many segments it strips, and which ones, joined by slashes. */
   readonly stripped: number;
@@ -26,15 +25,11 @@ interface SentRoute {
 
 /** Checks the paths that services receive with `strip_prefix` and URLs with a path. */
 export function checkServicePaths(file: ConfigFile): void {
-  const { routes, upstreams } = asMap(file.value);
-  const sent = asList(routes).flatMap((route, index) => sentRouteOf(asMap(route), index));
-  const byUpstream = new Map<string, SentRoute[]>();
-  for (const route of sent)
-    for (const name of route.upstreams) {
-      const others = byUpstream.get(name);
-      if (others === undefined) byUpstream.set(name, [route]);
-      else others.push(route);
-    }
+  const { upstreams } = asMap(file.value);
+  const sent = routesIn(file).flatMap(({ raw }, index) => sentRouteOf(raw, index));
+  const named = sent.flatMap(route => route.upstreams.map(name => ({ name, route })));
+  const groups = [...Map.groupBy(named, ({ name }) => name)];
+  const byUpstream = new Map(groups.map(([name, each]) => [name, each.map(({ route }) => route)]));
   for (const [name, group] of byUpstream) hintAtPrefixes(file, asMap(asMap(upstreams)[name]), name, group);
   warnOfWaysAround(file, sent, byUpstream);
   for (const group of byUpstream.values()) checkOddPaths(file, group);
@@ -59,17 +54,16 @@ function checkOddPaths(file: ConfigFile, routes: readonly SentRoute[]): void {
       );
     const reached = guarded.find(other => mayDecodeTo(route, other));
     if (reached !== undefined && raw.encoded_slashes === 'pass')
-      file.add(
+      file.warn(
         ['routes', index, 'encoded_slashes'],
         `a service that decodes "%2F" is led to the route in line ${lineOf(reached)}, which demands more of callers: let this route demand as much, or see that the service does not decode`,
-        { severity: 'warning' },
       );
   }
 }
 
 /** Whether a path of a route can become one of another once its escaped slashes are decoded. */
 function mayDecodeTo({ pattern, stripped }: SentRoute, guarded: SentRoute): boolean {
-  const literals = literalsOf(pattern.segments);
+  const literals = literalsOf(pattern);
   if (literals.length === pattern.segments.length) return false;
   const theirs = guarded.pattern.segments.slice(guarded.stripped);
   return literals.slice(stripped).every((folded, at) => {
@@ -84,22 +78,13 @@ function sentRouteOf(raw: RawMap, index: number): SentRoute[] {
   const prefix = routeKeys.strip_prefix.safeParse(raw.strip_prefix);
   if (patterns === null || !prefix.success) return [];
   const stripped = (prefix.data ?? '').split('/').length - 1;
-  const { upstream } = raw;
-  const upstreams = typeof upstream === 'string' ? [upstream] : Object.keys(asMap(upstream));
+  const upstreams = upstreamsNamed(raw, []).map(({ name }) => name);
   return patterns.flatMap(pattern => {
-    const literals = literalsOf(pattern.segments);
+    const literals = literalsOf(pattern);
     // The policy itself reports a prefix that the path does not begin with.
     if (stripped > literals.length) return [];
     return [{ index, raw, pattern, stripped, prefix: literals.slice(0, stripped).join('/'), upstreams }];
   });
-}
-
-/** The leading literal segments, in the form used for comparison. */
-function literalsOf(segments: Segments): string[] {
-  const end = segments.findIndex(({ kind }) => kind !== 'literal');
-  return segments
-    .slice(0, end === -1 ? segments.length : end)
-    .map(segment => (segment.kind === 'literal' ? segment.folded : ''));
 }
 
 /** Hints at routes with a prefix that the service probably does not know. */
@@ -117,7 +102,7 @@ function hintAtPrefixes(
     const path = ['routes', route.index, 'path'];
     const twice = route.stripped === 0 ? prefixOfAnother(route, strippers, shapes) : null;
     if (file.holdsVariable(path)) continue;
-    const hint = (message: string) => file.add(path, message, { severity: 'hint' });
+    const hint = (message: string) => file.hint(path, message);
     const lineOf = ({ index }: SentRoute) => file.place(['routes', index, 'path']).line;
     if (beginsWith(route, base)) {
       const text = `/${base.join('/')}`;
@@ -136,14 +121,12 @@ function hintAtPrefixes(
 /** The segments of the path in the URL; none for a URL without a path, or for an invalid one. */
 function baseOf(upstream: RawMap): readonly string[] {
   const { data } = upstreamKeys.url.safeParse(firstWrittenUrl(upstream));
-  return data === undefined || data.base === ''
-    ? []
-    : literalsOf(parseRoutePattern(data.base, null).segments);
+  return data === undefined || data.base === '' ? [] : literalsOf(parseRoutePattern(data.base, null));
 }
 
 /** True if the paths that a route sends already begin with the base, which the gateway prepends. */
 function beginsWith({ pattern, stripped }: SentRoute, base: readonly string[]): boolean {
-  const literals = literalsOf(pattern.segments).slice(stripped);
+  const literals = literalsOf(pattern).slice(stripped);
   return base.length > 0 && base.every((segment, index) => segment === literals[index]);
 }
 
@@ -152,14 +135,14 @@ function beginsWith({ pattern, stripped }: SentRoute, base: readonly string[]): 
  * or by matching the shorter paths. A version alone, such as `v1`, proves nothing.
  */
 function prefixOfAnother(
-  { pattern: { segments } }: SentRoute,
+  { pattern }: SentRoute,
   strippers: ReadonlyMap<string, SentRoute>,
   shapes: ReadonlyMap<string, SentRoute>,
 ): { readonly length: number; readonly other: SentRoute } | null {
-  const literals = literalsOf(segments);
+  const literals = literalsOf(pattern);
   for (let length = 1; length <= literals.length; length++) {
     const prefix = literals.slice(0, length);
-    const rest = segments.slice(length);
+    const rest = pattern.segments.slice(length);
     const isTold = rest.some(({ kind }) => kind === 'literal') && !prefix.every(text => /^v\d+$/.test(text));
     const other = strippers.get(prefix.join('/')) ?? (isTold ? shapes.get(shapeOf(rest)) : undefined);
     if (other !== undefined) return { length, other };
@@ -300,7 +283,6 @@ function hostsHoldVariable(file: ConfigFile, { index, raw: { hosts } }: SentRout
 
 const LEVELS = ['none', 'optional', 'required'];
 
-/** Whether a route refuses some callers. */
 function isGuarded(raw: RawMap): boolean {
   return demandOf(raw) > 0 || raw.require !== undefined || raw.networks !== undefined;
 }
@@ -331,5 +313,5 @@ function addWayAround(file: ConfigFile, route: SentRoute, guarded: SentRoute): v
 function addAround(file: ConfigFile, route: SentRoute, guarded: SentRoute, key: string, how: string): void {
   const { line } = file.place(['routes', guarded.index, 'path']);
   const message = `this route bypasses the one in line ${line}, which demands more of callers${how}. Add a route for those paths that demands as much`;
-  file.add(['routes', route.index, key], message, { severity: 'warning' });
+  file.warn(['routes', route.index, key], message);
 }

@@ -6,7 +6,7 @@ import {
   type RoutePattern,
 } from '../../gateway/routing/index.ts';
 import { metadataRoutes, noticeRoutes, SIGN_IN_PREFIX, signInRoutes } from '../compile/index.ts';
-import { asMap, type ConfigFile, nearestWord, type Path, type RawMap } from '../file/index.ts';
+import { asMap, type ConfigFile, nearestWord, type RawMap, type Section } from '../file/index.ts';
 import type { MetadataRoute, NoticeRoute, OwnRoute, SignInRoute } from '../model/index.ts';
 import {
   listenSchema,
@@ -74,7 +74,7 @@ function addNeedsSignIn(
 ): void {
   const add = (needs: string, without: string) => {
     const message = `"sign_in" needs ${needs}: without ${without} nobody signs in through the gateway`;
-    file.add(['sign_in'], message, { about: 'key' });
+    file.addKey(['sign_in'], message);
   };
   if (Array.isArray(list)) {
     if (!list.some(signsIn)) add('"redirect_uri" in an entry of identity_providers', 'it');
@@ -124,62 +124,54 @@ function isReserved({ segments }: RoutePattern): boolean {
   });
 }
 
-function pathsIn(file: ConfigFile): [key: keyof typeof signInPaths, path: string][] {
+function pathsIn(file: ConfigFile): [key: string, path: string][] {
   const raw = asMap(asMap(file.value).sign_in);
-  return keysOf(signInPaths).flatMap(key => {
-    const { data: path } = signInPaths[key].safeParse(raw[key]);
+  return Object.entries(signInPaths).flatMap(([key, schema]) => {
+    const { data: path } = schema.safeParse(raw[key]);
     return path === undefined ? [] : [[key, path]];
   });
 }
 
-function keysOf<Key extends string>(map: Readonly<Record<Key, unknown>>): Key[] {
-  return Object.keys(map) as Key[];
-}
-
 /** Checks the `notices` of each provider. Reads the raw value, as all cross-checks do. */
 export function checkNotices(file: ConfigFile): void {
-  for (const { path, raw } of writtenProviders(file)) {
-    const notices = noticesOf(raw);
+  for (const provider of writtenProviders(file)) {
+    const notices = noticesOf(provider.raw);
     for (const kind of NOTICE_KINDS) {
       const place = notices[kind];
-      const at = [...path, 'notices', kind];
-      if (place === 'admin') checkAdmin(file, at, raw.issuer);
-      else if (place !== null) checkPath(file, at, kind, place);
+      if (place === 'admin') checkAdmin(provider, kind);
+      else if (place !== null) checkPath(provider, kind, place);
     }
   }
 }
 
-function checkAdmin(file: ConfigFile, path: Path, issuer: unknown): void {
-  const listen = listenSchema.safeParse(asMap(file.value).listen ?? {});
+function checkAdmin(provider: Section, kind: NoticeKind): void {
+  const listen = listenSchema.safeParse(asMap(provider.file.value).listen ?? {});
   if (!listen.success) return;
   const { admin } = listen.data;
-  if (admin === null) file.add(path, 'there is no admin listener: "listen.admin" is off');
-  else if (isLoopback(admin.address.host) && !isLoopback(hostOf(issuer)))
-    file.add(
-      path,
+  const at = ['notices', kind];
+  if (admin === null) provider.add(at, 'there is no admin listener: "listen.admin" is off');
+  else if (isLoopback(admin.address.host) && !isLoopback(hostOf(provider.raw.issuer)))
+    provider.warn(
+      at,
       `the provider cannot reach the admin listener, which is bound to ${admin.address.host}: bind "listen.admin" to an address that only your network reaches`,
-      { severity: 'warning' },
     );
 }
 
-function checkPath(file: ConfigFile, path: Path, kind: NoticeKind, place: string): void {
+function checkPath(provider: Section, kind: NoticeKind, place: string): void {
+  const { file } = provider;
   const own = parseRoutePattern(place, null);
-  if (signInRoutesIn(file).some(({ pattern }) => isOfOnePath(pattern, own)))
-    file.add(path, 'this path is that of a sign-in endpoint: choose another');
-  if (metadataRoutesIn(file).some(({ pattern }) => isOfOnePath(pattern, own)))
-    file.add(path, 'this path is that of "protected_resource": choose another');
+  const isOwn = ({ pattern }: RouteEntry<OwnRoute>) => isOfOnePath(pattern, own);
+  const add = (whose: string) =>
+    provider.add(['notices', kind], `this path is that of ${whose}: choose another`);
+  if (signInRoutesIn(file).some(isOwn)) add('a sign-in endpoint');
+  if (metadataRoutesIn(file).some(isOwn)) add('"protected_resource"');
   // Reports each pair once, at its second member.
-  const other = noticeRoutesIn(file).find(
-    ({ value, pattern }) => value.notice !== kind && isOfOnePath(pattern, own),
-  );
-  if (other !== undefined && kind === 'back_channel_logout')
-    file.add(path, `this path is that of "${other.value.notice}": choose another`);
+  const other = noticeRoutesIn(file).find(each => each.value.notice !== kind && isOwn(each));
+  if (other !== undefined && kind === 'back_channel_logout') add(`"${other.value.notice}"`);
+  const message =
+    'Keycloak only calls paths that end in /k_push_not_before, which it adds to the admin URL of the client';
   if (kind === 'not_before_push' && !place.endsWith('/k_push_not_before'))
-    file.add(
-      path,
-      'Keycloak only calls paths that end in /k_push_not_before, which it adds to the admin URL of the client',
-      { severity: 'warning' },
-    );
+    provider.warn(['notices', kind], message);
 }
 
 function hostOf(issuer: unknown): string {

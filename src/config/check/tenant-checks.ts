@@ -1,68 +1,53 @@
 import { issuerOfTenant, isTenantValue, readTenants, type Tenants, tenantIn } from '../../core/index.ts';
-import { asList, asMap, type ConfigFile, isMap, type Path } from '../file/index.ts';
-import { type WrittenProvider, writtenProviders } from '../settings/index.ts';
-import { sectionsIn } from './caller-checks.ts';
+import { asList, asMap, type ConfigFile, isMap, type Path, type Section } from '../file/index.ts';
+import { writtenProviders } from '../settings/index.ts';
+import { issuerOf, sectionsIn } from './caller-checks.ts';
+import { routesIn } from './route-checks.ts';
 
 /** Checks the providers whose issuer has a placeholder. Reads the raw value, as all cross-checks do. */
 export function checkTenants(file: ConfigFile): void {
   const providers = writtenProviders(file);
-  const open = providers.map(provider => checkProvider(file, provider));
-  for (const { path, raw, issuer } of sectionsIn(file))
-    if (tenantsIn(issuer, 'any') !== null && (raw.opaque_tokens ?? 'off') !== 'off')
-      file.add(
-        [...path, 'opaque_tokens'],
-        'an answer about an opaque token names no tenant: not with a placeholder in "issuer"',
-      );
+  const open = providers.map(checkProvider);
+  const message = 'an answer about an opaque token names no tenant: not with a placeholder in "issuer"';
+  for (const section of sectionsIn(file))
+    if (tenantsIn(issuerOf(section), 'any') !== null && (section.raw.opaque_tokens ?? 'off') !== 'off')
+      section.add('opaque_tokens', message);
   checkOverlaps(file, providers);
   for (const [index, isOpen] of open.entries()) if (isOpen) warnOfStrangers(file, index);
 }
 
 /** Returns whether it accepts any tenant. */
-function checkProvider(file: ConfigFile, { path, raw }: WrittenProvider): boolean {
-  if (typeof raw.issuer !== 'string') return false;
-  const read = readTenants(raw.issuer);
-  if (typeof read === 'string') file.add([...path, 'issuer'], read);
-  if (read === null && raw.issuer_values !== undefined)
-    file.addUseless([...path, 'issuer_values'], 'without a placeholder in "issuer"');
+function checkProvider(provider: Section): boolean {
+  const { issuer, issuer_values: values, discovery_url, notices, client_assertion } = provider.raw;
+  if (typeof issuer !== 'string') return false;
+  const read = readTenants(issuer);
+  if (typeof read === 'string') provider.add('issuer', read);
+  if (read === null && values !== undefined)
+    provider.addUseless('issuer_values', 'without a placeholder in "issuer"');
   if (read === null || typeof read === 'string') return false;
   const claim = `"{${read.claim}}" in "issuer"`;
-  if (raw.issuer_values === undefined)
-    file.add(
-      [...path, 'issuer'],
-      `missing key "issuer_values", which says whose tokens are accepted in place of ${claim}, or any`,
-    );
-  if (raw.discovery_url === undefined)
-    file.add(
-      [...path, 'issuer'],
-      `missing key "discovery_url": with ${claim} no document can be found by the issuer`,
-    );
-  checkValues(file, [...path, 'issuer_values'], raw.issuer_values, { ...read, values: null });
-  if (asMap(raw.notices).not_before_push !== undefined)
-    file.add(
-      [...path, 'notices', 'not_before_push'],
-      `a push names no issuer, so with ${claim} nobody knows whose tokens it means`,
-    );
-  const { audience = 'issuer' } = asMap(raw.client_assertion);
-  if (raw.client_authentication === 'private_key_jwt' && audience === 'issuer')
-    file.add(
-      path,
-      `with ${claim} an assertion cannot be for the issuer: add "client_assertion: { audience: token_endpoint }"`,
-    );
-  return raw.issuer_values === 'any';
-}
-
-function checkValues(file: ConfigFile, path: Path, written: unknown, tenants: Tenants): void {
-  for (const [index, value] of asList(written).entries())
-    if (
-      typeof value === 'string' &&
-      isTenantValue(value) &&
-      tenantIn(issuerOfTenant(tenants, value), tenants) === null
-    )
-      file.add([...path, index], 'has a dot, which would begin another label of the host');
+  const addMissing = (key: string, why: string) => provider.add('issuer', `missing key "${key}"${why}`);
+  if (values === undefined)
+    addMissing('issuer_values', `, which says whose tokens are accepted in place of ${claim}, or any`);
+  if (discovery_url === undefined)
+    addMissing('discovery_url', `: with ${claim} no document can be found by the issuer`);
+  const tenants = { ...read, values: null };
+  for (const [index, value] of asList(values).entries()) {
+    const isValue = typeof value === 'string' && isTenantValue(value);
+    if (isValue && tenantIn(issuerOfTenant(tenants, value), tenants) === null)
+      provider.add(['issuer_values', index], 'has a dot, which would begin another label of the host');
+  }
+  const unclear = `a push names no issuer, so with ${claim} nobody knows whose tokens it means`;
+  if (asMap(notices).not_before_push !== undefined) provider.add(['notices', 'not_before_push'], unclear);
+  const { audience = 'issuer' } = asMap(client_assertion);
+  const nowhere = `with ${claim} an assertion cannot be for the issuer: add "client_assertion: { audience: token_endpoint }"`;
+  if (provider.raw.client_authentication === 'private_key_jwt' && audience === 'issuer')
+    provider.add([], nowhere);
+  return values === 'any';
 }
 
 /** Reports an issuer that may be that of two providers: a token is judged by one. */
-function checkOverlaps(file: ConfigFile, providers: readonly WrittenProvider[]): void {
+function checkOverlaps(file: ConfigFile, providers: readonly Section[]): void {
   const all = providers.map(({ raw: { issuer, issuer_values } }) => ({
     issuer: typeof issuer === 'string' ? issuer : '',
     tenants: tenantsIn(issuer, issuer_values),
@@ -111,12 +96,11 @@ const STRANGERS =
 function warnOfStrangers(file: ConfigFile, index: number): void {
   const section = sectionsIn(file)[index];
   if (section === undefined) return;
-  const warn = (path: Path) => file.add(path, STRANGERS, { about: 'key', severity: 'warning' });
-  const { path, raw } = section;
-  if (isMap(raw.bots)) warn([...path, 'bots']);
-  for (const [name, rule] of Object.entries(asMap(raw.classes)))
-    if (asMap(rule).claim !== undefined) warn([...path, 'classes', name, 'claim']);
-  for (const [at, route] of asList(asMap(file.value).routes).entries())
+  const warn = (at: Section, keys: string | Path) => at.addKey(keys, STRANGERS, 'warning');
+  if (isMap(section.raw.bots)) warn(section, 'bots');
+  for (const [name, rule] of Object.entries(asMap(section.raw.classes)))
+    if (asMap(rule).claim !== undefined) warn(section, ['classes', name, 'claim']);
+  for (const route of routesIn(file))
     for (const key of ['claims', 'roles'])
-      if (asMap(asMap(route).require)[key] !== undefined) warn(['routes', at, 'require', key]);
+      if (asMap(route.raw.require)[key] !== undefined) warn(route, ['require', key]);
 }

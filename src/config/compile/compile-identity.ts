@@ -1,4 +1,3 @@
-import type { Tenants } from '../../core/index.ts';
 import type {
   AccessTokenOptions,
   ApiKeyLine,
@@ -7,7 +6,7 @@ import type {
   PrincipalKind,
 } from '../../identity/auth/index.ts';
 import { BUDGET_LIMITS, CACHE_LIMITS, KEY_SET_LIMITS, principalOf } from '../../identity/auth/index.ts';
-import type { ClientOptions, IntrospectionOptions } from '../../identity/signin/index.ts';
+import type { ClientOptions, IntrospectionOptions, SignInOptions } from '../../identity/signin/index.ts';
 import type { IdentityModel, ProviderModel } from '../model/index.ts';
 import type { Requirements } from '../policies/index.ts';
 import type { LimitsConfig } from '../schema/index.ts';
@@ -17,39 +16,35 @@ import {
   type GatewayConfig,
   type ProviderConfigOptions,
   proofOptions,
+  type tokenRules,
   withTenant,
 } from '../settings/index.ts';
 import { namedClaims } from './named-claims.ts';
 
-/** Who may call, from other files. */
 interface CallerSources {
   readonly providers: readonly ProviderConfigOptions[];
   readonly apiKeys: readonly ApiKeyLine[];
 }
 
-/**
- * Compiles the part of a snapshot for providers, sign-in, tokens and API keys. Returns `null` if neither a provider nor keys are
- * configured.
- */
+/** Compiles providers, sign-in, tokens and API keys; `null` if neither a provider nor keys are configured. */
 export function compileIdentity(
   config: GatewayConfig,
   limits: LimitsConfig,
   { providers, apiKeys: lines }: CallerSources,
   { all: requirements }: Requirements,
 ): IdentityModel | null {
-  const rules = tokenRulesIn(config);
+  const written = writtenRules(config);
   const { api_keys: keys } = config;
-  if (rules.length !== providers.length) throw new Error('the providers were not checked');
-  if (rules.length === 0 && keys === undefined) return null;
-  const shared = sharedTokens(config);
+  if (written.length !== providers.length) throw new Error('the providers were not checked');
+  if (written.length === 0 && keys === undefined) return null;
+  const shared = config.access_tokens ?? accessTokensSchema.parse({});
   const { failed_verifications: failures } = limits;
-  const keptClaims = namedClaims(config, limits);
+  const common = { keptClaims: namedClaims(config, limits), requirements };
+  const signOutEnds = config.sign_in?.sign_out_ends ?? 'refresh_token';
   return {
-    providers: rules.flatMap((each, index) => {
-      const options = providers[index];
-      return options === undefined
-        ? []
-        : [compileProvider(options, { ...each, keptClaims, requirements }, config)];
+    providers: providers.flatMap((options, index) => {
+      const rules = written[index];
+      return rules === undefined ? [] : [compileProvider(options, rules, shared, common, signOutEnds)];
     }),
     apiKeys: keys === undefined ? null : { ...keys, lines, requirements, identityHeaders: headersIn(shared) },
     schemes: [...shared.schemes, ...(shared.dpop === null ? [] : ['DPoP'])].map(word => word.toLowerCase()),
@@ -61,22 +56,66 @@ export function compileIdentity(
   };
 }
 
+/** A provider's name and issuer, and the rules for its tokens, as written. */
+interface WrittenRules {
+  /** `null` for `identity_provider`, which has none. */
+  readonly name: string | null;
+  readonly issuer: string;
+  readonly isOneOfSeveral: boolean;
+  readonly rules: Pick<AccessTokensConfig, keyof typeof tokenRules>;
+}
+
+/** The rules of each provider, in the order of the file: from `access_tokens`, or from the entries of `identity_providers`. */
+function writtenRules(config: GatewayConfig): readonly WrittenRules[] {
+  const { identity_provider: one, identity_providers: several = [], access_tokens: tokens } = config;
+  const isOneOfSeveral = several.length > 1;
+  if (one === undefined)
+    return several.map(rules => ({ name: rules.name, issuer: rules.issuer, isOneOfSeveral, rules }));
+  if (tokens === undefined) throw new Error('access_tokens was not checked: identity_provider needs it');
+  return [{ name: null, issuer: one.issuer, isOneOfSeveral: false, rules: tokens }];
+}
+
 function compileProvider(
   { provider, client, maxInFlight, signIn, notices }: ProviderConfigOptions,
-  rules: ProviderRules,
-  config: GatewayConfig,
+  { name, issuer, isOneOfSeveral, rules: written }: WrittenRules,
+  shared: AccessTokensConfig,
+  common: Pick<AccessTokenOptions, 'keptClaims' | 'requirements'>,
+  signOutEnds: SignInOptions['signOutEnds'],
 ): ProviderModel {
-  const shared = sharedTokens(config);
+  const rules = withTenants(written, issuer);
+  const { audience, token_kind: kind, bots } = rules;
+  if (audience === undefined) throw new Error('audience was not checked');
+  const claims = claimsByKind(rules, { provider: name, issuer: isOneOfSeveral ? issuer : null });
+  const classes = Object.entries(rules.classes).map(
+    ([name, { claim, value, callers = [] }]): ClassRule => ({
+      name,
+      marked: claim === undefined ? null : { claim, value: value ?? null },
+      callers: new Set(callers.flatMap(caller => principalsOf(caller, claims))),
+    }),
+  );
   return {
-    name: rules.name,
-    label: rules.isOneOfSeveral ? rules.name : null,
+    name,
+    label: isOneOfSeveral ? name : null,
     provider,
     client,
     introspection: client && introspectionOptions(client, maxInFlight, shared),
-    signIn: signIn && { ...signIn, signOutEnds: config.sign_in?.sign_out_ends ?? 'refresh_token' },
+    signIn: signIn && { ...signIn, signOutEnds },
     notices,
-    opaqueTokens: rules.opaqueTokens,
-    accessTokens: accessTokenOptions(rules, shared, provider.tenants, client?.clientId ?? null),
+    opaqueTokens: rules.opaque_tokens,
+    accessTokens: {
+      ...common,
+      ...{ issuer, isOneOfSeveral, audience, classes, principal: rules.principal },
+      tenants: provider.tenants,
+      clientId: client?.clientId ?? null,
+      audienceClaim: rules.audience_claim,
+      tokenKind: typeof kind === 'string' ? kind : { claim: kind.claim, value: kind.value ?? null },
+      bots: bots && { claim: bots.claim, value: bots.value ?? null, principal: bots.principal },
+      identityHeaders: headersIn(shared),
+      roleClaims: shared.roles,
+      dpop: shared.dpop?.mode ?? 'off',
+      leewayMs: shared.leeway,
+      maxLifetimeMs: shared.max_lifetime,
+    },
     keySet: {
       ...KEY_SET_LIMITS,
       refreshMs: shared.key_set.refresh,
@@ -84,7 +123,7 @@ function compileProvider(
       fetchTimeoutMs: provider.timeoutMs,
     },
     cache: { ...CACHE_LIMITS, maxTokens: shared.cache.tokens },
-    notBeforeS: rules.notBeforeS,
+    notBeforeS: rules.not_before,
   };
 }
 
@@ -99,95 +138,8 @@ function introspectionOptions(
     : { ...client, maxInFlight, maxTokens: cache.tokens };
 }
 
-function sharedTokens(config: GatewayConfig): AccessTokensConfig {
-  return config.access_tokens ?? accessTokensSchema.parse({});
-}
-
-function accessTokenOptions(
-  rules: ProviderRules,
-  shared: AccessTokensConfig,
-  tenants: Tenants | null,
-  clientId: string | null,
-): AccessTokenOptions {
-  const { name: _, notBeforeS: __, opaqueTokens: ___, bots, ...ofTokens } = rules;
-  return {
-    ...ofTokens,
-    tenants,
-    clientId,
-    bots: bots && { claim: bots.claim, value: bots.value ?? null, principal: bots.principal },
-    identityHeaders: headersIn(shared),
-    roleClaims: shared.roles,
-    dpop: shared.dpop?.mode ?? 'off',
-    leewayMs: shared.leeway,
-    maxLifetimeMs: shared.max_lifetime,
-  };
-}
-
 function headersIn({ identity_headers: headers }: AccessTokensConfig): readonly IdentityHeader[] {
   return Object.entries(headers).map(([name, claim]) => ({ name, claim }));
-}
-
-/** The rules for the tokens of a provider, and how they identify callers. */
-interface TokenRules
-  extends Pick<
-    AccessTokenOptions,
-    'issuer' | 'isOneOfSeveral' | 'audience' | 'audienceClaim' | 'tokenKind' | 'principal' | 'classes'
-  > {
-  /** The provider's name; `null` for `identity_provider`, which has none. */
-  readonly name: string | null;
-  readonly bots: AccessTokensConfig['bots'];
-  readonly opaqueTokens: AccessTokensConfig['opaque_tokens'];
-  readonly notBeforeS: number;
-}
-
-/** The token rules of a provider, with those for the callers of every provider. */
-interface ProviderRules extends TokenRules, Pick<AccessTokenOptions, 'keptClaims' | 'requirements'> {}
-
-/** The rules of each provider, in the order of the file: from `access_tokens`, or from the entries of `identity_providers`. */
-function tokenRulesIn(config: GatewayConfig): readonly TokenRules[] {
-  const { identity_provider: one, identity_providers: several = [], access_tokens: tokens } = config;
-  const entries = several.map(entry =>
-    rulesOf(entry, { name: entry.name, issuer: entry.issuer, isOneOfSeveral: several.length > 1 }),
-  );
-  if (one === undefined) return entries;
-  if (tokens === undefined) throw new Error('access_tokens was not checked: identity_provider needs it');
-  return [rulesOf(tokens, { name: null, issuer: one.issuer, isOneOfSeveral: false })];
-}
-
-type Rules = Pick<
-  AccessTokensConfig,
-  | 'audience'
-  | 'audience_claim'
-  | 'token_kind'
-  | 'principal'
-  | 'bots'
-  | 'classes'
-  | 'opaque_tokens'
-  | 'not_before'
->;
-
-function rulesOf(
-  written: Rules,
-  provider: Pick<TokenRules, 'name' | 'issuer' | 'isOneOfSeveral'>,
-): TokenRules {
-  const rules = withTenants(written, provider.issuer);
-  const { audience, audience_claim: audienceClaim, principal, bots, not_before: notBeforeS } = rules;
-  const { opaque_tokens: opaqueTokens, token_kind: kind } = rules;
-  if (audience === undefined) throw new Error('audience was not checked');
-  const issuer = provider.isOneOfSeveral ? provider.issuer : null;
-  const claims = claimsByKind(rules, { provider: provider.name, issuer });
-  const classes = Object.entries(rules.classes).map(
-    ([name, { claim, value, callers = [] }]): ClassRule => ({
-      name,
-      marked: claim === undefined ? null : { claim, value: value ?? null },
-      callers: new Set(callers.flatMap(caller => principalsOf(caller, claims))),
-    }),
-  );
-  const tokenKind = typeof kind === 'string' ? kind : { claim: kind.claim, value: kind.value ?? null };
-  return {
-    ...{ ...provider, audience, audienceClaim, tokenKind, principal, bots, classes },
-    ...{ opaqueTokens, notBeforeS },
-  };
 }
 
 /** The claims that identify a kind of callers, in the order of the configuration. */
@@ -206,7 +158,6 @@ export const DEFAULT_CLAIMS: readonly CallerClaims[] = [
   { kind: 'bot', claims: ['azp'], provider: null, issuer: null },
 ];
 
-/** The parts of a configuration that determine how callers are identified. */
 interface CallersConfig {
   readonly identity_provider?: { readonly issuer: string } | undefined;
   readonly access_tokens?: ClaimRules | undefined;
@@ -268,7 +219,6 @@ export function keyOfClaim(claim: string): string {
   return claim === 'sub' ? 'subject' : claim;
 }
 
-/** An entry of limits.yaml that lists a caller. */
 interface ListedCaller {
   /** The claims by their keys, which is `client` for azp. */
   readonly claims: ReadonlyMap<string, unknown>;
@@ -300,9 +250,7 @@ export function kindsOf(
   );
 }
 
-/**
- * Returns the principals that an entry refers to: several if bots and users, or users of several providers, have the same claims.
- */
+/** The principals that an entry refers to: several where bots and users, or users of several providers, have its claims. */
 export function principalsOf(
   entry: Readonly<Record<string, string>>,
   classes: readonly CallerClaims[],

@@ -23,7 +23,6 @@ interface CompiledLimits {
   readonly kept: model.KeptLimits<SharedParts>;
 }
 
-/** What all buckets of a configuration share. */
 interface SharedParts {
   readonly global: ReturnType<typeof compileGlobal>;
   readonly preflights: ReturnType<typeof compileGlobal>;
@@ -47,16 +46,12 @@ export function* compileLimits(
     digests: new RecentDigests(),
   }));
   const known = shared === before?.shared ? before : null;
-  const patterns = new Map<string, RoutePattern>();
-  for (const line of Object.keys(lines)) {
-    patterns.set(line, before?.lines.get(line)?.pattern ?? parseLimitRoute(line));
-    yield;
-  }
-  yield;
-  const linesOf = Map.groupBy(Object.entries(lines), ([, { bucket }]) => bucket);
+  const ofFile =
+    before?.written.lines === lines ? before.written : yield* writtenLines(lines, before?.written);
+  const { patterns, ofBuckets } = ofFile;
   const buckets = new Map<string, Kept<unknown, model.BucketModel>>();
   for (const [name, bucket] of Object.entries(written)) {
-    const own = linesOf.get(name) ?? [];
+    const own = ofBuckets.get(name) ?? [];
     const kept = reuse<unknown, model.BucketModel>(known?.buckets.get(name), [bucket, own], () => {
       const ofLines = own.flatMap(([line]) => patterns.get(line) ?? []);
       const largestCost = Math.max(1, ...own.map(([, { cost }]) => costAtFirst(cost)));
@@ -79,16 +74,27 @@ export function* compileLimits(
   const isSameTable = before !== null && hasSameItems(before.entries, routes);
   const table = isSameTable ? before.table : yield* RouteTable.inSteps(routes);
   const byLine = new Map(routes.map(route => [route.value.line, route]));
-  const kept = { shared, buckets, lines: byLine, entries: routes, table };
+  const kept = { shared, buckets, written: ofFile, lines: byLine, entries: routes, table };
   yield;
-  return { kept, model: modelOf(config, classes, kept, linesOf) };
+  return { kept, model: modelOf(config, classes, kept) };
+}
+
+function* writtenLines(
+  lines: LimitsConfig['routes'],
+  before: model.WrittenLines | undefined,
+): Steps<model.WrittenLines> {
+  const patterns = new Map<string, RoutePattern>();
+  for (const line of Object.keys(lines)) {
+    patterns.set(line, before?.patterns.get(line) ?? parseLimitRoute(line));
+    yield;
+  }
+  return { lines, patterns, ofBuckets: Map.groupBy(Object.entries(lines), ([, { bucket }]) => bucket) };
 }
 
 function modelOf(
   config: LimitsConfig,
   classes: readonly CallerClaims[],
-  { shared, buckets, table }: model.KeptLimits<SharedParts>,
-  used: ReadonlyMap<string, unknown>,
+  { shared, buckets, table, written: { ofBuckets } }: model.KeptLimits<SharedParts>,
 ): model.LimitsModel {
   const { global, preflights } = shared.part;
   const named = claimsInLimits(config);
@@ -105,7 +111,7 @@ function modelOf(
             classes.some(({ issuer }) => issuer !== null),
           ),
     routes: table,
-    buckets: Array.from(buckets.values(), ({ part }) => part).filter(({ name }) => used.has(name)),
+    buckets: Array.from(buckets.values(), ({ part }) => part).filter(({ name }) => ofBuckets.has(name)),
     invalidRequests: offenceRule(config.invalid_requests),
     webhookNotFound: offenceRule(config.webhook_not_found),
     ignoredRefusals: offenceRule(config.ignored_refusals),

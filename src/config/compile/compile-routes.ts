@@ -12,17 +12,10 @@ import {
 import { CallerShare } from '../../limits/index.ts';
 import { TokenPlaces, WebhookPaths } from '../../wire/http/index.ts';
 import type * as model from '../model/index.ts';
-import type { Requirements, RouteTimeouts } from '../policies/index.ts';
+import type { Requirements, RouteTimeouts, UpstreamPart } from '../policies/index.ts';
 import { compileAnswer, compilePolicies, partsOf } from '../policies/index.ts';
 import type { GatewayConfig, NoticePlaces, RouteConfig } from '../settings/index.ts';
 import { issuersOf, metadataRoutes, ownRoute } from './protected-resource.ts';
-
-/** Targets and requirements of routes. */
-interface RouteContext {
-  readonly config: GatewayConfig;
-  readonly upstreams: ReadonlyMap<string, model.UpstreamModel>;
-  readonly requirements: Requirements;
-}
 
 /**
  * Compiles a route, with a pattern for each of its hosts. Throws if the checks did not run: they report all routes that cannot be
@@ -37,24 +30,42 @@ export function compileRoute(
   const patterns = patternsOfRoute(config);
   const [first] = patterns;
   if (first === undefined) throw new Error('a route without a path was not checked');
-  const { methods = null } = config;
-  const name = { id: idOf(first, patterns.length - 1), methods, parameters: first.parameters };
-  const value = compileTarget(config, name, { config: gateway, upstreams, requirements });
+  const name = {
+    id: idOf(first, patterns.length - 1),
+    methods: config.methods ?? null,
+    parameters: first.parameters,
+  };
+  const context = { id: name.id, minReadRate: gateway.min_read_rate, requirements };
+  const serves = config.grpc === undefined ? 'paths' : 'calls';
+  const answer = compileAnswer(config);
+  const forwardTo = (upstreamName: string): model.ForwardRoute => {
+    const upstream = upstreams.get(upstreamName);
+    const defaults = gateway.upstreams[upstreamName]?.timeouts;
+    if (upstream === undefined || defaults === undefined)
+      throw new Error(`a route to the upstream ${upstreamName} was not checked`);
+    const timeouts = timeoutsOf(config.timeouts, defaults);
+    const pool = serves === 'calls' ? upstream.pools.grpc_calls : upstream.pools.requests;
+    const policies = compilePolicies(config, serves, { ...context, upstream, timeouts });
+    return { kind: 'forward', ...name, upstream, pool, shares: null, ...policies };
+  };
+  const answerWith = (answer: model.AnswerRoute['answer']): model.AnswerRoute => {
+    const policies = compilePolicies(config, serves, { ...context, upstream: null, timeouts: NO_TIMEOUTS });
+    return { kind: 'answer', ...name, upstream: null, answer, ...policies };
+  };
+  const value = answer === null ? forward(partsOf(config.upstream ?? ''), forwardTo) : answerWith(answer);
   return patterns.map(pattern => ({ pattern, value }));
 }
 
-type RouteName = Pick<model.ForwardRoute, 'id' | 'methods' | 'parameters'>;
-
-/** Compiles what a route does with its requests. */
-function compileTarget(config: RouteConfig, name: RouteName, context: RouteContext): model.RouteOfFile {
-  const answer = compileAnswer(config);
-  if (answer !== null) return compileAnswered(config, name, answer, context);
-  const parts = partsOf(config.upstream ?? '');
+/** @param parts the upstreams of the route, with their shares of callers */
+function forward(
+  parts: readonly UpstreamPart[],
+  forwardTo: (upstream: string) => model.ForwardRoute,
+): model.ForwardRoute {
   const routes = parts
     .filter(({ percent }) => percent > 0)
-    .map(part => ({ ...part, route: compileForwarding(config, name, part.name, context) }));
+    .map(({ name, percent }) => ({ percent, route: forwardTo(name) }));
   const [largest] = routes.toSorted((a, b) => b.percent - a.percent);
-  if (largest === undefined) throw new Error(`the route ${name.id} leads to no upstream`);
+  if (largest === undefined) throw new Error('a route leads to no upstream');
   return routes.length === 1 ? largest.route : { ...largest.route, shares: sharesOf(routes, parts) };
 }
 
@@ -74,54 +85,7 @@ function sharesOf(
   });
 }
 
-function compileForwarding(
-  config: RouteConfig,
-  name: RouteName,
-  upstreamName: string,
-  { config: { upstreams: configs, min_read_rate: minReadRate }, upstreams, requirements }: RouteContext,
-): model.ForwardRoute {
-  const upstream = upstreams.get(upstreamName);
-  const defaults = configs[upstreamName]?.timeouts;
-  if (upstream === undefined || defaults === undefined)
-    throw new Error(`a route to the upstream ${upstreamName} was not checked`);
-  const serves = config.grpc === undefined ? 'paths' : 'calls';
-  const timeouts = timeoutsOf(config.timeouts, defaults);
-  const policies = compilePolicies(config, serves, {
-    id: name.id,
-    upstream,
-    timeouts,
-    minReadRate,
-    requirements,
-  });
-  return {
-    kind: 'forward',
-    id: name.id,
-    upstream,
-    pool: serves === 'calls' ? upstream.pools.grpc_calls : upstream.pools.requests,
-    methods: name.methods,
-    parameters: name.parameters,
-    shares: null,
-    ...policies,
-  };
-}
-
 const NO_TIMEOUTS: RouteTimeouts = { first_byte: 0, idle: 0, websocket_idle: 0 };
-
-function compileAnswered(
-  config: RouteConfig,
-  { id, methods, parameters }: RouteName,
-  answer: model.AnswerRoute['answer'],
-  { config: { min_read_rate: minReadRate }, requirements }: RouteContext,
-): model.AnswerRoute {
-  const policies = compilePolicies(config, 'paths', {
-    id,
-    upstream: null,
-    timeouts: NO_TIMEOUTS,
-    minReadRate,
-    requirements,
-  });
-  return { kind: 'answer', id, methods, parameters, upstream: null, answer, ...policies };
-}
 
 /**
  * Names a route by the first of its hosts, which no other route has with the same path and method, and by the number of the

@@ -37,16 +37,17 @@ import {
 import { defaultLimitsOf } from './default-limits.ts';
 import { descriptorsOf, memoryOf } from './memory-use.ts';
 
-/** Everything that was read and is valid. */
 export interface Sources {
   /** Its routes are those that its settings depend on: one of each kind. */
   readonly gateway: GatewayConfig;
-  /** The lines of the file of API keys. */
   readonly apiKeys: readonly ApiKeyLine[];
   readonly limits: LimitsConfig;
   readonly items: model.KeptItems & {
     /** The routes of gateway.yaml, each read once it is needed. */
-    routes(): Iterable<{ readonly key: string; read(): unknown }>;
+    readonly routes: {
+      readonly bytes: Uint8Array;
+      all(): Iterable<{ readonly key: string; read(): unknown }>;
+    };
   };
   readonly secrets: Secrets;
   /** What the process may use. */
@@ -75,9 +76,9 @@ export function* compileGateway(
   const { gateway: config, limits, apiKeys, secrets, machine, hash, files } = sources;
   const { access_tokens: tokens } = config;
   const requirements = new Requirements(config.routes);
-  const { kept: keptRoutes, byRoute } = yield* compileRoutes(sources, requirements, before);
+  const keptRoutes = yield* compileRoutes(sources, requirements, before);
   const upstreams = keptRoutes.upstreams.part;
-  const entries = byRoute.flat();
+  const entries = keptRoutes.routes.all.flat();
   const routes =
     before !== null && hasSameItems(before.tables.entries, entries) ? before.tables.entries : entries;
   const compiledLimits = yield* compileLimits(limits, claimsOf(config), before?.limits);
@@ -165,7 +166,7 @@ export function* compileGateway(
       usableMemory(machine),
     ),
     descriptors,
-    outline: outlineOf(sources, byRoute, ownRoutes),
+    outline: outlineOf(sources, keptRoutes.routes.all, ownRoutes),
     labels: labels.model,
     kept: { items: { buckets, lines }, ...keptRoutes, tables, limits: compiledLimits.kept, labels },
   };
@@ -176,21 +177,24 @@ function* compileRoutes(
   { gateway: config, items, secrets }: Sources,
   requirements: Requirements,
   before: model.KeptParts | null,
-) {
+): Steps<Pick<model.KeptParts, 'upstreams' | 'routes'>> {
   const { routes: _, ...others } = config;
   const upstreams = reuse(before?.upstreams, [others, secrets, requirements.all], () =>
     compileUpstreams(config.upstreams, secrets),
   );
   const known = upstreams === before?.upstreams ? before.routes : null;
-  const routes = new Map<string, Kept<string, readonly RouteEntry<model.RouteOfFile>[]>>();
-  const byRoute = yield* eachInSteps(items.routes(), ({ key, read }) => {
-    const kept = reuse(known?.get(key), key, () =>
+  const { bytes } = items.routes;
+  if (known !== null && Buffer.compare(known.bytes, bytes) === 0)
+    return { upstreams, routes: { ...known, bytes } };
+  const byKey = new Map<string, Kept<string, readonly RouteEntry<model.RouteOfFile>[]>>();
+  const all = yield* eachInSteps(items.routes.all(), ({ key, read }) => {
+    const kept = reuse(known?.byKey.get(key), key, () =>
       compileRoute(read() as RouteConfig, config, upstreams.part, requirements),
     );
-    routes.set(key, kept);
+    byKey.set(key, kept);
     return kept.part;
   });
-  return { kept: { upstreams, routes }, byRoute };
+  return { upstreams, routes: { bytes, byKey, all } };
 }
 
 interface TableSources {

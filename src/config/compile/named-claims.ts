@@ -3,20 +3,14 @@ import { claimsIn } from '../policies/index.ts';
 import type { BucketConfig, LimitsConfig } from '../schema/index.ts';
 import type { GatewayConfig } from '../settings/index.ts';
 
-/** Returns the claims that one feature reads from a verified token, in addition to those that `access_tokens` names. */
-type ClaimNaming = (config: GatewayConfig, limits: LimitsConfig) => readonly string[];
-
-const NAMINGS: readonly ClaimNaming[] = [
-  ({ routes }) => routes.flatMap(({ request_headers: edits }) => claimsIn(edits)),
-  (_, limits) => {
-    const { groups, numbers } = claimsInLimits(limits);
-    return [...groups, ...numbers];
-  },
-];
-
-/** Returns the claims that the configuration names, each once and in order. Callers keep these of their tokens. */
-export function namedClaims(config: GatewayConfig, limits: LimitsConfig): readonly string[] {
-  return [...new Set(NAMINGS.flatMap(naming => naming(config, limits)))].sort();
+/**
+ * Returns the claims that routes and limits read from verified tokens, in addition to those that `access_tokens` names: each once
+ * and in order. Callers keep these of their tokens.
+ */
+export function namedClaims({ routes }: GatewayConfig, limits: LimitsConfig): readonly string[] {
+  const { groups, numbers } = claimsInLimits(limits);
+  const ofRoutes = routes.flatMap(({ request_headers: edits }) => claimsIn(edits));
+  return inOrder([...ofRoutes, ...groups, ...numbers]);
 }
 
 /** The claims that limits depend on: those that distinguish groups, and those that set numbers. Each once, in order. */
@@ -24,8 +18,8 @@ export function claimsInLimits({ buckets }: Pick<LimitsConfig, 'buckets'>): {
   readonly groups: readonly string[];
   readonly numbers: readonly string[];
 } {
-  const quotas = Object.values(buckets).flatMap(({ shadow, ...held }) =>
-    typeof shadow === 'boolean' ? [held] : [held, shadow],
+  const quotas = Object.values(buckets).flatMap(bucket =>
+    typeof bucket.shadow === 'boolean' ? [bucket] : [bucket, bucket.shadow],
   );
   return {
     groups: inOrder(quotas.flatMap(({ group }) => group?.claim ?? [])),

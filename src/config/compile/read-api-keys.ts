@@ -30,22 +30,20 @@ export async function readApiKeys(gateway: ConfigFile, clock: Clock): Promise<Re
   checkUnique(file, lines);
   for (const [index, { notAfterMs }] of lines.entries())
     if (notAfterMs !== null && notAfterMs <= clock.epochMs())
-      file.add([index, 'not_after'], 'is over: this key is refused', { severity: 'warning' });
+      file.warn([index, 'not_after'], 'is over: this key is refused');
   return { lines: file.hasErrors ? undefined : lines, file };
 }
 
 function checkUnique(file: ConfigFile, lines: readonly ApiKeyLine[]): void {
-  const [names, digests] = [new Map<string, number>(), new Map<string, number>()];
-  for (const [index, line] of lines.entries()) {
-    const twin = names.get(line.name);
-    if (twin !== undefined)
-      file.add([index, 'name'], `the line ${file.place([twin, 'name']).line} has this name already`);
-    names.set(line.name, index);
-    for (const digest of line.digests) {
-      const other = digests.get(digest);
-      if (other !== undefined)
-        file.add([index, 'sha256'], `the line ${file.place([other, 'sha256']).line} has this key already`);
-      digests.set(digest, index);
+  const first = new Map<string, number>();
+  for (const [index, { name, digests }] of lines.entries()) {
+    const values = [{ key: 'name', what: 'name', value: name }];
+    for (const value of digests) values.push({ key: 'sha256', what: 'key', value });
+    for (const { key, what, value } of values) {
+      const twin = first.get(`${key} ${value}`);
+      if (twin !== undefined)
+        file.add([index, key], `the line ${file.place([twin, key]).line} has this ${what} already`);
+      first.set(`${key} ${value}`, index);
     }
   }
 }

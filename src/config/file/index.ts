@@ -13,5 +13,6 @@ export {
   withLeanHeap,
   withoutPipes,
 } from './readings.ts';
+export { Section } from './section.ts';
 export * from './suggest.ts';
 export type { Environment } from './yaml-tree.ts';

@@ -1,14 +1,12 @@
-import type { About, ConfigFile } from './config-file.ts';
-import { asMap, isMap, type Path, type RawMap, type Severity } from './diagnostic.ts';
+import type { ConfigFile } from './config-file.ts';
+import { asMap, isMap, type Path } from './diagnostic.ts';
+import { type About, Reporter } from './reporter.ts';
 
 /** Maps whose entries may be spread over several files. All other keys must be in one file. */
-const SHARED_MAPS = ['buckets', 'routes'] as const;
+const SHARED_MAPS: readonly string[] = ['buckets', 'routes'];
 
-/**
- * Presents the files of a limits folder, or the single limits.yaml, as one file. A diagnostic about a path goes to the file that
- * contains the path.
- */
-export class LimitsFiles {
+/** The files of a limits folder, or the single limits.yaml, as one. A diagnostic goes to the file that has its path. */
+export class LimitsFiles extends Reporter {
   readonly files: readonly ConfigFile[];
   /** The merged value; undefined if the value of one file is unknown. */
   readonly value: unknown;
@@ -17,6 +15,7 @@ export class LimitsFiles {
 
   /** Adds an error to each file that repeats a key of an earlier one. */
   constructor(files: readonly ConfigFile[]) {
+    super();
     this.files = files;
     const [only] = files;
     this.value = files.length === 1 && only !== undefined ? only.value : this.#merge();
@@ -39,14 +38,14 @@ export class LimitsFiles {
     return this.#fileOf(path)?.variableText(path) ?? null;
   }
 
-  placeOf(path: Path, about: About): { readonly file: string; readonly line: number } {
+  place(path: Path, about?: About): { readonly file: string; readonly line: number } {
     const file = this.#fileOf(path);
     return { file: file?.name ?? '', line: file?.place(path, about).line ?? 1 };
   }
 
   /** Names the lines of `paths` for a message at `from`: `line 3, 7`, with the file name if it differs. */
   linesOf(paths: readonly Path[], from: Path): string {
-    const places = paths.map(path => this.placeOf(path, 'key'));
+    const places = paths.map(path => this.place(path, 'key'));
     const own = this.#fileOf(from)?.name;
     const files = [...new Set(places.map(({ file }) => file))];
     const texts = files.map(file => {
@@ -56,60 +55,41 @@ export class LimitsFiles {
     return texts.join('; ');
   }
 
-  add(
-    path: Path,
-    message: string,
-    options: { readonly about?: About; readonly severity?: Severity } = {},
-  ): void {
+  add(path: Path, message: string, options: Parameters<Reporter['add']>[2] = {}): void {
     this.#fileOf(path)?.add(path, message, options);
   }
 
-  #fileOf(path: Path): ConfigFile | undefined {
-    if (this.#owners.size === 0) return this.files[0];
-    const [key = '', entry = ''] = path;
-    return this.#owners.get(keyOf(key, entry)) ?? this.#owners.get(keyOf(key, '')) ?? this.files[0];
+  #fileOf([key = '', entry = '']: Path): ConfigFile | undefined {
+    return this.#owners.get(keyOf(key, entry)) ?? this.#owners.get(keyOf(key)) ?? this.files[0];
   }
 
   #merge(): unknown {
     const merged: Record<string, unknown> = Object.create(null);
-    for (const file of this.files) {
-      if (file.value === undefined) continue;
+    for (const file of this.files)
       for (const [key, value] of Object.entries(asMap(file.value))) {
-        if (isSharedMap(key)) merged[key] = this.#mergeEntries(file, key, asMap(merged[key]), asMap(value));
-        else if (this.#claim(file, [key])) merged[key] = value;
+        if (SHARED_MAPS.includes(key)) {
+          const entries = Object.entries(asMap(value)).filter(([entry]) => this.#claim(file, key, entry));
+          merged[key] = Object.assign(Object.create(null), merged[key], Object.fromEntries(entries));
+        } else if (this.#claim(file, key)) merged[key] = value;
       }
-    }
     return this.files.every(file => file.value !== undefined) ? merged : undefined;
   }
 
-  #mergeEntries(file: ConfigFile, key: string, merged: RawMap, entries: RawMap): Record<string, unknown> {
-    const all: Record<string, unknown> = Object.assign(Object.create(null), merged);
-    for (const [entry, value] of Object.entries(entries)) {
-      if (this.#claim(file, [key, entry])) all[entry] = value;
-    }
-    return all;
-  }
-
-  /** Assigns a path to a file. Returns false, and adds an error to the file, if it is already in another one. */
-  #claim(file: ConfigFile, path: readonly [string, string?]): boolean {
-    const [key, entry = ''] = path;
+  /** Assigns a key to a file. Returns false, and adds an error to the file, if it is already in another one. */
+  #claim(file: ConfigFile, key: string, entry = ''): boolean {
     const owner = this.#owners.get(keyOf(key, entry));
-    const written = entry === '' ? [key] : [key, entry];
     if (owner === undefined) {
       this.#owners.set(keyOf(key, entry), file);
       return true;
     }
-    const { line } = owner.place(written, 'key');
-    file.add(written, `"${written.at(-1)}" is already in ${owner.name}, line ${line}`, { about: 'key' });
+    const path = entry === '' ? [key] : [key, entry];
+    const { line } = owner.place(path, 'key');
+    file.addKey(path, `"${path.at(-1)}" is already in ${owner.name}, line ${line}`);
     return false;
   }
 }
 
-function isSharedMap(key: string): boolean {
-  return (SHARED_MAPS as readonly string[]).includes(key);
-}
-
-function keyOf(key: string | number, entry: string | number): string {
+function keyOf(key: string | number, entry: string | number = ''): string {
   return `${key}\0${entry}`;
 }
 
@@ -154,7 +134,7 @@ function keysIn(
   value: unknown,
 ): WrittenKey[] {
   return Object.entries(asMap(value)).map(([key, part]) => {
-    const { file, line } = files.placeOf([...path, key], 'key');
+    const { file, line } = files.place([...path, key], 'key');
     const written = [key, line, names.indexOf(file)] as const;
     return isMap(part) ? [...written, keysIn(files, names, [...path, key], part)] : written;
   });

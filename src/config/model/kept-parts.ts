@@ -14,17 +14,33 @@ export interface KeptParts {
   readonly items: KeptItems;
   /** The upstreams, by all that routes depend on and that is not written in each. If it changes, every route is compiled again. */
   readonly upstreams: Kept<unknown, ReadonlyMap<string, UpstreamModel>>;
-  /** The routes of gateway.yaml, by digests of what is written. */
-  readonly routes: ReadonlyMap<string, Kept<string, readonly RouteEntry<RouteOfFile>[]>>;
+  readonly routes: KeptRoutes;
   readonly tables: KeptTables;
   readonly limits: KeptLimits;
   readonly labels: KeptLabels;
 }
 
-/** The buckets and lines of limits.yaml, as name and value, by digests of both. */
+/** The buckets and lines of limits.yaml. */
 export interface KeptItems {
-  readonly buckets: ReadonlyMap<string, readonly [string, BucketConfig]>;
-  readonly lines: ReadonlyMap<string, readonly [string, LimitsConfig['routes'][string]]>;
+  readonly buckets: NamedItems<BucketConfig>;
+  readonly lines: NamedItems<LimitsConfig['routes'][string]>;
+}
+
+/** Items as name and value, in file order. */
+export interface NamedItems<Value> {
+  readonly bytes: Uint8Array;
+  /** By digests of name and value. */
+  readonly byKey: ReadonlyMap<string, readonly [string, Value]>;
+  readonly byName: Readonly<Record<string, Value>>;
+}
+
+/** The routes of gateway.yaml. */
+export interface KeptRoutes {
+  readonly bytes: Uint8Array;
+  /** By digests of what is written. */
+  readonly byKey: ReadonlyMap<string, Kept<string, readonly RouteEntry<RouteOfFile>[]>>;
+  /** In file order. */
+  readonly all: readonly (readonly RouteEntry<RouteOfFile>[])[];
 }
 
 /** Route tables, and the entries that they were made from. */
@@ -54,8 +70,16 @@ export interface KeptLimits<Shared = unknown> {
   readonly shared: Kept<unknown, Shared>;
   /** The buckets by name, each by what is written of it and of its lines. */
   readonly buckets: ReadonlyMap<string, Kept<unknown, BucketModel>>;
+  readonly written: WrittenLines;
   /** The lines of `routes:` as written. */
   readonly lines: ReadonlyMap<string, RouteEntry<LimitRouteModel>>;
   readonly entries: readonly RouteEntry<LimitRouteModel>[];
   readonly table: RouteTable<LimitRouteModel>;
+}
+
+/** The lines of `routes:`, and what follows from them alone. */
+export interface WrittenLines {
+  readonly lines: LimitsConfig['routes'];
+  readonly patterns: ReadonlyMap<string, RoutePattern>;
+  readonly ofBuckets: ReadonlyMap<string, readonly [string, LimitsConfig['routes'][string]][]>;
 }

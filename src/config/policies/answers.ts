@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { Fields } from '../../core/index.ts';
 import { OWNED_OF_RESPONSES } from '../../wire/http/index.ts';
 import { compareNeutral, type Difference } from '../difference.ts';
-import { asList, asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
-import { httpToken, mapExpected, shown, wholeNumber } from '../values/index.ts';
+import { asList, asMap, isMap, type RawMap, type Section } from '../file/index.ts';
+import { fieldName, mapExpected, mapOf, shown, wholeNumber } from '../values/index.ts';
 import { fieldValue } from './header-fields.ts';
 import { checkRest, compileLocation, type LocationModel, redirectTarget } from './redirect-target.ts';
 
@@ -15,50 +15,39 @@ const MAX_BODY = 16_384;
 /** The statuses of responses that have no body (RFC 9110, 15.3.5, 15.3.6, 15.4.5). */
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
-export const redirectSchema = z
-  .strictObject(
-    {
-      to: redirectTarget().describe(
-        'Where clients are sent: an http or https URL, or a path on the same host. {path} right behind the host is the path of the request, {rest} behind a slash what ** matched.',
-      ),
-      status: z
-        .union(
-          REDIRECTS.map(status => z.literal(status)),
-          { error: `expected ${REDIRECTS.slice(0, -1).join(', ')} or 308` },
-        )
-        .prefault(308)
-        .describe('The status. 307 and 308 keep the method and the body.'),
-    },
-    mapExpected('{ to: "https://new.example.com/" }'),
-  )
+export const redirectSchema = mapOf('{ to: "https://new.example.com/" }', {
+  to: redirectTarget().describe(
+    'Where clients are sent: an http or https URL, or a path on the same host. {path} right behind the host is the path of the request, {rest} behind a slash what ** matched.',
+  ),
+  status: z
+    .union(
+      REDIRECTS.map(status => z.literal(status)),
+      { error: `expected ${REDIRECTS.slice(0, -1).join(', ')} or 308` },
+    )
+    .prefault(308)
+    .describe('The status. 307 and 308 keep the method and the body.'),
+})
   .optional()
   .describe(
     'In place of an upstream: sends clients elsewhere. The query of a request goes along if the address has none.',
   );
 
 export const respondSchema = shown(
-  z.strictObject(
-    {
-      status: wholeNumber(200, 599, 'expected a status from 200 to 599').describe('The status.'),
-      body: z
-        .string({ error: 'expected text' })
-        .refine(body => Buffer.byteLength(body) <= MAX_BODY, { error: 'a body has at most 16 KiB' })
-        .refine(body => body.isWellFormed(), { error: 'expected text' })
-        .prefault('')
-        .describe('The body, sent as UTF-8: up to 16 KiB. Left out: none.'),
-      headers: z
-        .record(
-          httpToken('is not a header field name: use letters, digits and "-", such as Content-Type'),
-          fieldValue(),
-          mapExpected('{ Content-Type: text/plain }'),
-        )
-        .prefault({})
-        .describe(
-          'Header fields of the answer. Content-Type is text/plain if there is a body and it is left out.',
-        ),
-    },
-    mapExpected('{ status: 200, body: "ok" }'),
-  ),
+  mapOf('{ status: 200, body: "ok" }', {
+    status: wholeNumber(200, 599, 'expected a status from 200 to 599').describe('The status.'),
+    body: z
+      .string({ error: 'expected text' })
+      .refine(body => Buffer.byteLength(body) <= MAX_BODY, { error: 'a body has at most 16 KiB' })
+      .refine(body => body.isWellFormed(), { error: 'expected text' })
+      .prefault('')
+      .describe('The body, sent as UTF-8: up to 16 KiB. Left out: none.'),
+    headers: z
+      .record(fieldName('Content-Type'), fieldValue(), mapExpected('{ Content-Type: text/plain }'))
+      .prefault({})
+      .describe(
+        'Header fields of the answer. Content-Type is text/plain if there is a body and it is left out.',
+      ),
+  }),
 )
   .optional()
   .describe('In place of an upstream: always gives the same answer.');
@@ -135,38 +124,31 @@ export function isAnswered(route: RawMap): boolean {
   return route.upstream === undefined && (route.redirect !== undefined || route.respond !== undefined);
 }
 
-/**
- * Fills in defaults of routes without an upstream: they need no token unless they say so. Runs before all checks, so that these
- * see the same route.
- */
+/** Routes without an upstream need no token unless they say so. Runs before all checks, so that these see the same. */
 export function fillAnsweredRoutes(routes: unknown): void {
   for (const route of asList(routes))
     if (isMap(route) && isAnswered(route) && route.authentication === undefined)
       Object.assign(route, { authentication: 'none' });
 }
 
-/**
- * Checks how a route is served: in exactly one way, with a body only where the status allows one, and without fields that the
- * gateway writes itself.
- */
-export function checkServed(file: ConfigFile, path: Path, route: RawMap): void {
-  const [first, ...others] = SERVED_BY.filter(key => route[key] !== undefined);
-  for (const key of others) {
-    const message = `a route has one of ${SERVED_BY.join(', ')}: keep "${first}" or "${key}"`;
-    file.add([...path, key], message, { about: 'key' });
-  }
-  checkAnswer(file, [...path, 'respond'], asMap(route.respond));
-  checkRest(file, path, route);
-  if (route.grpc === undefined || first === 'upstream' || first === undefined) return;
-  file.add([...path, first], `"${first}" does not apply to gRPC calls: name an upstream`, { about: 'key' });
+/** Checks that a route is served in exactly one way, with a body and fields that its answer can have. */
+export function checkServed(route: Section): void {
+  const [first, ...others] = SERVED_BY.filter(key => route.raw[key] !== undefined);
+  for (const key of others)
+    route.addKey(key, `a route has one of ${SERVED_BY.join(', ')}: keep "${first}" or "${key}"`);
+  checkAnswer(route);
+  checkRest(route);
+  if (route.raw.grpc === undefined || first === 'upstream' || first === undefined) return;
+  route.addKey(first, `"${first}" does not apply to gRPC calls: name an upstream`);
 }
 
-function checkAnswer(file: ConfigFile, path: Path, { status, body, headers }: RawMap): void {
+function checkAnswer(route: Section): void {
+  const { status, body, headers } = asMap(route.raw.respond);
   if (typeof status === 'number' && WITHOUT_BODY.has(status) && typeof body === 'string' && body !== '')
-    file.add([...path, 'body'], `a response with status ${status} has no body: leave it out`);
+    route.add(['respond', 'body'], `a response with status ${status} has no body: leave it out`);
   const seen = new Set<string>();
   for (const name of Object.keys(asMap(headers))) {
-    const add = (message: string) => file.add([...path, 'headers', name], message, { about: 'key' });
+    const add = (message: string) => route.addKey(['respond', 'headers', name], message);
     if (OWNED_OF_RESPONSES.get(name) !== undefined)
       add(`the gateway writes or removes "${name}" itself: leave it out`);
     else if (seen.has(name.toLowerCase())) add(`"${name}" is named twice: keep one`);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { formatDuration } from '../../core/index.ts';
 import { compareLists, compareSizes, compareStrictness, compareTimes } from '../difference.ts';
 import { asList, asMap } from '../file/index.ts';
-import { choice, duration, eachOnce, yesOrNo } from '../values/index.ts';
+import { choice, duration, eachOnce, word, yesOrNo } from '../values/index.ts';
 import { type RouteInFile, routePolicy } from './policy.ts';
 
 /** From the loosest to the strictest. */
@@ -11,30 +11,28 @@ const LEVELS = ['none', 'optional', 'required'] as const;
 /** `authentication`, `accept`, `close_at_expiry` and `introspection`: how the route treats tokens and API keys. */
 export const authentication = routePolicy({
   keys: {
-    authentication: choice(['required', 'optional', 'none'])
-      .prefault('required')
-      .describe(
-        'Who may use it. required: callers with a valid token, others get 401. optional: everyone; an Authorization header without a valid token is removed. none: everyone; the header is ignored.',
-      ),
+    authentication: choice(['required', 'optional', 'none']).describe(
+      'Who may use it. required: callers with a valid token, others get 401. optional: everyone; an Authorization header without a valid token is removed. none: everyone; the header is ignored.',
+    ),
     accept: z
-      .array(choice(['token', 'api_key']), { error: 'expected a list such as [token, api_key]' })
+      .array(word(['token', 'api_key']), { error: 'expected a list such as [token, api_key]' })
       .min(1, { error: 'an empty list lets nobody in: write "authentication: none" for a route without' })
       .superRefine(eachOnce)
       .prefault(['token'])
       .describe(
         'What callers are known by. token: an access token. api_key: a key of "api_keys". With both, a request that has both is 400; with api_key alone, a token is ignored and removed.',
       ),
-    close_at_expiry: yesOrNo()
-      .prefault(false)
-      .describe('Whether a response is cut off when the token of its request expires.'),
+    close_at_expiry: yesOrNo(false).describe(
+      'Whether a response is cut off when the token of its request expires.',
+    ),
     introspection: z
       .union(
         [
           z.boolean(),
           z.strictObject({
-            cache: duration({ min: '1s', max: '10m' })
-              .prefault('5s')
-              .describe('How long an answer of the provider about a token is reused.'),
+            cache: duration({ min: '1s', max: '10m', otherwise: '5s' }).describe(
+              'How long an answer of the provider about a token is reused.',
+            ),
           }),
         ],
         { error: 'expected true, false, or a map such as { cache: 5s }' },
@@ -45,7 +43,6 @@ export const authentication = routePolicy({
         'Whether the gateway asks the provider if a token is still valid (RFC 7662). A revoked token gets 401; while the provider cannot be asked, 503. true: ask at most every 5s per token.',
       ),
   },
-  pathOnly: [],
   forwardOnly: ['close_at_expiry'],
   own: ['authentication', 'accept', 'introspection'],
   ruledOut: { close_at_expiry: ({ route }) => route.authentication === 'none' },
@@ -57,27 +54,33 @@ export const authentication = routePolicy({
     /** How old the provider's answer about a token may be; `null` if the provider is not asked. */
     introspectionMs: introspection === null ? null : introspection.cacheMs,
   }),
-  check(written) {
-    const { file, path, route } = written;
-    if (asList(route.accept).includes('api_key')) checkKeys(written);
-    if (route.authentication !== 'none') return;
-    const { close_at_expiry: closes, introspection: asks = false } = route;
+  check(route) {
+    const { accept, authentication, close_at_expiry: closes, introspection: asks = false } = route.raw;
+    if (asList(accept).includes('api_key')) checkKeys(route);
+    if (authentication !== 'none') return;
     const message = 'has no effect with "authentication: none", which ignores tokens';
-    if (closes === true) file.add([...path, 'close_at_expiry'], message);
-    if (asks !== false) file.add([...path, 'introspection'], message);
+    if (closes === true) route.add('close_at_expiry', message);
+    if (asks !== false) route.add('introspection', message);
   },
   section: 'caller',
-  describe: ({ authentication, acceptsTokens, acceptsApiKeys, closeAtExpiry, introspectionMs, upstream }) => [
-    ['authentication', WHO[authentication](wordsOf({ acceptsTokens, acceptsApiKeys }).join(' or '))],
-    ['authentication', closeAtExpiry ? 'a response is cut off when its token expires' : null],
-    [
-      'Authorization',
+  describe: ({
+    authentication,
+    acceptsTokens,
+    acceptsApiKeys,
+    closeAtExpiry,
+    introspectionMs,
+    upstream,
+  }) => ({
+    authentication: [
+      WHO[authentication](wordsOf({ acceptsTokens, acceptsApiKeys }).join(' or ')),
+      closeAtExpiry ? 'a response is cut off when its token expires' : null,
+    ],
+    Authorization:
       upstream?.passAuthorization === true && (acceptsTokens || authentication === 'none')
         ? PASSED_ON[authentication]
         : upstream && 'removed',
-    ],
-    ['introspection', introspectionMs === null ? null : describeIntrospection(introspectionMs)],
-  ],
+    introspection: introspectionMs === null ? null : describeIntrospection(introspectionMs),
+  }),
   compare: (now, before) => [
     compareSizes(
       LEVELS.indexOf(before.authentication),
@@ -102,21 +105,17 @@ function wordsOf(model: { readonly acceptsTokens: boolean; readonly acceptsApiKe
 
 const manyOf = (model: Parameters<typeof wordsOf>[0]) => wordsOf(model).map(word => `${word}s`);
 
-function checkKeys({ file, path, route }: RouteInFile): void {
-  const add = (message: string) => file.add([...path, 'accept'], message);
-  if (asMap(file.value).api_keys === undefined)
-    add('there is no "api_keys" to look keys up in: add it, or leave api_key out');
-  if (route.authentication === 'none')
-    add('has no effect with "authentication: none", which ignores tokens and keys');
-  if (asList(route.accept).includes('token')) return;
-  if (asMap(route.require).claims !== undefined)
-    file.add([...path, 'require', 'claims'], 'nobody could meet it: API keys have no claims');
-  const { introspection = false } = route;
+function checkKeys(route: RouteInFile): void {
+  const { authentication, accept, require, introspection = false } = route.raw;
+  if (asMap(route.file.value).api_keys === undefined)
+    route.add('accept', 'there is no "api_keys" to look keys up in: add it, or leave api_key out');
+  if (authentication === 'none')
+    route.add('accept', 'has no effect with "authentication: none", which ignores tokens and keys');
+  if (asList(accept).includes('token')) return;
+  if (asMap(require).claims !== undefined)
+    route.add(['require', 'claims'], 'nobody could meet it: API keys have no claims');
   if (introspection !== false)
-    file.add(
-      [...path, 'introspection'],
-      'has no effect without "token" under accept: only tokens are asked about',
-    );
+    route.add('introspection', 'has no effect without "token" under accept: only tokens are asked about');
 }
 
 const PASSED_ON = {

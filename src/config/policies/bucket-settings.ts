@@ -1,7 +1,7 @@
 import { GRPC_METHOD, type RoutePattern } from '../../gateway/routing/index.ts';
 import { compareLists, compareMaxima, type Difference, differ, joined } from '../difference.ts';
-import { choice, count, Statuses, statuses } from '../values/index.ts';
-import { applying, type ExplainedFact } from './fact.ts';
+import { choice, count, Statuses, statuses, word } from '../values/index.ts';
+import { applyingOf, type Facts } from './fact.ts';
 import { keysOf, type ModelsOf, type PolicyConfig, type PolicyKeys } from './keys.ts';
 
 // The keys of a bucket, except quotas and the keys that select whom they apply to. Everything about them derives from the list at
@@ -19,7 +19,7 @@ interface BucketSetting<Keys extends PolicyKeys, Model extends object> {
    *
    * @param placeOf where a key of the bucket is written, or `null`
    */
-  describe?(bucket: NoInfer<Model>, placeOf: (key: keyof Keys & string) => string | null): ExplainedFact;
+  describe?(bucket: NoInfer<Model>, placeOf: (key: keyof Keys & string) => string | null): Facts;
   /** Returns what a change means to callers, for `weir diff`; `null` if nothing. */
   compare(now: BucketToCompare<Keys>, before: BucketToCompare<Keys>): Difference | null;
 }
@@ -48,11 +48,9 @@ const ALGORITHMS = {
 
 const algorithm = bucketSetting({
   keys: {
-    algorithm: choice(['fixed', 'smooth'])
-      .prefault('fixed')
-      .describe(
-        'fixed: a window opens with the first request and ends after the period. smooth: a full burst, then one request every period / number.',
-      ),
+    algorithm: choice(['fixed', 'smooth']).describe(
+      'fixed: a window opens with the first request and ends after the period. smooth: a full burst, then one request every period / number.',
+    ),
   },
   compile: ({ algorithm }): AlgorithmModel => ({ algorithm: algorithm === 'fixed' ? 'window' : 'smooth' }),
   // A fixed window admits two bursts around its end; a smooth limit does not, but admits the next request earlier.
@@ -60,9 +58,7 @@ const algorithm = bucketSetting({
     now === before ? null : differ('mixed', `${ALGORITHMS[now]}, before ${ALGORITHMS[before]}`),
 });
 
-/**
- * Which lines of limits.yaml use a bucket: one line for one route, one line with a wildcard for several routes, or several lines.
- */
+/** Which lines of limits.yaml use a bucket: one for one route, one with a wildcard for several, or several. */
 type ScopeReason = 'one_line' | 'wildcard' | 'several_lines';
 
 interface ScopeModel {
@@ -79,7 +75,7 @@ const SCOPE_REASONS = {
 
 const scope = bucketSetting({
   keys: {
-    scope: choice(['user', 'shared'])
+    scope: word(['user', 'shared'])
       .optional()
       .describe(
         'The X-RateLimit-Scope that clients see. Left out: user if one line of routes uses the bucket and covers one route; shared if several do, or one that ends in /** (or in /* of a gRPC service).',
@@ -91,10 +87,8 @@ const scope = bucketSetting({
   }),
   describe({ scope, scopeReason }, placeOf) {
     const place = placeOf('scope');
-    return [
-      'scope',
-      `${scope}: ${place === null ? SCOPE_REASONS[scopeReason] : `set by the bucket (${place})`}`,
-    ];
+    const why = place === null ? SCOPE_REASONS[scopeReason] : `set by the bucket (${place})`;
+    return { scope: `${scope}: ${why}` };
   },
   compare(now, before) {
     // No client sees the scope of a bucket that no line uses.
@@ -139,7 +133,8 @@ const concurrent = bucketSetting({
   compile: ({ concurrent }) => ({ concurrent: concurrent ?? null }),
   describe({ concurrent }, placeOf) {
     const text = `${concurrent} of one caller in flight, streams and WebSockets included`;
-    return ['at once', concurrent === null ? null : `${text} (${placeOf('concurrent') ?? 'the default'})`];
+    const place = placeOf('concurrent') ?? 'the default';
+    return { 'at once': concurrent === null ? null : `${text} (${place})` };
   },
   compare: ({ config: now }, { config: before }) => compareConcurrent(now, before),
 });
@@ -167,7 +162,7 @@ const giveBack = bucketSetting({
   }),
   describe({ giveBack }, placeOf) {
     const text = `a request that is answered ${giveBack?.written.join(', ')} is given back`;
-    return ['give back', giveBack && `${text} (${placeOf('give_back') ?? 'the default'})`];
+    return { 'give back': giveBack && `${text} (${placeOf('give_back') ?? 'the default'})` };
   },
   compare({ config: { give_back: now = [] } }, { config: { give_back: before = [] } }) {
     const [is, was] = [now, before].map(list => list.join(', ') || 'nothing');
@@ -184,10 +179,8 @@ const SETTINGS = [algorithm, scope, concurrent, giveBack] as const;
 
 type Setting = (typeof SETTINGS)[number];
 
-/** What all settings become in a compiled bucket. */
 export type BucketSettingModels = ModelsOf<Setting>;
 
-/** The schemas of all keys, by their names. */
 export const bucketSettingKeys = keysOf(SETTINGS);
 
 type Config = PolicyConfig<typeof bucketSettingKeys>;
@@ -200,7 +193,7 @@ export function describeBucketSettings(
   bucket: BucketSettingModels,
   placeOf: (key: keyof Config) => string | null,
 ) {
-  return applying(SETTINGS.map((setting: Setting) => setting.describe?.(bucket, placeOf)));
+  return applyingOf(SETTINGS.map((setting: Setting) => setting.describe?.(bucket, placeOf)));
 }
 
 export function compareBucketSettings(

@@ -1,8 +1,14 @@
-/** A fact for `weir explain`: its subject, and the fact in words; `null` if it does not apply. */
-export type ExplainedFact = readonly [about: string, fact: string | null];
+/** What is so for `weir explain`, in words by its subject; `null` does not apply. */
+export type Facts = Readonly<Record<string, string | null | readonly (string | null)[]>>;
 
-export function applying(
-  facts: Iterable<ExplainedFact | undefined>,
-): (readonly [about: string, fact: string])[] {
-  return [...facts].flatMap(([about, fact] = ['', null]) => (fact === null ? [] : [[about, fact] as const]));
+type Fact = readonly [about: string, fact: string | null];
+
+export function applying(facts: Iterable<Fact>): (readonly [about: string, fact: string])[] {
+  return [...facts].flatMap(([about, fact]) => (fact === null ? [] : [[about, fact] as const]));
+}
+
+/** The same for several parts. */
+export function applyingOf(parts: Iterable<Facts | undefined>) {
+  const facts = [...parts].flatMap(part => Object.entries(part ?? {}));
+  return applying(facts.flatMap(([about, texts]) => [texts].flat().map(text => [about, text] as const)));
 }

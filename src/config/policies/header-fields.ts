@@ -2,12 +2,11 @@ import { z } from 'zod';
 import { type Fields, withoutFields } from '../../core/index.ts';
 import type { Caller } from '../../identity/auth/index.ts';
 import { FoldedNames } from '../../wire/http/index.ts';
-import { httpToken, mapExpected, shown, unshown } from '../values/index.ts';
+import { fieldName, mapExpected, mapOf, shown, unshown } from '../values/index.ts';
 import { FieldTemplate, type FieldValues, TemplateError } from './field-templates.ts';
 
 // What a route does to the header fields of its requests and responses.
 
-const NAME = 'is not a header field name: use letters, digits and "-", such as X-Plan';
 const MAX_LENGTH = 4_096;
 const VALUE = 'expected text, in quotes if it is a number, true or false';
 const EMPTY = 'an empty value sets nothing: to remove the field, list its name under "remove"';
@@ -43,16 +42,13 @@ const template = fieldValue().superRefine((text, context) => {
 /** The keys `set` and `remove` for the fields of one direction. */
 function edits<Value extends z.ZodType<string>>(value: Value, example: string, describe: string) {
   return shown(
-    z.strictObject(
-      {
-        set: z.record(httpToken(NAME), value, mapExpected(example)).optional().describe(describe),
-        remove: z
-          .array(httpToken(NAME), { error: 'expected a list of header fields such as [Server]' })
-          .optional()
-          .describe('Names of fields that are removed.'),
-      },
-      mapExpected(`{ set: ${example}, remove: [X-Debug] }`),
-    ),
+    mapOf(`{ set: ${example}, remove: [X-Debug] }`, {
+      set: z.record(fieldName('X-Plan'), value, mapExpected(example)).optional().describe(describe),
+      remove: z
+        .array(fieldName('X-Plan'), { error: 'expected a list of header fields such as [Server]' })
+        .optional()
+        .describe('Names of fields that are removed.'),
+    }),
   ).optional();
 }
 
@@ -148,7 +144,6 @@ function renderAll(fields: readonly SetField[], route: string, values: FieldValu
   });
 }
 
-/** What a route does to the fields of its responses. */
 export class ResponseEdits {
   /** Name, value, ... */
   readonly set: Fields;
@@ -180,10 +175,7 @@ export class ResponseEdits {
     addMissing(fields, this.set);
   }
 
-  /**
-   * Adds the set fields to an error, or to another of the gateway's own answers: only those that do not describe a service's
-   * response.
-   */
+  /** Adds to an answer of the gateway itself the set fields that do not describe a service's response. */
   addToOwn(fields: string[]): void {
     addMissing(fields, this.#setOnOwn);
   }

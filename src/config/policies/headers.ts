@@ -8,45 +8,42 @@ import {
 } from '../../wire/http/index.ts';
 import { compareNeutral, type Difference } from '../difference.ts';
 import { asList, asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
-import type { ExplainedFact } from './fact.ts';
 import { RequestEdits, ResponseEdits, requestEditsSchema, responseEditsSchema } from './header-fields.ts';
 import { type RouteInFile, routePolicy } from './policy.ts';
 
-/** `request_headers`: fields that the upstream receives, or does not receive. */
 export const requestHeaders = routePolicy({
   keys: { request_headers: requestEditsSchema },
-  pathOnly: [],
   forwardOnly: ['request_headers'],
   ruledOut: { request_headers: ({ route, defaults }) => changesCalls(route, defaults.request_headers) },
   compile: ({ request_headers: edits }, { id }) => ({
     requestEdits: edits === undefined ? null : new RequestEdits(edits, id),
   }),
-  check(written) {
-    checkEdits(written, 'request_headers', whyNotInRequests);
-    checkClaims(written);
+  check(route) {
+    checkEdits(route, 'request_headers', whyNotInRequests);
+    checkClaims(route);
   },
-  describe: ({ requestEdits }) =>
-    factsAbout('request headers', [
+  describe: ({ requestEdits }) => ({
+    'request headers': [
       ...(requestEdits?.sources ?? []).map(([name, placeholders]) => describeSource(name, placeholders)),
       ...(requestEdits?.remove ?? []).map(name => `${name} is removed`),
-    ]),
+    ],
+  }),
   compare: ({ requestEdits: now }, { requestEdits: before }) => compareEdits('request_headers', now, before),
 });
 
-/** `response_headers`: fields that are set on every response, or removed from the upstream's. */
 export const responseHeaders = routePolicy({
   keys: { response_headers: responseEditsSchema },
-  pathOnly: [],
   ruledOut: { response_headers: ({ route, defaults }) => changesCalls(route, defaults.response_headers) },
   compile: ({ response_headers: edits }) => ({
     responseEdits: edits === undefined ? null : new ResponseEdits(edits),
   }),
-  check: written => checkEdits(written, 'response_headers', whyNotInResponses),
-  describe: ({ responseEdits }) =>
-    factsAbout('response headers', [
+  check: route => checkEdits(route, 'response_headers', whyNotInResponses),
+  describe: ({ responseEdits }) => ({
+    'response headers': [
       ...namesOf(responseEdits?.set ?? []).map(name => `${name} is set`),
       ...(responseEdits?.remove ?? []).map(name => `${name} of the upstream is removed`),
-    ]),
+    ],
+  }),
   compare: ({ responseEdits: now }, { responseEdits: before }) =>
     compareEdits('response_headers', now, before),
 });
@@ -57,10 +54,6 @@ function changesCalls({ grpc }: RawMap, edits: unknown): boolean {
   const { set, remove } = asMap(edits);
   const names = [...Object.keys(asMap(set)), ...asList(remove)];
   return names.some(name => OWNED_OF_CALLS.get(String(name)) !== undefined);
-}
-
-function factsAbout(what: string, texts: readonly string[]): ExplainedFact[] {
-  return texts.map(text => [what, text]);
 }
 
 /** Omits values: they may come from variables. */
@@ -112,10 +105,10 @@ const OWNERS: Readonly<Record<FieldOwner, string>> = {
 /** Why routes cannot set or remove a field; `null` if they can. */
 type WhyNot = (name: string, route: RouteInFile, removes: boolean) => string | null;
 
-function whyNotInRequests(name: string, { route, file }: RouteInFile, removes: boolean): string | null {
+function whyNotInRequests(name: string, { raw, file }: RouteInFile, removes: boolean): string | null {
   // Some services do less for proxies: nginx and IIS compress nothing for a request with this field.
   if (removes && foldName(name) === 'via') return null;
-  const owner = OWNED_OF_REQUESTS.get(name) ?? ofCall(name, route);
+  const owner = OWNED_OF_REQUESTS.get(name) ?? ofCall(name, raw);
   if (owner !== undefined) return OWNERS[owner];
   const { identity_headers: headers, certificate_field: certificate } = asMap(
     asMap(file.value).access_tokens,
@@ -133,15 +126,15 @@ function whyNotInRequests(name: string, { route, file }: RouteInFile, removes: b
   return isListed(name, file) ? 'it is listed in forwarding_headers, so trusted proxies may send it' : null;
 }
 
-function whyNotInResponses(name: string, { route, file }: RouteInFile): string | null {
-  const owner = OWNED_OF_RESPONSES.get(name) ?? ofCall(name, route);
+function whyNotInResponses(name: string, { raw, file }: RouteInFile): string | null {
+  const owner = OWNED_OF_RESPONSES.get(name) ?? ofCall(name, raw);
   if (owner !== undefined) return OWNERS[owner];
   const { cors = 'off' } = asMap(file.value);
   const isOfCors = foldName(name).startsWith('access-control-');
-  return isOfCors && isMap(cors) && route.cors !== false ? 'the gateway writes it by "cors"' : null;
+  return isOfCors && isMap(cors) && raw.cors !== false ? 'the gateway writes it by "cors"' : null;
 }
 
-function ofCall(name: string, { grpc }: RouteInFile['route']): FieldOwner | undefined {
+function ofCall(name: string, { grpc }: RawMap): FieldOwner | undefined {
   return grpc === undefined ? undefined : OWNED_OF_CALLS.get(name);
 }
 
@@ -151,55 +144,47 @@ function isListed(name: string, file: ConfigFile): boolean {
   return listed.some(each => typeof each === 'string' && foldName(each) === foldName(name));
 }
 
-function checkEdits(written: RouteInFile, key: string, whyNot: WhyNot): void {
-  const { file, route, path: at } = written;
-  const edits = route[key];
+function checkEdits(route: RouteInFile, key: string, whyNot: WhyNot): void {
+  const edits = route.raw[key];
   if (!isMap(edits)) return;
-  const path = [...at, key];
-  const set = Object.keys(asMap(edits.set)).map(name => ({
-    name,
-    place: [...path, 'set', name],
-    about: 'key' as const,
-  }));
-  const listed = asList(edits.remove);
-  const removed = listed.flatMap((name, index) =>
-    typeof name === 'string' ? [{ name, place: [...path, 'remove', index], about: 'value' as const }] : [],
+  const set = Object.keys(asMap(edits.set)).map(name => ({ name, at: [key, 'set', name], removes: false }));
+  const removed = asList(edits.remove).flatMap((name, index) =>
+    typeof name === 'string' ? [{ name, at: [key, 'remove', index], removes: true }] : [],
   );
-  if (set.length === 0 && removed.length === 0) addEmpty(file, path, edits);
+  if (set.length === 0 && removed.length === 0) addEmpty(route, key, edits);
   const before = new Map<string, Path>();
-  for (const { name, place, about } of [...set, ...removed]) {
-    const why = whyNot(name, written, about === 'value');
+  for (const { name, at, removes } of [...set, ...removed]) {
+    const why = whyNot(name, route, removes);
     const twin = before.get(foldName(name));
-    if (why !== null) file.add(place, `"${name}" cannot be changed by a route: ${why}`, { about });
-    else if (twin !== undefined)
-      file.add(place, `"${name}" is named twice, first in line ${file.place(twin).line}: keep one`, {
-        about,
-      });
-    before.set(foldName(name), place);
+    const add = (message: string) =>
+      route.add(at, `"${name}" ${message}`, { about: removes ? 'value' : 'key' });
+    if (why !== null) add(`cannot be changed by a route: ${why}`);
+    else if (twin !== undefined) add(`is named twice, first in line ${route.lineOf(twin)}: keep one`);
+    before.set(foldName(name), at);
   }
 }
 
 /** Reports maps that change nothing, unless they contain something that validation reports. */
-function addEmpty(file: ConfigFile, path: Path, edits: RawMap): void {
+function addEmpty(route: RouteInFile, key: string, edits: RawMap): void {
   const isSound = Object.entries(edits).every(
-    ([key, value]) =>
-      (key === 'set' && isMap(value)) || (key === 'remove' && Array.isArray(value) && value.length === 0),
+    ([part, value]) =>
+      (part === 'set' && isMap(value)) || (part === 'remove' && Array.isArray(value) && value.length === 0),
   );
-  if (isSound) file.add(path, 'changes nothing: write set or remove, or leave it out');
+  if (isSound) route.add(key, 'changes nothing: write set or remove, or leave it out');
 }
 
 /**
  * Reports claims of tokens that the route does not verify. Those of `defaults` may stay: a field without a value is left out, and
  * clients cannot send it in its place.
  */
-function checkClaims({ file, path, route }: RouteInFile): void {
-  const isDefault = asMap(asMap(file.value).defaults).request_headers === route.request_headers;
-  const why = whyWithoutClaims(route);
+function checkClaims(route: RouteInFile): void {
+  const { request_headers: edits } = route.raw;
+  const isDefault = asMap(asMap(route.file.value).defaults).request_headers === edits;
+  const why = whyWithoutClaims(route.raw);
   if (why === null || isDefault) return;
-  for (const [name, value] of Object.entries(asMap(asMap(route.request_headers).set))) {
-    if (typeof value !== 'string' || !/\{claim\./.test(value)) continue;
-    file.add([...path, 'request_headers', 'set', name], `no claim is known here: ${why}`);
-  }
+  for (const [name, value] of Object.entries(asMap(asMap(edits).set)))
+    if (typeof value === 'string' && /\{claim\./.test(value))
+      route.add(['request_headers', 'set', name], `no claim is known here: ${why}`);
 }
 
 /** Why the callers of a route have no claims; `null` if they may have. */

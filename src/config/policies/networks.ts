@@ -19,7 +19,6 @@ const networks = () =>
     error: 'an empty list names no network: leave it out',
   });
 
-/** `networks`: which clients may use the route, by their addresses. */
 export const routeNetworks = routePolicy({
   keys: {
     networks: z
@@ -36,7 +35,6 @@ export const routeNetworks = routePolicy({
         'Which clients may use it, by their addresses: those of the networks under allow, or all but those under deny. Others get 403, before their tokens are looked at.',
       ),
   },
-  pathOnly: [],
   compile: ({ networks }): { readonly networks: NetworksModel | null } => {
     if (networks === undefined) return { networks: null };
     const { allow, deny = [] } = networks;
@@ -45,12 +43,11 @@ export const routeNetworks = routePolicy({
     return { networks: { areAllowed, addresses: new AddressSet(list), written: list.join(', ') } };
   },
   section: 'caller',
-  describe: ({ networks }) => [['networks', networks && `${inWords(networks)}, else 403`]],
-  compare: ({ networks: now }, { networks: before }) => [
+  describe: ({ networks }) => ({ networks: networks && `${inWords(networks)}, else 403` }),
+  compare: ({ networks: now }, { networks: before }) =>
     now === null || before === null
       ? compareStrictness(now !== null, before !== null, `takes clients ${inWords(now ?? before)}`)
       : compareNeutral('networks', inWords(now), inWords(before)),
-  ],
 });
 
 /**

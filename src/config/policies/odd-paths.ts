@@ -3,19 +3,14 @@ import { compareStrictness } from '../difference.ts';
 import { choice } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
 
-/** `encoded_slashes` and `empty_segments`: paths that services read in different ways. */
 export const oddPaths = routePolicy({
   keys: {
-    encoded_slashes: choice(['refuse', 'pass'])
-      .prefault('refuse')
-      .describe(
-        'Whether a path with "%2F" gets 400, since services disagree about its meaning, or is passed on. It is a part of its segment then; 400 where the segment would hold an empty one, "." or ".." once it is decoded.',
-      ),
-    empty_segments: choice(['refuse', 'merge', 'pass'])
-      .prefault('refuse')
-      .describe(
-        'Whether a path with "//" gets 400, is sent with single slashes (merge), or is sent as it came (pass), where "**" matches it. Routes are always found by single slashes.',
-      ),
+    encoded_slashes: choice(['refuse', 'pass']).describe(
+      'Whether a path with "%2F" gets 400, since services disagree about its meaning, or is passed on. It is a part of its segment then; 400 where the segment would hold an empty one, "." or ".." once it is decoded.',
+    ),
+    empty_segments: choice(['refuse', 'merge', 'pass']).describe(
+      'Whether a path with "//" gets 400, is sent with single slashes (merge), or is sent as it came (pass), where "**" matches it. Routes are always found by single slashes.',
+    ),
   },
   pathOnly: ['encoded_slashes', 'empty_segments'],
   compile: ({ encoded_slashes, empty_segments }, { id }) => ({
@@ -24,10 +19,10 @@ export const oddPaths = routePolicy({
     /** How many segments of a path come before those that `**` matches; `null` without `**`. */
     segmentsBeforeTail: segmentsBeforeTail(id.slice(id.indexOf('/'))),
   }),
-  describe: ({ encodedSlashes, emptySegments }) => [
-    ['encoded slashes', encodedSlashes === 'refuse' ? null : 'passed on'],
-    ['empty segments', EMPTY_SEGMENTS[emptySegments]],
-  ],
+  describe: ({ encodedSlashes, emptySegments }) => ({
+    'encoded slashes': encodedSlashes === 'refuse' ? null : 'passed on',
+    'empty segments': EMPTY_SEGMENTS[emptySegments],
+  }),
   compare: (now, before) => [
     compareStrictness(
       now.encodedSlashes === 'refuse',

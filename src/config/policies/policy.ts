@@ -1,6 +1,6 @@
 import type { Difference } from '../difference.ts';
-import type { ConfigFile, Path, RawMap } from '../file/index.ts';
-import type { ExplainedFact } from './fact.ts';
+import { asMap, type RawMap, Section } from '../file/index.ts';
+import type { Facts } from './fact.ts';
 import type { PolicyConfig, PolicyKeys } from './keys.ts';
 import type { Requirements } from './requirements.ts';
 import type { UpstreamModel } from './upstream-settings.ts';
@@ -21,17 +21,18 @@ export interface PolicyContext {
   readonly timeouts: RouteTimeouts;
   /** The default minimum rate at which clients must read, in bytes per second; `null` for no minimum. */
   readonly minReadRate: number | null;
-  /** The requirements of all routes. */
   readonly requirements: Requirements;
 }
 
-/** A route as written, for checks. Other keys may be invalid. */
-export interface RouteInFile {
-  readonly file: ConfigFile;
-  readonly path: Path;
-  readonly route: RawMap;
-  /** The upstream that the route names, as written; empty if there is none. */
+/** A route as written, for checks, with one of its upstreams. */
+export class RouteInFile extends Section {
+  /** The upstream, as written; empty if there is none. */
   readonly upstream: RawMap;
+
+  constructor({ file, path, raw }: Section, name: string | undefined) {
+    super(file, path, { ...raw, upstream: name });
+    this.upstream = name === undefined ? {} : asMap(asMap(asMap(file.value).upstreams)[name]);
+  }
 }
 
 /** A route as written that lacks a key of `defaults`, and what stands around it. */
@@ -47,8 +48,8 @@ export interface DefaultedRoute {
  */
 export interface RoutePolicy<Keys extends PolicyKeys, Model extends object> {
   readonly keys: Keys;
-  /** The keys that do not apply to gRPC calls, so that they are errors next to `grpc`. */
-  readonly pathOnly: readonly NoInfer<keyof Keys & string>[];
+  /** The keys that do not apply to gRPC calls, so that they are errors next to `grpc`. Default: none. */
+  readonly pathOnly?: readonly NoInfer<keyof Keys & string>[];
   /** The keys that do not apply to a route without an upstream. Default: none. */
   readonly forwardOnly?: readonly NoInfer<keyof Keys & string>[];
   /** The keys that each route says for itself, which `defaults` does not have: who may use it, what depends on its path. Default: none. */
@@ -63,9 +64,9 @@ export interface RoutePolicy<Keys extends PolicyKeys, Model extends object> {
   /** Where `weir explain` describes it. Default: `request`. */
   readonly section?: ExplainedSection;
   /** Describes what the policy does, for `weir explain`. */
-  describe?(route: NoInfer<Model> & { readonly upstream: UpstreamModel | null }): readonly ExplainedFact[];
+  describe?(route: NoInfer<Model> & { readonly upstream: UpstreamModel | null }): Facts;
   /** Returns what a change means to callers, for `weir diff`; `null` if nothing. */
-  compare(now: NoInfer<Model>, before: NoInfer<Model>): readonly (Difference | null)[];
+  compare(now: NoInfer<Model>, before: NoInfer<Model>): Difference | null | readonly (Difference | null)[];
 }
 
 /** A section of the output of `weir explain` about a route: who may use it, what happens to a request, and to a WebSocket. */

@@ -2,14 +2,11 @@ import { compareNeutral } from '../difference.ts';
 import { choice } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
 
-/** `rate_limit_headers`: whose limits the fields of its responses describe. */
 export const rateLimitHeaders = routePolicy({
   keys: {
-    rate_limit_headers: choice(['gateway', 'service'])
-      .prefault('gateway')
-      .describe(
-        "Whose rate-limit fields clients get. gateway: its own; an upstream's are removed. service: the upstream's X-RateLimit-* and its 429s pass unchanged.",
-      ),
+    rate_limit_headers: choice(['gateway', 'service']).describe(
+      "Whose rate-limit fields clients get. gateway: its own; an upstream's are removed. service: the upstream's X-RateLimit-* and its 429s pass unchanged.",
+    ),
   },
   pathOnly: ['rate_limit_headers'],
   forwardOnly: ['rate_limit_headers'],
@@ -22,19 +19,18 @@ export const rateLimitHeaders = routePolicy({
     passesRateLimits: rate_limit_headers === 'service',
   }),
   compileCall: () => ({ passesRateLimits: false }),
-  check({ file, path, route }) {
-    if (route.rate_limit_headers !== 'service' || route.upstream_429 === undefined) return;
+  check(route) {
+    const { rate_limit_headers: whose, upstream_429: how } = route.raw;
     const message = 'with "rate_limit_headers: service" every 429 of the upstream passes: leave this out';
-    file.add([...path, 'upstream_429'], message, { about: 'key' });
+    if (whose === 'service' && how !== undefined) route.addKey('upstream_429', message);
   },
-  describe: ({ passesRateLimits }) => [
-    ['rate-limit fields', passesRateLimits ? "the service's own, and its 429s, pass unchanged" : null],
-  ],
-  compare: (now, before) => [
+  describe: ({ passesRateLimits }) => ({
+    'rate-limit fields': passesRateLimits ? "the service's own, and its 429s, pass unchanged" : null,
+  }),
+  compare: (now, before) =>
     compareNeutral(
       'rate_limit_headers',
       now.passesRateLimits ? 'service' : 'gateway',
       before.passesRateLimits ? 'service' : 'gateway',
     ),
-  ],
 });

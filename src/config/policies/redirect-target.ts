@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { hasOddIpv4, pathBehind } from '../../wire/http/index.ts';
-import { asMap, type ConfigFile, type Path, type RawMap } from '../file/index.ts';
+import { asMap, type Section } from '../file/index.ts';
 import { ODD_IPV4 } from '../values/index.ts';
 
 // Where `redirect` sends clients: one address, which may take over the path of the request or its end.
@@ -47,12 +47,13 @@ function isHttpUrl(to: string): boolean {
   return url !== null && url.username === '' && url.password === '';
 }
 
-export function checkRest(file: ConfigFile, path: Path, { redirect, path: ofRoute }: RawMap): void {
+export function checkRest(route: Section): void {
+  const { redirect, path } = route.raw;
   const { to } = asMap(redirect);
   if (typeof to !== 'string' || !to.includes('{rest}')) return;
-  if (typeof ofRoute !== 'string' || ofRoute.endsWith('/**')) return;
+  if (typeof path !== 'string' || path.endsWith('/**')) return;
   const message = '{rest} is what "**" matched, and the path of this route does not end with it';
-  file.add([...path, 'redirect', 'to'], message);
+  route.add(['redirect', 'to'], message);
 }
 
 /** An address, in parts if the path or the query of the request goes between them. */

@@ -4,28 +4,23 @@ import { isMap } from '../file/index.ts';
 import { routePolicy } from './policy.ts';
 import { describeRequirement, NOTHING, requireSchema } from './requirements.ts';
 
-/** `require`: what its callers' tokens must contain. */
 export const requires = routePolicy({
   keys: { require: requireSchema },
-  pathOnly: [],
   own: ['require'],
   compile: ({ require }, { requirements }) => ({
     /** What tokens must contain in addition to being valid: else 403. `null` if any valid token will do. */
     requirement: require === undefined ? null : requirements.of(require),
   }),
-  check({ file, path, route }) {
-    if (isMap(route.require) && Object.keys(route.require).length === 0)
-      file.add([...path, 'require'], NOTHING);
-    if (route.require === undefined || route.authentication !== 'none') return;
+  check(route) {
+    const { require, authentication } = route.raw;
+    if (isMap(require) && Object.keys(require).length === 0) route.add('require', NOTHING);
     const message = 'nobody could meet it: "authentication: none" ignores tokens. Leave out one of the two';
-    file.add([...path, 'require'], message, { about: 'key' });
+    if (require !== undefined && authentication === 'none') route.addKey('require', message);
   },
   section: 'caller',
-  describe: ({ requirement }) =>
-    (requirement === null
-      ? []
-      : [...describeRequirement(requirement), 'else 403, without using the bucket']
-    ).map(text => ['requires', text]),
+  describe: ({ requirement }) => ({
+    requires: requirement && [...describeRequirement(requirement), 'else 403, without using the bucket'],
+  }),
   compare: ({ requirement: now }, { requirement: before }) => compareRequirements(now, before),
 });
 

@@ -1,18 +1,16 @@
 import { z } from 'zod';
 import type { ClaimRule, Requirement, Role } from '../../identity/auth/index.ts';
-import { eachOnce, mapExpected, text } from '../values/index.ts';
+import { eachOnce, mapExpected, mapOf, text } from '../values/index.ts';
 
 const SCOPE = 'expected scopes, each one word, such as [orders.read]';
 const ROLE = 'expected a role of the realm such as clerk, or of a client such as "orders-api:clerk"';
 const VALUE = 'expected text, a number, true or false, or a list of them, of which one suffices';
-/** The message for an empty map. */
 export const NOTHING = 'requires nothing: write scopes, roles or claims, or leave it out';
 
 /** Scopes contain no blanks, quotes or backslashes (RFC 6749, 3.3), so that a challenge can include them unchanged. */
 export const scopeText = () =>
   z.string({ error: SCOPE }).regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, { error: SCOPE });
 
-/** A role as a text or a map. */
 export const roleEntry = z.union(
   [
     text(ROLE)
@@ -34,7 +32,6 @@ export const roleEntry = z.union(
 const scalar = z.union([z.string(), z.number(), z.boolean()], { error: VALUE }).transform(String);
 const values = z.union([scalar, listOf(scalar, VALUE)], { error: VALUE });
 
-/** A non-empty list without duplicates. */
 function listOf<Entry extends z.ZodType>(entry: Entry, error: string) {
   return z
     .array(entry, { error })
@@ -42,27 +39,23 @@ function listOf<Entry extends z.ZodType>(entry: Entry, error: string) {
     .superRefine(eachOnce);
 }
 
-export const requireSchema = z
-  .strictObject(
-    {
-      scopes: listOf(scopeText(), SCOPE)
-        .optional()
-        .describe('Scopes that the token must have, all of them. Letter case is significant.'),
-      roles: listOf(roleEntry, ROLE)
-        .optional()
-        .describe(
-          'Roles that the caller must have, all of them: clerk of the realm (or of a claim under access_tokens.roles), "orders-api:clerk" of the client orders-api.',
-        ),
-      claims: z
-        .record(text('expected the name of a claim'), values, mapExpected('{ plan: [gold, partner] }'))
-        .refine(claims => Object.keys(claims).length > 0, { error: NOTHING })
-        .optional()
-        .describe(
-          'Claims that the token must have, all of them, each with a value or with a list of values of which one suffices.',
-        ),
-    },
-    mapExpected('{ scopes: [orders.read] }'),
-  )
+export const requireSchema = mapOf('{ scopes: [orders.read] }', {
+  scopes: listOf(scopeText(), SCOPE)
+    .optional()
+    .describe('Scopes that the token must have, all of them. Letter case is significant.'),
+  roles: listOf(roleEntry, ROLE)
+    .optional()
+    .describe(
+      'Roles that the caller must have, all of them: clerk of the realm (or of a claim under access_tokens.roles), "orders-api:clerk" of the client orders-api.',
+    ),
+  claims: z
+    .record(text('expected the name of a claim'), values, mapExpected('{ plan: [gold, partner] }'))
+    .refine(claims => Object.keys(claims).length > 0, { error: NOTHING })
+    .optional()
+    .describe(
+      'Claims that the token must have, all of them, each with a value or with a list of values of which one suffices.',
+    ),
+})
   .optional()
   .describe(
     'What a valid token must have for this route; a caller whose token lacks any of it gets 403. Left out: any valid token will do.',
@@ -70,11 +63,9 @@ export const requireSchema = z
 
 export type RequireConfig = NonNullable<z.output<typeof requireSchema>>;
 
-/** All requirements of a configuration: routes with equal requirements share one. */
 export class Requirements {
   readonly #all = new Map<string, Requirement>();
 
-  /** @param routes all routes of the configuration */
   constructor(routes: readonly { readonly require?: RequireConfig | undefined }[]) {
     for (const { require } of routes) if (require !== undefined) this.#add(require);
   }

@@ -3,7 +3,7 @@ import { isAnswered } from './answers.ts';
 import { authentication } from './authentication.ts';
 import { body } from './body.ts';
 import { cors } from './cors.ts';
-import { applying } from './fact.ts';
+import { applyingOf } from './fact.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
 import { keysOf, type ModelsOf, type PolicyConfig } from './keys.ts';
 import { routeNetworks } from './networks.ts';
@@ -85,24 +85,18 @@ function beginningWith(first: readonly Policy[]): readonly Policy[] {
   return [...first, ...POLICIES.filter(policy => !first.includes(policy))];
 }
 
-/** The schemas of all keys, by their names. */
 export const policyKeys = keysOf(POLICIES);
 
-/** The combined models of all policies in a compiled route. */
 export type PolicyModels = ModelsOf<Policy>;
 
-/** The keys that do not apply to gRPC calls, in the order of the schema. */
-export const PATH_ONLY: readonly string[] = POLICIES.flatMap((policy): readonly string[] => policy.pathOnly);
+/** The keys of policies, in the order of the schema, that do not apply to gRPC calls, and so on: see `RoutePolicy`. */
+export const PATH_ONLY = allOf('pathOnly');
+export const FORWARD_ONLY = allOf('forwardOnly');
+export const OWN_KEYS: ReadonlySet<string> = new Set(allOf('own'));
 
-/** The keys that do not apply to a route without an upstream, in the order of the schema. */
-export const FORWARD_ONLY: readonly string[] = POLICIES.flatMap(
-  ({ forwardOnly }: Policy): readonly string[] => forwardOnly ?? [],
-);
-
-/** The keys that each route says for itself. */
-export const OWN_KEYS: ReadonlySet<string> = new Set(
-  POLICIES.flatMap(({ own }: Policy): readonly string[] => own ?? []),
-);
+function allOf(list: 'pathOnly' | 'forwardOnly' | 'own'): readonly string[] {
+  return POLICIES.flatMap((policy: Policy): readonly string[] => policy[list] ?? []);
+}
 
 const RULED_OUT: Readonly<Record<string, (given: DefaultedRoute) => boolean>> = Object.assign(
   {},
@@ -143,8 +137,8 @@ type PoliciesInUse = PolicyModels & { readonly upstream: UpstreamModel | null };
 export function describePolicies(route: PoliciesInUse, serves: 'paths' | 'calls', section: ExplainedSection) {
   const described = EXPLAINED.filter(policy => (policy.section ?? 'request') === section)
     .filter(policy => route.upstream !== null || !isForwardOnly(policy))
-    .filter(({ keys, pathOnly }) => serves === 'paths' || pathOnly.length < Object.keys(keys).length);
-  return applying(described.flatMap(policy => policy.describe?.(route) ?? []));
+    .filter(({ keys, pathOnly = [] }) => serves === 'paths' || pathOnly.length < Object.keys(keys).length);
+  return applyingOf(described.map(policy => policy.describe?.(route)));
 }
 
 /**

@@ -1,16 +1,14 @@
-import { parseRoutePattern } from '../../gateway/routing/index.ts';
+import { parseRoutePattern, type RoutePattern } from '../../gateway/routing/index.ts';
 import type { PathChange } from '../../wire/http/index.ts';
 import { compareNeutral } from '../difference.ts';
-import type { ConfigFile, Path } from '../file/index.ts';
 import { literalPath, routePath, yesOrNo } from '../values/index.ts';
-import { routePolicy } from './policy.ts';
+import { type RouteInFile, routePolicy } from './policy.ts';
 
 const NONE = '';
 /** Shared, since there may be ten thousand routes. */
 const PREFIX = literalPath('a prefix');
 const PATTERN = routePath();
 
-/** `strip_prefix`: the first segments of the path, which the service does not receive. */
 export const stripPrefix = routePolicy({
   keys: {
     strip_prefix: literalPath('a prefix')
@@ -26,61 +24,51 @@ export const stripPrefix = routePolicy({
     strippedPrefix: strip_prefix,
     strippedSegments: strip_prefix.split('/').length - 1,
   }),
-  check({ file, path, route }) {
-    if (route.strip_prefix === undefined) return;
-    const prefix = PREFIX.safeParse(route.strip_prefix);
-    const pattern = PATTERN.safeParse(route.path);
-    if (prefix.success && pattern.success) checkPrefix(file, path, prefix.data, pattern.data);
+  check(route) {
+    if (route.raw.strip_prefix === undefined) return;
+    const prefix = PREFIX.safeParse(route.raw.strip_prefix);
+    const pattern = PATTERN.safeParse(route.raw.path);
+    if (prefix.success && pattern.success) checkPrefix(route, prefix.data, pattern.data);
   },
-  describe: ({ strippedPrefix }) => [
-    ['strip_prefix', strippedPrefix === NONE ? null : `the service gets the path without ${strippedPrefix}`],
-  ],
-  compare: (now, before) => [
+  describe: ({ strippedPrefix }) => ({
+    strip_prefix: strippedPrefix === NONE ? null : `the service gets the path without ${strippedPrefix}`,
+  }),
+  compare: (now, before) =>
     compareNeutral('strip_prefix', now.strippedPrefix || 'none', before.strippedPrefix || 'none'),
-  ],
 });
 
 /** Only literal segments can be stripped: then every path of the route has them. */
-function checkPrefix(file: ConfigFile, path: Path, prefix: string, ofRoute: string): void {
-  const [stripped, literals] = [literalsOf(prefix), literalsOf(ofRoute)];
+function checkPrefix(route: RouteInFile, prefix: string, ofRoute: string): void {
+  const stripped = literalsOf(parseRoutePattern(prefix, null));
+  const literals = literalsOf(parseRoutePattern(ofRoute, null));
   if (stripped.every((folded, index) => folded === literals[index])) return;
-  const [at, pathAt] = [
-    [...path, 'strip_prefix'],
-    [...path, 'path'],
-  ];
+  const { file } = route;
   const instead = ofRoute.split('/', 1 + Math.min(stripped.length, literals.length)).join('/');
   const advice = literals.length === 0 ? 'leave it out' : `write ${instead}`;
-  const begins = `the path of this route, in line ${file.place(pathAt).line}, does not begin with ${file.shown(at)}`;
-  file.add(at, file.holdsVariable(pathAt) ? begins : `${begins}: ${advice}`);
+  const begins = `the path of this route, in line ${route.lineOf('path')}, does not begin with ${file.shown(route.at('strip_prefix'))}`;
+  route.add('strip_prefix', file.holdsVariable(route.at('path')) ? begins : `${begins}: ${advice}`);
 }
 
-/** The literal segments that a path begins with, in the form used for comparison. */
-function literalsOf(path: string): string[] {
-  const folded: string[] = [];
-  for (const segment of parseRoutePattern(path, null).segments) {
-    if (segment.kind !== 'literal') break;
-    folded.push(segment.folded);
-  }
-  return folded;
+/** The literal segments that a pattern begins with, in the form used for comparison. */
+export function literalsOf({ segments }: Pick<RoutePattern, 'segments'>): string[] {
+  const end = segments.findIndex(({ kind }) => kind !== 'literal');
+  return segments
+    .slice(0, end === -1 ? segments.length : end)
+    .map(segment => (segment.kind === 'literal' ? segment.folded : ''));
 }
 
-/** `rewrite_location`: whether the service's redirects to itself lead clients through the gateway. */
 export const rewriteLocation = routePolicy({
   keys: {
-    rewrite_location: yesOrNo()
-      .prefault(false)
-      .describe(
-        "Whether a Location or Content-Location that names the service's own host, or a path of it, becomes the client's address: its scheme and host, and the path with strip_prefix and without the path of the url.",
-      ),
+    rewrite_location: yesOrNo(false).describe(
+      "Whether a Location or Content-Location that names the service's own host, or a path of it, becomes the client's address: its scheme and host, and the path with strip_prefix and without the path of the url.",
+    ),
   },
   pathOnly: ['rewrite_location'],
   forwardOnly: ['rewrite_location'],
   compile: ({ rewrite_location }) => ({ rewritesLocation: rewrite_location }),
   compileCall: () => ({ rewritesLocation: false }),
-  describe: ({ rewritesLocation }) => [
-    ['Location', rewritesLocation ? "the service's own address is turned into the client's" : null],
-  ],
-  compare: (now, before) => [
-    compareNeutral('rewrite_location', now.rewritesLocation, before.rewritesLocation),
-  ],
+  describe: ({ rewritesLocation }) => ({
+    Location: rewritesLocation ? "the service's own address is turned into the client's" : null,
+  }),
+  compare: (now, before) => compareNeutral('rewrite_location', now.rewritesLocation, before.rewritesLocation),
 });

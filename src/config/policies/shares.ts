@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
+import { asMap, isMap, type Path, type RawMap, type Section } from '../file/index.ts';
 import { mapExpected, wholeNumber } from '../values/index.ts';
 
 const UPSTREAM = 'expected the name of an upstream';
@@ -46,11 +46,10 @@ export function upstreamsNamed(
 }
 
 /** Checks that the shares of a route's upstreams add up to 100. */
-export function checkShares(file: ConfigFile, path: Path, { upstream }: RawMap): void {
-  if (!isMap(upstream)) return;
-  const shares = routeUpstreamSchema.safeParse(upstream);
-  if (!shares.success) return;
-  const sum = partsOf(shares.data).reduce((total, { percent }) => total + percent, 0);
-  if (sum !== WHOLE)
-    file.add([...path, 'upstream'], `the shares of callers add up to ${sum}, not to ${WHOLE}`);
+export function checkShares(route: Section): void {
+  if (!isMap(route.raw.upstream)) return;
+  const { data } = routeUpstreamSchema.safeParse(route.raw.upstream);
+  if (data === undefined) return;
+  const sum = partsOf(data).reduce((total, { percent }) => total + percent, 0);
+  if (sum !== WHOLE) route.add('upstream', `the shares of callers add up to ${sum}, not to ${WHOLE}`);
 }

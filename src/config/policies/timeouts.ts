@@ -1,7 +1,6 @@
-import { z } from 'zod';
 import { formatDuration } from '../../core/index.ts';
 import { compareTimes } from '../difference.ts';
-import { duration } from '../values/index.ts';
+import { duration, section } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
 
 interface TimeoutsModel {
@@ -11,17 +10,13 @@ interface TimeoutsModel {
   readonly idleTimeoutMs: number | null;
 }
 
-/** `timeouts`: those that differ from the upstream's. */
 export const timeouts = routePolicy({
   keys: {
-    timeouts: z
-      .strictObject({
-        first_byte: duration().optional().describe('Overrides first_byte of the upstream.'),
-        idle: duration().optional().describe('Overrides idle of the upstream.'),
-        websocket_idle: duration().optional().describe('Overrides websocket_idle of the upstream.'),
-      })
-      .prefault({})
-      .describe('Timeouts that differ from those of the upstream.'),
+    timeouts: section('Timeouts that differ from those of the upstream.', {
+      first_byte: duration().optional().describe('Overrides first_byte of the upstream.'),
+      idle: duration().optional().describe('Overrides idle of the upstream.'),
+      websocket_idle: duration().optional().describe('Overrides websocket_idle of the upstream.'),
+    }),
   },
   pathOnly: ['timeouts'],
   forwardOnly: ['timeouts'],
@@ -37,7 +32,7 @@ export const timeouts = routePolicy({
       ['first byte', firstByteTimeoutMs],
       ['idle', idleTimeoutMs],
     ] as const;
-    return [['timeouts', times.map(inWords).join(', ')]];
+    return { timeouts: times.map(inWords).join(', ') };
   },
   compare: (now, before) => [
     compareTimes('first_byte', now.firstByteTimeoutMs, before.firstByteTimeoutMs),

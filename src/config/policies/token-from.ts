@@ -30,7 +30,6 @@ function placeOf(written: z.output<typeof place>): TokenPlace {
     : { kind: 'subprotocol', name: written.subprotocol };
 }
 
-/** `token_from`: where a token may be for what browsers send without `Authorization`. */
 export const tokenFrom = routePolicy({
   keys: {
     token_from: z
@@ -48,32 +47,25 @@ export const tokenFrom = routePolicy({
     /** Where a token may be besides `Authorization`; `null` for nowhere. */
     tokenFrom: token_from === undefined ? null : new TokenPlaces(token_from.map(placeOf)),
   }),
-  check(written) {
-    const { file, path, route } = written;
-    const { token_from: places, websocket = false } = route;
+  check(route) {
+    const { token_from: places, websocket = false } = route.raw;
     if (places === undefined) return;
-    const at = [...path, 'token_from'];
-    const why = whyUseless(written);
-    if (why !== null) file.add(at, why);
+    const why = whyUseless(route);
+    if (why !== null) route.add('token_from', why);
     const index = asList(places).findIndex(each => asMap(each).subprotocol !== undefined);
     if (index !== -1 && websocket === false)
-      file.add([...at, index], 'this route serves no WebSockets: add "websocket: true"');
-    const { cookie: ofBalance } = asMap(written.upstream.balance);
+      route.add(['token_from', index], 'this route serves no WebSockets: add "websocket: true"');
+    const { cookie: ofBalance } = asMap(route.upstream.balance);
+    const message = 'no token could be valid there: "balance" of the upstream writes this cookie';
     for (const [each, { cookie }] of asList(places).map(asMap).entries())
-      if (cookie !== undefined && cookie === ofBalance)
-        file.add(
-          [...at, each],
-          'no token could be valid there: "balance" of the upstream writes this cookie',
-        );
+      if (cookie !== undefined && cookie === ofBalance) route.add(['token_from', each], message);
   },
   section: 'caller',
-  describe: ({ tokenFrom }) => [
-    [
-      'token from',
+  describe: ({ tokenFrom }) => ({
+    'token from':
       tokenFrom &&
-        `also ${wordsOf(tokenFrom).join(', ')}: for GET, HEAD and WebSockets; removed before anything is sent`,
-    ],
-  ],
+      `also ${wordsOf(tokenFrom).join(', ')}: for GET, HEAD and WebSockets; removed before anything is sent`,
+  }),
   compare: ({ tokenFrom: now }, { tokenFrom: before }) =>
     compareLists(wordsOf(now), wordsOf(before), {
       added: 'reads tokens from',
@@ -82,8 +74,8 @@ export const tokenFrom = routePolicy({
 });
 
 /** Why no token in these places can be valid; `null` if one can. */
-function whyUseless({ file, route }: RouteInFile): string | null {
-  const { authentication, accept = ['token'], methods } = route;
+function whyUseless({ file, raw }: RouteInFile): string | null {
+  const { authentication, accept = ['token'], methods } = raw;
   if (authentication === 'none') return 'has no effect with "authentication: none", which ignores tokens';
   if (!asList(accept).includes('token'))
     return 'has no effect without "token" under accept: API keys are read in their header field only';

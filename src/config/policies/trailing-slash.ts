@@ -2,14 +2,11 @@ import { compareNeutral } from '../difference.ts';
 import { choice } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
 
-/** `trailing_slash`: whether its path is one with a slash at its end and without. */
 export const trailingSlash = routePolicy({
   keys: {
-    trailing_slash: choice(['ignore', 'redirect'])
-      .prefault('ignore')
-      .describe(
-        'What a slash at the end of a path means. ignore: nothing. redirect: GET and HEAD without the slash that the path of this route has, or with one that it lacks, get a 308 to the other.',
-      ),
+    trailing_slash: choice(['ignore', 'redirect']).describe(
+      'What a slash at the end of a path means. ignore: nothing. redirect: GET and HEAD without the slash that the path of this route has, or with one that it lacks, get a 308 to the other.',
+    ),
   },
   pathOnly: ['trailing_slash'],
   ruledOut: { trailing_slash: ({ route }) => /\*\*$|^\/$/.test(String(route.path)) },
@@ -17,21 +14,19 @@ export const trailingSlash = routePolicy({
     /** Whether paths of GET and HEAD end with a slash; `null` if that means nothing. */
     endsWithSlash: trailing_slash === 'ignore' ? null : id.endsWith('/'),
   }),
-  check({ file, path, route: { trailing_slash: slash, path: ofRoute } }) {
-    if (slash !== 'redirect' || typeof ofRoute !== 'string') return;
-    const add = (message: string) => file.add([...path, 'trailing_slash'], message);
-    if (ofRoute === '/') add('this path has no other form: leave it out');
-    else if (ofRoute.endsWith('**')) add('"**" takes paths with and without a slash: leave it out');
+  check(route) {
+    const { trailing_slash: slash, path } = route.raw;
+    if (slash !== 'redirect' || typeof path !== 'string') return;
+    if (path === '/') route.add('trailing_slash', 'this path has no other form: leave it out');
+    else if (path.endsWith('**'))
+      route.add('trailing_slash', '"**" takes paths with and without a slash: leave it out');
   },
-  describe: ({ endsWithSlash: ends }) => [
-    [
-      'trailing slash',
+  describe: ({ endsWithSlash: ends }) => ({
+    'trailing slash':
       ends === null ? null : `GET and HEAD ${ends ? 'without' : 'with'} one get 308 to the other path`,
-    ],
-  ],
-  compare: (now, before) => [
+  }),
+  compare: (now, before) =>
     compareNeutral('trailing_slash', inWords(now.endsWithSlash), inWords(before.endsWithSlash)),
-  ],
 });
 
 function inWords(endsWithSlash: boolean | null): string {

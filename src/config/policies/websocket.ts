@@ -7,11 +7,9 @@ import { upstreamsNamed } from './shares.ts';
 
 export const websocket = routePolicy({
   keys: {
-    websocket: yesOrNo()
-      .prefault(false)
-      .describe(
-        'Whether it serves WebSockets, in addition to ordinary requests. false: a request for one is answered 501.',
-      ),
+    websocket: yesOrNo(false).describe(
+      'Whether it serves WebSockets, in addition to ordinary requests. false: a request for one is answered 501.',
+    ),
   },
   pathOnly: ['websocket'],
   forwardOnly: ['websocket'],
@@ -23,20 +21,16 @@ export const websocket = routePolicy({
         ? { pool: upstream.pools.websockets, idleMs: timeouts.websocket_idle }
         : null,
   }),
-  check(written) {
-    const { file, path, route } = written;
-    const { websocket = false } = route;
-    if (websocket === true) checkServed(written);
-    else if (websocket === false && asMap(route.timeouts).websocket_idle !== undefined)
-      file.add(
-        [...path, 'timeouts', 'websocket_idle'],
-        'this route serves no WebSockets: add "websocket: true"',
-      );
+  check(route) {
+    const { websocket = false, timeouts } = route.raw;
+    if (websocket === true) checkServed(route);
+    else if (websocket === false && asMap(timeouts).websocket_idle !== undefined)
+      route.add(['timeouts', 'websocket_idle'], 'this route serves no WebSockets: add "websocket: true"');
   },
   section: 'websocket',
-  describe: ({ websocket }) => [
-    ['WebSockets', websocket && `served, ended after ${formatDuration(websocket.idleMs)} without traffic`],
-  ],
+  describe: ({ websocket }) => ({
+    WebSockets: websocket && `served, ended after ${formatDuration(websocket.idleMs)} without traffic`,
+  }),
   compare: ({ websocket: now }, { websocket: before }) => [
     compareStrictness(now === null, before === null, 'serves no WebSockets'),
     compareTimes('websocket_idle', now?.idleMs ?? null, before?.idleMs ?? null),
@@ -49,10 +43,11 @@ function opens({ route, upstreams }: DefaultedRoute): boolean {
   return upstreamsNamed(route, []).every(({ name }) => asMap(upstreams[name]).protocol !== 'h2');
 }
 
-function checkServed({ file, path, route: { methods, upstream: name }, upstream }: RouteInFile): void {
+function checkServed(route: RouteInFile): void {
+  const { methods, upstream } = route.raw;
   if (Array.isArray(methods) && !methods.includes('GET'))
-    file.add([...path, 'methods'], 'a WebSocket begins with a GET: add GET, or remove "websocket"');
+    route.add('methods', 'a WebSocket begins with a GET: add GET, or remove "websocket"');
   // The checks for gRPC report an upstream that speaks gRPC, which serves no paths.
-  if (upstream.protocol === 'h2')
-    file.add([...path, 'websocket'], `WebSockets need HTTP/1.1: the upstream "${name}" speaks h2`);
+  if (route.upstream.protocol === 'h2')
+    route.add('websocket', `WebSockets need HTTP/1.1: the upstream "${upstream}" speaks h2`);
 }

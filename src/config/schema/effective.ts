@@ -3,7 +3,7 @@ import { deflateRawSync, inflateRaw } from 'node:zlib';
 import { z } from 'zod';
 import { type ConfigFile, isMap, type LimitsFiles, type Path } from '../file/index.ts';
 import { gatewaySchema } from '../settings/index.ts';
-import { alternativesOf, markOf } from '../values/index.ts';
+import { alternativesOf, marksOf } from '../values/index.ts';
 import { limitsSchema } from './limits-schema.ts';
 
 const inflate = promisify(inflateRaw);
@@ -56,7 +56,7 @@ function effectiveValue(
   files: WrittenText,
   path: Path = [],
 ): unknown {
-  const mark = markOf(schema)?.kind;
+  const { secrecy: mark } = marksOf(schema);
   if (mark === 'secret') return value === undefined ? undefined : HIDDEN;
   const { def } = (schema as z.core.$ZodTypes)._zod;
   const within = (inner: z.core.$ZodType, part = value) => effectiveValue(inner, part, files, path);

@@ -1,41 +1,27 @@
 import { z } from 'zod';
 import { isMap } from '../file/index.ts';
 import { apiKeysFileSchema, gatewaySchema } from '../settings/index.ts';
-import { isByMemory } from '../values/index.ts';
+import { marksOf } from '../values/index.ts';
 import { limitsSchema } from './limits-schema.ts';
 import { testSchema } from './test-schema.ts';
 
 /** A JSON Schema, or a part of one. */
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
+const SCHEMAS = { gateway: gatewaySchema, limits: limitsSchema, keys: apiKeysFileSchema, test: testSchema };
+
 /**
- * Makes the JSON Schema of gateway.yaml from the definition that validates it: draft 7, which every editor understands. It
- * describes the file as written, before variables are resolved, and does not cover the cross-checks.
+ * Makes the JSON Schema of a file from the definition that validates it: draft 7, which every editor understands. It describes the
+ * file as written, before variables are resolved, and does not cover the cross-checks. It is named after the file next to the
+ * configuration in which editors find it.
  */
-export function gatewayJsonSchema(): JsonSchema {
-  return draft7('gateway', gatewaySchema);
-}
-
-export function limitsJsonSchema(): JsonSchema {
-  return draft7('limits', limitsSchema);
-}
-
-export function apiKeysJsonSchema(): JsonSchema {
-  return draft7('keys', apiKeysFileSchema);
-}
-
-export function testJsonSchema(): JsonSchema {
-  return draft7('test', testSchema);
-}
-
-/** Names the schema after the file next to the configuration in which editors find it. */
-function draft7(name: string, schema: z.ZodType): JsonSchema {
-  const made = z.toJSONSchema(schema, {
+export function jsonSchemaOf(name: keyof typeof SCHEMAS): JsonSchema {
+  const made = z.toJSONSchema(SCHEMAS[name], {
     io: 'input',
     target: 'draft-7',
     // A default that depends on the machine is described in words.
     override: ({ zodSchema, jsonSchema }) => {
-      if (isByMemory(zodSchema)) delete jsonSchema.default;
+      if (marksOf(zodSchema).byMemory === true) delete jsonSchema.default;
     },
   });
   allowVariables(made);

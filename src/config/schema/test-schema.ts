@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { normalizeAddress } from '../../wire/http/index.ts';
 import {
-  choice,
   count,
   duration,
   httpToken,
@@ -10,6 +9,7 @@ import {
   secrecyOf,
   text,
   wholeNumber,
+  word,
 } from '../values/index.ts';
 
 // The one definition of `weir test` files, built like that of limits.yaml.
@@ -53,7 +53,7 @@ const STATUS = 'expected a status such as 404';
 const moment = () => duration({ min: '0ms', max: '1488h' });
 const units = () => z.int({ error: 'expected a whole number' }).min(0, { error: 'expected a whole number' });
 
-const outcome = choice([
+const outcome = word([
   'admitted',
   'global',
   'bucket',
@@ -66,7 +66,7 @@ const outcome = choice([
 ]);
 const SHADOW = ['global', 'bucket', 'group', 'resource', 'concurrent'] as const;
 const shadow = z
-  .union([choice([...SHADOW, 'none']), z.array(choice(SHADOW)).min(1)], {
+  .union([word([...SHADOW, 'none']), z.array(word(SHADOW)).min(1)], {
     error: `expected ${SHADOW.join(', ')}, a list of them, or none`,
   })
   .transform(words => (typeof words === 'string' ? [words] : words));
@@ -166,7 +166,7 @@ const request = z
       .describe(
         'Method and path: GET /v1/things/7; of a gRPC call: GRPC /package.Service/Method. To a host: GET https://api.example.com/v1/things/7.',
       ),
-    repeat: count(100_000).prefault(1).describe('How often it is sent.'),
+    repeat: count(100_000, 1).describe('How often it is sent.'),
     every: moment().prefault('0ms').describe('The time from one repetition to the next.'),
     answer: answer
       .prefault(200)

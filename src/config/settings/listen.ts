@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { socketPath } from '../../core/index.ts';
 import { ServerNames, type TlsOptions } from '../../edge/tls/index.ts';
 import { parseRoutePattern, placeOf, RouteTable } from '../../gateway/routing/index.ts';
-import { asList, asMap, type ConfigFile, type RawMap } from '../file/index.ts';
+import { asList, asMap, type ConfigFile, type RawMap, Section } from '../file/index.ts';
 import {
   clientPlace,
   clientPlaceOrOff,
@@ -14,9 +14,10 @@ import {
   type HostPort,
   hostPort,
   hostPortOrOff,
-  mapExpected,
+  list,
+  mapOf,
+  optionalFile,
   orSocket,
-  pathOfFile,
   routePath,
   yesOrNo,
 } from '../values/index.ts';
@@ -29,30 +30,23 @@ const grpcKeys = {
     'Where it listens: host:port, or unix:/run/weir/weir.sock with mode 0660. Port 0 takes a free one, which is logged.',
   ),
   tls: listenerTlsSchema.optional(),
-  proxy_protocol: yesOrNo()
-    .prefault(false)
-    .describe(
-      'Whether every connection must begin with a PROXY protocol header, version 1 or 2. Connections without one, or from peers not listed in trusted_proxies, are closed.',
-    ),
+  proxy_protocol: yesOrNo(false).describe(
+    'Whether every connection must begin with a PROXY protocol header, version 1 or 2. Connections without one, or from peers not listed in trusted_proxies, are closed.',
+  ),
 };
 
 const redirectKeys = {
   address: grpcKeys.address,
   proxy_protocol: grpcKeys.proxy_protocol,
-  port: count(65_535).prefault(443).describe('The port of https that clients are sent to.'),
-  except: z
-    .array(routePath(), { error: 'expected a list of paths such as [/health]' })
-    .prefault([])
-    .describe(
-      'Paths that are served by the routes instead, over http, written as those of routes: /.well-known/acme-challenge/**, /health.',
-    ),
+  port: count(65_535, 443).describe('The port of https that clients are sent to.'),
+  except: list(routePath(), 'expected a list of paths such as [/health]').describe(
+    'Paths that are served by the routes instead, over http, written as those of routes: /.well-known/acme-challenge/**, /health.',
+  ),
 };
 
 const clientKeys = {
   ...grpcKeys,
-  h2c: yesOrNo()
-    .prefault(false)
-    .describe('Whether clients may speak HTTP/2 in cleartext as well, by prior knowledge.'),
+  h2c: yesOrNo(false).describe('Whether clients may speak HTTP/2 in cleartext as well, by prior knowledge.'),
 };
 
 const clientMap = z.strictObject(clientKeys);
@@ -61,67 +55,54 @@ const redirectMap = z.strictObject(redirectKeys);
 const adminMap = z.strictObject({
   address: hostPort().describe('Where it listens: host:port. Port 0 takes a free one, which is logged.'),
   tls: adminTlsSchema.optional(),
-  token_file: pathOfFile()
-    .optional()
-    .describe(
-      'A file with the token of the admin API, at least 32 characters. Relative to this file, and read again when it changes. Left out: the API is read-only, and shows callers only if it listens on loopback.',
-    ),
+  token_file: optionalFile().describe(
+    'A file with the token of the admin API, at least 32 characters. Relative to this file, and read again when it changes. Left out: the API is read-only, and shows callers only if it listens on loopback.',
+  ),
 });
 
 /** An address, or a map with the address and protocol settings; or `off`, read as null, where that is possible. */
-function listener<Keys extends typeof clientMap | typeof grpcMap | typeof redirectMap | typeof adminMap, Off>(
-  map: Keys,
+function listener<Listener extends z.ZodObject, Off extends null>(
+  map: Listener,
   place: z.ZodType<HostPort | Off>,
   expected = HOST_PORT_OR_OFF_EXPECTED,
 ) {
-  return z.union([place, map], { error: orSocket(expected) }).transform((value): z.output<Keys> | Off => {
-    const isAddress = value !== null && typeof value === 'object' && 'host' in value;
-    return (isAddress ? map.parse(written(value as HostPort)) : value) as z.output<Keys> | Off;
-  });
+  const alone = place.transform(
+    at => (at === null ? at : map.parse({ address: formatHostPort(at) })) as z.output<Listener> | Off,
+  );
+  return z.union([alone, map], { error: orSocket(expected) });
 }
 
-/** The map equivalent to an address. */
-function written(address: HostPort) {
-  return { address: formatHostPort(address) };
-}
-
-export const listenSchema = z.strictObject(
-  {
-    http: listener<typeof clientMap, never>(clientMap, clientPlace(), HOST_PORT_EXPECTED)
-      .prefault('[::]:8080')
-      .describe(
-        'Where clients connect: host:port, unix:/run/weir/weir.sock, or a map. Address changes take effect after a restart.',
-      ),
-    redirect: listener(redirectMap, clientPlaceOrOff())
-      .prefault('off')
-      .describe(
-        'A listener that redirects clients from http to https: host:port, a map, or off. Every request gets a 308. Address changes take effect after a restart.',
-      ),
-    grpc: listener(grpcMap, clientPlaceOrOff())
-      .prefault('off')
-      .describe(
-        'Where gRPC clients connect, over HTTP/2 only: host:port, a map, or off. Address changes take effect after a restart.',
-      ),
-    admin: listener(adminMap, hostPortOrOff())
-      .prefault('127.0.0.1:9090')
-      .describe(
-        'Where metrics and health are served, for the platform only: host:port, a map, or off. Address changes take effect after a restart.',
-      ),
-  },
-  mapExpected('{ http: 0.0.0.0:8080 }'),
-);
+export const listenSchema = mapOf('{ http: 0.0.0.0:8080 }', {
+  http: listener<typeof clientMap, never>(clientMap, clientPlace(), HOST_PORT_EXPECTED)
+    .prefault('[::]:8080')
+    .describe(
+      'Where clients connect: host:port, unix:/run/weir/weir.sock, or a map. Address changes take effect after a restart.',
+    ),
+  redirect: listener(redirectMap, clientPlaceOrOff())
+    .prefault('off')
+    .describe(
+      'A listener that redirects clients from http to https: host:port, a map, or off. Every request gets a 308. Address changes take effect after a restart.',
+    ),
+  grpc: listener(grpcMap, clientPlaceOrOff())
+    .prefault('off')
+    .describe(
+      'Where gRPC clients connect, over HTTP/2 only: host:port, a map, or off. Address changes take effect after a restart.',
+    ),
+  admin: listener(adminMap, hostPortOrOff())
+    .prefault('127.0.0.1:9090')
+    .describe(
+      'Where metrics and health are served, for the platform only: host:port, a map, or off. Address changes take effect after a restart.',
+    ),
+});
 
 const LISTENERS = ['http', 'redirect', 'grpc', 'admin'] as const;
 
-/** `listen`: where the gateway listens, and which protocols it speaks there. */
 export const listen = setting({
   keys: { listen: listenSchema.prefault({}).describe('Where the gateway listens.') },
   check(written, file) {
     checkAddresses(file, written.listen);
-    checkSockets(file, written);
-    checkProxyProtocol(file, written);
+    checkClients(file, written);
   },
-  /** The certificates of each listener, and the SHA-256 of the admin API's token. */
   read: async (file, clock) => ({
     listenerTls: await readListenerTls(file, clock),
     adminTokenHash: await readAdminToken(file),
@@ -211,31 +192,27 @@ function isEveryAddress(host: string): boolean {
   return host === '0.0.0.0' || /^[0:]+$/.test(host);
 }
 
-/** Reports Unix sockets that threads would have to share, and those whose clients all count as one. */
-function checkSockets(file: ConfigFile, { listen, trusted_proxies, workers = 1 }: RawMap): void {
-  for (const [name, listener] of Object.entries(asMap(listen))) {
-    const { address = listener } = asMap(listener);
-    if (name === 'admin' || typeof address !== 'string' || socketPath(address) === null) continue;
-    if (String(workers) !== '1')
-      file.add(
-        ['listen', name],
-        'threads cannot share a Unix socket: take "workers" out, or listen on a port',
+/**
+ * Reports Unix sockets that threads would have to share, those whose clients all count as one, and listeners that require PROXY
+ * headers although no proxy is trusted to send them.
+ */
+function checkClients(file: ConfigFile, { listen, trusted_proxies, workers = 1 }: RawMap): void {
+  const trusted = asList(trusted_proxies);
+  for (const [name, written] of Object.entries(asMap(listen))) {
+    if (name === 'admin') continue;
+    const listener = new Section(file, ['listen', name], written);
+    const { address = written, proxy_protocol } = listener.raw;
+    if (proxy_protocol === true && trusted.length === 0)
+      listener.add(
+        'proxy_protocol',
+        'no proxy is trusted to send the PROXY header: list your load balancers under trusted_proxies',
       );
-    if (asList(trusted_proxies).includes('unix')) continue;
+    if (typeof address !== 'string' || socketPath(address) === null) continue;
+    if (String(workers) !== '1')
+      listener.add([], 'threads cannot share a Unix socket: take "workers" out, or listen on a port');
     const message =
       'all clients on a Unix socket are the address "unix", with one share of all limits: if a proxy connects there, add unix to trusted_proxies';
-    file.add(['listen', name], message, { severity: 'warning' });
-  }
-}
-
-/** Reports a listener that could serve no one: it requires PROXY headers, but no proxy is trusted to send them. */
-function checkProxyProtocol(file: ConfigFile, { listen, trusted_proxies }: RawMap): void {
-  if (asList(trusted_proxies).length > 0) return;
-  for (const [name, listener] of Object.entries(asMap(listen))) {
-    if (name === 'admin' || asMap(listener).proxy_protocol !== true) continue;
-    const message =
-      'no proxy is trusted to send the PROXY header: list your load balancers under trusted_proxies';
-    file.add(['listen', name, 'proxy_protocol'], message);
+    if (!trusted.includes('unix')) listener.warn([], message);
   }
 }
 

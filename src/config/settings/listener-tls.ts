@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Clock } from '../../core/index.ts';
 import { type CertificateOptions, readCertificate, type TlsOptions } from '../../edge/tls/index.ts';
-import { asList, type ConfigFile, isMap, type Path } from '../file/index.ts';
-import { choice, mapExpected, pathOfFile, unshown, yesOrNo } from '../values/index.ts';
+import { asList, type ConfigFile, isMap, Section } from '../file/index.ts';
+import { choice, mapExpected, mapOf, pathOfFile, unshown, yesOrNo } from '../values/index.ts';
 import { type KeyPair, SecretFiles } from './secret-files.ts';
 
 // `tls` of a listener: its keys, and the files that they name.
@@ -10,27 +10,19 @@ import { type KeyPair, SecretFiles } from './secret-files.ts';
 const CERTIFICATES_EXPECTED =
   'expected a list such as [{ certificate_file: tls/tls.crt, key_file: tls/tls.key }]';
 
-const certificate = z.strictObject(
-  {
-    certificate_file: pathOfFile().describe(
-      'The certificate in PEM form, followed by the intermediate certificates.',
-    ),
-    key_file: pathOfFile().describe('Its key, unencrypted PEM.'),
-  },
-  mapExpected('{ certificate_file: tls/tls.crt, key_file: tls/tls.key }'),
-);
+const certificate = mapOf('{ certificate_file: tls/tls.crt, key_file: tls/tls.key }', {
+  certificate_file: pathOfFile().describe(
+    'The certificate in PEM form, followed by the intermediate certificates.',
+  ),
+  key_file: pathOfFile().describe('Its key, unencrypted PEM.'),
+});
 
-const clientCertificates = z.strictObject(
-  {
-    ca_file: pathOfFile().describe('The authorities whose certificates are accepted.'),
-    required: yesOrNo()
-      .prefault(true)
-      .describe(
-        'Whether a client must have a certificate. A client with a certificate that cannot be verified is always rejected.',
-      ),
-  },
-  mapExpected('{ ca_file: clients-ca.crt }'),
-);
+const clientCertificates = mapOf('{ ca_file: clients-ca.crt }', {
+  ca_file: pathOfFile().describe('The authorities whose certificates are accepted.'),
+  required: yesOrNo(true).describe(
+    'Whether a client must have a certificate. A client with a certificate that cannot be verified is always rejected.',
+  ),
+});
 
 const listenerKeys = {
   certificates: unshown(
@@ -41,9 +33,7 @@ const listenerKeys = {
         'Each serves the names in it: a client is matched by the name it asks for (SNI). The first one serves all other clients.',
       ),
   ),
-  min_version: choice(['TLSv1.2', 'TLSv1.3'])
-    .prefault('TLSv1.2')
-    .describe('The lowest TLS version. The highest is TLSv1.3.'),
+  min_version: choice(['TLSv1.2', 'TLSv1.3']).describe('The lowest TLS version. The highest is TLSv1.3.'),
 };
 const SUCH_AS = mapExpected('{ certificates: [{ certificate_file: tls/tls.crt, key_file: tls/tls.key }] }');
 const LISTENER_TLS = 'Speaks TLS there. Files are PEM, relative to this file, and followed when they change.';
@@ -52,9 +42,9 @@ export const listenerTlsSchema = z
   .strictObject(
     {
       ...listenerKeys,
-      http2: yesOrNo()
-        .prefault(true)
-        .describe('Whether clients may choose HTTP/2 in the handshake (ALPN). All may speak HTTP/1.1.'),
+      http2: yesOrNo(true).describe(
+        'Whether clients may choose HTTP/2 in the handshake (ALPN). All may speak HTTP/1.1.',
+      ),
       client_certificates: clientCertificates
         .optional()
         .describe(
@@ -85,10 +75,7 @@ export interface ListenerTls {
 /** What clients of HTTP/1 offer by ALPN: those that ask for 1.0, such as curl, that alone. */
 const HTTP1 = ['http/1.1', 'http/1.0'];
 
-/**
- * Reads `tls` of each listener, and the files that it names. If that fails, adds diagnostics to the file and leaves `null` for
- * the listener.
- */
+/** Reads `tls` of each listener and the files it names. A failure is reported, and leaves `null`. */
 export async function readListenerTls(file: ConfigFile, clock: Clock): Promise<ListenerTls> {
   const admin = await readTls(file, 'admin', clock);
   return {
@@ -99,18 +86,21 @@ export async function readListenerTls(file: ConfigFile, clock: Clock): Promise<L
 }
 
 async function readTls(file: ConfigFile, listener: string, clock: Clock): Promise<TlsOptions | null> {
-  const section = ['listen', listener, 'tls'];
-  const raw = file.valueAt(section);
+  const path = ['listen', listener, 'tls'];
+  const raw = file.valueAt(path);
   if (!isMap(raw)) return null;
-  const files = new SecretFiles(file, section, clock);
-  const pairs = await readPairs(files, raw.certificates);
-  const ca = await files.authorities('client_certificates', 'ca_file');
+  const section = new Section(file, path, raw);
+  const files = new SecretFiles(section, clock);
+  const pairs: KeyPair[] = [];
+  // One after the other, so that problems are found in a fixed order.
+  for (const index of asList(raw.certificates).keys()) pairs.push(await files.keyPair('certificates', index));
+  const ca = await files.read('certificates', 'client_certificates', 'ca_file');
   const { data: config } = listenerTlsSchema.safeParse(raw);
   if (config === undefined) return null;
   const certificates = config.certificates.flatMap(({ certificate_file }, index) =>
     certificateOptions(certificate_file, pairs[index]),
   );
-  if (certificates.length === pairs.length) warnOfUnused(file, [...section, 'certificates'], certificates);
+  if (certificates.length === pairs.length) warnOfUnused(section, certificates);
   return {
     certificates,
     minVersion: config.min_version,
@@ -118,13 +108,6 @@ async function readTls(file: ConfigFile, listener: string, clock: Clock): Promis
     clientCertificates:
       typeof ca === 'string' ? { ca, required: config.client_certificates?.required ?? true } : null,
   };
-}
-
-async function readPairs(files: SecretFiles, certificates: unknown): Promise<readonly KeyPair[]> {
-  const pairs: KeyPair[] = [];
-  // Reads one after the other, so that problems are found in a fixed order.
-  for (const index of asList(certificates).keys()) pairs.push(await files.keyPair('certificates', index));
-  return pairs;
 }
 
 /** Returns none if a file is unusable, which was reported. */
@@ -135,18 +118,13 @@ function certificateOptions(name: string, pair: KeyPair | undefined): readonly C
 }
 
 /** Warns about certificates that are never used: clients select all but the first by name. */
-function warnOfUnused(file: ConfigFile, path: Path, certificates: readonly CertificateOptions[]): void {
+function warnOfUnused(tls: Section, certificates: readonly CertificateOptions[]): void {
   const taken = new Set<string>();
   for (const [index, { serverNames }] of certificates.entries()) {
-    if (index > 0 && serverNames.every(name => taken.has(name))) {
-      const why =
-        serverNames.length === 0
-          ? 'it contains no DNS name'
-          : 'an earlier certificate already has all its names';
-      file.add([...path, index, 'certificate_file'], `no client is served this certificate: ${why}`, {
-        severity: 'warning',
-      });
-    }
+    const hasNames = serverNames.length > 0;
+    const why = hasNames ? 'an earlier certificate already has all its names' : 'it contains no DNS name';
+    if (index > 0 && serverNames.every(name => taken.has(name)))
+      tls.warn(['certificates', index, 'certificate_file'], `no client is served this certificate: ${why}`);
     for (const name of serverNames) taken.add(name);
   }
 }

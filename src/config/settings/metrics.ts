@@ -1,19 +1,13 @@
-import { z } from 'zod';
-import { yesOrNo } from '../values/index.ts';
+import { section, yesOrNo } from '../values/index.ts';
 import { setting } from './setting.ts';
 
 /** `metrics`: which labels they have (compile/compile-labels.ts). */
 export const metrics = setting({
   keys: {
-    metrics: z
-      .strictObject({
-        route_durations: yesOrNo()
-          .prefault(false)
-          .describe(
-            'Whether weir_request_duration_seconds has the label route as well. Costs up to 36 lines of a scrape per route.',
-          ),
-      })
-      .prefault({})
-      .describe('The metrics of the admin listener, in the text format of Prometheus.'),
+    metrics: section('The metrics of the admin listener, in the text format of Prometheus.', {
+      route_durations: yesOrNo(false).describe(
+        'Whether weir_request_duration_seconds has the label route as well. Costs up to 36 lines of a scrape per route.',
+      ),
+    }),
   },
 });

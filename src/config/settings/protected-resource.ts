@@ -1,25 +1,20 @@
 import { z } from 'zod';
-import { mapExpected, ownPath } from '../values/index.ts';
+import { mapOf, ownPath } from '../values/index.ts';
 import { setting } from './setting.ts';
 
 const RESOURCE =
   'expected the address of this API as clients know it, such as https://api.example.com, without a query and a fragment';
 
-/** `protected_resource`: where clients learn whose tokens are accepted (RFC 9728). */
 export const protectedResource = setting({
   keys: {
-    protected_resource: z
-      .strictObject(
-        {
-          resource: z
-            .string({ error: RESOURCE })
-            .refine(isResource, { error: RESOURCE })
-            .describe(
-              'The identifier of this API: its address as clients know it. https, or http on this machine.',
-            ),
-        },
-        mapExpected('{ resource: "https://api.example.com" }'),
-      )
+    protected_resource: mapOf('{ resource: "https://api.example.com" }', {
+      resource: z
+        .string({ error: RESOURCE })
+        .refine(isResource, { error: RESOURCE })
+        .describe(
+          'The identifier of this API: its address as clients know it. https, or http on this machine.',
+        ),
+    })
       .optional()
       .describe(
         'Tells clients whose tokens they need (RFC 9728): a document at /.well-known/oauth-protected-resource, which every 401 names. Left out: neither.',

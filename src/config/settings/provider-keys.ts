@@ -9,11 +9,13 @@ import {
   eachOnce,
   mapExpected,
   means,
+  optionalFile,
   ownPath,
-  pathOfFile,
   secret,
+  section,
   text,
   unshown,
+  wordOr,
   yesOrNo,
 } from '../values/index.ts';
 import { tokenRules } from './access-tokens.ts';
@@ -51,12 +53,10 @@ export const noticeKeys = {
     ),
 };
 
-const noticesSchema = z
-  .strictObject(noticeKeys)
-  .prefault({})
-  .describe(
-    'Where the provider can notify the gateway that tokens or sessions are revoked. Left out: notices are not accepted.',
-  );
+const noticesSchema = section(
+  'Where the provider can notify the gateway that tokens or sessions are revoked. Left out: notices are not accepted.',
+  noticeKeys,
+);
 
 // `identity_provider` of gateway.yaml. read-provider.ts checks how the keys fit together, such as which client authentication
 // needs which key.
@@ -151,27 +151,25 @@ const scopes = () => {
 };
 
 export const identityProviderSchema = z.strictObject({
-  issuer: means(
-    'door',
-    withoutBlanks('write the issuer, an address such as https://id.example.com/realms/main'),
-  ).describe(
-    'Its name exactly as in its tokens, with or without a trailing slash: tokens are compared with it.',
-  ),
-  issuer_values: means(
-    'door',
-    z.union([z.literal('any'), tenantList()], { error: 'expected any, or a list of values' }),
-  )
-    .optional()
-    .describe(
-      'The tenants whose tokens are accepted, where the issuer has a claim of the token as a placeholder, {tid}: the values of that claim. any: all tenants, strangers as well. Needs discovery_url.',
+  ...means('door', {
+    issuer: withoutBlanks('write the issuer, an address such as https://id.example.com/realms/main').describe(
+      'Its name exactly as in its tokens, with or without a trailing slash: tokens are compared with it.',
     ),
+    issuer_values: z
+      .union([z.literal('any'), tenantList()], { error: 'expected any, or a list of values' })
+      .optional()
+      .describe(
+        'The tenants whose tokens are accepted, where the issuer has a claim of the token as a placeholder, {tid}: the values of that claim. any: all tenants, strangers as well. Needs discovery_url.',
+      ),
+  }),
   discovery_url: address()
     .optional()
     .describe(
       'The address of its discovery document, if not {issuer}/.well-known/openid-configuration: for a provider with another name inside the cluster.',
     ),
-  endpoints: z
-    .strictObject({
+  endpoints: section(
+    'Addresses that override those in the discovery document. With the first three, the document is not read.',
+    {
       authorization: address().optional().describe('Where browsers go to sign in.'),
       token: address().optional().describe('Where the gateway redeems authorization codes.'),
       introspection: address()
@@ -186,17 +184,12 @@ export const identityProviderSchema = z.strictObject({
       end_session: address()
         .optional()
         .describe('Where the gateway ends sessions, for sign_in.sign_out with "sign_out_ends: session".'),
-    })
-    .prefault({})
-    .describe(
-      'Addresses that override those in the discovery document. With the first three, the document is not read.',
-    ),
-  allow_http: yesOrNo()
-    .prefault(false)
-    .describe('Whether to allow plain http to a provider that is not on loopback.'),
-  timeout: duration()
-    .prefault('5s')
-    .describe('Timeout of one whole request to the provider, including name resolution.'),
+    },
+  ),
+  allow_http: yesOrNo(false).describe('Whether to allow plain http to a provider that is not on loopback.'),
+  timeout: duration({ otherwise: '5s' }).describe(
+    'Timeout of one whole request to the provider, including name resolution.',
+  ),
   proxy: withoutBlanks('write the address of a proxy such as http://proxy.corp.example:3128, or environment')
     .optional()
     .describe(
@@ -213,20 +206,18 @@ export const identityProviderSchema = z.strictObject({
     'private_key_jwt',
     'tls_client_auth',
     'none',
-  ])
-    .prefault('client_secret_basic')
-    .describe(
-      'How the gateway authenticates as this client: with a secret in a header or in the body, an assertion signed with private_key_file, the certificate under tls, or not at all (a public client).',
-    ),
+  ]).describe(
+    'How the gateway authenticates as this client: with a secret in a header or in the body, an assertion signed with private_key_file, the certificate under tls, or not at all (a public client).',
+  ),
   client_secret: secret('client_secret')
     .optional()
     .describe(`An environment variable that contains the secret, "\${OIDC_CLIENT_SECRET}".`),
-  client_secret_file: pathOfFile()
-    .optional()
-    .describe('Instead of client_secret: a file that contains the secret. Relative to this file.'),
-  private_key_file: pathOfFile()
-    .optional()
-    .describe('The key of private_key_jwt, RSA or EC, unencrypted PEM. Relative to this file.'),
+  client_secret_file: optionalFile().describe(
+    'Instead of client_secret: a file that contains the secret. Relative to this file.',
+  ),
+  private_key_file: optionalFile().describe(
+    'The key of private_key_jwt, RSA or EC, unencrypted PEM. Relative to this file.',
+  ),
   private_key_id: text('expected the id (kid) of the key')
     .optional()
     .describe('The id (kid) of the public key at the provider.'),
@@ -241,42 +232,31 @@ export const identityProviderSchema = z.strictObject({
         .describe(
           'Its aud. issuer: the name of the provider. token_endpoint: the address of the endpoint that is asked, which Okta compares, and Entra ID. Or any other text.',
         ),
-      certificate_file: pathOfFile()
-        .optional()
-        .describe(
-          'The certificate of the key, PEM: its thumbprints (x5t, x5t#S256) name the key to Entra ID. Relative to this file.',
-        ),
+      certificate_file: optionalFile().describe(
+        'The certificate of the key, PEM: its thumbprints (x5t, x5t#S256) name the key to Entra ID. Relative to this file.',
+      ),
     })
     .optional()
     .describe('What the assertions of private_key_jwt say.'),
-  tls: z
-    .strictObject(clientTlsKeys('a provider'))
-    .prefault({})
-    .describe('PEM files for https with the provider, relative to this file.'),
+  tls: section('PEM files for https with the provider, relative to this file.', clientTlsKeys('a provider')),
   redirect_uri: redirectUri()
     .optional()
     .describe(
       'Where the provider sends browsers back to: the default redirect_uri of the authorization URL. Left out: nobody signs in through the gateway, which only checks tokens.',
     ),
-  redirect_uris: means(
-    'door',
-    z.union([z.literal('any'), z.array(listedUri())], {
-      error: 'expected any, or a list of redirect URIs',
-    }),
-  )
-    .transform(uris => (uris === 'any' ? null : uris))
-    .prefault('any')
-    .describe(
-      'The redirect URIs whose codes are redeemed, in addition to redirect_uri; http://127.0.0.1:*/callback and http://[::1]:*/callback for native apps, which listen on any port. any: only the provider decides.',
-    ),
+  ...means('door', {
+    redirect_uris: wordOr('any', z.array(listedUri()), 'expected any, or a list of redirect URIs')
+      .prefault('any')
+      .describe(
+        'The redirect URIs whose codes are redeemed, in addition to redirect_uri; http://127.0.0.1:*/callback and http://[::1]:*/callback for native apps, which listen on any port. any: only the provider decides.',
+      ),
+  }),
   scope: scopes().prefault('openid').describe('The requested scopes, separated by spaces.'),
   authorization_parameters: authorizationParameters,
   notices: noticesSchema,
-  max_in_flight: count(1_000_000)
-    .prefault(100)
-    .describe(
-      'Maximum number of concurrent token requests to the provider, at most a quarter of them from one address; beyond either 503.',
-    ),
+  max_in_flight: count(1_000_000, 100).describe(
+    'Maximum number of concurrent token requests to the provider, at most a quarter of them from one address; beyond either 503.',
+  ),
 });
 
 export type IdentityProviderConfig = z.output<typeof identityProviderSchema>;
@@ -286,7 +266,6 @@ export type IdentityProviderConfig = z.output<typeof identityProviderSchema>;
 
 const NAME = 'expected a name of 1 to 63 letters, digits, ".", "_" or "-", such as main';
 
-/** An entry of the list. */
 export const providerEntrySchema = identityProviderSchema.extend({
   name: text(NAME)
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, { error: NAME })

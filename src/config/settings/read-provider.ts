@@ -9,7 +9,7 @@ import type {
   SignInOptions,
 } from '../../identity/signin/index.ts';
 import { NO_TLS, optionErrors, PROVIDER_LIMITS } from '../../identity/signin/index.ts';
-import { asList, asMap, type ConfigFile, type Path, type RawMap } from '../file/index.ts';
+import { asList, asMap, type ConfigFile, type Path, Section } from '../file/index.ts';
 import { type IdentityProviderConfig, identityProviderSchema, providerEntrySchema } from './provider-keys.ts';
 import { readProxy } from './provider-proxy.ts';
 import { chooseSecret, type FileText, SecretFiles, type TlsFiles } from './secret-files.ts';
@@ -32,65 +32,56 @@ export interface ProviderConfigOptions {
 /** Where a provider's notices are received, by kind: on the admin listener, or at a public path. `null` if they are not. */
 export type NoticePlaces = Readonly<Record<NoticeKind, string | null>>;
 
-export interface WrittenProvider {
-  readonly path: Path;
-  readonly raw: RawMap;
-}
-
-export function writtenProviders(file: ConfigFile): readonly WrittenProvider[] {
+/** The sections of the providers. */
+export function writtenProviders(file: ConfigFile): readonly Section[] {
   const { identity_provider: one, identity_providers: several } = asMap(file.value);
   return [
-    ...(one === undefined ? [] : [{ path: ['identity_provider'], raw: asMap(one) }]),
-    ...asList(several).map((raw, index) => ({ path: ['identity_providers', index], raw: asMap(raw) })),
+    ...(one === undefined ? [] : [new Section(file, ['identity_provider'], one)]),
+    ...asList(several).map((entry, index) => new Section(file, ['identity_providers', index], entry)),
   ];
 }
 
-/**
- * Reads `identity_provider` or `identity_providers` of gateway.yaml and the files they name. Leaves out a provider that cannot
- * be used, after adding diagnostics to the file.
- */
+/** Reads the providers and the files they name. Leaves out one that cannot be used, which is reported. */
 export async function readProviders(
   file: ConfigFile,
   clock: Clock,
 ): Promise<readonly ProviderConfigOptions[]> {
   const read: ProviderConfigOptions[] = [];
-  for (const written of writtenProviders(file)) {
-    const provider = await readProvider(file, written, clock);
+  for (const section of writtenProviders(file)) {
+    const provider = await readProvider(section, clock);
     if (provider !== null) read.push(provider);
   }
   return read;
 }
 
-async function readProvider(
-  file: ConfigFile,
-  { path, raw }: WrittenProvider,
-  clock: Clock,
-): Promise<ProviderConfigOptions | null> {
-  const schema = path[0] === 'identity_provider' ? identityProviderSchema : providerEntrySchema;
-  const files = new SecretFiles(file, path, clock);
-  const clientSecret = await files.secret('client_secret_file');
-  const privateKey = await files.privateKey('private_key_file');
+async function readProvider(section: Section, clock: Clock): Promise<ProviderConfigOptions | null> {
+  const schema = section.path[0] === 'identity_provider' ? identityProviderSchema : providerEntrySchema;
+  const files = new SecretFiles(section, clock);
+  const clientSecret = await files.read('secret', 'client_secret_file');
+  const privateKey = await files.read('key', 'private_key_file');
   const certificate = await files.certificateOf(privateKey, 'client_assertion', 'certificate_file');
   const tlsFiles = await files.tls();
-  const { success, data, error } = schema.safeParse(raw);
+  const { success, data, error } = schema.safeParse(section.raw);
   if (!success) {
-    checkSoundPart(file, path, raw, schema, new Set(error.issues.map(issue => issue.path[0])));
+    checkSoundPart(section, schema, new Set(error.issues.map(issue => issue.path[0])));
     return null;
   }
   const config: IdentityProviderConfig = data;
-  checkRoles(file, path, config);
-  warnOfScope(file, path, config);
+  checkRoles(section, config);
+  // Without it the request is no OpenID request (OpenID Connect Core 1.0, 3.1.2.1).
+  if (!config.scope.split(' ').includes('openid'))
+    section.warn('scope', 'without "openid" the provider issues no ID token');
   const tls = tlsOf(tlsFiles);
   const authentication =
     config.client_id === undefined
       ? ({ kind: 'none' } as const)
-      : clientAuthentication(file, path, config, { clientSecret, privateKey, certificate });
-  const provider = providerOptions(config, tls, readProxy(file, path, config.proxy));
+      : clientAuthentication(section, config, { clientSecret, privateKey, certificate });
+  const provider = providerOptions(config, tls, readProxy(section, config.proxy));
   // A missing part was already reported; checks the rest as if that part were not configured.
   const stand = tls === null || authentication === null ? ({ kind: 'none' } as const) : authentication;
   const client =
     config.client_id === undefined ? null : { clientId: config.client_id, clientAuthentication: stand };
-  addOptionErrors(file, path, config, provider, client);
+  addOptionErrors(section, config, provider, client);
   if (tls === null || authentication === null) return null;
   return partsOf(config, provider, client);
 }
@@ -121,20 +112,20 @@ export function providerWithoutSecrets(config: IdentityProviderConfig): Provider
 
 /** Checks the valid addresses, so that another error does not hide their problems. */
 function checkSoundPart(
-  file: ConfigFile,
-  path: Path,
-  raw: RawMap,
+  section: Section,
   schema: typeof identityProviderSchema | typeof providerEntrySchema,
   wrong: ReadonlySet<PropertyKey | undefined>,
 ): void {
-  const known = Object.entries(raw).filter(([key]) => !wrong.has(key) && Object.hasOwn(schema.shape, key));
+  const known = Object.entries(section.raw).filter(
+    ([key]) => !wrong.has(key) && Object.hasOwn(schema.shape, key),
+  );
   // An unknown key, or an invalid value, may have been meant to allow http.
   const mayAllowHttp = wrong.has(undefined) || wrong.has('allow_http');
   const standIns = schema === identityProviderSchema ? STAND_INS : { ...STAND_INS, ...STAND_INS_OF_ENTRY };
   const part = { ...standIns, ...Object.fromEntries(known), ...(mayAllowHttp ? { allow_http: true } : {}) };
   const { data: config } = schema.safeParse(part);
   if (config === undefined) return;
-  addOptionErrors(file, path, config, providerOptions(config, null), null);
+  addOptionErrors(section, config, providerOptions(config, null), null);
 }
 
 /** Valid values that stand in for missing required keys. */
@@ -187,17 +178,14 @@ function tlsOf({ ca, certificate, key }: TlsFiles): ProviderTls | null {
 
 /** Adds the problems with a provider's options to the file, at the keys that they come from. */
 function addOptionErrors(
-  file: ConfigFile,
-  section: Path,
+  section: Section,
   { redirect_uri: redirectUri }: IdentityProviderConfig,
   provider: ProviderOptions,
   client: ClientOptions | null,
 ): void {
   for (const { option, message } of optionErrors(provider, client, redirectUri ?? null)) {
-    const keyFile = [...section, 'private_key_file'];
-    const path =
-      option === 'clientAuthentication' && file.has(keyFile) ? keyFile : [...section, ...keysOf(option)];
-    file.add(path, message);
+    const isOfKey = option === 'clientAuthentication' && section.has('private_key_file');
+    section.add(isOfKey ? 'private_key_file' : keysOf(option), message);
   }
 }
 
@@ -232,18 +220,17 @@ const OF_SIGN_IN: readonly Path[] = [
 ];
 
 /** Checks that a provider whose tokens are only verified does not look as if users could sign in there. */
-function checkRoles(file: ConfigFile, section: Path, config: IdentityProviderConfig): void {
+function checkRoles(section: Section, config: IdentityProviderConfig): void {
   const addWithout = (keys: readonly Path[], lacking: string) => {
-    for (const path of keys.map(key => [...section, ...key]))
-      if (file.has(path)) file.addUseless(path, `without "${lacking}"`);
+    for (const key of keys) if (section.has(key)) section.addUseless(key, `without "${lacking}"`);
   };
   if (config.redirect_uri === undefined) addWithout(OF_SIGN_IN, 'redirect_uri');
   if (config.client_id !== undefined) return;
-  const needing = NEED_CLIENT.filter(key => file.has([...section, key]));
+  const needing = NEED_CLIENT.filter(key => section.has(key));
   if (needing.length === 0) addWithout(OF_CLIENT, 'client_id');
   else
-    file.add(
-      section,
+    section.add(
+      [],
       `missing key "client_id", the id of the gateway at the provider: ${allOf(needing)} ${needing.length > 1 ? 'need' : 'needs'} it`,
     );
 }
@@ -251,12 +238,6 @@ function checkRoles(file: ConfigFile, section: Path, config: IdentityProviderCon
 function allOf(keys: readonly string[]): string {
   const quoted = keys.map(key => `"${key}"`);
   return [quoted.slice(0, -1).join(', '), ...quoted.slice(-1)].filter(part => part !== '').join(' and ');
-}
-
-/** Warns if `openid` is missing: the request is then not an OpenID request (OpenID Connect Core 1.0, 3.1.2.1). */
-function warnOfScope(file: ConfigFile, section: Path, { scope }: IdentityProviderConfig): void {
-  const message = 'without "openid" the provider issues no ID token';
-  if (!scope.split(' ').includes('openid')) file.add([...section, 'scope'], message, { severity: 'warning' });
 }
 
 const WITH_SECRET = ['client_secret_basic', 'client_secret_post'];
@@ -268,24 +249,19 @@ const USED_BY = {
   client_assertion: ['private_key_jwt'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
-/**
- * Builds the client authentication. Returns null, and adds an error to the file, if something is missing.
- *
- * @param section the provider's path in the file
- */
+/** Builds the client authentication. Returns null, and adds an error to the file, if something is missing. */
 function clientAuthentication(
-  file: ConfigFile,
-  section: Path,
+  section: Section,
   config: IdentityProviderConfig,
   files: Readonly<Record<'clientSecret' | 'privateKey' | 'certificate', FileText>>,
 ): ClientAuthentication | null {
   const { client_authentication: kind } = config;
   for (const [key, kinds] of Object.entries(USED_BY))
     if (config[key as keyof typeof USED_BY] !== undefined && !kinds.some(each => each === kind))
-      file.addUseless([...section, key], `with client_authentication: ${kind}`);
-  const secret = WITH_SECRET.includes(kind) ? clientSecret(file, section, config, files.clientSecret) : '';
+      section.addUseless(key, `with client_authentication: ${kind}`);
+  const secret = WITH_SECRET.includes(kind) ? clientSecret(section, config, files.clientSecret) : '';
   const key = kind === 'private_key_jwt' ? files.privateKey : '';
-  if (key === undefined) file.add(section, 'missing key "private_key_file": private_key_jwt needs it');
+  if (key === undefined) section.add([], 'missing key "private_key_file": private_key_jwt needs it');
   const { certificate = null } = files;
   const isUnusable = certificate === null && config.client_assertion?.certificate_file !== undefined;
   if (secret === null || typeof key !== 'string' || isUnusable) return null;
@@ -317,13 +293,12 @@ function authenticationOf(
 }
 
 function clientSecret(
-  file: ConfigFile,
-  section: Path,
+  section: Section,
   { client_authentication: kind, client_secret: variable }: IdentityProviderConfig,
   fromFile: FileText,
 ): string | null {
-  const secret = chooseSecret(file, [...section, 'client_secret'], { variable, fromFile });
+  const secret = chooseSecret(section.file, section.at('client_secret'), { variable, fromFile });
   if (secret !== undefined) return secret;
-  file.add(section, `missing key "client_secret_file": ${kind} needs it, or client_secret: "\${NAME}"`);
+  section.add([], `missing key "client_secret_file": ${kind} needs it, or client_secret: "\${NAME}"`);
   return null;
 }

@@ -10,7 +10,7 @@ import {
   routeUpstreamSchema,
   SERVED_BY,
 } from '../policies/index.ts';
-import { eachOnce, grpcRoute, mapExpected, routeHosts, routePath } from '../values/index.ts';
+import { eachOnce, grpcRoute, mapOf, routeHosts, routePath } from '../values/index.ts';
 import { setting } from './setting.ts';
 
 /** The keys of one route. The cross-checks use them one by one, so that an error in one does not hide those in the others. */
@@ -47,9 +47,9 @@ export const routeKeys = {
   respond: respondSchema,
   ...policyKeys,
 };
-const route = z
-  .strictObject(routeKeys, mapExpected('{ path: /v1/**, upstream: api }'))
-  .meta({ allOf: [oneOf('path', 'grpc'), oneOf(...SERVED_BY)] });
+const route = mapOf('{ path: /v1/**, upstream: api }', routeKeys).meta({
+  allOf: [oneOf('path', 'grpc'), oneOf(...SERVED_BY)],
+});
 
 /** `routes`: which requests go where. check/route-checks.ts checks them, compile/compile-routes.ts compiles them. */
 export const routes = setting({

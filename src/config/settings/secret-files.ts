@@ -1,14 +1,11 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Clock } from '../../core/index.ts';
 import { type CertificateFacts, pairError, readCertificate } from '../../edge/tls/index.ts';
-import { type ConfigFile, type Path, readNamedText } from '../file/index.ts';
-import { pathOfFile } from '../values/index.ts';
+import { type ConfigFile, type Path, readNamedText, type Section } from '../file/index.ts';
+import { optionalFile } from '../values/index.ts';
 
 /** The content of a file; `undefined` if none is named, `null` if it is unusable, which was reported. */
 export type FileText = string | null | undefined;
-
-/** Returns what is wrong with a text, or `undefined`. */
-type Check = (text: string) => string | undefined;
 
 /** The texts of one of the gateway's certificates and its key; `null` if missing or unusable, which was reported. */
 export interface KeyPair {
@@ -16,7 +13,6 @@ export interface KeyPair {
   readonly key: FileText;
 }
 
-/** The files that a section names under `tls`. */
 export interface TlsFiles extends KeyPair {
   readonly ca: FileText;
 }
@@ -24,90 +20,82 @@ export interface TlsFiles extends KeyPair {
 /** The TLS files for connections to a server. `what` names it: `a service`. */
 export function clientTlsKeys(what: string) {
   return {
-    ca_file: pathOfFile().optional().describe('Certificates to trust instead of the usual authorities.'),
-    certificate_file: pathOfFile()
-      .optional()
-      .describe(`The gateway's own certificate, for ${what} that asks for one.`),
-    key_file: pathOfFile().optional().describe('The key of that certificate, unencrypted.'),
+    ca_file: optionalFile().describe('Certificates to trust instead of the usual authorities.'),
+    certificate_file: optionalFile().describe(
+      `The gateway's own certificate, for ${what} that asks for one.`,
+    ),
+    key_file: optionalFile().describe('The key of that certificate, unencrypted.'),
   };
 }
 
 /** How long before its expiry a certificate is reported: time enough to renew it by hand. */
 const WARN_BEFORE_MS = 14 * 86_400_000;
 
+/** Returns what is wrong with the content of a file, or `undefined`. */
+const CHECKS = { secret: secretError, key: keyError, certificates: certificateError } as const;
+
 /**
  * Reads the secrets, keys and certificates that a section of gateway.yaml names. Reads the raw value and each file separately,
  * so that one error does not hide others.
  */
 export class SecretFiles {
-  readonly #file: ConfigFile;
-  readonly #section: Path;
+  readonly #section: Section;
   readonly #clock: Clock;
 
-  constructor(file: ConfigFile, section: Path, clock: Clock) {
-    this.#file = file;
+  constructor(section: Section, clock: Clock) {
     this.#section = section;
     this.#clock = clock;
   }
 
-  secret(key: string): Promise<FileText> {
-    return this.#read([key], secretError);
-  }
-
-  privateKey(key: string): Promise<FileText> {
-    return this.#read([key], keyError);
+  /** Reads the file that a key names. */
+  async read(kind: keyof typeof CHECKS, ...keys: Path): Promise<FileText> {
+    const { file } = this.#section;
+    const path = this.#section.at(keys);
+    const name = file.valueAt(path);
+    if (name === undefined) return undefined;
+    // Validation reports any other type.
+    if (typeof name !== 'string' || name === '') return null;
+    const text = await readNamedText(file, path, name);
+    const error = text === null ? undefined : CHECKS[kind](text);
+    if (error !== undefined) file.add(path, error, { isContent: true });
+    return error === undefined ? text : null;
   }
 
   /** A certificate that is used with this key, whose own file is reported elsewhere. */
   async certificateOf(key: FileText, ...keys: Path): Promise<FileText> {
-    const certificate = await this.#read(keys, certificateError);
+    const certificate = await this.read('certificates', ...keys);
     if (typeof certificate !== 'string' || typeof key !== 'string') return certificate;
-    const path = [...this.#section, ...keys];
     const error = pairError(certificate, key);
-    if (error !== null) this.#file.add(path, error, { isContent: true });
-    this.#warnOfDates(path, readCertificate(certificate));
+    if (error !== null) this.#section.add(keys, error, { isContent: true });
+    this.#warnOfDates(keys, readCertificate(certificate));
     return error === null ? certificate : null;
-  }
-
-  /** The certificate authorities to trust. */
-  authorities(...keys: Path): Promise<FileText> {
-    return this.#read(keys, certificateError);
   }
 
   /** The files named under `tls`; each may be absent. */
   async tls(): Promise<TlsFiles> {
-    return { ca: await this.authorities('tls', 'ca_file'), ...(await this.keyPair('tls')) };
+    return { ca: await this.read('certificates', 'tls', 'ca_file'), ...(await this.keyPair('tls')) };
   }
 
   /** Reads a certificate with its key. Reports one without the other, an unusable pair, and an expiry that is near. */
   async keyPair(...keys: Path): Promise<KeyPair> {
-    const [certificateAt, keyAt] = [
-      [...keys, 'certificate_file'],
-      [...keys, 'key_file'],
-    ];
-    const certificate = await this.#read(certificateAt, certificateError);
-    const key = await this.#read(keyAt, keyError);
+    const certificateAt = [...keys, 'certificate_file'];
+    const keyAt = [...keys, 'key_file'];
+    const certificate = await this.read('certificates', ...certificateAt);
+    const key = await this.read('key', ...keyAt);
     if ((certificate === undefined) !== (key === undefined)) {
-      this.#reportAlone(certificate === undefined ? keyAt : certificateAt, certificate === undefined);
+      if (key === undefined) this.#section.add(certificateAt, 'also needs "key_file"');
+      else this.#section.add(keyAt, 'also needs "certificate_file"');
       return { certificate: null, key: null };
     }
     if (typeof certificate !== 'string' || typeof key !== 'string') return { certificate, key };
     const error = pairError(certificate, key);
-    if (error !== null) this.#file.add([...this.#section, ...keyAt], error, { isContent: true });
-    this.#warnOfDates([...this.#section, ...certificateAt], readCertificate(certificate));
+    if (error !== null) this.#section.add(keyAt, error, { isContent: true });
+    this.#warnOfDates(certificateAt, readCertificate(certificate));
     return error === null ? { certificate, key } : { certificate: null, key: null };
   }
 
-  #reportAlone(keys: Path, isKey: boolean): void {
-    const other = isKey ? 'certificate_file' : 'key_file';
-    this.#file.add([...this.#section, ...keys], `also needs "${other}"`);
-  }
-
-  /**
-   * Warns about a certificate that has expired, will soon, or is not valid yet. None of these is an error: the gateway must still
-   * start, and follow its files.
-   */
-  #warnOfDates(path: Path, { notBeforeMs, notAfterMs }: CertificateFacts): void {
+  /** Warns of an expired certificate, and the like. No error: the gateway must still start, and follow its files. */
+  #warnOfDates(keys: Path, { notBeforeMs, notAfterMs }: CertificateFacts): void {
     const nowMs = this.#clock.epochMs();
     const warning =
       notAfterMs <= nowMs
@@ -117,19 +105,7 @@ export class SecretFiles {
           : notBeforeMs > nowMs
             ? `the certificate is not valid before ${new Date(notBeforeMs).toISOString()}`
             : null;
-    if (warning !== null) this.#file.add(path, warning, { severity: 'warning' });
-  }
-
-  async #read(keys: Path, check: Check): Promise<FileText> {
-    const path = [...this.#section, ...keys];
-    const name = this.#file.valueAt(path);
-    if (name === undefined) return undefined;
-    // Validation reports any other type.
-    if (typeof name !== 'string' || name === '') return null;
-    const text = await readNamedText(this.#file, path, name);
-    const error = text === null ? undefined : check(text);
-    if (error !== undefined) this.#file.add(path, error, { isContent: true });
-    return error === undefined ? text : null;
+    if (warning !== null) this.#section.warn(keys, warning);
   }
 }
 
@@ -137,10 +113,7 @@ function day(epochMs: number): string {
   return new Date(epochMs).toISOString().slice(0, 10);
 }
 
-/**
- * Chooses between a secret from a variable and one from a file. Reports if both are given, or if the variable's value cannot be a
- * secret.
- */
+/** Chooses between the secret of a variable and that of a file. Reports two, and a variable that cannot be one. */
 export function chooseSecret(
   file: ConfigFile,
   path: Path,
@@ -149,7 +122,7 @@ export function chooseSecret(
   if (variable === undefined) return fromFile;
   const key = String(path.at(-1));
   const named = path.with(-1, `${key}_file`);
-  if (file.has(named)) file.add(named, `"${key}" is given as well: remove one of the two`, { about: 'key' });
+  if (file.has(named)) file.addKey(named, `"${key}" is given as well: remove one of the two`);
   const secret = variable.replace(/[\r\n]+$/, '');
   const error = secretError(secret);
   // Other problems were already reported.

@@ -14,17 +14,14 @@ export const signInPaths = {
     ),
 };
 
-/** `sign_in`: further endpoints of sign-in. */
 export const signIn = setting({
   keys: {
     sign_in: z
       .strictObject({
         ...signInPaths,
-        sign_out_ends: choice(['refresh_token', 'session', 'nothing'])
-          .prefault('refresh_token')
-          .describe(
-            "What sign_out ends at the provider. refresh_token: that token, at the revocation endpoint (RFC 7009). session: the browser's session as well, in Keycloak's way, at the end-session endpoint. nothing: for a provider that has neither.",
-          ),
+        sign_out_ends: choice(['refresh_token', 'session', 'nothing']).describe(
+          "What sign_out ends at the provider. refresh_token: that token, at the revocation endpoint (RFC 7009). session: the browser's session as well, in Keycloak's way, at the end-session endpoint. nothing: for a provider that has neither.",
+        ),
       })
       .refine(({ refresh, sign_out }) => refresh !== undefined || sign_out !== undefined, {
         error: 'names no endpoint: add "refresh" or "sign_out", or leave out "sign_in"',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Clock, digestOf, socketPath } from '../../core/index.ts';
 import { serviceHost, type UpstreamTls } from '../../upstream/index.ts';
-import { asList, asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
+import { asList, asMap, type ConfigFile, isMap, type RawMap, Section } from '../file/index.ts';
 import {
   compileUpstreamSettings,
   type UpstreamModel,
@@ -13,6 +13,7 @@ import {
   count,
   formatHostPort,
   mapExpected,
+  mapOf,
   name,
   parseHostPort,
   protocolKeysIn,
@@ -33,12 +34,8 @@ const URLS_EXPECTED =
 function weightedUrl() {
   const map = z.strictObject({
     url: upstreamUrl().describe('The address, as in url of the upstream.'),
-    weight: count(1_000)
-      .prefault(1)
-      .describe('Its share of the requests, relative to the weights of the others.'),
-    backup: yesOrNo()
-      .prefault(false)
-      .describe('Whether it gets requests only where no other address is healthy.'),
+    weight: count(1_000, 1).describe('Its share of the requests, relative to the weights of the others.'),
+    backup: yesOrNo(false).describe('Whether it gets requests only where no other address is healthy.'),
   });
   return z.union([upstreamUrl().transform(url => ({ url, weight: 1, backup: false })), map], {
     error: URL_EXPECTED,
@@ -58,11 +55,9 @@ const upstreamTlsSchema = z
       .describe(
         "The server name: sent as SNI, and required in the service's certificate. Left out: the host of the url.",
       ),
-    verify: yesOrNo()
-      .prefault(true)
-      .describe(
-        'false: any certificate is accepted, so anyone on the network path can read and change everything.',
-      ),
+    verify: yesOrNo(true).describe(
+      'false: any certificate is accepted, so anyone on the network path can read and change everything.',
+    ),
   })
   .describe(
     'TLS settings for https://. Files are PEM, relative to this file, and read again when they change.',
@@ -84,24 +79,21 @@ export const upstreamKeys = {
       'Several addresses of the service in place of url, all with the same scheme and path. Requests are spread over them; one that fails is left out for a while.',
     ),
   tls: upstreamTlsSchema.prefault({}),
-  protocol: choice(['http1', 'h2', 'grpc'])
-    .prefault('http1')
-    .describe(
-      'What it speaks: HTTP/1.1, HTTP/2 (over https:// agreed by ALPN, else by prior knowledge), or gRPC, which HTTP/2 carries.',
-    ),
+  protocol: choice(['http1', 'h2', 'grpc']).describe(
+    'What it speaks: HTTP/1.1, HTTP/2 (over https:// agreed by ALPN, else by prior knowledge), or gRPC, which HTTP/2 carries.',
+  ),
   ...upstreamSettingKeys,
 };
 const upstream = shown(
-  z
-    .strictObject(upstreamKeys, mapExpected('{ url: "http://api.internal:3000" }'))
-    .meta({ oneOf: [holding('url'), holding('urls')] }),
+  mapOf('{ url: "http://api.internal:3000" }', upstreamKeys).meta({
+    oneOf: [holding('url'), holding('urls')],
+  }),
 );
 
 function holding(key: keyof typeof upstreamKeys) {
   return { type: 'object', properties: { [key]: {} }, required: [key] };
 }
 
-/** `upstreams`: the services behind the gateway. */
 export const upstreams = setting({
   keys: {
     upstreams: z
@@ -120,14 +112,13 @@ export const upstreams = setting({
   },
   check({ upstreams, store }, file) {
     for (const [name, value] of Object.entries(asMap(upstreams))) {
-      const [path, upstream] = [['upstreams', name], asMap(value)];
-      checkUrls(file, path, upstream);
-      checkHealth(file, [...path, 'health'], upstream);
-      checkProtocol(file, path, upstream);
-      if (asMap(store).redis !== undefined) checkCookieKey(file, [...path, 'balance'], upstream);
+      const upstream = new Section(file, ['upstreams', name], value);
+      checkUrls(upstream);
+      checkHealth(upstream);
+      checkProtocol(upstream);
+      if (asMap(store).redis !== undefined) checkCookieKey(upstream);
     }
   },
-  /** The files that upstreams name under `tls` and `balance`, by their names. */
   read: async (file, clock) => ({
     upstreamTls: await readTls(file, clock),
     balanceKeys: await readBalanceKeys(file),
@@ -135,7 +126,6 @@ export const upstreams = setting({
   withoutSecrets: () => ({ upstreamTls: new Map(), balanceKeys: new Map() }),
 });
 
-/** The secrets of upstreams, by their names. */
 interface UpstreamSecrets {
   readonly upstreamTls: ReadonlyMap<string, TlsFiles>;
   readonly balanceKeys: ReadonlyMap<string, string>;
@@ -171,26 +161,27 @@ export function firstWrittenUrl({ url, urls }: RawMap): unknown {
 }
 
 /** Reports an upstream without an address, or with addresses that cannot be combined. */
-function checkUrls(file: ConfigFile, path: Path, { url, urls }: RawMap): void {
-  if (url !== undefined && urls !== undefined) {
-    const message = 'an upstream has "url" or "urls", not both: move the address into "urls"';
-    file.add([...path, 'url'], message, { about: 'key' });
-  } else if (urls === undefined) checkPresence(file, path);
-  else if (Array.isArray(urls)) checkList(file, [...path, 'urls'], urls);
-}
-
-/** Reports a missing address, unless a misspelt key, which validation reports, may be it. */
-function checkPresence(file: ConfigFile, path: Path): void {
-  const upstream = file.valueAt(path);
-  if (!isMap(upstream) || upstream.url !== undefined) return;
-  if (Object.keys(upstream).every(key => Object.hasOwn(upstreamKeys, key)))
-    file.add(path, 'missing key "url": expected a URL such as http://api.internal:3000');
+function checkUrls(upstream: Section): void {
+  const { url, urls } = upstream.raw;
+  // A misspelt key, which validation reports, may be the address.
+  const hasKnownKeys = Object.keys(upstream.raw).every(key => Object.hasOwn(upstreamKeys, key));
+  if (url !== undefined && urls !== undefined)
+    upstream.addKey('url', 'an upstream has "url" or "urls", not both: move the address into "urls"');
+  else if (Array.isArray(urls)) checkList(upstream, urls);
+  else if (
+    url === undefined &&
+    urls === undefined &&
+    hasKnownKeys &&
+    isMap(upstream.file.valueAt(upstream.path))
+  )
+    upstream.add([], 'missing key "url": expected a URL such as http://api.internal:3000');
 }
 
 /** Checks that all addresses have the same scheme and path, since any of them may get any request. */
-function checkList(file: ConfigFile, path: Path, urls: readonly unknown[]): void {
+function checkList(upstream: Section, urls: readonly unknown[]): void {
+  const { file } = upstream;
   if (urls.length > 0 && urls.every(entry => asMap(entry).backup === true))
-    file.add(path, 'all addresses are backups: take "backup" from those that serve as a rule');
+    upstream.add('urls', 'all addresses are backups: take "backup" from those that serve as a rule');
   const listed = urls.map(entry => {
     // Validation reports an invalid one.
     const { data: url } = upstreamKeys.url.safeParse(isMap(entry) ? entry.url : entry);
@@ -198,9 +189,9 @@ function checkList(file: ConfigFile, path: Path, urls: readonly unknown[]): void
       ? null
       : { ...url, place: `${url.lookup} ${canonicalPlace(url.host)} ${url.port}` };
   });
-  const lineOf = (index: number) => file.place([...path, index]).line;
+  const lineOf = (index: number) => upstream.lineOf(['urls', index]);
   const baseAt = (index: number) => {
-    const hidden = [[index], [index, 'url']].some(at => file.holdsVariable([...path, ...at]));
+    const hidden = [[index], [index, 'url']].some(at => file.holdsVariable(upstream.at(['urls', ...at])));
     return hidden ? 'another' : listed[index]?.base || 'none';
   };
   const first = listed.findIndex(url => url !== null);
@@ -208,7 +199,7 @@ function checkList(file: ConfigFile, path: Path, urls: readonly unknown[]): void
   for (const [index, url] of listed.entries()) {
     if (url === null) continue;
     const twin = listed.findIndex(other => other?.place === url.place);
-    const add = (message: string) => file.add([...path, index], message);
+    const add = (message: string) => upstream.add(['urls', index], message);
     const differs = (what: string, own: string, others: string) =>
       add(
         `all addresses of an upstream have one ${what}: this one has ${own}, the one in line ${lineOf(first)} has ${others}`,
@@ -229,28 +220,29 @@ function schemeOf(isTls: boolean | undefined): string {
 }
 
 /** Reports health checks without a path, and those that would overlap. */
-function checkHealth(file: ConfigFile, path: Path, { health, protocol }: RawMap): void {
+function checkHealth(upstream: Section): void {
+  const { health, protocol } = upstream.raw;
   if (!isMap(health)) return;
   // A gRPC check needs no name: without one it asks about the whole server.
   if (health.path === undefined && protocol !== 'grpc')
-    file.add(path, 'missing key "path": expected a path such as /healthz');
+    upstream.add('health', 'missing key "path": expected a path such as /healthz');
   // Validation reports invalid values.
   const { data } = upstreamKeys.health.safeParse(health);
   if (data === undefined || data.timeout < data.every) return;
   const message = `a check has to end before the next begins: "timeout" (${data.timeout / 1_000}s) must be less than "every" (${data.every / 1_000}s)`;
-  file.add([...path, 'timeout' in health ? 'timeout' : 'every'], message);
+  upstream.add(['health', 'timeout' in health ? 'timeout' : 'every'], message);
 }
 
 const PROTOCOL_KEYS = protocolKeysIn(upstreamKeys);
 
-function checkProtocol(file: ConfigFile, at: Path, upstream: RawMap): void {
-  const { protocol = 'http1' } = upstream;
+function checkProtocol(upstream: Section): void {
+  const { protocol = 'http1' } = upstream.raw;
   // Validation reports other values.
   if (protocol !== 'http1' && protocol !== 'h2' && protocol !== 'grpc') return;
   for (const { path, protocols } of PROTOCOL_KEYS) {
-    if (protocols.includes(protocol) || !isSet(upstream, path)) continue;
+    if (protocols.includes(protocol) || !isSet(upstream.raw, path)) continue;
     const message = `"${path.at(-1)}" is for upstreams with protocol ${protocols.join(' or ')}: this one speaks ${protocol}`;
-    file.add([...at, ...path], message, { about: 'key' });
+    upstream.addKey(path, message);
   }
 }
 
@@ -261,16 +253,14 @@ function isSet(upstream: unknown, path: readonly string[]): boolean {
   return isMap(value) ? Object.keys(value).length > 0 : value !== undefined;
 }
 
-/**
- * Reads the files that upstreams name under `tls`, and checks them against the scheme of the URL. Adds diagnostics to the file.
- */
+/** Reads the files that upstreams name under `tls`, and checks them against the scheme of the URL. */
 async function readTls(file: ConfigFile, clock: Clock): Promise<ReadonlyMap<string, TlsFiles>> {
   const upstreams = new Map<string, TlsFiles>();
   for (const [name, upstream] of Object.entries(asMap(asMap(file.value).upstreams))) {
     const written = asMap(upstream);
     const { tls } = written;
     if (tls === undefined) continue;
-    upstreams.set(name, await new SecretFiles(file, ['upstreams', name], clock).tls());
+    upstreams.set(name, await new SecretFiles(new Section(file, ['upstreams', name], upstream), clock).tls());
     checkTlsUse(file, name, firstWrittenUrl(written), asMap(tls));
   }
   return upstreams;
@@ -282,17 +272,17 @@ function checkTlsUse(file: ConfigFile, name: string, url: unknown, tls: RawMap):
     file.addUseless(section, 'without TLS: write https://');
   } else if (tls.verify === false) {
     const message = 'anyone between the gateway and this service can read and change everything';
-    file.add([...section, 'verify'], message, { severity: 'warning' });
+    file.warn([...section, 'verify'], message);
   }
 }
 
 /** Warns where several gateways, each with a key of its own, would not know the cookies of each other. */
-function checkCookieKey(file: ConfigFile, path: Path, { balance }: RawMap): void {
-  const { cookie, key_file } = asMap(balance);
+function checkCookieKey(upstream: Section): void {
+  const { cookie, key_file } = asMap(upstream.raw.balance);
   if (cookie === undefined || key_file !== undefined) return;
   const message =
     'each of the gateways at this Redis makes cookies that the others do not know, so clients change their address: add a "key_file", the same for all';
-  file.add(path, message, { severity: 'warning' });
+  upstream.warn('balance', message);
 }
 
 async function readBalanceKeys(file: ConfigFile): Promise<ReadonlyMap<string, string>> {

@@ -2,14 +2,12 @@
 // decides. A message that begins with "expected" gets the written value added, unless the schema hides it (secrecy.ts).
 
 export * from './addresses.ts';
-export * from './by-memory.ts';
 export { parseHost, routeHosts } from './hosts.ts';
-export * from './meaning.ts';
+export * from './marks.ts';
 export * from './patterns.ts';
 export * from './plain-values.ts';
-export * from './protocols.ts';
 export * from './quantities.ts';
 export { refuse } from './refuse.ts';
 export * from './schema-parts.ts';
-export { EACH, markOf, secrecyOf, secret, secretInFile, secretPaths, shown, unshown } from './secrecy.ts';
+export * from './secrecy.ts';
 export * from './statuses.ts';

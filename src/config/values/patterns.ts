@@ -86,6 +86,10 @@ export function httpToken(error: string) {
   return z.string({ error }).regex(/^[A-Za-z0-9!#$%&'+.^_`|~-]+$/, { error, abort: true });
 }
 
+export function fieldName(example: string) {
+  return httpToken(`is not a header field name: use letters, digits and "-", such as ${example}`);
+}
+
 /** The name of a header field, or the beginning of several with a `*` behind it: at least three characters. */
 export function fieldNames(error: string) {
   return z

@@ -18,7 +18,6 @@ interface FieldSchema {
   /** The type of each member of an object. */
   readonly values?: 'string' | 'integer';
   readonly format?: 'date-time';
-  /** The pattern of a text. */
   readonly pattern?: RegExp;
 }
 
@@ -188,10 +187,8 @@ export const ACCESS_FIELDS = {
 
 export type AccessField = keyof typeof ACCESS_FIELDS;
 
-/** The fields of a line that has not been validated. */
 export type UncheckedLine = Readonly<Partial<Record<AccessField, unknown>>>;
 
-/** The type of a field's content. */
 type AccessValue<Field extends AccessField> = (typeof ACCESS_FIELDS)[Field]['holds'] extends infer Schema
   ? Schema extends { words: readonly (infer Word)[] }
     ? Word
@@ -229,7 +226,6 @@ export function accessWords<Field extends AccessField>(
   return Object.fromEntries(rendered) as Record<AccessValue<Field> & string, string>;
 }
 
-/** Returns whether a value is valid in this field of a line. */
 export function isAccessValue<Field extends AccessField>(
   field: Field,
   value: unknown,

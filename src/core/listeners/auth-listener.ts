@@ -6,7 +6,6 @@ import type { GatewayError } from '../error.ts';
 export const REVOCATION_REASONS = [
   /** Issued before a not-before mark. */
   'not_before',
-  /** Its session ended. */
   'signed_out',
 ] as const;
 export type RevocationReason = (typeof REVOCATION_REASONS)[number];
@@ -214,7 +213,6 @@ export const DISCOVERY_OUTCOMES = [
   'failed',
 ] as const;
 
-/** One attempt to learn the provider's endpoints. */
 export interface DiscoveryEvent {
   readonly outcome: (typeof DISCOVERY_OUTCOMES)[number];
   /** Consecutive failed attempts, including this one; 0 after a success. */

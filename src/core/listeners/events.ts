@@ -24,7 +24,6 @@ export const OUTCOMES = [
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** Why a token was refused. */
 export interface TokenRefusal {
   readonly reason: InvalidReason;
   /** The claim that is missing or of the wrong type, if that is the reason; a name from the configuration or a standard. */
@@ -113,7 +112,6 @@ export interface ExchangeRecord {
   readonly clientAddress: string;
   /** Status of the response; 0 if none was started. For a refused gRPC call, the equivalent HTTP status. */
   readonly status: number;
-  /** The status of a gRPC call; `null` if it is not a call, or was aborted. */
   readonly grpcStatus: RpcCode | null;
   readonly outcome: Outcome;
   /** Bytes of the request's and the response's body. */
@@ -215,7 +213,6 @@ export const PROXY_HEADER_FAULTS = [
 ] as const;
 export type ProxyHeaderFault = (typeof PROXY_HEADER_FAULTS)[number];
 
-/** How a TLS handshake ended. */
 export const HANDSHAKE_OUTCOMES = [
   /** It succeeded, with a new session. */
   'full',
@@ -240,7 +237,6 @@ export const HANDSHAKE_OUTCOMES = [
 ] as const;
 export type HandshakeOutcome = (typeof HANDSHAKE_OUTCOMES)[number];
 
-/** Why an HTTP/2 connection was closed. */
 export const HTTP2_FAULTS = [
   /** Too many of its streams were reset, by the client or because it provoked that. */
   'resets',
@@ -278,14 +274,12 @@ export interface ConnectionListener {
   buffersFull(connections: number, bytes: number): void;
 }
 
-/** A configuration in use, or about to be. */
 export interface ConfigEvent {
   readonly generation: number;
   readonly hash: string;
 }
 
 export interface AppliedEvent extends ConfigEvent {
-  /** Changed keys that take effect only after a restart. */
   readonly needsRestart: readonly string[];
 }
 
@@ -313,7 +307,6 @@ export interface ReloadListener {
   unwatched(cause: unknown): void;
 }
 
-/** Why the admin listener refused a request. */
 export const ADMIN_REFUSALS = [
   /** It had a wrong token. */
   'wrong_token',
@@ -326,10 +319,8 @@ export const ADMIN_REFUSALS = [
 ] as const;
 export type AdminRefusal = (typeof ADMIN_REFUSALS)[number];
 
-/** What an operator may change through the admin API. */
 export const ADMIN_CHANGES = ['restriction_added', 'restriction_lifted', 'buckets_reset'] as const;
 
-/** A change by an operator through the admin API. */
 export interface AdminChange {
   readonly what: (typeof ADMIN_CHANGES)[number];
   /** The client concerned: an address, or the pseudonym of a caller; `null` if not known here, or if all are. */
@@ -351,7 +342,6 @@ export interface AdminApiListener {
   /** @param address the address of the peer */
   refused(refusal: AdminRefusal, address: string): void;
   changed(change: AdminChange): void;
-  /** A fault of the gateway: the request was answered with 500. */
   failed(endpoint: AdminEndpoint, error: unknown): void;
 }
 

@@ -21,7 +21,6 @@ export interface QuotaUse {
   readonly resetAtMs: number;
 }
 
-/** What was decided about a request. */
 export interface DecisionEvent {
   /** The bucket as configured; `null` if the request has none. */
   readonly bucket: string | null;

@@ -18,7 +18,6 @@ export interface EndpointEvent {
   readonly cause: string | null;
 }
 
-/** The addresses of an upstream have changed. */
 export interface AddressesEvent {
   readonly upstream: string;
   /** Each is `host:port`. */

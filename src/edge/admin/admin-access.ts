@@ -37,7 +37,6 @@ export class AdminAccess {
     this.#tokenHash = tokenHash;
   }
 
-  /** Sets the address that the listener is bound to. */
   bound(address: string): void {
     this.#onLoopback = isLoopback(address);
   }
@@ -115,7 +114,6 @@ function isLoopback(address: string): boolean {
   return isIPv6(address) && LOOPBACK.check(address, 'ipv6');
 }
 
-/** The parts of a request that identify its sender. */
 export interface AdminRequest {
   readonly headers: IncomingHttpHeaders;
   readonly socket: { readonly remoteAddress?: string | undefined };

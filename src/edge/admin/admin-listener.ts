@@ -6,22 +6,17 @@ import type * as core from '../../core/index.ts';
 import { GatewayError, type Kept, listenPlace, reuse } from '../../core/index.ts';
 import { createTlsServer, hasBadCertificate, TICKET_KEY_BYTES, type TlsOptions } from '../tls/index.ts';
 import { AdminAccess, type AdminAccessDependencies } from './admin-access.ts';
-import { AdminApi, type ApiSources, send, sendError } from './api/index.ts';
+import { type ApiSources, answerApi, send, sendError } from './api/index.ts';
 import { answerNotice, type NoticeTaker } from './notice-endpoints.ts';
 import { type GatewayStatus, statusAsJson } from './status.ts';
 import { PAGE_POLICY, statusAsPage } from './status-page.ts';
 
-/** What the admin listener shows. */
 export interface AdminView {
   /** The metrics of these names, or all if there are none, in the Prometheus text format, and its media type. */
   metrics(names: readonly string[]): Promise<{ readonly contentType: string; readonly text: string }>;
-  /** Why the gateway should get no traffic now; null when it should. */
   notReady(): string | null;
-  /** What is running, waiting, refused, and failed. */
   status(showCallers: boolean): Promise<GatewayStatus>;
-  /** What the API shows and changes. */
   readonly api: ApiSources;
-  /** Where notices of providers go. */
   readonly notices: NoticeTaker;
 }
 
@@ -45,8 +40,7 @@ export class AdminListener {
   readonly #server: Server;
   readonly #view: AdminView;
   readonly #access: AdminAccess;
-  readonly #api: AdminApi;
-  /** Serves HTTP on a socket. */
+  readonly #listener: core.AdminApiListener;
   readonly #serve: (socket: Socket) => void;
   readonly #sockets = new Set<Socket>();
   readonly #handshakes: HandshakeLimit;
@@ -61,11 +55,9 @@ export class AdminListener {
     this.#randomBytes = dependencies.randomBytes;
     this.#handshakes = new HandshakeLimit(dependencies.clock);
     this.#access = new AdminAccess(dependencies);
-    this.#api = new AdminApi(view.api, this.#access, dependencies.listener);
+    this.#listener = dependencies.listener;
     this.#server = dependencies.network.createHttpServer((request, response) => {
-      this.#answer(request, response).catch(error =>
-        answerFault(request, response, error, dependencies.listener),
-      );
+      this.#answer(request, response).catch(error => answerFault(request, response, error, this.#listener));
     });
     // Replace the handler of accepted sockets, because a TLS handshake may come first.
     const serving = this.#server.listeners('connection');
@@ -127,7 +119,8 @@ export class AdminListener {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (await this.#api.answer(request, response)) return;
+    const api = { sources: this.#view.api, access: this.#access, listener: this.#listener };
+    if (await answerApi(request, response, api)) return;
     // Do not check `Host` here: notices come through proxies that keep a public name, and they are signed.
     if (await answerNotice(request, response, this.#view.notices, this.#clock)) return;
     const refusal = this.#access.toOpen(request);

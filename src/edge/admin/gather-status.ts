@@ -1,30 +1,16 @@
 import { hostname } from 'node:os';
 import type { BucketModel, FixedParts, ReloadRecord, RestartKey, Snapshot } from '../../config/index.ts';
 import { formatHostPort } from '../../config/index.ts';
-import { readVersion } from '../../core/index.ts';
+import { readVersion, type UnlistedProxy } from '../../core/index.ts';
 import type { Gateway } from '../../gateway/index.ts';
 import { isPrincipal } from '../../identity/auth/index.ts';
 import type { ByClass, Limit, LimitSet, LimitsByRole } from '../../limits/index.ts';
 import { callersInFlight, NO_LIMITS, windowName, windowsOf } from '../../limits/index.ts';
-import type { Observation, Recent, StateFileView, TopCaller, WorkerView } from '../../observe/index.ts';
+import type { Observation, Recent, TopCaller } from '../../observe/index.ts';
 import type { Generation, Limiting, ProviderFacts, SharedStore } from '../../process/runtime/index.ts';
 import type { EndpointsState } from '../../upstream/index.ts';
 import { asEndpointStatus, networksOf } from './api/index.ts';
-import type {
-  BucketStatus,
-  CallerName,
-  CallerStatus,
-  CallersStatus,
-  GatewayStatus,
-  LimitStatus,
-  ProviderStatus,
-  RefusedCallerStatus,
-  StateFileStatus,
-  UpstreamStatus,
-  WorkerStatus,
-} from './status.ts';
 
-/** The parts that the status is collected from. */
 interface StatusSources {
   readonly startedAtMs: number;
   readonly fixed: Pick<FixedParts, 'workers'>;
@@ -36,21 +22,27 @@ interface StatusSources {
   /** The workers; none if the main thread itself serves clients. */
   workers(): readonly WorkerView[];
   requestsInFlight(): number;
-  unlistedProxies(trusted: Snapshot['trustedProxies']): GatewayStatus['unlistedProxies'];
+  unlistedProxies(trusted: Snapshot['trustedProxies']): readonly UnlistedProxy[];
   notReady(): string | null;
   generation(): Generation;
   restartKeys(latest: Snapshot): readonly RestartKey[];
-  reload(): GatewayStatus['configuration']['reload'];
+  /** How changes are noticed: by events and polling, by polling only, or not at all. */
+  reload(): 'watch' | 'poll' | 'off';
   clientConnections(): number;
-  certificates(): GatewayStatus['certificates'];
   upstreamConnections(): ReadonlyMap<string, number>;
   endpoints(): ReadonlyMap<string, EndpointsState>;
 }
 
 const VERSION = readVersion();
 
-/** Collects the current status. */
-export function gatherStatus(sources: StatusSources, showCallers: boolean): GatewayStatus {
+/** A caller as the log names it: by a pseudonym, or by its address. */
+export type CallerName = { readonly caller: string } | { readonly address: string };
+
+/**
+ * Collects the current status. Times are milliseconds since the epoch. docs/operations.md documents the keys of the JSON form,
+ * which are stable.
+ */
+export function gatherStatus(sources: StatusSources, showCallers: boolean) {
   const { record, startedAtMs, observation } = sources;
   const { recent } = observation;
   const atMs = sources.nowMs();
@@ -88,21 +80,46 @@ export function gatherStatus(sources: StatusSources, showCallers: boolean): Gate
     buckets: gatherBuckets(snapshot, recent),
     concurrent: sources.limiting.counts.concurrent,
     callers: showCallers ? gatherCallers(sources) : null,
-    certificates: sources.certificates(),
+    certificates: certificatesOf(sources.generation()),
     upstreams: gatherUpstreams(sources, snapshot, recent),
     errors: recent.errors.list,
   };
 }
 
-function workerStatus({ isUp, loopDelayMs, ...view }: WorkerView): WorkerStatus {
+interface WorkerView {
+  /** Its number, from 1. */
+  readonly worker: number;
+  readonly isUp: boolean;
+  /** When the current one was started; `null` while there is none. */
+  readonly startedAtMs: number | null;
+  /** How often it ended unexpectedly and was replaced, and how many requests it has answered. */
+  readonly replacements: number;
+  readonly requests: number;
+  readonly connections: number;
+  readonly requestsInFlight: number;
+  /** The delay of its event loop, averaged over a second; `null` if unknown. */
+  readonly loopDelayMs: number | null;
+}
+
+function workerStatus({ isUp, loopDelayMs, ...view }: WorkerView) {
   return { ...view, up: isUp, eventLoopDelayMs: loopDelayMs && Math.round(loopDelayMs * 10) / 10 };
 }
 
-function stateFileStatus({ fault, ...file }: StateFileView): StateFileStatus {
+function stateFileStatus({ fault, ...file }: Limiting['stateFiles'][number]) {
   return { ...file, cause: fault?.cause ?? null, sinceMs: fault?.sinceMs ?? null };
 }
 
-function providerStatus(facts: ProviderFacts, { outlivesRestart }: Limiting): ProviderStatus {
+/** The certificates of all listeners, by the listener's key in `listen` and the file as it is configured. */
+export function certificatesOf({ snapshot: { listen } }: Pick<Generation, 'snapshot'>) {
+  const { http, grpc, admin } = listen;
+  return Object.entries({ http, grpc, admin }).flatMap(([listener, model]) =>
+    (model?.tls?.certificates ?? []).map(({ name: certificate, notAfterMs }) => ({
+      ...{ listener, certificate, notAfterMs },
+    })),
+  );
+}
+
+function providerStatus(facts: ProviderFacts, { outlivesRestart }: Limiting) {
   const { notBeforeS, pushedS, subjects, sessions, keptForS, keptBy } = facts.revocations;
   const momentOf = (seconds: number) => (seconds === 0 ? null : seconds * 1_000);
   const revocations = {
@@ -117,7 +134,7 @@ function providerStatus(facts: ProviderFacts, { outlivesRestart }: Limiting): Pr
   return { ...facts, revocations };
 }
 
-function storeStatus({ counts, shared, restrictions }: Limiting): GatewayStatus['store'] {
+function storeStatus({ counts, shared, restrictions }: Limiting) {
   const { keys, evictions } = counts;
   return {
     kind: shared === null ? 'memory' : 'Redis',
@@ -141,7 +158,7 @@ function gatherUpstreams(
   { gateway, upstreamConnections, endpoints }: StatusSources,
   snapshot: Snapshot,
   { errors }: Recent,
-): UpstreamStatus[] {
+) {
   const connections = upstreamConnections();
   const states = endpoints();
   const known = new Map(
@@ -163,13 +180,10 @@ function placeOf(endpoint: Snapshot['upstreams'][number]['endpoints'][number]): 
   return endpoint.lookup === 'srv' ? endpoint.host : formatHostPort(endpoint);
 }
 
-/** Maximum endpoints listed per upstream. */
 const MAX_ENDPOINTS = 100;
 
-type EndpointFacts = Pick<UpstreamStatus, 'endpoints' | 'endpointCount' | 'allEndpointsOut' | 'lookupFault'>;
-
 /** Returns the endpoints of an upstream; none while it drains. Those that are out come first. */
-function endpointStatus(state: EndpointsState | undefined): EndpointFacts {
+function endpointStatus(state: EndpointsState | undefined) {
   const { endpoints, allOut, lookupFault } = state ?? { endpoints: [], allOut: false, lookupFault: null };
   const inOrder = endpoints.toSorted(
     (one, other) => Number(one.outFor === null) - Number(other.outFor === null),
@@ -180,35 +194,23 @@ function endpointStatus(state: EndpointsState | undefined): EndpointFacts {
   };
 }
 
-function withoutKind(error: ReturnType<Recent['errors']['ofUpstream']>): UpstreamStatus['errors'] {
+function withoutKind(error: ReturnType<Recent['errors']['ofUpstream']>) {
   if (error === null) return null;
   const { kind, ...rest } = error;
   return rest;
 }
 
-/** Maximum callers in a list. */
 const MAX_LISTED = 25;
 const MAX_RESTRICTIONS = 100;
 
 /** Collects who is refused, or will be soon. Users and bots appear under their pseudonyms, addresses unchanged. */
-function gatherCallers({ limiting, observation }: StatusSources): CallersStatus {
+function gatherCallers({ limiting, observation }: StatusSources) {
   const nameOf = (isAddress: boolean, key: string): CallerName =>
     isAddress ? { address: key } : { caller: observation.pseudonymOf(key) };
-  const viewOf = ({
-    caller,
-    callerClass,
-    lastMs,
-    restricted: _,
-    why: __,
-    ...top
-  }: TopCaller): CallerStatus => ({
+  const viewOf = ({ caller, callerClass, lastMs, restricted: _, why: __, ...top }: TopCaller) => ({
     ...nameOf(callerClass === 'address', caller),
     ...{ class: callerClass, ...top, lastAtMs: lastMs },
   });
-  const refusedViewOf = (top: TopCaller): RefusedCallerStatus => {
-    const { restricted, why } = top;
-    return { ...viewOf(top), restricted, why };
-  };
   const { refused, nearLimit } = observation.recent.callers;
   const restrictions = limiting.restrictions.listed
     .byName(MAX_RESTRICTIONS)
@@ -221,7 +223,9 @@ function gatherCallers({ limiting, observation }: StatusSources): CallersStatus 
     }));
   return {
     refusedNetworks: networksOf(refused).slice(0, MAX_LISTED),
-    refusedMost: refused.slice(0, MAX_LISTED).map(refusedViewOf),
+    refusedMost: refused
+      .slice(0, MAX_LISTED)
+      .map(top => ({ ...viewOf(top), restricted: top.restricted, why: top.why })),
     nearLimit: nearLimit.slice(0, MAX_LISTED).map(viewOf),
     mostInFlight: callersInFlight(limiting.memory.inFlight)
       .toSorted((one, other) => other.inFlight - one.inFlight)
@@ -239,7 +243,7 @@ interface LimitSource {
 }
 
 /** Collects the decisions of limits by bucket and class, for the pairs that metrics count. */
-function gatherBuckets({ limits, labels }: Snapshot, recent: Recent): BucketStatus[] {
+function gatherBuckets({ limits, labels }: Snapshot, recent: Recent) {
   const buckets = new Map<string, LimitSource>(limits.buckets.map(bucket => [bucket.name, bucket]));
   const withoutBucket: LimitSource = { sets: limits.global, rollout: null };
   const near = Map.groupBy(recent.callers.nearLimit, whereOf);
@@ -256,7 +260,7 @@ function whereOf({ bucket, callerClass }: Pick<TopCaller, 'bucket' | 'callerClas
   return `${callerClass} ${bucket}`;
 }
 
-function limitStatusesOf({ sets, rollout }: LimitSource, callerClass: string): LimitStatus[] {
+function limitStatusesOf({ sets, rollout }: LimitSource, callerClass: string) {
   const set = sets.of(callerClass);
   const percent = rollout?.share.percent ?? 100;
   // A roll-out applies to the limits of the bucket, not the global limit.
@@ -275,7 +279,7 @@ function limitStatusesOf({ sets, rollout }: LimitSource, callerClass: string): L
 }
 
 /** How many requests of one caller may be in flight. */
-function atOnce(limit: Limit | null, enforcedPercent: number): LimitStatus[] {
+function atOnce(limit: Limit | null, enforcedPercent: number) {
   if (limit === null) return [];
   return [{ limit: 'concurrent', quota: String(limit.units), algorithm: null, enforcedPercent }];
 }
@@ -284,7 +288,7 @@ function list({ caller, group, resource, global }: LimitsByRole): Limit[] {
   return [caller, group, resource, global].flatMap(windowsOf);
 }
 
-function viewOf(limit: Limit, enforcedPercent: number): LimitStatus {
+function viewOf(limit: Limit, enforcedPercent: number) {
   const { role, units, algorithm } = limit;
   return { limit: role, quota: `${units}/${windowName(limit)}`, algorithm, enforcedPercent };
 }

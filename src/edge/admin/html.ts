@@ -167,27 +167,30 @@ export function factTable(rows: readonly (NamedValue | false)[]): Html {
   return html`<table class="facts">\n${lines}</table>\n`;
 }
 
-/** Turns line feeds into line breaks. */
 export function lined(value: HtmlPart): HtmlPart {
   if (typeof value !== 'string') return value;
   return value.split('\n').map((line, at) => (at === 0 ? line : [html`<br>`, line]));
 }
 
+/** A column of a list: its heading, and its cell for each item. `false`: left out. */
+export type Column<Item> = readonly [heading: string, cell: (item: Item) => HtmlPart] | false;
+
 /**
- * A table with a heading for each column; the first cell of a row is its heading. On a phone, each row is a card whose cells name
- * their columns. The `role` attributes keep the meaning of the elements, which `display: block` would remove.
+ * A table with a row for each item, whose first cell is its heading. On a phone, each row is a card whose cells name their
+ * columns. The `role` attributes keep the meaning of the elements, which `display: block` would remove.
  *
  * @param isIdle whether a phone hides the row; default: none
  */
-export function listTable(
-  columns: readonly string[],
-  rows: readonly (readonly HtmlPart[])[],
-  isIdle: (at: number) => boolean = () => false,
+export function listTable<Item>(
+  items: readonly Item[],
+  all: readonly Column<Item>[],
+  isIdle: (item: Item) => boolean = () => false,
 ): Html {
-  const heads = columns.map(column => html`<th role="columnheader" scope="col">${column}</th>`);
-  const lines = rows.map((row, at) => {
-    const cells = row.map((cell, column) => cellOf(columns[column] ?? '', cell, column));
-    return html`<tr role="row"${isIdle(at) ? html` class="idle"` : ''}>${cells}</tr>\n`;
+  const columns = all.filter(column => column !== false);
+  const heads = columns.map(([heading]) => html`<th role="columnheader" scope="col">${heading}</th>`);
+  const lines = items.map(item => {
+    const cells = columns.map(([heading, cell], at) => cellOf(heading, cell(item), at));
+    return html`<tr role="row"${isIdle(item) ? html` class="idle"` : ''}>${cells}</tr>\n`;
   });
   return html`<table class="list" role="table">
 <thead role="rowgroup"><tr role="row">${heads}</tr></thead>

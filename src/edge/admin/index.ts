@@ -1,2 +1,2 @@
 export { AdminListener, type AdminView } from './admin-listener.ts';
-export { gatherStatus } from './gather-status.ts';
+export { certificatesOf, gatherStatus } from './gather-status.ts';

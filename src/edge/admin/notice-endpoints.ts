@@ -3,9 +3,8 @@ import type { NoticeKind, TimerClock } from '../../core/index.ts';
 import { MAX_NOTICE_BYTES, type NoticeRequest, type NoticeResponse } from '../../identity/auth/index.ts';
 import { addressKey } from '../../wire/http/index.ts';
 import { peerOf } from './admin-access.ts';
-import { send } from './api/index.ts';
+import { readBytes, send } from './api/index.ts';
 
-/** Where notices of providers go. */
 export interface NoticeTaker {
   /** The kinds that the configuration assigns to the admin listener. */
   kinds(): ReadonlySet<NoticeKind>;
@@ -37,7 +36,8 @@ export async function answerNotice(
     send(response, 405, ['Allow', 'POST', 'Content-Type', 'text/plain'], 'Use POST.\n');
     return true;
   }
-  const body = await readBody(request, clock);
+  const late = clock.after(BODY_MS, () => request.destroy());
+  const body = await readBytes(request, MAX_NOTICE_BYTES).finally(() => clock.cancel(late));
   if (body === null) {
     const text = `The body must not exceed ${MAX_NOTICE_BYTES} bytes.\n`;
     send(response, 413, ['Content-Type', 'text/plain', 'Connection', 'close'], text);
@@ -47,27 +47,4 @@ export async function answerNotice(
   const reply = await taker.take({ kind, contentType, body, address: addressKey(peerOf(request)) });
   send(response, reply.status, reply.fields, reply.body);
   return true;
-}
-
-/** Resolves with the body, or with `null` if it is too long. Rejects if the connection ends before the body, or the body is late. */
-function readBody(request: IncomingMessage, clock: TimerClock): Promise<Buffer | null> {
-  return new Promise((resolve, reject) => {
-    const timer = clock.after(BODY_MS, () => request.destroy());
-    const pieces: Buffer[] = [];
-    let bytes = 0;
-    request.on('data', (piece: Buffer) => {
-      bytes += piece.length;
-      if (bytes <= MAX_NOTICE_BYTES) pieces.push(piece);
-      else {
-        request.pause();
-        resolve(null);
-      }
-    });
-    request.once('end', () => resolve(Buffer.concat(pieces)));
-    request.once('error', reject);
-    request.once('close', () => {
-      clock.cancel(timer);
-      reject(new Error('the connection ended before the body'));
-    });
-  });
 }

@@ -8,7 +8,7 @@ import {
   workersInWords,
 } from '../../config/index.ts';
 import { formatDuration } from '../../core/index.ts';
-import type { HtmlPart, NamedValue } from './html.ts';
+import type { Column, HtmlPart, NamedValue } from './html.ts';
 import { factTable, Html, html, lined, listTable, momentHtml, SCRIPT, STYLE, section, span } from './html.ts';
 import { bucketSection, callerSections, concurrencySection } from './limit-sections.ts';
 import type { GatewayStatus } from './status.ts';
@@ -30,7 +30,6 @@ export const PAGE_POLICY = [
 /** Makes browsers without JavaScript reload the page. */
 const REFRESH_SECONDS = 5;
 
-/** The status as one page that updates itself. */
 export function statusAsPage(status: GatewayStatus): string {
   const word = wordFor(status);
   const { version, host, uptimeSeconds } = status;
@@ -118,15 +117,14 @@ function toldHtml(words: string, isTooMuch: boolean): HtmlPart {
   return isTooMuch ? html`<b class="ill">${words}</b>` : words;
 }
 
-/** Shows the reloads since startup, and how each ended. */
 function reloadSection({ configuration: { reloads }, atMs }: GatewayStatus): Html | string {
   if (reloads.length === 0) return '';
-  const rows = reloads.map(reload => [
-    reload.outcome === 'applied' ? `generation\u00a0${reload.generation}` : 'refused',
-    momentHtml(reload.atMs, atMs),
-    lined(resultOf(reload).join('\n')),
+  const table = listTable(reloads, [
+    ['Outcome', each => (each.outcome === 'applied' ? `generation\u00a0${each.generation}` : 'refused')],
+    ['When', each => momentHtml(each.atMs, atMs)],
+    ['What', reload => lined(resultOf(reload).join('\n'))],
   ]);
-  return section('Reloads', listTable(['Outcome', 'When', 'What'], rows));
+  return section('Reloads', table);
 }
 
 function resultOf(reload: GatewayStatus['configuration']['reloads'][number]): string[] {
@@ -231,7 +229,6 @@ function storeSection({ store }: GatewayStatus): Html {
   );
 }
 
-/** Shows files of `state` that cannot be written. */
 function stateSection({ state, atMs }: GatewayStatus): Html | string {
   const failing = state.filter(({ cause }) => cause !== null);
   const row = ({ file, cause, sinceMs }: GatewayStatus['state'][number]): NamedValue => [
@@ -262,40 +259,28 @@ function certificateSection({ certificates, atMs }: GatewayStatus): Html | strin
   ]);
 }
 
-const UPSTREAM_COLUMNS = [
-  'Name',
-  'Address',
-  'Connections',
-  'Requests in flight',
-  'Errors, last minute',
-  'Errors, last hour',
-  'Last error',
-];
-
 function upstreamSection({ upstreams, atMs }: GatewayStatus): HtmlPart {
-  const rows = upstreams.map(({ name, address, connections, requestsInFlight, errors }) => [
-    name,
-    address,
-    connections,
-    requestsInFlight,
-    errors?.lastMinute ?? 0,
-    errors?.lastHour ?? 0,
-    errors === null ? 'none' : [momentHtml(errors.lastAtMs, atMs), html`<br>`, errors.cause ?? ''],
+  const table = listTable(upstreams, [
+    ['Name', ({ name }) => name],
+    ['Address', ({ address }) => address],
+    ['Connections', ({ connections }) => connections],
+    ['Requests in flight', ({ requestsInFlight }) => requestsInFlight],
+    ['Errors, last minute', ({ errors }) => errors?.lastMinute ?? 0],
+    ['Errors, last hour', ({ errors }) => errors?.lastHour ?? 0],
+    ['Last error', ({ errors }) => lastErrorHtml(errors, atMs)],
   ]);
-  return [section('Upstreams', listTable(UPSTREAM_COLUMNS, rows)), endpointSection(upstreams)];
+  return [section('Upstreams', table), endpointSection(upstreams)];
+}
+
+function lastErrorHtml(errors: GatewayStatus['upstreams'][number]['errors'], nowMs: number): HtmlPart {
+  return errors === null ? 'none' : [momentHtml(errors.lastAtMs, nowMs), html`<br>`, errors.cause ?? ''];
 }
 
 const ENDPOINT_COLUMNS = [
-  'Upstream',
-  'Endpoint',
-  'State',
-  'Weight',
-  'Connections',
-  'Requests in flight',
+  ...['Upstream', 'Endpoint', 'State', 'Weight', 'Connections', 'Requests in flight'],
   'What was wrong',
 ];
 
-/** Shows the endpoints of upstreams that have several, or one in trouble. */
 function endpointSection(upstreams: GatewayStatus['upstreams']): HtmlPart {
   const shown = upstreams.filter(
     ({ endpoints, lookupFault }) =>
@@ -312,23 +297,24 @@ function endpointSection(upstreams: GatewayStatus['upstreams']): HtmlPart {
       : []),
     ...(lookupFault === null ? [] : [[name, 'lookup of the name', 'failed', '', '', '', lookupFault]]),
   ]);
-  return section('Endpoints', listTable(ENDPOINT_COLUMNS, rows));
+  const columns = ENDPOINT_COLUMNS.map((heading, at): Column<HtmlPart[]> => [heading, row => row[at] ?? '']);
+  return section('Endpoints', listTable(rows, columns));
 }
-
-const WORKER_COLUMNS = [
-  ...['Worker', 'State', 'Started', 'Replaced', 'Requests', 'Connections', 'Requests in flight'],
-  'Event loop late by, ms',
-];
 
 /** Shows the workers; nothing if there is only one. */
 function workerSection({ workers: { each }, atMs }: GatewayStatus): Html | string {
   if (each.length === 0) return '';
-  const rows = each.map(({ worker, up, startedAtMs, replacements, requests, ...now }) => [
-    ...[worker, stateOf(up, startedAtMs)],
-    startedAtMs === null ? '' : momentHtml(startedAtMs, atMs),
-    ...[replacements, requests, now.connections, now.requestsInFlight, now.eventLoopDelayMs ?? ''],
+  const table = listTable(each, [
+    ['Worker', ({ worker }) => worker],
+    ['State', ({ up, startedAtMs }) => stateOf(up, startedAtMs)],
+    ['Started', ({ startedAtMs }) => (startedAtMs === null ? '' : momentHtml(startedAtMs, atMs))],
+    ['Replaced', ({ replacements }) => replacements],
+    ['Requests', ({ requests }) => requests],
+    ['Connections', ({ connections }) => connections],
+    ['Requests in flight', ({ requestsInFlight }) => requestsInFlight],
+    ['Event loop late by, ms', ({ eventLoopDelayMs }) => eventLoopDelayMs ?? ''],
   ]);
-  return section('Workers', listTable(WORKER_COLUMNS, rows));
+  return section('Workers', table);
 }
 
 function stateOf(up: boolean, startedAtMs: number | null): HtmlPart {
@@ -336,17 +322,15 @@ function stateOf(up: boolean, startedAtMs: number | null): HtmlPart {
   return html`<b class="ill">${startedAtMs === null ? 'is being replaced' : 'does not answer'}</b>`;
 }
 
-const ERROR_COLUMNS = ['Kind', 'Last minute', 'Last hour', 'Since the start', 'Last', 'Cause'];
-
 function errorSection({ errors, atMs }: GatewayStatus): Html {
   if (errors.length === 0) return section('Errors', '', 'None since the start.');
-  const rows = errors.map(({ kind, lastMinute, lastHour, count, lastAtMs, cause }) => [
-    kind,
-    lastMinute,
-    lastHour,
-    count,
-    momentHtml(lastAtMs, atMs),
-    cause ?? '',
+  const table = listTable(errors, [
+    ['Kind', ({ kind }) => kind],
+    ['Last minute', ({ lastMinute }) => lastMinute],
+    ['Last hour', ({ lastHour }) => lastHour],
+    ['Since the start', ({ count }) => count],
+    ['Last', ({ lastAtMs }) => momentHtml(lastAtMs, atMs)],
+    ['Cause', ({ cause }) => cause ?? ''],
   ]);
-  return section('Errors', listTable(ERROR_COLUMNS, rows));
+  return section('Errors', table);
 }

@@ -1,55 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { normalizeAddress } from '../../wire/http/index.ts';
 
-/** Size of a TLV's type and length. */
-const TLV_HEAD_BYTES = 3;
-const TYPE_CRC32C = 0x03;
-const CRC_BYTES = 4;
-
-/** Castagnoli's polynomial, bits reversed (RFC 9260, appendix A). Node's `zlib.crc32` has another one. */
-const POLYNOMIAL = 0x82f63b78;
-const TABLE = new Uint32Array(256).map((_, byte) => afterEightBits(byte));
-
-/**
- * Whether the TLVs of a version 2 header are complete and, if one of them is a checksum, the header matches it
- * (proxy-protocol.txt, 2.2.3). Other TLVs are ignored.
- *
- * @param restAt where the TLVs begin
- */
-function hasValidChecksum(header: Buffer, restAt: number): boolean {
-  let at = restAt;
-  let checksumAt: number | null = null;
-  while (at + TLV_HEAD_BYTES <= header.length) {
-    const valueAt = at + TLV_HEAD_BYTES;
-    const length = header.readUInt16BE(at + 1);
-    if (header[at] === TYPE_CRC32C) {
-      // Reject a second checksum: the specification does not say which of them counts as zero.
-      if (checksumAt !== null || length !== CRC_BYTES) return false;
-      checksumAt = valueAt;
-    }
-    at = valueAt + length;
-  }
-  if (at !== header.length) return false;
-  return checksumAt === null || header.readUInt32BE(checksumAt) === checksumWithout(header, checksumAt);
-}
-
-/** Computes the CRC32C of the header, with zeros instead of the checksum. */
-function checksumWithout(header: Buffer, checksumAt: number): number {
-  let crc = ~0;
-  for (let i = 0; i < header.length; i++) {
-    const isChecksum = i >= checksumAt && i < checksumAt + CRC_BYTES;
-    const byte = isChecksum ? 0 : (header[i] ?? 0);
-    crc = (crc >>> 8) ^ (TABLE[(crc ^ byte) & 0xff] ?? 0);
-  }
-  return ~crc >>> 0;
-}
-
-function afterEightBits(byte: number): number {
-  let crc = byte;
-  for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? POLYNOMIAL : 0);
-  return crc;
-}
-
 const V2_SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1');
 
 /** Size of the fixed part: signature, version and command, family and transport, length of what follows. */
@@ -67,7 +18,10 @@ const TCP_OVER_IPV6 = 0x21;
 const ADDRESS_BYTES = [0, 12, 36, 216] as const;
 const MAX_TRANSPORT = 2;
 
-/** Reads a version 2 header, which is binary. `bytes` begin with the signature, or are a part of it. */
+/**
+ * Reads a version 2 header, which is binary. `bytes` begin with the signature, or are a part of it. Skips what follows the
+ * addresses (TLVs), its checksum included: TCP has one of its own.
+ */
 export function readV2(bytes: Buffer): ProxyHeader | UnreadableHeader {
   if (bytes.length < FIXED_BYTES) return 'incomplete';
   const length = FIXED_BYTES + bytes.readUInt16BE(14);
@@ -87,7 +41,7 @@ function readRelayed(header: Buffer): ProxyHeader | 'broken' {
   // Only the sender knows how long an unspecified address is.
   if (addressBytes === 0) return { from: 'unknown', bytes };
   const restAt = FIXED_BYTES + addressBytes;
-  if (bytes < restAt || !hasValidChecksum(header, restAt)) return 'broken';
+  if (bytes < restAt) return 'broken';
   const address = sourceOf(header, family);
   return address === null ? { from: 'unknown', bytes } : { from: 'client', address, bytes };
 }
@@ -166,8 +120,7 @@ type UnreadableHeader = 'incomplete' | 'missing' | 'broken';
 
 /**
  * Reads the header of the PROXY protocol, version 1 or 2, at the beginning of a connection
- * (https://www.haproxy.org/download/3.2/doc/proxy-protocol.txt, section 2). Accepts no byte that the specification does not
- * allow.
+ * (https://www.haproxy.org/download/3.2/doc/proxy-protocol.txt, section 2).
  *
  * @param bytes everything that has arrived so far. An incomplete header costs the same few steps, however long it is
  */

@@ -4,12 +4,10 @@ import type { BodyTerms } from '../../wire/http1/index.ts';
 const GRACE_MS = 30_000;
 const NOT_SEEN = -1;
 
-/** A body as `BodyPace` sees it. */
 export interface PacedBody {
   readonly terms: BodyTerms;
   /** True while its bytes are read. */
   readonly flows: boolean;
-  /** Bytes of data read so far. */
   readonly bytes: number;
 }
 
@@ -23,7 +21,6 @@ export class BodyPace {
   /** True if reading paused at some point since the last sweep: while an upstream is slow, its client cannot be blamed. */
   #wasPaused = true;
 
-  /** Notes that the body is not being read at the moment. */
   wasPaused(): void {
     this.#wasPaused = true;
   }

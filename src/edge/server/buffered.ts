@@ -22,7 +22,6 @@ export const KEEPING_BYTES = 16_384;
 /** What each HTTP/2 stream takes, in addition to its bytes, until its client has read the response. */
 export const STREAM_BYTES = 12_288;
 
-/** A connection that holds memory for its client. */
 export interface HoldingConnection {
   readonly socket: Socket;
   /** Bytes of responses that its client has taken, as far as Node.js knows. */
@@ -89,12 +88,10 @@ export class Holding implements RosterEntry {
     return this.#pace?.stalledMs(nowMs) ?? 0;
   }
 
-  /** Called when nothing is held any more. */
   emptied(nowMs: number): void {
     this.#rate?.rest(nowMs);
   }
 
-  /** Sets how many bytes the connection holds. */
   set(bytes: number): void {
     if (bytes !== this.bytes) this.#buffered.change(this, bytes);
   }
@@ -177,7 +174,6 @@ export interface BufferedDependencies {
   readonly listener: Pick<ConnectionListener, 'buffersFull'>;
 }
 
-/** How much may be held. */
 export interface BufferedTerms {
   /** Maximum bytes in all threads together: `caps.buffered`. */
   readonly capBytes: number;
@@ -199,7 +195,6 @@ export class Buffered implements TurnTask {
   readonly #holdings = new Roster<Holding>();
   readonly #byOwner = new Map<string, number>();
   #terms: BufferedTerms = { capBytes: Number.POSITIVE_INFINITY, ownersOf: () => [] };
-  /** Bytes held by this thread. */
   #bytes = 0;
   #begun = 0;
   /** When the connections were last swept. */
@@ -221,7 +216,6 @@ export class Buffered implements TurnTask {
     for (let at = 0; at < ROW_WORDS; at++) this.#store(at, 0);
   }
 
-  /** Bytes held by all threads. */
   get bytes(): number {
     return this.#sumOf(ALL);
   }

@@ -15,7 +15,6 @@ import type { DateField } from '../../wire/http1/index.ts';
 import type { Buffered } from './buffered.ts';
 import type { Tunnels } from './tunnels.ts';
 
-/** The peer of a connection, and how it connected. */
 export interface ConnectedClient {
   /** The peer's address, or that of the client named by a PROXY header. IPv4-mapped IPv6 is written as IPv4. */
   readonly peer: string;
@@ -28,9 +27,7 @@ export interface ConnectedClient {
   readonly certificate: string | null;
 }
 
-/** A client's connection, whatever its protocol. */
 export interface ClientConnection {
-  /** The socket that was accepted. */
   readonly socket: Socket;
   /** Answers with an error if the protocol allows that, and closes. */
   refuse(error: GatewayError): void;
@@ -97,7 +94,6 @@ export class Accepted implements ClientConnection {
     resetSocket(this.socket);
   }
 
-  /** Hands the socket over to another stage. */
   become(stage: ClientConnection): void {
     this.#stage = stage;
     if (this.#retired) stage.retire?.();
@@ -113,7 +109,6 @@ export class Accepted implements ClientConnection {
     if (nowMs >= this.#retiresAtMs) this.retire();
   }
 
-  /** Retires it at this time, unless it is to be retired earlier. */
   retireBy(atMs: number): void {
     this.#retiresAtMs = Math.min(this.#retiresAtMs, atMs);
   }
@@ -130,7 +125,6 @@ export class Accepted implements ClientConnection {
   }
 }
 
-/** The state shared by the connections of a listener. */
 export interface ListenerState {
   readonly gateway: Gateway;
   readonly clock: TimerClock;

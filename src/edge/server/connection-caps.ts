@@ -67,7 +67,6 @@ export class ConnectionCaps {
     return this.#lingering.take(ANYBODY, refusedConnections, refusedConnections) === null;
   }
 
-  /** Called when a connection that lingered is closed. */
   lingered(): void {
     this.#lingering.giveBack(ANYBODY);
   }

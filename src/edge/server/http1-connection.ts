@@ -213,7 +213,6 @@ export class Http1Connection
     this.memory.owned?.close();
   }
 
-  /** Reads as many of the buffered bytes as the reader wants. */
   #read(): void {
     try {
       // Called from within a read, which continues.
@@ -360,12 +359,10 @@ class ClientWatch {
     this.#progress = new SocketProgress(socket);
   }
 
-  /** Starts timing a new wait. */
   begin(): void {
     this.#stall.begin();
   }
 
-  /** Notes that the body is not being read at the moment. */
   bodyStoodStill(): void {
     this.#pace.wasPaused();
   }
@@ -436,14 +433,12 @@ class SocketProgress {
   }
 }
 
-/** Returns the error that answers bytes that are not a request. */
 function errorFor(fault: MalformedMessage): GatewayError {
   if (fault instanceof OversizedHead) return errors.headTooLarge();
   if (fault instanceof OtherVersion) return errors.versionNotSupported(fault.isPreface);
   return errors.badRequest(`it is not valid HTTP/1.1 (${fault.message})`);
 }
 
-/** Writes a whole response as text. */
 function lastResponse({ status, reason, fields, body }: RenderedResponse, terms: ResponseTerms): string {
   return responseHead(status, reason, fields, terms) + body;
 }

@@ -16,7 +16,6 @@ import type { ConnectedClient } from './client-connection.ts';
 /** Maximum length of an unwanted body that is read to its end, so that the connection can be kept. */
 const DISCARD_MAX_BYTES = 65_536;
 
-/** The connection, as its exchange uses it. */
 export interface ConnectionSide {
   readonly socket: Socket;
   readonly client: ConnectedClient;
@@ -91,7 +90,6 @@ export class Http1Downstream implements Downstream, TurnTask {
     return this.requestBody?.bytes ?? 0;
   }
 
-  /** Whether the whole request has been read. */
   get requestComplete(): boolean {
     return this.requestBody === null ? this.framing.bodyLength === 0 : this.requestBody.done;
   }
@@ -208,7 +206,6 @@ export class Http1Downstream implements Downstream, TurnTask {
     atTurnEnd(this);
   }
 
-  /** Writes what was collected. */
   turnEnded(): void {
     const { socket } = this.#connection;
     if (this.#whole !== '') {
@@ -289,7 +286,6 @@ export class ResponseEnd implements TurnTask {
 /** A chunk up to this size is copied into one string with its framing, which is cheaper than three writes. */
 const STRING_MAX_BYTES = 2_048;
 
-/** Writes a part of a body unframed. */
 function writeBytes(socket: Socket, bytes: Buffer, taken: Release | null): void {
   if (taken === null) socket.write(bytes);
   else socket.write(bytes, taken);

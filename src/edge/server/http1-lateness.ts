@@ -14,18 +14,15 @@ const DRAIN_IDLE_MS = 1_000;
 /** An idle connection is kept this much longer than announced, to serve a request sent at the last moment. */
 const KEEP_ALIVE_GRACE_MS = 1_000;
 
-/** A connection's state at a sweep. */
 interface Wait {
   readonly nowMs: number;
   /** How long no byte was transferred. */
   readonly waitedMs: number;
   /** True if the body misses its rate or its deadline. */
   readonly isTooSlow: boolean;
-  /** True if the client reads too slowly. */
   readonly readsTooSlowly: boolean;
   /** True if a part of a head has arrived. */
   readonly insideHead: boolean;
-  /** True if the client has closed its side. */
   readonly halfClosed: boolean;
 }
 
@@ -37,7 +34,6 @@ interface Wait {
  */
 type Lateness = GatewayError | 'close' | 'not awaited' | null;
 
-/** Decides whether the client of a connection has taken too long. */
 export function clientLateness(phase: Http1Phase, state: ListenerState, wait: Wait): Lateness {
   const { nowMs, waitedMs, isTooSlow } = wait;
   switch (phase.name) {

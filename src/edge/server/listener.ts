@@ -24,11 +24,9 @@ import type { TlsTermination } from './tls-termination.ts';
  */
 const BACKLOG = 511;
 
-/** The parts that a listener needs. */
 export interface ListenerDependencies {
   readonly network: Network;
   readonly state: ListenerState;
-  /** The caps, which all listeners share. */
   readonly caps: ConnectionCaps;
   /** True if it only redirects clients to https. */
   readonly redirects: boolean;
@@ -129,7 +127,6 @@ export class Listener {
     await new Promise<void>(resolve => this.#server.close(() => resolve()));
   }
 
-  /** Aborts the remaining connections. */
   destroy(): void {
     this.#server.close();
     for (const connection of this.#connections) connection.socket.destroy();

@@ -18,7 +18,6 @@ const SWEEP_MS = 500;
  */
 const CHECK_MS = 50;
 
-/** The parts that the listeners need, and their limits. */
 export interface ListenersOptions
   extends ListenerLimits,
     Pick<core.System, 'clock' | 'random' | 'randomBytes' | 'network'> {
@@ -26,14 +25,11 @@ export interface ListenersOptions
   readonly connectionListener: core.ConnectionListener;
   /** Says which addresses count as one. Default: as without limits.yaml. */
   readonly limits?: Pick<config.LimitsModel, 'keying'>;
-  /** Makes the permits of connections. */
   readonly permits: core.NewPermits;
-  /** Counts what is held for clients. */
   readonly buffered: Buffered;
   readonly ticketKeys: TicketKeys;
 }
 
-/** What a reload may change. */
 export interface ListenerLimits {
   /** The listeners; their addresses stay those of startup. */
   readonly listen: config.ListenModel;
@@ -65,45 +61,20 @@ export class Listeners {
   readonly #keying: AddressKeying | undefined;
   #sweeper: core.Timer | null = null;
   #checker: core.Timer | null = null;
-  constructor({
-    listen,
-    gateway,
-    clock,
-    random,
-    randomBytes,
-    network,
-    buffered,
-    connectionListener,
-    timeouts,
-    caps,
-    http2,
-    namedMethods = NONE_NAMED,
-    trustedProxies,
-    limits,
-    permits,
-    ticketKeys,
-  }: ListenersOptions) {
+
+  constructor(options: ListenersOptions) {
+    const { listen, buffered, caps, trustedProxies, limits, ticketKeys, connectionListener } = options;
+    const { gateway, clock, random, randomBytes, network } = options;
     this.#keying = limits?.keying;
     this.#useBuffered(buffered, caps, trustedProxies);
     this.#state = {
-      gateway,
-      clock,
-      random,
-      randomBytes,
-      connectionListener,
-      buffered,
+      ...{ gateway, clock, random, randomBytes, connectionListener, buffered },
+      ...changeableState(options),
       date: new DateField(),
-      timeouts,
-      trustedProxies,
-      headBytes: caps.headBytes,
-      fields: caps.fields,
-      namedMethods,
-      http2,
-      keepAliveHint: keepAliveHintOf(timeouts),
       tunnels: new Tunnels(clock, random),
       draining: false,
     };
-    this.#caps = new ConnectionCaps(caps, trustedProxies, permits, limits?.keying);
+    this.#caps = new ConnectionCaps(caps, trustedProxies, options.permits, limits?.keying);
     this.#handshakes = new Handshakes(caps.tlsHandshakes);
     this.#ticketKeys = ticketKeys;
     const tls = { handshakes: this.#handshakes, events: connectionListener };
@@ -122,20 +93,15 @@ export class Listeners {
   }
 
   /** Applies a reload: timeouts and the cap of heads at once, the rest to further connections. */
-  use({ listen, timeouts, caps, http2, namedMethods = NONE_NAMED, trustedProxies }: ListenerLimits): void {
+  use(limits: ListenerLimits): void {
+    const { listen, caps, trustedProxies } = limits;
     this.#http.use(listen.http);
     // Adding or removing a listener needs a restart.
     if (listen.redirect !== null) this.#redirect?.use(listen.redirect);
     if (listen.grpc !== null) this.#grpc?.use(listen.grpc);
     this.#handshakes.use(caps.tlsHandshakes);
     this.#useBuffered(this.#state.buffered, caps, trustedProxies);
-    this.#state.timeouts = timeouts;
-    this.#state.trustedProxies = trustedProxies;
-    this.#state.keepAliveHint = keepAliveHintOf(timeouts);
-    this.#state.headBytes = caps.headBytes;
-    this.#state.fields = caps.fields;
-    this.#state.namedMethods = namedMethods;
-    this.#state.http2 = http2;
+    Object.assign(this.#state, changeableState(limits));
     this.#caps.use(caps, trustedProxies);
   }
 
@@ -182,7 +148,6 @@ export class Listeners {
     this.#stopSweeping();
   }
 
-  /** Aborts the remaining connections. */
   destroy(): void {
     this.#stopSweeping();
     for (const listener of this.#all) listener.destroy();
@@ -210,6 +175,15 @@ export class Listeners {
   }
 }
 
-function keepAliveHintOf({ keepAliveMs }: config.TimeoutsModel): string {
-  return `timeout=${Math.floor(keepAliveMs / 1_000)}`;
+/** What a reload changes for the connections that are open. */
+function changeableState({
+  timeouts,
+  trustedProxies,
+  caps,
+  http2,
+  namedMethods = NONE_NAMED,
+}: ListenerLimits) {
+  const { headBytes, fields } = caps;
+  const keepAliveHint = `timeout=${Math.floor(timeouts.keepAliveMs / 1_000)}`;
+  return { timeouts, trustedProxies, headBytes, fields, http2, namedMethods, keepAliveHint };
 }

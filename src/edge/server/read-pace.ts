@@ -34,7 +34,6 @@ export class ReadPace {
     return this.#marks.length > 0;
   }
 
-  /** Called when nothing is waiting any more. */
   rest(): void {
     if (this.#marks.length > 0) this.#marks = [];
     this.#isLate = false;
@@ -57,7 +56,6 @@ export class ReadPace {
     return wasLate && this.#isLate;
   }
 
-  /** How long the client has taken nothing. */
   stalledMs(nowMs: number): number {
     return this.isMeasured ? nowMs - this.#movedAtMs : 0;
   }

@@ -15,7 +15,6 @@ export class ReadingRate {
   /** When the last held byte was sent; `null` while something is held. */
   #restedAtMs: number | null = null;
 
-  /** Called when nothing is held any more. */
   rest(nowMs: number): void {
     this.#restedAtMs ??= nowMs;
   }

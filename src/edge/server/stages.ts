@@ -8,7 +8,6 @@ import { Http1Connection } from './http1-connection.ts';
 import { Http2Connection } from './http2/index.ts';
 import type { TlsTermination } from './tls-termination.ts';
 
-/** What stages need from their listener. */
 export interface StageTerms {
   readonly listener: ListenerModel;
   readonly state: ListenerState;
@@ -83,7 +82,6 @@ class ProxyHeaderStage implements ClientConnection {
   readonly #state: ListenerState;
   readonly #pass: (client: ConnectedClient) => void;
   readonly #joined = new GrowingBytes();
-  /** The bytes read so far. */
   #bytes: Buffer = NO_BYTES;
   #deadlineMs: number;
   #draining = false;
@@ -178,7 +176,6 @@ class FirstBytes implements ClientConnection {
   readonly #state: ListenerState;
   readonly #open: ProtocolOpener;
   readonly #sinceMs: number;
-  /** The beginning of a preface. */
   #bytes: Buffer = Buffer.alloc(0);
   readonly #onData = (bytes: Buffer) => this.#take(bytes);
   /** Closes: the client has closed its side, and its bytes match neither protocol. */

@@ -4,7 +4,6 @@ import type { Successor } from '../../gateway/index.ts';
 import { type Holding, type HoldingConnection, WRITING_BYTES } from './buffered.ts';
 import type { Accepted, ClientConnection, ListenerState } from './client-connection.ts';
 
-/** A connection whose protocol is switched. */
 interface Switching {
   readonly accepted: Accepted;
   /** Carries its bytes: the accepted socket, or TLS over it. */
@@ -58,7 +57,6 @@ export class SwitchedConnection implements ClientConnection, HoldingConnection {
     this.#bytes.destroy();
   }
 
-  /** Counts what is held for the client. */
   count(): void {
     const bytes = this.#bytes.destroyed ? 0 : this.#bytes.writableLength;
     this.#holding.set(bytes === 0 ? 0 : bytes + WRITING_BYTES);

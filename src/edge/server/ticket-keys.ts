@@ -21,7 +21,6 @@ export class TicketKeys {
   readonly #memory: TableMemory;
   readonly #randomBytes: RandomBytes;
   readonly #words: Words;
-  /** The version of `current`. */
   #version = 0;
 
   constructor(memory: TableMemory, randomBytes: RandomBytes, nowMs: number) {

@@ -11,14 +11,11 @@ const HANDSHAKE_RECORD = 0x16;
 /** How long a connection that sent nothing is kept while draining. */
 const DRAIN_IDLE_MS = 1_000;
 
-/** The listener of a handshake, as the handshake uses it. */
 interface HandshakeOwner {
   readonly handshakes: Handshakes;
-  /** Maximum time for the handshake. */
   readonly maxMs: number;
   /** Starts TLS on the socket. Then `succeed` or `fail` is called, or the socket closes. */
   wrap(handshake: TlsHandshake): void;
-  /** Called once, with the outcome of the handshake. */
   ended(handshake: TlsHandshake, outcome: HandshakeOutcome): void;
   /** Called after `ended` if the handshake succeeded: opens the next stage. */
   secured(socket: TLSSocket): void;
@@ -41,7 +38,6 @@ type HandshakePhase =
   | 'in progress'
   | 'over';
 
-/** The stage of the TLS handshake. */
 class TlsHandshake implements ClientConnection {
   readonly socket: Socket;
   readonly #owner: HandshakeOwner;
@@ -180,7 +176,6 @@ function handshakeFailure(error: Error, isUnauthorized: boolean): HandshakeOutco
 /** Maximum handshakes that begin in one turn of the event loop: the key operation of each may take a millisecond. */
 const BEGUN_AT_A_TIME = 8;
 
-/** A handshake as `Handshakes` sees it. */
 interface Handshake {
   /** Begins: from now on the handshake holds memory, and answers the client. */
   begin(): void;
@@ -206,7 +201,6 @@ export class Handshakes {
     this.#max = max;
   }
 
-  /** Sets a new maximum for further handshakes. */
   use(max: number): void {
     this.#max = max;
   }
@@ -218,7 +212,6 @@ export class Handshakes {
     this.#askForTurn();
   }
 
-  /** Removes a handshake that has ended, whether or not it had begun. */
   leave(handshake: Handshake): void {
     this.#waiting.delete(handshake);
     this.#inProgress.delete(handshake);
@@ -271,7 +264,6 @@ export class TlsTermination {
   readonly options: TlsOptions;
   readonly #dependencies: TlsTerminationDependencies;
   readonly #server: Server;
-  /** The handshakes in progress, by their accepted sockets. */
   readonly #inProgress = new WeakMap<Socket, TlsHandshake>();
 
   constructor(options: TlsOptions, dependencies: TlsTerminationDependencies) {

@@ -60,7 +60,6 @@ function contextOptions(
   };
 }
 
-/** The TLS settings of a listener. */
 export interface TlsOptions {
   /** At least one certificate. The first is for clients that request no name, or one that no certificate has. */
   readonly certificates: readonly CertificateOptions[];
@@ -71,7 +70,6 @@ export interface TlsOptions {
   readonly clientCertificates: ClientCertificateOptions | null;
 }
 
-/** A certificate of the gateway. */
 export interface CertificateOptions {
   /** The file as the operator wrote it, which is its name in metrics and on the status page. */
   readonly name: string;
@@ -81,11 +79,9 @@ export interface CertificateOptions {
   readonly key: string;
   /** The DNS names of the certificate, `a.test` or `*.a.test`, in lower case. */
   readonly serverNames: readonly string[];
-  /** When the certificate expires, in milliseconds since the epoch. */
   readonly notAfterMs: number;
 }
 
-/** Which client certificates are accepted. */
 export interface ClientCertificateOptions {
   /** The authorities whose certificates are accepted, as PEM. */
   readonly ca: string;
@@ -102,14 +98,12 @@ export class ServerNames<Value> {
     for (const [name, value] of entries) if (!this.#values.has(name)) this.#values.set(name, value);
   }
 
-  /** Returns the value for a name as a client wrote it, in any letter case. */
   find(name: string): Value | undefined {
     const host = name.toLowerCase();
     return this.#values.get(host) ?? this.#values.get(`*${host.slice(host.indexOf('.'))}`);
   }
 }
 
-/** The names and dates of a certificate. */
 export interface CertificateFacts {
   /** The DNS names of the certificate, in lower case: `a.test`, `*.a.test`. */
   readonly serverNames: readonly string[];

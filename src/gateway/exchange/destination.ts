@@ -5,43 +5,25 @@ import type { CorsRules } from '../../wire/http/index.ts';
 
 /** Where a request goes, as decided by the gate `findRoute`; `kind` names the terminal that serves it. */
 export type Destination =
-  | Nowhere
-  | Redirected
-  | OptionsDestination
-  | PreflightDestination
-  | SignInHere
-  | NoticeDestination
-  | MetadataDestination
-  | AnswerDestination
-  | OtherSlash
-  | Forwarded;
+  /** No route was found, or the request was refused before the lookup. */
+  | DestinationOf<'nowhere', null>
+  /** A redirect to https. Only the host, path and query of the request matter. */
+  | DestinationOf<'redirect', null>
+  /** An OPTIONS request that is not forwarded: about the gateway itself (`*`, without a route), or with `Max-Forwards: 0`. */
+  | DestinationOf<'options', config.RouteModel | null>
+  /** A browser's preflight, which the gateway answers by these rules. */
+  | DestinationOf<'preflight', config.RouteModel, CorsRules>
+  | DestinationOf<'sign-in', config.SignInRoute>
+  | DestinationOf<'notice', config.NoticeRoute>
+  /** The metadata that says whose tokens are accepted (RFC 9728). */
+  | DestinationOf<'metadata', config.MetadataRoute>
+  /** A fixed answer from the configuration. */
+  | DestinationOf<'answer', config.AnswerRoute>
+  /** A redirect to the path with the slash that its route wants at the end, or without the one that it lacks. */
+  | DestinationOf<'slash', config.RouteOfFile>
+  | DestinationOf<'forward', config.ForwardRoute, null, PoolModel>;
 
-/** No route was found, or the request was refused before the lookup. */
-export type Nowhere = DestinationOf<'nowhere', null>;
-
-/** A redirect to https. Only the host, path and query of the request matter. */
-export type Redirected = DestinationOf<'redirect', null>;
-
-/** An OPTIONS request that is not forwarded: about the gateway itself (`*`, without a route), or with `Max-Forwards: 0`. */
-export type OptionsDestination = DestinationOf<'options', config.RouteModel | null>;
-
-/** A browser's preflight, which the gateway answers by these rules. */
-export type PreflightDestination = DestinationOf<'preflight', config.RouteModel, CorsRules>;
-
-export type SignInHere = DestinationOf<'sign-in', config.SignInRoute>;
-
-export type NoticeDestination = DestinationOf<'notice', config.NoticeRoute>;
-
-/** The metadata that says whose tokens are accepted (RFC 9728). */
-export type MetadataDestination = DestinationOf<'metadata', config.MetadataRoute>;
-
-/** A fixed answer from the configuration. */
-export type AnswerDestination = DestinationOf<'answer', config.AnswerRoute>;
-
-/** A redirect to the path with the slash that its route wants at the end, or without the one that it lacks. */
-export type OtherSlash = DestinationOf<'slash', config.RouteOfFile>;
-
-export type Forwarded = DestinationOf<'forward', config.ForwardRoute, null, PoolModel>;
+export type To<Kind extends Destination['kind']> = Extract<Destination, { readonly kind: Kind }>;
 
 /** The part of a destination that does not depend on its kind. */
 export interface DestinationTarget {
@@ -61,7 +43,6 @@ export interface DestinationTarget {
   readonly refusal: GatewayError | null;
 }
 
-/** A destination of one kind. */
 export interface DestinationOf<
   Kind extends string,
   Route extends config.RouteModel | null,
@@ -76,7 +57,7 @@ export interface DestinationOf<
 }
 
 /** The destination of every exchange until `findRoute` sets it. */
-export const NOWHERE: Nowhere = {
+export const NOWHERE: To<'nowhere'> = {
   kind: 'nowhere',
   route: null,
   params: [],

@@ -1,5 +1,6 @@
 import type { LimitedBy, RouteModel } from '../../config/index.ts';
-import { type Fields, firstValue, type GatewayError, type Protocol, RpcCode } from '../../core/index.ts';
+import type { Fields, GatewayError, Protocol } from '../../core/index.ts';
+import { allValues, firstValue, RpcCode } from '../../core/index.ts';
 import type { UpstreamFailure } from '../../upstream/index.ts';
 import { isGrpcWeb, takesText, WebCall } from '../../wire/grpc-web/index.ts';
 import { keepCallTrailers, keepTrailerFields, parseTarget } from '../../wire/http/index.ts';
@@ -23,7 +24,6 @@ export interface Dialect {
   routedMethod(downstream: Downstream): string;
   /** The client's deadline for the whole exchange, in milliseconds; `null` if it gives none. */
   timeoutMs(fields: Fields): number | null | Rejection;
-  /** The error for an upstream that fails. */
   upstreamFailed(failure: UpstreamFailure): GatewayError;
   /** The response to an error of the gateway. `anonymous`: at one of the gateway's own endpoints. */
   render(error: GatewayError, anonymous: boolean): responses.RenderedResponse;
@@ -94,7 +94,9 @@ export const GRPC_DIALECT: Dialect = {
   routedMethod: () => GRPC_CALL,
   timeoutMs: readGrpcTimeout,
   upstreamFailed: ({ resetCode, cause }) =>
-    resetCode === null ? responses.errors.upstreamFailed(cause) : responses.callReset(resetCode, cause),
+    resetCode === null
+      ? responses.errors.upstreamFailed(cause)
+      : responses.errors.callReset(resetCode, cause),
   render: responses.renderGrpcError,
   codeOf: responses.grpcCodeOf,
   trailersFor: responses.grpcStatusFields,
@@ -136,13 +138,9 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** The deadline of a call: at most 8 digits and a unit. Rejects duplicates, since the upstream might use the other one. */
 export function readGrpcTimeout(fields: Fields): number | null | Rejection {
-  let text: string | null = null;
-  for (let i = 0; i + 1 < fields.length; i += 2) {
-    if (fields[i]?.toLowerCase() !== 'grpc-timeout') continue;
-    if (text !== null) return { rejected: 'the field grpc-timeout came twice' };
-    text = fields[i + 1] ?? '';
-  }
-  if (text === null) return null;
+  const [text, ...others] = allValues(fields, 'grpc-timeout');
+  if (text === undefined) return null;
+  if (others.length > 0) return { rejected: 'the field grpc-timeout came twice' };
   const unitMs = UNITS_MS.get(text.slice(-1));
   if (unitMs === undefined || !/^\d{1,8}.$/.test(text))
     return { rejected: 'the field grpc-timeout is not a number of up to 8 digits with a unit' };

@@ -13,7 +13,6 @@ import {
   addOwnFields,
   addSetFields,
   asErrorPage,
-  deadlineExceeded,
   errors,
   httpStatusOf,
   nameResource,
@@ -269,7 +268,7 @@ export class Exchange {
 
   /** Ends the exchange because the client's deadline has passed. */
   expire(): void {
-    if (!this.response.isWhole) this.fault(deadlineExceeded());
+    if (!this.response.isWhole) this.fault(errors.deadlineExceeded());
   }
 
   /**

@@ -25,7 +25,6 @@ interface Owned {
 export class OwnedConnections implements ConnectionOwner {
   readonly #permits: UpstreamPermits;
   readonly #owned = new Map<OwnedConnection, Owned>();
-  /** The exchange in progress. */
   #exchange: PlaceTaker;
 
   constructor(permits: UpstreamPermits, exchange: PlaceTaker) {

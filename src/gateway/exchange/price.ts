@@ -1,5 +1,5 @@
 import type { PriceModel } from '../../config/index.ts';
-import { type Fields, listMembers, withoutFields } from '../../core/index.ts';
+import { allValues, type Fields, listMembers, withoutFields } from '../../core/index.ts';
 import type { Limit } from '../../limits/index.ts';
 import type { RateReport } from '../responses/index.ts';
 
@@ -19,14 +19,9 @@ export interface Described {
 
 /** Reads the price in the fields of a response. `wrong`: anything but one whole number. */
 export function priceIn(fields: Fields, name: string): number | 'untold' | 'wrong' {
-  let text: string | null = null;
-  for (let i = 0; i + 1 < fields.length; i += 2) {
-    if ((fields[i] as string).toLowerCase() !== name) continue;
-    if (text !== null) return 'wrong';
-    text = (fields[i + 1] as string).trim();
-  }
-  if (text === null) return 'untold';
-  return /^\d+$/.test(text) ? Number(text) : 'wrong';
+  const [told, ...others] = allValues(fields, name);
+  if (told === undefined) return 'untold';
+  return others.length === 0 && /^\d+$/.test(told.trim()) ? Number(told) : 'wrong';
 }
 
 /** The fields without the price, and without the word that it comes as a trailer. */

@@ -3,7 +3,7 @@ import { isOfFile } from '../../config/index.ts';
 import { mayOpenWebSocket, readMaxForwards } from '../../wire/http/index.ts';
 import { judgeHandshake } from '../../wire/websocket/index.ts';
 import type { Exchange } from '../exchange/index.ts';
-import { badCall, errors, notGrpc, USUAL_METHODS } from '../responses/index.ts';
+import { errors, USUAL_METHODS } from '../responses/index.ts';
 import { isRoutable, servesMethod } from '../routing/index.ts';
 import type { GateResult } from './gate.ts';
 import { findDestination } from './route.ts';
@@ -27,7 +27,7 @@ function judgeFields({ head, arrival }: Exchange): GateResult {
 
 /** Refuses everything but gRPC calls on a listener that serves nothing else. */
 export function refuseForeign({ downstream, protocol }: Exchange): GateResult {
-  return downstream.onlyCalls && protocol !== 'grpc' ? notGrpc() : null;
+  return downstream.onlyCalls && protocol !== 'grpc' ? errors.notGrpc() : null;
 }
 
 /** Refuses an expectation other than `100-continue` (RFC 9110, 10.1.1). */
@@ -86,7 +86,7 @@ function mayUse({ snapshot, head, downstream }: Exchange, route: ForwardRoute): 
 export function startDeadline(exchange: Exchange): GateResult {
   const timeoutMs = exchange.dialect.timeoutMs(exchange.head.kept);
   if (timeoutMs === null) return null;
-  if (typeof timeoutMs === 'object') return badCall(timeoutMs.rejected);
+  if (typeof timeoutMs === 'object') return errors.badCall(timeoutMs.rejected);
   exchange.deadline = exchange.clock.after(timeoutMs, () => exchange.expire());
   return null;
 }

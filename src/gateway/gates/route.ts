@@ -7,7 +7,7 @@ import { askedMethod, isLoose, parseLooseTarget, parseTarget, pathToFind } from 
 import type { Destination, DestinationOf, DestinationTarget, Exchange } from '../exchange/index.ts';
 import { isGrpc, NOWHERE } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
-import { errors, grpcNeedsHttp2, notGrpcWeb } from '../responses/index.ts';
+import { errors } from '../responses/index.ts';
 import { GRPC_METHOD, type RouteMatch } from '../routing/index.ts';
 import type { GateResult } from './gate.ts';
 import { takeToken } from './token-places.ts';
@@ -82,7 +82,7 @@ function isExcepted({ listen: { redirect } }: Snapshot, method: string, host: st
 /** The refusal of a request that no route matches: a call may have met a route for calls of gRPC over HTTP/2 alone. */
 function noRouteFor({ downstream, host, snapshot }: Exchange, { path }: Target): GatewayError {
   const type = downstream.method === 'POST' ? (firstValue(downstream.fields, 'content-type') ?? '') : '';
-  const refusal = isGrpcWeb(type) ? notGrpcWeb() : isGrpc(type) ? grpcNeedsHttp2() : null;
+  const refusal = isGrpcWeb(type) ? errors.notGrpcWeb() : isGrpc(type) ? errors.grpcNeedsHttp2() : null;
   return refusal !== null && snapshot.routes.find(GRPC_METHOD, host, path) !== null
     ? refusal
     : errors.noRoute();

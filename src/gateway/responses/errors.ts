@@ -1,23 +1,27 @@
-import { type Cap, type Fields, GatewayError, type PoolName, retryAfterField } from '../../core/index.ts';
+import type { Cap, Fields, GatewayErrorOptions, PoolName } from '../../core/index.ts';
+import { GatewayError, RpcCode, retryAfterField } from '../../core/index.ts';
 import type { Invalid, Requirement, Shortfall } from '../../identity/auth/index.ts';
 import { isOwnLack } from '../../upstream/index.ts';
+import { ErrorCode, errorName } from '../../wire/http2/index.ts';
 import { CHALLENGE, type Challenged, challenges, OF_BEARER, proofErrorOf } from './challenges.ts';
 
 // Every error that the gateway itself answers with, except the 429s. Messages are ASCII, never repeat what the client sent, and
 // say what to do if anything can be done.
+
+function refusal(status: number, message: string, more?: Partial<GatewayErrorOptions>): GatewayError {
+  return new GatewayError({ ...more, status, message });
+}
 
 /** The methods that routes can serve. */
 export const USUAL_METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
 /** For an ambiguous request. Nothing after it on the connection can be trusted. */
 export function badRequest(why: string): GatewayError {
-  return new GatewayError({ status: 400, message: `Bad request: ${why}.`, close: true });
+  return refusal(400, `Bad request: ${why}.`, { close: true });
 }
 
 export function methodNotSupported(allow: readonly string[]): GatewayError {
-  return new GatewayError({
-    status: 405,
-    message: 'This method is not supported here.',
+  return refusal(405, 'This method is not supported here.', {
     fields: ['Allow', allow.join(', ')],
     close: true,
   });
@@ -25,7 +29,7 @@ export function methodNotSupported(allow: readonly string[]): GatewayError {
 
 /** For a path that exists for other methods. */
 export function wrongMethod(allow: string): GatewayError {
-  return new GatewayError({ status: 405, message: `Use ${allow} here.`, fields: ['Allow', allow] });
+  return refusal(405, `Use ${allow} here.`, { fields: ['Allow', allow] });
 }
 
 /**
@@ -35,7 +39,7 @@ export function wrongMethod(allow: string): GatewayError {
  */
 export function unauthenticated(refused: Invalid | null, sender = OF_BEARER): GatewayError {
   const fields = challenges(refused, sender);
-  return new GatewayError({ status: 401, message: messageOf(refused, sender), fields });
+  return refusal(401, messageOf(refused, sender), { fields });
 }
 
 /** @param keyField the field for API keys, if one would do as well */
@@ -67,30 +71,20 @@ export function withoutKey(
 ): GatewayError {
   const ofKeys = `ApiKey header="${header}"${isWrong ? ', error="invalid_key"' : ''}`;
   if (refused === undefined)
-    return new GatewayError({
-      status: 401,
-      message: `A valid API key is required: ${header}: <key>.`,
-      fields: [CHALLENGE, ofKeys],
-    });
+    return refusal(401, `A valid API key is required: ${header}: <key>.`, { fields: [CHALLENGE, ofKeys] });
   const ofToken = isWrong ? null : refused;
-  return new GatewayError({
-    status: 401,
-    message: messageOf(ofToken, sender, header),
+  return refusal(401, messageOf(ofToken, sender, header), {
     fields: [...challenges(ofToken, sender), CHALLENGE, ofKeys],
   });
 }
 
 /** For an API key whose line does not meet the route's requirements. What it lacks is only logged: no client can ask for more. */
 export function insufficientKey(): GatewayError {
-  return new GatewayError({ status: 403, message: 'This API key may not be used here.' });
+  return refusal(403, 'This API key may not be used here.');
 }
 
-/** For a request with an access token and an API key. */
 export function twoCredentials(): GatewayError {
-  return new GatewayError({
-    status: 400,
-    message: 'Bad request: it has an access token and an API key. Send one of them.',
-  });
+  return refusal(400, 'Bad request: it has an access token and an API key. Send one of them.');
 }
 
 /**
@@ -103,16 +97,11 @@ export function insufficient(
   { usesDpop }: Challenged,
 ): GatewayError {
   const scopes = requirement.scopes.join(' ');
-  const lacksScopes = shortfall === 'scopes';
   const scheme = usesDpop ? 'DPoP' : 'Bearer';
-  return new GatewayError({
-    status: 403,
-    message: lacksScopes
-      ? `The access token needs these scopes here: ${scopes}.`
-      : 'This caller has no right to what is here.',
-    fields: lacksScopes ? [CHALLENGE, `${scheme} error="insufficient_scope", scope="${scopes}"`] : [],
-    cause: `the token lacks ${shortfall} that the route requires: ${demandedOf(requirement)[shortfall]}`,
-  });
+  const cause = `the token lacks ${shortfall} that the route requires: ${demandedOf(requirement)[shortfall]}`;
+  if (shortfall !== 'scopes') return refusal(403, 'This caller has no right to what is here.', { cause });
+  const fields = [CHALLENGE, `${scheme} error="insufficient_scope", scope="${scopes}"`];
+  return refusal(403, `The access token needs these scopes here: ${scopes}.`, { fields, cause });
 }
 
 /** What a requirement demands, for the log, in the configuration's terms. */
@@ -129,143 +118,107 @@ function demandedOf({ scopes, roles, claims }: Requirement): Readonly<Record<Sho
  * token stays valid.
  */
 export function signedInElsewhere(): GatewayError {
-  return new GatewayError({
-    status: 400,
-    message:
-      'The access tokens of this session are refused from now on. They are of a provider where this gateway signs no users in, so the refresh token was sent nowhere and is still valid: revoke it there.',
-  });
+  return refusal(
+    400,
+    'The access tokens of this session are refused from now on. They are of a provider where this gateway signs no users in, so the refresh token was sent nowhere and is still valid: revoke it there.',
+  );
 }
 
 /** For a token whose signing keys cannot be fetched from the issuer at the moment. */
 export function keysUnreachable(retryAfterMs: number): GatewayError {
-  return new GatewayError({
-    status: 503,
+  return refusal(503, 'The token cannot be checked at the moment. Try again shortly.', {
     side: 'provider',
-    message: 'The token cannot be checked at the moment. Try again shortly.',
     fields: retryAfterField(retryAfterMs),
   });
 }
 
 /** For a request while Redis is unreachable and `on_failure` is `closed`. */
 export function storeUnreachable(retryAfterMs: number): GatewayError {
-  return new GatewayError({
-    status: 503,
+  return refusal(503, 'Limits cannot be checked at the moment. Try again shortly.', {
     side: 'store',
-    message: 'Limits cannot be checked at the moment. Try again shortly.',
     fields: retryAfterField(retryAfterMs),
   });
 }
 
 export function clientTooSlow(): GatewayError {
-  return new GatewayError({ status: 408, message: 'The request did not arrive in time.', close: true });
+  return refusal(408, 'The request did not arrive in time.', { close: true });
 }
 
 export function bodyTooSlow(): GatewayError {
-  return new GatewayError({ status: 408, message: 'The request body arrived too slowly.', close: true });
+  return refusal(408, 'The request body arrived too slowly.', { close: true });
 }
 
 export function bodyTooLarge(): GatewayError {
-  return new GatewayError({
-    status: 413,
-    message: 'The request body is larger than this route accepts.',
-    close: true,
-  });
+  return refusal(413, 'The request body is larger than this route accepts.', { close: true });
 }
 
 export function expectationNotMet(): GatewayError {
-  return new GatewayError({
-    status: 417,
-    message: 'The only expectation supported is 100-continue.',
-    close: true,
-  });
+  return refusal(417, 'The only expectation supported is 100-continue.', { close: true });
 }
 
 export function headTooLarge(): GatewayError {
-  return new GatewayError({
-    status: 431,
-    message: 'The header section is too large (caps.head) or has too many fields (caps.fields).',
+  return refusal(431, 'The header section is too large (caps.head) or has too many fields (caps.fields).', {
     close: true,
   });
 }
 
 /** @param isHttp2 whether the client speaks HTTP/2 on a connection that is served as HTTP/1.1 */
 export function versionNotSupported(isHttp2: boolean): GatewayError {
-  return new GatewayError({
-    status: 505,
-    message: isHttp2
-      ? 'This connection speaks HTTP/1.1 and HTTP/1.0, not HTTP/2.'
-      : 'No request line can ask for this version of HTTP: send HTTP/1.1 or HTTP/1.0.',
-    close: true,
-  });
+  const message = isHttp2
+    ? 'This connection speaks HTTP/1.1 and HTTP/1.0, not HTTP/2.'
+    : 'No request line can ask for this version of HTTP: send HTTP/1.1 or HTTP/1.0.';
+  return refusal(505, message, { close: true });
 }
 
 export function noRoute(): GatewayError {
-  return new GatewayError({ status: 404, message: 'There is nothing at this path.' });
+  return refusal(404, 'There is nothing at this path.');
 }
 
 /** For an upgrade on a route that serves no WebSockets. */
 export function upgradeNotServed(): GatewayError {
-  return new GatewayError({ status: 501, message: 'There are no WebSockets at this path.' });
+  return refusal(501, 'There are no WebSockets at this path.');
 }
 
 /** For another version of WebSocket. Names the supported one (RFC 6455, 4.4; RFC 9110, 15.5.22). */
 export function otherVersion(): GatewayError {
-  return new GatewayError({
-    status: 426,
-    message: 'The only version of WebSocket supported is 13.',
+  return refusal(426, 'The only version of WebSocket supported is 13.', {
     fields: ['Upgrade', 'websocket', 'Connection', 'Upgrade', 'Sec-WebSocket-Version', '13'],
   });
 }
 
 /** For a WebSocket opened by a page of an origin that `cors` does not list. */
 export function foreignOrigin(): GatewayError {
-  return new GatewayError({ status: 403, message: 'Pages of this origin may not open WebSockets here.' });
+  return refusal(403, 'Pages of this origin may not open WebSockets here.');
 }
 
 /** For a client outside the networks of the route. */
 export function foreignNetwork(): GatewayError {
-  return new GatewayError({ status: 403, message: 'This address may not use what is here.' });
+  return refusal(403, 'This address may not use what is here.');
 }
 
 export function internalFault(cause: unknown): GatewayError {
-  return new GatewayError({
-    status: 500,
-    side: 'gateway',
-    message: 'The gateway failed to handle this request.',
-    close: true,
-    cause,
-  });
+  return refusal(500, 'The gateway failed to handle this request.', { side: 'gateway', close: true, cause });
 }
 
 export function upstreamFailed(cause: unknown): GatewayError {
-  const isOurs = isOwnLack(cause);
-  return new GatewayError({
-    status: 502,
-    side: isOurs ? 'gateway' : 'upstream',
-    message: isOurs
-      ? 'The gateway could not open a connection to the service behind it.'
-      : 'The service behind the gateway failed to answer.',
-    cause,
-  });
+  return isOwnLack(cause)
+    ? refusal(502, 'The gateway could not open a connection to the service behind it.', {
+        side: 'gateway',
+        cause,
+      })
+    : refusal(502, 'The service behind the gateway failed to answer.', { side: 'upstream', cause });
 }
 
 export function upstreamTooSlow(cause: unknown): GatewayError {
-  return new GatewayError({
-    status: 504,
-    side: 'upstream',
-    message: 'The service behind the gateway did not answer in time.',
-    cause,
-  });
+  return refusal(504, 'The service behind the gateway did not answer in time.', { side: 'upstream', cause });
 }
 
 const RETRY_SOON: Fields = retryAfterField(1_000);
 
 /** For a request beyond one of the gateway's caps. */
 export function overloaded(cap: Cap): GatewayError {
-  return new GatewayError({
-    status: 503,
+  return refusal(503, 'Too many requests are in flight. Try again shortly.', {
     side: 'gateway',
-    message: 'Too many requests are in flight. Try again shortly.',
     fields: RETRY_SOON,
     cap,
   });
@@ -273,10 +226,8 @@ export function overloaded(cap: Cap): GatewayError {
 
 /** For a request while the process is too overloaded to serve it in time. */
 export function fallenBehind(): GatewayError {
-  return new GatewayError({
-    status: 503,
+  return refusal(503, 'The gateway is overloaded. Try again shortly.', {
     side: 'gateway',
-    message: 'The gateway is overloaded. Try again shortly.',
     fields: RETRY_SOON,
     cap: 'event_loop_delay',
   });
@@ -284,10 +235,8 @@ export function fallenBehind(): GatewayError {
 
 /** For a request to an upstream that is at its cap for this kind. */
 export function poolFull(pool: PoolName): GatewayError {
-  return new GatewayError({
-    status: 503,
+  return refusal(503, `Too many ${IN_FLIGHT[pool]}. Try again shortly.`, {
     side: 'gateway',
-    message: `Too many ${IN_FLIGHT[pool]}. Try again shortly.`,
     fields: RETRY_SOON,
     cap: `max_${pool}`,
   });
@@ -295,12 +244,11 @@ export function poolFull(pool: PoolName): GatewayError {
 
 /** For a caller that has used up its share of an upstream that still has room. */
 export function shareTaken(pool: PoolName): GatewayError {
-  return new GatewayError({
-    status: 503,
-    message: `Too many of your ${IN_FLIGHT[pool]} to this service (max_${pool}_per_caller). Try again shortly.`,
-    fields: RETRY_SOON,
-    cap: `max_${pool}_per_caller`,
-  });
+  return refusal(
+    503,
+    `Too many of your ${IN_FLIGHT[pool]} to this service (max_${pool}_per_caller). Try again shortly.`,
+    { fields: RETRY_SOON, cap: `max_${pool}_per_caller` },
+  );
 }
 
 /** What the requests in flight are called in messages. */
@@ -309,3 +257,67 @@ const IN_FLIGHT: Readonly<Record<PoolName, string>> = {
   websockets: 'WebSockets are open',
   grpc_calls: 'gRPC calls are in flight',
 };
+
+/** For a request that is not a gRPC call, on a listener for gRPC only. */
+export function notGrpc(): GatewayError {
+  return refusal(415, 'This listener serves gRPC alone: POST with content-type application/grpc.');
+}
+
+/** For a gRPC-Web call to a route for plain gRPC only. */
+export function notGrpcWeb(): GatewayError {
+  return refusal(
+    415,
+    'This service is not served over gRPC-Web: call it with content-type application/grpc.',
+  );
+}
+
+/** For a gRPC call over HTTP/1.1, as from a proxy that speaks nothing else to its servers. */
+export function grpcNeedsHttp2(): GatewayError {
+  return refusal(415, 'This service is called over HTTP/2 alone, and this call of gRPC came over HTTP/1.1.');
+}
+
+export function deadlineExceeded(): GatewayError {
+  return refusal(504, 'The deadline of the call passed before the service behind the gateway had finished.');
+}
+
+/** For a call with a malformed deadline or body. The connection can be kept. */
+export function badCall(why: string): GatewayError {
+  return refusal(400, `Bad request: ${why}.`);
+}
+
+/** The statuses of calls that a service resets, by reset code (gRPC over HTTP/2, "HTTP2 Transport Mapping", "Errors"). */
+const STATUSES_OF_RESETS: ReadonlyMap<number, RpcCode> = new Map<number, RpcCode>([
+  [ErrorCode.CANCEL, RpcCode.cancelled],
+  [ErrorCode.ENHANCE_YOUR_CALM, RpcCode.resourceExhausted],
+  [ErrorCode.INADEQUATE_SECURITY, RpcCode.permissionDenied],
+]);
+
+/** For a call that the service reset with this code before it had a status. */
+export function callReset(code: number, cause: unknown): GatewayError {
+  return refusal(502, `The service behind the gateway broke off the call (RST_STREAM, ${errorName(code)}).`, {
+    rpcCode: STATUSES_OF_RESETS.get(code) ?? RpcCode.internal,
+    side: 'upstream',
+    cause,
+  });
+}
+
+/** What a non-gRPC response means to a call (https://github.com/grpc/grpc/blob/master/doc/http-grpc-status-mapping.md). */
+const STATUSES_OF_HTTP: ReadonlyMap<number, RpcCode> = new Map([
+  [400, RpcCode.internal],
+  [401, RpcCode.unauthenticated],
+  [403, RpcCode.permissionDenied],
+  [404, RpcCode.unimplemented],
+  [429, RpcCode.unavailable],
+  [502, RpcCode.unavailable],
+  [503, RpcCode.unavailable],
+  [504, RpcCode.unavailable],
+]);
+
+/** For a call that got a response other than gRPC, from the service or something in front of it. */
+export function answeredWithoutGrpc(status: number): GatewayError {
+  return refusal(502, `The service behind the gateway did not answer with gRPC but with HTTP ${status}.`, {
+    rpcCode: STATUSES_OF_HTTP.get(status) ?? RpcCode.unknown,
+    side: 'upstream',
+    cause: `the response is not gRPC: status ${status}`,
+  });
+}

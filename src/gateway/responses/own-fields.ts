@@ -72,7 +72,6 @@ export interface RateReport {
   readonly resetsAtMs: number;
   /** The wait until then, if the body of a refusal states it too; `null` to count down until the response is sent. */
   readonly announcedWaitMs: number | null;
-  /** Hash of the bucket. */
   readonly bucket: string;
   readonly scope: 'user' | 'shared';
   /** The content of `RateLimit` and `RateLimit-Policy`; `null` if the response does not carry them. */

@@ -1,7 +1,6 @@
 import { STATUS_CODES } from 'node:http';
-import { asciiJson, type Fields, firstValue, GatewayError, RpcCode } from '../../core/index.ts';
+import { asciiJson, type Fields, firstValue, type GatewayError, RpcCode } from '../../core/index.ts';
 import { trailersOnly } from '../../wire/grpc-web/index.ts';
-import { ErrorCode, errorName } from '../../wire/http2/index.ts';
 import { CHALLENGE } from './challenges.ts';
 import { RateLimitError } from './rate-limit-error.ts';
 
@@ -175,82 +174,4 @@ function bytesField(number: number, bytes: Buffer): Buffer {
 /** A whole number from 0 to 2^31 - 1. */
 function varint(value: number): number[] {
   return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >>> 7)];
-}
-
-/** For a request that is not a gRPC call, on a listener for gRPC only. */
-export function notGrpc(): GatewayError {
-  return new GatewayError({
-    status: 415,
-    message: 'This listener serves gRPC alone: POST with content-type application/grpc.',
-  });
-}
-
-/** For a gRPC-Web call to a route for plain gRPC only. */
-export function notGrpcWeb(): GatewayError {
-  return new GatewayError({
-    status: 415,
-    message: 'This service is not served over gRPC-Web: call it with content-type application/grpc.',
-  });
-}
-
-/** For a gRPC call over HTTP/1.1, as from a proxy that speaks nothing else to its servers. */
-export function grpcNeedsHttp2(): GatewayError {
-  return new GatewayError({
-    status: 415,
-    message: 'This service is called over HTTP/2 alone, and this call of gRPC came over HTTP/1.1.',
-  });
-}
-
-/** For a call whose deadline has passed. */
-export function deadlineExceeded(): GatewayError {
-  return new GatewayError({
-    status: 504,
-    message: 'The deadline of the call passed before the service behind the gateway had finished.',
-  });
-}
-
-/** For a call with a malformed deadline or body. The connection can be kept. */
-export function badCall(why: string): GatewayError {
-  return new GatewayError({ status: 400, message: `Bad request: ${why}.` });
-}
-
-/** The statuses of calls that a service resets, by reset code (gRPC over HTTP/2, "HTTP2 Transport Mapping", "Errors"). */
-const STATUSES_OF_RESETS: ReadonlyMap<number, RpcCode> = new Map<number, RpcCode>([
-  [ErrorCode.CANCEL, RpcCode.cancelled],
-  [ErrorCode.ENHANCE_YOUR_CALM, RpcCode.resourceExhausted],
-  [ErrorCode.INADEQUATE_SECURITY, RpcCode.permissionDenied],
-]);
-
-/** For a call that the service reset with this code before it had a status. */
-export function callReset(code: number, cause: unknown): GatewayError {
-  return new GatewayError({
-    status: 502,
-    rpcCode: STATUSES_OF_RESETS.get(code) ?? RpcCode.internal,
-    side: 'upstream',
-    message: `The service behind the gateway broke off the call (RST_STREAM, ${errorName(code)}).`,
-    cause,
-  });
-}
-
-/** What a non-gRPC response means to a call (https://github.com/grpc/grpc/blob/master/doc/http-grpc-status-mapping.md). */
-const STATUSES_OF_HTTP: ReadonlyMap<number, RpcCode> = new Map([
-  [400, RpcCode.internal],
-  [401, RpcCode.unauthenticated],
-  [403, RpcCode.permissionDenied],
-  [404, RpcCode.unimplemented],
-  [429, RpcCode.unavailable],
-  [502, RpcCode.unavailable],
-  [503, RpcCode.unavailable],
-  [504, RpcCode.unavailable],
-]);
-
-/** For a call that got a response other than gRPC, from the service or something in front of it. */
-export function answeredWithoutGrpc(status: number): GatewayError {
-  return new GatewayError({
-    status: 502,
-    rpcCode: STATUSES_OF_HTTP.get(status) ?? RpcCode.unknown,
-    side: 'upstream',
-    message: `The service behind the gateway did not answer with gRPC but with HTTP ${status}.`,
-    cause: `the response is not gRPC: status ${status}`,
-  });
 }

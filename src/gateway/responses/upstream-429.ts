@@ -24,16 +24,27 @@ const FAMILY_FORMS: ReadonlyMap<string, RegExp> = new Map([
 
 /** Reads the family. Returns `null` if a field has another form, is repeated, or is unknown. */
 export function readFamily(fields: Fields): RateFamily | null {
+  // Some servers treat other spellings as the same name.
+  const said = readForms(fields, FAMILY_FORMS, name => foldName(name).startsWith('x-ratelimit-'));
+  return said !== null && inRange(said) && agreesOnGlobal(said) ? said : null;
+}
+
+/** Reads the fields that have a required form. Returns `null` if one has another form or is repeated, or if `isUnknown` meets one. */
+function readForms(
+  fields: Fields,
+  forms: ReadonlyMap<string, RegExp>,
+  isUnknown = (_name: string) => false,
+): RateFamily | null {
   const said = new Map<string, string>();
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const name = (fields[i] as string).toLowerCase();
     const value = fields[i + 1] as string;
-    // Some servers treat other spellings as the same name.
-    if (!FAMILY_FORMS.has(name) && !foldName(name).startsWith('x-ratelimit-')) continue;
-    if (said.has(name) || FAMILY_FORMS.get(name)?.test(value) !== true) return null;
+    const form = forms.get(name);
+    if (form === undefined && !isUnknown(name)) continue;
+    if (said.has(name) || form?.test(value) !== true) return null;
     said.set(name, value);
   }
-  return inRange(said) && agreesOnGlobal(said) ? said : null;
+  return said;
 }
 
 function inRange(said: RateFamily): boolean {
@@ -127,7 +138,7 @@ const FORMS: ReadonlyMap<string, RegExp> = new Map([
 /** Reads the head of an upstream's 429 if clients of this header family understand it; else null. */
 export function contractHead(fields: Fields): ContractHead | null {
   const family = readFamily(fields);
-  const said = contractFields(fields);
+  const said = readForms(fields, FORMS);
   const scope = SCOPES.find(known => known === family?.get('x-ratelimit-scope'));
   if (family === null || said === null || scope === undefined || !said.has('content-type')) return null;
   const retryAfterS = Number(said.get('retry-after') ?? Number.NaN);
@@ -164,20 +175,6 @@ export function completionOf(
     fields: withoutFields(fields, name => family.has(name.toLowerCase())),
     report: saysPolicy ? { ...report, policy: null } : report,
   };
-}
-
-/** The fields outside the family that have a required form; null if one has another form or is repeated. */
-function contractFields(fields: Fields): ReadonlyMap<string, string> | null {
-  const said = new Map<string, string>();
-  for (let i = 0; i + 1 < fields.length; i += 2) {
-    const name = (fields[i] as string).toLowerCase();
-    const value = fields[i + 1] as string;
-    const form = FORMS.get(name);
-    if (form === undefined) continue;
-    if (said.has(name) || !form.test(value)) return null;
-    said.set(name, value);
-  }
-  return said;
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -26,7 +26,6 @@ export function wildcardOf(host: string): string | null {
   return dot === -1 ? null : `*${host.slice(dot)}`;
 }
 
-/** The part of a pattern between two slashes. */
 export type Segment =
   /** Matches one segment of a path; `folded` comes from `foldSegment`. */
   | { readonly kind: 'literal'; readonly folded: string }
@@ -131,7 +130,6 @@ export function nameOf({ methods, host, path }: RoutePattern): string {
   return methods === null ? place : `${methods.join(',')} ${place}`;
 }
 
-/** Whether a pattern is for gRPC calls. */
 export function isGrpc({ methods }: RoutePattern): boolean {
   return methods?.[0] === GRPC_METHOD;
 }
@@ -161,7 +159,6 @@ export function placeOf({ host, segments }: RoutePattern): string {
   return `${host ?? ''} ${shapeOf(segments)}`;
 }
 
-/** A pattern and its value. */
 export interface RouteEntry<T> {
   readonly pattern: RoutePattern;
   readonly value: T;
@@ -194,11 +191,9 @@ interface Node<T> {
   end: Choice<T> | null;
   /** Routes that end in `**` here. */
   tail: Choice<T> | null;
-  /** Parameters on the way here. */
   readonly parameterCount: number;
 }
 
-/** The routes of one path. */
 interface Choice<T> {
   byMethod: Map<string, Found<T>> | null;
   everyMethod: Found<T> | Nowhere | null;

@@ -39,7 +39,6 @@ export class BufferedBody implements BodySource, BodySink {
     return this.#ended && this.#rest.length === 0 ? this.#held.length : null;
   }
 
-  /** Begins to read. */
   read(): void {
     this.#source.start(this);
   }

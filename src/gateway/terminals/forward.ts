@@ -38,17 +38,11 @@ import {
   type OutgoingRequest,
   withoutConnectionChallenges,
 } from '../../wire/http1/index.ts';
-import {
-  type Exchange,
-  type Forwarded,
-  OwnedConnections,
-  SERVED,
-  type Served,
-  type UpstreamLeg,
-} from '../exchange/index.ts';
+import type { Exchange, Served, To, UpstreamLeg } from '../exchange/index.ts';
+import { OwnedConnections, SERVED } from '../exchange/index.ts';
 import { upstreamCapacity } from '../gates/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
-import { addOwnFields, answeredWithoutGrpc, badCall, errors } from '../responses/index.ts';
+import { addOwnFields, errors } from '../responses/index.ts';
 import { AwaitedBody } from './awaited-body.ts';
 import { BufferedBody } from './buffered-body.ts';
 import { KeptBody } from './kept-body.ts';
@@ -60,7 +54,7 @@ const NO_FIELDS: Fields = [];
 const NO_MARKS: readonly string[] = [];
 
 /** Step 10: forwards the request to its upstream, and streams the response back. */
-export function forward(exchange: Exchange, destination: Forwarded, state: GatewayState): Served {
+export function forward(exchange: Exchange, destination: To<'forward'>, state: GatewayState): Served {
   const { downstream, bodyLength, translation } = exchange;
   const { route, isPreflight } = destination;
   const { maxBytes } = route.body;
@@ -150,11 +144,10 @@ function translatedBody(exchange: Exchange, { body: terms }: ForwardRoute): Body
   const { downstream, translation } = exchange;
   if (translation === null) return downstream.body(terms);
   const body = downstream.body({ ...terms, minBytesPerS: MIN_BODY_RATE });
-  return translation.requestBody(body, why => exchange.fault(badCall(why)));
+  return translation.requestBody(body, why => exchange.fault(errors.badCall(why)));
 }
 
-/** Makes the header fields for the upstream. */
-function fieldsFor(exchange: Exchange, destination: Forwarded, authorization: string | null): Fields {
+function fieldsFor(exchange: Exchange, destination: To<'forward'>, authorization: string | null): Fields {
   const { downstream, head, maxForwards, translation } = exchange;
   const { hostAndPort } = exchange.arrival;
   const { upstream, requestEdits } = destination.route;
@@ -178,7 +171,10 @@ function fieldsFor(exchange: Exchange, destination: Forwarded, authorization: st
 }
 
 /** The fields of `forwarding_headers.send`. */
-function originFor({ snapshot, arrival, head, downstream }: Exchange, { path, route }: Forwarded): Fields {
+function originFor(
+  { snapshot, arrival, head, downstream }: Exchange,
+  { path, route }: To<'forward'>,
+): Fields {
   const { sentFields: names } = snapshot;
   if (names === null) return NO_FIELDS;
   const client = askedAddress(head, arrival.hostAndPort, downstream.scheme);
@@ -197,7 +193,7 @@ function marksIn(cookie: TokenPlaces, fields: Fields): readonly string[] {
 /**
  * The fields without tokens and the cookie of `balance`. A page whose URL has a token sends it as `Referer` to every route.
  */
-function withoutTokens(fields: Fields, { snapshot }: Exchange, { route }: Forwarded): Fields {
+function withoutTokens(fields: Fields, { snapshot }: Exchange, { route }: To<'forward'>): Fields {
   const { tokenFrom, upstream } = route;
   const others = upstream.balanceCookie === null ? fields : upstream.balanceCookie.cutFields(fields);
   const cut = tokenFrom === null ? others : tokenFrom.cutFields(others);
@@ -238,7 +234,7 @@ function proofFor(
  */
 function authorizationFor(
   { head, token }: Exchange,
-  { isPreflight, authentication }: Forwarded,
+  { isPreflight, authentication }: To<'forward'>,
 ): string | null {
   if (isPreflight) return null;
   if (authentication === 'none') return head.authorizationForHop ? null : head.authorization;
@@ -315,7 +311,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   /** Receives the response instead of this sink if it is a 429, which must be examined first. */
   #refusal: UpstreamRefusal | null = null;
 
-  constructor(exchange: Exchange, { route }: Forwarded, state: GatewayState, request: OutgoingRequest) {
+  constructor(exchange: Exchange, { route }: To<'forward'>, state: GatewayState, request: OutgoingRequest) {
     this.#exchange = exchange;
     this.#route = route;
     this.#request = request;
@@ -392,19 +388,11 @@ class Forwarding implements CallSink, UpstreamLeg {
   // Step 11: from here to `fail`, the transport delivers the response: either `whole`, or `head`, `data` and `end`.
 
   neverIndex(names: FieldNames): void {
-    try {
-      this.#exchange.downstream.neverIndex(names);
-    } catch (fault) {
-      this.#exchange.fault(fault);
-    }
+    this.#exchange.contain(() => this.#exchange.downstream.neverIndex(names));
   }
 
   info(status: number, fields: Fields): void {
-    try {
-      this.#info(status, fields);
-    } catch (fault) {
-      this.#exchange.fault(fault);
-    }
+    this.#exchange.contain(() => this.#info(status, fields));
   }
 
   continues(): void {
@@ -412,21 +400,17 @@ class Forwarding implements CallSink, UpstreamLeg {
   }
 
   whole(status: number, reason: string, fields: Fields, body: string): void {
-    try {
+    this.#exchange.contain(() => {
       const passed = this.#passable(status, fields);
       if (passed !== null) this.#whole(status, reason, passed, body);
-    } catch (fault) {
-      this.#exchange.fault(fault);
-    }
+    });
   }
 
   head(status: number, reason: string, fields: Fields, bodyLength: number | null): void {
-    try {
+    this.#exchange.contain(() => {
       const passed = this.#passable(status, fields);
       if (passed !== null) this.#head(status, reason, passed, bodyLength);
-    } catch (fault) {
-      this.#exchange.fault(fault);
-    }
+    });
   }
 
   data(chunk: Buffer, release: Release | null): boolean {
@@ -444,11 +428,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   }
 
   end(trailers: Fields): void {
-    try {
-      this.#end(this.#exchange.readPrice(trailers));
-    } catch (fault) {
-      this.#exchange.fault(fault);
-    }
+    this.#exchange.contain(() => this.#end(this.#exchange.readPrice(trailers)));
   }
 
   switched(fields: Fields, stream: ByteStream): void {
@@ -466,11 +446,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   }
 
   fail(failure: UpstreamFailure, resender?: Resender): void {
-    try {
-      this.#fail(failure, resender ?? null);
-    } catch (fault) {
-      this.#exchange.fault(fault);
-    }
+    this.#exchange.contain(() => this.#fail(failure, resender ?? null));
   }
 
   drained(): void {
@@ -599,7 +575,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     const { response } = this.#exchange;
     if (translation.isAnswer(status, fields))
       response.begin(status, reason, this.#fieldsBack(status, translation.responseFields(fields), true));
-    else this.#exchange.fault(answeredWithoutGrpc(status));
+    else this.#exchange.fault(errors.answeredWithoutGrpc(status));
   }
 
   #end(trailers: Fields): void {

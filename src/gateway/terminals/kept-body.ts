@@ -21,7 +21,6 @@ export class KeptBody implements BodySource, BodySink {
     this.#growing = new GrowingBytes(maxBytes);
   }
 
-  /** Bytes kept. */
   get bytes(): number {
     return Math.max(this.#held?.length ?? 0, this.#growing.roomBytes);
   }

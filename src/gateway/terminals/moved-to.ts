@@ -1,8 +1,8 @@
 import { refusesSemicolons } from '../../config/index.ts';
 import { type Fields, GatewayError } from '../../core/index.ts';
 import { askedAddress, keepsPaths, readDestination, servicePath } from '../../wire/http/index.ts';
-import type { Exchange, Forwarded } from '../exchange/index.ts';
-import { badCall } from '../responses/index.ts';
+import type { Exchange, To } from '../exchange/index.ts';
+import { errors } from '../responses/index.ts';
 
 /**
  * Translates the `Destination` of a MOVE or COPY like the path of the request, for a service that gets other paths than clients
@@ -10,7 +10,7 @@ import { badCall } from '../responses/index.ts';
  */
 export function translateDestination(
   exchange: Exchange,
-  { route }: Forwarded,
+  { route }: To<'forward'>,
   fields: Fields,
 ): Fields | GatewayError {
   const { method } = exchange.downstream;
@@ -23,9 +23,10 @@ export function translateDestination(
     if ((sent[i] as string).toLowerCase() !== 'destination') continue;
     const named = readDestination(sent[i + 1] as string, host);
     if (named === 'elsewhere') return elsewhere();
-    if ('rejected' in named) return badCall(`in Destination ${named.rejected}`);
+    if ('rejected' in named) return errors.badCall(`in Destination ${named.rejected}`);
     const { path, query, semicolon } = named.target;
-    if (semicolon && refusesSemicolons(route)) return badCall('the path in Destination contains a semicolon');
+    if (semicolon && refusesSemicolons(route))
+      return errors.badCall('the path in Destination contains a semicolon');
     const found = exchange.snapshot.routes.find(method, exchange.host, path);
     if (found === null || !('id' in found.value) || found.value.id !== route.id) return elsewhere();
     const origin = named.scheme === '' ? '' : `${named.scheme}//${hostHeader ?? hostAndPort}`;

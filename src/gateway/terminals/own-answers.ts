@@ -9,24 +9,12 @@ import {
 } from '../../identity/signin/index.ts';
 import { addTrace, askedMethod, preflightFields } from '../../wire/http/index.ts';
 import type { BodyTerms } from '../../wire/http1/index.ts';
-import {
-  type AnswerDestination,
-  type Exchange,
-  type MetadataDestination,
-  type NoticeDestination,
-  type OptionsDestination,
-  type OtherSlash,
-  type PreflightDestination,
-  type Redirected,
-  SERVED,
-  type Served,
-  type SignInHere,
-} from '../exchange/index.ts';
+import { type Exchange, SERVED, type Served, type To } from '../exchange/index.ts';
 import { addOwnFields, addSetFields, errors, USUAL_METHODS } from '../responses/index.ts';
 import { servesMethod } from '../routing/index.ts';
 
 /** Serves the sign-in endpoints (docs/contract.md, 1). */
-export function serveSignIn(exchange: Exchange, { route, query }: SignInHere): Served {
+export function serveSignIn(exchange: Exchange, { route, query }: To<'sign-in'>): Served {
   const signIn = exchange.generation.identity?.signIn ?? null;
   if (signIn === null) return exchange.answerError(errors.noRoute());
   if (!route.methods.includes(exchange.downstream.method))
@@ -81,7 +69,7 @@ function reply(exchange: Exchange, response: SignInResponse | GatewayError): Ser
 }
 
 /** Serves notices that the provider sends on its own, such as logouts, where the configuration gives them a public path. */
-export function serveNotice(exchange: Exchange, { route }: NoticeDestination): Served {
+export function serveNotice(exchange: Exchange, { route }: To<'notice'>): Served {
   const notices = exchange.generation.identity?.notices;
   if (notices === undefined) return exchange.answerError(errors.noRoute());
   if (!route.methods.includes(exchange.downstream.method))
@@ -102,7 +90,7 @@ function finishWith(exchange: Exchange, { status, reason, fields, body }: Notice
 }
 
 /** Serves the fixed answer or redirect of a route. The request's body is never read. */
-export function serveAnswer(exchange: Exchange, { route, path, query }: AnswerDestination): Served {
+export function serveAnswer(exchange: Exchange, { route, path, query }: To<'answer'>): Served {
   const { status, reason, body, location, fields: own } = route.answer;
   const fields = location === null ? [...own] : ['Location', locationFor(location, path, query), ...own];
   route.responseEdits?.addToAnswer(fields);
@@ -111,7 +99,7 @@ export function serveAnswer(exchange: Exchange, { route, path, query }: AnswerDe
 }
 
 /** Redirects to the same path with or without a slash at its end (`trailing_slash`). */
-export function serveOtherSlash(exchange: Exchange, { route, path, query }: OtherSlash): Served {
+export function serveOtherSlash(exchange: Exchange, { route, path, query }: To<'slash'>): Served {
   const other = path.endsWith('/') ? path.slice(0, -1) : `${path}/`;
   const fields = ['Location', other + query, 'Content-Length', '0'];
   addSetFields(fields, { route });
@@ -120,7 +108,7 @@ export function serveOtherSlash(exchange: Exchange, { route, path, query }: Othe
 }
 
 /** Serves the metadata that says whose tokens are accepted (RFC 9728). */
-export function serveMetadata(exchange: Exchange, { route }: MetadataDestination): Served {
+export function serveMetadata(exchange: Exchange, { route }: To<'metadata'>): Served {
   if (!route.methods.includes(exchange.downstream.method))
     return exchange.answerError(errors.wrongMethod(route.methods.join(', ')));
   const { document } = route;
@@ -180,7 +168,7 @@ function answerLater<Outcome>(
 }
 
 /** Answers an OPTIONS request that is not forwarded: lists the methods. */
-export function serveOptions(exchange: Exchange, { route, path }: OptionsDestination): Served {
+export function serveOptions(exchange: Exchange, { route, path }: To<'options'>): Served {
   const { routes, namedMethods } = exchange.snapshot;
   const found = (method: string) => routes.find(method, exchange.host, path)?.value ?? null;
   // Includes OPTIONS, which this answers.
@@ -194,7 +182,7 @@ export function serveOptions(exchange: Exchange, { route, path }: OptionsDestina
 }
 
 /** Answers a preflight. Allows no method if the requested one is not served by the route. */
-export function servePreflight(exchange: Exchange, destination: PreflightDestination): Served {
+export function servePreflight(exchange: Exchange, destination: To<'preflight'>): Served {
   const { kept } = exchange.head;
   const asked = askedMethod(kept);
   const served = asked !== null && serves(exchange, destination, asked) ? asked : null;
@@ -206,11 +194,7 @@ export function servePreflight(exchange: Exchange, destination: PreflightDestina
   return exchange.response.finish('answered', 204, 'No Content', fields, '');
 }
 
-function serves(
-  { snapshot, host }: Exchange,
-  { route, path }: PreflightDestination,
-  method: string,
-): boolean {
+function serves({ snapshot, host }: Exchange, { route, path }: To<'preflight'>, method: string): boolean {
   if (!isOfFile(route)) return route.methods.includes(method);
   if (route.grpcWeb) return method === 'POST';
   return servesMethod(route.methods, method) && snapshot.routes.find(method, host, path)?.value === route;
@@ -222,7 +206,7 @@ const HTTPS_PORT = 443;
  * Redirects a client to https with 308, which keeps method and body (RFC 9110, 15.4.9). Only to hosts that a certificate covers:
  * other hosts have no https here, and an attacker must not choose the target.
  */
-export function serveRedirect(exchange: Exchange, { path, query }: Redirected): Served {
+export function serveRedirect(exchange: Exchange, { path, query }: To<'redirect'>): Served {
   const { redirect } = exchange.snapshot.listen;
   const host = (exchange.head.host ?? '').replace(/:\d*$/, '');
   if (redirect === null || path === '*') return exchange.answerError(errors.noRoute());

@@ -14,7 +14,6 @@ export interface UpstreamRefusalDependencies {
   readonly fields: Fields;
   /** Whether the upstream handles CORS itself. */
   readonly cors: boolean;
-  /** The HTTP version of the response. */
   readonly via: HttpVersion;
   /** Aborts the upstream's response, and closes its connection. */
   readonly abort: () => void;

@@ -7,7 +7,6 @@ import { judgeRequirements } from './requirement.ts';
 import { type Invalid, invalid } from './token/index.ts';
 import type { LastingVerifier } from './verifier.ts';
 
-/** A line of the file of API keys. */
 export interface ApiKeyLine {
   readonly name: string;
   /** The SHA-256 of each of its keys, in lower-case hex. */

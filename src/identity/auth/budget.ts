@@ -3,24 +3,10 @@ import { FIRST_NAMED_WORD, NamedTable } from '../../limits/index.ts';
 import type { BudgetOptions } from './options.ts';
 
 /** Decides whether another token of an address may be checked. */
-export interface CheckBudget {
-  /** Milliseconds that the address has to wait; 0 if a check may be made now. */
-  waitMs(address: string): number;
-  /** Counts failed checks against the address's budget. */
-  failed(address: string, checks: number): void;
-}
+export type CheckBudget = Pick<VerificationBudget, 'waitMs' | 'failed'>;
 
 /** The budget of failed verifications, which does not delay tokens that have already passed. */
-export interface TokenBudget extends CheckBudget {
-  /** Counts failed checks, as in `CheckBudget`. Returns the window that counts them. */
-  failed(address: string, checks: number): number;
-  /** Takes back a failed check that was counted in advance, unless its window has closed. */
-  giveBack(address: string, window: number): void;
-  /** Whether another thread has verified this token, so that checking it again costs its address nothing. */
-  hasPassed(tokenHash: string): boolean;
-  /** Called when a token has passed its check here. */
-  passed(tokenHash: string): void;
-}
+export type TokenBudget = Pick<VerificationBudget, keyof CheckBudget | 'giveBack' | 'hasPassed' | 'passed'>;
 
 // Offsets of words in a record: the window of one address, opened by its first failure.
 const FAILURES = FIRST_NAMED_WORD;
@@ -54,7 +40,7 @@ const PASSED = 2 ** 16;
  * has no entry. Once its budget is spent, an address still gets a few checks per second until its window closes, because honest
  * clients with new tokens may share it. All threads that share the memory have one budget.
  */
-export class VerificationBudget implements TokenBudget {
+export class VerificationBudget {
   #options: BudgetOptions;
   readonly #clock: Clock;
   readonly #memory: TableMemory;
@@ -91,6 +77,7 @@ export class VerificationBudget implements TokenBudget {
     });
   }
 
+  /** Milliseconds that the address has to wait; 0 if a check may be made now. */
   waitMs(address: string): number {
     return this.#memory.whole(() => {
       const at = this.#table.find(address);
@@ -98,6 +85,7 @@ export class VerificationBudget implements TokenBudget {
     });
   }
 
+  /** Counts failed checks against the address's budget. Returns the window that counts them. */
   failed(address: string, checks: number): number {
     return this.#memory.whole(() => {
       const nowMs = this.#clock.monotonicMs();
@@ -111,6 +99,7 @@ export class VerificationBudget implements TokenBudget {
     });
   }
 
+  /** Takes back a failed check that was counted in advance, unless its window has closed. */
   giveBack(address: string, window: number): void {
     this.#memory.whole(() => {
       const at = this.#table.find(address);
@@ -121,6 +110,7 @@ export class VerificationBudget implements TokenBudget {
     });
   }
 
+  /** Whether another thread has verified this token, so that checking it again costs its address nothing. */
   hasPassed(tokenHash: string): boolean {
     if (!this.#memory.isShared) return false;
     const { ints } = this.#passed;
@@ -182,7 +172,6 @@ export class VerificationBudget implements TokenBudget {
     this.#join(at, list);
   }
 
-  /** Appends a record to a list. */
   #join(at: number, list: number): void {
     const { records } = this.#table;
     const newest = this.#lists.ints[list * LIST_WORDS + NEWEST] ?? 0;

@@ -11,7 +11,6 @@ import { type Jwt, KeySetError, readKeySet, tenantOf, type VerificationKey } fro
 /** Fetches the issuer's key set; rejects when it cannot. Should stop when the signal is aborted. */
 export type KeySetFetcher = (signal: AbortSignal) => Promise<Uint8Array | string>;
 
-/** A key set as the issuer sent it. */
 export interface FetchedKeySet {
   readonly bytes: Uint8Array;
   /** When the fetch began, since the epoch. */
@@ -93,7 +92,6 @@ export class KeySet {
     return this.loaded ? { bytes: this.#bytes, asOfMs: this.#asOfMs } : null;
   }
 
-  /** Number of keys in the current set. */
   get size(): number {
     return this.#keys.length;
   }
@@ -107,7 +105,6 @@ export class KeySet {
     return Math.max(0, this.#cooledDownAtMs - this.#dependencies.clock.monotonicMs());
   }
 
-  /** Whether this key is in the current set. */
   holds(key: VerificationKey): boolean {
     return this.#held.has(key);
   }

@@ -30,7 +30,6 @@ export function noticeToken(
   return tokens.length === 1 ? { token } : { expected: 'the body must have one logout_token' };
 }
 
-/** A refused notice. */
 export interface Flawed {
   readonly kind: 'flawed';
   readonly flaw: NoticeFlaw;
@@ -49,7 +48,6 @@ function lacks(claim: string): Flawed {
 /** The longest accepted id. Only its digest stays in memory; ids of providers have some 40 characters. */
 const MAX_ID_LENGTH = 512;
 
-/** The claim that identifies a notice, or `null`. */
 function idClaim(claims: JsonObject, name: string): string | null {
   const id = member(claims, name);
   return typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH ? id : null;
@@ -187,7 +185,6 @@ export interface Push {
   readonly notBeforeS: number;
 }
 
-/** What a notice is checked against. */
 interface NoticeTerms {
   readonly issuer: string;
   readonly tenants: Tenants | null;

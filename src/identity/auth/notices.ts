@@ -19,11 +19,10 @@ import {
   readLogout,
   readPush,
 } from './notice-token.ts';
-import { sessionDigest } from './revocation-rules.ts';
+import { makeRoom, sessionDigest } from './revocation-rules.ts';
 import type { IssuerRevocations } from './revocations.ts';
 import { type Jwt, member, parseJwt, tenantOf } from './token/index.ts';
 
-/** A provider whose notices are accepted. */
 export interface NoticeIssuer {
   readonly issuer: string;
   readonly tenants: Tenants | null;
@@ -84,7 +83,7 @@ export class Notices {
     const waitMs = await soon(() => budget.waitMs(address));
     if (waitMs > 0) {
       listener.noticeReceived({ ...told, outcome: 'put_off' });
-      return tooManyNotices(waitMs);
+      return laterNotice(429, 'too many bad notices from this address', waitMs);
     }
     const verdict = await this.#judge(request);
     if (verdict.kind === 'flawed' || verdict.kind === 'undecided')
@@ -97,7 +96,8 @@ export class Notices {
     if (verdict.kind !== 'undecided') await this.#dependencies.allKnow();
     const notBeforeS = verdict.kind === 'accepted' ? verdict.notBeforeS : null;
     listener.noticeReceived({ ...told, outcome: verdict.kind, notBeforeS });
-    return verdict.kind === 'undecided' ? undecidedNotice(RETRY_MS) : acceptedNotice(kind);
+    if (verdict.kind !== 'undecided') return acceptedNotice(kind);
+    return laterNotice(503, 'the key that signed it cannot be fetched now', RETRY_MS);
   }
 
   async #judge({ kind, contentType, body }: NoticeRequest): Promise<Verdict> {
@@ -245,7 +245,6 @@ function nameOf(issuer: string, id: string): string {
   return digestOf(`${issuer} ${id}`);
 }
 
-/** The response to the sender of a notice. */
 export interface NoticeResponse {
   readonly status: 200 | 204 | 400 | 429 | 503;
   readonly reason: string;
@@ -266,33 +265,24 @@ function acceptedNotice(kind: NoticeKind): NoticeResponse {
 
 /** The response to a refused notice, with the OAuth error body (RFC 6749, 5.2). Repeats none of the notice. */
 function refusedNotice(description: string): NoticeResponse {
-  return { status: 400, reason: 'Bad Request', ...errorOf('invalid_request', description) };
+  return withError(400, 'Bad Request', 'invalid_request', description);
 }
 
-function undecidedNotice(retryAfterMs: number): NoticeResponse {
-  const error = errorOf(
-    'temporarily_unavailable',
-    'the key that signed it cannot be fetched now',
-    retryAfterMs,
-  );
-  return { status: 503, reason: 'Service Unavailable', ...error };
+/** Asks the sender to repeat the notice later. */
+function laterNotice(status: 429 | 503, description: string, retryAfterMs: number): NoticeResponse {
+  const reason = status === 429 ? 'Too Many Requests' : 'Service Unavailable';
+  return withError(status, reason, 'temporarily_unavailable', description, retryAfterField(retryAfterMs));
 }
 
-function tooManyNotices(retryAfterMs: number): NoticeResponse {
-  const error = errorOf('temporarily_unavailable', 'too many bad notices from this address', retryAfterMs);
-  return { status: 429, reason: 'Too Many Requests', ...error };
-}
-
-function errorOf(
+function withError(
+  status: NoticeResponse['status'],
+  reason: string,
   error: string,
   description: string,
-  retryAfterMs: number | null = null,
-): Pick<NoticeResponse, 'fields' | 'body'> {
-  const retry = retryAfterMs === null ? [] : retryAfterField(retryAfterMs);
-  return {
-    fields: ['Content-Type', 'application/json', ...NO_STORE, ...retry],
-    body: JSON.stringify({ error, error_description: description }),
-  };
+  retry: readonly string[] = [],
+): NoticeResponse {
+  const fields = ['Content-Type', 'application/json', ...NO_STORE, ...retry];
+  return { status, reason, fields, body: JSON.stringify({ error, error_description: description }) };
 }
 
 /** Descriptions of flaws for the sender's log. `body` and `claim` get more precise ones. */
@@ -313,24 +303,3 @@ const DESCRIPTIONS: Readonly<Record<NoticeFlaw, string>> = {
   unknown_key: 'its key is not among those of the issuer',
   signature: 'its signature is wrong',
 };
-
-/**
- * Makes room for one more entry in a map whose oldest entries expire first: drops the expired ones from the front and, when
- * that is not enough, the oldest.
- *
- * @returns how many entries were dropped before they expired
- */
-export function makeRoom<V>(
-  entries: Map<string, V>,
-  maxEntries: number,
-  isOver: (value: V) => boolean,
-): number {
-  let evicted = 0;
-  for (const [key, value] of entries) {
-    const over = isOver(value);
-    if (!over && entries.size < maxEntries) break;
-    entries.delete(key);
-    if (!over) evicted += 1;
-  }
-  return evicted;
-}

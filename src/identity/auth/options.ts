@@ -93,7 +93,6 @@ export interface IdentityHeader {
   readonly claim: string;
 }
 
-/** How the issuer's keys are kept. */
 export interface KeySetOptions {
   /** The time between two background fetches, less up to a random tenth. */
   readonly refreshMs: number;
@@ -107,7 +106,6 @@ export interface KeySetOptions {
   readonly maxKeys: number;
 }
 
-/** The sizes of the verifier's caches. */
 export interface CacheOptions {
   /** The number of valid tokens. */
   readonly maxTokens: number;
@@ -117,7 +115,6 @@ export interface CacheOptions {
   readonly refusedForMs: number;
 }
 
-/** The budget of failed verifications of one address. */
 export interface BudgetOptions {
   /** Failed verifications per period. */
   readonly limit: number;
@@ -130,7 +127,6 @@ export interface BudgetOptions {
   readonly maxAddresses: number;
 }
 
-/** How revocations of one issuer are kept. */
 export interface RevocationOptions {
   /** The maximum number of subjects with their own mark, and of sessions. */
   readonly maxEntries: number;

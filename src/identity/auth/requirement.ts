@@ -91,7 +91,6 @@ function namesIn(value: unknown): readonly string[] {
   return isJsonObject(value) ? Object.keys(value) : textsIn(value);
 }
 
-/** A text, or the texts of a list. */
 function textsIn(value: unknown): readonly string[] {
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
   return values.filter(each => typeof each === 'string');

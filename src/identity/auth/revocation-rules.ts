@@ -2,7 +2,6 @@ import { type Clock, digestOf, ofTenant, RecentMap } from '../../core/index.ts';
 import type { RevocationOptions } from './options.ts';
 import { dateClaim, type Jwt, textClaim } from './token/index.ts';
 
-/** The rules of the configuration. */
 export interface RevocationRules {
   /** Tokens issued earlier are refused; seconds since the epoch, 0 for none. A push does not lower it. */
   readonly notBeforeS: number;
@@ -12,7 +11,6 @@ export interface RevocationRules {
   readonly maxLifetimeS: number | null;
 }
 
-/** Shares revocations with other gateways. */
 export interface RevocationSharing {
   /** Passes on to the others what this gateway learns. */
   announce(revocation: AnonymousRevocation): void;
@@ -132,7 +130,6 @@ export interface RevocationFacts {
 /** A revocation as other gateways receive it, without users' names. */
 export interface AnonymousRevocation {
   readonly kind: RevocationKind;
-  /** The digest of the issuer. */
   readonly issuer: string;
   /** The digest of the subject or session; for a push, its mark in decimal; for `seen`, a word; else empty. */
   readonly whom: string;
@@ -193,18 +190,33 @@ export class MarkTable {
   raise(digest: string, markS: number, overS: number): boolean {
     if (!(markS > this.markOf(digest) && markS > overS)) return false;
     this.#marks.delete(digest);
-    for (const [oldest, mark] of this.#marks) {
-      const isOver = mark <= overS;
-      if (!isOver && this.#marks.size < this.#maxEntries) break;
-      this.#marks.delete(oldest);
-      if (!isOver) this.#onEvicted(oldest, mark);
-    }
+    makeRoom(this.#marks, this.#maxEntries, mark => mark <= overS, this.#onEvicted);
     this.#marks.set(digest, markS);
     return true;
   }
 
   entries(): IterableIterator<[digest: string, markS: number]> {
     return this.#marks.entries();
+  }
+}
+
+/**
+ * Makes room for one more entry in a map whose oldest entries expire first: drops the expired ones from the front and, when
+ * that is not enough, the oldest.
+ *
+ * @param evicted called with each that was dropped before it expired
+ */
+export function makeRoom<V>(
+  entries: Map<string, V>,
+  maxEntries: number,
+  isOver: (value: V) => boolean,
+  evicted: (key: string, value: V) => void = () => {},
+): void {
+  for (const [key, value] of entries) {
+    const over = isOver(value);
+    if (!over && entries.size < maxEntries) return;
+    entries.delete(key);
+    if (!over) evicted(key, value);
   }
 }
 

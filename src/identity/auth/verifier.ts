@@ -58,29 +58,19 @@ interface Candidate {
  */
 export class Verifier implements TokenVerifier {
   readonly #options: AccessTokenOptions;
-  readonly #keys: KeySet;
-  readonly #revocations: IssuerRevocations;
-  readonly #budget: TokenBudget | null;
-  readonly #clock: Clock;
-  readonly #listener: AuthListener;
+  readonly #parts: VerifierDependencies;
   /** Keyed by the token's hash: the token itself is a secret, and longer. */
   readonly #callers: RecentMap<Caller>;
   readonly #refusals: Refusals;
   /** The principals of refused tokens, by the tokens' hashes; '' if unknowable. */
   readonly #refusedPrincipals: RecentMap<string>;
-  readonly #ownerChecks: OwnerChecks;
 
-  constructor(options: AccessTokenOptions, cache: CacheOptions, dependencies: VerifierDependencies) {
+  constructor(options: AccessTokenOptions, cache: CacheOptions, parts: VerifierDependencies) {
     this.#options = options;
-    this.#keys = dependencies.keys;
-    this.#revocations = dependencies.revocations;
-    this.#budget = dependencies.budget;
-    this.#clock = dependencies.clock;
-    this.#listener = dependencies.listener;
+    this.#parts = parts;
     this.#callers = new RecentMap(cache.maxTokens);
     this.#refusals = new Refusals(cache);
     this.#refusedPrincipals = new RecentMap(cache.maxRefused);
-    this.#ownerChecks = dependencies.ownerChecks;
   }
 
   /** The issuer whose tokens it accepts, as the configuration has it. */
@@ -115,13 +105,8 @@ export class Verifier implements TokenVerifier {
       // Check it again to determine the reason.
       this.#callers.delete(tokenHash);
     }
-    const refusal = this.#refusals.find(tokenHash, this.#clock.epochMs(), this.#keys.version);
+    const refusal = this.#refusals.find(tokenHash, this.#parts.clock.epochMs(), this.#parts.keys.version);
     return refusal === null ? null : this.refuse(refusal);
-  }
-
-  /** Verifies a token that is not remembered. */
-  judge(jwt: Jwt, tokenHash: string, address: string): Verdict | Promise<Verdict> {
-    return this.#judge(jwt, tokenHash, address, 'no');
   }
 
   /**
@@ -131,9 +116,9 @@ export class Verifier implements TokenVerifier {
   async preview(token: string): Promise<Invalid | 'good' | 'undecided'> {
     const jwt = parseJwt(token);
     if (jwt.kind === 'invalid') return jwt;
-    const refusal = refuseClaims(jwt, this.#options, this.#clock.epochMs());
+    const refusal = refuseClaims(jwt, this.#options, this.#parts.clock.epochMs());
     if (refusal !== null) return refusal;
-    const revoked = this.#revocations.refusal(this.#revocableOf(jwt));
+    const revoked = this.#parts.revocations.refusal(this.#revocableOf(jwt));
     if (revoked !== null) return invalid(revoked);
     if (this.#options.dpop === 'required' && boundKey(jwt.claims) === null) return invalid('unbound');
     return refuseNameless(jwt.claims, this.#options) ?? this.#previewSignature(jwt);
@@ -143,15 +128,17 @@ export class Verifier implements TokenVerifier {
   async #previewSignature(jwt: Jwt): Promise<Invalid | 'good' | 'undecided'> {
     if (this.#hasSigned(jwt)) return 'good';
     // A fetch that began before may lack a newer key.
-    if (this.#keys.fetching || this.#keys.cooldownMs() > 0 || !(await this.#keys.refresh()))
+    if (this.#parts.keys.fetching || this.#parts.keys.cooldownMs() > 0 || !(await this.#parts.keys.refresh()))
       return 'undecided';
     if (this.#hasSigned(jwt)) return 'good';
-    return invalid(this.#keys.knows(jwt) ? 'signature' : 'unknown_key');
+    return invalid(this.#parts.keys.knows(jwt) ? 'signature' : 'unknown_key');
   }
 
   #hasSigned(jwt: Jwt): boolean {
     const signingInput = Buffer.from(jwt.signingInput, 'latin1');
-    return this.#keys.candidates(jwt, this.#options.tenants).some(key => isSignedBy(jwt, key, signingInput));
+    return this.#parts.keys
+      .candidates(jwt, this.#options.tenants)
+      .some(key => isSignedBy(jwt, key, signingInput));
   }
 
   #revocableOf(jwt: Jwt): Revocable {
@@ -159,22 +146,22 @@ export class Verifier implements TokenVerifier {
   }
 
   refuse(refusal: Invalid): Invalid {
-    this.#listener.tokenRefused(refusal.reason, refusal.claim);
+    this.#parts.listener.tokenRefused(refusal.reason, refusal.claim);
     return refusal;
   }
 
   accepts(caller: Caller): boolean {
     const accepted =
-      this.#clock.epochMs() < caller.expiresAtMs &&
+      this.#parts.clock.epochMs() < caller.expiresAtMs &&
       caller.key !== null &&
-      this.#keys.holds(caller.key) &&
+      this.#parts.keys.holds(caller.key) &&
       this.endOf(caller) === null;
-    if (accepted) this.#listener.tokenKnown();
+    if (accepted) this.#parts.listener.tokenKnown();
     return accepted;
   }
 
   endOf(caller: Caller): RevocationReason | null {
-    return this.#revocations.refusalOf(caller);
+    return this.#parts.revocations.refusalOf(caller);
   }
 
   /** Forgets the tokens that it remembers, since few requests still use it. */
@@ -184,24 +171,26 @@ export class Verifier implements TokenVerifier {
     this.#refusals.forget();
   }
 
-  #judge(jwt: Jwt, tokenHash: string, address: string, fetched: Fetched): Verdict | Promise<Verdict> {
+  /** Verifies a token that is not remembered. */
+  judge(jwt: Jwt, tokenHash: string, address: string, fetched: Fetched = 'no'): Verdict | Promise<Verdict> {
     // 1. Check what needs no key: tokens of other issuers and expired ones are refused without consuming the budget.
-    const refusal = refuseClaims(jwt, this.#options, this.#clock.epochMs());
+    const refusal = refuseClaims(jwt, this.#options, this.#parts.clock.epochMs());
     if (refusal !== null) return this.#refuseAs(refusal, jwt, tokenHash);
     const revocable = this.#revocableOf(jwt);
-    const revoked = this.#revocations.refusal(revocable);
+    const revoked = this.#parts.revocations.refusal(revocable);
     if (revoked !== null) return this.#refuseAs(invalid(revoked), jwt, tokenHash);
 
     // 2. Find the key. A known key id with another algorithm is a forgery, not a new key.
-    const keys = this.#keys.candidates(jwt, this.#options.tenants);
-    if (keys.length === 0 && this.#keys.knows(jwt))
+    const keys = this.#parts.keys.candidates(jwt, this.#options.tenants);
+    if (keys.length === 0 && this.#parts.keys.knows(jwt))
       return this.#refuseAs(invalid('algorithm'), jwt, tokenHash);
 
     // 3. Ask the budget, once per token: a token that waited for a fetch was admitted before.
-    const budget = fetched === 'no' && this.#budget?.hasPassed(tokenHash) !== true ? this.#budget : null;
+    const budget =
+      fetched === 'no' && this.#parts.budget?.hasPassed(tokenHash) !== true ? this.#parts.budget : null;
     const waitMs = budget?.waitMs(address) ?? 0;
     if (waitMs > 0) {
-      this.#listener.budgetSpent();
+      this.#parts.listener.budgetSpent();
       return { kind: 'spent', retryAfterMs: waitMs };
     }
 
@@ -212,18 +201,18 @@ export class Verifier implements TokenVerifier {
 
     // 5. Fetch the keys once, and check again.
     const token = { jwt, tokenHash, address, keysTried: keys.length };
-    if (fetched !== 'no' || (!this.#keys.fetching && this.#keys.cooldownMs() > 0))
+    if (fetched !== 'no' || (!this.#parts.keys.fetching && this.#parts.keys.cooldownMs() > 0))
       return this.#answerWithoutKey(token, fetched);
-    const joined = this.#keys.fetching;
-    return this.#keys
+    const joined = this.#parts.keys.fetching;
+    return this.#parts.keys
       .refresh()
-      .then(good => this.#judge(jwt, tokenHash, address, good ? (joined ? 'joined' : 'good') : 'failed'));
+      .then(good => this.judge(jwt, tokenHash, address, good ? (joined ? 'joined' : 'good') : 'failed'));
   }
 
   #signerOf(jwt: Jwt, keys: readonly VerificationKey[]): VerificationKey | undefined {
     const signingInput = Buffer.from(jwt.signingInput, 'latin1');
     const key = keys.find(candidate => isSignedBy(jwt, candidate, signingInput));
-    this.#listener.signatureChecked(jwt.algorithm, key !== undefined);
+    this.#parts.listener.signatureChecked(jwt.algorithm, key !== undefined);
     return key;
   }
 
@@ -231,14 +220,14 @@ export class Verifier implements TokenVerifier {
   #accept({ jwt, revocable, tokenHash, address, keysTried }: Candidate, key: VerificationKey): Verdict {
     const verdict = callerOf(jwt.claims, revocable, this.#options, key);
     if (verdict.kind === 'invalid') {
-      this.#refusals.keep(tokenHash, verdict, this.#clock.epochMs(), this.#keys.version);
-      this.#budget?.failed(address, keysTried);
+      this.#refusals.keep(tokenHash, verdict, this.#parts.clock.epochMs(), this.#parts.keys.version);
+      this.#parts.budget?.failed(address, keysTried);
       return this.refuse(verdict);
     }
     this.#callers.set(tokenHash, verdict);
-    this.#budget?.passed(tokenHash);
-    this.#revocations.observeLife(verdict.expiresAtMs / 1_000 - verdict.issuedAtS);
-    this.#revocations.observeSession(verdict);
+    this.#parts.budget?.passed(tokenHash);
+    this.#parts.revocations.observeLife(verdict.expiresAtMs / 1_000 - verdict.issuedAtS);
+    this.#parts.revocations.observeSession(verdict);
     return verdict;
   }
 
@@ -251,16 +240,16 @@ export class Verifier implements TokenVerifier {
     fetched: Fetched,
   ): Invalid | Unavailable {
     // Before the first key set all honest callers fail here, so nothing is charged.
-    if (this.#keys.loaded) this.#budget?.failed(address, Math.max(1, keysTried));
+    if (this.#parts.keys.loaded) this.#parts.budget?.failed(address, Math.max(1, keysTried));
     const issuedAtMs = (dateClaim(jwt.claims, 'iat') ?? 0) * 1_000;
-    const mayBeNew = issuedAtMs + this.#options.leewayMs > this.#keys.asOfMs;
+    const mayBeNew = issuedAtMs + this.#options.leewayMs > this.#parts.keys.asOfMs;
     if (fetched !== 'good' && (fetched === 'failed' || mayBeNew)) {
-      this.#listener.tokenUndecided();
-      return { kind: 'unavailable', retryAfterMs: this.#keys.cooldownMs() };
+      this.#parts.listener.tokenUndecided();
+      return { kind: 'unavailable', retryAfterMs: this.#parts.keys.cooldownMs() };
     }
     if (keysTried === 0) return this.#refuseAs(invalid('unknown_key'), jwt, tokenHash);
     const refusal = invalid('signature');
-    this.#refusals.keep(tokenHash, refusal, this.#clock.epochMs(), this.#keys.version);
+    this.#refusals.keep(tokenHash, refusal, this.#parts.clock.epochMs(), this.#parts.keys.version);
     return this.refuse(refusal);
   }
 
@@ -277,9 +266,9 @@ export class Verifier implements TokenVerifier {
   /** The principal of a token with a valid signature; '' if it is invalid, `null` if it was not checked. */
   #trace(jwt: Jwt): string | null {
     const signingInput = Buffer.from(jwt.signingInput, 'latin1');
-    const keys = this.#keys.candidates(jwt, this.#options.tenants);
+    const keys = this.#parts.keys.candidates(jwt, this.#options.tenants);
     for (const key of keys) {
-      if (!this.#ownerChecks.take()) return null;
+      if (!this.#parts.ownerChecks.take()) return null;
       if (!isSignedBy(jwt, key, signingInput)) continue;
       const caller = callerOf(jwt.claims, this.#revocableOf(jwt), this.#options, key);
       return caller.kind === 'invalid' ? '' : caller.principal;

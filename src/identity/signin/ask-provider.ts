@@ -4,10 +4,9 @@ import { Agent as HttpsAgent, type RequestOptions, request as requestHttps } fro
 import type { Socket, TcpNetConnectOpts } from 'node:net';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { GrowingBytes, isUnknownAuthority, type Network } from '../../core/index.ts';
+import { GrowingBytes, isUnknownAuthority, type Network, WeakMemo } from '../../core/index.ts';
 import type { ProviderOptions, ProviderTls } from './options.ts';
 
-/** One request to the provider. */
 interface ProviderRequest {
   readonly method: 'GET' | 'POST';
   readonly url: string;
@@ -283,23 +282,21 @@ function targetOf({ statusCode = 0, headers: { location } }: IncomingMessage, fr
   return isRedirect ? URL.parse(location, from) : null;
 }
 
-const contexts = new WeakMap<ProviderTls, SecureContext>();
-
 /**
  * The keys and authorities for https with the provider. Made once for a configuration, because that blocks the process for a
  * millisecond, and for 37 ms with the usual bundle of authorities. Throws if a certificate or key cannot be read.
  */
 export function secureContextOf(tls: ProviderTls): SecureContext {
-  const known = contexts.get(tls);
-  if (known !== undefined) return known;
-  const made = createSecureContext({
-    ...(tls.ca === null ? undefined : { ca: tls.ca }),
-    ...(tls.certificate === null ? undefined : { cert: tls.certificate }),
-    ...(tls.key === null ? undefined : { key: tls.key }),
-  });
-  contexts.set(tls, made);
-  return made;
+  return contexts.of(tls);
 }
+
+const contexts = new WeakMemo(({ ca, certificate, key }: ProviderTls) =>
+  createSecureContext({
+    ...(ca !== null && { ca }),
+    ...(certificate !== null && { cert: certificate }),
+    ...(key !== null && { key }),
+  }),
+);
 
 /**
  * What went wrong between the gateway and the provider.

@@ -22,7 +22,6 @@ import type { Provider, ProviderMetadata } from './provider.ts';
 interface ClientRequest<T> {
   /** The endpoint's name in the log. */
   readonly endpoint: string;
-  /** The endpoint's address. */
   readonly url: string | null;
   /** The statuses of a success. Default: all of 2xx, since some providers answer 201 (CrowdStrike, Supabase, servers made with NestJS). */
   readonly successes?: readonly number[];

@@ -278,7 +278,6 @@ const FAULT = {
   message: 'The token cannot be checked because of a fault in this service.',
 } satisfies IntrospectionError;
 
-/** The client's errors. */
 const RESPONSES: Readonly<Record<ProviderFailure, IntrospectionError>> = {
   gateway_refused: FAULT,
   not_ready: UNDECIDED,

@@ -50,7 +50,6 @@ export interface EndpointOverrides {
   readonly keySet: string | null;
   /** Where refresh tokens are revoked (RFC 7009). */
   readonly revocation: string | null;
-  /** Where sessions are ended. */
   readonly endSession: string | null;
   /** Where the gateway asks whether a token is still valid (RFC 7662). */
   readonly introspection: string | null;

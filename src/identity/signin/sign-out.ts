@@ -116,7 +116,6 @@ interface Way {
   readonly successes?: readonly number[];
   /** The endpoint's address; `null` if the gateway must not call one. */
   addressIn(metadata: ProviderMetadata): string | null;
-  /** Sends the request. */
   sender(
     refreshToken: string,
     url: string,

@@ -16,7 +16,6 @@ import { RedirectUris } from './redirect-uris.ts';
 import { SignOut } from './sign-out.ts';
 import { type LearntMark, readTokenResponse, requestTokens } from './token-request.ts';
 
-/** A successful response of a sign-in endpoint. */
 export interface SignInResponse {
   /** 204 has no body. */
   readonly status: 200 | 204;

@@ -135,7 +135,6 @@ export class BoundLimit {
     if (this.#rule.refund(this.counter, this.limit, window, this.#table.nowMs, this.#cost)) this.#save();
   }
 
-  /** Forgets the counter of a key. */
   drop(caller: string | null, part: string): void {
     const row = this.#table.find(this.keyspace, caller, part);
     if (row !== NO_ROW) this.#table.close(row);

@@ -47,7 +47,6 @@ export class CallerTable extends NamedTable {
     return this.ints[caller * WIDTH + NETWORK] ?? 0;
   }
 
-  /** The network of any caller. */
   networkOf(caller: string): number {
     const found = this.find(caller);
     if (found >= 0) return this.networkAt(found);

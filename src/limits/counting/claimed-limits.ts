@@ -1,5 +1,5 @@
-import { type ClaimedValues, RecentMap } from '../../core/index.ts';
-import type { Limit, LimitSet, LimitsInForce } from './limit-definition.ts';
+import { type ClaimedValues, RecentMap, WeakMemo } from '../../core/index.ts';
+import { changeLimits, type Limit, type LimitSet } from './limit-definition.ts';
 
 /** Sets remembered per set of the configuration: tokens contain few different numbers. */
 const MAX_SETS = 1_024;
@@ -18,8 +18,7 @@ interface Variants {
 export class ClaimedLimits {
   /** The claim that distinguishes groups; `null` if the bucket has no group limit. */
   readonly #claim: string | null;
-  /** Weak, so that entries disappear with their configuration. */
-  readonly #variants = new WeakMap<LimitSet, Variants>();
+  readonly #variants = new WeakMemo(variantsOf);
 
   constructor(claim: string | null) {
     this.#claim = claim;
@@ -32,16 +31,9 @@ export class ClaimedLimits {
 
   /** @param set the configured set, with the limit of the group, and with the numbers for callers whose token has none */
   of(set: LimitSet, values: ClaimedValues | null): LimitSet {
-    const variants = this.#variants.get(set) ?? this.#enter(set);
+    const variants = this.#variants.of(set);
     if (values === null) return variants.unclaimed;
     return variants.ofToken.get(values) ?? this.#choose(set, values, variants);
-  }
-
-  #enter(set: LimitSet): Variants {
-    const unclaimed = variantOf(set, limit => (limit.role === 'group' ? null : limit));
-    const variants = { unclaimed, ofToken: new WeakMap(), ofNumbers: new RecentMap<LimitSet>(MAX_SETS) };
-    this.#variants.set(set, variants);
-    return variants;
   }
 
   #choose(set: LimitSet, values: ClaimedValues, { ofToken, ofNumbers }: Variants): LimitSet {
@@ -49,7 +41,7 @@ export class ClaimedLimits {
     const key = `${hasGroup} ${unitsFor(set.caller, values)} ${unitsFor(set.shadow?.caller ?? null, values)}`;
     let chosen = ofNumbers.get(key);
     if (chosen === undefined) {
-      chosen = variantOf(set, limit =>
+      chosen = changeLimits(set, limit =>
         limit.role === 'group' && !hasGroup ? null : withUnits(limit, unitsFor(limit, values)),
       );
       ofNumbers.set(key, chosen);
@@ -59,15 +51,9 @@ export class ClaimedLimits {
   }
 }
 
-function variantOf(set: LimitSet, change: (limit: Limit) => Limit | null): LimitSet {
-  const each = ({ global, caller, group, resource, concurrent }: LimitsInForce): LimitsInForce => ({
-    global,
-    caller: caller && change(caller),
-    group: group && change(group),
-    resource,
-    concurrent,
-  });
-  return { ...each(set), shadow: set.shadow && each(set.shadow) };
+function variantsOf(set: LimitSet): Variants {
+  const unclaimed = changeLimits(set, limit => (limit.role === 'group' ? null : limit));
+  return { unclaimed, ofToken: new WeakMap(), ofNumbers: new RecentMap(MAX_SETS) };
 }
 
 /** The number that applies to a caller. */

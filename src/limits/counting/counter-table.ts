@@ -98,7 +98,6 @@ export interface CounterRow {
   isStandIn: boolean;
   partLow: number;
   partHigh: number;
-  /** Whether all callers share it. */
   isShared: boolean;
   /** Whether a caller holds or opened it. */
   isOpened: boolean;
@@ -334,7 +333,6 @@ export class CounterTable {
     return this.#table.used;
   }
 
-  /** Reads a held record. */
   readRow(record: number, row: CounterRow): void {
     const { ints } = this.#table;
     const word = record * WIDTH;

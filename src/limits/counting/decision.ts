@@ -81,7 +81,6 @@ export interface DrawnUnits {
   readonly standIn?: string | null | undefined;
 }
 
-/** What is left in a window. */
 export interface WindowState {
   readonly limit: Limit;
   readonly remaining: number;
@@ -144,7 +143,6 @@ export interface LimitStore {
   refund(limit: Limit, part: string, window: number, cost?: number, caller?: string | null): void;
 }
 
-/** What is left of one limit. */
 export interface Allowance {
   /** The units of the quota that the store uses. */
   readonly units: number;

@@ -28,23 +28,11 @@ export interface InFlightCount {
   readonly count: number;
 }
 
-/** Counts the requests of each caller that are in flight. */
-export interface InFlight {
-  /**
-   * The counts above 0. Where threads count together: those that this thread knows by name, its own and those reported by other
-   * threads.
-   */
-  readonly counts: Iterable<InFlightCount>;
-  /** True if no more may be in flight. */
-  isFull(limit: Limit, caller: string, main: string): boolean;
-  /** How many are in flight. */
-  count(limit: Limit, caller: string, main: string): number;
-  /** Counts one more, even above the limit. */
-  enter(limit: Limit, caller: string, main: string): Place;
-}
-
-/** Counts the requests of all threads that share permits. Holds only callers with something in flight. */
-export class ProcessInFlight implements InFlight {
+/**
+ * Counts the requests of each caller that are in flight, of all threads that share permits. Holds only callers with something in
+ * flight.
+ */
+export class InFlight {
   readonly #newPermits: NewPermits;
   readonly #elsewhere: () => readonly InFlightCount[];
   /** The requests in flight of this thread, by name. */
@@ -58,6 +46,7 @@ export class ProcessInFlight implements InFlight {
     this.#elsewhere = elsewhere;
   }
 
+  /** The counts above 0: those that this thread knows by name, its own and those reported by other threads. */
   get counts(): Iterable<InFlightCount> {
     return [...this.#held.values(), ...this.#elsewhere()];
   }
@@ -70,6 +59,7 @@ export class ProcessInFlight implements InFlight {
     return this.#of(limit).takenBy(keyOf(caller, main));
   }
 
+  /** Counts one more, even above the limit. */
   enter(limit: Limit, caller: string, main: string): Place {
     const permits = this.#of(limit);
     const key = keyOf(caller, main);

@@ -17,7 +17,6 @@ export interface BoundSet {
    * bucket has no other.
    */
   readonly described: readonly BoundLimit[];
-  /** Whether one of these is priced. */
   readonly isPriced: boolean;
 }
 

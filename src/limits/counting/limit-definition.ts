@@ -171,6 +171,18 @@ export const NO_LIMITS: LimitSet = {
   shadow: null,
 };
 
+/** The set with other limits in place of its own, also in shadow; without those for which `change` returns null. */
+export function changeLimits(set: LimitSet, change: (limit: Limit) => Limit | null): LimitSet {
+  const each = ({ global, caller, group, resource, concurrent }: LimitsInForce): LimitsInForce => ({
+    global: global && change(global),
+    caller: caller && change(caller),
+    group: group && change(group),
+    resource: resource && change(resource),
+    concurrent: concurrent && change(concurrent),
+  });
+  return { ...each(set), shadow: set.shadow && each(set.shadow) };
+}
+
 /** A value for each class of callers. A class without its own uses that of users. */
 export class ByClass<T> {
   readonly bot: T;

@@ -5,7 +5,7 @@ import { partitionOf } from './counter-table.ts';
 import { Counters, type CountersOptions } from './counters.ts';
 import type { Decision, DrawnUnits, LimitStore, ShadowDecision, WindowState } from './decision.ts';
 import { NO_SHADOW, NO_WINDOWS, UNLIMITED } from './decision.ts';
-import { AT_ONCE_WAIT_MS, type InFlight, ProcessInFlight } from './in-flight.ts';
+import { AT_ONCE_WAIT_MS, InFlight } from './in-flight.ts';
 import { KeptCounters } from './kept-counters.ts';
 import type { BoundSet } from './keyspaces.ts';
 import { type Limit, type LimitRole, type LimitSet, mostPressing } from './limit-definition.ts';
@@ -66,7 +66,7 @@ export class MemoryStore implements LimitStore {
   #sharing: Steps<void> | null = null;
 
   constructor(options: MemoryStoreOptions) {
-    this.inFlight = options.inFlight ?? new ProcessInFlight();
+    this.inFlight = options.inFlight ?? new InFlight();
     this.#counters = new Counters(options);
     this.keysPerCaller = options.keysPerCaller ?? 4_096;
     this.kept = new KeptCounters(this.#counters);
@@ -211,7 +211,7 @@ export class MemoryStore implements LimitStore {
       refusing = refusingOf(enforced);
       if (refusing !== null) for (const each of enforced) each.undo();
     }
-    const other = enforced.find(isOfOtherParts);
+    const other = enforced.find(({ isOtherParts }) => isOtherParts);
     if (other !== undefined) counters.countCallerOverflow(partitionOf(other.keyspace), other.isShared);
     if (refusing !== null) return this.#refuse(refusing);
     // 4. All limits admit: consume the request's cost.
@@ -347,10 +347,6 @@ function doSome(steps: Steps<void>): boolean {
 
 function isAdmitting({ waitMs }: BoundLimit): boolean {
   return waitMs === 0;
-}
-
-function isOfOtherParts({ isOtherParts }: BoundLimit): boolean {
-  return isOtherParts;
 }
 
 /** What was just consumed and can be returned. */

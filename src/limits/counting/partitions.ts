@@ -148,7 +148,6 @@ export class Partitions {
     return size;
   }
 
-  /** How many counters are reserved for a partition. */
   reserved(partition: number): number {
     return this.#read(partition, RESERVED);
   }
@@ -167,7 +166,6 @@ export class Partitions {
     this.#table.records.set(partition * WIDTH + HAND, counter + 1);
   }
 
-  /** Whether a compartment may hold one more counter. */
   mayGrow(partition: number, compartment: number): boolean {
     if (this.#read(partition, SIZES + compartment) < this.#roomOf(partition, compartment)) return true;
     return (this.#all.ints[LENT] ?? 0) < this.lendable;

@@ -123,7 +123,6 @@ export class RecordTable {
     this.#mask = heads - 1;
   }
 
-  /** Records held now. */
   get size(): number {
     return this.#index.ints[SIZE] ?? 0;
   }
@@ -205,7 +204,6 @@ export class NamedTable extends RecordTable {
     return this.findHash(this.#hash.low, this.#hash.high);
   }
 
-  /** Finds a record by the hash of its name. */
   findHash(low: number, high: number): number {
     for (let at = this.first(low); at >= 0; at = this.after(at)) {
       const word = at * this.#width;
@@ -220,7 +218,6 @@ export class NamedTable extends RecordTable {
     return this.addHash(this.#hash.low, this.#hash.high);
   }
 
-  /** Adds a record by the hash of its name. */
   addHash(low: number, high: number): number {
     const at = this.take(low);
     if (at < 0) return -1;
@@ -231,7 +228,6 @@ export class NamedTable extends RecordTable {
     return at;
   }
 
-  /** The hash of a record's name. */
   hashOf(record: number): readonly [low: number, high: number] {
     const word = record * this.#width;
     return [this.ints[word + LOW] ?? 0, this.ints[word + HIGH] ?? 0];
@@ -244,7 +240,6 @@ export class NamedTable extends RecordTable {
     this.records.set(word + HIGH, 0);
   }
 
-  /** Whether this record is in use. */
   isHeld(record: number): boolean {
     const word = record * this.#width;
     return this.ints[word + LOW] !== 0 || this.ints[word + HIGH] !== 0;

@@ -12,7 +12,6 @@ interface Credentials {
   readonly password: string | null;
 }
 
-/** The addresses of Redis. */
 export type RedisServers =
   | { readonly kind: 'standalone'; readonly address: RedisAddress; readonly database: number }
   | {

@@ -65,7 +65,6 @@ export class Announcer {
     return { ...told, whom: { key: restriction.key, webhook: restriction.webhook, untilMs } };
   }
 
-  /** Makes a restriction of an announcement. */
   restrictionOf(told: AnonymousRestriction): Restriction {
     const { kind, digest, reason, forMs, lifts, network, owner } = told;
     return newRestriction({

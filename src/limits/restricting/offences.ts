@@ -100,30 +100,17 @@ class OffenceCounter<Rule extends OffenceRule = OffenceRule> {
   }
 }
 
-/** Counts the invalid requests of each address and restricts it past the threshold (docs/contract.md, 5.2). */
-export class InvalidRequests extends OffenceCounter {
-  constructor(restrictions: Restrictions, options: OffenceCounterOptions) {
-    super(restrictions, 'invalid_requests', options);
-  }
-
-  /** Counts an invalid request of this address. Do not call it for responses that a restriction caused. */
-  note(address: string): void {
-    if (!this.isExempt(address)) this.count('address', address, '');
-  }
-}
-
 /**
- * Counts the upstream's 404s per address and webhook. Past the threshold the address is refused on that webhook: it should
- * have stopped calling (docs/contract.md, 5.3). Other addresses are not affected.
+ * Counts what addresses do, and restricts them past the threshold:
+ *
+ * - `invalid_requests`: their invalid requests (docs/contract.md, 5.2), without responses that a restriction caused
+ * - `webhook_not_found`: the upstream's 404s, for each webhook: past the threshold the address is refused on that webhook, which it
+ *   should have stopped calling (docs/contract.md, 5.3). Other addresses are not affected
  */
-export class WebhookNotFound extends OffenceCounter {
-  constructor(restrictions: Restrictions, options: OffenceCounterOptions) {
-    super(restrictions, 'webhook_not_found', options);
-  }
-
-  /** Counts a 404. `webhook`: the hash of the route's parameters, whose values are secret. */
-  note(address: string, webhook: string): void {
-    if (!this.isExempt(address)) this.count('webhook', address, webhook);
+export class AddressOffences extends OffenceCounter {
+  /** @param webhook the hash of the route's parameters, whose values are secret; '' for an invalid request */
+  note(address: string, webhook = ''): void {
+    if (!this.isExempt(address)) this.count(webhook === '' ? 'address' : 'webhook', address, webhook);
   }
 }
 
@@ -278,7 +265,6 @@ function inFlightMs(limit: Limit, stepMs: number): number {
   return Math.min(IN_FLIGHT_MS, (stepMs || limit.periodMs) * IN_FLIGHT_PART);
 }
 
-/** A request that was refused. */
 interface Refusal {
   /** Key of the client's address. */
   readonly address: string;

@@ -172,13 +172,8 @@ const PLACES: Readonly<Record<RestrictionTableName, number>> = {
 
 /** How many restrictions each table holds for this many counters. Those of operators are few, and always have room. */
 export function placesForCounters(limitKeys: number): typeof PLACES {
-  const { operator, principal, address, webhook } = PLACES;
-  return {
-    operator,
-    principal: tableSizeFor(principal, limitKeys),
-    address: tableSizeFor(address, limitKeys),
-    webhook: tableSizeFor(webhook, limitKeys),
-  };
+  const of = (name: RestrictionTableName) => tableSizeFor(PLACES[name], limitKeys);
+  return { ...PLACES, principal: of('principal'), address: of('address'), webhook: of('webhook') };
 }
 
 /** All restrictions, in their tables. A client may have two: an automatic one and an operator's. */
@@ -220,7 +215,6 @@ export class RestrictionTables {
     return this.#withoutSpared(this.all.reduce((sum, { unmet }) => sum + unmet, 0));
   }
 
-  /** Removes a restriction. */
   delete(restriction: Restriction): void {
     this.of(restriction).delete(restriction);
     this.spared.forget(restriction.digest);

@@ -66,14 +66,12 @@ export interface RestrictionListener {
 
 /** A restriction that an operator lifted, as announced to other gateways. */
 export interface Lift {
-  /** The digest of the restriction. */
   readonly digest: string;
   /** How often restrictions of this client were lifted, from 1 on. Those that began at a lower number are over. */
   readonly count: number;
   readonly forMs: number;
 }
 
-/** The table that holds a restriction. */
 export function tableOf({ kind, reason }: Pick<Restriction, 'kind' | 'reason'>): core.RestrictionTableName {
   return reason === 'operator' ? 'operator' : kind;
 }
@@ -86,7 +84,6 @@ export function isNamed(restriction: Restriction): restriction is NamedRestricti
 const SLACK_MS = 20;
 const MAX_SLACK = 0.02;
 
-/** Completes a new restriction for its table. */
 export function newRestriction<T extends Omit<Restriction, 'slackMs' | 'place'>>(begun: T) {
   const slackMs = Math.min(SLACK_MS, (begun.untilEpochMs - begun.sinceEpochMs) * MAX_SLACK);
   return { ...begun, slackMs, place: 0 };

@@ -126,9 +126,8 @@ export class Restrictions {
     const restriction = this.#hold(whom, this.#nowMs() + forMs);
     if (restriction === null) return;
     this.#announcer.began(restriction, forMs);
-    if (!this.#isOnTooManyWebhooks(restriction.owner)) return;
-    this.restrict({ kind: 'address', key: whom.key, webhook: '', reason: whom.reason }, forMs);
-    this.#mergeWebhooks(restriction.owner, true);
+    if (this.#isOnTooManyWebhooks(restriction.owner))
+      this.restrict({ kind: 'address', key: whom.key, webhook: '', reason: whom.reason }, forMs);
   }
 
   /** Registers a callback for each client that is lifted, here or elsewhere, and whose name is known here. */
@@ -143,10 +142,12 @@ export class Restrictions {
     const lift = this.#lifts.add(digest, found, this.#nowMs());
     this.#drop(lift, true);
     this.#announcer.lifted(lift);
+    // Otherwise its next dead webhook would restrict it again.
+    if (found.some(({ kind, reason }) => kind === 'address' && reason === 'webhook_not_found'))
+      for (const each of [...this.#tables.named('webhook').ofOwner(digest)]) this.lift(each.digest);
     return true;
   }
 
-  /** Adopts a lift made by another gateway. */
   adoptLift(lift: Lift): void {
     if (this.#lifts.learn(lift, this.#nowMs())) this.#drop(lift, this.#announcer.isResponsibleForOthers);
   }
@@ -165,8 +166,6 @@ export class Restrictions {
     if (before === undefined) this.#add(table, this.#announcer.restrictionOf(told));
     else if (this.#announcer.goesBeyond(told, before)) this.#continue(table, before, told);
     const restriction = table.withDigest(digest);
-    if (restriction?.kind === 'address' && restriction.reason === 'webhook_not_found')
-      this.#mergeWebhooks(digest, this.#announcer.isResponsibleForOthers);
     if (whom !== undefined && restriction !== undefined && !isNamed(restriction))
       this.#identify(table, restriction, whom);
   }
@@ -223,24 +222,18 @@ export class Restrictions {
       network: kind === 'principal' ? '' : digestOfNetwork(this.#networkOf(key)),
       owner: kind === 'webhook' ? ownString(digestOfWhom({ kind: 'address', key, webhook: '' })) : '',
     });
-    if (!this.#add(table, begun)) return null;
+    this.#add(table, begun);
     this.#listener.restricted(begun);
     return begun;
   }
 
-  /**
-   * Adds a restriction that is not in the table. If the table is full, evicts another one. Returns false if an address is
-   * restricted as a whole already: other gateways still report its webhooks, and offences on them, for a moment after the merge.
-   */
-  #add(table: RestrictionTable, restriction: Restriction): boolean {
-    const whole = this.#tables.named('address').withDigest(restriction.owner);
-    if (whole?.reason === 'webhook_not_found' && whole.untilMs > this.#nowMs()) return false;
+  /** Adds a restriction that is not in the table. If the table is full, evicts another one. */
+  #add(table: RestrictionTable, restriction: Restriction): void {
     const { evictable } = table;
     if (evictable !== undefined && table.isFull && table.withDigest(restriction.digest) === undefined)
       this.#evict(evictable);
     table.set(restriction);
     this.#isEmpty = false;
-    return true;
   }
 
   #evict(restriction: Restriction): void {
@@ -248,14 +241,9 @@ export class Restrictions {
       this.#release(restriction);
       return;
     }
-    this.#giveUp(restriction);
-    this.#listener.evicted({ ...restriction, table: tableOf(restriction) });
-  }
-
-  /** Removes a restriction that another gateway may still hold. */
-  #giveUp(restriction: Restriction): void {
     this.#tables.delete(restriction);
     this.#announcer.evicted(restriction);
+    this.#listener.evicted({ ...restriction, table: tableOf(restriction) });
   }
 
   /** Whether an address is restricted on so many webhooks at once that it is itself restricted. `owner`: '' for another client. */
@@ -265,17 +253,6 @@ export class Restrictions {
     const nowMs = this.#nowMs();
     for (const each of [...webhooks.ofOwner(owner)]) if (isOver(each, nowMs)) this.#release(each);
     return webhooks.ofOwner(owner).length > MAX_WEBHOOKS;
-  }
-
-  /**
-   * Ends the restrictions of an address on webhooks, because the address itself is restricted from now on. On each webhook, it
-   * starts over.
-   */
-  #mergeWebhooks(owner: string, isResponsible: boolean): void {
-    for (const each of [...this.#tables.named('webhook').ofOwner(owner)]) {
-      this.#giveUp(each);
-      this.#notifyEnd(each, isResponsible);
-    }
   }
 
   #waitIn(table: RestrictionTable, whom: Whom): number {
@@ -344,7 +321,6 @@ export class Restrictions {
   }
 }
 
-/** Returns the restriction with a later end. */
 function prolonged<T extends Restriction>(restriction: T, untilMs: number): T {
   const untilEpochMs = restriction.untilEpochMs + untilMs - restriction.untilMs;
   return { ...restriction, untilMs, untilEpochMs };

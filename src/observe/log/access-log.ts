@@ -11,12 +11,10 @@ import type {
   TokenRefusal,
 } from '../../core/index.ts';
 import { ACCESS_KEYS, accessWords, CALL_PROTOCOLS, escapeInvisible, Memo } from '../../core/index.ts';
-import { OncePerInterval } from './once-per-interval.ts';
-import { Outbreak } from './outbreak.ts';
+import { OncePerInterval, oncePerSecond } from './once-per-interval.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Writes paths for the log. */
 export interface PathNaming {
   /**
    * Returns a path with configured words unchanged, and `{name}` for each segment that a client chose. `path`: canonical;
@@ -31,12 +29,12 @@ export interface PathNaming {
  */
 export class FaultLog implements Partial<ExchangeListener> {
   readonly #log: Logger;
-  readonly #outbreak: Outbreak;
+  readonly #outbreak: OncePerInterval;
   readonly #removals: OncePerInterval;
 
   constructor(log: Logger, clock: Clock) {
     this.#log = log;
-    this.#outbreak = new Outbreak(clock);
+    this.#outbreak = oncePerSecond(clock);
     this.#removals = new OncePerInterval(clock, HOUR_MS);
   }
 
@@ -44,7 +42,7 @@ export class FaultLog implements Partial<ExchangeListener> {
     if (record.error === null || record.error.cause === null || record.error.side === 'client') return;
     const { requestId, route, upstream, status, error } = record;
     const { side, cause } = error;
-    const faults = this.#outbreak.count(upstream, status, side, cause);
+    const faults = this.#outbreak.count(`${upstream} ${status} ${side} ${cause}`);
     if (faults === 0) return;
     const line = { type: 'fault', requestId, route, upstream, status, side, faults, cause };
     if (side === 'gateway') this.#log.error(line, error.message);

@@ -1,8 +1,7 @@
 import type * as core from '../../core/index.ts';
 import { errorText } from '../../core/index.ts';
 import type { Logger } from './logging.ts';
-import { OncePerInterval } from './once-per-interval.ts';
-import { Outbreak } from './outbreak.ts';
+import { OncePerInterval, oncePerSecond } from './once-per-interval.ts';
 
 /** Maximum flawed keys logged when they first appear in a key set, which may have hundreds; the rest are counted. */
 const MAX_LOGGED = 10;
@@ -48,7 +47,7 @@ export function identityLog(log: Logger, clock: core.Clock, provider: string | n
   /** Anyone can send tokens without a required claim. */
   const lacking = new OncePerInterval(clock);
   /** There is an attempt for each user who signs in. */
-  const outbreak = new Outbreak(clock);
+  const outbreak = oncePerSecond(clock);
   let keySetFails = false;
   let discoveryFails = false;
   let introspectionFails = false;
@@ -72,7 +71,7 @@ export function identityLog(log: Logger, clock: core.Clock, provider: string | n
   const attempted = (type: string, what: string, { outcome, error }: Attempt): boolean => {
     if (error === null || error.side === 'client') return false;
     const cause = textOf(error.cause);
-    const failures = outbreak.count(type, outcome, cause);
+    const failures = outbreak.count(`${type} ${outcome} ${cause}`);
     if (failures === 0) return false;
     const line = { type, ...of, outcome, failures, cause };
     if (outcome === 'gateway_refused' || outcome === 'fault')

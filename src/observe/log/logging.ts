@@ -3,7 +3,6 @@ import { type DestinationStream, type Level, type Logger as PinoLogger, pino, st
 import { type Clock, type ExchangeListener, type ExchangeRecord, escapeInvisible } from '../../core/index.ts';
 import { AccessLine, type PathNaming, Pseudonyms } from './access-log.ts';
 
-/** Where log lines go. */
 interface LogDestination extends DestinationStream {
   /** Takes lines, usually one. */
   write(lines: string, count?: number): void;
@@ -13,9 +12,7 @@ interface LogDestination extends DestinationStream {
   readonly losses?: LogLosses;
 }
 
-/** The fate of log lines. */
 export interface LogLosses {
-  /** Lines dropped since startup. */
   readonly linesDropped: number;
   /** Why lines cannot be written at the moment; `null` if they can. */
   readonly trouble: LogTrouble | null;
@@ -67,7 +64,6 @@ export class Logging implements Partial<ExchangeListener> {
     this.#access = this.#writes(access);
   }
 
-  /** Applies new options. */
   use({ level, access, pseudonymKey, paths }: LoggingOptions): void {
     this.#log.level = level;
     this.#access = this.#writes(access);
@@ -321,7 +317,6 @@ function describe({ code, message }: NodeJS.ErrnoException): string {
   return code === 'EAGAIN' ? 'EAGAIN: the reader of standard output does not read' : (code ?? message);
 }
 
-/** Blocks the thread. */
 function pause(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }

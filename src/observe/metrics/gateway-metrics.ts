@@ -58,7 +58,6 @@ export function adminMetrics(set: MetricSet): core.AdminApiListener {
   };
 }
 
-/** Registers whether log lines are written. */
 export function observeLog(set: MetricSet, losses: () => LogLosses): void {
   set.read('weir_log_lines_dropped_total', () => losses().linesDropped);
   set.read('weir_log_blocked', () => (losses().trouble === null ? 0 : 1));
@@ -104,7 +103,7 @@ export function reloadMetrics(set: MetricSet, clock: core.Clock) {
   } satisfies Partial<core.ReloadListener>;
 }
 
-export function storeMetrics(set: MetricSet): core.StoreListener {
+export function storeMetrics(set: MetricSet) {
   const decisions = set.counter('weir_store_decisions_total');
   const failures = set.counter('weir_store_failures_total');
   const up = set.gauge('weir_store_up');
@@ -131,12 +130,10 @@ export function storeMetrics(set: MetricSet): core.StoreListener {
     },
     subscribed: refusal => subscribed.set(refusal === null ? 1 : 0),
     // The log says which.
-    rightsMissing() {},
-    taskFailed() {},
     beat: (roundTripMs, clockAheadMs, replicas) => {
       roundTrip.observe(roundTripMs / 1_000);
       clockAhead.set(clockAheadMs / 1_000);
       replicaCount.set(replicas);
     },
-  };
+  } satisfies Partial<core.StoreListener>;
 }

@@ -1,11 +1,4 @@
 export * from './gateway-metrics.ts';
-export {
-  type CertificateView,
-  type Gauges,
-  readGauges,
-  type StateFileView,
-  type WorkerView,
-} from './gauges.ts';
 export type { BucketLabels, Ending, LabelModel, RouteLabels } from './label-model.ts';
 export { joinedLevels, type Levels, type MetricGrowth, MetricSet, type Tally } from './metric-set.ts';
 export * from './request-metrics.ts';

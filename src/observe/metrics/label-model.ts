@@ -63,7 +63,6 @@ export interface BucketLabels {
   readonly outcomes: readonly (readonly [outcome: string, period: string])[];
   /** The periods of windows that may be nearly used up, as above. */
   readonly periods: readonly string[];
-  /** The limits in shadow. */
   readonly inShadow: readonly string[];
   /** Whether responses tell what its requests cost. */
   readonly isPriced: boolean;

@@ -183,7 +183,6 @@ function histogramSeries(
   ];
 }
 
-/** A series in the library's form. */
 interface Sample {
   /** Default: that of the metric. */
   readonly metricName?: string;
@@ -277,7 +276,6 @@ export class MetricSet {
   readonly #counters = new Map<MetricName, Tally>();
   readonly #histograms = new Map<MetricName, TallyHistogram>();
 
-  /** Registers a counter that is counted here. */
   counter(name: MetricOf<'counter'>): Tally {
     const declaration = DECLARATIONS[name];
     const tally = tallyCounter(this.#optionsOf(name));
@@ -302,7 +300,6 @@ export class MetricSet {
     return tally;
   }
 
-  /** Registers a gauge that is set here. */
   gauge(name: MetricOf<'gauge'>): Gauge<string> {
     const gauge = new Gauge<string>(this.#optionsOf(name));
     const { labels = {} } = DECLARATIONS[name];

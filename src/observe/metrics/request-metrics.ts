@@ -3,7 +3,7 @@ import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 import type * as core from '../../core/index.ts';
 import { atOnce, CALL_PROTOCOLS, RpcCode, rpcCodeName } from '../../core/index.ts';
 import { type LabelModel, prepareSeries, RESPONSE_CLASSES } from './label-model.ts';
-import { type MetricSet, Tally, type TallyHistogram } from './metric-set.ts';
+import { type MetricSet, Tally } from './metric-set.ts';
 
 /** Gauges of the library whose names have a counter's suffix, which `promtool check metrics` rejects. */
 const MISNAMED = [
@@ -31,107 +31,77 @@ function metricsOfThread(): readonly Metric[] {
  * The metrics of exchanges and of the process. Labels come from the configuration and from short fixed lists, never from what clients
  * send, so that the number of series is bounded.
  */
-export class ExchangeMetrics implements core.ExchangeListener {
-  readonly #requests: Tally;
-  readonly #grpc: Tally;
-  readonly #duration: TallyHistogram;
-  readonly #webSocketDuration: TallyHistogram;
-  /** Open WebSockets, by upstream. */
-  readonly #webSockets = new Tally();
-  readonly #upstreamDuration: TallyHistogram;
-  readonly #upstreamResponses: Tally;
-  readonly #bytesReceived: Tally;
-  readonly #bytesSent: Tally;
-  readonly #retries: Tally;
-  readonly #errors: Tally;
-  readonly #caps: Tally;
-  readonly #untrusted: Tally;
-  #routeDurations = false;
-
-  constructor(set: MetricSet) {
-    for (const metric of metricsOfThread()) set.registry.registerMetric(metric);
-    this.#requests = set.counter('weir_requests_total');
-    this.#grpc = set.counter('weir_grpc_calls_total');
-    this.#duration = set.histogram('weir_request_duration_seconds', () =>
-      this.#routeDurations ? ['upstream', 'route'] : ['upstream'],
-    );
-    this.#webSocketDuration = set.histogram('weir_websocket_duration_seconds');
-    this.#upstreamDuration = set.histogram('weir_upstream_duration_seconds');
-    this.#upstreamResponses = set.counter('weir_upstream_responses_total');
-    this.#bytesReceived = set.counter('weir_request_body_bytes_total');
-    this.#bytesSent = set.counter('weir_response_body_bytes_total');
-    this.#retries = set.counter('weir_upstream_retries_total');
-    this.#errors = set.counter('weir_errors_total');
-    this.#caps = set.counter('weir_caps_met_total');
-    this.#untrusted = set.counter('weir_untrusted_forwarding_headers_total');
-    set.read('weir_websockets_open', () =>
-      Array.from(this.#webSockets.parts, ([upstream, { count }]) => [{ upstream }, count]),
-    );
-  }
-
-  /** Applies the configuration. Called before `MetricSet.use`, which shows the series. */
-  use({ routeDurations, webSocketUpstreams }: LabelModel): void {
-    if (this.#routeDurations !== routeDurations) this.#duration.parts.clear();
-    this.#routeDurations = routeDurations;
-    // A WebSocket outlives the configuration that it began with: open ones stay in the count.
-    const open = [...this.#webSockets.parts].filter(([, { count }]) => count > 0);
-    const rows = [...webSocketUpstreams, ...open.map(([upstream]) => upstream)].map(upstream => [upstream]);
-    atOnce(prepareSeries(this.#webSockets, rows, 0));
-    atOnce(prepareSeries(this.#webSocketDuration, rows, 0));
-  }
-
-  switched(upstream: string): void {
-    this.#webSockets.of(upstream).count++;
-  }
-
-  lasting(): void {}
-
-  finished(record: core.ExchangeRecord): void {
-    const upstream = record.upstream ?? 'none';
-    this.#noteEnd(record, upstream);
-    this.#requests
-      .of(record.route ?? 'none')
-      .of(statusLabel(record.status))
-      .of(record.outcome)
-      .of(record.protocol).count++;
-    if (CALL_PROTOCOLS.has(record.protocol)) this.#countCall(record);
-    if (record.upstreamMs !== null) {
-      this.#upstreamDuration.of(upstream).observe(record.upstreamMs / 1_000);
-      this.#upstreamResponses.of(upstream).of(responseClass(record)).count++;
-    } else if (record.error?.side === 'upstream') this.#upstreamResponses.of(upstream).of('none').count++;
-    this.#bytesReceived.count += record.bytesReceived;
-    this.#bytesSent.count += record.bytesSent;
-    if (record.retried) this.#retries.of(upstream).count++;
-    if (record.error !== null) this.#countError(record.error, upstream);
-  }
-
+export function exchangeMetrics(set: MetricSet) {
+  for (const metric of metricsOfThread()) set.registry.registerMetric(metric);
+  let routeDurations = false;
+  const requests = set.counter('weir_requests_total');
+  const calls = set.counter('weir_grpc_calls_total');
+  const durations = set.histogram('weir_request_duration_seconds', () =>
+    routeDurations ? ['upstream', 'route'] : ['upstream'],
+  );
+  const webSocketDurations = set.histogram('weir_websocket_duration_seconds');
+  const upstreamDurations = set.histogram('weir_upstream_duration_seconds');
+  const upstreamResponses = set.counter('weir_upstream_responses_total');
+  const bytesReceived = set.counter('weir_request_body_bytes_total');
+  const bytesSent = set.counter('weir_response_body_bytes_total');
+  const retries = set.counter('weir_upstream_retries_total');
+  const errors = set.counter('weir_errors_total');
+  const caps = set.counter('weir_caps_met_total');
+  const untrusted = set.counter('weir_untrusted_forwarding_headers_total');
+  /** Open ones, by upstream. */
+  const webSockets = new Tally();
+  set.read('weir_websockets_open', () =>
+    Array.from(webSockets.parts, ([upstream, { count }]) => [{ upstream }, count]),
+  );
   /** WebSockets are not included in the requests, in number or duration: one would hide thousands of them. */
-  #noteEnd({ protocol, status, durationMs, route }: core.ExchangeRecord, upstream: string): void {
+  const noteEnd = ({ protocol, status, durationMs, route }: core.ExchangeRecord, upstream: string) => {
     if (protocol === 'websocket' && status === 101) {
-      this.#webSockets.of(upstream).count--;
-      this.#webSocketDuration.of(upstream).observe(durationMs / 1_000);
+      webSockets.of(upstream).count--;
+      webSocketDurations.of(upstream).observe(durationMs / 1_000);
     } else {
-      const duration = this.#duration.of(upstream);
-      (this.#routeDurations ? duration.of(route ?? 'none') : duration).observe(durationMs / 1_000);
+      const duration = durations.of(upstream);
+      (routeDurations ? duration.of(route ?? 'none') : duration).observe(durationMs / 1_000);
     }
-  }
-
-  #countCall({ route, grpcStatus }: core.ExchangeRecord): void {
+  };
+  const countCall = ({ route, grpcStatus }: core.ExchangeRecord) => {
     const code = grpcStatus === null ? 'none' : rpcCodeName(grpcStatus);
-    this.#grpc.of(route ?? 'none').of(code).count++;
-  }
-
-  #countError({ side, cap }: NonNullable<core.ExchangeRecord['error']>, upstream: string): void {
-    this.#errors.of(side).of(upstream).count++;
-    if (cap !== null) this.#caps.of(cap).of(upstream).count++;
-  }
-
-  /** Only the log has these. */
-  challengeRemoved(): void {}
-
-  untrustedForwarding(): void {
-    this.#untrusted.count++;
-  }
+    calls.of(route ?? 'none').of(code).count++;
+  };
+  return {
+    /** Applies the configuration. Called before `MetricSet.use`, which shows the series. */
+    use(model: LabelModel): void {
+      if (routeDurations !== model.routeDurations) durations.parts.clear();
+      routeDurations = model.routeDurations;
+      // A WebSocket outlives the configuration that it began with: open ones stay in the count.
+      const open = [...webSockets.parts].filter(([, { count }]) => count > 0).map(([upstream]) => upstream);
+      const rows = [...model.webSocketUpstreams, ...open].map(upstream => [upstream]);
+      atOnce(prepareSeries(webSockets, rows, 0));
+      atOnce(prepareSeries(webSocketDurations, rows, 0));
+    },
+    switched: (upstream: string) => webSockets.of(upstream).count++,
+    untrustedForwarding: () => untrusted.count++,
+    finished(record: core.ExchangeRecord): void {
+      const { error } = record;
+      const upstream = record.upstream ?? 'none';
+      noteEnd(record, upstream);
+      requests
+        .of(record.route ?? 'none')
+        .of(statusLabel(record.status))
+        .of(record.outcome)
+        .of(record.protocol).count++;
+      if (CALL_PROTOCOLS.has(record.protocol)) countCall(record);
+      if (record.upstreamMs !== null) {
+        upstreamDurations.of(upstream).observe(record.upstreamMs / 1_000);
+        upstreamResponses.of(upstream).of(responseClass(record)).count++;
+      } else if (error?.side === 'upstream') upstreamResponses.of(upstream).of('none').count++;
+      bytesReceived.count += record.bytesReceived;
+      bytesSent.count += record.bytesSent;
+      if (record.retried) retries.of(upstream).count++;
+      if (error === null) return;
+      errors.of(error.side).of(upstream).count++;
+      if (error.cap !== null) caps.of(error.cap).of(upstream).count++;
+    },
+  };
 }
 
 /** An upstream may invent a status for every response, so only registered ones get their own label value. */

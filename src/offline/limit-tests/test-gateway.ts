@@ -5,6 +5,7 @@ import {
   type Fields,
   NO_NAMES,
   RpcCode,
+  silent,
   thisMachine,
   withTimers,
 } from '../../core/index.ts';
@@ -14,7 +15,7 @@ import { Limiting, Overload } from '../../process/runtime/index.ts';
 import type { CallSink, Transport } from '../../upstream/index.ts';
 import { requestFraming } from '../../wire/http1/index.ts';
 import { VirtualClock } from '../simulation/index.ts';
-import { silent, type TestIdentity, type TestIssuer, testIdentity } from './test-identity.ts';
+import { type TestIdentity, type TestIssuer, testIdentity } from './test-identity.ts';
 
 export interface Asked {
   readonly exchange: Exchange;
@@ -31,7 +32,6 @@ export class TestGateway {
   readonly #clock: VirtualClock;
   readonly #startMs: number;
   readonly #gateway: Gateway;
-  /** The response of the services. */
   #served: Served = { status: 200, head: [], trailers: [] };
   /** Ends the response whose trailers are yet to come. */
   #finish = () => {};
@@ -131,7 +131,6 @@ export class TestGateway {
   }
 }
 
-/** A service's answer, and for how long the request is in flight. */
 export interface ServiceAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -161,7 +160,6 @@ function servedTo({ protocol }: SentRequest, { status, headers, trailers }: Serv
     : { status, head: [...call, ...told], trailers: [] };
 }
 
-/** A request of a test, as it arrives on a connection. */
 export interface SentRequest {
   readonly method: string;
   readonly target: string;

@@ -1,6 +1,13 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import type { IdentityModel, ProviderModel } from '../../config/index.ts';
-import { alone, type NoticeListener, ownMemory, type TimerClock, thisMachine } from '../../core/index.ts';
+import {
+  alone,
+  type NoticeListener,
+  ownMemory,
+  silent,
+  type TimerClock,
+  thisMachine,
+} from '../../core/index.ts';
 import {
   type AccessTokenOptions,
   IssuerVerifiers,
@@ -143,9 +150,4 @@ export class TestIssuer {
     const signed = `${part({ alg: 'EdDSA', typ: 'JWT' })}.${part(claims)}`;
     return `${signed}.${sign(null, Buffer.from(signed), this.#key).toString('base64url')}`;
   }
-}
-
-/** A listener that ignores every event: a test only examines responses. */
-export function silent<Listener extends object>(): Listener {
-  return new Proxy({} as Listener, { get: () => () => {} });
 }

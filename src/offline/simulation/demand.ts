@@ -13,7 +13,6 @@ interface Peak {
   units: number;
 }
 
-/** The window of one counter. */
 interface Open {
   readonly peak: Peak;
   /** Units consumed in the window; for `smooth`, units that have not drained yet. */

@@ -2,7 +2,6 @@ import { BLUE, DARK, GRID, lineThrough, ORANGE, round, svgOf, textAt } from './s
 
 /** One panel of the picture: the needs of callers, and the quotas for comparison. */
 export interface NeedPanel {
-  /** What the quota limits. */
   readonly title: string;
   /** The need of each caller, at least 1, ascending. */
   readonly needs: Uint32Array;
@@ -12,7 +11,6 @@ export interface NeedPanel {
   readonly now: number | null;
 }
 
-/** A quota as a vertical line. */
 interface Mark {
   readonly x: number;
   readonly units: number;
@@ -128,7 +126,6 @@ function ticks(top: number): number[] {
   return powers.flatMap(power => factors.map(factor => factor * power)).filter(units => units <= top);
 }
 
-/** Shortens a title: bucket names may be long. */
 function short(title: string): string {
   return title.length <= MAX_TITLE ? title : `${title.slice(0, MAX_TITLE - 1)}…`;
 }

@@ -3,7 +3,6 @@ import { limitRequestFor } from '../../config/index.ts';
 import { type Clock, thisMachine } from '../../core/index.ts';
 import type { Decision, MemoryStore } from '../../limits/index.ts';
 import { followLimits, memoryCounters } from '../../process/runtime/index.ts';
-import { ReplayError } from './log/index.ts';
 import { RestrictionReplay } from './restriction-replay.ts';
 
 /** How often the store is swept, in virtual time. A gateway sweeps more often; each decision sweeps a little as well. */
@@ -11,7 +10,6 @@ const SWEEP_MS = 5_000;
 /** Counters of each gateway. */
 export const MAX_KEYS = 1_000_000;
 
-/** What was decided about one request. */
 interface LimitVerdict {
   readonly limitRequest: LimitRequest;
   /** Valid until the next request: the store overwrites it. */
@@ -52,7 +50,6 @@ export class LimitEngine {
     this.#store.refund(limit, part, window, cost, caller);
   }
 
-  /** Counters held now. */
   get keys(): number {
     return this.#store.counts.keys;
   }
@@ -68,7 +65,6 @@ export class LimitEngine {
     return this.#restricting !== null;
   }
 
-  /** Moves virtual time forward to this time. */
   reach(atMs: number): void {
     this.clock.reach(atMs);
     const nowMs = this.clock.monotonicMs();
@@ -126,27 +122,6 @@ function heardAtMs([, { clock }]: readonly [string, LimitEngine]): number {
 /** Maximum gateway instances whose requests are counted separately. Each start of a gateway is a new instance. */
 export const MAX_INSTANCES = 1_000;
 
-/** Rejects logs in which the same caller has several pseudonyms. */
-export class CommonKey {
-  readonly #seen = new Set<string>();
-  #keyId = '';
-
-  /**
-   * Accepts a new key: a gateway without a key file makes one at each start. Rejects a key that reappears after another: then two
-   * gateways wrote with different keys at the same time.
-   */
-  check(keyId: string): void {
-    if (keyId === this.#keyId) return;
-    if (this.#seen.has(keyId) || this.#seen.size >= MAX_INSTANCES) {
-      throw new ReplayError(
-        'these logs have no common pseudonym key: the same caller has another name in each, so its requests cannot be counted together. Replay each log alone, and give all gateways one log.pseudonym_key_file',
-      );
-    }
-    this.#seen.add(keyId);
-    this.#keyId = keyId;
-  }
-}
-
 /** A clock that only moves when told to. Its wall clock and its monotonic clock show the same milliseconds since the epoch. */
 export class VirtualClock implements Clock {
   #nowMs: number;
@@ -163,7 +138,6 @@ export class VirtualClock implements Clock {
     return this.#nowMs;
   }
 
-  /** Moves forward to this time. Never moves back. */
   reach(nowMs: number): void {
     if (nowMs > this.#nowMs) this.#nowMs = nowMs;
   }

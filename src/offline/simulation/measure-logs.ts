@@ -1,4 +1,4 @@
-import type { ClassName, LimitRequest, LimitRouteModel, LimitsModel } from '../../config/index.ts';
+import type { ClassName, LimitRequest, LimitsModel } from '../../config/index.ts';
 import { limitRequestFor, unitsReturnedBy } from '../../config/index.ts';
 import {
   groupCounterKey,
@@ -9,11 +9,9 @@ import {
   windowsOf,
 } from '../../limits/index.ts';
 import { Demand, DemandRoom, type MeasuredOffences, OffenceDemand } from './demand.ts';
-import { KnownPaths } from './known-paths.ts';
-import { CommonKey, MAX_INSTANCES } from './limit-engine.ts';
+import { Findings } from './findings.ts';
 import type { FoundInLogs, LogEvent, LoggedRequest, ReadCounts } from './log/index.ts';
 import { mergeLogs, newReadCounts, Returns } from './log/index.ts';
-import { SeenPlans } from './seen-plans.ts';
 
 export interface MeasureOptions {
   /** The limits whose routes, buckets and periods are used; a measurement ignores their quotas. */
@@ -25,7 +23,6 @@ export interface MeasureOptions {
   readonly onProgress?: (counts: ReadCounts) => void;
 }
 
-/** What callers of one class consumed of one limit. */
 export interface Measured {
   /** The bucket; `null` for the global limit. */
   readonly bucket: string | null;
@@ -77,30 +74,21 @@ class Measuring {
   /** A faster index of the same rows: building a text key for each request is slow. */
   readonly #rowOfLimit = new Map<Limit, Map<string, Measured>>();
   readonly #offences: OffenceDemand;
-  readonly #instances = new Set<string>();
-  readonly #key = new CommonKey();
-  readonly #plans: SeenPlans;
-  readonly #paths: KnownPaths<LimitRouteModel>;
-  #ambiguous = 0;
-  #early = 0;
+  readonly #findings: Findings;
   #requests = 0;
   #startMs = 0;
   #endMs = 0;
 
   constructor(options: MeasureOptions) {
-    this.#plans = new SeenPlans(options.limits);
-    const { limits } = options;
-    this.#offences = new OffenceDemand(limits, this.#room);
-    this.#paths = new KnownPaths(limits.routes);
-    this.#options = { ...options, limits: { ...limits, routes: this.#paths } };
+    this.#offences = new OffenceDemand(options.limits, this.#room);
+    this.#findings = new Findings(options.limits);
+    this.#options = { ...options, limits: this.#findings.limits };
   }
 
   get result(): Omit<MeasuredLogs, 'counts'> {
     return {
-      offences: this.#offences.rows,
-      unseen: this.#plans.unseen,
-      ...{ rows: [...this.#rows.values()], instances: this.#instances.size, shapes: this.#paths.shapes },
-      ...{ early: this.#early, ambiguous: this.#ambiguous, unmeasured: this.#room.unmeasured },
+      ...this.#findings.found,
+      ...{ offences: this.#offences.rows, rows: [...this.#rows.values()], unmeasured: this.#room.unmeasured },
       ...{ requests: this.#requests, startMs: this.#startMs, endMs: this.#endMs },
     };
   }
@@ -112,11 +100,10 @@ class Measuring {
   }
 
   #decide(atMs: number, request: LoggedRequest): void {
-    this.#key.check(request.keyId);
-    this.#plans.note(request);
-    if (this.#instances.size < MAX_INSTANCES) this.#instances.add(request.instance);
+    this.#findings.noteGateway(request);
+    this.#findings.noteCaller(request);
     if (request.outcome === 'restricted' || request.outcome === 'blocked') {
-      this.#early++;
+      this.#findings.early++;
       return;
     }
     const limitRequest = limitRequestFor(this.#options.limits, request);
@@ -142,7 +129,7 @@ class Measuring {
   }
 
   #offend(request: LoggedRequest): void {
-    this.#key.check(request.keyId);
+    this.#findings.noteGateway(request);
     this.#offences.note(request, this.#gatewayOf(request));
   }
 
@@ -171,8 +158,8 @@ class Measuring {
   }
 
   #begin(atMs: number, request: LoggedRequest, isAmbiguous: boolean): void {
-    this.#paths.count(request);
-    if (isAmbiguous) this.#ambiguous++;
+    this.#findings.paths.count(request);
+    if (isAmbiguous) this.#findings.ambiguous++;
     this.#requests++;
     if (this.#startMs === 0) this.#startMs = atMs;
     this.#endMs = Math.max(this.#endMs, atMs);

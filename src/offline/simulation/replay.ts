@@ -1,16 +1,15 @@
-import type { BucketModel, LimitRouteModel, ReturnableUnits } from '../../config/index.ts';
+import type { BucketModel, ReturnableUnits } from '../../config/index.ts';
 import { limitRequestFor, returnableUnitsOf, unitsReturnedBy } from '../../config/index.ts';
 import { RecentMap } from '../../core/index.ts';
 import type { Decision, Place } from '../../limits/index.ts';
 import { Blocked } from '../../process/runtime/index.ts';
 import { addressKey } from '../../wire/http/index.ts';
-import { KnownPaths } from './known-paths.ts';
-import { CommonKey, Engines, LimitEngine, MAX_INSTANCES, MAX_KEYS } from './limit-engine.ts';
+import { Findings } from './findings.ts';
+import { Engines, LimitEngine, MAX_KEYS } from './limit-engine.ts';
 import type { FoundInLogs, LogEvent, LoggedRequest } from './log/index.ts';
 import { mergeLogs, newReadCounts, Returns } from './log/index.ts';
 import type { MeasureOptions } from './measure-logs.ts';
 import { RestrictionLedger, type RestrictionReport } from './restriction-ledger.ts';
-import { SeenPlans } from './seen-plans.ts';
 import { type ReplayOutcome, ReplayTally } from './tally.ts';
 
 export interface ReplayOptions extends MeasureOptions {
@@ -20,8 +19,7 @@ export interface ReplayOptions extends MeasureOptions {
   readonly maxKeys?: number;
 }
 
-/** The findings of a replay, as reported. */
-export interface ReplayFacts {
+export interface Replayed extends FoundInLogs {
   readonly restrictions: RestrictionReport;
   /** Refused requests that `patience` would hold instead, and for how long at most; null if it is off. */
   readonly patience: { readonly forMs: number; readonly requests: number } | null;
@@ -29,9 +27,6 @@ export interface ReplayFacts {
   readonly blocksCallers: boolean;
   /** True if a bucket applies to a share of the callers. Pseudonyms select other callers for that share than real names do. */
   readonly enforcesShares: boolean;
-}
-
-export interface Replayed extends FoundInLogs, ReplayFacts {
   readonly tally: ReplayTally;
   /** How often a gateway came back after its counters had been dropped. */
   readonly restarts: number;
@@ -41,7 +36,6 @@ const MAX_UNITS = 200_000;
 /** Virtual time begins this much before the first event. */
 const LEAD_MS = 1_000;
 
-/** The units that a request consumed and may return. */
 interface Units {
   readonly engine: LimitEngine;
   readonly units: readonly ReturnableUnits[];
@@ -69,24 +63,19 @@ class Replay {
   readonly #returns: Returns;
   readonly #tally = new ReplayTally();
   readonly #engines: Engines;
-  readonly #instances = new Set<string>();
-  readonly #key = new CommonKey();
-  readonly #plans: SeenPlans;
-  readonly #paths: KnownPaths<LimitRouteModel>;
+  readonly #findings: Findings;
   readonly #units = new RecentMap<Units>(MAX_UNITS);
   readonly #places = new Map<string, Place>();
   readonly #restrictions: RestrictionLedger;
   readonly #blocked: Blocked | null;
   readonly #blocksCallers: boolean;
-  #ambiguous = 0;
   #patient = 0;
 
   constructor(options: ReplayOptions, returns: Returns) {
     const { limits, maxKeys = MAX_KEYS } = options;
     this.#returns = returns;
-    this.#paths = new KnownPaths(limits.routes);
-    this.#plans = new SeenPlans(limits);
-    this.#options = { ...options, limits: { ...limits, routes: this.#paths } };
+    this.#findings = new Findings(limits);
+    this.#options = { ...options, limits: this.#findings.limits };
     this.#restrictions = new RestrictionLedger(limits);
     this.#engines = new Engines(nowMs => new LimitEngine(this.#options.limits, nowMs - LEAD_MS, maxKeys));
     this.#blocksCallers = (limits.blocked?.callers.size ?? 0) > 0;
@@ -94,13 +83,11 @@ class Replay {
   }
 
   get result(): Omit<Replayed, 'counts'> {
-    const instances = this.#instances.size;
     const { patienceMs } = this.#options.limits;
     const restrictions = this.#restrictions.report;
     return {
-      unseen: this.#plans.unseen,
-      ...{ restrictions, early: restrictions.unknown.callers },
-      ...{ tally: this.#tally, instances, shapes: this.#paths.shapes, ambiguous: this.#ambiguous },
+      ...this.#findings.found,
+      ...{ restrictions, early: restrictions.unknown.callers, tally: this.#tally },
       restarts: this.#engines.restarts,
       patience: patienceMs === null ? null : { forMs: patienceMs, requests: this.#patient },
       blocksCallers: this.#blocksCallers,
@@ -117,9 +104,9 @@ class Replay {
   }
 
   #decide(atMs: number, request: LoggedRequest): void {
-    this.#key.check(request.keyId);
-    this.#plans.note(request);
-    this.#paths.count(request);
+    this.#findings.noteGateway(request);
+    this.#findings.noteCaller(request);
+    this.#findings.paths.count(request);
     this.#restrictions.noteLogged(request);
     const outcome = this.#outcomeOf(atMs, request);
     if (outcome === null) return;
@@ -153,14 +140,14 @@ class Replay {
   /** Counts a request refused before the limits under its route's bucket. It consumes nothing. */
   #refuse(request: LoggedRequest, refusedBy: 'blocked' | 'restriction'): ReplayOutcome | null {
     const limitRequest = limitRequestFor(this.#options.limits, request);
-    if (limitRequest === null) this.#ambiguous++;
+    if (limitRequest === null) this.#findings.ambiguous++;
     return limitRequest === null ? null : { bucket: limitRequest.bucket?.name ?? null, refusedBy };
   }
 
   #decideByLimits(atMs: number, request: LoggedRequest, engine: LimitEngine): ReplayOutcome | null {
     const verdict = engine.decide(atMs, request);
     if (verdict === null) {
-      this.#ambiguous++;
+      this.#findings.ambiguous++;
       return null;
     }
     const { limitRequest, decision } = verdict;
@@ -178,7 +165,7 @@ class Replay {
   }
 
   #offend(atMs: number, request: LoggedRequest): void {
-    this.#key.check(request.keyId);
+    this.#findings.noteGateway(request);
     if (request.outcome === 'undecided' && this.#isBlocked(request)) return;
     const engine = this.#engineOf(request, atMs);
     engine.reach(atMs);
@@ -224,7 +211,6 @@ class Replay {
 
   #engineOf({ instance }: LoggedRequest, atMs: number): LimitEngine {
     const name = this.#options.store === 'redis' ? '' : instance;
-    if (this.#instances.size < MAX_INSTANCES) this.#instances.add(instance);
     return this.#engines.of(name, atMs);
   }
 }

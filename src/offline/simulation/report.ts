@@ -1,44 +1,17 @@
 import { nameOf, type RoutePattern, wildcardOf } from '../../gateway/routing/index.ts';
 import type { FoundInLogs } from './log/index.ts';
-import type { Replayed, ReplayFacts } from './replay.ts';
-import type { CallerCount, RefusedCounts, TallyRow } from './tally.ts';
+import type { Replayed } from './replay.ts';
+import type { TallyRow } from './tally.ts';
 
 /** The result of `weir simulate`, as shown in its text and its JSON. */
-export interface Report extends ReplayFacts {
-  readonly from: string;
-  readonly to: string;
-  readonly requests: number;
-  readonly refused: { readonly before: number; readonly after: number };
-  readonly buckets: readonly BucketReport[];
-  readonly log: LogReport & {
-    /** Requests counted without their caller, because the table of callers was full. */
-    readonly unnamed: number;
-    /** How often the counters of a gateway were reset: there were too many gateways to hold the counters of all. */
-    readonly restarts: number;
-  };
-  readonly unanswered: readonly Unanswered[];
-}
-
-/** Requests of one caller class to one bucket. */
-interface BucketReport {
-  /** The bucket; `null` for the global limit only. */
-  readonly bucket: string | null;
-  readonly class: string;
-  readonly requests: number;
-  readonly refused: Readonly<RefusedCounts>;
-  readonly callers: { readonly all: number; readonly hitBefore: number; readonly hitAfter: number };
-  /** The minute with the most refusals; `null` if no request was refused. */
-  readonly worstMinute: { readonly at: string; readonly refused: number } | null;
-  /** The callers that the tested limits refuse most. */
-  readonly most: readonly ({ readonly caller: string } & CallerCount)[];
-}
+export type Report = ReturnType<typeof simulationReport>;
 
 export function simulationReport(
   replayed: Replayed,
   patterns: readonly RoutePattern[],
   { store, top }: { readonly store: 'memory' | 'redis'; readonly top: number },
-): Report {
-  const { tally, shapes } = replayed;
+) {
+  const { tally, shapes, restrictions, patience, blocksCallers, enforcesShares } = replayed;
   const { rows } = tally;
   const sum = (of: (row: TallyRow) => number) => rows.reduce((total, row) => total + of(row), 0);
   return {
@@ -50,15 +23,13 @@ export function simulationReport(
       .toSorted((a, b) => b.refused.after - a.refused.after || b.requests - a.requests)
       .map(row => bucketReport(row, top)),
     log: { ...logReportOf(replayed, store), unnamed: tally.unnamed, restarts: replayed.restarts },
-    restrictions: replayed.restrictions,
-    patience: replayed.patience,
-    blocksCallers: replayed.blocksCallers,
-    enforcesShares: replayed.enforcesShares,
+    ...{ restrictions, patience, blocksCallers, enforcesShares },
     unanswered: findUnanswered(patterns, shapes),
   };
 }
 
-function bucketReport(row: TallyRow, top: number): BucketReport {
+/** Requests of one caller class to one bucket. `most`: the callers that the tested limits refuse most. */
+function bucketReport(row: TallyRow, top: number) {
   const callers = [...row.callers];
   const most = callers
     .filter(([, { after }]) => after > 0)
@@ -82,29 +53,17 @@ function bucketReport(row: TallyRow, top: number): BucketReport {
   };
 }
 
-/** What was read from the logs, as shown in text and JSON. */
-export interface LogReport {
-  readonly lines: number;
-  readonly others: number;
-  readonly broken: number;
-  /** Requests refused with 429 before the limits were checked: by a restriction, or as blocked. */
-  readonly early: number;
-  readonly ambiguous: number;
-  readonly gateways: number;
-  readonly store: 'memory' | 'redis';
-  readonly torn: readonly string[];
-  /** Classes and claims in limits.yaml that no request in the logs has: `class partner`, `claim organization`. */
-  readonly unseen: readonly string[];
-}
+export type LogReport = ReturnType<typeof logReportOf>;
 
+/** What was read from the logs, as shown in text and JSON. */
 export function logReportOf(
   { counts, instances, ambiguous, early, unseen }: FoundInLogs,
   store: 'memory' | 'redis',
-): LogReport {
+) {
   const { lines, other: others, broken, torn } = counts;
   return {
-    ...{ lines, others, broken, early: counts.early + early, ambiguous, gateways: instances, store, torn },
-    unseen,
+    ...{ lines, others, broken, early: counts.early + early, ambiguous },
+    ...{ gateways: instances, store, torn, unseen },
   };
 }
 

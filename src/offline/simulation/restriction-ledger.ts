@@ -18,7 +18,7 @@ export class RestrictionLedger {
   readonly #before = new RestrictedSenders();
   readonly #after = new RestrictedSenders();
   readonly #fates = new RecentMap<Fate>(MAX_FATES);
-  readonly #unknown = { callers: 0, outcomes: 0, moments: 0 };
+  readonly #unknown = { callers: 0, outcomes: 0 };
 
   constructor(limits: LimitsModel) {
     const { invalidRequests, webhookNotFound, ignoredRefusals } = limits;
@@ -100,7 +100,6 @@ export class RestrictionLedger {
     if (outcome !== 'admitted' && outcome !== 'undecided') return;
     if (outcome === 'undecided' && engine.isRestricting && engine.restricting.refusing(request) !== null)
       return;
-    if (offence.isGuessed) this.#unknown.moments++;
     engine.restricting.offended(request, offence.reason);
   }
 
@@ -135,8 +134,6 @@ export interface RestrictionReport {
     readonly callers: number;
     /** Requests that were refused and are now admitted: how their service would have answered is unknown. */
     readonly outcomes: number;
-    /** Offences whose time is guessed, because the log is of an earlier version. */
-    readonly moments: number;
   };
   /** True if `never_restrict` lists callers. The log does not name them, so those spared when it was written are spared. */
   readonly sparesCallers: boolean;

@@ -5,7 +5,7 @@ import {
   type LimitsModel,
   restrictedKey,
 } from '../../config/index.ts';
-import { type Clock, ownMemory, ownString, thisMachine } from '../../core/index.ts';
+import { type Clock, ownMemory, ownString, silent, thisMachine } from '../../core/index.ts';
 import type { Decision, Restriction } from '../../limits/index.ts';
 import { isSharedRole, Restrictions } from '../../limits/index.ts';
 import { noteRefusal, Restricting } from '../../process/runtime/index.ts';
@@ -26,9 +26,7 @@ export class RestrictionReplay {
 
   /** @param counters how many counters of limits its gateway has */
   constructor(limits: LimitsModel, clock: Clock, counters: number) {
-    const nothing = () => {};
-    const listener = { restricted: nothing, prolonged: nothing, released: nothing, evicted: nothing };
-    this.#restrictions = new Restrictions({ clock, listener, networkOf: networkOfKey });
+    this.#restrictions = new Restrictions({ clock, listener: silent(), networkOf: networkOfKey });
     this.#limits = limits;
     this.#sparesCallers = limits.neverRestrict.callers.size > 0;
     const restrictions = this.#restrictions;

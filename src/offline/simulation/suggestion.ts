@@ -1,10 +1,10 @@
-import type { ClassName, LimitsModel } from '../../config/index.ts';
+import type { LimitsModel } from '../../config/index.ts';
 import type { RoutePattern } from '../../gateway/routing/index.ts';
 import { MAX_UNITS, windowName } from '../../limits/index.ts';
 import type { MeasuredOffences } from './demand.ts';
 import type { NeedPanel } from './draw-needs.ts';
-import type { ClaimedPart, Measured, MeasuredLogs } from './measure-logs.ts';
-import { findUnanswered, type LogReport, logReportOf, type Unanswered } from './report.ts';
+import type { Measured, MeasuredLogs } from './measure-logs.ts';
+import { findUnanswered, logReportOf } from './report.ts';
 
 export const PERCENTILES = ['50', '95', '99', '99.9', '100'] as const;
 export type Percentile = (typeof PERCENTILES)[number];
@@ -21,70 +21,11 @@ export const FEWEST_CALLERS: Readonly<Record<Percentile, number>> = {
 /** For each percentile, the number of requests in a period that its callers never exceed; null if there are too few callers. */
 export type Needs = Readonly<Record<Percentile, number | null>>;
 
-/** The needs of callers in the logs, and the quotas suggested for them. */
-export interface Suggestion {
-  readonly from: string;
-  readonly to: string;
-  readonly requests: number;
-  readonly percentile: Percentile;
-  readonly headroomPercent: number;
-  readonly limits: readonly SuggestedLimit[];
-  /** One entry for each rule of a restriction and kind of sender. */
-  readonly restrictions: readonly SuggestedRestriction[];
-  /** Buckets that no request consumed. */
-  readonly unused: readonly string[];
-  readonly log: LogReport;
-  /** Counted requests left out because a table was full. */
-  readonly unmeasured: number;
-  readonly unanswered: readonly Unanswered[];
-}
-
-/** The number of a limit or a rule: in the file, and as needed according to the logs. */
-interface SuggestedNumber {
-  readonly periodMs: number;
-  /** The period as limits.yaml writes it, `1m` or `day`; `day/cost` for a quota of what requests cost. */
-  readonly period: string;
-  readonly requests: number;
-  readonly needs: Needs;
-  /** The number in limits.yaml. */
-  readonly now: number;
-  /** The number to set; `null` if there are too few callers for the requested percentile, or if the rule does not restrict such senders. */
-  readonly suggested: number | null;
-}
-
+export type Suggestion = ReturnType<typeof suggestLimits>;
 /** One limit, for the callers of one class. */
-export interface SuggestedLimit extends SuggestedNumber {
-  /** The bucket; `null` for the global limit. */
-  readonly bucket: string | null;
-  /** `group`: all callers of a group together; `resource`: all callers together. */
-  readonly class: ClassName;
-  readonly algorithm: 'fixed' | 'smooth';
-  /** Requests that this limit refused when the log was written. They count as demand as well. */
-  readonly refused: number;
-  /** Callers, or for `resource` values of the main parameter. */
-  readonly callers: number;
-  /** The claim that may set a caller's number; `null` if only limits.yaml does. */
-  readonly claim: string | null;
-  /**
-   * Which number next to the claim this is, for the callers whose tokens set one (`max`), or do not (`otherwise`); `null` without
-   * a claim.
-   */
-  readonly part: ClaimedPart | null;
-  /** The highest number set by the claim in the logs; 0 if there is none. */
-  readonly highestSaid: number;
-  readonly callersOverNow: number;
-  /** The place of the quota in a list; `null` if it is written alone. */
-  readonly at: number | null;
-}
-
+export type SuggestedLimit = ReturnType<typeof suggestionOf>;
 /** A rule that restricts, for senders of one kind. */
-export interface SuggestedRestriction extends SuggestedNumber {
-  readonly rule: MeasuredOffences['rule'];
-  readonly by: MeasuredOffences['by'];
-  /** Senders of at least one offence. */
-  readonly senders: number;
-  readonly sendersOverNow: number;
-}
+export type SuggestedRestriction = ReturnType<typeof restrictionOf>;
 
 export interface SuggestOptions {
   readonly store: 'memory' | 'redis';
@@ -97,7 +38,7 @@ export function suggestLimits(
   limits: LimitsModel,
   patterns: readonly RoutePattern[],
   { store, percentile, headroomPercent }: SuggestOptions,
-): Suggestion {
+) {
   const order = [null, ...limits.buckets.map(({ name }) => name)];
   const used = new Set(measured.rows.map(({ bucket }) => bucket));
   const rows = measured.rows.toSorted((a, b) => order.indexOf(a.bucket) - order.indexOf(b.bucket));
@@ -137,14 +78,15 @@ export function panelsOf(measured: MeasuredLogs, { limits, restrictions }: Sugge
   return [...ofLimits, ...ofRules];
 }
 
-function suggestionOf(row: Measured, percentile: Percentile, headroomPercent: number): SuggestedLimit {
+/** `suggested`: the number to set; `null` if there are too few callers for the requested percentile. */
+function suggestionOf(row: Measured, percentile: Percentile, headroomPercent: number) {
   const { limit, needs: sorted } = row.demand;
   const needs = needsOf(sorted);
   return {
     ...{ claim: row.part === null ? null : limit.claim, part: row.part, highestSaid: row.highestSaid },
     ...{ bucket: row.bucket, class: row.callerClass, at: row.at },
     ...{ periodMs: limit.periodMs, period: windowName(limit) },
-    algorithm: limit.algorithm === 'smooth' ? 'smooth' : 'fixed',
+    algorithm: limit.algorithm === 'smooth' ? ('smooth' as const) : ('fixed' as const),
     ...{ requests: row.requests, refused: row.refused, callers: sorted.length },
     needs,
     now: limit.units,
@@ -176,7 +118,7 @@ function restrictionOf(
   { rule, by, demand, requests }: MeasuredOffences,
   percentile: Percentile,
   headroomPercent: number,
-): SuggestedRestriction {
+) {
   const { limit, needs: sorted } = demand;
   const needs = needsOf(sorted);
   const isRestricted = by === 'address' || by === 'webhook';

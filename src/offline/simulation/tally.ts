@@ -45,7 +45,6 @@ export interface TallyRow {
 /** Requests in one interval of the picture. */
 export type Point = CallerCount;
 
-/** The outcome of a request under the tested limits. */
 export interface ReplayOutcome {
   readonly bucket: string | null;
   readonly refusedBy: 'nothing' | 'blocked' | 'restriction' | 'concurrent' | LimitRole;

@@ -1,18 +1,17 @@
-import type { ConfigWatcher, FixedParts, ListenModel, ReloadRecord } from '../../config/index.ts';
+import type { ConfigWatcher, FixedParts, ReloadRecord } from '../../config/index.ts';
 import { restartKeys } from '../../config/index.ts';
 import type { Clock, NoticeKind } from '../../core/index.ts';
 import { type AdminView, gatherStatus } from '../../edge/admin/index.ts';
 import type { Gateway, UnlistedProxies } from '../../gateway/index.ts';
 import type { Notices } from '../../identity/auth/index.ts';
-import type { CertificateView, Observation } from '../../observe/index.ts';
+import type { Observation } from '../../observe/index.ts';
 import type { Transports } from '../../upstream/index.ts';
 import type { AddressSet } from '../../wire/http/index.ts';
 import type { Generations, Limiting } from '../runtime/index.ts';
 import type { Service } from './app.ts';
 import type { WorkerReports } from './worker-reports.ts';
 
-/** The parts of a gateway that the admin listener shows. */
-interface ShownParts {
+export interface ShownParts {
   readonly clock: Clock;
   readonly record: ReloadRecord;
   readonly gateway: Gateway;
@@ -50,7 +49,6 @@ export function adminView(parts: ShownParts): AdminView {
       ...parts.unlistedProxies.reports(trusted),
       ...reports.unlistedProxies,
     ],
-    certificates: () => certificateViews(generations.current.snapshot.listen),
     upstreamConnections: () => reports.upstreamConnections(parts.transports.connections),
     endpoints: () => reports.endpoints(parts.transports.states),
   } as const;
@@ -95,15 +93,4 @@ const NO_KINDS: ReadonlySet<NoticeKind> = new Set();
 function noticesOf({ current: { identity } }: Generations): Notices {
   if (identity === null) throw new Error('no identity provider is configured');
   return identity.notices;
-}
-
-/** The certificates of all listeners, for the status page and the metrics. */
-export function certificateViews({ http, grpc, admin }: ListenModel): CertificateView[] {
-  return Object.entries({ http, grpc, admin }).flatMap(([listener, model]) =>
-    (model?.tls?.certificates ?? []).map(({ name, notAfterMs }) => ({
-      listener,
-      certificate: name,
-      notAfterMs,
-    })),
-  );
 }

@@ -29,7 +29,6 @@ export interface AppOptions {
 
 /** Serves the clients of a gateway: its own listeners, or the workers of its process. */
 export interface Service {
-  /** How many clients are connected. */
   readonly connections: number;
   /**
    * Rejects with Node's error, for example EADDRINUSE, when an address cannot be bound.
@@ -37,22 +36,18 @@ export interface Service {
    * @param shared the addresses to listen at together with other workers. Default: alone, at the configured ones
    */
   listen(shared?: BoundAddresses): Promise<BoundAddresses>;
-  /** Applies a reload. */
   use(snapshot: Snapshot): void;
   /**
    * Asks clients to leave during `delayMs`, then lets running requests finish for at most `drainMs`, and cuts off the rest.
    * Resolves to false if something was cut off.
    */
   drain(delayMs: number, drainMs: number): Promise<boolean>;
-  /** Aborts the rest. */
   destroy(): void;
 }
 
 /** The workers of a process, which serve the clients for the gateway of its main thread. */
 export interface Workers extends Service {
-  /** The workers' reports about themselves. */
   readonly reports: WorkerReports;
-  /** Whether at least one worker serves. */
   readonly serves: boolean;
   /** Resolves to why the process must end, if workers die repeatedly. */
   readonly failed: Promise<string>;
@@ -60,7 +55,6 @@ export interface Workers extends Service {
   prepare(loaded: LoadedConfig): Promise<void>;
 }
 
-/** A running gateway. */
 export interface App {
   /** The bound addresses, with the actual port where the configuration says 0. */
   readonly addresses: BoundAddresses & { readonly admin: HostPort | null };

@@ -56,8 +56,9 @@ import {
   openState,
   SharedIssuers,
 } from '../runtime/index.ts';
-import { adminView, certificateViews } from './admin-view.ts';
+import { adminView } from './admin-view.ts';
 import type { App, AppOptions, PlaneApp, Service, Workers } from './app.ts';
+import { readGauges } from './gauges.ts';
 import { type ReportExtent, type WorkerReport, WorkerReports } from './worker-reports.ts';
 
 /** Maximum paths and callers whose names in the log are remembered. */
@@ -84,7 +85,6 @@ class RunningApp implements PlaneApp {
   #outline: Snapshot['outline'];
   readonly #system: System;
   readonly #clock: TimerClock;
-  /** What this thread shares with others. */
   readonly #part: ProcessPart;
   readonly #ticketKeys: TicketKeys;
   /** Counts what is held for the clients of all threads. */
@@ -104,7 +104,6 @@ class RunningApp implements PlaneApp {
   readonly #overload: Overload;
   readonly #unlistedProxies: UnlistedProxies;
   readonly #gateway: Gateway;
-  /** Serves the clients. */
   readonly #service: Service;
   /** Prepare for a reload before this thread applies it; `null` if there are none. */
   readonly #workers: Workers | null;
@@ -169,21 +168,6 @@ class RunningApp implements PlaneApp {
     );
     this.#watcher = source === undefined ? null : this.#makeWatcher(source);
     this.#admin = this.#makeAdmin();
-    this.#observation.observe({
-      requestsInFlight: () => this.#gateway.inFlight,
-      clientConnections: () => this.#service.connections,
-      bufferedBytes: () => this.#buffered.bytes,
-      upstreamConnections: () => this.#reports.upstreamConnections(this.#transports.connections),
-      endpoints: () => this.#reports.endpoints(this.#transports.states),
-      limitCounts: () => this.#limiting.counts,
-      sharing: () => this.#limiting.sharing,
-      revocations: () => this.#revocations.counts,
-      stateFiles: () => this.#limiting.stateFiles,
-      certificates: () => certificateViews(this.#generations.current.snapshot.listen),
-      // Where workers serve, this thread serves nobody.
-      reloadTurnMs: () => (workers === undefined ? this.#turns.longestMs : 0),
-      workers: workers && { count: snapshot.workers.count, views: () => this.#reports.views },
-    });
   }
 
   get failed(): Promise<string> {
@@ -290,7 +274,6 @@ class RunningApp implements PlaneApp {
     this.#observation.reloads.applied({ ...this.#eventOf(snapshot), changes });
   }
 
-  /** Starts the parts that work in the background. */
   startParts(): void {
     this.#limiting.start();
     this.#overload.start();
@@ -371,7 +354,7 @@ class RunningApp implements PlaneApp {
   }
 
   async #claimProof(name: string, forMs: number): Promise<boolean | 'unknown'> {
-    return (await this.#limiting.shared?.proofs.claim(name, forMs)) ?? true;
+    return (await this.#limiting.shared?.claims.claimProof(name, forMs)) ?? true;
   }
 
   #makeLimiting({ limits, caps }: Snapshot, newSharedStore: NewSharedStore | null): Limiting {
@@ -422,7 +405,7 @@ class RunningApp implements PlaneApp {
   }
 
   #makeAdmin(): AdminListener {
-    const view = adminView({
+    const parts = {
       clock: this.#clock,
       record: this.#reloadRecord,
       gateway: this.#gateway,
@@ -437,10 +420,15 @@ class RunningApp implements PlaneApp {
       reports: this.#reports,
       notReady: () => this.#notReady(),
       allKnow: () => this.#part.allKnow(),
+    };
+    readGauges({
+      ...{ ...parts, buffered: this.#buffered, revocations: this.#revocations, turns: this.#turns },
+      workers: this.#workers === null ? 0 : this.#fixed.workers.count,
     });
     const dependencies = { ...this.#system, listener: this.#observation.admin };
-    return this.#follows(new AdminListener(view, this.#fixed.listen.admin, dependencies), (part, next) =>
-      part.use(next.snapshot.listen.admin),
+    return this.#follows(
+      new AdminListener(adminView(parts), this.#fixed.listen.admin, dependencies),
+      (part, next) => part.use(next.snapshot.listen.admin),
     );
   }
 
@@ -475,7 +463,6 @@ class RunningApp implements PlaneApp {
   }
 }
 
-/** The address of each upstream, for its spans. */
 function spanPeers({ upstreams }: Snapshot): ReadonlyMap<string, SpanPeer> {
   return new Map(
     upstreams.flatMap(({ name, endpoints: [first] }) =>

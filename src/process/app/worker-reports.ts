@@ -1,6 +1,6 @@
 import { finishedWithin, type TimerClock, type UnlistedProxy } from '../../core/index.ts';
 import type { InFlightCount } from '../../limits/index.ts';
-import { joinedLevels, type Levels, type ObservationGrowth, type WorkerView } from '../../observe/index.ts';
+import { joinedLevels, type Levels, type ObservationGrowth } from '../../observe/index.ts';
 import type { EndpointsState } from '../../upstream/index.ts';
 
 /** How often a worker reports unprompted. */
@@ -20,7 +20,6 @@ export type ReportExtent = 'counts' | 'state' | 'scrape';
 
 /** What a worker reports to the main thread, about once a second and on request. */
 export interface WorkerReport {
-  /** What it has counted and recorded since its last report. */
   readonly growth: ObservationGrowth;
   readonly connections: number;
   readonly requestsInFlight: number;
@@ -35,14 +34,12 @@ export interface WorkerReport {
 interface WorkerState {
   /** Open connections, by upstream. */
   readonly upstreamConnections: ReadonlyMap<string, number>;
-  /** The state of each upstream's addresses. */
   readonly endpoints: ReadonlyMap<string, EndpointsState>;
   readonly unlistedProxies: readonly UnlistedProxy[];
   /** Whose requests are in flight in buckets with `concurrent`. */
   readonly inFlight: readonly InFlightCount[];
 }
 
-/** A worker that runs now. */
 interface RunningWorker {
   readonly startedAtMs: number;
   readonly ask: (wanted: ReportExtent) => Promise<WorkerReport>;
@@ -114,7 +111,6 @@ export class WorkerReports {
     await finishedWithin(WAIT_MS, Promise.allSettled(asked), this.#clock);
   }
 
-  /** The values of all threads, for a scrape. */
   async levels(): Promise<readonly Levels[]> {
     // Scrapes are merged one after the other: a worker that dies meanwhile is added to the end of the list.
     this.#joining = this.#joining.then(() => this.#joinGone());
@@ -135,12 +131,11 @@ export class WorkerReports {
     return sumOf(this.#last.map(({ requestsInFlight }) => requestsInFlight));
   }
 
-  /** Whose requests are in flight at workers. */
   get inFlight(): readonly InFlightCount[] {
     return this.#states.flatMap(({ inFlight }) => inFlight);
   }
 
-  get views(): WorkerView[] {
+  get views() {
     const nowMs = this.#clock.monotonicMs();
     return Array.from(this.#seats, ([worker, { running, replacements, requests }]) => ({
       worker,

@@ -15,104 +15,81 @@ interface Saved {
   readonly rows: Buffer;
 }
 
-/** Keeps the counters of long windows across a restart. */
-export class CountersFile {
-  /** The root of the hashes of clients in the file: the tables that restore them need the same. */
-  readonly hashRoot: Buffer;
-  readonly #file: WholeFile;
-  readonly #leastMs: number;
-  readonly #isWritten: boolean;
-  readonly #system: System;
-  readonly #log: Logger;
-  #saved: Saved | null;
-  #writer: LateWriter | null = null;
-  #look: (() => void) | null = null;
-  #timer: Timer | null = null;
+export type CountersFile = Awaited<ReturnType<typeof openCounters>>;
 
-  private constructor(
-    file: WholeFile,
-    saved: Saved | null,
-    leastMs: number,
-    isWritten: boolean,
-    system: System,
-    log: Logger,
-  ) {
-    this.#file = file;
-    this.#saved = saved;
-    this.#isWritten = isWritten;
-    this.hashRoot = saved?.hashRoot ?? randomKey(system.randomBytes);
-    this.#leastMs = leastMs;
-    this.#system = system;
-    this.#log = log;
+/**
+ * Keeps the counters of long windows across a restart. Reads their file; if that fails, logs why and starts empty.
+ *
+ * @param isWritten whether the file is written again
+ */
+export async function openCounters(
+  folder: string,
+  leastMs: number,
+  isWritten: boolean,
+  system: System,
+  log: Logger,
+) {
+  const { clock } = system;
+  const file = new WholeFile(join(folder, 'weir.counters'), 'counters', system);
+  const line = { type: 'state', file: file.path };
+  let saved: Saved | null = null;
+  try {
+    saved = savedIn(await file.read());
+  } catch (error) {
+    log.error(
+      { ...line, cause: causeOf(error) },
+      'the counters file cannot be read, so every window starts over',
+    );
   }
-
-  /** Reads the file. If that fails, logs why and starts empty. `isWritten`: whether the file is written again. */
-  static async open(
-    folder: string,
-    leastMs: number,
-    isWritten: boolean,
-    system: System,
-    log: Logger,
-  ): Promise<CountersFile> {
-    const file = new WholeFile(join(folder, 'weir.counters'), 'counters', system);
-    try {
-      return new CountersFile(file, savedIn(await file.read()), leastMs, isWritten, system, log);
-    } catch (error) {
-      log.error(
-        { type: 'state', file: file.path, cause: causeOf(error) },
-        'the counters file cannot be read, so every window starts over',
-      );
-      return new CountersFile(file, null, leastMs, isWritten, system, log);
-    }
-  }
-
-  /** Restores these counters from the file, and from now on saves them if the file is written. */
-  async follow(counters: LocalStore['kept']): Promise<void> {
-    const { clock } = this.#system;
-    const line = { type: 'state', file: this.#file.path };
-    const saved = this.#saved;
-    this.#saved = null;
-    if (saved !== null) {
-      const taken = await counters.restore(saved.limits, saved.rows, this.#leastMs);
-      this.#log.info({ ...line, counters: taken }, 'continues with the counters from before it was stopped');
-    }
-    if (!this.#isWritten) return;
-    const write = async () => {
-      const limits = counters.limits(this.#leastMs);
-      const header = {
-        hashRoot: this.hashRoot.toString('base64'),
-        limits: limits.map(limit => limit.identity),
+  const hashRoot = saved?.hashRoot ?? randomKey(system.randomBytes);
+  const onFault = (cause: string | null) => {
+    if (cause === null) log.info(line, 'the counters file is written again');
+    else log.error({ ...line, cause }, 'the counters file cannot be written: it is out of date');
+  };
+  let writer: LateWriter | null = null;
+  let look = () => {};
+  let timer: Timer | null = null;
+  return {
+    /** The root of the hashes of clients in the file: the tables that restore them need the same. */
+    hashRoot,
+    /** Restores these counters from the file, and from now on saves them if the file is written. */
+    async follow(counters: LocalStore['kept']): Promise<void> {
+      if (saved !== null) {
+        const taken = await counters.restore(saved.limits, saved.rows, leastMs);
+        log.info({ ...line, counters: taken }, 'continues with the counters from before it was stopped');
+        saved = null;
+      }
+      if (!isWritten) return;
+      const write = () => {
+        const limits = counters.limits(leastMs);
+        const header = {
+          hashRoot: hashRoot.toString('base64'),
+          limits: limits.map(({ identity }) => identity),
+        };
+        return file.write(header, counters.rows(limits));
       };
-      return await this.#file.write(header, counters.rows(limits));
-    };
-    const onFault = (cause: string | null) => {
-      if (cause === null) this.#log.info(line, 'the counters file is written again');
-      else this.#log.error({ ...line, cause }, 'the counters file cannot be written: it is out of date');
-    };
-    await counters.countChanges();
-    const writer = new LateWriter({ clock, write, onFault });
-    let seen = counters.changes;
-    this.#look = () => {
-      const now = counters.changes;
-      if (now === seen) return;
-      seen = now;
-      writer.noteChange();
-    };
-    this.#writer = writer;
-    this.#timer = clock.every(LOOK_MS, this.#look);
-  }
-
-  /** How its writing goes; `null` if it is not written. */
-  get health(): WriteHealth | null {
-    return this.#writer?.health ?? null;
-  }
-
-  /** Writes what is pending, as `LateWriter.stop` does. */
-  async stop(): Promise<void> {
-    this.#system.clock.cancel(this.#timer);
-    this.#look?.();
-    await this.#writer?.stop();
-  }
+      await counters.countChanges();
+      const late = new LateWriter({ clock, write, onFault });
+      let seen = counters.changes;
+      look = () => {
+        const now = counters.changes;
+        if (now !== seen) late.noteChange();
+        seen = now;
+      };
+      writer = late;
+      timer = clock.every(LOOK_MS, look);
+    },
+    /** How its writing goes; `null` if it is not written. */
+    get health(): WriteHealth | null {
+      return writer?.health ?? null;
+    },
+    /** Writes what is pending, as `LateWriter.stop` does. */
+    async stop(): Promise<void> {
+      clock.cancel(timer);
+      look();
+      await writer?.stop();
+    },
+  };
 }
 
 function savedIn(content: Awaited<ReturnType<WholeFile['read']>>): Saved | null {

@@ -34,7 +34,6 @@ export class Generations {
     this.#current.identity?.serve();
   }
 
-  /** The generation in use. */
   get current(): Generation {
     return this.#current;
   }
@@ -86,13 +85,11 @@ export interface Generation {
   readonly transports: TransportMap;
 }
 
-/** The part of an identity that requests need. */
 export type RequestIdentity = Pick<
   Identity,
   'verifier' | 'apiKeys' | 'signIn' | 'notices' | 'endSession' | 'introspect' | 'proofs'
 >;
 
-/** The part of a generation that requests need. */
 export interface RequestGeneration extends Omit<Generation, 'identity' | 'transports'> {
   readonly identity: RequestIdentity | null;
   /** Transports by the names of their upstreams. */

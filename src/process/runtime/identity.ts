@@ -19,7 +19,6 @@ import {
   type OwnerChecks,
   Proofs,
   type ProofsDependencies,
-  type RevocationFacts,
   type Revocations,
   type TokenBudget,
   type TokenVerifier,
@@ -36,14 +35,11 @@ export interface IdentityDependencies extends Pick<System, 'clock' | 'random' | 
    * or for tokens of no provider (`none`).
    */
   readonly listenerOf: (provider: string | null) => AuthListener & SignInListener;
-  /** The revocations of all issuers. */
   readonly revocations: Revocations;
-  /** The dependencies of the receiver of providers' notices. */
   readonly notices: NoticesDependencies;
   /** Bounds failed verifications, if the configuration limits them. Outlives changes of providers: it is for addresses. */
   readonly budget: VerificationBudget;
   readonly ownerChecks: OwnerChecks;
-  /** Creates the permits of requests to providers. */
   readonly permits: NewPermits;
   readonly issuers: SharedIssuers;
   /** What proofs of possession are checked with. Outlives changes of the configuration. */
@@ -55,7 +51,6 @@ export class Identity {
   readonly verifier: TokenVerifier;
   /** Signs users in; `null` if no provider does. */
   readonly signIn: SignIn | null;
-  /** Receives notices that providers send. */
   readonly notices: Notices;
   /** Checks the proofs of tokens that are bound to a key; `null` if there are no such tokens. */
   readonly proofs: Proofs | null;
@@ -148,7 +143,7 @@ export class Identity {
   }
 
   /** What is known about each provider, in file order. */
-  get facts(): readonly ProviderFacts[] {
+  get facts() {
     return this.#providers.map(({ facts }) => facts);
   }
 
@@ -178,7 +173,6 @@ export class Identity {
     for (const provider of this.#providers) provider.retire(next === null ? [] : next.#providers);
   }
 
-  /** The kinds of notices that are received on the admin listener. */
   get adminNotices(): ReadonlySet<NoticeKind> {
     const isAdmin = (kind: NoticeKind) =>
       this.#model.providers.some(({ notices }) => notices[kind] === 'admin');
@@ -207,18 +201,7 @@ export class Identity {
   }
 }
 
-/** What is known about a provider, for the status page. */
-export interface ProviderFacts {
-  /** Its name in `identity_providers`; `null` for `identity_provider`, which has none. */
-  readonly name: string | null;
-  readonly issuer: string;
-  readonly endpointsKnown: boolean;
-  /** Usable keys of the current set; 0 before the first. */
-  readonly keys: number;
-  /** When the fetch of that set began, in milliseconds since the epoch; null before the first. */
-  readonly keysAsOfMs: number | null;
-  readonly revocations: RevocationFacts;
-}
+export type ProviderFacts = Identity['facts'][number];
 
 interface ProviderIdentityDependencies extends IssuerDependencies {
   /** Bounds failed verifications; `null` if they are not limited. */
@@ -302,7 +285,6 @@ class ProviderIdentity {
     return this.#model.provider.issuer;
   }
 
-  /** The revoked tokens of this provider. */
   get revocations(): IssuerRevocations {
     return this.#issuer.part.revocations;
   }
@@ -334,13 +316,15 @@ class ProviderIdentity {
     return this.hasKeys || this.#issuer.part.hasFailed;
   }
 
-  get facts(): ProviderFacts {
+  /** What is known about it, for the status page. Its name is `null` if it is the only one, which has none. */
+  get facts() {
     const { provider, keys, revocations } = this.#issuer.part;
     return {
       name: this.#model.name,
       issuer: this.issuer,
       endpointsKnown: provider.ready,
       keys: keys.size,
+      // When the fetch of that set began.
       keysAsOfMs: keys.loaded ? keys.asOfMs : null,
       revocations: revocations.facts,
     };

@@ -7,13 +7,11 @@ import { type IssuerState, issuerKey, type SharedIssuers } from './issuer-sharin
 
 export interface IssuerDependencies extends Pick<System, 'clock' | 'random' | 'network'> {
   readonly listener: AuthListener & SignInListener;
-  /** The revocations of all issuers. */
   readonly revocations: Revocations;
   /** How this thread shares what it learns with others. */
   readonly issuers: SharedIssuers;
 }
 
-/** An issuer, with what it depends on. */
 export type KeptIssuer = Kept<Pick<ProviderModel, 'provider' | 'keySet' | 'label'>, Issuer>;
 
 /** The provider as the issuer of tokens: its endpoints, its keys, and its revoked tokens. */
@@ -102,7 +100,6 @@ export class Issuer {
     if (this.keys.loaded) void this.keys.refresh();
   }
 
-  /** Stops refreshing. Exchanges in progress may still use it. */
   retire(): void {
     this.#onAnswer = () => {};
     this.#part();
@@ -121,7 +118,6 @@ export class Issuer {
     this.#onAnswer();
   }
 
-  /** Publishes the current state to other threads. */
   #tell(): void {
     if (!this.#issuers.fetches) return;
     this.#issuers.states.tell(this.#key, {

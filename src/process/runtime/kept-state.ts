@@ -1,12 +1,14 @@
 import type { StateModel } from '../../config/index.ts';
 import type { Fact, Facts, Holder, System } from '../../core/index.ts';
-import type { Logger, StateFileView } from '../../observe/index.ts';
-import { CountersFile } from './counters-file.ts';
+import type { Logger } from '../../observe/index.ts';
+import { type CountersFile, openCounters } from './counters-file.ts';
 import { lockFolder } from './folder-lock.ts';
 import { causeOf, LateWriter, type WriteHealth } from './late-writer.ts';
 import { StateFile } from './state-file.ts';
 
-const NOWHERE = { write: () => Promise.resolve(0) };
+interface StateFileHealth extends WriteHealth {
+  readonly file: 'state' | 'counters';
+}
 
 /** What a gateway keeps across a restart. */
 export interface KeptState {
@@ -16,10 +18,9 @@ export interface KeptState {
    * The files, the one of the facts first. If the folder was not writable at startup, their content is known, and nothing more is
    * kept.
    */
-  readonly files: readonly StateFileView[];
+  readonly files: readonly StateFileHealth[];
   /** The counters of long windows; `null` if they are not kept. */
   readonly counters: CountersFile | null;
-  /** Writes what is pending, and releases the folder. */
   stop(): Promise<void>;
 }
 
@@ -48,7 +49,7 @@ export async function openState(
   if (facts !== null && (isWritten || facts.length > 0))
     log.info({ ...line, facts: facts.length }, 'continues with the state from before it was stopped');
   const counters =
-    countersMs === null ? null : await CountersFile.open(folder, countersMs, isWritten, system, log);
+    countersMs === null ? null : await openCounters(folder, countersMs, isWritten, system, log);
   return keptState(file, facts ?? [], counters, lock, system, log);
 }
 
@@ -79,70 +80,40 @@ function keptState(
     if (cause === null) log.info(line, 'the state file is written again');
     else log.error({ ...line, cause }, 'the state file cannot be written: after a restart it is out of date');
   };
-  const kept = new KeptFacts(facts, { file: 'cause' in lock ? NOWHERE : file, clock, onFault });
+  const topics = new Map<string, Holder<Fact>>();
+  function* everything(): Iterable<Fact> {
+    for (const topic of topics.values()) yield* topic.everything();
+  }
+  const write = async () => ('cause' in lock ? 0 : await file.write(everything()));
+  const writer = new LateWriter({ clock, write, onFault });
+  // Those that no topic has taken yet.
+  let left = facts;
   return {
-    facts: kept,
-    get files(): readonly StateFileView[] {
+    facts: {
+      join(topic, holder) {
+        const kept = left.filter(({ name }) => name.startsWith(`${topic}:`));
+        left = left.filter(fact => !kept.includes(fact));
+        topics.set(topic, holder);
+        // The others learn it as well: it may not have reached them before this gateway stopped.
+        for (const fact of kept) holder.learn({ ...fact, name: fact.name.slice(topic.length + 1) });
+      },
+      post: () => writer.noteChange(),
+      withdraw: () => writer.noteChange(),
+    },
+    get files() {
       if ('cause' in lock)
-        return [{ file: 'state', failures: 1, fault: { cause: lock.cause, sinceMs }, writtenAtMs: null }];
-      const files: StateFileView[] = [{ file: 'state', ...kept.health }];
+        return [
+          { file: 'state', failures: 1, fault: { cause: lock.cause, sinceMs }, writtenAtMs: null } as const,
+        ];
+      const files: StateFileHealth[] = [{ file: 'state', ...writer.health }];
       const ofCounters = counters?.health ?? null;
       if (ofCounters !== null) files.push({ file: 'counters', ...ofCounters });
       return files;
     },
     counters,
     async stop() {
-      await Promise.all([kept.stop(), counters?.stop()]);
+      await Promise.all([writer.stop(), counters?.stop()]);
       if (!('cause' in lock)) await lock.release();
     },
   };
-}
-
-/** Keeps the facts of a gateway in a file, so that it still knows them after a restart. */
-class KeptFacts implements Facts {
-  readonly #writer: LateWriter;
-  readonly #topics = new Map<string, Holder<Fact>>();
-  /** Facts from the file that no topic has taken yet. */
-  #kept: readonly Fact[];
-
-  /** @param kept the facts in the file */
-  constructor(
-    kept: readonly Fact[],
-    options: { readonly file: Pick<StateFile, 'write'> } & Pick<
-      ConstructorParameters<typeof LateWriter>[0],
-      'clock' | 'onFault'
-    >,
-  ) {
-    this.#kept = kept;
-    this.#writer = new LateWriter({ ...options, write: () => options.file.write(this.#everything()) });
-  }
-
-  get health(): WriteHealth {
-    return this.#writer.health;
-  }
-
-  join(topic: string, holder: Holder<Fact>): void {
-    const kept = this.#kept.filter(({ name }) => name.startsWith(`${topic}:`));
-    this.#kept = this.#kept.filter(fact => !kept.includes(fact));
-    this.#topics.set(topic, holder);
-    // The others learn it as well: it may not have reached them before this gateway stopped.
-    for (const fact of kept) holder.learn({ ...fact, name: fact.name.slice(topic.length + 1) });
-  }
-
-  post(): void {
-    this.#writer.noteChange();
-  }
-
-  withdraw(): void {
-    this.#writer.noteChange();
-  }
-
-  /** Writes what is pending. */
-  stop(): Promise<void> {
-    return this.#writer.stop();
-  }
-
-  *#everything(): Iterable<Fact> {
-    for (const topic of this.#topics.values()) yield* topic.everything();
-  }
 }

@@ -1,8 +1,12 @@
 import { errorText, finishedWithin, type Timer, type TimerClock } from '../../core/index.ts';
-import type { StateFileView } from '../../observe/index.ts';
 
-/** How the writing of a file goes. */
-export type WriteHealth = Omit<StateFileView, 'file'>;
+export interface WriteHealth {
+  readonly failures: number;
+  /** Why the file is out of date, and since when; `null` if it is not. */
+  readonly fault: { readonly cause: string; readonly sinceMs: number } | null;
+  /** When it was last written; `null` if not since startup. */
+  readonly writtenAtMs: number | null;
+}
 
 interface LateWriterOptions {
   readonly clock: TimerClock;
@@ -22,7 +26,6 @@ const REST_SHARE = 9;
 /** How long a stopping gateway waits for the disk. */
 const STOP_MS = 5_000;
 
-/** Writes a file soon after its content has changed. */
 export class LateWriter {
   readonly #options: LateWriterOptions;
   #changed = false;

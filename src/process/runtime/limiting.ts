@@ -1,12 +1,13 @@
 import { everyLimit, type LimitsModel } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
+import { silent } from '../../core/index.ts';
 import type { Revocations } from '../../identity/auth/index.ts';
 import type * as limits from '../../limits/index.ts';
 import {
   bucketsInFlight,
   DEFAULT_MAX_EVENT_KEYS,
+  InFlight,
   MemoryStore,
-  ProcessInFlight,
   placesForCounters,
   tableSizeFor,
 } from '../../limits/index.ts';
@@ -26,7 +27,6 @@ const STAND_INS_MS = 5_000;
 
 /** Counts requests and offences. Outlives a reload: `use` applies the next configuration's rules. */
 export class Limiting {
-  /** Decides about each request. */
   readonly store: limits.LimitStore;
   /** Counters of this process: the store itself, or its stand-in while the shared one is unreachable. */
   readonly memory: limits.LocalStore;
@@ -35,8 +35,8 @@ export class Limiting {
   readonly restrictions: limits.Restrictions;
   /** The clients that limits.yaml lists as blocked; `null` if it lists none. */
   blocked: Blocked | null = null;
-  readonly invalidRequests: limits.InvalidRequests;
-  readonly webhookNotFound: limits.WebhookNotFound;
+  readonly invalidRequests: limits.AddressOffences;
+  readonly webhookNotFound: limits.AddressOffences;
   readonly ignoredRefusals: limits.IgnoredRefusals;
   /** Shows and resets what callers have consumed. */
   readonly allowances: Allowances;
@@ -80,7 +80,7 @@ export class Limiting {
     this.#part = part;
     this.listener = listener;
     this.defaults = new DefaultRefusals(part, clock, listener);
-    const inFlight = new ProcessInFlight(part.permits, dependencies.inFlightElsewhere);
+    const inFlight = new InFlight(part.permits, dependencies.inFlightElsewhere);
     this.memory = memoryCounters({ clock, randomBytes, memory, maxKeys: dependencies.limitKeys, inFlight });
     this.shared =
       dependencies.newSharedStore?.({
@@ -98,7 +98,7 @@ export class Limiting {
     this.claim = sharedClaims(part, clock, this.shared?.claims ?? null);
     this.restrictions = sharedRestrictions(part, {
       clock,
-      listener: part.isMain ? listener : SILENT,
+      listener: part.isMain ? listener : silent(),
       networkOf: networkOfKey,
       places: placesForCounters(dependencies.limitKeys),
     });
@@ -165,7 +165,6 @@ export class Limiting {
     return { ...counts, concurrent: bucketsInFlight(this.#buckets, inFlight) };
   }
 
-  /** What is exchanged with other gateways. */
   get sharing() {
     return {
       untold: this.shared?.untold ?? 0,
@@ -201,13 +200,6 @@ export class Limiting {
 }
 
 /** Ignores all events: what all threads of a process know is reported by its main thread. */
-const SILENT: limits.RestrictionListener = {
-  restricted() {},
-  prolonged() {},
-  released() {},
-  evicted() {},
-};
-
 /** Makes the counters of this process, or of the threads that share `memory`. Call `followLimits` with each configuration. */
 export function memoryCounters(
   options: Pick<limits.MemoryStoreOptions, 'clock' | 'randomBytes' | 'maxKeys' | 'memory' | 'inFlight'>,

@@ -53,7 +53,6 @@ export class Overload {
     this.#meanMs = null;
   }
 
-  /** Applies the configuration. */
   use(maxDelayMs: number | null): void {
     if (maxDelayMs === this.#maxDelayMs) return;
     this.stop();
@@ -67,7 +66,6 @@ export class Overload {
     return this.#meanMs;
   }
 
-  /** Whether the process has time for a new request. */
   admits(): boolean {
     const episode = this.#episode;
     if (episode === null || this.#maxDelayMs === null) return true;

@@ -3,13 +3,7 @@ import type { Clock, Owner, RandomBytes, TableMemory } from '../../core/index.ts
 import { NO_OWNERS, RecentMap } from '../../core/index.ts';
 import { isPrincipal } from '../../identity/auth/index.ts';
 import type * as limits from '../../limits/index.ts';
-import {
-  IgnoredRefusals,
-  InvalidRequests,
-  OTHER_PARTS,
-  unitsTaken,
-  WebhookNotFound,
-} from '../../limits/index.ts';
+import { AddressOffences, IgnoredRefusals, OTHER_PARTS, unitsTaken } from '../../limits/index.ts';
 import { addressOfKey, isEmbedded, isListed, ownersOf } from '../../wire/http/index.ts';
 
 interface RestrictingDependencies {
@@ -27,20 +21,19 @@ interface RestrictingDependencies {
 /** Counts offences, and restricts clients that commit too many. Outlives a reload. */
 export class Restricting {
   readonly restrictions: limits.Restrictions;
-  readonly invalidRequests: InvalidRequests;
-  readonly webhookNotFound: WebhookNotFound;
+  readonly invalidRequests: AddressOffences;
+  readonly webhookNotFound: AddressOffences;
   readonly ignoredRefusals: IgnoredRefusals;
 
   constructor(dependencies: RestrictingDependencies) {
     const { clock, randomBytes, restrictions, tally, memory, maxKeys } = dependencies;
     this.restrictions = restrictions;
     const counting = { clock, randomBytes, memory, maxKeys, ownersOf: ownersOfCaller, tally };
-    this.invalidRequests = new InvalidRequests(restrictions, counting);
-    this.webhookNotFound = new WebhookNotFound(restrictions, counting);
+    this.invalidRequests = new AddressOffences(restrictions, 'invalid_requests', counting);
+    this.webhookNotFound = new AddressOffences(restrictions, 'webhook_not_found', counting);
     this.ignoredRefusals = new IgnoredRefusals(restrictions, counting);
   }
 
-  /** Applies the rules of a configuration. */
   use(model: LimitsModel): void {
     this.invalidRequests.use(model.invalidRequests);
     this.webhookNotFound.use(model.webhookNotFound);
@@ -105,7 +98,6 @@ export class Blocked {
 
 /** The sender of a request that a limit refused. */
 export interface RefusedSender {
-  /** The key of the address. */
   readonly address: string;
   /** The caller; `null` if only the address is known. */
   readonly principal: string | null;

@@ -1,6 +1,6 @@
 import { fixedPartOfStore, type StoreModel } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
-import { isSame, randomName } from '../../core/index.ts';
+import { isSame, randomName, silent } from '../../core/index.ts';
 import type { Nonces } from '../../identity/auth/index.ts';
 import type { LocalStore, OffenceFeed, OffencesExceeded } from '../../limits/index.ts';
 import {
@@ -9,7 +9,6 @@ import {
   RedisClaims,
   RedisConnection,
   RedisOffenceFeed,
-  RedisProofs,
   RedisStore,
   Replicas,
 } from '../../limits/redis/index.ts';
@@ -39,8 +38,7 @@ export class SharedStore {
   readonly limits: RedisStore;
   /** Decides while Redis does not. */
   readonly policy: core.FailurePolicy;
-  readonly claims: core.Claims;
-  readonly proofs: RedisProofs;
+  readonly claims: RedisClaims;
   readonly #connection: RedisConnection;
   readonly #board: Board;
   /** Whether this thread informs other processes of what all threads know. */
@@ -90,8 +88,7 @@ export class SharedStore {
         if (this.#waited && !this.#isStrict) listener.caughtUp();
       },
     });
-    this.claims = new RedisClaims({ connection, health });
-    this.proofs = new RedisProofs({ connection, health, policy });
+    this.claims = new RedisClaims({ connection, health, policy });
     if (this.#isVoice) {
       part.carry(this.#board);
       health.onFound(() => this.#board.look());
@@ -149,7 +146,7 @@ export class SharedStore {
   /** Lets these nonces, once clients need them, be those of all gateways. */
   shareNonces(nonces: Nonces): void {
     const look = async () => {
-      const secret = nonces.areUsed ? await this.proofs.commonSecret(nonces.secret) : null;
+      const secret = nonces.areUsed ? await this.claims.commonSecret(nonces.secret) : null;
       if (secret !== null) nonces.use(secret);
     };
     nonces.onFirstUse = () => void look();
@@ -182,17 +179,6 @@ export class SharedStore {
 
 /** Reports how the requests of a worker are decided. The main thread reports whether Redis is available. */
 function ofWorker(listener: core.StoreListener, lost: () => void): core.StoreListener {
-  return {
-    decidedBy: who => listener.decidedBy(who),
-    failed: (failure, cause) => listener.failed(failure, cause),
-    shareFailed: (skippedFacts, error) => listener.shareFailed(skippedFacts, error),
-    lost,
-    found() {},
-    behind() {},
-    caughtUp() {},
-    subscribed() {},
-    rightsMissing() {},
-    taskFailed: (task, cause) => listener.taskFailed(task, cause),
-    beat() {},
-  };
+  const { decidedBy, failed, shareFailed, taskFailed } = listener;
+  return Object.assign(silent<core.StoreListener>(), { decidedBy, failed, shareFailed, taskFailed, lost });
 }

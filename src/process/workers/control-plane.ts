@@ -66,7 +66,6 @@ export class ControlPlane implements Workers {
   #deathsMs: readonly number[] = [];
   /** The configuration that each worker starts with: a reload cannot change all of it. */
   readonly #first: PlaneConfig;
-  /** The configuration in use. */
   #config: PlaneConfig;
   /** A configuration that is prepared and waiting. */
   #next: PlaneConfig | null = null;

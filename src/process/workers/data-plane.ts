@@ -9,7 +9,6 @@ import type { PlaneSeed } from './messages.ts';
 import { SharedRates } from './shared-rates.ts';
 import { WorkerPart } from './worker-part.ts';
 
-/** What a data plane needs in addition to its seed. */
 export interface PlaneOptions {
   readonly link: Link;
   readonly system: System;
@@ -18,7 +17,6 @@ export interface PlaneOptions {
   readonly wait?: LockWait;
   /** Runs once its first configuration is loaded, before the first client can come. Default: nothing. */
   readonly beforeServing?: (() => void) | undefined;
-  /** Sends what was logged so far. */
   readonly sendLog: () => void;
 }
 

@@ -9,11 +9,11 @@ import {
   MAIN_SCRIPT,
   thisMachine,
 } from '../../core/index.ts';
-import { type Logger, makeLogger } from '../../observe/index.ts';
+import { makeLogger } from '../../observe/index.ts';
 import { runDataPlane } from './data-plane.ts';
 import { collectWhatStartingLeft } from './heap.ts';
 import { LineSender } from './line-sender.ts';
-import { type Link, linkInThread, type Packet, PacketLink } from './link.ts';
+import { type Link, type Packet, PacketLink } from './link.ts';
 import type { PlaneSeed } from './messages.ts';
 
 /** Where planes run: each in its own thread, or all in this one. */
@@ -23,32 +23,13 @@ export interface PlaneHost {
   start(seed: PlaneSeed): HostedPlane;
 }
 
-/** A plane that runs somewhere. */
 export interface HostedPlane {
   readonly link: Link;
   /** Resolves when it has ended, to the reason. */
   readonly ended: Promise<string>;
-  /** Ends it at once. */
   end(): void;
 }
 
-const wait = () => {
-  throw new Error('planes of one thread must not wait for each other');
-};
-
-/** Runs all planes in this thread, with one clock. Messages between them arrive at once. */
-export function inThreadHost(system: core.System, log: Logger): PlaneHost {
-  return {
-    wait,
-    start(seed) {
-      const [link, inside] = linkInThread();
-      runDataPlane(structuredClone(seed), { link: inside, system, log, wait, sendLog: () => {} });
-      return { link, ended: new Promise(() => {}), end: () => link.close('it was ended') };
-    },
-  };
-}
-
-/** The minimum heap of a worker. */
 const MIN_HEAP_MB = 64;
 
 /**

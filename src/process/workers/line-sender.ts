@@ -1,7 +1,6 @@
 import type { TimerClock } from '../../core/index.ts';
 import type { Link } from './link.ts';
 
-/** Characters sent together. */
 const BATCH = 15_000;
 /** How long a line waits to be sent with others, milliseconds. */
 const GATHER_MS = 50;
@@ -30,7 +29,6 @@ export class LineSender {
     if (this.#gathered.length >= BATCH) this.send();
   }
 
-  /** Sends what was collected. */
   send(): void {
     const [text, count] = [this.#gathered, this.#count];
     if (count === 0) return;

@@ -1,23 +1,7 @@
 import type { Messages, Questions } from './messages.ts';
 
-/** Connects two threads. Messages arrive in order, copied as by `structuredClone`. */
-export interface Link {
-  post<Name extends keyof Messages>(name: Name, value: Messages[Name]): void;
-  /** Resolves to the peer's answer; rejects with the peer's error, or when that thread has ended. */
-  ask<Name extends keyof Questions>(
-    name: Name,
-    asked: Questions[Name]['asked'],
-  ): Promise<Questions[Name]['answer']>;
-  /** Registers a receiver for messages with this name. */
-  on<Name extends keyof Messages>(name: Name, hear: (value: Messages[Name]) => void): void;
-  /** Registers a function that answers questions with this name. */
-  answer<Name extends keyof Questions>(
-    name: Name,
-    answer: (asked: Questions[Name]['asked']) => Promise<Questions[Name]['answer']>,
-  ): void;
-  /** Called when the peer has ended: unanswered questions are rejected with this reason, and further messages are dropped. */
-  close(why: string): void;
-}
+/** What the code of either thread uses of its side. */
+export type Link = Pick<PacketLink, 'post' | 'ask' | 'on' | 'answer' | 'close'>;
 
 /** The messages exchanged over a link. */
 export type Packet =
@@ -29,8 +13,11 @@ export type Packet =
 /** An error as data: a copy of an error only keeps its message. */
 type PlainError = Readonly<Record<string, unknown>> & { readonly message: string };
 
-/** One side of a link. The code that makes a link passes it the peer's packets. */
-export class PacketLink implements Link {
+/**
+ * One side of a link between two threads. Messages arrive in order, copied as by `structuredClone`. The code that makes a link
+ * passes it the peer's packets.
+ */
+export class PacketLink {
   readonly #carry: (packet: Packet) => void;
   readonly #heard = new Map<string, (value: unknown) => void>();
   readonly #answered = new Map<string, (asked: unknown) => Promise<unknown>>();
@@ -43,11 +30,11 @@ export class PacketLink implements Link {
     this.#carry = carry;
   }
 
-  post(name: keyof Messages, value: unknown): void {
+  post<Name extends keyof Messages>(name: Name, value: Messages[Name]): void {
     if (this.#closed === null) this.#carry({ kind: 'message', name, value });
   }
 
-  // The names of questions determine the types of their answers; packets carry any.
+  /** Resolves to the peer's answer; rejects with the peer's error, or when that thread has ended. */
   ask<Name extends keyof Questions>(
     name: Name,
     value: Questions[Name]['asked'],
@@ -71,13 +58,13 @@ export class PacketLink implements Link {
     this.#answered.set(name, answer as (asked: unknown) => Promise<unknown>);
   }
 
+  /** Called when the peer has ended: unanswered questions are rejected with this reason, and further messages are dropped. */
   close(why: string): void {
     this.#closed = why;
     for (const { reject } of this.#waiting.values()) reject(goneFor(why));
     this.#waiting.clear();
   }
 
-  /** Takes a packet from the peer. */
   take(packet: Packet): void {
     if (packet.kind === 'message') this.#heard.get(packet.name)?.(packet.value);
     else if (packet.kind === 'question') void this.#answer(packet);
@@ -102,13 +89,6 @@ export class PacketLink implements Link {
     if (packet.kind === 'answer') waiting?.resolve(packet.value);
     else waiting?.reject(Object.assign(new Error(packet.fault.message), packet.fault));
   }
-}
-
-/** Connects two sides in this thread: messages arrive before `post` returns. */
-export function linkInThread(): readonly [PacketLink, PacketLink] {
-  const one: PacketLink = new PacketLink(packet => other.take(structuredClone(packet)));
-  const other: PacketLink = new PacketLink(packet => one.take(structuredClone(packet)));
-  return [one, other];
 }
 
 /** The stack of this side would say nothing about the other. */

@@ -3,13 +3,11 @@ import type { MemoryHandover } from '../../core/index.ts';
 import type { BoundAddresses } from '../../edge/server/index.ts';
 import type { ReportExtent, WorkerReport } from '../app/index.ts';
 
-/** A configuration for a worker, and its number. */
 export interface PlaneConfig {
   readonly generation: number;
   readonly data: ConfigData;
 }
 
-/** What a worker needs at its start. */
 export interface PlaneSeed {
   /** Its number, from 1. The main thread is 0. */
   readonly worker: number;
@@ -42,11 +40,9 @@ export interface Messages {
   withdrawn: { readonly topic: string; readonly name: string; readonly value: number };
 }
 
-/** Lines of the log. */
 export interface LogLines {
   readonly text: string;
   readonly count: number;
-  /** Lines dropped before these. */
   readonly dropped: number;
 }
 

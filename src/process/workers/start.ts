@@ -7,7 +7,6 @@ import type { PlaneHost } from './hosts.ts';
 import { lateLog } from './late-log.ts';
 import { SharedRates } from './shared-rates.ts';
 
-/** Starts a gateway whose clients are served by workers. */
 export async function startWithWorkers(
   options: AppOptions & Required<Pick<AppOptions, 'source'>>,
   host: PlaneHost,

@@ -6,7 +6,6 @@ export type Balance = 'least_requests' | 'caller' | CookieBalance;
 
 /** Each client stays at the endpoint that its cookie names. Clients without one are spread as by `least_requests`. */
 export interface CookieBalance {
-  /** The name of the cookie. */
   readonly cookie: string;
   /** Makes its values; `null` for a random key of the process. */
   readonly key: string | null;

@@ -28,7 +28,6 @@ export interface CallShare {
    * continue, immediately if a lookup would find nothing new. Returns a function that stops the wait.
    */
   lookAgain(failed: Endpoint | null, then: () => void): () => void;
-  /** Why there is no endpoint. */
   noEndpoint(): Error;
 }
 

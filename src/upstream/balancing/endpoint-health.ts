@@ -31,7 +31,6 @@ export class EndpointHealth {
   readonly #random: Random;
   #connectFailures = 0;
   #badAnswers = 0;
-  /** The cause of the last failure. */
   #lastCause: unknown = null;
   #lastFailure: string | null = null;
   #ejectedFor: OutReason | null = null;

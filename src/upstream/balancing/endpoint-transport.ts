@@ -9,7 +9,6 @@ import { Endpoint, type EndpointOwner, endpointName } from './endpoint.ts';
 import { type CallShare, EndpointCall } from './endpoint-call.ts';
 import { RetryBudget } from './retry-budget.ts';
 
-/** The current state of the endpoints of an upstream. */
 export interface EndpointsState {
   readonly endpoints: readonly EndpointState[];
   /** True if every endpoint is out. Then all of them get requests nonetheless. */

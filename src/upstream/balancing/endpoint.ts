@@ -49,7 +49,6 @@ export class Endpoint implements Candidate {
     return this.health.outFor !== null;
   }
 
-  /** How many requests are in flight. */
   get inFlight(): number {
     return this.#inFlight;
   }

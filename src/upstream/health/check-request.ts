@@ -10,7 +10,6 @@ export type CheckTarget =
   | { readonly kind: 'path'; readonly path: string }
   | { readonly kind: 'service'; readonly service: string };
 
-/** What a check found. */
 export interface CheckResult {
   /** Why the endpoint is not healthy; `null` if it is. */
   readonly why: string | null;
@@ -66,12 +65,10 @@ class ReadyBody implements BodySource {
   resume(): void {}
 }
 
-/** What a check got for an answer. */
 interface CheckAnswer {
   readonly status: number;
   /** The value of `grpc-status`; undefined if there was none. */
   readonly grpcStatus: string | undefined;
-  /** The beginning of the body. */
   readonly body: Buffer;
 }
 

@@ -13,7 +13,6 @@ import { type CheckResult, type CheckTarget, checkRequest, checkSink } from './c
 /** How endpoints are checked. Times in milliseconds. */
 export interface HealthOptions {
   readonly target: CheckTarget;
-  /** The `Host` of the request. */
   readonly host: string;
   /** From the start of one check to the start of the next. */
   readonly everyMs: number;
@@ -25,7 +24,6 @@ export interface HealthOptions {
   readonly unhealthyAfter: number;
 }
 
-/** An endpoint, as the checks see it. */
 export interface CheckedEndpoint {
   readonly address: EndpointAddress;
   readonly pool: Pick<Transport, 'send'>;

@@ -1,7 +1,6 @@
 import type { Network } from '../../core/index.ts';
 import type { EndpointAddress } from '../transport.ts';
 
-/** An address that a lookup found. */
 export interface FoundAddress extends EndpointAddress {
   /** Its share of the requests, relative to others: 1 on average. */
   readonly weight: number;

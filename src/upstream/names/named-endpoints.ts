@@ -1,4 +1,4 @@
-import type { Random, System, Timer, TimerClock } from '../../core/index.ts';
+import type { System, Timer } from '../../core/index.ts';
 import type { EndpointSource, SourcedEndpoint } from '../endpoint-source.ts';
 import type { EndpointAddress } from '../transport.ts';
 import type { FoundAddress, Lookup, LookupAnswer } from './lookup.ts';
@@ -43,9 +43,7 @@ export class NamedEndpoints implements EndpointSource {
   readonly #lookup: Lookup;
   readonly #name: string;
   readonly #listener: LookupListener;
-  readonly #clock: TimerClock;
-  readonly #random: Random;
-  readonly #network: System['network'];
+  readonly #system: NamedSystem;
   #tiers: LookupAnswer = [];
   /** The index of the group in use. */
   #tier = 0;
@@ -62,18 +60,11 @@ export class NamedEndpoints implements EndpointSource {
   #unfollow: () => void = () => {};
 
   /** @param name the name that certificates are verified for */
-  constructor(
-    lookup: Lookup,
-    name: string,
-    { clock, random, network }: NamedSystem,
-    listener: LookupListener,
-  ) {
+  constructor(lookup: Lookup, name: string, system: NamedSystem, listener: LookupListener) {
     this.#lookup = lookup;
     this.#name = name;
     this.#listener = listener;
-    this.#clock = clock;
-    this.#random = random;
-    this.#network = network;
+    this.#system = system;
   }
 
   start(changed: () => void): void {
@@ -95,14 +86,14 @@ export class NamedEndpoints implements EndpointSource {
   close(): void {
     this.#closed = true;
     this.#unfollow();
-    this.#clock.cancel(this.#timer);
+    this.#system.clock.cancel(this.#timer);
   }
 
   /** Switches to the next group if no address of this one can be reached. Returns whether it did. */
   #noteUnreached(failed: EndpointAddress): boolean {
     const key = keyOf(failed);
     if (!this.endpoints.some(endpoint => keyOf(endpoint) === key)) return false;
-    const nowMs = this.#clock.monotonicMs();
+    const nowMs = this.#system.clock.monotonicMs();
     this.#unreached.set(key, nowMs);
     const isUnreached = (endpoint: EndpointAddress) =>
       nowMs - (this.#unreached.get(keyOf(endpoint)) ?? Number.NEGATIVE_INFINITY) < UNREACHED_MS;
@@ -113,14 +104,14 @@ export class NamedEndpoints implements EndpointSource {
   }
 
   #lookUpIfDue(): Promise<void> {
-    const nowMs = this.#clock.monotonicMs();
+    const nowMs = this.#system.clock.monotonicMs();
     if (nowMs - this.#refreshedAtMs < REFRESH_MS) return Promise.resolve();
     this.#refreshedAtMs = nowMs;
     return this.#lookUp();
   }
 
   #lookUp(): Promise<void> {
-    this.#clock.cancel(this.#timer);
+    this.#system.clock.cancel(this.#timer);
     this.#timer = null;
     this.#running ??= this.#run().finally(() => {
       this.#running = null;
@@ -143,7 +134,10 @@ export class NamedEndpoints implements EndpointSource {
     }
     if (this.#closed) return;
     if (this.#hasNews) nextMs = 0;
-    this.#timer = this.#clock.after(nextMs * (1 + this.#random() * JITTER), () => void this.#lookUp());
+    this.#timer = this.#system.clock.after(
+      nextMs * (1 + this.#system.random() * JITTER),
+      () => void this.#lookUp(),
+    );
   }
 
   async #take(tiers: LookupAnswer): Promise<void> {
@@ -165,13 +159,13 @@ export class NamedEndpoints implements EndpointSource {
 
   #takesConnection({ host, port }: EndpointAddress): Promise<boolean> {
     return new Promise(resolve => {
-      const socket = this.#network.connect({ host, port });
+      const socket = this.#system.network.connect({ host, port });
       const over = (taken: boolean) => {
-        this.#clock.cancel(timer);
+        this.#system.clock.cancel(timer);
         socket.destroy();
         resolve(taken);
       };
-      const timer = this.#clock.after(PROBE_MS, () => over(false));
+      const timer = this.#system.clock.after(PROBE_MS, () => over(false));
       socket.once('connect', () => over(true));
       socket.once('error', () => over(false));
     });

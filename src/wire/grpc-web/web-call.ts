@@ -15,7 +15,6 @@ const WEB = /^application\/grpc-web(-text)?(?=[+;]|$)/i;
 const WEB_TEXT = /^application\/grpc-web-text(?=[+;]|$)/i;
 const GRPC = /^application\/grpc(?=[+;]|$)/i;
 
-/** Whether a request with this content type is a gRPC-Web call. */
 export function isGrpcWeb(contentType: string): boolean {
   return WEB.test(contentType);
 }
@@ -57,7 +56,6 @@ export class WebCall {
     this.#takesText = takesText(fields);
   }
 
-  /** The fields of the request, for the service. */
   requestFields(fields: Fields): Fields {
     return rewrite(fields, OF_WEB, type => type.replace(WEB, 'application/grpc'));
   }

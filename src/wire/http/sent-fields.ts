@@ -8,7 +8,6 @@ export type SentField = (typeof SENT_FIELDS)[number];
 
 /** What these fields tell about a request. */
 interface Sent {
-  /** The address of the client. */
   readonly address: string;
   /** Where the client sent its request. */
   readonly client: AskedAddress;

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { isIPv4, isIPv6 } from 'node:net';
-import type { Fields } from '../../core/index.ts';
+import { allValues, type Fields } from '../../core/index.ts';
 import { HEX, type Rejection } from '../http1/index.ts';
 
 /** A request target in the single form used for routing, limits, counting and the upstream. */
@@ -47,8 +47,9 @@ export interface LooseTarget extends Target {
 export function parseLooseTarget(target: string, host: string, method: string): LooseTarget | Rejection {
   const [, path = '', query = ''] = /^(?:https?:\/\/[^/?#]+)?([^?]*)(.*)$/is.exec(target) ?? [];
   const merged = path.replace(/\/{2,}/g, '/');
+  // With a letter for each escaped slash, whatever else is wrong with the path is found as in any other.
   const others = parseTarget(
-    target.slice(0, target.length - path.length - query.length) + withoutSlashes(merged) + query,
+    target.slice(0, target.length - path.length - query.length) + merged.replace(/%2f/gi, 'x') + query,
     host,
     method,
   );
@@ -80,11 +81,6 @@ export function pathToFind(target: Target | LooseTarget): string {
 
 export function isLoose(target: Target | LooseTarget): target is LooseTarget {
   return 'merged' in target;
-}
-
-/** Replaces escaped slashes by a letter: whatever else is wrong with the path is then found as in any other. */
-function withoutSlashes(path: string): string {
-  return path.replace(/%2f/gi, 'x');
 }
 
 /** Returns the authority of a target in absolute-form; `null` for the other forms. */
@@ -317,20 +313,16 @@ const NAME = 'max-forwards';
  * two servers could read as different numbers.
  */
 export function readMaxForwards(fields: Fields): number | null | Rejection {
-  let value: string | null = null;
-  for (let i = 0; i + 1 < fields.length; i += 2) {
-    if (!isMaxForwards(fields[i] as string)) continue;
-    if (value !== null) return TWICE;
-    value = fields[i + 1] as string;
-  }
-  if (value === null) return null;
+  const [value, ...others] = allValues(fields, NAME);
+  if (value === undefined) return null;
+  if (others.length > 0) return TWICE;
   return /^\d+$/.test(value) ? Math.min(Number(value), MAX) : NO_NUMBER;
 }
 
 /** Replaces the first `Max-Forwards`, or appends one. */
 export function writeMaxForwards(fields: string[], maxForwards: number): void {
   for (let i = 0; i + 1 < fields.length; i += 2) {
-    if (!isMaxForwards(fields[i] as string)) continue;
+    if (fields[i]?.toLowerCase() !== NAME) continue;
     fields[i + 1] = String(maxForwards);
     return;
   }
@@ -339,10 +331,6 @@ export function writeMaxForwards(fields: string[], maxForwards: number): void {
 
 const TWICE: Rejection = { rejected: 'the header field "max-forwards" came twice' };
 const NO_NUMBER: Rejection = { rejected: 'Max-Forwards is not a plain number' };
-
-function isMaxForwards(name: string): boolean {
-  return name.length === NAME.length && name.toLowerCase() === NAME;
-}
 
 /** How the paths of a route are translated for its service. */
 export interface PathChange {

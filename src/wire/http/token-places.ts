@@ -28,21 +28,19 @@ const TELL_PAGES: ReadonlySet<string> = new Set([
 /** The places of one route. What lies there is read at most once, and sent to no service. */
 export class TokenPlaces {
   readonly all: readonly TokenPlace[];
-  readonly #names: Readonly<Record<TokenPlace['kind'], ReadonlySet<string>>>;
-  /** The same as a server might read them. */
+  /** The names of cookies. A browser sends them as they are. */
+  readonly #cookies: ReadonlySet<string>;
+  /** All names as a server might read them. */
   readonly #folded: Readonly<Record<TokenPlace['kind'], ReadonlySet<string>>>;
 
   constructor(all: readonly TokenPlace[]) {
     const namesOf = (kind: TokenPlace['kind']) =>
       all.filter(each => each.kind === kind).map(({ name }) => name);
-    const sets = (fold: (name: string) => string) => ({
-      query: new Set(namesOf('query').map(fold)),
-      subprotocol: new Set(namesOf('subprotocol').map(fold)),
-      cookie: new Set(namesOf('cookie').map(fold)),
-    });
+    const foldedOf = (kind: TokenPlace['kind']) => new Set(namesOf(kind).map(folded));
     this.all = all;
-    this.#names = sets(name => name);
-    this.#folded = sets(folded);
+    this.#cookies = new Set(namesOf('cookie'));
+    const [query, subprotocol, cookie] = [foldedOf('query'), foldedOf('subprotocol'), foldedOf('cookie')];
+    this.#folded = { query, subprotocol, cookie };
   }
 
   /** Every token that the request carries there. */
@@ -98,9 +96,7 @@ export class TokenPlaces {
 
   #inCookie(value: string): string[] {
     const pairs = value.split(';').map(pair => pair.trim());
-    return pairs
-      .filter(pair => this.#names.cookie.has(nameIn(pair).trim()))
-      .map(pair => valueIn(pair).trim());
+    return pairs.filter(pair => this.#cookies.has(nameIn(pair).trim())).map(pair => valueIn(pair).trim());
   }
 
   #cutCookie(value: string): string {

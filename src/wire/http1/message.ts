@@ -77,7 +77,7 @@ function tableOf(holds: (byte: number) => boolean): Uint8Array {
   return Uint8Array.from({ length: 256 }, (_, byte) => (holds(byte) ? 1 : 0));
 }
 
-function isDigit(byte: number): boolean {
+export function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
 }
 
@@ -203,7 +203,6 @@ export type PieceTaker = (bytes: Uint8Array, from: number, to: number) => void;
 export interface BodyDecoder {
   /** True once the body is complete. */
   readonly done: boolean;
-  /** The fields after the body. */
   readonly trailers: Fields;
   /**
    * Reads the body's bytes from `at` up to `end`. Returns the position after them: `end`, unless the body is done. Throws

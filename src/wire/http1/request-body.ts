@@ -45,12 +45,10 @@ export class RequestBody implements BodySource {
     this.#owner = owner;
   }
 
-  /** True once its last byte has been read. */
   get done(): boolean {
     return this.#decoder.done;
   }
 
-  /** Whether its bytes are being read. */
   get flows(): boolean {
     return (this.started && !this.paused) || this.discarded;
   }

@@ -14,7 +14,7 @@ import {
 export interface ResponseHead {
   /** The minor version: 1 for HTTP/1.1, 0 for HTTP/1.0. */
   readonly httpMinor: number;
-  /** The status, 100 to 999. */
+  /** 100 to 999. */
   readonly status: number;
   /** The reason phrase; every character is one byte. */
   readonly reason: string;

@@ -29,7 +29,6 @@ const LEND_MIN_BYTES = 2_048;
 type ResponsePhase =
   /** The head of an interim or the final response. */
   | 'head'
-  /** A body. */
   | 'body'
   /** None: the response is complete, or was given up. */
   | 'over';
@@ -156,7 +155,6 @@ export class ResponseReader {
     }
   }
 
-  /** Passes on an interim response. */
   #passInterim(head: ResponseHead): void {
     this.#last.interim.add();
     checkInterim(head);

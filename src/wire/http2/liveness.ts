@@ -13,7 +13,6 @@ interface LivenessTerms {
  * silent for hours, and a network that is down reports nothing.
  */
 export class Liveness {
-  /** Measures how long nothing has been received. */
   readonly #silence = new StallTimer();
   #bytesRead = 0;
   /** Measures how long a PING has been unanswered. */

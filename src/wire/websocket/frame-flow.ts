@@ -1,10 +1,8 @@
 import type { ByteSink, ByteStream } from '../../core/index.ts';
 
-/** Is notified of the progress and end of a flow. */
 export interface FlowOwner {
   /** Called when the flow's source, as a receiver, has taken everything. */
   drained(flow: Flow): void;
-  /** Called when a Close frame of the source has passed. */
   closePassed(): void;
   /** Called when the frame of `closeWith` was sent: the source is no longer needed. */
   lastSent(flow: Flow): void;
@@ -94,40 +92,33 @@ export class Flow implements ByteSink {
   }
 
   bytes(piece: Buffer): void {
-    if (this.#over) return;
-    try {
-      this.#follow(piece);
-    } catch (fault) {
-      this.#owner.failed(fault);
-    }
+    if (!this.#over) this.#contain(() => this.#follow(piece));
   }
 
   drained(): void {
-    try {
-      this.#owner.drained(this);
-    } catch (fault) {
-      this.#owner.failed(fault);
-    }
+    this.#contain(() => this.#owner.drained(this));
   }
 
   ended(): void {
     this.#over = true;
-    try {
+    this.#contain(() => {
       this.#to.end();
       this.#owner.sourceEnded(this);
-    } catch (fault) {
-      this.#owner.failed(fault);
-    }
+    });
   }
 
   closed(): void {
     this.#over = true;
+    this.#contain(() => this.#to.end());
+    this.#owner.sourceGone(this);
+  }
+
+  #contain(act: () => void): void {
     try {
-      this.#to.end();
+      act();
     } catch (fault) {
       this.#owner.failed(fault);
     }
-    this.#owner.sourceGone(this);
   }
 
   #follow(piece: Buffer): void {
@@ -162,7 +153,6 @@ export class Flow implements ByteSink {
   }
 }
 
-/** The rules for the frames of one direction. */
 export interface FrameRules {
   /** True for a client's frames, which are masked; a server's are not (RFC 6455, 5.1). */
   readonly masked: boolean;

@@ -46,7 +46,6 @@ export function judgeSwitch(asked: Fields, answered: Fields): string | null {
   return null;
 }
 
-/** Whether a 101 accepts an extension. */
 export function hasExtensions(answered: Fields): boolean {
   return listMembers(answered, 'sec-websocket-extensions').length > 0;
 }

@@ -78,6 +78,9 @@ test('one changed number of one bucket compiles that bucket and its line, and no
     'stricter: bucket b7: each address 99 in 1m, before 100 in 1m',
   ]);
   expect(next.labels).toBe(first.labels);
+  // What the lines and routes are made of was not even looked through.
+  expect(next.kept.limits.written).toBe(first.kept.limits.written);
+  expect(next.kept.routes.all).toBe(first.kept.routes.all);
   // The same from the second reload on.
   const again = after(next, await sound(GATEWAY));
   expect(made(again, next)).toEqual({ ...NOTHING, buckets: 1, lines: 1 });

@@ -1,12 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import {
-  gatewayJsonSchema,
-  type JsonSchema,
-  limitsJsonSchema,
-  loadConfig,
-} from '../../../src/config/index.ts';
+import { type JsonSchema, jsonSchemaOf, loadConfig } from '../../../src/config/index.ts';
 import { diagnosticsOf, loadFiles } from '../../support/config-text.ts';
 
 const gateway = await readFile('config/gateway.yaml', 'utf8');
@@ -75,8 +70,8 @@ function isExplainedElsewhere([path, fallback]: Leaf, _: number, leaves: readonl
   return key !== undefined && twin !== undefined && JSON.stringify(twin[1]) === JSON.stringify(fallback);
 }
 
-const leavesOfGateway = leavesOf(gatewayJsonSchema()).filter((...leaf) => !isExplainedElsewhere(...leaf));
-const leavesOfLimits = leavesOf(limitsJsonSchema());
+const leavesOfGateway = leavesOf(jsonSchemaOf('gateway')).filter((...leaf) => !isExplainedElsewhere(...leaf));
+const leavesOfLimits = leavesOf(jsonSchemaOf('limits'));
 
 describe('config/gateway.yaml', () => {
   it('is a configuration without errors or warnings, together with limits.yaml', async () => {

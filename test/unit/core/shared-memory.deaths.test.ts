@@ -4,14 +4,13 @@ import { MAIN_THREAD, SharedMemory, type TableMemory } from '../../../src/core/i
 import { TicketKeys } from '../../../src/edge/server/ticket-keys.ts';
 import { OwnerChecks, VerificationBudget } from '../../../src/identity/auth/index.ts';
 import {
+  AddressOffences,
   IgnoredRefusals,
-  InvalidRequests,
   MemoryStore,
   NO_LIMITS,
   parseQuota,
   Restrictions,
   SharedPermits,
-  WebhookNotFound,
 } from '../../../src/limits/index.ts';
 import { SharedRates } from '../../../src/process/workers/shared-rates.ts';
 import { RetryBudget } from '../../../src/upstream/balancing/retry-budget.ts';
@@ -58,12 +57,14 @@ const TABLES: Readonly<Record<string, Open>> = {
     };
   },
   'invalid requests'(memory, clock) {
-    const offences = new InvalidRequests(...offencesOf(memory, clock));
+    const [restrictions, options] = offencesOf(memory, clock);
+    const offences = new AddressOffences(restrictions, 'invalid_requests', options);
     offences.use(RULE);
     return random => offences.note(random.pick(KEYS));
   },
   'webhooks that are not found'(memory, clock) {
-    const offences = new WebhookNotFound(...offencesOf(memory, clock));
+    const [restrictions, options] = offencesOf(memory, clock);
+    const offences = new AddressOffences(restrictions, 'webhook_not_found', options);
     offences.use(RULE);
     return random => offences.note(random.pick(KEYS), random.pick(KEYS));
   },

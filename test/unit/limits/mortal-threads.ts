@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { vi } from 'vitest';
 import { type Clock, SharedMemory, type TableMemory, Words } from '../../../src/core/index.ts';
-import { MemoryStore, type MemoryStoreOptions, ProcessInFlight } from '../../../src/limits/index.ts';
+import { InFlight, MemoryStore, type MemoryStoreOptions } from '../../../src/limits/index.ts';
 
 /** The first word of the control part: the other that a thread stores to is the count of its journal. */
 const LOCK = 0;
@@ -173,7 +173,7 @@ export class MortalThreads {
     copiedBytes = Number.POSITIVE_INFINITY,
   ) {
     this.#copiedBytes = copiedBytes;
-    this.#options = { inFlight: new ProcessInFlight(), ...options };
+    this.#options = { inFlight: new InFlight(), ...options };
     this.main = SharedMemory.create(threads, randomBytes, neverWait);
     this.mainStore = new MemoryStore({ ...this.#options, randomBytes, memory: this.main });
     for (let thread = 0; thread < threads; thread++) this.#begin(thread);

@@ -1,12 +1,10 @@
 import { expect, test } from 'vitest';
-import { fanOut, type ListenerMethods } from '../../../src/observe/observation.ts';
+import { fanOut } from '../../../src/observe/observation.ts';
 
 interface Listener {
   began(): void;
   ended(status: number, cause: string | null, retried: boolean): void;
 }
-
-const METHODS: ListenerMethods<Listener> = { began: true, ended: true };
 
 const expectNone = (_method: string, fault: unknown) => expect.fail(String(fault));
 
@@ -20,8 +18,7 @@ class Recorder {
 test('a call reaches every listener that has the method, in the order given and with all arguments', () => {
   const order: string[] = [];
   const [first, last] = [new Recorder(), new Recorder()];
-  const all = fanOut(
-    METHODS,
+  const all = fanOut<Listener>(
     [first, { ended: () => order.push('second') }, last, { began: () => order.push('began') }],
     expectNone,
   );
@@ -37,7 +34,7 @@ test('a call reaches every listener that has the method, in the order given and 
 });
 
 test('without listeners every method can be called', () => {
-  const nobody = fanOut(METHODS, [], expectNone);
+  const nobody = fanOut<Listener>([], expectNone);
   expect(() => {
     nobody.began();
     nobody.ended(200, null, false);
@@ -47,8 +44,7 @@ test('without listeners every method can be called', () => {
 test.each([1, 2, 3, 4, 5, 6])('of %i listeners each hears a call once, in the order given', count => {
   const numbers = Array.from({ length: count }, (_, n) => n);
   const heard: number[] = [];
-  fanOut(
-    METHODS,
+  fanOut<Listener>(
     numbers.map(n => ({ began: () => heard.push(n) })),
     expectNone,
   ).began();
@@ -67,7 +63,7 @@ test.each([0, 1, 2, 3, 4])(
         heard.push(n);
       },
     }));
-    const all = fanOut(METHODS, listeners, (method, fault) => faults.push([method, fault]));
+    const all = fanOut<Listener>(listeners, (method, fault) => faults.push([method, fault]));
     all.began();
     all.began();
     const others = [0, 1, 2, 3, 4].filter(n => n !== thrower);

@@ -61,19 +61,11 @@ function thread(
     log: makeLogger('info', { write: line => void lines.push(line) }),
     isWorker,
   });
-  observation.observe({
-    requestsInFlight: () => 0,
-    clientConnections: () => 3,
-    bufferedBytes: () => 4_096,
-    upstreamConnections: () => [['api', 2]],
-    endpoints: () => [],
-    limitCounts: () => ({ keys: 5, callerOverflows: 2, concurrent: [], partitions: [] }),
-    sharing: () => ({ untold: 0, adopted: 0, unshared: 0 }),
-    stateFiles: () => [],
-    reloadTurnMs: () => 0,
-    certificates: () => [],
-    revocations: () => ({ sessions: 0, subjects: 0 }),
-  });
+  observation.read('weir_client_connections', () => 3);
+  observation.read('weir_buffered_bytes', () => 4_096);
+  observation.read('weir_upstream_connections', () => [[{ upstream: 'api' }, 2]]);
+  observation.read('weir_limit_keys', () => 5);
+  observation.read('weir_limit_caller_overflows_total', () => 2);
   return observation;
 }
 

@@ -106,8 +106,8 @@ describe('errors', () => {
 
   it('of an upstream are counted with the last cause', () => {
     const { recent } = made();
-    recent.errors.finished(exchangeRecord({ upstream: 'api', error }));
-    recent.errors.finished(exchangeRecord({ upstream: 'api', error: null, outcome: 'truncated' }));
+    recent.errors.heard.finished(exchangeRecord({ upstream: 'api', error }));
+    recent.errors.heard.finished(exchangeRecord({ upstream: 'api', error: null, outcome: 'truncated' }));
     const counts = { count: 2, lastMinute: 2, lastHour: 2, lastAtMs: NOW };
     expect(recent.errors.ofUpstream('api')).toEqual({
       kind: 'api',
@@ -119,7 +119,7 @@ describe('errors', () => {
 
   it('of an upstream that a reload removed are forgotten', () => {
     const { recent, upstreams } = made();
-    recent.errors.finished(exchangeRecord({ upstream: 'api', error }));
+    recent.errors.heard.finished(exchangeRecord({ upstream: 'api', error }));
     upstreams.clear();
     recent.advance();
     expect(recent.errors.ofUpstream('api')).toBeNull();
@@ -127,35 +127,35 @@ describe('errors', () => {
 
   it('of clients are not kept, but for the reasons why tokens are refused', () => {
     const { recent } = made();
-    recent.errors.finished(
+    recent.errors.heard.finished(
       exchangeRecord({ error: { ...error, side: 'client', cause: 'written by a client' } }),
     );
-    recent.errors.finished(exchangeRecord({ error: null }));
-    recent.errors.tokenRefused('claim', 'sub');
+    recent.errors.heard.finished(exchangeRecord({ error: null }));
+    recent.errors.heard.tokenRefused('claim', 'sub');
     expect(recent.errors.list).toMatchObject([{ kind: 'token refused: claim', count: 1, cause: 'sub' }]);
   });
 
   it('of each other kind are told with their last cause, cut to 300 characters', () => {
     const { recent } = made();
     const { errors } = recent;
-    errors.finished(exchangeRecord({ error: { ...error, cap: 'requests', side: 'gateway' } }));
-    errors.finished(exchangeRecord({ error: { ...error, side: 'gateway', cause: 'x'.repeat(5_000) } }));
-    errors.keySetFailed(new Error('no keys'));
-    errors.discovered({
+    errors.heard.finished(exchangeRecord({ error: { ...error, cap: 'requests', side: 'gateway' } }));
+    errors.heard.finished(exchangeRecord({ error: { ...error, side: 'gateway', cause: 'x'.repeat(5_000) } }));
+    errors.heard.keySetFailed(new Error('no keys'));
+    errors.heard.discovered({
       outcome: 'failed',
       failures: 1,
       nextMs: 1,
       ready: false,
       cause: new Error('no document'),
     });
-    errors.discovered({ outcome: 'learnt', failures: 0, nextMs: 1, ready: true, cause: null });
-    errors.failed('timeout', 'no reply');
-    errors.handshakeEnded('http', 'full');
-    errors.handshakeEnded('http', 'malformed');
-    errors.http2Closed('resets');
-    errors.proxyHeaderRefused('late');
-    errors.budgetSpent();
-    errors.evicted({
+    errors.heard.discovered({ outcome: 'learnt', failures: 0, nextMs: 1, ready: true, cause: null });
+    errors.heard.failed('timeout', 'no reply');
+    errors.heard.handshakeEnded('http', 'full');
+    errors.heard.handshakeEnded('http', 'malformed');
+    errors.heard.http2Closed('resets');
+    errors.heard.proxyHeaderRefused('late');
+    errors.heard.budgetSpent();
+    errors.heard.evicted({
       ...{ kind: 'address', reason: 'invalid_requests', key: '192.0.2.1', untilEpochMs: NOW },
       table: 'address',
     });
@@ -184,18 +184,18 @@ describe('errors', () => {
       cap: null,
     };
     const redeemed = { grant: 'code', durationMs: 1 } as const;
-    recent.errors.redeemed({ ...redeemed, outcome: 'success', error: null });
-    recent.errors.redeemed({
+    recent.errors.heard.redeemed({ ...redeemed, outcome: 'success', error: null });
+    recent.errors.heard.redeemed({
       ...redeemed,
       outcome: 'code_refused',
       error: { ...told, side: 'client', message: 'spent', cause: undefined },
     });
-    recent.errors.redeemed({
+    recent.errors.heard.redeemed({
       ...redeemed,
       outcome: 'unreachable',
       error: { ...told, side: 'provider', message: 'failed', cause: new Error('ECONNREFUSED') },
     });
-    recent.errors.redeemed({
+    recent.errors.heard.redeemed({
       ...redeemed,
       grant: 'refresh_token',
       outcome: 'timed_out',

@@ -3,8 +3,9 @@ import { makeLogger } from '../../../src/observe/index.ts';
 import { type App, startApp } from '../../../src/process/app/index.ts';
 // A gateway loads it where it is used, and to read code takes real time.
 import '../../../src/process/runtime/shared-store.ts';
-import { inThreadHost, startWithWorkers } from '../../../src/process/workers/index.ts';
+import { startWithWorkers } from '../../../src/process/workers/index.ts';
 import { ROOMY } from '../../support/config-text.ts';
+import { inThreadHost } from '../../support/in-thread-host.ts';
 import type { Host, Process } from '../host.ts';
 import type { Draws } from '../kernel/draws.ts';
 import type { LimitRule } from '../oracles/within-limits.ts';

@@ -46,7 +46,7 @@ export const WEIR_SCRIPTS = {
   hold: counters.HOLD,
   post: POST,
   read: READ,
-  claim: scriptOf(connection => new RedisClaims({ connection, health }).claim('name', 1)),
+  claim: scriptOf(connection => new RedisClaims({ connection, health, policy: 'local' }).claim('name', 1)),
   tryRights: scriptOf(connection => missingRightsAt(connection, '0')),
   beat: scriptOf(connection =>
     new Replicas(connection as RedisConnection, { clock: systemClock, id: 'id', hint: 1 }).beat(),

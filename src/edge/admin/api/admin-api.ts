@@ -15,7 +15,6 @@ import {
 } from './restrictions-api.ts';
 import { listUpstreams, type UpstreamSources } from './upstreams-api.ts';
 
-/** What the API shows and changes. */
 export interface ApiSources
   extends RestrictionSources,
     BucketSources,
@@ -36,10 +35,8 @@ const RESOURCES = Object.entries(ADMIN_PATHS).map(([path, operations]) => ({
 
 const OPEN_API = '/openapi.json';
 
-/** Performs an operation on a request. */
 type Run = (call: ApiCall, sources: ApiSources) => Promise<ApiReply | GatewayError> | ApiReply | GatewayError;
 
-/** The implementation of each operation in openapi.ts. */
 const OPERATIONS: Readonly<Record<Operation['operationId'], Run>> = {
   readBuckets,
   resetBuckets,
@@ -52,57 +49,56 @@ const OPERATIONS: Readonly<Record<Operation['operationId'], Run>> = {
   listUpstreams: (_call, sources) => listUpstreams(sources),
 };
 
-/** Serves `/api/...` and its description. */
-export class AdminApi {
-  readonly #sources: ApiSources;
-  readonly #access: AdminAccess;
-  readonly #listener: AdminApiListener;
+interface ApiDependencies {
+  readonly sources: ApiSources;
+  readonly access: AdminAccess;
+  readonly listener: AdminApiListener;
+}
 
-  constructor(sources: ApiSources, access: AdminAccess, listener: AdminApiListener) {
-    this.#sources = sources;
-    this.#access = access;
-    this.#listener = listener;
-  }
+/** Serves `/api/...` and its description. Resolves to false if the path is not part of the API. */
+export async function answerApi(
+  request: IncomingMessage,
+  response: ServerResponse,
+  dependencies: ApiDependencies,
+): Promise<boolean> {
+  const [, path = '', query = ''] = /^([^?]*)\??(.*)$/s.exec(request.url ?? '') ?? [];
+  if (path !== OPEN_API && path !== '/api' && !path.startsWith('/api/')) return false;
+  const reply = await replyTo(request, path, query, dependencies);
+  if (reply instanceof GatewayError) sendError(response, reply);
+  else sendReply(response, reply);
+  return true;
+}
 
-  /** Resolves to false if the path is not part of the API. */
-  async answer(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
-    const [, path = '', query = ''] = /^([^?]*)\??(.*)$/s.exec(request.url ?? '') ?? [];
-    if (path !== OPEN_API && path !== '/api' && !path.startsWith('/api/')) return false;
-    const reply = await this.#replyTo(request, path, query);
-    if (reply instanceof GatewayError) sendError(response, reply);
-    else sendReply(response, reply);
-    return true;
-  }
-
-  async #replyTo(request: IncomingMessage, path: string, query: string): Promise<ApiReply | GatewayError> {
-    const method = request.method === 'HEAD' ? 'GET' : request.method;
-    if (path === OPEN_API) {
-      const refusal = this.#access.toOpen(request);
-      if (refusal !== null) return refusal;
-      return method === 'GET' ? this.#description() : wrongApiMethod(['GET']);
-    }
-    const resource = RESOURCES.find(each => each.path.test(path));
-    const operation = resource?.operations.get(method ?? '');
-    // Check access before the path, so that others do not learn which paths exist.
-    const isChange = operation !== undefined && method !== 'GET';
-    const refusal = isChange ? this.#access.toChange(request) : this.#access.toRead(request);
+async function replyTo(
+  request: IncomingMessage,
+  path: string,
+  query: string,
+  { sources, access, listener }: ApiDependencies,
+): Promise<ApiReply | GatewayError> {
+  const method = request.method === 'HEAD' ? 'GET' : request.method;
+  if (path === OPEN_API) {
+    const refusal = access.toOpen(request);
     if (refusal !== null) return refusal;
-    if (resource === undefined) return notFound('There is nothing at this path: see /openapi.json.');
-    if (operation === undefined) return wrongApiMethod([...resource.operations.keys()]);
-    const body = method === 'POST' ? await readBody(request) : { value: undefined };
-    if (body instanceof GatewayError) return body;
-    const [, id = ''] = resource.path.exec(path) ?? [];
-    const call = { id, query: new URLSearchParams(query), body: body.value };
-    const reply = await OPERATIONS[operation.operationId](call, this.#sources);
-    if (reply instanceof GatewayError || reply.change === null) return reply;
-    this.#listener.changed({ ...reply.change, by: peerOf(request) });
-    await this.#sources.allKnow();
-    return reply;
+    if (method !== 'GET') return wrongApiMethod(['GET']);
+    return { status: 200, body: openApiDocument(sources.snapshot()), change: null };
   }
-
-  #description(): ApiReply {
-    return { status: 200, body: openApiDocument(this.#sources.snapshot()), change: null };
-  }
+  const resource = RESOURCES.find(each => each.path.test(path));
+  const operation = resource?.operations.get(method ?? '');
+  // Check access before the path, so that others do not learn which paths exist.
+  const isChange = operation !== undefined && method !== 'GET';
+  const refusal = isChange ? access.toChange(request) : access.toRead(request);
+  if (refusal !== null) return refusal;
+  if (resource === undefined) return notFound('There is nothing at this path: see /openapi.json.');
+  if (operation === undefined) return wrongApiMethod([...resource.operations.keys()]);
+  const body = method === 'POST' ? await readBody(request) : { value: undefined };
+  if (body instanceof GatewayError) return body;
+  const [, id = ''] = resource.path.exec(path) ?? [];
+  const call = { id, query: new URLSearchParams(query), body: body.value };
+  const reply = await OPERATIONS[operation.operationId](call, sources);
+  if (reply instanceof GatewayError || reply.change === null) return reply;
+  listener.changed({ ...reply.change, by: peerOf(request) });
+  await sources.allKnow();
+  return reply;
 }
 
 /** Forbids browsers to store a response, to treat it as a page, and to load it into pages of other origins. */

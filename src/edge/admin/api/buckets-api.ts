@@ -15,7 +15,6 @@ export interface BucketSources extends ClientSources {
   readonly allowances: Allowances;
 }
 
-/** The allowances that a request is about. */
 interface Question {
   /** The client; `null` for limits that all clients share. */
   readonly client: ApiClient | null;
@@ -29,7 +28,6 @@ interface Question {
   readonly group: string | null;
 }
 
-/** Shows what clients have consumed. */
 export async function readBuckets(
   { query }: ApiCall,
   sources: BucketSources,
@@ -64,7 +62,6 @@ export async function readBuckets(
   return { status: 200, body, change: null };
 }
 
-/** Resets what clients have consumed. */
 export async function resetBuckets(
   { query }: ApiCall,
   sources: BucketSources,
@@ -212,7 +209,6 @@ function nothingCounts(): GatewayError {
   );
 }
 
-/** A limit, and how it applies to a client. */
 interface AskedLimit {
   /** The bucket of the limit; `null` for the global limit. */
   readonly bucket: BucketModel | null;

@@ -15,7 +15,6 @@ export interface ApiClient {
   readonly restrictedKey: string;
 }
 
-/** What identifies clients. */
 export interface ClientSources {
   identity(): IdentityModel | null;
   limits(): LimitsModel;
@@ -29,7 +28,6 @@ export function clientIn(who: Who, sources: ClientSources): ApiClient | GatewayE
   return clientOf(who, sources.identity(), sources.limits());
 }
 
-/** Finds the one client that a request is about. */
 export function clientOf(
   { address, provider, client, subject, claims, as, key }: Who,
   identity: IdentityModel | null,
@@ -66,7 +64,6 @@ function clientAt(text: string, limits: AddressLimits): ApiClient | GatewayError
   return { kind: 'address', key, restrictedKey: restrictedKey(address, limits) };
 }
 
-/** Parses the parameter `address`. */
 export function addressOf(text: string): string | GatewayError {
   const address = isIP(text) === 0 ? null : normalizeAddress(text);
   if (address !== null) return address;

@@ -9,14 +9,12 @@ import { type ApiCall, type ApiReply, badApiRequest, queryObject, readBy } from 
 import { explainSchema, type Who } from './shapes.ts';
 
 export interface ExplainSources {
-  /** The current configuration. */
   snapshot(): Snapshot;
   readonly restrictions: Restrictions;
   /** The restricted address that last refused a caller. */
   readonly addressThatRefused: ActiveRestrictions['addressThatRefused'];
 }
 
-/** Returns what the gateway would do with a request. */
 export function answerExplain({ query }: ApiCall, sources: ExplainSources): ApiReply | GatewayError {
   const read = readBy(explainSchema, queryObject(query));
   if (read instanceof GatewayError) return read;
@@ -66,7 +64,6 @@ export const configSchema = z.strictObject({
   limits: z.record(z.string(), z.unknown()).describe('The keys of limits.yaml.'),
 });
 
-/** Shows the current configuration, with all defaults. */
 export async function showConfig({ generation, hash, files, outline }: Snapshot): Promise<ApiReply> {
   const body = { generation, hash, files, ...(await outline.effective.read()) };
   return { status: 200, body, change: null };

@@ -1,4 +1,4 @@
-export { AdminApi, type ApiSources, sendError } from './admin-api.ts';
-export { send } from './operation.ts';
+export { type ApiSources, answerApi, sendError } from './admin-api.ts';
+export { readBytes, send } from './operation.ts';
 export { networksOf, type RefusedNetwork } from './refused-api.ts';
 export { asEndpointStatus, type EndpointStatus } from './upstreams-api.ts';

@@ -8,7 +8,6 @@ import { refusedSchema } from './refused-api.ts';
 import * as shapes from './shapes.ts';
 import { upstreamsStatusSchema } from './upstreams-api.ts';
 
-/** Makes the description of the API, in OpenAPI 3.1. */
 export function openApiDocument({ outline: { ownRoutes }, identity }: Snapshot): object {
   return {
     openapi: '3.1.0',
@@ -115,7 +114,6 @@ export const ADMIN_PATHS = {
 type Operations<Path> = Path extends Readonly<Record<string, infer Each>> ? Each : never;
 export type Operation = Operations<(typeof ADMIN_PATHS)[keyof typeof ADMIN_PATHS]>;
 
-/** Makes a query parameter for each key of a schema. */
 function parametersOf(schema: z.ZodType): object[] {
   const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'input' });
   return Object.entries(properties).map(([name, part]) => {
@@ -150,10 +148,8 @@ function schemas(): object {
   );
 }
 
-/** The paths of an OpenAPI document. */
 type PathItems = Readonly<Record<string, object>>;
 
-/** Makes a response whose body has this schema. */
 function json(description: string, schema: string): object {
   return {
     description,
@@ -195,6 +191,8 @@ function itemOf(endpoint: SignInEndpoint, allow: readonly string[]): object {
   return { ...ITEMS[endpoint], parameters: allow.map(name => ({ name, in: 'query', schema: text })) };
 }
 
+const url = { type: 'object', required: ['url'], properties: { url: { type: 'string', format: 'uri' } } };
+
 const ITEMS: Readonly<Record<SignInEndpoint, object>> = {
   'authorize-url': {
     servers,
@@ -205,58 +203,41 @@ const ITEMS: Readonly<Record<SignInEndpoint, object>> = {
       responses: {
         200: {
           description: 'The URL, the same for everyone.',
-          content: {
-            'application/json': {
-              schema: {
-                type: 'object',
-                required: ['url'],
-                properties: { url: { type: 'string', format: 'uri' } },
-              },
-            },
-          },
+          content: { 'application/json': { schema: url } },
         },
         ...errors(429, 503),
       },
     },
   },
-  auth: {
-    servers,
-    post: {
-      operationId: 'redeemCode',
-      summary: 'Exchanges an authorization code for tokens.',
-      security: [],
-      requestBody: bodyOf(['code', 'redirectUri'], { code: text, redirectUri: text, codeVerifier: text }),
-      responses: { 200: tokens(), ...errors(400, 408, 413, 415, 429, 500, 503, 504) },
+  auth: taking(['code', 'redirectUri'], ['codeVerifier'], {
+    operationId: 'redeemCode',
+    summary: 'Exchanges an authorization code for tokens.',
+    security: [],
+    responses: { 200: tokens(), ...errors(400, 408, 413, 415, 429, 500, 503, 504) },
+  }),
+  refresh: taking(['refreshToken'], [], {
+    operationId: 'refreshTokens',
+    summary: 'Exchanges a refresh token for new tokens.',
+    security: [],
+    responses: { 200: tokens(), ...errors(400, 401, 408, 413, 415, 429, 500, 503, 504) },
+  }),
+  'sign-out': taking(['refreshToken'], [], {
+    operationId: 'signOut',
+    summary: 'Refuses the tokens of the session from now on, and ends its refresh token at the provider.',
+    security: [{ accessToken: [] }],
+    responses: {
+      204: { description: 'Both are done.' },
+      ...errors(400, 401, 408, 413, 415, 429, 500, 503, 504),
     },
-  },
-  refresh: {
-    servers,
-    post: {
-      operationId: 'refreshTokens',
-      summary: 'Exchanges a refresh token for new tokens.',
-      security: [],
-      requestBody: bodyOf(['refreshToken'], { refreshToken: text }),
-      responses: { 200: tokens(), ...errors(400, 401, 408, 413, 415, 429, 500, 503, 504) },
-    },
-  },
-  'sign-out': {
-    servers,
-    post: {
-      operationId: 'signOut',
-      summary: 'Refuses the tokens of the session from now on, and ends its refresh token at the provider.',
-      security: [{ accessToken: [] }],
-      requestBody: bodyOf(['refreshToken'], { refreshToken: text }),
-      responses: {
-        204: { description: 'Both are done.' },
-        ...errors(400, 401, 408, 413, 415, 429, 500, 503, 504),
-      },
-    },
-  },
+  }),
 };
 
-function bodyOf(required: readonly string[], properties: object): object {
+/** Makes a POST whose body is an object of these texts. */
+function taking(required: readonly string[], optional: readonly string[], operation: object): object {
+  const properties = Object.fromEntries([...required, ...optional].map(name => [name, text]));
   const schema = { type: 'object', required, properties };
-  return { required: true, content: { 'application/json': { schema } } };
+  const requestBody = { required: true, content: { 'application/json': { schema } } };
+  return { servers, post: { ...operation, requestBody } };
 }
 
 /** docs/contract.md, 1.4. */

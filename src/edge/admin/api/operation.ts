@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { didYouMean } from '../../../config/index.ts';
 import { type AdminChange, type Fields, GatewayError } from '../../../core/index.ts';
 
-/** The parts of a request to the API. */
 export interface ApiCall {
   /** The last segment of the path, if the path has a parameter; else ''. */
   readonly id: string;
@@ -49,23 +48,28 @@ export async function readBody(
 ): Promise<{ readonly value: unknown } | GatewayError> {
   if (!/^application\/json[ \t]*(?:;|$)/i.test(request.headers['content-type'] ?? ''))
     return new GatewayError({ status: 415, message: 'Send JSON, with "Content-Type: application/json".' });
+  const bytes = await readBytes(request, MAX_BYTES);
+  if (bytes === null) {
+    const message = 'The body is larger than any operation accepts.';
+    return new GatewayError({ status: 413, message, close: true });
+  }
+  try {
+    return { value: JSON.parse(bytes.toString()) };
+  } catch {
+    return badApiRequest('The body is not JSON.');
+  }
+}
+
+/** Resolves to the body, or to `null` if it is too long. Rejects if the connection ends before. */
+export async function readBytes(request: IncomingMessage, most: number): Promise<Buffer | null> {
   const pieces: Buffer[] = [];
   let bytes = 0;
   for await (const piece of request as AsyncIterable<Buffer>) {
     bytes += piece.length;
-    if (bytes > MAX_BYTES)
-      return new GatewayError({
-        status: 413,
-        message: 'The body is larger than any operation accepts.',
-        close: true,
-      });
+    if (bytes > most) return null;
     pieces.push(piece);
   }
-  try {
-    return { value: JSON.parse(Buffer.concat(pieces).toString()) };
-  } catch {
-    return badApiRequest('The body is not JSON.');
-  }
+  return Buffer.concat(pieces);
 }
 
 /** Sends a response. `fields`: names and values in turn, without its length. */
@@ -150,7 +154,6 @@ const TYPES: Readonly<Record<string, string>> = {
   record: 'an object of names and texts',
 };
 
-/** The description in /openapi.json. */
 function descriptionOf(schema: z.core.$ZodType | undefined): string {
   return schema instanceof z.ZodType ? (schema.description ?? '') : '';
 }

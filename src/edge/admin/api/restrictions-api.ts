@@ -11,7 +11,6 @@ export interface RestrictionSources extends ClientSources {
 
 const DAY_MS = 86_400_000;
 
-/** Returns the current restrictions, or those of a client. */
 export function listRestrictions({ query }: ApiCall, sources: RestrictionSources): ApiReply | GatewayError {
   const read = readBy(listSchema, queryObject(query));
   if (read instanceof GatewayError) return read;

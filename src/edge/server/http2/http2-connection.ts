@@ -233,7 +233,6 @@ export class Http2Connection
     return fits;
   }
 
-  /** Counts what the connection holds for its client. */
   count(): void {
     const { unwritten, waiting, held } = this.#session;
     const { writableLength, destroyed } = this.socket;

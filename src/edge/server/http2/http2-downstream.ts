@@ -22,17 +22,14 @@ const MAX_STATUS = 599;
  */
 const WAITING_BYTES = 65_536;
 
-/** The connection of a stream, as the stream uses it. */
 export interface DownstreamConnection {
   readonly gateway: Gateway;
   readonly client: ConnectedClient;
   readonly memory: ConnectionMemory;
   /** What the connection's listener serves. */
   readonly serves: ListenerModel['serves'];
-  /** The current value of `Date`. */
   readonly date: string;
   readonly clock: core.TimerClock;
-  /** True while the gateway drains. */
   readonly tunnels: Tunnels;
   /** Updates the count of what is held for the client, after some of it could not be sent. */
   count(): void;
@@ -85,7 +82,6 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
   /** Times the stream; created by the first sweep that finds it, since most are gone before. */
   #waits: StreamWaits | null = null;
 
-  /** Begins an exchange. */
   constructor(connection: DownstreamConnection, stream: ServerStream, head: Http2RequestHead) {
     this.method = head.method;
     this.target = head.target;
@@ -376,7 +372,6 @@ export class StreamWaits {
   }
 }
 
-/** A stream as `StreamWaits` sees it. */
 interface WaitingStream extends Pick<Http2Downstream, 'bytesReceived' | 'awaitsClient' | 'isAnsweredEarly'> {
   readonly requestBody: MeasuredBody | null;
   readonly stream: ReadStream;

@@ -8,7 +8,6 @@ const DROPPED_MAX_BYTES = 65_536;
 
 /** Is notified how the body of a request is read. */
 export interface StreamBodyOwner {
-  /** Called when the body gets a sink. */
   bodyStarted(): void;
   /** Called when the body turns out larger than its terms allow, though its head did not show it. */
   bodyTooLarge(): void;
@@ -42,7 +41,6 @@ export class StreamBody implements BodySource, PacedBody {
     return this.started && !this.paused && !this.done && this.#droppable === null;
   }
 
-  /** Sets the terms, before the body is started. */
   withTerms(terms: BodyTerms): this {
     this.terms = terms;
     return this;

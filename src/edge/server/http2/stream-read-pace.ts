@@ -1,7 +1,6 @@
 import type { ServerStream } from '../../../wire/http2/index.ts';
 import { ReadPace, type ReadTerms } from '../read-pace.ts';
 
-/** A stream as `StreamReadPace` sees it. */
 export type ReadStream = Pick<ServerStream, 'unsent' | 'sendWindow' | 'sentBytes'>;
 
 /**

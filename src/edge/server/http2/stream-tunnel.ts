@@ -95,7 +95,6 @@ export class StreamTunnel implements ByteStream {
     this.#sink?.drained();
   }
 
-  /** Notes that the stream is closed. */
   gone(): void {
     if (this.#isGone) return;
     this.#isGone = true;

@@ -26,7 +26,6 @@ export class Nonces {
     this.#clock = clock;
   }
 
-  /** Whether clients need them. */
   get areUsed(): boolean {
     return this.#areUsed;
   }

@@ -43,7 +43,6 @@ export class SeenProofs {
     this.#groupHash = StringHash.withRandomKey(memory, 'proofs groups');
   }
 
-  /** The number held now. */
   get size(): number {
     return this.#table.size;
   }

@@ -47,7 +47,6 @@ interface Outstanding extends Waiting {
   readonly reply: ReplyCallback;
 }
 
-/** Receives the messages of a channel. */
 export interface Subscriber {
   readonly message: (text: string) => void;
   readonly ready: () => void;
@@ -323,24 +322,7 @@ const QUOTED =
   /(['`])(?:(?<=^(?:(?:NOPERM|ERR ACL failure in script:) .* the |ERR unknown command )\1)([a-z][a-z|-]{0,40})(?=\1(?: command|,))|.*?)\1/g;
 
 /** One hash tag for each sixteenth of a cluster's slots, so that every node of a typical cluster owns at least one. */
-export const PROBED_TAGS: readonly string[] = [
-  '10',
-  '3',
-  '1a',
-  'b',
-  '11',
-  '2',
-  '1d',
-  'c',
-  '12',
-  '1',
-  '1c',
-  'd',
-  '13',
-  '0',
-  '1b',
-  'a',
-];
+export const PROBED_TAGS: readonly string[] = '10 3 1a b 11 2 1d c 12 1 1c d 13 0 1b a'.split(' ');
 
 /** A Lua script, which Redis caches under its hash. */
 export interface RedisScript {

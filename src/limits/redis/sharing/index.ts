@@ -1,4 +1,3 @@
 export { Board } from './board.ts';
 export { RedisClaims } from './claims.ts';
 export { RedisOffenceFeed } from './offence-feed.ts';
-export { RedisProofs } from './proofs.ts';

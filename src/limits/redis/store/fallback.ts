@@ -1,6 +1,6 @@
-import type { FailurePolicy, StoreListener } from '../../../core/index.ts';
+import { type FailurePolicy, type StoreListener, WeakMemo } from '../../../core/index.ts';
 import type * as limits from '../../index.ts';
-import { UNLIMITED } from '../../index.ts';
+import { changeLimits, UNLIMITED } from '../../index.ts';
 import type { Question } from './plan.ts';
 
 export interface FallbackDependencies {
@@ -78,39 +78,20 @@ function localAllowances({ local, replicas }: FallbackDependencies): limits.Allo
  */
 export class DividedLimits {
   #divisor = 1;
-  /** Weak, so that entries disappear with their configuration. */
-  #divided = new WeakMap<limits.LimitSet, limits.LimitSet>();
+  #divided = dividedBy(1);
 
-  of(limits: limits.LimitSet, divisor: number): limits.LimitSet {
-    if (divisor <= 1) return limits;
+  of(set: limits.LimitSet, divisor: number): limits.LimitSet {
+    if (divisor <= 1) return set;
     if (divisor !== this.#divisor) {
       this.#divisor = divisor;
-      this.#divided = new WeakMap();
+      this.#divided = dividedBy(divisor);
     }
-    let divided = this.#divided.get(limits);
-    if (divided === undefined) {
-      const { shadow } = limits;
-      divided = {
-        ...divideEach(limits, divisor),
-        shadow: shadow === null ? null : divideEach(shadow, divisor),
-      };
-      this.#divided.set(limits, divided);
-    }
-    return divided;
+    return this.#divided.of(set);
   }
 }
 
-function divideEach(
-  { global, caller, group, resource, concurrent }: limits.LimitsInForce,
-  divisor: number,
-): limits.LimitsInForce {
-  return {
-    global: global && divideLimit(global, divisor),
-    caller: caller && divideLimit(caller, divisor),
-    group: group && divideLimit(group, divisor),
-    resource: resource && divideLimit(resource, divisor),
-    concurrent: concurrent && divideLimit(concurrent, divisor),
-  };
+function dividedBy(divisor: number): WeakMemo<limits.LimitSet, limits.LimitSet> {
+  return new WeakMemo(set => changeLimits(set, limit => divideLimit(limit, divisor)));
 }
 
 /** Keeps the slack of the undivided limit. Computed from fewer units, it would make a smooth limit allow more. */

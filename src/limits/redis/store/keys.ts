@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { digestOf, Memo } from '../../../core/index.ts';
+import { digestOf, Memo, WeakMemo } from '../../../core/index.ts';
 import type { Limit } from '../../index.ts';
 
 const NAME_DIGITS = 11;
@@ -13,8 +13,7 @@ const MAX_DIGESTS = 10_000;
 export class Keys {
   readonly #prefix: string;
   readonly #digests = new Memo(digestOf, MAX_DIGESTS);
-  /** Weak, so that entries disappear with their configuration. */
-  readonly #names = new WeakMap<Limit, string>();
+  readonly #names = new WeakMemo(nameOf);
 
   constructor(prefix: string) {
     this.#prefix = prefix;
@@ -26,19 +25,19 @@ export class Keys {
   }
 
   global(caller: string, limit: Limit): string {
-    return caller + this.#nameOf(limit);
+    return caller + this.#names.of(limit);
   }
 
   /** `main`: '' if the bucket has no main parameter. */
   own(caller: string, limit: Limit, main: string): string {
     return main === ''
-      ? caller + this.#nameOf(limit)
-      : `${caller + this.#nameOf(limit)}:${this.#digests.of(main)}`;
+      ? caller + this.#names.of(limit)
+      : `${caller + this.#names.of(limit)}:${this.#digests.of(main)}`;
   }
 
   /** The counter that a caller's further main values share. It belongs to this caller only, even for a shared limit. */
   others(caller: string, limit: Limit): string {
-    return `${caller + this.#nameOf(limit)}:*`;
+    return `${caller + this.#names.of(limit)}:*`;
   }
 
   /** The set of the counters for main values that a caller holds: its own, and those of groups and resources that it opened. */
@@ -53,17 +52,11 @@ export class Keys {
 
   /** `part`: the main value of a resource, or the part of a group. */
   shared(limit: Limit, part: string): string {
-    return `${this.#prefix}{${this.#nameOf(limit)}:${this.#digests.of(part)}}`;
+    return `${this.#prefix}{${this.#names.of(limit)}:${this.#digests.of(part)}}`;
   }
+}
 
-  /** Role, algorithm and period for human readers, then a hash of the identity. */
-  #nameOf(limit: Limit): string {
-    let name = this.#names.get(limit);
-    if (name === undefined) {
-      const { role, algorithm, periodMs, identity } = limit;
-      name = `${role}:${algorithm}:${periodMs}:${hash('sha256', identity, 'base64url').slice(0, NAME_DIGITS)}`;
-      this.#names.set(limit, name);
-    }
-    return name;
-  }
+/** Role, algorithm and period for human readers, then a hash of the identity. */
+function nameOf({ role, algorithm, periodMs, identity }: Limit): string {
+  return `${role}:${algorithm}:${periodMs}:${hash('sha256', identity, 'base64url').slice(0, NAME_DIGITS)}`;
 }

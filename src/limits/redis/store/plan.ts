@@ -34,21 +34,7 @@ interface Plan {
   readonly shared: readonly Step[];
 }
 
-export class PlanTable {
-  /** Weak, so that entries disappear with their configuration. */
-  readonly #plans = new WeakMap<LimitSet, Plan>();
-
-  of(set: LimitSet): Plan {
-    let plan = this.#plans.get(set);
-    if (plan === undefined) {
-      plan = planOf(set);
-      this.#plans.set(set, plan);
-    }
-    return plan;
-  }
-}
-
-function planOf(set: LimitSet): Plan {
+export function planOf(set: LimitSet): Plan {
   const { shadow } = set;
   // In a cluster each window of a shared limit may be on another node, so each has a step.
   const onlyShared = (limits: LimitsByRole) =>
@@ -144,7 +130,6 @@ export function textOf(
   );
 }
 
-/** A call to the store. */
 export interface Question {
   readonly limits: LimitSet;
   readonly caller: string;
@@ -159,7 +144,6 @@ export interface Question {
   readonly lease: LeaseAsked | null;
 }
 
-/** A lease that a request needs. */
 export interface LeaseAsked {
   readonly limit: Limit;
   readonly key: string;

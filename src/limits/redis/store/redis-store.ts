@@ -1,4 +1,4 @@
-import type { Clock } from '../../../core/index.ts';
+import { type Clock, WeakMemo } from '../../../core/index.ts';
 import type { Decision, Limit, LimitSet, LimitStore, Place, ShadowRole } from '../../index.ts';
 import {
   AT_ONCE_WAIT_MS,
@@ -24,7 +24,7 @@ import { Keys } from './keys.ts';
 import { KnownRefusals } from './known-refusals.ts';
 import { Leases } from './leases.ts';
 import type { LeaseAsked, Question, ScriptResponse, Step } from './plan.ts';
-import { byPeriod, has, PlanTable, readScriptResponse, textOf } from './plan.ts';
+import { byPeriod, has, planOf, readScriptResponse, textOf } from './plan.ts';
 import { RedisAllowances } from './redis-allowances.ts';
 import { MODE, REPLY, STEP } from './script-words.ts';
 
@@ -60,7 +60,7 @@ export class RedisStore implements LimitStore {
   readonly allowances: RedisAllowances;
   readonly #dependencies: RedisStoreDependencies;
   readonly #keys: Keys;
-  readonly #plans = new PlanTable();
+  readonly #plans = new WeakMemo(planOf);
   readonly #fallback: Fallback;
   readonly #refusals: KnownRefusals;
   readonly #leases: Leases;
@@ -321,7 +321,9 @@ export class RedisStore implements LimitStore {
   }
 
   #note({ step, keys, response }: Taken, cost: number, askedAtMs: number, version: number): void {
-    const others = has(response, REPLY.usedOthers) ? step.limits.find(isOfBucket) : undefined;
+    const others = has(response, REPLY.usedOthers)
+      ? step.limits.find(({ role }) => role !== 'global')
+      : undefined;
     if (others !== undefined) this.#dependencies.local.countCallerOverflow(others);
     const limit = step.limits[response.refusedBy];
     const key = keys[response.refusedBy];
@@ -354,16 +356,11 @@ function isOfTrial({ kind, shadow }: Step): boolean {
   return kind !== STEP.own && shadow.length > 0;
 }
 
-function isOfBucket({ role }: Limit): boolean {
-  return role !== 'global';
-}
-
 /** How many requests of a caller may be in flight: the enforced limit, or the one in shadow. */
 function concurrencyOf({ concurrent, shadow }: LimitSet): Limit | null {
   return concurrent ?? (shadow === null ? null : shadow.concurrent);
 }
 
-/** The part that a shared limit counts under. */
 function partOf({ role }: Limit, { main, group }: Question): string {
   return role === 'group' ? groupCounterKey(group, main) : main;
 }

@@ -154,7 +154,6 @@ class LineReader {
   }
 }
 
-/** Counts what was read so far. */
 export interface ReadCounts {
   lines: number;
   /** Lines without a decision. */
@@ -187,7 +186,6 @@ export function newReadCounts(): ReadCounts {
   return { lines: 0, other: 0, broken: 0, early: 0, bytes: 0, torn: [] };
 }
 
-/** Thrown for logs that cannot be replayed. The message says what to do. */
 export class ReplayError extends Error {
   override readonly name = 'ReplayError';
 }

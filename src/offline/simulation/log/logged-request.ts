@@ -26,7 +26,6 @@ export interface LoggedRequest extends LimitedRequest {
   readonly sequence: number;
   readonly instance: string;
   readonly keyId: string;
-  /** The address of the client. */
   readonly client: string;
   readonly bucket: string | null;
   readonly outcome: LoggedOutcome;
@@ -133,7 +132,7 @@ function built(fields: UncheckedLine, outcome: LoggedOutcome | null): LogLine {
   if (!isMoment(decidedAt, writtenAtMs) || !isAccessValue('sequence', sequence)) return 'broken';
   if (!isAccessValue('class', callerClass) || !isAccessValue('draws', draws)) return 'broken';
   if (outcome === null || !isAccessValue('bucket', bucket)) return 'broken';
-  const facts = restrictionFacts(fields, { status, method, writtenAtMs });
+  const facts = restrictionFacts(fields, writtenAtMs);
   const isOfService = typeof upstreamMs === 'number';
   const isCall = isAccessValue('protocol', protocol) && CALL_PROTOCOLS.has(protocol);
   const told = isCall && isOfService ? statusOfCall(fields) : status;
@@ -174,7 +173,6 @@ interface RestrictionFacts {
   /** True if the request was refused before its token was checked. */
   readonly isCallerUnknown: boolean;
   readonly isPreflight: boolean;
-  /** True if the caller was under `never_restrict`. */
   readonly isSpared: boolean;
   /** The pseudonym of the webhook; '' if the request called none. */
   readonly webhook: string;
@@ -188,15 +186,6 @@ interface RestrictionFacts {
 export interface Offence {
   readonly atMs: number;
   readonly reason: 'invalid_requests' | 'webhook_not_found';
-  /** True if the line, of an earlier version, does not say when: then the time of the line is used. */
-  readonly isGuessed: boolean;
-}
-
-/** The fields of all lines that offences depend on. */
-interface CommonFacts {
-  readonly status: unknown;
-  readonly method: string;
-  readonly writtenAtMs: number;
 }
 
 /** Maximum difference between the times of a decision and its line: the clock of a shared store may differ. */
@@ -223,10 +212,10 @@ function outcomeBefore({
 }
 
 /** Reads the facts about restrictions in a line; `null` if there are none. */
-function restrictionFacts(rare: UncheckedLine, common: CommonFacts): RestrictionFacts | null {
+function restrictionFacts(rare: UncheckedLine, writtenAtMs: number): RestrictionFacts | null {
   const { restricted, preflight, spared, webhook } = rare;
-  const offence = offenceOf(rare, common);
-  const returnedAtMs = isMoment(rare.returnedAt, common.writtenAtMs) ? rare.returnedAt : null;
+  const offence = offenceOf(rare, writtenAtMs);
+  const returnedAtMs = isMoment(rare.returnedAt, writtenAtMs) ? rare.returnedAt : null;
   const isRestricted = isAccessValue('restricted', restricted);
   const isPreflight = preflight === true;
   const isSpared = spared === true;
@@ -238,20 +227,8 @@ function restrictionFacts(rare: UncheckedLine, common: CommonFacts): Restriction
   return { restrictedBy, isCallerUnknown, isPreflight, isSpared, webhook: name, offence, returnedAtMs };
 }
 
-function offenceOf(rare: UncheckedLine, common: CommonFacts): Offence | null {
-  const { grpcStatus, preflight, offenceAt } = rare;
-  const { status, writtenAtMs } = common;
+function offenceOf({ status, grpcStatus, offenceAt }: UncheckedLine, writtenAtMs: number): Offence | null {
+  if (!isMoment(offenceAt, writtenAtMs)) return null;
   const isNotFound = status === 404 || grpcStatus === RpcCode.notFound;
-  const reason = isNotFound ? 'webhook_not_found' : 'invalid_requests';
-  if (isMoment(offenceAt, writtenAtMs)) return { reason, atMs: offenceAt, isGuessed: false };
-  const isOld = preflight !== true && mayBeOld(common);
-  return isOld ? { reason, atMs: writtenAtMs, isGuessed: true } : null;
-}
-
-/**
- * Returns whether a request without a time may be an offence of an earlier version, whose lines gave none. Excludes 429s of
- * services, because the line does not give their scope.
- */
-function mayBeOld({ status, method }: CommonFacts): boolean {
-  return (status === 401 || status === 403) && method !== 'OPTIONS';
+  return { reason: isNotFound ? 'webhook_not_found' : 'invalid_requests', atMs: offenceAt };
 }

@@ -29,7 +29,6 @@ const STEP_MS = 1_000;
 /** Maximum events held. If there are more, the earlier half is released. */
 const MAX_HELD = 400_000;
 
-/** A file being read. */
 interface Source {
   readonly pieces: AsyncGenerator<LoggedRequest[]>;
   latestMs: number;
@@ -93,8 +92,7 @@ function hold(held: LogEvent[], request: LoggedRequest, withEnds: boolean, retur
   const offence = facts?.offence ?? null;
   if (returned) {
     // If the line says when the offence counted, the unit was returned just before.
-    const saidAtMs = offence === null || offence.isGuessed ? (facts?.returnedAtMs ?? null) : offence.atMs;
-    const atMs = saidAtMs ?? Math.max(decidedAtMs, writtenAtMs);
+    const atMs = offence?.atMs ?? facts?.returnedAtMs ?? Math.max(decidedAtMs, writtenAtMs);
     held.push({ kind: 'refund', decidedAtMs: atMs, sequence, request });
   }
   if (offence !== null) held.push({ kind: 'offence', decidedAtMs: offence.atMs, sequence, request });

@@ -3,7 +3,6 @@ import type { HostPort } from '../../../config/index.ts';
 import type { Network } from '../../../core/index.ts';
 import { CallFrames, CLIENT_BEGINS, FrameScan } from './played-frames.ts';
 
-/** How clients ask. */
 export type PlayedKind = 'http1' | 'http2' | 'grpc';
 
 const HOST = 'warm-up.invalid';
@@ -26,7 +25,6 @@ interface PlayedClientOptions {
 /** A client that asks again as soon as it is answered. */
 export class PlayedClient {
   readonly kind: PlayedKind;
-  /** How many requests were answered. */
   answered = 0;
   /** Resolves at the first answer, or when there will be none. */
   readonly begun: Promise<void>;

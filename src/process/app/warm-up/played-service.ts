@@ -25,7 +25,6 @@ export class PlayedService {
     this.#server = network.createServer({ noDelay: true }, socket => this.#serve(socket));
   }
 
-  /** Resolves to its URL. */
   listen(): Promise<string> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);

@@ -37,7 +37,6 @@ export const SettingId = {
   NO_RFC7540_PRIORITIES: 0x9,
 } as const;
 
-/** Size of a frame's header. */
 export const HEAD_BYTES = 9;
 /** The largest payload that every peer accepts (RFC 9113, 4.2). We accept no larger one. */
 export const MAX_PAYLOAD = 16_384;

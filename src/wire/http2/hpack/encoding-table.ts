@@ -7,7 +7,6 @@ const MAX_UNUSED_VALUES = 8;
 /** Maximum names that are remembered. */
 const MAX_NAMES = 256;
 
-/** A field in the table. */
 export interface Entry {
   readonly name: string;
   readonly value: string;
@@ -21,7 +20,6 @@ export interface Entry {
 
 /** What is known about a name. */
 interface NameState {
-  /** Its entries, newest last. */
   entries: Entry[];
   /** Values indexed since one was reused. */
   unusedValues: number;
@@ -105,15 +103,11 @@ export class EncodingTable {
   #stateOf(name: string): NameState {
     const known = this.#names.get(name);
     if (known !== undefined) return known;
-    if (this.#names.size >= MAX_NAMES) this.#forgetNames();
+    if (this.#names.size >= MAX_NAMES)
+      for (const [other, { entries }] of this.#names) if (entries.length === 0) this.#names.delete(other);
     const state = { entries: [], unusedValues: 0 };
     this.#names.set(name, state);
     return state;
-  }
-
-  /** Forgets names without entries. */
-  #forgetNames(): void {
-    for (const [name, { entries }] of this.#names) if (entries.length === 0) this.#names.delete(name);
   }
 
   #evict(maxBytes: number): void {

@@ -29,7 +29,6 @@ export interface HeaderSection {
   readonly neverIndexed: FieldNames;
 }
 
-/** How large a header section may be. */
 export interface SectionBounds {
   /** Maximum bytes, with 32 more for each field (RFC 9113, 6.5.2). */
   readonly maxBytes: number;

@@ -7,7 +7,6 @@ const PIECE_BITS = 12;
 /** The initial window of a connection or stream (RFC 9113, 6.9.2). */
 export const FIRST_WINDOW = 65_535;
 
-/** The sending side of a stream. */
 export interface Sender {
   readonly id: number;
   /** How many bytes the peer accepts on the stream. Negative if it has reduced its windows. */
@@ -143,7 +142,6 @@ export class Sending {
     return at;
   }
 
-  /** Sends one frame of a stream that waits. */
   #sendFrame(stream: Sender): void {
     const max = Math.min(MAX_PAYLOAD, this.#window, stream.sendWindow);
     const bytes = max > 0 ? stream.outgoing?.take(max) : undefined;

@@ -1,4 +1,3 @@
-/** An entry of the table. */
 interface Numbered {
   /** The stream's number, which is odd. */
   readonly id: number;

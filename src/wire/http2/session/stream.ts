@@ -3,7 +3,6 @@ import type { HeaderSection } from '../hpack/index.ts';
 import { ErrorCode } from '../http2-fault.ts';
 import type { OutgoingBytes, Sender } from './flow-control.ts';
 
-/** The connection of a stream, as the stream uses it. */
 export interface StreamHost {
   /** How many bytes of a body may arrive before its handler takes them, and how many may arrive now. */
   readonly streamWindow: number;
@@ -158,7 +157,6 @@ export abstract class Stream implements Sender {
     this.handler?.closed({ how: 'malformed', why });
   }
 
-  /** Called when the connection has closed the stream. */
   close(end: StreamEnd): void {
     this.isClosed = true;
     if (this.isDetached) return;
@@ -253,7 +251,6 @@ export abstract class Stream implements Sender {
   }
 }
 
-/** Receives what arrives on a stream. */
 export interface StreamHandler {
   /** Takes a header section. `ends` is true if nothing follows. */
   section(section: HeaderSection, ends: boolean): void;
@@ -279,5 +276,4 @@ export type StreamEnd =
   | { readonly how: 'malformed'; readonly why: string }
   /** The server stated in a GOAWAY with this code that it has not processed the stream and will not (RFC 9113, 6.8). */
   | { readonly how: 'unprocessed'; readonly code: number }
-  /** The connection is lost. */
   | { readonly how: 'lost' };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { gatewayJsonSchema, type Snapshot } from '../../../../src/config/index.ts';
+import { jsonSchemaOf, type Snapshot } from '../../../../src/config/index.ts';
 import { explain } from '../../../../src/explain/index.ts';
 import { changesInWords, diagnosticsIn, loadFiles } from '../../../support/config-text.ts';
 
@@ -111,7 +111,7 @@ async function told(match: string, method: string, target: string): Promise<stri
 
 describe('the keys of a route', () => {
   it('are described and compared in the words of route-policies.golden.txt', async () => {
-    const schema = JSON.stringify(gatewayJsonSchema().properties?.routes, null, 1);
+    const schema = JSON.stringify(jsonSchemaOf('gateway').properties?.routes, null, 1);
     const lines = [schema, ...(await told(PATH, 'GET', '/a/1')), ...(await told(CALL, 'GRPC', '/a.B/C')), ''];
     // `npx vitest run route-policies -u` writes the file.
     await expect(lines.join('\n')).toMatchFileSnapshot('./route-policies.golden.txt');

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, it, test } from 'vitest';
 import { command as serve } from '../../../../src/cli/serve.ts';
 import {
-  gatewayJsonSchema,
   type JsonSchema,
+  jsonSchemaOf,
   RESTART_KEYS,
   restartKeys,
   type Snapshot,
@@ -115,7 +115,7 @@ describe('what waits for a restart', () => {
   });
 
   it('is marked in the JSON Schema, and nothing else is', () => {
-    const found = [...describedKeys(gatewayJsonSchema())].filter(([, text]) => WAITS.test(text));
+    const found = [...describedKeys(jsonSchemaOf('gateway'))].filter(([, text]) => WAITS.test(text));
     expect(found.map(([key]) => key).toSorted()).toEqual(RESTART_KEYS.toSorted());
   });
 });

@@ -2,14 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { gatewayJsonSchema, type JsonSchema, limitsJsonSchema } from '../../../../src/config/index.ts';
+import { type JsonSchema, jsonSchemaOf } from '../../../../src/config/index.ts';
 import { parseHost } from '../../../../src/config/values/index.ts';
 import { parseLimitRoute } from '../../../../src/config/values/patterns.ts';
 import { parseRoutePattern } from '../../../../src/gateway/routing/index.ts';
 import { parseQuota } from '../../../../src/limits/index.ts';
 import { NEEDED } from '../../../support/config-text.ts';
 
-const schema = gatewayJsonSchema();
+const schema = jsonSchemaOf('gateway');
 
 const validators = new Map<JsonSchema, z.ZodType>();
 
@@ -279,7 +279,7 @@ limits: "\${A}"
 });
 
 describe('the JSON Schema of limits.yaml', () => {
-  const ofLimits = limitsJsonSchema();
+  const ofLimits = jsonSchemaOf('limits');
 
   it('is of draft 7, too, and describes every key', () => {
     expect(ofLimits.$schema).toBe('http://json-schema.org/draft-07/schema#');

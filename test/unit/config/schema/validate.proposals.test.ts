@@ -11,9 +11,8 @@ import {
   Readings,
 } from '../../../../src/config/file/index.ts';
 import {
-  gatewayJsonSchema,
   type JsonSchema,
-  limitsJsonSchema,
+  jsonSchemaOf,
   limitsSchema,
   limitsSecrecy,
   validate,
@@ -38,8 +37,8 @@ function keysOf(schema: JsonSchema, path: Path = []): Path[] {
 }
 
 const KEYS: readonly Key[] = [
-  ...keysOf(gatewayJsonSchema()).map(path => ({ isOfLimits: false, path })),
-  ...keysOf(limitsJsonSchema()).map(path => ({ isOfLimits: true, path })),
+  ...keysOf(jsonSchemaOf('gateway')).map(path => ({ isOfLimits: false, path })),
+  ...keysOf(jsonSchemaOf('limits')).map(path => ({ isOfLimits: true, path })),
 ];
 
 /** What people write: values of other keys, other spellings, too much, too little. */

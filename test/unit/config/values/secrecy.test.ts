@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
-import { gatewayJsonSchema, type JsonSchema, limitsJsonSchema } from '../../../../src/config/index.ts';
+import { type JsonSchema, jsonSchemaOf } from '../../../../src/config/index.ts';
 import { diagnosticsOf, loadFiles, NEEDED } from '../../../support/config-text.ts';
 
 /** Breaks every grammar of the schema, yet could be a password. */
@@ -122,13 +122,13 @@ const HIDDEN = [
 
 describe('a secret in the place of any value', () => {
   it('is not printed where the schema marks a secret, a path or an address, or a map that holds one', async () => {
-    const marked = everyPath(gatewayJsonSchema()).filter(path => HIDDEN.includes(path));
+    const marked = everyPath(jsonSchemaOf('gateway')).filter(path => HIDDEN.includes(path));
     expect(marked.length).toBeGreaterThan(70);
     expect(await pathsShown([...marked, 'listen.http'], printGateway)).toEqual(['listen.http']);
   });
 
   it('is hidden at every key whose name speaks of a secret, a file or an address', async () => {
-    const paths = everyPath(gatewayJsonSchema());
+    const paths = everyPath(jsonSchemaOf('gateway'));
     const named = /(secret|password|_file|issuer|discovery_url|endpoints\.\w+|redis)$/;
     expect(paths.filter(path => named.test(path)).toSorted()).toEqual(
       HIDDEN.filter(path => named.test(path)),
@@ -147,7 +147,7 @@ describe('a secret in the place of any value', () => {
   );
 
   it('is shown in limits.yaml, where no key is a secret', async () => {
-    expect(everyPath(limitsJsonSchema())).toContain('global.user');
+    expect(everyPath(jsonSchemaOf('limits'))).toContain('global.user');
     expect(await pathsShown(['global.user'], printLimits)).toEqual(['global.user']);
   });
 });

@@ -80,11 +80,11 @@ describe('the page', () => {
         ],
         callers: {
           refusedNetworks: [],
-          refusedMost: [{ caller: nasty, ...caller, restricted: 1, why: nasty }],
+          refusedMost: [{ caller: nasty, ...caller, restricted: 1, why: nasty as never }],
           nearLimit: [{ address: nasty, ...caller }],
           mostInFlight: [],
           restrictions: [
-            { address: nasty, kind: 'address', reason: nasty, sinceMs: MOMENT, untilMs: MOMENT },
+            { address: nasty, kind: 'address', reason: nasty as never, sinceMs: MOMENT, untilMs: MOMENT },
           ],
           unlistedRestrictions: 0,
         },

@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest';
 import { GatewayError, RpcCode } from '../../../../src/core/index.ts';
-import * as capacityErrors from '../../../../src/gateway/responses/errors.ts';
 import * as errors from '../../../../src/gateway/responses/errors.ts';
-import * as grpcErrors from '../../../../src/gateway/responses/render-error.ts';
 import { renderError } from '../../../../src/gateway/responses/render-error.ts';
 
 const render = (message: string, fields: string[] = []) =>
@@ -35,11 +33,11 @@ test.each([
   [errors.headTooLarge(), 431, 3],
   [errors.internalFault(null), 500, 13],
   [errors.upstreamFailed(null), 502, 14],
-  [capacityErrors.overloaded('requests'), 503, 14],
-  [capacityErrors.poolFull('requests'), 503, 14],
-  [capacityErrors.shareTaken('requests'), 503, 14],
+  [errors.overloaded('requests'), 503, 14],
+  [errors.poolFull('requests'), 503, 14],
+  [errors.shareTaken('requests'), 503, 14],
   [errors.upstreamTooSlow(null), 504, 4],
-  [grpcErrors.deadlineExceeded(), 504, 4],
+  [errors.deadlineExceeded(), 504, 4],
   [errors.versionNotSupported(true), 505, 3],
   [errors.versionNotSupported(false), 505, 3],
 ])('%s is %i with code %i', (error, status, code) => {
@@ -48,5 +46,5 @@ test.each([
 
 test('a 405 says what is allowed, and a 503 when to retry', () => {
   expect(errors.methodNotSupported(['GET']).fields[0]).toBe('Allow');
-  expect(capacityErrors.overloaded('requests').fields).toEqual(['Retry-After', '1']);
+  expect(errors.overloaded('requests').fields).toEqual(['Retry-After', '1']);
 });

@@ -5,9 +5,8 @@ import {
   bucketsInFlight,
   callersInFlight,
   defineConcurrency,
-  type InFlight,
+  InFlight,
   type MemoryStore,
-  ProcessInFlight,
   SharedPermits,
 } from '../../../../src/limits/index.ts';
 import { FrozenClock } from '../frozen-clock.ts';
@@ -131,7 +130,7 @@ test('threads are at the maximum together, and each lists its own, until one of 
   const ofMain = new SharedPermits(main, 100);
   const inFlightOf = (worker: number) => {
     const memory = new SharedMemory(structuredClone(main.handover), worker);
-    return new ProcessInFlight(new SharedPermits(memory, 100).named);
+    return new InFlight(new SharedPermits(memory, 100).named);
   };
   const stores = [1, 2].map(worker => newStore(clock, { inFlight: inFlightOf(worker) }));
   const set = limits({ concurrent: two });
@@ -147,8 +146,8 @@ test('threads are at the maximum together, and each lists its own, until one of 
 });
 
 describe.each<[string, () => InFlight]>([
-  ['a process', () => new ProcessInFlight()],
-  ['threads', () => new ProcessInFlight(new SharedPermits(SharedMemory.create(1, randomBytes), 100).named)],
+  ['a process', () => new InFlight()],
+  ['threads', () => new InFlight(new SharedPermits(SharedMemory.create(1, randomBytes), 100).named)],
 ])('the requests in flight of %s', (_of, newInFlight) => {
   let inFlight: InFlight;
   beforeEach(() => {
@@ -226,14 +225,14 @@ test('a limit on requests in flight announces its wait, and is told from quotas 
 test('a thread lists what others told it beside its own', () => {
   const { named } = new SharedPermits(SharedMemory.create(1, randomBytes), 100);
   const told = { bucket: 'b', caller: 'user:z', main: '1', count: 4 };
-  const inFlight = new ProcessInFlight(named, () => [told]);
+  const inFlight = new InFlight(named, () => [told]);
   inFlight.enter(two, 'user:a', '7');
   expect([...inFlight.counts]).toEqual([{ bucket: 'b', caller: 'user:a', main: '7', count: 1 }, told]);
   expect(inFlight.count(two, 'user:z', '1')).toBe(0);
 });
 
 test('a thread goes on counting those that the table of all threads has no room for', () => {
-  const inFlight = new ProcessInFlight(new SharedPermits(SharedMemory.create(1, randomBytes), 1).named);
+  const inFlight = new InFlight(new SharedPermits(SharedMemory.create(1, randomBytes), 1).named);
   const places = [1, 2].map(() => inFlight.enter(two, 'user:a', '7'));
   expect([inFlight.count(two, 'user:a', '7'), inFlight.isFull(two, 'user:a', '7')]).toEqual([2, true]);
   places[0]?.leave();

@@ -2,12 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { ownMemory, type RestrictionReason, type TableMemory } from '../../../../src/core/index.ts';
 import {
+  AddressOffences,
   IgnoredRefusals,
-  InvalidRequests,
   type OffenceRule,
   parseQuota,
   Restrictions,
-  WebhookNotFound,
 } from '../../../../src/limits/index.ts';
 import { Random } from '../../../support/random.ts';
 import { threadsOf } from '../../../support/shared-memory.ts';
@@ -36,8 +35,8 @@ class Gateway {
     this.#threads = memories.map(memory => {
       const options = { clock, randomBytes, memory, maxKeys: 1_000 };
       return {
-        invalid: new InvalidRequests(this.restrictions, options),
-        webhook: new WebhookNotFound(this.restrictions, options),
+        invalid: new AddressOffences(this.restrictions, 'invalid_requests', options),
+        webhook: new AddressOffences(this.restrictions, 'webhook_not_found', options),
         ignored: new IgnoredRefusals(this.restrictions, options),
       };
     });

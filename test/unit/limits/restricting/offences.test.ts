@@ -1,15 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import {
+  AddressOffences,
   EventCounter,
   IgnoredRefusals,
-  InvalidRequests,
   type Limit,
   type OffenceRule,
   parseQuota,
   type Restricted,
   Restrictions,
-  WebhookNotFound,
 } from '../../../../src/limits/index.ts';
 import { anAddress, aPrincipal } from '../../../support/restricted-clients.ts';
 import { FrozenClock } from '../frozen-clock.ts';
@@ -69,10 +68,10 @@ describe('events', () => {
 });
 
 describe('invalid requests', () => {
-  let invalid: InvalidRequests;
+  let invalid: AddressOffences;
 
   beforeEach(() => {
-    invalid = new InvalidRequests(restrictions, options());
+    invalid = new AddressOffences(restrictions, 'invalid_requests', options());
     invalid.use(rule('10000/10m'));
   });
 
@@ -123,14 +122,14 @@ describe('a tally of several gateways', () => {
     void into.push(`${Object.values(offence).join(' ')}, ${by.quota.units} tolerated`);
   const tally = { note: write(noted), forget: write(forgotten) };
   const thread = { isMain: false, met: () => {} };
-  let invalid: InvalidRequests;
-  let webhooks: WebhookNotFound;
+  let invalid: AddressOffences;
+  let webhooks: AddressOffences;
 
   beforeEach(() => {
     for (const list of [noted, forgotten]) list.length = 0;
     restrictions = new Restrictions({ clock, listener: quiet, thread });
-    invalid = new InvalidRequests(restrictions, { ...options(), tally });
-    webhooks = new WebhookNotFound(restrictions, { ...options(), tally });
+    invalid = new AddressOffences(restrictions, 'invalid_requests', { ...options(), tally });
+    webhooks = new AddressOffences(restrictions, 'webhook_not_found', { ...options(), tally });
     for (const each of [invalid, webhooks]) each.use(rule('1/10m'));
   });
 
@@ -184,7 +183,7 @@ describe('a tally of several gateways', () => {
 
 describe('a webhook that does not exist', () => {
   test('may be called ten times by an address, which is then refused on that webhook', () => {
-    const webhooks = new WebhookNotFound(restrictions, options());
+    const webhooks = new AddressOffences(restrictions, 'webhook_not_found', options());
     webhooks.use(rule('10/10m'));
     times(10, () => webhooks.note(A, 'abc'));
     times(10, () => webhooks.note(A, 'def'));
@@ -196,7 +195,7 @@ describe('a webhook that does not exist', () => {
   });
 
   test('may be called by addresses on the allow list as often as they like', () => {
-    const webhooks = new WebhookNotFound(restrictions, options());
+    const webhooks = new AddressOffences(restrictions, 'webhook_not_found', options());
     webhooks.use(rule('10/10m'));
     restrictions.neverRestrict(() => true);
     times(20, () => webhooks.note(A, 'abc'));

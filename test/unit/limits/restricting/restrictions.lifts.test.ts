@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import {
+  AddressOffences,
   type AnonymousRestriction,
-  InvalidRequests,
   type Lift,
   type Restriction,
   Restrictions,
@@ -194,7 +194,7 @@ describe('a restriction that is lifted', () => {
     const gateway = new Gateway();
     const forgotten: string[] = [];
     const tally = { note: () => {}, forget: ({ key }: { readonly key: string }) => void forgotten.push(key) };
-    const invalid = new InvalidRequests(gateway, { clock, randomBytes, tally });
+    const invalid = new AddressOffences(gateway, 'invalid_requests', { clock, randomBytes, tally });
     invalid.use({ quota: { units: 2, periodMs: 60_000 }, restrictForMs: TEN_SECONDS });
     for (let i = 0; i < 3; i++) invalid.note(ADDRESS);
     expect(gateway.waitMs(anAddress(ADDRESS))).toBe(TEN_SECONDS);

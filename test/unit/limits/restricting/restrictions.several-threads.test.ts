@@ -139,21 +139,4 @@ describe('of several threads that share restrictions', () => {
     liftAt(worker);
     expect([worker.forgets, worker.leaves, main.leaves]).toEqual([[A], [A], []]);
   });
-
-  test('the main one alone begins anew with the webhooks of an address that another one restricted itself', () => {
-    const [main, worker] = [new Thread(true), new Thread(false)];
-    for (let n = 0; n < 100; n++) worker.restrict(onWebhook(n), TEN_SECONDS);
-    main.hear(worker.announced);
-    worker.restrict(onWebhook(100), TEN_SECONDS);
-    main.hear(worker.announced);
-    expect([main.size, main.waitMs(anAddress(A))]).toEqual([1, TEN_SECONDS]);
-    expect([worker.forgets.length, main.leaves]).toEqual([101, []]);
-    const [other, told] = [new Thread(false), [...worker.running()]];
-    for (let n = 0; n < 3; n++) other.restrict(onWebhook(n), TEN_SECONDS);
-    const late = [...other.announced];
-    other.hear(told);
-    expect([other.size, other.forgets, other.leaves]).toEqual([1, [], [A, A, A]]);
-    main.hear(late);
-    expect([main.size, main.webhookWaitMs(A, 'hook0')]).toEqual([1, 0]);
-  });
 });

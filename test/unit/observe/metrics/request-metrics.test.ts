@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Cap } from '../../../../src/core/index.ts';
 import {
-  ExchangeMetrics,
+  exchangeMetrics,
   identityMetrics,
   limitMetrics,
   MetricSet,
@@ -17,7 +17,7 @@ async function series({ registry }: MetricSet, before: readonly string[] = []): 
 
 test('a cap that was met is counted by its key, with the upstream that it is of', async () => {
   const set = new MetricSet();
-  const metrics = new ExchangeMetrics(set);
+  const metrics = exchangeMetrics(set);
   const met = (cap: Cap, upstream: string | null) => {
     const error = { message: 'Full.', side: 'gateway', cap, cause: null } as const;
     metrics.finished(exchangeRecord({ upstream, upstreamMs: null, status: 503, outcome: 'answered', error }));
@@ -33,7 +33,7 @@ test('a cap that was met is counted by its key, with the upstream that it is of'
 
 test('responses are counted by their upstream and class, those that did not come only if it is to blame', async () => {
   const set = new MetricSet();
-  const metrics = new ExchangeMetrics(set);
+  const metrics = exchangeMetrics(set);
   const count = (more: Parameters<typeof exchangeRecord>[0]) => {
     metrics.finished(exchangeRecord(more));
   };
@@ -62,7 +62,7 @@ test('responses are counted by their upstream and class, those that did not come
 
 test('requests are counted by route, status and outcome, with their bytes', async () => {
   const set = new MetricSet();
-  const metrics = new ExchangeMetrics(set);
+  const metrics = exchangeMetrics(set);
   metrics.finished(exchangeRecord({ bytesReceived: 7 }));
   metrics.finished(exchangeRecord({ bytesReceived: 3, status: 299, retried: true }));
   const error = { message: 'No.', side: 'client', cap: null, cause: null } as const;
@@ -92,7 +92,7 @@ test('requests are counted by route, status and outcome, with their bytes', asyn
 
 test('gRPC calls are counted by how they ended', async () => {
   const set = new MetricSet();
-  const metrics = new ExchangeMetrics(set);
+  const metrics = exchangeMetrics(set);
   const ended = (more: Parameters<typeof exchangeRecord>[0]) => {
     metrics.finished(exchangeRecord({ protocol: 'grpc', route: 'GRPC a.B/*', ...more }));
   };
@@ -190,7 +190,7 @@ test('of a limit with several windows, decisions name the period of the one that
 
 test('a request that became a WebSocket counts as one until it closes', async () => {
   const set = new MetricSet();
-  const metrics = new ExchangeMetrics(set);
+  const metrics = exchangeMetrics(set);
   const shown = async () =>
     (await series(set)).filter(line => /websockets_open|websocket_duration_seconds_sum/.test(line));
   metrics.switched('api');
@@ -204,7 +204,7 @@ test('a request that became a WebSocket counts as one until it closes', async ()
 
 test('a request for a WebSocket that was refused is a request like any other', async () => {
   const set = new MetricSet();
-  const metrics = new ExchangeMetrics(set);
+  const metrics = exchangeMetrics(set);
   metrics.finished(exchangeRecord({ protocol: 'websocket', status: 401, outcome: 'answered' }));
   const all = await series(set);
   expect(all.join()).toContain('weir_request_duration_seconds_sum{upstream="api"}');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { LineSender } from '../../../../src/process/workers/line-sender.ts';
-import { linkInThread } from '../../../../src/process/workers/link.ts';
 import type { LogLines } from '../../../../src/process/workers/messages.ts';
+import { linkInThread } from '../../../support/in-thread-host.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 
 const LINE = `${'x'.repeat(9_999)}\n`;

@@ -15,8 +15,9 @@ import {
   type Restricted,
 } from '../../../../src/limits/index.ts';
 import { Limiting, noteRefusal } from '../../../../src/process/runtime/index.ts';
-import { linkInThread, type PacketLink } from '../../../../src/process/workers/link.ts';
+import type { PacketLink } from '../../../../src/process/workers/link.ts';
 import { connectWorker } from '../../../../src/process/workers/worker-part.ts';
+import { linkInThread } from '../../../support/in-thread-host.ts';
 import { Random } from '../../../support/random.ts';
 import { runs, seedOfRun } from '../../../support/runs.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';

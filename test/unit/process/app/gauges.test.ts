@@ -1,36 +1,32 @@
 import { expect, it } from 'vitest';
+import type { OutReason } from '../../../../src/core/index.ts';
 import { upstreamMetrics } from '../../../../src/observe/metrics/gateway-metrics.ts';
-import { readGauges } from '../../../../src/observe/metrics/gauges.ts';
 import { MetricSet } from '../../../../src/observe/metrics/metric-set.ts';
+import { readEndpoints } from '../../../../src/process/app/gauges.ts';
+import type { EndpointsState } from '../../../../src/upstream/index.ts';
 
 it('endpoints are counted by upstream and state, and none is named', async () => {
   const set = new MetricSet();
   const metrics = upstreamMetrics(set);
   const endpoints = [null, null, 'check', 'bad_answers'] as const;
-  const gauges = {
-    requestsInFlight: () => 0,
-    clientConnections: () => 0,
-    bufferedBytes: () => 0,
-    upstreamConnections: () => [],
-    endpoints: () =>
-      new Map([
-        [
-          'api',
-          {
-            endpoints: endpoints.map(outFor => ({ outFor })),
-            ...{ allOut: false, lookupFault: 'no such name' },
-          },
-        ],
-        ['other', { endpoints: [{ outFor: 'connect_failures' as const }], allOut: true, lookupFault: null }],
-      ]),
-    limitCounts: () => ({ keys: 0, callerOverflows: 0, concurrent: [], partitions: [] }),
-    sharing: () => ({ untold: 0, adopted: 0, unshared: 0 }),
-    certificates: () => [],
-    reloadTurnMs: () => 0,
-    revocations: () => ({ sessions: 0, subjects: 0 }),
-    stateFiles: () => [],
-  };
-  readGauges(set, gauges, false);
+  const stateOf = (outFor: OutReason | null, n = 0) => ({
+    ...{ name: `10.0.0.1:8${n}`, outFor, why: null, weight: 1, connections: 0, inFlight: 0 },
+  });
+  const states = new Map<string, EndpointsState>([
+    [
+      'api',
+      {
+        endpoints: endpoints.map((outFor, n) => stateOf(outFor, n)),
+        allOut: false,
+        lookupFault: 'no such name',
+      },
+    ],
+    ['other', { endpoints: [stateOf('connect_failures')], allOut: true, lookupFault: null }],
+  ]);
+  readEndpoints(
+    (name, read) => set.read(name, read),
+    () => states,
+  );
   const event = { upstream: 'api', endpoint: '10.0.0.1:80', cause: null };
   metrics.endpointChanged({ ...event, reason: 'check' });
   metrics.endpointChanged({ ...event, reason: 'check' });

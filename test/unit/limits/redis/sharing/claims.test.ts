@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { RedisError, RedisProofs } from '../../../../../src/limits/redis/index.ts';
+import { RedisClaims, RedisError } from '../../../../../src/limits/redis/index.ts';
 
 let isShared: boolean;
 let failure: RedisError | null;
@@ -16,7 +16,7 @@ beforeEach(() => {
   held = new Map();
 });
 
-function proofsWith(policy: 'local' | 'open' | 'closed'): RedisProofs {
+function claimsWith(policy: 'local' | 'open' | 'closed'): RedisClaims {
   const connection = {
     prefix: 'p:',
     async script(_script: unknown, [key = '']: readonly string[], ...args: readonly (string | number)[]) {
@@ -33,13 +33,13 @@ function proofsWith(policy: 'local' | 'open' | 'closed'): RedisProofs {
     },
     mention: (_error: RedisError, task: string) => void mentioned.push(task),
   };
-  return new RedisProofs({ connection, health, policy });
+  return new RedisClaims({ connection, health, policy });
 }
 
 test('a proof is claimed once, for as long as it could be used', async () => {
-  const proofs = proofsWith('closed');
-  expect([await proofs.claim('a', 60_000), await proofs.claim('a', 60_000)]).toEqual([true, false]);
-  expect(await proofs.claim('b', 0)).toBe(true);
+  const claims = claimsWith('closed');
+  expect([await claims.claimProof('a', 60_000), await claims.claimProof('a', 60_000)]).toEqual([true, false]);
+  expect(await claims.claimProof('b', 0)).toBe(true);
   expect(asked).toEqual([
     ['p:proof:a', 60_000],
     ['p:proof:a', 60_000],
@@ -52,23 +52,23 @@ test.each([
   ['open', true],
   ['closed', 'unknown'],
 ] as const)('without an answer the policy decides: %s', async (policy, verdict) => {
-  const proofs = proofsWith(policy);
+  const claims = claimsWith(policy);
   isShared = false;
-  expect(await proofs.claim('a', 60_000)).toBe(verdict);
+  expect(await claims.claimProof('a', 60_000)).toBe(verdict);
   expect(asked).toEqual([]);
   isShared = true;
   failure = new RedisError('timeout', 'late');
-  expect(await proofs.claim('a', 60_000)).toBe(verdict);
+  expect(await claims.claimProof('a', 60_000)).toBe(verdict);
   expect(mentioned).toEqual(['claim a proof']);
 });
 
 test('the secret of the first is that of all, and nonsense is none', async () => {
   const [first, second] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
-  const proofs = proofsWith('local');
-  expect(await proofs.commonSecret(first)).toEqual(first);
-  expect(await proofs.commonSecret(second)).toEqual(first);
+  const claims = claimsWith('local');
+  expect(await claims.commonSecret(first)).toEqual(first);
+  expect(await claims.commonSecret(second)).toEqual(first);
   held.set('p:nonces', 'short');
-  expect(await proofs.commonSecret(second)).toBeNull();
+  expect(await claims.commonSecret(second)).toBeNull();
   isShared = false;
-  expect(await proofs.commonSecret(second)).toBeNull();
+  expect(await claims.commonSecret(second)).toBeNull();
 });

@@ -1,0 +1,62 @@
+import type { LimitRouteModel, LimitsModel } from '../../config/index.ts';
+import { KnownPaths } from './known-paths.ts';
+import { MAX_INSTANCES } from './limit-engine.ts';
+import { type FoundInLogs, type LoggedRequest, ReplayError } from './log/index.ts';
+
+/** What is noted of every request in the logs, whether they are replayed or measured. */
+export class Findings {
+  /** The tested limits, with routes that remember the paths of the logs. */
+  readonly limits: LimitsModel;
+  readonly paths: KnownPaths<LimitRouteModel>;
+  ambiguous = 0;
+  early = 0;
+  /**
+   * Classes and claims that the limits name and no request had so far: `class partner`, `claim organization`. A log has only
+   * those of the configuration that wrote it, so limits for them cannot be tested with these logs.
+   */
+  readonly #unseen: Set<string>;
+  readonly #instances = new Set<string>();
+  readonly #keys = new Set<string>();
+  #keyId = '';
+
+  constructor(limits: LimitsModel) {
+    this.paths = new KnownPaths(limits.routes);
+    this.limits = { ...limits, routes: this.paths };
+    const { global, buckets, claims } = limits;
+    const names = [global, ...buckets.map(({ sets }) => sets)].flatMap(({ names }) => names);
+    const { groups, numbers } = claims?.names ?? { groups: [], numbers: [] };
+    this.#unseen = new Set([
+      ...names.map(name => `class ${name}`),
+      ...[...groups, ...numbers].map(claim => `claim ${claim}`),
+    ]);
+  }
+
+  get found(): Omit<FoundInLogs, 'counts'> {
+    const { ambiguous, early, paths } = this;
+    const [instances, unseen] = [this.#instances.size, [...this.#unseen]];
+    return { instances, shapes: paths.shapes, ambiguous, early, unseen };
+  }
+
+  /**
+   * Notes the gateway of a request. Accepts a new key of pseudonyms: a gateway without a key file makes one at each start. Rejects
+   * a key that reappears after another: then two gateways wrote with different keys at the same time.
+   */
+  noteGateway({ keyId, instance }: LoggedRequest): void {
+    if (this.#instances.size < MAX_INSTANCES) this.#instances.add(instance);
+    if (keyId === this.#keyId) return;
+    if (this.#keys.has(keyId) || this.#keys.size >= MAX_INSTANCES)
+      throw new ReplayError(
+        'these logs have no common pseudonym key: the same caller has another name in each, so its requests cannot be counted together. Replay each log alone, and give all gateways one log.pseudonym_key_file',
+      );
+    this.#keys.add(keyId);
+    this.#keyId = keyId;
+  }
+
+  noteCaller({ callerClass, claimed }: LoggedRequest): void {
+    if (this.#unseen.size === 0) return;
+    this.#unseen.delete(`class ${callerClass}`);
+    if (claimed === null) return;
+    for (const claim of [...claimed.groups.keys(), ...claimed.numbers.keys()])
+      this.#unseen.delete(`claim ${claim}`);
+  }
+}
