@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { threadProcessorMs } from '../../../../src/core/index.ts';
 import { WebhookPaths } from '../../../../src/wire/http/index.ts';
 
 const paths = new WebhookPaths(['/hooks/{id}/{token}', '/{tenant}/notify/{token}/done', '/all%20of/**']);
@@ -39,11 +40,13 @@ describe('the addresses of webhooks', () => {
     expect(new WebhookPaths([]).isIn('/')).toBe(false);
   });
 
-  it('are found among thousands in a path of thousands of parts', { timeout: 2_000 }, () => {
+  it('are found among thousands in a path of thousands of parts', () => {
     const many = Array.from({ length: 5_000 }, (_, i) => [
       `/{tenant}/hook${i}/{token}`,
       `/hooks/x${i}/{token}`,
     ]);
+    const beforeMs = threadProcessorMs();
     expect(new WebhookPaths(many.flat()).isIn('/a'.repeat(100_000))).toBe(false);
+    expect(threadProcessorMs() - beforeMs).toBeLessThan(3_000);
   });
 });
