@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
+import { getPriority } from 'node:os';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../../../src/config/index.ts';
 import { Turns } from '../../../../src/core/index.ts';
@@ -48,7 +49,8 @@ test.runIf(process.platform === 'linux')('it lets the threads that serve go firs
   execFileSync('mkfifo', [pipe]);
   const loading = load(pipe, { ...options, generation: 1 });
   await waitFor('a thread has a lower priority', () => priorities().includes(10));
-  expect(priorities()).toContain(0);
+  // That of this process, which may itself have given way.
+  expect(priorities()).toContain(getPriority());
   await writeFile(pipe, NEEDED);
   expect((await loading).ok).toBe(true);
 });
