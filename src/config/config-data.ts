@@ -29,7 +29,6 @@ interface DataHead extends Omit<compile.Sources, 'limits' | 'items' | 'effective
   } | null;
 }
 
-/** What a load found, as data. */
 export type LoadedData =
   | {
       readonly ok: true;

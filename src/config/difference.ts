@@ -13,10 +13,7 @@ export type Effect = 'stricter' | 'mixed' | 'looser' | 'neutral';
 /** How one value differs from the one before; the subject is named elsewhere. */
 export interface Difference {
   readonly effect: Effect;
-  /**
-   * The share of what was allowed that still is: 0 for nothing, 1 for all of it, more if more is allowed. Orders changes with the
-   * same effect.
-   */
+  /** The share of what was allowed that still is: 0 for nothing, 1 for all, more if more is. Orders changes of one effect. */
   readonly left: number;
   readonly text: string;
 }
@@ -204,7 +201,6 @@ export function compareLists(
   ];
 }
 
-/** Maximum entries named in one log line. */
 const MAX_NAMED = 8;
 
 /** Names the first entries, and how many more there are. */

@@ -11,7 +11,6 @@ import type { Snapshot } from './model/index.ts';
 import * as schema from './schema/index.ts';
 import { type GatewayConfig, gatewaySchema, MAX_CLASSES, withoutSecrets } from './settings/index.ts';
 
-/** A configuration for `weir test`. */
 type ConfigUnderTest = Read<{ readonly snapshot: Snapshot }>;
 
 /**
@@ -135,13 +134,10 @@ function errorsIn(files: ReadLimits['files']): Diagnostic[] {
 
 interface LimitTest {
   readonly tests: schema.TestConfig['tests'];
-  /** The configuration under test. */
   readonly snapshot: Snapshot;
-  /** Makes a diagnostic about the value at this path. */
   errorAt(path: Path, message: string): Diagnostic;
 }
 
-/** Reads a `weir test` file and the configuration that it names. */
 export async function loadLimitTest(path: string, env: Environment): Promise<Read<LimitTest>> {
   const file = await ConfigFile.read(path, env, new Readings(), schema.testSecrecy);
   if (holdsLimits(file.value)) {

@@ -29,12 +29,8 @@ import * as settings from './settings/index.ts';
 export interface LoadOptions {
   /** The variables that `${NAME}` in the files refers to. */
   readonly env: Environment;
-  /** The generation of the new snapshot, from 1. */
   readonly generation: number;
-  /**
-   * Whether secrets and certificates may be missing, in variables and files, because they will not be used. The snapshot then has
-   * none. Default: false.
-   */
+  /** Whether secrets and certificates may be missing, since they will not be used: the snapshot has none. Default: false. */
   readonly mayLackSecrets?: boolean;
   /**
    * Whether it is for a command that ends soon. Then reading takes less time and leaves more memory behind, and no effective
@@ -47,10 +43,7 @@ export interface LoadOptions {
   readonly clock?: Clock;
   /** Where the files are. Default: on this machine. */
   readonly files?: Files;
-  /**
-   * What the process that will serve may use: defaults of caps depend on its memory. Default: what this process may, by its
-   * `/proc`.
-   */
+  /** What the process that will serve may use, on which defaults depend. Default: what this one may, by its `/proc`. */
   readonly machine?: Machine | undefined;
   /** The configuration in use: what did not change is taken over from it. Default: there is none. */
   readonly before?: Snapshot | null;

@@ -69,8 +69,8 @@ export class HeldRequests {
     conclude: (decision: Decision) => Result,
   ): Hold<Result> | null {
     if (this.#count === 0) return null;
-    for (const key of lineKeys(holding.limitRequest)) {
-      const line = this.#lines.get(key);
+    for (const limit of limitsIn(holding.limitRequest.set)) {
+      const line = this.#lines.get(lineKey(holding.limitRequest, limit));
       if (line !== undefined) return this.#hold(holding, line, conclude);
     }
     return null;
@@ -195,9 +195,4 @@ function lineKey({ caller, main, group }: LimitRequest, { identity, role }: Limi
   if (role === 'global') return `${identity}\0${caller}`;
   if (role === 'group') return `${identity}\0${groupCounterKey(group, main)}`;
   return role === 'caller' ? `${identity}\0${caller}\0${main}` : `${identity}\0${main}`;
-}
-
-/** Names the counters of all limits of a request. */
-function lineKeys(limitRequest: LimitRequest): string[] {
-  return limitsIn(limitRequest.set).map(limit => lineKey(limitRequest, limit));
 }

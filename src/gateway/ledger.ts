@@ -168,14 +168,10 @@ function scopeOf429({ response, upstreamLeg }: Exchange): core.ExchangeRecord['s
   return isService && limitedBy !== 'restriction' ? limitedBy : null;
 }
 
-export interface SocketEnd {
-  readonly outcome: core.Outcome;
-  readonly bytesReceived: number;
-  readonly bytesSent: number;
-  readonly durationMs: number;
-  readonly tokenRefused: core.TokenRefusal | null;
-  readonly error: core.GatewayError | null;
-}
+type SocketEnd = Pick<
+  core.ExchangeRecord,
+  'outcome' | 'bytesReceived' | 'bytesSent' | 'durationMs' | 'tokenRefused'
+> & { readonly error: core.GatewayError | null };
 
 /** The record of a request that became a WebSocket, made when that ends. */
 export function recordOfSocket(begun: core.ExchangeRecord, end: SocketEnd): core.ExchangeRecord {

@@ -13,11 +13,10 @@ import {
   didYouMean,
   isMap,
   type LimitsFiles,
-  type Path,
-  type RawMap,
   Section,
 } from '../file/index.ts';
 import { MAX_CLASSES } from '../settings/index.ts';
+import { bucketsIn } from './quota-checks.ts';
 
 /** Checks the classes of gateway.yaml: whom they list, and how many there are. */
 export function checkClasses(file: ConfigFile): void {
@@ -75,36 +74,37 @@ export function checkPlans(
   gateway: ConfigFile | null,
   keys: ConfigFile | null = null,
 ): void {
-  const { global, buckets } = asMap(file.value);
-  const parts = Object.entries(asMap(buckets)).map(
-    ([name, bucket]) => [['buckets', name], asMap(bucket)] as const,
-  );
-  const known = gateway === null ? null : [...classNamesIn(gateway), ...keyClassesIn(keys)];
-  for (const [path, part] of [[['global'], asMap(global)] as const, ...parts]) {
-    if (known === null) break;
-    checkNames(file, [...path, 'classes'], part.classes, known);
-    checkNames(file, [...path, 'shadow', 'classes'], asMap(part.shadow).classes, known);
-  }
-  for (const [path, bucket] of parts) checkGroup(file, path, bucket);
+  const buckets = bucketsIn(file);
+  const global = new Section(file, ['global'], asMap(file.value).global);
+  if (gateway !== null)
+    for (const part of [global, ...buckets])
+      checkNames(part, [...classNamesIn(gateway), ...keyClassesIn(keys)]);
+  for (const bucket of buckets) checkGroup(bucket);
 }
 
 /** Hints at numbers for classes without members: another gateway that reads the file may have some. */
-function checkNames(file: LimitsFiles, path: Path, classes: unknown, known: readonly string[]): void {
-  for (const name of Object.keys(asMap(classes))) {
-    if (known.includes(name)) continue;
+function checkNames(part: Section<LimitsFiles>, known: readonly string[]): void {
+  const { classes, shadow } = part.raw;
+  const named = Object.keys(asMap(classes)).map(name => ['classes', name]);
+  const tried = Object.keys(asMap(asMap(shadow).classes)).map(name => ['shadow', 'classes', name]);
+  for (const path of [...named, ...tried]) {
+    const name = String(path.at(-1));
     const message = `"${name}" has no effect: no class of gateway.yaml has this name${didYouMean(name, known)}`;
-    file.add([...path, name], message, { about: 'key', severity: 'hint' });
+    if (!known.includes(name)) part.addKey(path, message, 'hint');
   }
 }
 
 /** Reports a shadow group with another claim: within a bucket, a request counts for only one group. */
-function checkGroup(file: LimitsFiles, path: Path, bucket: RawMap): void {
-  const { claim } = asMap(bucket.group);
-  const { claim: tried } = asMap(asMap(bucket.shadow).group);
+function checkGroup(bucket: Section<LimitsFiles>): void {
+  const { claim } = asMap(bucket.raw.group);
+  const { claim: tried } = asMap(asMap(bucket.raw.shadow).group);
   if (typeof claim !== 'string' || typeof tried !== 'string' || claim === tried) return;
-  const place = [...path, 'shadow', 'group', 'claim'];
-  const line = file.linesOf([[...path, 'group', 'claim']], place);
-  file.add(place, `the groups of a bucket are distinguished by one claim: write "${claim}", as in ${line}`);
+  const place = bucket.at(['shadow', 'group', 'claim']);
+  const line = bucket.file.linesOf([bucket.at(['group', 'claim'])], place);
+  bucket.file.add(
+    place,
+    `the groups of a bucket are distinguished by one claim: write "${claim}", as in ${line}`,
+  );
 }
 
 /** Returns the claims that identify the callers of a section; `null` if they are invalid, which validation reports. */

@@ -60,11 +60,7 @@ function checkUpstreams(file: ConfigFile, names: readonly string[], routes: read
   }
   // A route with an unknown upstream may have been meant to use an unused one.
   for (const name of areKnown ? names : [])
-    if (!used.has(name))
-      file.add(['upstreams', name], `no route uses the upstream "${name}"`, {
-        about: 'key',
-        severity: 'warning',
-      });
+    if (!used.has(name)) file.addKey(['upstreams', name], `no route uses the upstream "${name}"`, 'warning');
 }
 
 /** Reports upstreams that are the gateway itself: a request would come again and again, until it has too many fields. */
@@ -78,7 +74,7 @@ function checkOwnAddresses(file: ConfigFile): void {
       if (own === undefined) continue;
       const message = `this is the gateway itself (listen.${own[0]}), and each request would come again: in a container, localhost is the container`;
       const at = url === undefined ? ['urls', index] : ['url'];
-      file.add(['upstreams', name, ...at], message, { severity: 'warning' });
+      file.warn(['upstreams', name, ...at], message);
     }
   }
 }
@@ -131,7 +127,7 @@ function checkPatterns(file: ConfigFile, routes: readonly Section[]): void {
   for (const { index, hiddenBy } of findHidden(patterns)) {
     const lines = [...new Set(hiddenBy.map(lineOf))].join(', ');
     const message = `no request${onHost(index)} reaches this route: more specific ones (line ${lines}) take them all`;
-    file.add(ownPlaceOf(index), message, { severity: 'warning' });
+    file.warn(ownPlaceOf(index), message);
   }
 }
 
@@ -186,8 +182,7 @@ function checkExcepted(file: ConfigFile, routes: readonly Section[]): void {
     if (!path.success || path.data === undefined) continue;
     const takers = reach.takersOf(parseRoutePattern(path.data, null)).flatMap(each => written[each] ?? []);
     const ofTokens = takers.find(({ index }) => routes[index]?.raw.authentication !== 'none');
-    const warn = (message: string) =>
-      file.add(['listen', 'redirect', 'except', at], message, { severity: 'warning' });
+    const warn = (message: string) => file.warn(['listen', 'redirect', 'except', at], message);
     if (takers.length === 0) warn('no route takes this path: it gets 404 over http');
     else if (ofTokens !== undefined) {
       const { line } = file.place(['routes', ofTokens.index]);

@@ -66,15 +66,12 @@ function checkTokenKind(rules: Section, { client_id: client }: RawMap): void {
   const also = 'ID tokens for this audience open this API as well: keep them as secret as access tokens';
   if (audience === 'any') rules.add('token_kind', everyone);
   else if (typeof client === 'string' && [audience].flat().includes(client)) rules.warn('token_kind', own);
-  else rules.add('token_kind', also, { severity: 'hint' });
+  else rules.hint('token_kind', also);
 }
 
 const SECTIONS = ['identity_provider', 'identity_providers'] as const;
 
-/**
- * Returns the section that a key of the file is or was meant to be. Exact matches take precedence, because the names of two
- * sections differ in one letter.
- */
+/** The section that a key is, or was meant to be: an exact match first, since two names differ in one letter. */
 function intended(word: string): string | undefined {
   const known: readonly string[] = [...SECTIONS, 'access_tokens'];
   return known.includes(word) ? word : nearestWord(word, known);
@@ -83,7 +80,7 @@ function intended(word: string): string | undefined {
 function addBoth(file: ConfigFile): void {
   const message =
     '"identity_provider" and "identity_providers" cannot be combined: move the former into this list as its first entry, with a name and with audience, principal and bots of access_tokens';
-  file.add(['identity_providers'], message, { about: 'key' });
+  file.addKey(['identity_providers'], message);
 }
 
 /** Checks that access_tokens, with the rules for tokens, is only used with identity_provider. */
@@ -91,7 +88,7 @@ function checkSole(file: ConfigFile, root: RawMap, hasTokens: boolean): void {
   if (!hasTokens) {
     const message =
       'missing key "access_tokens" next to it: its "audience" says which tokens are for this API';
-    file.add(['identity_provider'], message, { about: 'key' });
+    file.addKey(['identity_provider'], message);
   }
   const tokens = root.access_tokens;
   const meant = (word: string) => nearestWord(word, ['audience', 'audience_claim']);
@@ -121,8 +118,7 @@ function checkRoutes(file: ConfigFile, section: (typeof SECTIONS)[number] | null
   }
   if (section === null || !file.has([section]) || kinds.length === 0) return;
   if (!kinds.every(kind => kind === 'none')) return;
-  const message = `"${section}" has no effect: every route says "authentication: none"`;
-  file.add([section], message, { about: 'key', severity: 'warning' });
+  file.addKey([section], `"${section}" has no effect: every route says "authentication: none"`, 'warning');
 }
 
 function addNeedsProvider(route: Section): void {
@@ -238,7 +234,7 @@ function checkProviders(file: ConfigFile): void {
   for (const key of Object.keys(tokenRules)) {
     if (asMap(tokens)[key] === undefined) continue;
     const message = `"${key}" belongs to each provider: move it to the entries of identity_providers`;
-    file.add(['access_tokens', key], message, { about: 'key' });
+    file.addKey(['access_tokens', key], message);
   }
 }
 

@@ -19,13 +19,14 @@ import {
   isMap,
   type LimitsFiles,
   type RawMap,
+  Section,
 } from '../file/index.ts';
 import { scopeReason } from '../policies/index.ts';
 import { bucketKeys } from '../schema/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
 import { callerClaimsOf, checkPlans, expectedCaller, sectionsIn } from './caller-checks.ts';
 import { checkReach, type LimitLine, patternsOf } from './limit-reach.ts';
-import { checkQuotas, quotasAt } from './quota-checks.ts';
+import { bucketsIn, checkQuotas, quotasAt } from './quota-checks.ts';
 
 /**
  * Checks how the parts of limits.yaml fit together, and how it fits gateway.yaml. Reads raw values, for the same reason as the
@@ -40,7 +41,7 @@ export function checkLimits(
   keys: ConfigFile | null = null,
 ): void {
   const { global, buckets, routes, headers } = asMap(file.value);
-  checkGlobal(file, global);
+  checkEmptyShadow(new Section(file, ['global'], global));
   checkPolicyNames(file, headers);
   checkBlocked(file);
   if (gateway !== null) checkCallers(file, gateway);
@@ -48,7 +49,7 @@ export function checkLimits(
   checkQuotas(file, gateway);
   const byName = asMap(buckets);
   const lines = Object.entries(asMap(routes)).map(lineOf);
-  for (const [name, bucket] of Object.entries(byName)) if (isMap(bucket)) checkBucket(file, name, bucket);
+  for (const bucket of bucketsIn(file)) if (isMap(byName[String(bucket.path.at(-1))])) checkBucket(bucket);
   // If `routes` is not a map, which validation reports, it may have been meant to name every bucket.
   if (routes === undefined || isMap(routes)) checkNames(file, Object.keys(byName), lines);
   for (const { line, pattern, bucket } of lines) {
@@ -87,54 +88,45 @@ function patternOf(line: string): RoutePattern | null {
 
 const QUOTAS = ['user', 'bot', 'address', 'classes', 'group', 'resource'] as const;
 
-function checkBucket(file: LimitsFiles, name: string, bucket: RawMap): void {
-  const unknown = Object.keys(bucket).some(key => !Object.hasOwn(bucketKeys, key));
-  if (unknown || !file.has(['buckets', name])) return;
-  checkShadow(file, name, bucket);
-  const trials = asMap(bucket.shadow);
-  const hasQuota = QUOTAS.some(key => bucket[key] !== undefined || trials[key] !== undefined);
-  if (!hasQuota && bucket.concurrent === undefined) {
-    const message = 'limits nobody: write a quota for user, bot, address or resource, such as user: 20/5s';
-    file.add(['buckets', name], `the bucket "${name}" ${message}`, { about: 'key' });
-  }
-  if (bucket.resource !== undefined && bucket.main === undefined) {
-    const message =
-      '"resource" limits all callers together for each value of the main parameter: name that parameter with "main"';
-    file.add(['buckets', name, 'resource'], message, { about: 'key' });
-  }
-  if (trials.resource !== undefined && bucket.main === undefined) {
-    const message = '"resource" needs a main parameter: name it with "main" of the bucket';
-    file.add(['buckets', name, 'shadow', 'resource'], message, { about: 'key' });
-  }
+function checkBucket(bucket: Section<LimitsFiles>): void {
+  const { main, resource, concurrent, shadow } = bucket.raw;
+  if (Object.keys(bucket.raw).some(key => !Object.hasOwn(bucketKeys, key)) || !bucket.has([])) return;
+  checkShadow(bucket);
+  const trials = asMap(shadow);
+  const hasQuota = QUOTAS.some(key => bucket.raw[key] !== undefined || trials[key] !== undefined);
+  const nobody = 'limits nobody: write a quota for user, bot, address or resource, such as user: 20/5s';
+  if (!hasQuota && concurrent === undefined)
+    bucket.addKey([], `the bucket "${bucket.path.at(-1)}" ${nobody}`);
+  const together =
+    '"resource" limits all callers together for each value of the main parameter: name that parameter with "main"';
+  if (resource !== undefined && main === undefined) bucket.addKey('resource', together);
+  const needsMain = '"resource" needs a main parameter: name it with "main" of the bucket';
+  if (trials.resource !== undefined && main === undefined) bucket.addKey(['shadow', 'resource'], needsMain);
 }
 
 /** Checks how a bucket is tested: in shadow, with other numbers, or on a share of callers. */
-function checkShadow(file: LimitsFiles, name: string, bucket: RawMap): void {
-  const { shadow, enforce } = bucket;
-  const path = ['buckets', name, 'enforce'];
-  if (isEmptyMap(shadow)) addEmptyShadow(file, ['buckets', name, 'shadow']);
-  if (enforce === undefined) return;
+function checkShadow(bucket: Section<LimitsFiles>): void {
+  const { shadow, enforce } = bucket.raw;
+  checkEmptyShadow(bucket);
+  const forNobody =
+    '"enforce: 100%" puts the numbers of "shadow" in force for nobody: to try them on a share of callers, write a smaller percentage; to put them in force for all callers, write them in place of those in force today; to only count, leave out "enforce"';
+  const twice =
+    '"enforce" already puts the bucket in shadow for all other callers: leave out "enforce" or "shadow"';
   if (enforce === '100%') {
-    if (typeof shadow !== 'object' || isEmptyMap(shadow)) return;
-    const message =
-      '"enforce: 100%" puts the numbers of "shadow" in force for nobody: to try them on a share of callers, write a smaller percentage; to put them in force for all callers, write them in place of those in force today; to only count, leave out "enforce"';
-    file.add(path, message, { about: 'key', severity: 'warning' });
-  } else if (shadow === true) {
-    const message =
-      '"enforce" already puts the bucket in shadow for all other callers: leave out "enforce" or "shadow"';
-    file.add(path, message, { about: 'key' });
-  } else addShareHint(file, name, bucket);
+    if (typeof shadow === 'object' && !isEmptyMap(shadow)) bucket.addKey('enforce', forNobody, 'warning');
+  } else if (enforce !== undefined && shadow === true) bucket.addKey('enforce', twice);
+  else if (enforce !== undefined) addShareHint(bucket);
 }
 
 /** Hints that callers outside the share are not limited in the bucket. */
-function addShareHint(file: LimitsFiles, name: string, bucket: RawMap): void {
-  const trials = asMap(bucket.shadow);
-  const alone = QUOTAS.filter(key => trials[key] !== undefined && !isHeld(bucket, key));
+function addShareHint(bucket: Section<LimitsFiles>): void {
+  const trials = asMap(bucket.raw.shadow);
+  const alone = QUOTAS.filter(key => trials[key] !== undefined && !isHeld(bucket.raw, key));
   const triesNumbers = Object.keys(trials).length > 0;
   if (triesNumbers && alone.length === 0) return;
   const what = triesNumbers ? ` by its number for ${alone.join(' and ')}` : '';
-  const message = `callers outside this share (${String(bucket.enforce)}) are not limited${what}. If a number is in force for all callers today, keep it and write the new one under "shadow": user: 20/5s, shadow: { user: 10/5s }, enforce: 10%`;
-  file.add(['buckets', name, 'enforce'], message, { about: 'key', severity: 'hint' });
+  const message = `callers outside this share (${String(bucket.raw.enforce)}) are not limited${what}. If a number is in force for all callers today, keep it and write the new one under "shadow": user: 20/5s, shadow: { user: 10/5s }, enforce: 10%`;
+  bucket.addKey('enforce', message, 'hint');
 }
 
 /** Whether callers of this class have an enforced quota in the bucket: their own, or one that they fall back to. */
@@ -144,10 +136,6 @@ function isHeld(bucket: RawMap, key: (typeof QUOTAS)[number]): boolean {
   return keys.some(each => bucket[each] !== undefined);
 }
 
-function checkGlobal(file: LimitsFiles, global: unknown): void {
-  if (isEmptyMap(asMap(global).shadow)) addEmptyShadow(file, ['global', 'shadow']);
-}
-
 /** Reports a bucket with the name reserved for the global limit in `RateLimit-Policy`. */
 function checkPolicyNames(file: LimitsFiles, headers: unknown): void {
   const announces = asList(headers).includes('ratelimit');
@@ -155,13 +143,10 @@ function checkPolicyNames(file: LimitsFiles, headers: unknown): void {
   if (!announces || !file.has(path)) return;
   const message =
     'the global limit has the name "global" in the RateLimit header: give the bucket another name';
-  file.add(path, message, { about: 'key' });
+  file.addKey(path, message);
 }
 
-/**
- * Reports blocked IPv6 networks that are smaller than what counts as one address, unless they embed an address that counts
- * instead.
- */
+/** Reports blocked IPv6 networks smaller than what counts as one address, unless they embed an address that counts. */
 function checkBlocked(file: LimitsFiles): void {
   const { blocked, ipv6_prefix = IPV6_PREFIX, nat64_prefixes } = asMap(file.value);
   const { addresses } = asMap(blocked);
@@ -195,8 +180,9 @@ function isEmptyMap(value: unknown): boolean {
   return isMap(value) && Object.keys(value).length === 0;
 }
 
-function addEmptyShadow(file: LimitsFiles, path: readonly string[]): void {
-  file.add(path, '"shadow" tries no numbers: write true, or a quota such as user: 10/5s', { about: 'key' });
+function checkEmptyShadow(part: Section<LimitsFiles>): void {
+  if (isEmptyMap(part.raw.shadow))
+    part.addKey('shadow', '"shadow" tries no numbers: write true, or a quota such as user: 10/5s');
 }
 
 function checkNames(file: LimitsFiles, names: readonly string[], lines: readonly LimitLine[]): void {
@@ -215,17 +201,15 @@ function checkNames(file: LimitsFiles, names: readonly string[], lines: readonly
     const users = byBucket.get(name) ?? [];
     if (!file.has(['buckets', name, 'scope'])) checkScope(file, name, users);
     if (users.length > 0 || !allKnown) continue;
-    const message = `no line of "routes" uses the bucket "${name}"`;
-    file.add(['buckets', name], message, { about: 'key', severity: 'warning' });
+    file.addKey(['buckets', name], `no line of "routes" uses the bucket "${name}"`, 'warning');
   }
 }
 
-/** Hints that a bucket is shared, which may not be intended. */
 function checkScope(file: LimitsFiles, name: string, users: readonly LimitLine[]): void {
   const why = whyShared(users);
   if (why === null) return;
   const message = `the scope of the bucket "${name}" is "shared" because ${why}, and some clients ignore the headers of a shared bucket until a 429: write "scope: user" for those clients, or "scope: shared" to keep it`;
-  file.add(['buckets', name], message, { about: 'key', severity: 'hint' });
+  file.addKey(['buckets', name], message, 'hint');
 }
 
 function whyShared(users: readonly LimitLine[]): string | null {
@@ -246,7 +230,7 @@ function checkMain(
   const read = bucketKeys.main.safeParse(main);
   if (!read.success || read.data === undefined || parameters.includes(read.data)) return;
   const message = `"${line}" has no {${read.data}}, by which the bucket "${name}" counts`;
-  file.add(['routes', line], `${message}${didYouMean(read.data, parameters)}`, { about: 'key' });
+  file.addKey(['routes', line], `${message}${didYouMean(read.data, parameters)}`);
 }
 
 /** Reports a cost beyond the bucket's smallest number: no such request could ever be admitted. */
@@ -292,7 +276,7 @@ function addParallel(
   if (typeof most !== 'number' || most <= reserve || reserve > units) return;
   const requests = Math.floor(units / reserve);
   const message = `of ${units}/${formatPeriod({ periodMs, calendar })}, ${requests} requests may be admitted before the price of the first is known, which together may cost up to ${requests * most}: a higher "reserve" lowers that`;
-  file.add(path, message, { severity: 'hint' });
+  file.hint(path, message);
 }
 
 /** Reports methods that are probably misspelt. Any token may be one, and a route of gateway.yaml that names it shows that it is meant. */
@@ -308,7 +292,7 @@ function checkMethods(
       continue;
     const meant = didYouMean(method, ROUTABLE_METHODS);
     const message = `"${line}" is not a route: "${method}" is not a method${meant}`;
-    if (meant !== '') file.add(['routes', line], message, { about: 'key' });
+    if (meant !== '') file.addKey(['routes', line], message);
   }
 }
 
@@ -320,13 +304,12 @@ function checkPatterns(
   const pathOf = (position: number) => ['routes', lines[position]?.line ?? ''];
   for (const [first, second] of findConflicts(patterns)) {
     const other = file.linesOf([pathOf(first)], pathOf(second));
-    const message = `"${lines[second]?.line}" matches the same requests as ${other}`;
-    file.add(pathOf(second), message, { about: 'key' });
+    file.addKey(pathOf(second), `"${lines[second]?.line}" matches the same requests as ${other}`);
   }
   for (const { index, hiddenBy } of findHidden(patterns)) {
     const others = file.linesOf(hiddenBy.map(pathOf), pathOf(index));
     const message = `no request reaches "${lines[index]?.line}": more specific ones (${others}) take them all`;
-    file.add(pathOf(index), message, { about: 'key', severity: 'warning' });
+    file.addKey(pathOf(index), message, 'warning');
   }
 }
 

@@ -2,17 +2,24 @@ import { CALLER_CLASSES } from '../../core/index.ts';
 import { Reach, type RoutePattern } from '../../gateway/routing/index.ts';
 import { type Quota, quotaInWords, quotasOf } from '../../limits/index.ts';
 import { QUOTA_KEYS, quotaOf, quotaPaths } from '../compile/index.ts';
-import { asList, asMap, type ConfigFile, type LimitsFiles, type Path, type RawMap } from '../file/index.ts';
+import {
+  asList,
+  asMap,
+  type ConfigFile,
+  type LimitsFiles,
+  type Path,
+  type RawMap,
+  type Section,
+} from '../file/index.ts';
 import { type CallerClass, callerClassesOf, type ForwardRoute } from '../model/index.ts';
 import { scopeReason } from '../policies/index.ts';
 import { bucketKeys, limitsSchema } from '../schema/index.ts';
 import { routeKeys } from '../settings/index.ts';
 import { classNamesIn, keyClassesIn, sectionsIn } from './caller-checks.ts';
-import { neverReached, quotaIn } from './quota-checks.ts';
-import { writtenPatternsOf } from './route-checks.ts';
+import { bucketsIn, neverReached, quotaIn } from './quota-checks.ts';
+import { routesIn, writtenPatternsOf } from './route-checks.ts';
 import { ownRoutesIn } from './sign-in-checks.ts';
 
-/** A line of `routes:`, with its valid parts. */
 export interface LimitLine {
   readonly line: string;
   readonly pattern: RoutePattern | null;
@@ -57,7 +64,7 @@ export function checkReach(
     checkOwnLimits(file, line, found);
     if (found.length > 0) continue;
     const message = `no route of gateway.yaml serves a request that "${line}" matches`;
-    file.add(['routes', line], message, { about: 'key', severity: 'warning' });
+    file.addKey(['routes', line], message, 'warning');
   }
   const named = [...classNamesIn(gateway), ...keyClassesIn(keys)];
   const hasBots =
@@ -65,18 +72,19 @@ export function checkReach(
     asList(keys?.value).some(line => asMap(line).bot === true);
   const byBucket = Map.groupBy(lines, ({ bucket }) => bucket);
   const global = globalIn(file);
-  for (const name of Object.keys(asMap(asMap(file.value).buckets))) {
-    const lines = byBucket.get(name) ?? [];
+  for (const bucket of bucketsIn(file)) {
+    const lines = byBucket.get(String(bucket.path.at(-1))) ?? [];
     const of = lines.map(({ line }) => reached.get(line) ?? []);
     const kinds = of.flat().map(({ authentication }) => authentication);
-    if (isSharedUnsaid(file, name, lines)) checkFloods(file, name, kinds);
+    const isShared = scopeReason(patternsOf(lines)) !== 'one_line';
+    if (isShared && !bucket.has('scope')) checkFloods(bucket, kinds);
     // Skips buckets with an unreached line: the operator may have removed its route temporarily.
     if (of.length === 0 || of.some(takers => takers.length === 0)) continue;
-    checkClasses(file, name, kinds, hasBots);
+    checkClasses(bucket, kinds, hasBots);
     const builtIn = [...new Set(kinds.flatMap(kind => callerClassesOf(kind, hasBots)))];
     // A caller with a token may belong to a class that gateway.yaml names.
     const classes: readonly string[] = builtIn.includes('user') ? [...builtIn, ...named] : builtIn;
-    checkOrder(file, name, classes, of.flat().some(({ exempt }) => exempt) ? null : global);
+    checkOrder(bucket, classes, of.flat().some(({ exempt }) => exempt) ? null : global);
   }
 }
 
@@ -85,15 +93,13 @@ function checkOwnLimits(file: LimitsFiles, line: string, takers: readonly Taker[
   const owner = takers.find(({ ownLimits }) => ownLimits !== null);
   if (owner === undefined) return;
   const message = `the route ${owner.ownLimits} says "rate_limit_headers: service", so its clients would learn nothing of this bucket: leave out one of the two`;
-  file.add(['routes', line], message, { about: 'key' });
+  file.addKey(['routes', line], message);
 }
 
 /** Returns the routes of gateway.yaml and the gateway's own; `null` if one is invalid. */
 function takersIn(gateway: ConfigFile): Taker[] | null {
-  const { routes } = asMap(gateway.value);
-  if (!Array.isArray(routes)) return null;
-  const takers = routes.map((route): Taker[] | null => {
-    const raw = asMap(route);
+  if (!Array.isArray(asMap(gateway.value).routes)) return null;
+  const takers = routesIn(gateway).map(({ raw }): Taker[] | null => {
     const patterns = writtenPatternsOf(raw);
     const authentication = routeKeys.authentication.safeParse(raw.authentication);
     if (patterns === null || !authentication.success) return null;
@@ -106,8 +112,7 @@ function takersIn(gateway: ConfigFile): Taker[] | null {
   const own = ownRoutesIn(gateway).map(({ pattern, value: { authentication } }) => {
     return { pattern, authentication, exempt: false, ownLimits: null };
   });
-  const sound = takers.filter(taker => taker !== null);
-  return sound.length === takers.length ? [...sound.flat(), ...own] : null;
+  return takers.includes(null) ? null : [...takers.flatMap(each => each ?? []), ...own];
 }
 
 /** Returns the patterns of lines, except invalid ones, which validation reports. */
@@ -115,43 +120,30 @@ export function patternsOf(lines: readonly LimitLine[]): RoutePattern[] {
   return lines.flatMap(({ pattern }) => pattern ?? []);
 }
 
-/** Whether a bucket is shared because of its lines, not because the operator set it so. */
-function isSharedUnsaid(file: LimitsFiles, name: string, lines: readonly LimitLine[]): boolean {
-  return !file.has(['buckets', name, 'scope']) && scopeReason(patternsOf(lines)) !== 'one_line';
-}
-
 /**
  * Hints that a flood from addresses leads to no restriction: 429s of a shared bucket do not count as invalid requests, and
  * `ignored_refusals` restricts addresses only if configured to.
  */
-function checkFloods(file: LimitsFiles, name: string, kinds: readonly Authentication[]): void {
+function checkFloods(bucket: Section<LimitsFiles>, kinds: readonly Authentication[]): void {
   const serves = kinds.some(kind => callerClassesOf(kind, false).includes('address'));
-  const limits = QUOTA_KEYS.address.some(key => file.has(['buckets', name, key]));
-  const { ignored_refusals: rule, buckets } = asMap(file.value);
-  const isInShadow = asMap(asMap(buckets)[name]).shadow === true;
-  if (!serves || !limits || isInShadow || asMap(rule).addresses === true) return;
-  const message = `nothing restricts an address that floods the bucket "${name}": 429s of a shared bucket do not count as invalid requests. If something should, write "scope: user" for the bucket, or "ignored_refusals: { addresses: true }"`;
-  file.add(['buckets', name], message, { about: 'key', severity: 'hint' });
+  const limits = QUOTA_KEYS.address.some(key => bucket.has(key));
+  const { ignored_refusals: rule } = asMap(bucket.file.value);
+  if (!serves || !limits || bucket.raw.shadow === true || asMap(rule).addresses === true) return;
+  const message = `nothing restricts an address that floods the bucket "${bucket.path.at(-1)}": 429s of a shared bucket do not count as invalid requests. If something should, write "scope: user" for the bucket, or "ignored_refusals: { addresses: true }"`;
+  bucket.addKey([], message, 'hint');
 }
 
-/**
- * Reports quotas for classes that no caller of the bucket's routes can have. Only a hint, since another gateway with the same
- * limits.yaml may have such callers.
- */
+/** Hints at quotas for classes that no caller here can have: another gateway with the same file may have such. */
 function checkClasses(
-  file: LimitsFiles,
-  name: string,
+  bucket: Section<LimitsFiles>,
   kinds: readonly Authentication[],
   hasBots: boolean,
 ): void {
-  const written = CALLER_CLASSES.filter(key => file.has(['buckets', name, key]));
+  const written = CALLER_CLASSES.filter(key => bucket.has(key));
   const possible = new Set(kinds.flatMap(kind => callerClassesOf(kind, hasBots)));
   const used = [...possible].map(callerClass => QUOTA_KEYS[callerClass].find(key => written.includes(key)));
   const withToken = possible.has('user');
-  for (const key of written) {
-    if (used.includes(key)) continue;
-    file.add(['buckets', name, key], whyNobody(key, withToken), { about: 'key', severity: 'hint' });
-  }
+  for (const key of written) if (!used.includes(key)) bucket.addKey(key, whyNobody(key, withToken), 'hint');
 }
 
 function whyNobody(key: CallerClass, withToken: boolean): string {
@@ -169,12 +161,10 @@ function whyNobody(key: CallerClass, withToken: boolean): string {
  * @param ofGlobal the global limit of its requests; `null` if there is none, or a route of the bucket is exempt from it
  */
 function checkOrder(
-  file: LimitsFiles,
-  name: string,
+  { file, path: ofBucket, raw: bucket }: Section<LimitsFiles>,
   classes: readonly string[],
   ofGlobal: ReturnType<typeof globalIn>,
 ): void {
-  const bucket = asMap(asMap(asMap(file.value).buckets)[name]);
   // A shadow limit refuses nobody.
   if (bucket.shadow === true) return;
   const resource = quotaIn(bucket.resource);
@@ -182,7 +172,7 @@ function checkOrder(
   const warn = (path: Path, quota: Quota, what: string, smaller: Quota | null = null) => {
     if (smaller === null) return;
     const message = `${quotaInWords(quota)} is never reached: ${what}, ${quotaInWords(smaller)}, refuses before`;
-    file.add(['buckets', name, ...path], message, { severity: 'warning' });
+    file.warn([...ofBucket, ...path], message);
   };
   const at = (path: readonly string[]) => path.reduce<unknown>((part, key) => asMap(part)[key], bucket);
   const pathOf = (each: string) => quotaPaths(each).find(path => at(path) !== undefined);

@@ -7,11 +7,23 @@ import {
   quotaInWords,
   quotasOf,
 } from '../../limits/index.ts';
-import { asList, asMap, type ConfigFile, isMap, type LimitsFiles } from '../file/index.ts';
+import {
+  asList,
+  asMap,
+  type ConfigFile,
+  isMap,
+  type LimitsFiles,
+  type Path,
+  Section,
+} from '../file/index.ts';
 import { bucketKeys } from '../schema/index.ts';
 import { Statuses } from '../values/index.ts';
 
-type Path = readonly (string | number)[];
+/** The buckets of limits.yaml as written. */
+export function bucketsIn(file: LimitsFiles): Section<LimitsFiles>[] {
+  const buckets = Object.entries(asMap(asMap(file.value).buckets));
+  return buckets.map(([name, bucket]) => new Section(file, ['buckets', name], bucket));
+}
 
 /** Windows from this length on, people expect to outlive a restart. */
 const LONG_MS = 86_400_000;
@@ -25,40 +37,36 @@ export function checkQuotas(file: LimitsFiles, gateway: ConfigFile | null): void
   const { global, buckets } = asMap(file.value);
   const quotas = [...quotasAt(['global'], global), ...quotasAt(['buckets'], buckets)];
   for (const [path, quota] of quotas) checkNumbers(file, path, quota);
-  for (const [name, bucket] of Object.entries(asMap(buckets))) checkSmooth(file, name, bucket);
+  for (const bucket of bucketsIn(file)) {
+    checkSmooth(bucket);
+    checkGiveBack(bucket, global);
+  }
   for (const [path, list] of [...listsAt(['global'], global), ...listsAt(['buckets'], buckets)])
     checkList(file, path, list);
-  for (const [name, bucket] of Object.entries(asMap(buckets))) checkGiveBack(file, name, bucket, global);
   const long = quotas.find(([, { periodMs }]) => periodMs >= LONG_MS);
   if (long === undefined || gateway === null || keepsCounters(gateway)) return;
   const message =
     'a restart forgets what is counted in this window: count in Redis, or write "state: { folder: /var/lib/weir, counters: 1h }" in gateway.yaml';
-  file.add(long[0], message, { severity: 'warning' });
+  file.warn(long[0], message);
 }
 
-/** Hints at whom `give_back` may leave without a limit. */
-function checkGiveBack(file: LimitsFiles, name: string, bucket: unknown, global: unknown): void {
-  const read = bucketKeys.give_back.safeParse(asMap(bucket).give_back);
-  if (!read.success || read.data === undefined) return;
-  const given = new Statuses(read.data);
-  const path = ['buckets', name, 'give_back'];
-  if (given.meets(5)) {
-    const message =
-      'a client that can provoke such an answer of the service is not limited by this bucket while it gives them: the global limit still counts';
-    file.add(path, message, { severity: 'hint' });
-  }
-  if (!given.meets(2) || (global !== 'off' && asMap(global).shadow !== true)) return;
-  const message = 'without a global limit nothing limits the requests that succeed';
-  file.add(path, message, { severity: 'hint' });
+function checkGiveBack(bucket: Section<LimitsFiles>, global: unknown): void {
+  const { data } = bucketKeys.give_back.safeParse(bucket.raw.give_back);
+  const given = new Statuses(data ?? []);
+  const provoked =
+    'a client that can provoke such an answer of the service is not limited by this bucket while it gives them: the global limit still counts';
+  if (given.meets(5)) bucket.hint('give_back', provoked);
+  if (given.meets(2) && (global === 'off' || asMap(global).shadow === true))
+    bucket.hint('give_back', 'without a global limit nothing limits the requests that succeed');
 }
 
 /** Reports periods of the calendar in a smooth bucket: units return at any time, so nothing begins at midnight. */
-function checkSmooth(file: LimitsFiles, name: string, bucket: unknown): void {
-  if (asMap(bucket).algorithm !== 'smooth') return;
-  for (const [path, { calendar, units }] of quotasAt(['buckets', name], bucket)) {
+function checkSmooth(bucket: Section<LimitsFiles>): void {
+  if (bucket.raw.algorithm !== 'smooth') return;
+  for (const [path, { calendar, units }] of quotasAt([], bucket.raw)) {
     if (calendar === undefined) continue;
     const message = `a smooth bucket has no ${calendar}: write a period such as ${units}/${formatPeriod({ periodMs: CALENDAR_MS[calendar] })}, or leave out "algorithm: smooth"`;
-    file.add(path, message);
+    bucket.add(path, message);
   }
 }
 
@@ -74,8 +82,7 @@ function checkNumbers(file: LimitsFiles, path: Path, { units, periodMs }: Quota)
     units > MAX_COMMON_UNITS
       ? `${kept} of X-RateLimit-Limit and X-RateLimit-Remaining: try yours with this number`
       : `the wait of a 429 may be longer than 65535 seconds, and ${kept} of Retry-After: try yours with this period`;
-  if (units > MAX_COMMON_UNITS || periodMs > MAX_COMMON_WAIT_MS)
-    file.add(path, message, { severity: 'hint' });
+  if (units > MAX_COMMON_UNITS || periodMs > MAX_COMMON_WAIT_MS) file.hint(path, message);
 }
 
 /** Warns about a quota of a list that is never reached, because another one refuses before. */
@@ -85,7 +92,7 @@ function checkList(file: LimitsFiles, path: Path, list: Quota): void {
     const smaller = quotas.find(other => other !== quota && neverReached(quota, other, false));
     if (smaller === undefined) continue;
     const message = `${quotaInWords(quota)} is never reached: ${quotaInWords(smaller)}, of the same list, refuses before`;
-    file.add([...path, at], message, { severity: 'warning' });
+    file.warn([...path, at], message);
   }
 }
 

@@ -4,7 +4,6 @@ import { asList, asMap, type ConfigFile, didYouMean, type RawMap, Section } from
 import * as policies from '../policies/index.ts';
 import { routeKeys } from '../settings/index.ts';
 
-/** The routes of gateway.yaml as written. */
 export function routesIn(file: ConfigFile): Section[] {
   return asList(asMap(file.value).routes).map((route, index) => new Section(file, ['routes', index], route));
 }
@@ -47,7 +46,6 @@ function hasKnownKeys({ raw }: Section): boolean {
   return Object.keys(raw).every(key => Object.hasOwn(routeKeys, key));
 }
 
-/** Reports keys about an upstream on a route that has none. */
 function checkAnswered(route: Section): void {
   for (const key of policies.FORWARD_ONLY)
     if (route.raw[key] !== undefined)
@@ -70,7 +68,7 @@ function checkListeners(file: ConfigFile, routes: readonly Section[]): void {
   if (asMap(asMap(grpc).tls).http2 === false)
     file.add(['listen', 'grpc', 'tls', 'http2'], 'gRPC needs HTTP/2: leave this out');
   if (routes.every(({ raw }) => raw.grpc === undefined) && grpc !== 'off')
-    file.add(['listen', 'grpc'], 'no route has "grpc": nothing is served here', { severity: 'warning' });
+    file.warn(['listen', 'grpc'], 'no route has "grpc": nothing is served here');
   const hasHttp2 = grpc !== 'off' || h2c === true || (tls !== undefined && asMap(tls).http2 !== false);
   // gRPC-Web also works over HTTP/1.1.
   const first = routes.find(({ raw }) => raw.grpc !== undefined && raw.grpc_web !== true);
@@ -101,7 +99,6 @@ function checkUpstream({ file, raw, path: ofRoute }: Section): void {
   }
 }
 
-/** The patterns of routes: several checks ask for them. */
 const PATTERNS = new WeakMap<RawMap, readonly RoutePattern[] | null>();
 
 /** Returns the patterns of a route as written, one per host; `null` if it is invalid. */

@@ -13,11 +13,9 @@ import { routesIn, writtenPatternsOf } from './route-checks.ts';
 
 type Segments = RoutePattern['segments'];
 
-/** One host of a route, with the paths that it matches and those that it sends. */
 interface SentRoute {
   readonly index: number;
   readonly raw: RawMap;
-  /** The requests that it matches. */
   readonly pattern: RoutePattern;
   /** How many segments it strips, and which ones, joined by slashes. */
   readonly stripped: number;
@@ -56,10 +54,9 @@ function checkOddPaths(file: ConfigFile, routes: readonly SentRoute[]): void {
       );
     const reached = guarded.find(other => mayDecodeTo(route, other));
     if (reached !== undefined && raw.encoded_slashes === 'pass')
-      file.add(
+      file.warn(
         ['routes', index, 'encoded_slashes'],
         `a service that decodes "%2F" is led to the route in line ${lineOf(reached)}, which demands more of callers: let this route demand as much, or see that the service does not decode`,
-        { severity: 'warning' },
       );
   }
 }
@@ -105,7 +102,7 @@ function hintAtPrefixes(
     const path = ['routes', route.index, 'path'];
     const twice = route.stripped === 0 ? prefixOfAnother(route, strippers, shapes) : null;
     if (file.holdsVariable(path)) continue;
-    const hint = (message: string) => file.add(path, message, { severity: 'hint' });
+    const hint = (message: string) => file.hint(path, message);
     const lineOf = ({ index }: SentRoute) => file.place(['routes', index, 'path']).line;
     if (beginsWith(route, base)) {
       const text = `/${base.join('/')}`;
@@ -286,7 +283,6 @@ function hostsHoldVariable(file: ConfigFile, { index, raw: { hosts } }: SentRout
 
 const LEVELS = ['none', 'optional', 'required'];
 
-/** Whether a route refuses some callers. */
 function isGuarded(raw: RawMap): boolean {
   return demandOf(raw) > 0 || raw.require !== undefined || raw.networks !== undefined;
 }
@@ -317,5 +313,5 @@ function addWayAround(file: ConfigFile, route: SentRoute, guarded: SentRoute): v
 function addAround(file: ConfigFile, route: SentRoute, guarded: SentRoute, key: string, how: string): void {
   const { line } = file.place(['routes', guarded.index, 'path']);
   const message = `this route bypasses the one in line ${line}, which demands more of callers${how}. Add a route for those paths that demands as much`;
-  file.add(['routes', route.index, key], message, { severity: 'warning' });
+  file.warn(['routes', route.index, key], message);
 }

@@ -74,7 +74,7 @@ function addNeedsSignIn(
 ): void {
   const add = (needs: string, without: string) => {
     const message = `"sign_in" needs ${needs}: without ${without} nobody signs in through the gateway`;
-    file.add(['sign_in'], message, { about: 'key' });
+    file.addKey(['sign_in'], message);
   };
   if (Array.isArray(list)) {
     if (!list.some(signsIn)) add('"redirect_uri" in an entry of identity_providers', 'it');

@@ -96,8 +96,7 @@ const STRANGERS =
 function warnOfStrangers(file: ConfigFile, index: number): void {
   const section = sectionsIn(file)[index];
   if (section === undefined) return;
-  const warn = (at: Section, keys: string | Path) =>
-    at.add(keys, STRANGERS, { about: 'key', severity: 'warning' });
+  const warn = (at: Section, keys: string | Path) => at.addKey(keys, STRANGERS, 'warning');
   if (isMap(section.raw.bots)) warn(section, 'bots');
   for (const [name, rule] of Object.entries(asMap(section.raw.classes)))
     if (asMap(rule).claim !== undefined) warn(section, ['classes', name, 'claim']);

@@ -99,7 +99,6 @@ export function* compareBuckets(now: LimitsConfig, before: LimitsConfig): Steps<
   return changes;
 }
 
-/** Compares the limits of callers in a share with trial numbers. */
 function compareTriedShare(now: BucketConfig, before: BucketConfig): Difference[] {
   const [reach, reached] = [trialReachOf(now), trialReachOf(before)];
   if (reach === 0 && reached === 0) return [];
@@ -144,7 +143,6 @@ function compareMain({ main: now }: BucketConfig, { main: before }: BucketConfig
 
 type Shadow = BucketConfig['shadow'] | Exclude<LimitsConfig['global'], 'off'>['shadow'];
 
-/** How a limit is tested. */
 interface Trial {
   readonly shadow: Shadow;
   readonly enforce?: number | undefined;
@@ -161,10 +159,7 @@ function trialReachOf({ shadow, enforce }: Trial): number {
   return typeof shadow === 'object' && enforce !== undefined && enforce < 100 ? enforce : 0;
 }
 
-/**
- * Compares for whom a limit is enforced, and which trial numbers are counted. Shadow numbers refuse nobody, so changing them is
- * neutral.
- */
+/** Compares for whom a limit is enforced, and which trial numbers are counted: those refuse nobody, so they are neutral. */
 export function compareShadow(now: Trial, before: Trial, numbers: readonly Difference[]): Difference[] {
   const [reach, reached] = [reachOf(now), reachOf(before)];
   const whom = compareSizes(reached, reach, `${describeReach(reach)}, before ${describeReach(reached)}`);

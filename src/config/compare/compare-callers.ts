@@ -10,7 +10,6 @@ type Setting = Settings extends ReadonlyMap<string, infer Each> ? Each : never;
 
 interface ClassRule {
   readonly subject: string;
-  /** The name of the class in limits.yaml. */
   readonly name: string;
   /** The map that contains it among other classes, where the order matters; `null` for bots. */
   readonly list: string | null;

@@ -32,7 +32,6 @@ export function* compareRoutes(now: RouteEntries, before: RouteEntries): Steps<W
   });
 }
 
-/** Whether a reload has taken over all routes. */
 function areSame(now: RouteEntries, before: RouteEntries): boolean {
   const partsOf = ({ value, pattern }: RouteEntries[number]) => [value, pattern];
   return hasSameItems(now.flatMap(partsOf), before.flatMap(partsOf));
@@ -55,7 +54,6 @@ function compareTaken(
   return changes.length === 0 ? [] : [...other, ...changes];
 }
 
-/** Compares what serves the requests. */
 function compareTargets(to: RouteOfFile, from: RouteOfFile): Difference | null {
   if (to.kind === 'answer' && from.kind === 'answer') return compareAnswers(to.answer, from.answer);
   if (to.kind === 'forward' && from.kind === 'forward')
@@ -83,7 +81,6 @@ function policiesOf(route: RouteOfFile): object {
 
 const NO_POLICIES: ReadonlySet<string> = new Set(['kind', 'id', 'parameters', 'pool', 'shares']);
 
-/** A request that represents those that a pattern matches. */
 interface Probe {
   /** The pattern for display, with the method if only some methods differ. */
   readonly label: string;

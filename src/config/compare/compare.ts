@@ -12,9 +12,7 @@ export function changesOfLimits(now: LimitsConfig, before: LimitsConfig): Change
   return worstFirst(atOnce(compareLimits(now, before)));
 }
 
-/**
- * Returns what changes from one configuration to another, the strictest first. Routes and limits are compared by what they do.
- */
+/** What changes from one configuration to another, the strictest first: of routes and limits, by what they do. */
 export function changesOf(now: Outline, before: Outline): Change[] {
   return atOnce(compareOutlines(now, before));
 }
@@ -28,7 +26,6 @@ function* compareOutlines(now: Outline, before: Outline): Steps<Change[]> {
   ]);
 }
 
-/** Maximum changes in one line of the log. */
 const MAX_LINES = 50;
 
 /** Formats changes, one per line: the strictest, and how many more there are. */

@@ -30,11 +30,9 @@ export function quotaPaths(callerClass: string): readonly (readonly string[])[] 
   return [['classes', callerClass], ['user']];
 }
 
-/** The parts shared by the buckets of a configuration. */
 interface BucketContext {
   /** The lines of limits.yaml that use the bucket. */
   readonly lines: readonly RoutePattern[];
-  /** The largest cost of these lines. */
   readonly largestCost: number;
   /** Whether the response tells the cost of any of these lines. */
   readonly isPriced: boolean;
@@ -181,7 +179,6 @@ function triedQuota(
   return tried[own.findIndex((quota, at) => quota !== undefined || tried[at] !== undefined)];
 }
 
-/** The global limit of a class: the enforced one, and the one in shadow. */
 interface GlobalLimits {
   readonly held: Limit | null;
   readonly shadow: Limit | null;

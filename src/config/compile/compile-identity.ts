@@ -21,16 +21,12 @@ import {
 } from '../settings/index.ts';
 import { namedClaims } from './named-claims.ts';
 
-/** Who may call, from other files. */
 interface CallerSources {
   readonly providers: readonly ProviderConfigOptions[];
   readonly apiKeys: readonly ApiKeyLine[];
 }
 
-/**
- * Compiles the part of a snapshot for providers, sign-in, tokens and API keys. Returns `null` if neither a provider nor keys are
- * configured.
- */
+/** Compiles providers, sign-in, tokens and API keys; `null` if neither a provider nor keys are configured. */
 export function compileIdentity(
   config: GatewayConfig,
   limits: LimitsConfig,
@@ -162,7 +158,6 @@ export const DEFAULT_CLAIMS: readonly CallerClaims[] = [
   { kind: 'bot', claims: ['azp'], provider: null, issuer: null },
 ];
 
-/** The parts of a configuration that determine how callers are identified. */
 interface CallersConfig {
   readonly identity_provider?: { readonly issuer: string } | undefined;
   readonly access_tokens?: ClaimRules | undefined;
@@ -224,7 +219,6 @@ export function keyOfClaim(claim: string): string {
   return claim === 'sub' ? 'subject' : claim;
 }
 
-/** An entry of limits.yaml that lists a caller. */
 interface ListedCaller {
   /** The claims by their keys, which is `client` for azp. */
   readonly claims: ReadonlyMap<string, unknown>;
@@ -256,9 +250,7 @@ export function kindsOf(
   );
 }
 
-/**
- * Returns the principals that an entry refers to: several if bots and users, or users of several providers, have the same claims.
- */
+/** The principals that an entry refers to: several where bots and users, or users of several providers, have its claims. */
 export function principalsOf(
   entry: Readonly<Record<string, string>>,
   classes: readonly CallerClaims[],

@@ -14,14 +14,12 @@ import type * as model from '../model/index.ts';
 import { classNames, hasBots, noticeKindsIn, signInProvider } from '../model/index.ts';
 import type { ListenModel } from '../settings/index.ts';
 
-/** The parts of a configuration that label values come from. */
 interface LabelSources {
   readonly listen: ListenModel;
   readonly upstreams: Iterable<string>;
   /** The routes of gateway.yaml, and the table of them and the gateway's own. */
   readonly routes: readonly RouteEntry<model.RouteOfFile>[];
   readonly table: RouteTable<model.RouteModel>;
-  /** The gateway's own routes. */
   readonly ownRoutes: readonly RouteEntry<model.OwnRoute>[];
   readonly limits: model.LimitsModel;
   readonly limitRoutes: readonly RouteEntry<model.LimitRouteModel>[];
@@ -230,7 +228,6 @@ function* sameWhereEqual(
   return hasSameItems(kept, before) ? before : kept;
 }
 
-/** The labels of requests without a bucket. */
 function withoutBucket(
   { limits }: LabelSources,
   { key: classes }: Kept<readonly model.ClassName[], unknown>,

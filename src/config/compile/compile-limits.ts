@@ -23,7 +23,6 @@ interface CompiledLimits {
   readonly kept: model.KeptLimits<SharedParts>;
 }
 
-/** What all buckets of a configuration share. */
 interface SharedParts {
   readonly global: ReturnType<typeof compileGlobal>;
   readonly preflights: ReturnType<typeof compileGlobal>;

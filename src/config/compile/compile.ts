@@ -37,11 +37,9 @@ import {
 import { defaultLimitsOf } from './default-limits.ts';
 import { descriptorsOf, memoryOf } from './memory-use.ts';
 
-/** Everything that was read and is valid. */
 export interface Sources {
   /** Its routes are those that its settings depend on: one of each kind. */
   readonly gateway: GatewayConfig;
-  /** The lines of the file of API keys. */
   readonly apiKeys: readonly ApiKeyLine[];
   readonly limits: LimitsConfig;
   readonly items: model.KeptItems & {

@@ -29,7 +29,6 @@ export function memoryOf(
 
 type MemoryParts = Pick<model.Snapshot, 'caps' | 'workers' | 'upstreams'> & {
   readonly routes: readonly model.RouteOfFile[];
-  /** Maximum known tokens of all providers together. */
   readonly maxTokens: number;
 };
 

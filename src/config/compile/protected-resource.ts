@@ -7,11 +7,9 @@ import { pathOfResource, WELL_KNOWN } from '../settings/index.ts';
 
 /** The content of a protected resource's metadata (RFC 9728, 2). */
 export interface ResourceFacts {
-  /** The identifier of the resource, as written. */
   readonly resource: string;
   /** The issuers of accepted tokens, in the order of the file. */
   readonly issuers: readonly string[];
-  /** The scopes that any route requires. */
   readonly scopes: readonly string[];
   /** Whether clients can present a certificate that their token is bound to (RFC 8705). */
   readonly certificates: boolean;
@@ -19,9 +17,7 @@ export interface ResourceFacts {
   readonly dpop: 'off' | 'accepted' | 'required';
 }
 
-/**
- * Makes the routes of the document: at the path required by RFC 9728, and at the well-known path alone, where some clients look.
- */
+/** The routes of the document: at the path of RFC 9728, and at the well-known path alone, where some clients look. */
 export function metadataRoutes(facts: ResourceFacts): readonly RouteEntry<MetadataRoute>[] {
   const document = asciiJson({
     resource: facts.resource,

@@ -30,7 +30,7 @@ export async function readApiKeys(gateway: ConfigFile, clock: Clock): Promise<Re
   checkUnique(file, lines);
   for (const [index, { notAfterMs }] of lines.entries())
     if (notAfterMs !== null && notAfterMs <= clock.epochMs())
-      file.add([index, 'not_after'], 'is over: this key is refused', { severity: 'warning' });
+      file.warn([index, 'not_after'], 'is over: this key is refused');
   return { lines: file.hasErrors ? undefined : lines, file };
 }
 

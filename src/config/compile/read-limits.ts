@@ -12,10 +12,7 @@ export interface ReadLimits {
 
 const NOTHING: ReadLimits = { limits: undefined, files: null };
 
-/**
- * Reads the file that `limits` of gateway.yaml names, or all `*.yaml` of that folder. Reports a missing file as an error in
- * gateway.yaml.
- */
+/** Reads the file that `limits` of gateway.yaml names, or all `*.yaml` of that folder. Reports there if it is missing. */
 export async function readLimits(gateway: ConfigFile, environment: Environment): Promise<ReadLimits> {
   const { limits: name = 'none' } = asMap(gateway.value);
   if (name === 'none') return { limits: limitsSchema.parse({}), files: null };
@@ -114,8 +111,7 @@ async function warnOfOthers(gateway: ConfigFile, folder: string): Promise<void> 
   const entries = await gateway.readings.files.readdir(folder).catch((): string[] => []);
   const others = entries.filter(name => /^[^.].*\.yml$/.test(name));
   for (const name of others) {
-    const message = `"${name}" in this folder is ignored: only *.yaml files are read`;
-    gateway.add(['limits'], message, { severity: 'warning' });
+    gateway.warn(['limits'], `"${name}" in this folder is ignored: only *.yaml files are read`);
   }
 }
 

@@ -1,7 +1,8 @@
 import { dirname, isAbsolute, resolve } from 'node:path';
-import { type Diagnostic, formatPath, type Path, type Severity, sortDiagnostics } from './diagnostic.ts';
+import { type Diagnostic, formatPath, type Path, sortDiagnostics } from './diagnostic.ts';
 import type { Position } from './place.ts';
 import { type Readings, readConfigFile, type Secrecy } from './readings.ts';
+import { type About, Reporter } from './reporter.ts';
 import { SecretLines } from './secret-lines.ts';
 import { parseYamlText } from './yaml-text.ts';
 import {
@@ -16,9 +17,6 @@ import {
 /** Maximum diagnostics per severity. More would only fill the log and the status page. */
 const MAX_DIAGNOSTICS = 200;
 
-/** Whether a diagnostic is about the value at a path, or about the path's last key, which is then part of the message. */
-export type About = 'value' | 'key';
-
 interface FileContent extends Pick<ConfigFile, 'unreadable'> {
   readonly root: YamlNode | null;
   readonly diagnostics: Diagnostic[];
@@ -29,7 +27,7 @@ interface FileContent extends Pick<ConfigFile, 'unreadable'> {
  * One file of the configuration: its values, their places, and the diagnostics so far. Later stages add diagnostics by path;
  * a value that is already broken gets no others.
  */
-export class ConfigFile {
+export class ConfigFile extends Reporter {
   readonly name: string;
   /** What was read of this file and of the files that it names. */
   readonly readings: Readings;
@@ -50,6 +48,7 @@ export class ConfigFile {
     environment: Environment,
     { root, diagnostics, lines, unreadable }: FileContent,
   ) {
+    super();
     this.name = name;
     this.readings = readings;
     this.unreadable = unreadable;
@@ -184,11 +183,7 @@ export class ConfigFile {
     return (key ? node.keyPlace : null) ?? node.place;
   }
 
-  add(
-    path: Path,
-    message: string,
-    options: { readonly about?: About; readonly severity?: Severity; readonly isContent?: boolean } = {},
-  ): void {
+  add(path: Path, message: string, options: Parameters<Reporter['add']>[2] = {}): void {
     const found = this.#find(path);
     if (found?.exact === true && found.node.broken && options.about !== 'key') return;
     const { line, column } = this.place(path, options.about);
@@ -210,7 +205,7 @@ export class ConfigFile {
 
   /** Reports a key that changes nothing. `why` ends the sentence: `without "sign_out"`. */
   addUseless(path: Path, why: string): void {
-    this.add(path, `"${path.at(-1)}" has no effect ${why}`, { about: 'key' });
+    this.addKey(path, `"${path.at(-1)}" has no effect ${why}`);
   }
 
   #find(path: Path): { readonly node: YamlNode; readonly exact: boolean } | undefined {

@@ -1,6 +1,4 @@
-/**
- * An error prevents use of the configuration. A warning points out a likely mistake; a hint, something that may well be intended.
- */
+/** An error prevents use of the configuration; a warning is a likely mistake; a hint may well be intended. */
 export type Severity = 'error' | 'warning' | 'hint';
 
 /** One finding about a configuration file. */

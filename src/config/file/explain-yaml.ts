@@ -77,7 +77,6 @@ function mustBeText(line: string): string {
     : 'a key must be plain text';
 }
 
-/** The last character before the place of an error. */
 function endBefore({ error, text }: Broken): string {
   return text.slice(0, error.pos[0]).trimEnd().at(-1) ?? '';
 }

@@ -1,14 +1,12 @@
-import type { About, ConfigFile } from './config-file.ts';
-import { asMap, isMap, type Path, type Severity } from './diagnostic.ts';
+import type { ConfigFile } from './config-file.ts';
+import { asMap, isMap, type Path } from './diagnostic.ts';
+import { type About, Reporter } from './reporter.ts';
 
 /** Maps whose entries may be spread over several files. All other keys must be in one file. */
 const SHARED_MAPS: readonly string[] = ['buckets', 'routes'];
 
-/**
- * Presents the files of a limits folder, or the single limits.yaml, as one file. A diagnostic about a path goes to the file that
- * contains the path.
- */
-export class LimitsFiles {
+/** The files of a limits folder, or the single limits.yaml, as one. A diagnostic goes to the file that has its path. */
+export class LimitsFiles extends Reporter {
   readonly files: readonly ConfigFile[];
   /** The merged value; undefined if the value of one file is unknown. */
   readonly value: unknown;
@@ -17,6 +15,7 @@ export class LimitsFiles {
 
   /** Adds an error to each file that repeats a key of an earlier one. */
   constructor(files: readonly ConfigFile[]) {
+    super();
     this.files = files;
     const [only] = files;
     this.value = files.length === 1 && only !== undefined ? only.value : this.#merge();
@@ -39,14 +38,14 @@ export class LimitsFiles {
     return this.#fileOf(path)?.variableText(path) ?? null;
   }
 
-  placeOf(path: Path, about: About): { readonly file: string; readonly line: number } {
+  place(path: Path, about?: About): { readonly file: string; readonly line: number } {
     const file = this.#fileOf(path);
     return { file: file?.name ?? '', line: file?.place(path, about).line ?? 1 };
   }
 
   /** Names the lines of `paths` for a message at `from`: `line 3, 7`, with the file name if it differs. */
   linesOf(paths: readonly Path[], from: Path): string {
-    const places = paths.map(path => this.placeOf(path, 'key'));
+    const places = paths.map(path => this.place(path, 'key'));
     const own = this.#fileOf(from)?.name;
     const files = [...new Set(places.map(({ file }) => file))];
     const texts = files.map(file => {
@@ -56,11 +55,7 @@ export class LimitsFiles {
     return texts.join('; ');
   }
 
-  add(
-    path: Path,
-    message: string,
-    options: { readonly about?: About; readonly severity?: Severity } = {},
-  ): void {
+  add(path: Path, message: string, options: Parameters<Reporter['add']>[2] = {}): void {
     this.#fileOf(path)?.add(path, message, options);
   }
 
@@ -89,7 +84,7 @@ export class LimitsFiles {
     }
     const path = entry === '' ? [key] : [key, entry];
     const { line } = owner.place(path, 'key');
-    file.add(path, `"${path.at(-1)}" is already in ${owner.name}, line ${line}`, { about: 'key' });
+    file.addKey(path, `"${path.at(-1)}" is already in ${owner.name}, line ${line}`);
     return false;
   }
 }
@@ -139,7 +134,7 @@ function keysIn(
   value: unknown,
 ): WrittenKey[] {
   return Object.entries(asMap(value)).map(([key, part]) => {
-    const { file, line } = files.placeOf([...path, key], 'key');
+    const { file, line } = files.place([...path, key], 'key');
     const written = [key, line, names.indexOf(file)] as const;
     return isMap(part) ? [...written, keysIn(files, names, [...path, key], part)] : written;
   });

@@ -1,37 +1,36 @@
-import type { About, ConfigFile } from './config-file.ts';
+import type { ConfigFile } from './config-file.ts';
 import { asMap, type Path, type RawMap } from './diagnostic.ts';
+import { type About, Reporter } from './reporter.ts';
+
+/** What has sections: a file, or the files of limits. */
+interface Sectioned extends Pick<ConfigFile, 'add' | 'has'> {
+  place(path: Path, about?: About): { readonly line: number };
+}
 
 /** A map in a file, with its place: what checks read, and where they report. Its values may be invalid. */
-export class Section {
-  readonly file: ConfigFile;
+export class Section<File extends Sectioned = ConfigFile> extends Reporter<string | Path> {
+  readonly file: File;
   readonly path: Path;
   /** The map as written; empty if there is none. */
   readonly raw: RawMap;
 
   /** @param written what stands there */
-  constructor(file: ConfigFile, path: Path, written: unknown) {
+  constructor(file: File, path: Path, written: unknown) {
+    super();
     this.file = file;
     this.path = path;
     this.raw = asMap(written);
   }
 
   /** Reports about the value of a key, or of one in its map; about the map itself without any. */
-  add(keys: string | Path, message: string, options?: Parameters<ConfigFile['add']>[2]): void {
+  add(keys: string | Path, message: string, options?: Parameters<Reporter['add']>[2]): void {
     this.file.add(this.at(keys), message, options);
-  }
-
-  /** Reports a key that should not be there, or not be so named. */
-  addKey(keys: string | Path, message: string): void {
-    this.add(keys, message, { about: 'key' });
   }
 
   /** Reports a key that changes nothing. `why` ends the sentence: `without "sign_out"`. */
   addUseless(keys: string | Path, why: string): void {
-    this.file.addUseless(this.at(keys), why);
-  }
-
-  warn(keys: string | Path, message: string): void {
-    this.add(keys, message, { severity: 'warning' });
+    const path = this.at(keys);
+    this.file.add(path, `"${path.at(-1)}" has no effect ${why}`, { about: 'key' });
   }
 
   has(keys: string | Path): boolean {

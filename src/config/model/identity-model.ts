@@ -33,11 +33,8 @@ export interface IdentityModel {
   readonly failedVerifications: BudgetOptions | null;
 }
 
-/** API keys, for callers without a provider. */
 interface ApiKeysModel extends ApiKeyOptions {
-  /** The field in which clients send them. */
   readonly header: string;
-  /** Whether services get the field. */
   readonly forward: boolean;
 }
 

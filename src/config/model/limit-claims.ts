@@ -63,7 +63,6 @@ export class LimitClaims {
   }
 }
 
-/** The parts of a caller that decide its groups. */
 type Grouped = Pick<Caller, 'claims' | 'issuer' | 'tenant'>;
 
 /** Reads a whole number of requests from 1 on, given as a number or in digits. */

@@ -81,9 +81,7 @@ export interface LimitRouteModel {
 export interface PriceModel {
   /** The header field or trailer, in lower case. */
   readonly field: string;
-  /** The most that a request is charged. */
   readonly most: number;
-  /** Whether clients get the field. */
   readonly passes: boolean;
 }
 

@@ -21,7 +21,6 @@ interface RouteWithPolicies extends PolicyModels {
   readonly id: string;
   /** The methods that it names; `null` if it names none, as a route for gRPC calls. */
   readonly methods: readonly string[] | null;
-  /** Names of the path's parameters, in order. */
   readonly parameters: readonly string[];
 }
 
@@ -138,10 +137,7 @@ export function classesOn(
   ];
 }
 
-/**
- * Whether requests of a class consume units of buckets. A request without the token that its route requires consumes only its
- * address's global limit.
- */
+/** Whether a class draws on buckets: without a required token, requests draw on their address's global limit alone. */
 export function consumesBuckets(
   authentication: RouteModel['authentication'],
   callerClass: core.ClassName,
@@ -256,9 +252,7 @@ export interface ReturnableUnits {
   /** The counter they came from, in the form that `refund` takes. */
   readonly part: string;
   readonly window: number;
-  /** How many. */
   readonly cost: number;
-  /** Whose they are. */
   readonly caller: string;
 }
 

@@ -59,7 +59,6 @@ export interface Outline {
   readonly settings: ReadonlyMap<string, OutlineSetting>;
   /** The routes of gateway.yaml in file order. */
   readonly routes: readonly WrittenRoute[];
-  /** The gateway's own routes. */
   readonly ownRoutes: readonly RouteEntry<OwnRoute>[];
   /** limits.yaml with all defaults. */
   readonly limits: LimitsConfig;

@@ -124,20 +124,14 @@ export function isAnswered(route: RawMap): boolean {
   return route.upstream === undefined && (route.redirect !== undefined || route.respond !== undefined);
 }
 
-/**
- * Fills in defaults of routes without an upstream: they need no token unless they say so. Runs before all checks, so that these
- * see the same route.
- */
+/** Routes without an upstream need no token unless they say so. Runs before all checks, so that these see the same. */
 export function fillAnsweredRoutes(routes: unknown): void {
   for (const route of asList(routes))
     if (isMap(route) && isAnswered(route) && route.authentication === undefined)
       Object.assign(route, { authentication: 'none' });
 }
 
-/**
- * Checks how a route is served: in exactly one way, with a body only where the status allows one, and without fields that the
- * gateway writes itself.
- */
+/** Checks that a route is served in exactly one way, with a body and fields that its answer can have. */
 export function checkServed(route: Section): void {
   const [first, ...others] = SERVED_BY.filter(key => route.raw[key] !== undefined);
   for (const key of others)

@@ -30,9 +30,9 @@ export const authentication = routePolicy({
         [
           z.boolean(),
           z.strictObject({
-            cache: duration({ min: '1s', max: '10m' })
-              .prefault('5s')
-              .describe('How long an answer of the provider about a token is reused.'),
+            cache: duration({ min: '1s', max: '10m', otherwise: '5s' }).describe(
+              'How long an answer of the provider about a token is reused.',
+            ),
           }),
         ],
         { error: 'expected true, false, or a map such as { cache: 5s }' },

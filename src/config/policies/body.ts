@@ -8,17 +8,14 @@ export const MIN_BODY_RATE = 240;
 /** The default terms, which ten thousand routes may share. */
 const USUAL: BodyTerms = { maxBytes: null, minBytesPerS: MIN_BODY_RATE, deadlineMs: null };
 
-/** `max_body` and `min_body_rate`: the limits of request bodies. */
 export const body = routePolicy({
   keys: {
-    max_body: sizeOrNone()
-      .prefault('none')
-      .describe('Largest request body, chunk framing included; beyond it 413. none: no limit.'),
-    min_body_rate: rateOrOff()
-      .prefault('240B/s')
-      .describe(
-        'Minimum average rate of a request body after its first 30 seconds; below it 408. Time in which the upstream reads nothing does not count. off: no minimum, for slow streams.',
-      ),
+    max_body: sizeOrNone('none').describe(
+      'Largest request body, chunk framing included; beyond it 413. none: no limit.',
+    ),
+    min_body_rate: rateOrOff('240B/s').describe(
+      'Minimum average rate of a request body after its first 30 seconds; below it 408. Time in which the upstream reads nothing does not count. off: no minimum, for slow streams.',
+    ),
   },
   pathOnly: ['min_body_rate'],
   forwardOnly: ['max_body', 'min_body_rate'],

@@ -58,9 +58,7 @@ const algorithm = bucketSetting({
     now === before ? null : differ('mixed', `${ALGORITHMS[now]}, before ${ALGORITHMS[before]}`),
 });
 
-/**
- * Which lines of limits.yaml use a bucket: one line for one route, one line with a wildcard for several routes, or several lines.
- */
+/** Which lines of limits.yaml use a bucket: one for one route, one with a wildcard for several, or several. */
 type ScopeReason = 'one_line' | 'wildcard' | 'several_lines';
 
 interface ScopeModel {
@@ -181,10 +179,8 @@ const SETTINGS = [algorithm, scope, concurrent, giveBack] as const;
 
 type Setting = (typeof SETTINGS)[number];
 
-/** What all settings become in a compiled bucket. */
 export type BucketSettingModels = ModelsOf<Setting>;
 
-/** The schemas of all keys, by their names. */
 export const bucketSettingKeys = keysOf(SETTINGS);
 
 type Config = PolicyConfig<typeof bucketSettingKeys>;

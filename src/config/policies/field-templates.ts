@@ -1,20 +1,17 @@
 import { type Caller, claimOf, fieldValueOf, percentEncode } from '../../identity/auth/index.ts';
 
-/** A part of a value: literal text, or a placeholder. */
 type Part = string | Placeholder;
 
 type Placeholder =
   | { readonly kind: 'request_id' | 'client_address' | 'route' }
   | { readonly kind: 'claim'; readonly claim: string };
 
-/** The values of placeholders for a request. */
 export interface FieldValues {
   readonly requestId: string;
   readonly arrival: { readonly client: { readonly address: string } };
   readonly caller: Caller | null;
 }
 
-/** Thrown if a value contains an unknown placeholder. */
 export class TemplateError extends Error {}
 
 const PLACEHOLDERS = '{request_id}, {client_address}, {route} or {claim.NAME}';

@@ -144,7 +144,6 @@ function renderAll(fields: readonly SetField[], route: string, values: FieldValu
   });
 }
 
-/** What a route does to the fields of its responses. */
 export class ResponseEdits {
   /** Name, value, ... */
   readonly set: Fields;
@@ -176,10 +175,7 @@ export class ResponseEdits {
     addMissing(fields, this.set);
   }
 
-  /**
-   * Adds the set fields to an error, or to another of the gateway's own answers: only those that do not describe a service's
-   * response.
-   */
+  /** Adds to an answer of the gateway itself the set fields that do not describe a service's response. */
   addToOwn(fields: string[]): void {
     addMissing(fields, this.#setOnOwn);
   }

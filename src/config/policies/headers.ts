@@ -11,7 +11,6 @@ import { asList, asMap, type ConfigFile, isMap, type Path, type RawMap } from '.
 import { RequestEdits, ResponseEdits, requestEditsSchema, responseEditsSchema } from './header-fields.ts';
 import { type RouteInFile, routePolicy } from './policy.ts';
 
-/** `request_headers`: fields that the upstream receives, or does not receive. */
 export const requestHeaders = routePolicy({
   keys: { request_headers: requestEditsSchema },
   forwardOnly: ['request_headers'],
@@ -32,7 +31,6 @@ export const requestHeaders = routePolicy({
   compare: ({ requestEdits: now }, { requestEdits: before }) => compareEdits('request_headers', now, before),
 });
 
-/** `response_headers`: fields that are set on every response, or removed from the upstream's. */
 export const responseHeaders = routePolicy({
   keys: { response_headers: responseEditsSchema },
   ruledOut: { response_headers: ({ route, defaults }) => changesCalls(route, defaults.response_headers) },

@@ -3,7 +3,6 @@ import type { z } from 'zod';
 /** Keys of a map in a configuration file, each with its schema, text and default. */
 export type PolicyKeys = Readonly<Record<string, z.ZodType>>;
 
-/** The values of these keys after validation. */
 export type PolicyConfig<Keys extends PolicyKeys> = Readonly<z.output<z.ZodObject<Keys>>>;
 
 export function keysOf<Part extends { readonly keys: PolicyKeys }>(
@@ -12,7 +11,6 @@ export function keysOf<Part extends { readonly keys: PolicyKeys }>(
   return Object.assign({}, ...parts.map(({ keys }) => keys));
 }
 
-/** The combined models of several parts. */
 export type ModelsOf<Part extends { compile(...args: never): object }> = Readonly<
   Intersection<ReturnType<Part['compile']>>
 >;

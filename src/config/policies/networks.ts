@@ -19,7 +19,6 @@ const networks = () =>
     error: 'an empty list names no network: leave it out',
   });
 
-/** `networks`: which clients may use the route, by their addresses. */
 export const routeNetworks = routePolicy({
   keys: {
     networks: z
@@ -45,11 +44,10 @@ export const routeNetworks = routePolicy({
   },
   section: 'caller',
   describe: ({ networks }) => ({ networks: networks && `${inWords(networks)}, else 403` }),
-  compare: ({ networks: now }, { networks: before }) => [
+  compare: ({ networks: now }, { networks: before }) =>
     now === null || before === null
       ? compareStrictness(now !== null, before !== null, `takes clients ${inWords(now ?? before)}`)
       : compareNeutral('networks', inWords(now), inWords(before)),
-  ],
 });
 
 /**

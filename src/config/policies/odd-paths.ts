@@ -3,7 +3,6 @@ import { compareStrictness } from '../difference.ts';
 import { choice } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
 
-/** `encoded_slashes` and `empty_segments`: paths that services read in different ways. */
 export const oddPaths = routePolicy({
   keys: {
     encoded_slashes: choice(['refuse', 'pass']).describe(

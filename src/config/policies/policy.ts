@@ -21,7 +21,6 @@ export interface PolicyContext {
   readonly timeouts: RouteTimeouts;
   /** The default minimum rate at which clients must read, in bytes per second; `null` for no minimum. */
   readonly minReadRate: number | null;
-  /** The requirements of all routes. */
   readonly requirements: Requirements;
 }
 
@@ -67,7 +66,7 @@ export interface RoutePolicy<Keys extends PolicyKeys, Model extends object> {
   /** Describes what the policy does, for `weir explain`. */
   describe?(route: NoInfer<Model> & { readonly upstream: UpstreamModel | null }): Facts;
   /** Returns what a change means to callers, for `weir diff`; `null` if nothing. */
-  compare(now: NoInfer<Model>, before: NoInfer<Model>): readonly (Difference | null)[];
+  compare(now: NoInfer<Model>, before: NoInfer<Model>): Difference | null | readonly (Difference | null)[];
 }
 
 /** A section of the output of `weir explain` about a route: who may use it, what happens to a request, and to a WebSocket. */

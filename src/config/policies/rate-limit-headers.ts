@@ -2,7 +2,6 @@ import { compareNeutral } from '../difference.ts';
 import { choice } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
 
-/** `rate_limit_headers`: whose limits the fields of its responses describe. */
 export const rateLimitHeaders = routePolicy({
   keys: {
     rate_limit_headers: choice(['gateway', 'service']).describe(
@@ -28,11 +27,10 @@ export const rateLimitHeaders = routePolicy({
   describe: ({ passesRateLimits }) => ({
     'rate-limit fields': passesRateLimits ? "the service's own, and its 429s, pass unchanged" : null,
   }),
-  compare: (now, before) => [
+  compare: (now, before) =>
     compareNeutral(
       'rate_limit_headers',
       now.passesRateLimits ? 'service' : 'gateway',
       before.passesRateLimits ? 'service' : 'gateway',
     ),
-  ],
 });

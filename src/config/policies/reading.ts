@@ -2,7 +2,6 @@ import { compareSizes } from '../difference.ts';
 import { formatRate, rateOrOff } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
 
-/** `min_read_rate`: how slowly clients may read. */
 export const reading = routePolicy({
   keys: {
     min_read_rate: rateOrOff()
@@ -22,8 +21,7 @@ export const reading = routePolicy({
         ? 'at any rate'
         : `at least ${formatRate(minReadRate)} of what waits for it on average, else its connection ends`,
   }),
-  compare: ({ minReadRate: now }, { minReadRate: before }) => [
+  compare: ({ minReadRate: now }, { minReadRate: before }) =>
     // The higher rate is the stricter one.
     compareSizes(before ?? 0, now ?? 0, `min_read_rate ${formatRate(now)}, before ${formatRate(before)}`),
-  ],
 });

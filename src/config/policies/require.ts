@@ -4,7 +4,6 @@ import { isMap } from '../file/index.ts';
 import { routePolicy } from './policy.ts';
 import { describeRequirement, NOTHING, requireSchema } from './requirements.ts';
 
-/** `require`: what its callers' tokens must contain. */
 export const requires = routePolicy({
   keys: { require: requireSchema },
   own: ['require'],

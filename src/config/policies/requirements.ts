@@ -5,14 +5,12 @@ import { eachOnce, mapExpected, mapOf, text } from '../values/index.ts';
 const SCOPE = 'expected scopes, each one word, such as [orders.read]';
 const ROLE = 'expected a role of the realm such as clerk, or of a client such as "orders-api:clerk"';
 const VALUE = 'expected text, a number, true or false, or a list of them, of which one suffices';
-/** The message for an empty map. */
 export const NOTHING = 'requires nothing: write scopes, roles or claims, or leave it out';
 
 /** Scopes contain no blanks, quotes or backslashes (RFC 6749, 3.3), so that a challenge can include them unchanged. */
 export const scopeText = () =>
   z.string({ error: SCOPE }).regex(/^[\x21\x23-\x5b\x5d-\x7e]+$/, { error: SCOPE });
 
-/** A role as a text or a map. */
 export const roleEntry = z.union(
   [
     text(ROLE)
@@ -34,7 +32,6 @@ export const roleEntry = z.union(
 const scalar = z.union([z.string(), z.number(), z.boolean()], { error: VALUE }).transform(String);
 const values = z.union([scalar, listOf(scalar, VALUE)], { error: VALUE });
 
-/** A non-empty list without duplicates. */
 function listOf<Entry extends z.ZodType>(entry: Entry, error: string) {
   return z
     .array(entry, { error })
@@ -66,11 +63,9 @@ export const requireSchema = mapOf('{ scopes: [orders.read] }', {
 
 export type RequireConfig = NonNullable<z.output<typeof requireSchema>>;
 
-/** All requirements of a configuration: routes with equal requirements share one. */
 export class Requirements {
   readonly #all = new Map<string, Requirement>();
 
-  /** @param routes all routes of the configuration */
   constructor(routes: readonly { readonly require?: RequireConfig | undefined }[]) {
     for (const { require } of routes) if (require !== undefined) this.#add(require);
   }

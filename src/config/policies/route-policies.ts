@@ -85,10 +85,8 @@ function beginningWith(first: readonly Policy[]): readonly Policy[] {
   return [...first, ...POLICIES.filter(policy => !first.includes(policy))];
 }
 
-/** The schemas of all keys, by their names. */
 export const policyKeys = keysOf(POLICIES);
 
-/** The combined models of all policies in a compiled route. */
 export type PolicyModels = ModelsOf<Policy>;
 
 /** The keys of policies, in the order of the schema, that do not apply to gRPC calls, and so on: see `RoutePolicy`. */

@@ -9,7 +9,6 @@ const NONE = '';
 const PREFIX = literalPath('a prefix');
 const PATTERN = routePath();
 
-/** `strip_prefix`: the first segments of the path, which the service does not receive. */
 export const stripPrefix = routePolicy({
   keys: {
     strip_prefix: literalPath('a prefix')
@@ -34,9 +33,8 @@ export const stripPrefix = routePolicy({
   describe: ({ strippedPrefix }) => ({
     strip_prefix: strippedPrefix === NONE ? null : `the service gets the path without ${strippedPrefix}`,
   }),
-  compare: (now, before) => [
+  compare: (now, before) =>
     compareNeutral('strip_prefix', now.strippedPrefix || 'none', before.strippedPrefix || 'none'),
-  ],
 });
 
 /** Only literal segments can be stripped: then every path of the route has them. */
@@ -59,7 +57,6 @@ export function literalsOf({ segments }: Pick<RoutePattern, 'segments'>): string
     .map(segment => (segment.kind === 'literal' ? segment.folded : ''));
 }
 
-/** `rewrite_location`: whether the service's redirects to itself lead clients through the gateway. */
 export const rewriteLocation = routePolicy({
   keys: {
     rewrite_location: yesOrNo(false).describe(
@@ -73,7 +70,5 @@ export const rewriteLocation = routePolicy({
   describe: ({ rewritesLocation }) => ({
     Location: rewritesLocation ? "the service's own address is turned into the client's" : null,
   }),
-  compare: (now, before) => [
-    compareNeutral('rewrite_location', now.rewritesLocation, before.rewritesLocation),
-  ],
+  compare: (now, before) => compareNeutral('rewrite_location', now.rewritesLocation, before.rewritesLocation),
 });

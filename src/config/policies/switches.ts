@@ -4,7 +4,6 @@ import { routePolicy } from './policy.ts';
 
 // Policies with a single choice each.
 
-/** `semicolons`: how a path with one is treated. */
 export const semicolons = routePolicy({
   keys: {
     semicolons: choice(['refuse', 'pass']).describe(
@@ -14,9 +13,8 @@ export const semicolons = routePolicy({
   pathOnly: ['semicolons'],
   compile: ({ semicolons }) => ({ semicolons }),
   describe: ({ semicolons }) => ({ semicolons: semicolons === 'pass' ? 'passed on' : 'refused with 400' }),
-  compare: (now, before) => [
+  compare: (now, before) =>
     compareStrictness(now.semicolons === 'refuse', before.semicolons === 'refuse', 'refuses semicolons'),
-  ],
 });
 
 /** `webhook`: whether the parameters of its path identify one. `weir explain` describes it with the restrictions. */
@@ -30,9 +28,8 @@ export const webhook = routePolicy({
   forwardOnly: ['webhook'],
   own: ['webhook'],
   compile: ({ webhook }) => ({ webhook }),
-  compare: (now, before) => [
+  compare: (now, before) =>
     compareStrictness(now.webhook, before.webhook, 'its 404s are counted as those of a webhook'),
-  ],
 });
 
 /** `global_limit`: whether it applies. `weir explain` describes it with the limits. */
@@ -43,12 +40,10 @@ export const globalLimit = routePolicy({
     ),
   },
   compile: ({ global_limit }) => ({ globalLimitExempt: global_limit === 'exempt' }),
-  compare: (now, before) => [
+  compare: (now, before) =>
     compareStrictness(!now.globalLimitExempt, !before.globalLimitExempt, 'the global limit applies'),
-  ],
 });
 
-/** `expect`: who answers an `Expect: 100-continue`. */
 export const expect = routePolicy({
   keys: {
     expect: choice(['answer', 'pass']).describe(
@@ -62,12 +57,10 @@ export const expect = routePolicy({
   describe: ({ passesExpect }) => ({
     Expect: passesExpect ? 'passed on: the service says 100, or the gateway after 1s' : null,
   }),
-  compare: (now, before) => [
+  compare: (now, before) =>
     compareNeutral('expect', now.passesExpect ? 'pass' : 'answer', before.passesExpect ? 'pass' : 'answer'),
-  ],
 });
 
-/** `upstream_429`: how an upstream's own 429 is handled. */
 export const upstream429 = routePolicy({
   keys: {
     upstream_429: choice(['rewrite', 'pass']).describe(
@@ -80,7 +73,7 @@ export const upstream429 = routePolicy({
   compile: ({ upstream_429 }) => ({ upstream429: upstream_429 }),
   compileCall: () => ({ upstream429: 'pass' as const }),
   describe: ({ upstream429 }) => ({ 'upstream 429': IN_WORDS[upstream429] }),
-  compare: (now, before) => [compareNeutral('upstream_429', now.upstream429, before.upstream429)],
+  compare: (now, before) => compareNeutral('upstream_429', now.upstream429, before.upstream429),
 });
 
 const IN_WORDS = {

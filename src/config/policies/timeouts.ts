@@ -10,7 +10,6 @@ interface TimeoutsModel {
   readonly idleTimeoutMs: number | null;
 }
 
-/** `timeouts`: those that differ from the upstream's. */
 export const timeouts = routePolicy({
   keys: {
     timeouts: section('Timeouts that differ from those of the upstream.', {

@@ -30,7 +30,6 @@ function placeOf(written: z.output<typeof place>): TokenPlace {
     : { kind: 'subprotocol', name: written.subprotocol };
 }
 
-/** `token_from`: where a token may be for what browsers send without `Authorization`. */
 export const tokenFrom = routePolicy({
   keys: {
     token_from: z

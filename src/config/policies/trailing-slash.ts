@@ -2,7 +2,6 @@ import { compareNeutral } from '../difference.ts';
 import { choice } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
 
-/** `trailing_slash`: whether its path is one with a slash at its end and without. */
 export const trailingSlash = routePolicy({
   keys: {
     trailing_slash: choice(['ignore', 'redirect']).describe(
@@ -26,9 +25,8 @@ export const trailingSlash = routePolicy({
     'trailing slash':
       ends === null ? null : `GET and HEAD ${ends ? 'without' : 'with'} one get 308 to the other path`,
   }),
-  compare: (now, before) => [
+  compare: (now, before) =>
     compareNeutral('trailing_slash', inWords(now.endsWithSlash), inWords(before.endsWithSlash)),
-  ],
 });
 
 function inWords(endsWithSlash: boolean | null): string {

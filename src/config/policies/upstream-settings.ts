@@ -13,7 +13,7 @@ import {
   hostChoice,
   means,
   onlyFor,
-  pathOfFile,
+  optionalFile,
   percentage,
   section,
   shown,
@@ -28,7 +28,6 @@ import { keysOf, type ModelsOf, type PolicyConfig, type PolicyKeys } from './key
 // The keys of an upstream, except those with its address. Everything about them derives from the list at the end: schema, model,
 // and the output of `weir explain` and `weir diff`.
 
-/** What a setting may need to know about its upstream to compile. */
 interface UpstreamContext {
   readonly name: string;
   /** The host of its URL, with the port if it is not the default. */
@@ -47,7 +46,6 @@ interface UpstreamSetting<Keys extends PolicyKeys, Model extends object> {
   readonly meaning?: Meaning;
   /** Makes a part of the model. Connections are opened with its `options`. */
   compile(config: PolicyConfig<Keys>, context: UpstreamContext): Model;
-  /** Describes what the setting does, for `weir explain`. */
   describe?(model: NoInfer<Model>): Facts;
 }
 
@@ -55,7 +53,7 @@ function upstreamSetting<Keys extends PolicyKeys, Model extends object>(
   setting: UpstreamSetting<Keys, Model>,
 ): UpstreamSetting<Keys, Model> {
   const { keys, meaning } = setting;
-  if (meaning !== undefined) for (const schema of Object.values(keys)) means(meaning, schema);
+  if (meaning !== undefined) means(meaning, keys);
   return setting;
 }
 
@@ -92,18 +90,15 @@ const COOKIE_EXPECTED = 'expected a name of letters, digits, "_", "-" and "."';
 
 const balanceCookie = shown(
   z.strictObject({
-    cookie: onlyFor(
-      ['http1', 'h2'],
-      z
+    ...onlyFor(['http1', 'h2'], {
+      cookie: z
         .string({ error: COOKIE_EXPECTED })
         .regex(/^[A-Za-z0-9_.-]{1,100}$/, { error: COOKIE_EXPECTED })
         .describe('The name of the cookie by which each client stays at one address.'),
+    }),
+    key_file: optionalFile().describe(
+      'A file with the key of its values, at least 32 characters, the same for all gateways. Relative to this file. Left out: a random key per process, so that clients may get another address at each start.',
     ),
-    key_file: pathOfFile()
-      .optional()
-      .describe(
-        'A file with the key of its values, at least 32 characters, the same for all gateways. Relative to this file. Left out: a random key per process, so that clients may get another address at each start.',
-      ),
   }),
 );
 
@@ -133,29 +128,22 @@ const balance = upstreamSetting({
 });
 
 const http2 = upstreamSetting({
-  keys: {
-    h2: onlyFor(
-      ['h2', 'grpc'],
-      section('Connections to an upstream that speaks h2 or grpc.', {
-        max_connections: count(10_000)
-          .prefault(16)
-          .describe(
-            'Maximum number of connections. When all are full, a request waits for a free stream, at most for the connect timeout.',
-          ),
-        max_streams: count(1_000_000)
-          .prefault(100)
-          .describe('Requests that one connection carries at a time before another one is opened.'),
-        ping_interval: duration()
-          .prefault('5m')
-          .describe(
-            'If requests are in flight and the upstream sends nothing for this long, it gets a PING. gRPC servers may close a connection that sends PINGs more often than every 5m.',
-          ),
-        ping_timeout: duration()
-          .prefault('10s')
-          .describe('How long to wait for the reply to a PING; then the connection is closed.'),
-      }),
-    ),
-  },
+  keys: onlyFor(['h2', 'grpc'], {
+    h2: section('Connections to an upstream that speaks h2 or grpc.', {
+      max_connections: count(10_000, 16).describe(
+        'Maximum number of connections. When all are full, a request waits for a free stream, at most for the connect timeout.',
+      ),
+      max_streams: count(1_000_000, 100).describe(
+        'Requests that one connection carries at a time before another one is opened.',
+      ),
+      ping_interval: duration({ otherwise: '5m' }).describe(
+        'If requests are in flight and the upstream sends nothing for this long, it gets a PING. gRPC servers may close a connection that sends PINGs more often than every 5m.',
+      ),
+      ping_timeout: duration({ otherwise: '10s' }).describe(
+        'How long to wait for the reply to a PING; then the connection is closed.',
+      ),
+    }),
+  }),
   compile: ({ h2 }) => ({
     options: {
       http2: {
@@ -171,29 +159,25 @@ const http2 = upstreamSetting({
 const timeouts = upstreamSetting({
   keys: {
     timeouts: section('How long to wait for this upstream.', {
-      connect: means(
-        'maximum',
-        duration().prefault('2s').describe('Time to connect, including name resolution and TLS; then 502.'),
-      ),
+      ...means('maximum', {
+        connect: duration({ otherwise: '2s' }).describe(
+          'Time to connect, including name resolution and TLS; then 502.',
+        ),
+      }),
       // A route may override these.
-      first_byte: onlyFor(
-        ['http1', 'h2'],
-        duration()
-          .prefault('60s')
-          .describe('Time from the last byte of a request to the first byte of its response; then 504.'),
-      ),
-      idle: onlyFor(
-        ['http1', 'h2'],
-        duration()
-          .prefault('60s')
-          .describe('Time between two bytes of a response body; then the response is cut off.'),
-      ),
-      websocket_idle: onlyFor(
-        ['http1'],
-        duration()
-          .prefault('10m')
-          .describe('Time without traffic on a WebSocket, pings included; then it is closed.'),
-      ),
+      ...onlyFor(['http1', 'h2'], {
+        first_byte: duration({ otherwise: '60s' }).describe(
+          'Time from the last byte of a request to the first byte of its response; then 504.',
+        ),
+        idle: duration({ otherwise: '60s' }).describe(
+          'Time between two bytes of a response body; then the response is cut off.',
+        ),
+      }),
+      ...onlyFor(['http1'], {
+        websocket_idle: duration({ otherwise: '10m' }).describe(
+          'Time without traffic on a WebSocket, pings included; then it is closed.',
+        ),
+      }),
     }),
   },
   meaning: 'byRoute',
@@ -202,16 +186,12 @@ const timeouts = upstreamSetting({
 
 const connections = upstreamSetting({
   keys: {
-    keep_alive: durationOrOff()
-      .prefault('4s')
-      .describe(
-        "An idle connection is closed after this time, or 1s before the timeout in the upstream's own Keep-Alive. Set it below the upstream's idle timeout. off: over HTTP/1.1 each connection carries one request.",
-      ),
-    max_connection_age: duration()
-      .prefault('5m')
-      .describe(
-        'After this age a connection gets no more requests, so that replicas behind one address get their share.',
-      ),
+    keep_alive: durationOrOff({ otherwise: '4s' }).describe(
+      "An idle connection is closed after this time, or 1s before the timeout in the upstream's own Keep-Alive. Set it below the upstream's idle timeout. off: over HTTP/1.1 each connection carries one request.",
+    ),
+    max_connection_age: duration({ otherwise: '5m' }).describe(
+      'After this age a connection gets no more requests, so that replicas behind one address get their share.',
+    ),
   },
   compile: ({ keep_alive, max_connection_age }) => ({
     options: { keepAliveMs: keep_alive ?? 0, maxAgeMs: max_connection_age },
@@ -221,50 +201,36 @@ const connections = upstreamSetting({
 
 const pools = upstreamSetting({
   keys: {
-    max_requests: onlyFor(
-      ['http1', 'h2'],
-      countByMemory(1_000_000, 1024, 'Maximum number of requests in flight to this upstream; beyond it 503.'),
-    ),
-    max_requests_per_caller: onlyFor(
-      ['http1', 'h2'],
-      percentage()
-        .prefault('25%')
-        .describe(
-          'The share of max_requests that one caller, or one address without a token, may hold (at least one request); beyond it 503.',
-        ),
-    ),
-    max_grpc_calls: onlyFor(
-      ['grpc'],
-      countByMemory(
+    ...onlyFor(['http1', 'h2'], {
+      max_requests: countByMemory(
+        1_000_000,
+        1024,
+        'Maximum number of requests in flight to this upstream; beyond it 503.',
+      ),
+      max_requests_per_caller: percentage('25%').describe(
+        'The share of max_requests that one caller, or one address without a token, may hold (at least one request); beyond it 503.',
+      ),
+    }),
+    ...onlyFor(['grpc'], {
+      max_grpc_calls: countByMemory(
         1_000_000,
         1024,
         'Maximum number of gRPC calls in flight to this upstream; beyond it UNAVAILABLE. They do not count towards max_requests.',
       ),
-    ),
-    max_grpc_calls_per_caller: onlyFor(
-      ['grpc'],
-      percentage()
-        .prefault('25%')
-        .describe(
-          'The share of max_grpc_calls that one caller, or one address without a token, may hold (at least one call); beyond it UNAVAILABLE.',
-        ),
-    ),
-    max_websockets: onlyFor(
-      ['http1'],
-      countByMemory(
+      max_grpc_calls_per_caller: percentage('25%').describe(
+        'The share of max_grpc_calls that one caller, or one address without a token, may hold (at least one call); beyond it UNAVAILABLE.',
+      ),
+    }),
+    ...onlyFor(['http1'], {
+      max_websockets: countByMemory(
         1_000_000,
         10_000,
         'Maximum number of open WebSockets to this upstream; beyond it 503. An open WebSocket does not count towards max_requests.',
       ),
-    ),
-    max_websockets_per_caller: onlyFor(
-      ['http1'],
-      percentage()
-        .prefault('10%')
-        .describe(
-          'The share of max_websockets that one caller, or one address without a token, may hold (at least one); beyond it 503.',
-        ),
-    ),
+      max_websockets_per_caller: percentage('10%').describe(
+        'The share of max_websockets that one caller, or one address without a token, may hold (at least one); beyond it 503.',
+      ),
+    }),
   },
   meaning: 'maximum',
   compile: (config, { name: upstream }) => ({
@@ -284,9 +250,9 @@ function poolOf(name: PoolName, upstream: string, max: number, percentPerCaller:
 
 const responseHeads = upstreamSetting({
   keys: {
-    max_head: size({ min: '1KiB', max: '1MiB' })
-      .prefault('32KiB')
-      .describe('Largest header section of a response; beyond it 502.'),
+    max_head: size({ min: '1KiB', max: '1MiB', otherwise: '32KiB' }).describe(
+      'Largest header section of a response; beyond it 502.',
+    ),
   },
   meaning: 'maximum',
   compile: ({ max_head }) => ({ options: { maxHeadBytes: max_head } }),
@@ -301,11 +267,9 @@ const REPLAY_BYTES = 16_384;
 
 const replay = upstreamSetting({
   keys: {
-    replay: sizeOrOff({ min: '1B', max: '64KiB' })
-      .prefault(formatSize(REPLAY_BYTES))
-      .describe(
-        'Request bodies up to this size are kept until the response begins (counted in caps.buffered), so that a request that its service has certainly not processed can be sent again, whatever its method. off: none is.',
-      ),
+    replay: sizeOrOff({ min: '1B', max: '64KiB', otherwise: formatSize(REPLAY_BYTES) }).describe(
+      'Request bodies up to this size are kept until the response begins (counted in caps.buffered), so that a request that its service has certainly not processed can be sent again, whatever its method. off: none is.',
+    ),
   },
   compile: ({ replay }): ReplayModel => ({ replayBytes: replay }),
   describe: ({ replayBytes: max }) => ({
@@ -317,16 +281,11 @@ const replay = upstreamSetting({
 });
 
 const bufferBody = upstreamSetting({
-  keys: {
-    buffer_body: onlyFor(
-      ['http1', 'h2'],
-      sizeOrOff({ min: '1B', max: '64MiB' })
-        .prefault('off')
-        .describe(
-          'Request bodies up to this size are read whole, in at most 60s, before a connection is taken, so that slow clients take no time of a service with few workers. Longer ones are streamed, and all are where caps.buffered is full. off: none is kept.',
-        ),
+  keys: onlyFor(['http1', 'h2'], {
+    buffer_body: sizeOrOff({ min: '1B', max: '64MiB', otherwise: 'off' }).describe(
+      'Request bodies up to this size are read whole, in at most 60s, before a connection is taken, so that slow clients take no time of a service with few workers. Longer ones are streamed, and all are where caps.buffered is full. off: none is kept.',
     ),
-  },
+  }),
   compile: ({ buffer_body }): { readonly bufferBytes: number } => ({ bufferBytes: buffer_body }),
   describe: ({ bufferBytes: max }) => ({
     'request body': max === 0 ? null : `read whole up to ${formatSize(max)} before the service is asked`,
@@ -334,14 +293,11 @@ const bufferBody = upstreamSetting({
 });
 
 const lenient = upstreamSetting({
-  keys: {
-    lenient: onlyFor(
-      ['http1'],
-      yesOrNo(false).describe(
-        'Whether its responses may have line ends without CR, blanks after chunk sizes, zeros before a length, and a Content-Length or Transfer-Encoding that is said twice alike. false: 502.',
-      ),
+  keys: onlyFor(['http1'], {
+    lenient: yesOrNo(false).describe(
+      'Whether its responses may have line ends without CR, blanks after chunk sizes, zeros before a length, and a Content-Length or Transfer-Encoding that is said twice alike. false: 502.',
     ),
-  },
+  }),
   compile: ({ lenient }): { readonly options: Pick<upstream.ConnectionOptions, 'lenient'> } => ({
     options: lenient ? { lenient } : {},
   }),
@@ -357,9 +313,8 @@ const health = upstreamSetting({
   keys: {
     health: z
       .strictObject({
-        path: onlyFor(
-          ['http1', 'h2'],
-          z
+        ...onlyFor(['http1', 'h2'], {
+          path: z
             .string({ error: PATH_EXPECTED })
             .regex(/^\/[!"$-~]*$/, { error: PATH_EXPECTED })
             .max(1_000)
@@ -367,29 +322,26 @@ const health = upstreamSetting({
             .describe(
               'The path that is requested with GET: an answer with 2xx is healthy. Redirects are not followed.',
             ),
-        ),
-        service: onlyFor(
-          ['grpc'],
-          z
+        }),
+        ...onlyFor(['grpc'], {
+          service: z
             .string({ error: SERVICE_EXPECTED })
             .regex(/^[A-Za-z_][A-Za-z0-9_.]{0,99}$/, { error: SERVICE_EXPECTED })
             .optional()
             .describe(
               'The service whose health grpc.health.v1 is asked for. Left out: that of the whole server.',
             ),
+        }),
+        every: duration({ min: '100ms', max: '1h', otherwise: '5s' }).describe(
+          'The time from one check of an endpoint to the next.',
         ),
-        every: duration({ min: '100ms', max: '1h' })
-          .prefault('5s')
-          .describe('The time from one check of an endpoint to the next.'),
-        timeout: duration({ max: '1h' })
-          .prefault('2s')
-          .describe('The time limit of a check, connecting included; less than every.'),
-        healthy: count(100)
-          .prefault(2)
-          .describe('Successful checks in a row after which a failed endpoint is used again.'),
-        unhealthy: count(100)
-          .prefault(3)
-          .describe('Failed checks in a row after which an endpoint is not used.'),
+        timeout: duration({ max: '1h', otherwise: '2s' }).describe(
+          'The time limit of a check, connecting included; less than every.',
+        ),
+        healthy: count(100, 2).describe(
+          'Successful checks in a row after which a failed endpoint is used again.',
+        ),
+        unhealthy: count(100, 3).describe('Failed checks in a row after which an endpoint is not used.'),
       })
       .optional()
       .describe(
@@ -431,16 +383,13 @@ const SETTINGS = [
 
 type Setting = (typeof SETTINGS)[number];
 
-/** The combined models of all settings in a compiled upstream. */
 type SettingModels = ModelsOf<Setting>;
 
 /** A named service behind the gateway. */
 export interface UpstreamModel extends SettingModels {
   readonly name: string;
   readonly protocol: upstream.UpstreamProtocol;
-  /**
-   * The path of its URL, which is prepended to every path sent to it: canonical, without a trailing slash; '' if there is none.
-   */
+  /** The path of its URL, which goes before every path sent to it: canonical, without a trailing slash; '' for none. */
   readonly base: string;
   /** Its configured addresses: at least one. */
   readonly endpoints: readonly upstream.EndpointOptions[];
@@ -449,7 +398,6 @@ export interface UpstreamModel extends SettingModels {
   readonly revision: string;
 }
 
-/** The schemas of all keys, by their names. */
 export const upstreamSettingKeys = keysOf(SETTINGS);
 
 export function compileUpstreamSettings(

@@ -17,7 +17,6 @@ export interface ReloadSink {
 }
 
 export interface ConfigWatcherOptions {
-  /** The path of gateway.yaml. */
   readonly path: string;
   readonly env: Environment;
   /** The configuration in use at startup. */

@@ -33,10 +33,7 @@ function prefixesIn({ writtenKeying: { translators } }: FixedParts['limits']): s
   return translators.map(({ text }) => text);
 }
 
-/**
- * The keys of gateway.yaml whose changes take effect only after a restart. All other changes apply at once, except `ipv6_prefix`
- * and `nat64_prefixes` in limits.yaml.
- */
+/** The keys of gateway.yaml whose changes wait for a restart; of limits.yaml, `ipv6_prefix` and `nat64_prefixes` do. */
 export const RESTART_KEYS: readonly string[] = FIXED_KEYS.map(({ key }) => key);
 
 /** @param started the configuration that the process was started with */

@@ -15,6 +15,7 @@ import {
   eachOnce,
   httpToken,
   limitRoute,
+  list,
   mapExpected,
   mapOf,
   name,
@@ -45,17 +46,11 @@ const COST = 'expected a whole number from 1 to 65535';
 const PRICE = '{ response_field: X-Usage, reserve: 100, most: 20000 }';
 
 const globalLimits = z.strictObject({
-  bot: quotasOrOff()
-    .prefault(DEFAULT_QUOTA)
-    .describe(`The quota of each bot, such as ${DEFAULT_QUOTA}, or off.`),
-  user: quotasOrOff()
-    .prefault(DEFAULT_QUOTA)
-    .describe(`The quota of each user, such as ${DEFAULT_QUOTA}, or off.`),
-  address: quotasOrOff()
-    .prefault(DEFAULT_QUOTA)
-    .describe(
-      `The quota of each address, for all its callers without a valid token, such as ${DEFAULT_QUOTA}, or off.`,
-    ),
+  bot: quotasOrOff(DEFAULT_QUOTA).describe(`The quota of each bot, such as ${DEFAULT_QUOTA}, or off.`),
+  user: quotasOrOff(DEFAULT_QUOTA).describe(`The quota of each user, such as ${DEFAULT_QUOTA}, or off.`),
+  address: quotasOrOff(DEFAULT_QUOTA).describe(
+    `The quota of each address, for all its callers without a valid token, such as ${DEFAULT_QUOTA}, or off.`,
+  ),
   classes: byClass(quotasOrOff(), '200/1s').describe(
     'The quota of each caller of a class of gateway.yaml, or off. Left out: the same as user.',
   ),
@@ -115,11 +110,9 @@ export const bucketKeys = {
   ).describe(
     'true: the bucket counts what it would refuse, but refuses nothing. A map: these numbers are only counted in this way, while the others stay in force.',
   ),
-  enforce: percentage()
-    .prefault('100%')
-    .describe(
-      'The share of callers for whom the numbers under shadow are in force, the same callers in every gateway; the others keep the numbers in force. Without such numbers: the share of callers that the bucket limits.',
-    ),
+  enforce: percentage('100%').describe(
+    'The share of callers for whom the numbers under shadow are in force, the same callers in every gateway; the others keep the numbers in force. Without such numbers: the share of callers that the bucket limits.',
+  ),
 };
 const bucket = mapOf('{ user: 20/5s }', bucketKeys);
 
@@ -130,12 +123,9 @@ export const limitsSchema = z.strictObject({
     .describe(
       'The IPv6 network that counts as one address, 48 to 64. Changes take effect after a restart, since the counters have other names then.',
     ),
-  nat64_prefixes: z
-    .array(translatorPrefix(), { error: 'expected a list such as ["2001:db8:64::/96"]' })
-    .prefault([])
-    .describe(
-      'IPv6 prefixes in which translators embed IPv4 addresses (RFC 6052), besides 64:ff9b::/96: these addresses count as the IPv4 address in them. Changes take effect after a restart.',
-    ),
+  nat64_prefixes: list(translatorPrefix(), 'expected a list such as ["2001:db8:64::/96"]').describe(
+    'IPv6 prefixes in which translators embed IPv4 addresses (RFC 6052), besides 64:ff9b::/96: these addresses count as the IPv4 address in them. Changes take effect after a restart.',
+  ),
   time_zone: timeZone()
     .prefault('UTC')
     .describe(
@@ -168,23 +158,19 @@ export const limitsSchema = z.strictObject({
     .describe(
       'Requests of one caller that are refused again before the Retry-After of its last 429 is over. Beyond the limit the caller is restricted. Or off.',
     ),
-  never_restrict: z
-    .array(networkOrCaller(), {
-      error: 'expected a list such as [192.0.2.0/24, { client: web, subject: alice }]',
-    })
-    .prefault([])
-    .describe(
-      'Networks, addresses and callers (by each claim of access_tokens.principal) that are never restricted or blocked. Their limits still apply.',
-    ),
+  never_restrict: list(
+    networkOrCaller(),
+    'expected a list such as [192.0.2.0/24, { client: web, subject: alice }]',
+  ).describe(
+    'Networks, addresses and callers (by each claim of access_tokens.principal) that are never restricted or blocked. Their limits still apply.',
+  ),
   blocked: mapOf('{ addresses: [192.0.2.7] }', {
-    addresses: z
-      .array(network(), { error: 'expected a list of networks such as [192.0.2.0/24]' })
-      .prefault([])
-      .describe('Networks and addresses.'),
-    callers: z
-      .array(callerEntry(), { error: 'expected a list such as [{ client: web, subject: alice }]' })
-      .prefault([])
-      .describe('Bots and users, by each claim of access_tokens.principal.'),
+    addresses: list(network(), 'expected a list of networks such as [192.0.2.0/24]').describe(
+      'Networks and addresses.',
+    ),
+    callers: list(callerEntry(), 'expected a list such as [{ client: web, subject: alice }]').describe(
+      'Bots and users, by each claim of access_tokens.principal.',
+    ),
   })
     .prefault({})
     .describe(
@@ -205,21 +191,15 @@ export const limitsSchema = z.strictObject({
     .describe(
       'Which requests use which bucket: "GET /v1/things/{id}", or a path alone for every method; "GET api.example.com/v1/things/{id}" for one host. The most specific line wins; order does not matter. Other requests have no bucket.',
     ),
-  keys_per_caller: count(1_000_000)
-    .prefault(4096)
-    .describe(
-      'Maximum number of main-parameter values counted separately per caller at a time. Other values share a counter.',
-    ),
-  window_slack: duration({ min: '0ms', max: '1s' })
-    .prefault('20ms')
-    .describe(
-      'For clients whose clock is slightly ahead: requests that arrive up to this long before the reset of an exhausted window count in the next window. At most 2% of the period.',
-    ),
-  patience: durationOrOff({ max: '1s' })
-    .prefault('off')
-    .describe(
-      'A request that would have to wait no longer than this is held and decided again, instead of being refused: for clients that pace themselves to within a few milliseconds. At most 100 of one caller and 1000 in all. 1ms to 1s, or off.',
-    ),
+  keys_per_caller: count(1_000_000, 4096).describe(
+    'Maximum number of main-parameter values counted separately per caller at a time. Other values share a counter.',
+  ),
+  window_slack: duration({ min: '0ms', max: '1s', otherwise: '20ms' }).describe(
+    'For clients whose clock is slightly ahead: requests that arrive up to this long before the reset of an exhausted window count in the next window. At most 2% of the period.',
+  ),
+  patience: durationOrOff({ max: '1s', otherwise: 'off' }).describe(
+    'A request that would have to wait no longer than this is held and decided again, instead of being refused: for clients that pace themselves to within a few milliseconds. At most 100 of one caller and 1000 in all. 1ms to 1s, or off.',
+  ),
   headers: z
     .array(word(['x-ratelimit', 'ratelimit']), { error: `expected ${HEADERS}` })
     .refine(list => list.includes('x-ratelimit'), {
@@ -275,11 +255,9 @@ function price() {
       .describe(
         'The header field or trailer in which the service says what the request cost: one whole number.',
       ),
-    reserve: count(MAX_UNITS)
-      .prefault(1)
-      .describe(
-        'What is drawn when the request is admitted; the difference is drawn, or given back, when the price is known. It stands if the response tells no price.',
-      ),
+    reserve: count(MAX_UNITS, 1).describe(
+      'What is drawn when the request is admitted; the difference is drawn, or given back, when the price is known. It stands if the response tells no price.',
+    ),
     most: count(MAX_UNITS).describe(
       'The most that a request is charged, and what it pays if its client leaves, or its stream breaks, before the price is known.',
     ),
@@ -329,9 +307,9 @@ function offence<More extends z.ZodRawShape>(limit: string, more: More) {
     limit: rate()
       .prefault(limit)
       .describe('How many are allowed per period; the next one triggers the restriction.'),
-    restrict_for: duration({ min: '1s', max: MAX_WAIT })
-      .prefault('10m')
-      .describe('How long a restriction lasts, 1s to 65535s.'),
+    restrict_for: duration({ min: '1s', max: MAX_WAIT, otherwise: '10m' }).describe(
+      'How long a restriction lasts, 1s to 65535s.',
+    ),
     ...more,
   });
   return z.union([z.literal('off'), rule], {

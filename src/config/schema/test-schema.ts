@@ -166,7 +166,7 @@ const request = z
       .describe(
         'Method and path: GET /v1/things/7; of a gRPC call: GRPC /package.Service/Method. To a host: GET https://api.example.com/v1/things/7.',
       ),
-    repeat: count(100_000).prefault(1).describe('How often it is sent.'),
+    repeat: count(100_000, 1).describe('How often it is sent.'),
     every: moment().prefault('0ms').describe('The time from one repetition to the next.'),
     answer: answer
       .prefault(200)

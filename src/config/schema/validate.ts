@@ -121,7 +121,7 @@ function isOfAnotherType({ code, path }: z.core.$ZodIssue): boolean {
 function addIssue(file: ConfigFile, path: Path, issue: z.core.$ZodIssue, meant: string): void {
   if (issue.code === 'invalid_key') {
     const why = issue.issues[0]?.message ?? issue.message;
-    file.add(path, `${file.shownKey(path)} ${why}`, { about: 'key' });
+    file.addKey(path, `${file.shownKey(path)} ${why}`);
   } else if (!file.has(path)) {
     file.add(path.slice(0, -1), `missing key "${path.at(-1)}": ${issue.message}`);
   } else if (file.holdsVariable(path)) {
@@ -215,7 +215,7 @@ function addUnknownKeys(
       const { word, why } =
         other === undefined ? guess(key, known, places) : { word: null, why: `: ${other}` };
       if (word !== null) meant.add(formatPath([...path, word]));
-      file.add([...path, key], `unknown key ${file.shownKey([...path, key])}${why}`, { about: 'key' });
+      file.addKey([...path, key], `unknown key ${file.shownKey([...path, key])}${why}`);
     }
   }
   return meant;

@@ -16,6 +16,7 @@ import {
   section,
   size,
   text,
+  wordOr,
 } from '../values/index.ts';
 import { dpop } from './dpop.ts';
 
@@ -110,6 +111,14 @@ const classRule = mapOf('{ claim: plan, value: partner }', {
     path: ['value'],
   });
 
+const opaqueTokens = z
+  .strictObject({
+    cache: duration({ min: '1s', max: '10m', otherwise: '30s' }).describe(
+      'How long an answer of the provider is used: a revoked token is refused that much later at most. Negative answers: a tenth of it, at least 1s. The shorter cache of a route with introspection wins.',
+    ),
+  })
+  .transform(({ cache }) => ({ cacheMs: cache }));
+
 /** Words for classes that are always there. */
 const TAKEN_CLASSES: ReadonlySet<string> = new Set([...CALLER_CLASSES, 'group', 'resource']);
 
@@ -126,25 +135,25 @@ export function className() {
 
 /** When a token is accepted, and how it identifies the caller: under `access_tokens`, or at each of several providers. */
 export const tokenRules = {
-  audience: means('door', audience()).describe(
-    'The name of this API in the aud of tokens, or a list of names of which one has to be there. any: tokens for any audience are accepted.',
-  ),
-  audience_claim: means('door', claim())
-    .prefault('aud')
-    .describe('The claim with the audience: client_id for Amazon Cognito, whose access tokens have no aud.'),
-  token_kind: means('door', tokenKind())
-    .prefault('access')
-    .describe(
-      'What tells an access token from an ID token. access: what standards, Keycloak and Amazon Cognito write into it, else its audience. { claim: uid }: a claim of access tokens alone, if the provider writes no such mark. access_or_id: nothing, as at Dex, so ID tokens for this audience are accepted as well.',
+  ...means('door', {
+    audience: audience().describe(
+      'The name of this API in the aud of tokens, or a list of names of which one has to be there. any: tokens for any audience are accepted.',
     ),
-  principal: means('door', claims())
-    .prefault(['azp', 'sub'])
-    .describe('The claims that together identify a user. A token without them is invalid.'),
-  bots: z
-    .union([z.literal('none'), botRule], {
-      error: 'expected the word none, or a map such as { claim: client_id }',
-    })
-    .transform(rule => (rule === 'none' ? null : rule))
+    audience_claim: claim()
+      .prefault('aud')
+      .describe(
+        'The claim with the audience: client_id for Amazon Cognito, whose access tokens have no aud.',
+      ),
+    token_kind: tokenKind()
+      .prefault('access')
+      .describe(
+        'What tells an access token from an ID token. access: what standards, Keycloak and Amazon Cognito write into it, else its audience. { claim: uid }: a claim of access tokens alone, if the provider writes no such mark. access_or_id: nothing, as at Dex, so ID tokens for this audience are accepted as well.',
+      ),
+    principal: claims()
+      .prefault(['azp', 'sub'])
+      .describe('The claims that together identify a user. A token without them is invalid.'),
+  }),
+  bots: wordOr('none', botRule, 'expected the word none, or a map such as { claim: client_id }')
     .prefault('none')
     .describe('Which callers are bots. none: every caller is a user.'),
   classes: z
@@ -156,30 +165,16 @@ export const tokenRules = {
     .describe(
       'Classes of callers with numbers of their own in limits.yaml, by name. The first that fits counts, before bots; the caller stays the same without it.',
     ),
-  opaque_tokens: means(
-    'door',
-    z.union(
-      [
-        z.literal('off'),
-        z.strictObject({
-          cache: duration({ min: '1s', max: '10m' })
-            .prefault('30s')
-            .describe(
-              'How long an answer of the provider is used: a revoked token is refused that much later at most. Negative answers: a tenth of it, at least 1s. The shorter cache of a route with introspection wins.',
-            ),
-        }),
-      ],
-      { error: 'expected off, or a map such as { cache: 30s }' },
-    ),
-  )
-    .transform(written => (written === 'off' ? null : { cacheMs: written.cache }))
-    .prefault('off')
-    .describe(
-      'Whether tokens that are no JWT, or an encrypted one, are accepted: the gateway asks this provider about them (RFC 7662). Only one provider may have it. off: they are invalid.',
-    ),
-  not_before: means('door', momentOrNone())
-    .prefault('none')
-    .describe('Tokens issued before this moment are refused: 2026-01-31T12:00:00Z, or Unix seconds.'),
+  ...means('door', {
+    opaque_tokens: wordOr('off', opaqueTokens, 'expected off, or a map such as { cache: 30s }')
+      .prefault('off')
+      .describe(
+        'Whether tokens that are no JWT, or an encrypted one, are accepted: the gateway asks this provider about them (RFC 7662). Only one provider may have it. off: they are invalid.',
+      ),
+    not_before: momentOrNone()
+      .prefault('none')
+      .describe('Tokens issued before this moment are refused: 2026-01-31T12:00:00Z, or Unix seconds.'),
+  }),
 };
 
 export const accessTokensSchema = z.strictObject({
@@ -192,53 +187,50 @@ export const accessTokensSchema = z.strictObject({
     .describe(
       'Header fields that tell upstreams who the caller is, each with its claim. Clients cannot send them.',
     ),
-  roles: means('door', z.array(claim(), { error: 'expected a list of claims such as [groups]' }))
-    .superRefine(eachOnce)
-    .prefault([])
-    .describe(
-      'Further claims that list roles, for "require" of routes: a text, a list of texts, or an object, whose keys are the roles. Those of Keycloak (realm_access, resource_access) are known.',
-    ),
-  certificate_field: means('door', fieldName('Client-Cert'))
-    .optional()
-    .describe(
-      "The header field in which trusted proxies send the client's certificate, for tokens that are bound to one (RFC 8705): as in RFC 9440, or as nginx, Envoy or HAProxy write it. Left out: only the certificate of the connection counts.",
-    ),
-  dpop: dpop(),
-  schemes: means(
-    'door',
-    z.array(httpToken('expected a scheme such as Bearer or Bot'), {
-      error: 'expected a list of schemes such as [Bearer, Bot]',
-    }),
-  )
-    .refine(list => list.some(word => word.toLowerCase() === 'bearer'), {
-      error: 'Bearer must be among them: it is the scheme of every standard client',
-    })
-    .superRefine((list, context) => {
-      const words = list.map(word => word.toLowerCase());
-      const message = 'is listed twice (case does not matter)';
-      for (const [index, word] of words.entries())
-        if (words.indexOf(word) < index) context.addIssue({ code: 'custom', path: [index], message });
-    })
-    .prefault(['Bearer'])
-    .describe('Accepted authorization schemes. Upstreams always get Bearer.'),
-  max_length: size({ min: '1KiB', max: '1MiB' })
-    .prefault('16KiB')
-    .describe(
-      'Longest accepted token, at most caps.head. A longer one is invalid (too_long), and its client is told why.',
-    ),
-  leeway: duration({ min: '0s', max: '10m' })
-    .prefault('30s')
-    .describe("How far the provider's clock may differ from this one."),
-  max_lifetime: durationOrOff({ min: '1s', max: '8760h' })
-    .prefault('off')
-    .describe(
-      'Tokens that live longer, from iat to exp, are refused. If set, revocations are kept no longer than this.',
-    ),
+  ...means('door', {
+    roles: z
+      .array(claim(), { error: 'expected a list of claims such as [groups]' })
+      .superRefine(eachOnce)
+      .prefault([])
+      .describe(
+        'Further claims that list roles, for "require" of routes: a text, a list of texts, or an object, whose keys are the roles. Those of Keycloak (realm_access, resource_access) are known.',
+      ),
+    certificate_field: fieldName('Client-Cert')
+      .optional()
+      .describe(
+        "The header field in which trusted proxies send the client's certificate, for tokens that are bound to one (RFC 8705): as in RFC 9440, or as nginx, Envoy or HAProxy write it. Left out: only the certificate of the connection counts.",
+      ),
+    dpop,
+    schemes: z
+      .array(httpToken('expected a scheme such as Bearer or Bot'), {
+        error: 'expected a list of schemes such as [Bearer, Bot]',
+      })
+      .refine(list => list.some(word => word.toLowerCase() === 'bearer'), {
+        error: 'Bearer must be among them: it is the scheme of every standard client',
+      })
+      .superRefine((list, context) => {
+        const words = list.map(word => word.toLowerCase());
+        const message = 'is listed twice (case does not matter)';
+        for (const [index, word] of words.entries())
+          if (words.indexOf(word) < index) context.addIssue({ code: 'custom', path: [index], message });
+      })
+      .prefault(['Bearer'])
+      .describe('Accepted authorization schemes. Upstreams always get Bearer.'),
+  }),
+  max_length: size({ min: '1KiB', max: '1MiB', otherwise: '16KiB' }).describe(
+    'Longest accepted token, at most caps.head. A longer one is invalid (too_long), and its client is told why.',
+  ),
+  leeway: duration({ min: '0s', max: '10m', otherwise: '30s' }).describe(
+    "How far the provider's clock may differ from this one.",
+  ),
+  max_lifetime: durationOrOff({ min: '1s', max: '8760h', otherwise: 'off' }).describe(
+    'Tokens that live longer, from iat to exp, are refused. If set, revocations are kept no longer than this.',
+  ),
   key_set: section("How the provider's keys are kept.", {
-    refresh: duration({ min: '1s' }).prefault('10m').describe('Time between two fetches of the keys.'),
-    cooldown: duration()
-      .prefault('5s')
-      .describe('Minimum time between two fetches caused by tokens with unknown keys.'),
+    refresh: duration({ min: '1s', otherwise: '10m' }).describe('Time between two fetches of the keys.'),
+    cooldown: duration({ otherwise: '5s' }).describe(
+      'Minimum time between two fetches caused by tokens with unknown keys.',
+    ),
   }),
   cache: section('The cache of tokens.', {
     tokens: countByMemory(

@@ -6,6 +6,7 @@ import { roleEntry, roleOf, scopeText } from '../policies/index.ts';
 import {
   doorAsWhole,
   fieldName,
+  list,
   means,
   name,
   parseMomentS,
@@ -23,9 +24,11 @@ export const apiKeys = setting({
   keys: {
     api_keys: doorAsWhole(
       z.strictObject({
-        header: means('door', fieldName('X-API-Key'))
-          .prefault('X-API-Key')
-          .describe('The header field in which clients send their key.'),
+        ...means('door', {
+          header: fieldName('X-API-Key')
+            .prefault('X-API-Key')
+            .describe('The header field in which clients send their key.'),
+        }),
         file: pathOfFile().describe(
           'The file with the digests of the keys, a list of lines such as { name: partner-7, sha256: [...] }. Relative to this file.',
         ),
@@ -42,10 +45,7 @@ export const apiKeys = setting({
     checkHeader(written, file);
     const isAccepted = asList(written.routes).some(route => asList(asMap(route).accept).includes('api_key'));
     if (!isAccepted)
-      file.add(['api_keys'], '"api_keys" has no effect: no route says "accept: [api_key]"', {
-        about: 'key',
-        severity: 'warning',
-      });
+      file.addKey(['api_keys'], '"api_keys" has no effect: no route says "accept: [api_key]"', 'warning');
   },
 });
 
@@ -104,14 +104,12 @@ const line = z.strictObject({
     .optional()
     .describe('The class whose numbers in limits.yaml it has. Left out: that of its kind.'),
   bot: yesOrNo(false).describe('Whether it counts as a bot and not as a user.'),
-  scopes: z
-    .array(scopeText(), { error: 'expected a list of scopes' })
-    .prefault([])
-    .describe('The scopes that it has, for "require" of routes.'),
-  roles: z
-    .array(roleEntry, { error: 'expected a list of roles' })
-    .prefault([])
-    .describe('The roles that it has, for "require" of routes, as they are written there.'),
+  scopes: list(scopeText(), 'expected a list of scopes').describe(
+    'The scopes that it has, for "require" of routes.',
+  ),
+  roles: list(roleEntry, 'expected a list of roles').describe(
+    'The roles that it has, for "require" of routes, as they are written there.',
+  ),
   not_after: z
     .string({ error: MOMENT })
     .refine(text => parseMomentS(text) !== undefined, { error: MOMENT })

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { CorsRules } from '../../wire/http/index.ts';
-import { doorAsWhole, duration, httpToken, means, yesOrNo } from '../values/index.ts';
+import { doorAsWhole, duration, httpToken, list, means, wordOr, yesOrNo } from '../values/index.ts';
 import { setting } from './setting.ts';
 
 /** An origin as browsers write it (RFC 6454, 6.2): a scheme, a host in lower case and a port that is not the default. */
@@ -14,44 +14,37 @@ function origin() {
     });
 }
 
+const origins = z.array(origin()).min(1, { error: 'an empty list allows no page: leave out "cors" instead' });
+
 const rules = z
   .strictObject({
-    origins: means(
-      'door',
-      z.union(
-        [
-          z.literal('any'),
-          z.array(origin()).min(1, { error: 'an empty list allows no page: leave out "cors" instead' }),
-        ],
-        { error: 'expected any, or a list of origins such as [https://app.example.com]' },
-      ),
+    ...means('door', {
+      origins: z
+        .union([z.literal('any'), origins], {
+          error: 'expected any, or a list of origins such as [https://app.example.com]',
+        })
+        .transform(list => (list === 'any' ? null : list))
+        .describe('The origins whose pages may call: a list such as [https://app.example.com], or any.'),
+    }),
+    allow_headers: wordOr(
+      'any',
+      z.array(httpToken('expected the name of a header field such as Authorization')),
+      'expected any, or a list of header fields such as [Authorization, Content-Type]',
     )
-      .transform(list => (list === 'any' ? null : list))
-      .describe('The origins whose pages may call: a list such as [https://app.example.com], or any.'),
-    allow_headers: z
-      .union(
-        [z.literal('any'), z.array(httpToken('expected the name of a header field such as Authorization'))],
-        {
-          error: 'expected any, or a list of header fields such as [Authorization, Content-Type]',
-        },
-      )
-      .transform(list => (list === 'any' ? null : list))
       .prefault('any')
       .describe('Header fields that pages may send, Authorization included; or any.'),
-    expose_headers: z
-      .array(httpToken('expected the name of a header field such as Location'), {
-        error: 'expected a list of header fields such as [Location, Upload-Offset]',
-      })
-      .prefault([])
-      .describe(
-        "Header fields of responses that pages may read, besides the gateway's own and those that the service names in Access-Control-Expose-Headers.",
-      ),
+    expose_headers: list(
+      httpToken('expected the name of a header field such as Location'),
+      'expected a list of header fields such as [Location, Upload-Offset]',
+    ).describe(
+      "Header fields of responses that pages may read, besides the gateway's own and those that the service names in Access-Control-Expose-Headers.",
+    ),
     credentials: yesOrNo(false).describe(
       'Whether browsers may send cookies. Not allowed with "origins: any"; bearer tokens do not need it.',
     ),
-    max_age: duration({ min: '0s' })
-      .prefault('1h')
-      .describe('How long a browser may cache the response to a preflight.'),
+    max_age: duration({ min: '0s', otherwise: '1h' }).describe(
+      'How long a browser may cache the response to a preflight.',
+    ),
   })
   .refine(({ origins, credentials }) => origins !== null || !credentials, {
     path: ['credentials'],

@@ -9,7 +9,6 @@ const WORKER_DESCRIPTORS = 12;
 /** A connection that is refused holds a descriptor until its client has read the answer: this part of what clients may take. */
 const REFUSED_PART = 1 / 10;
 
-/** The file descriptors of one configuration. */
 export interface DescriptorsModel {
   /** What the system allows the process; `null` without a limit that is known. */
   readonly limit: number | null;
@@ -28,7 +27,6 @@ export interface DescriptorsModel {
 export interface DescriptorCaps {
   readonly connections: number;
   readonly requests: number;
-  /** WebSockets to all upstreams. */
   readonly webSockets: number;
 }
 

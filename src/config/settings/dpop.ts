@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ProofOptions } from '../../identity/auth/index.ts';
-import { duration, means } from '../values/index.ts';
+import { duration } from '../values/index.ts';
 
 const EXPECTED = 'expected off, accepted, required, or a map such as { mode: accepted, nonce: 5m }';
 
@@ -16,27 +16,23 @@ const rules = z.strictObject({
 });
 
 /** `access_tokens.dpop`: tokens that are bound to a key of their client (RFC 9449); `null` if none are accepted. */
-export function dpop() {
-  return means(
-    'door',
-    z
-      .union([z.enum(['off', 'accepted', 'required']), rules], { error: EXPECTED })
-      .transform(written => {
-        if (written === 'off') return null;
-        return typeof written === 'string' ? { mode: written } : written;
-      })
-      .prefault('off'),
-  ).describe(
+export const dpop = z
+  .union([z.enum(['off', 'accepted', 'required']), rules], { error: EXPECTED })
+  .transform(written => {
+    if (written === 'off') return null;
+    return typeof written === 'string' ? { mode: written } : written;
+  })
+  .prefault('off')
+  .describe(
     'Tokens bound to a key (cnf.jkt), sent under the scheme DPoP with a proof (RFC 9449). off: they are refused. accepted: they are valid with a proof. required: no others are.',
   );
-}
 
 /** The options for proofs; `null` if no token may be bound to a key. */
 export function proofOptions({
   dpop: rules,
   leeway,
 }: {
-  readonly dpop: z.output<ReturnType<typeof dpop>>;
+  readonly dpop: z.output<typeof dpop>;
   readonly leeway: number;
 }): ProofOptions | null {
   if (rules === null) return null;

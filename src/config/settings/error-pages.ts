@@ -14,7 +14,6 @@ const MAX_BYTES = 65_536;
 /** The pages by the statuses that they are for. Each character is one byte. */
 export type ErrorPages = ReadonlyMap<PageOf, string>;
 
-/** `error_pages`: pages for browsers, in place of the gateway's error objects. */
 export const errorPages = setting({
   keys: {
     error_pages: unshown(text('write the path of a folder'))

@@ -8,7 +8,7 @@ import {
   type SentField,
 } from '../../wire/http/index.ts';
 import { asMap, type ConfigFile, textsIn } from '../file/index.ts';
-import { fieldNames, word } from '../values/index.ts';
+import { fieldNames, list, word } from '../values/index.ts';
 import { setting } from './setting.ts';
 
 const NAME =
@@ -49,27 +49,17 @@ function kept() {
 }
 
 const both = z.strictObject({
-  remove: z
-    .array(removed())
-    .prefault([])
-    .describe(
-      'Additional header fields that only trusted proxies may send, in this spelling; from anyone else they are removed. X-Corp-* means all that begin with X-Corp-.',
-    ),
-  keep: z
-    .array(kept())
-    .prefault([])
-    .describe(
-      'Header fields that would otherwise be removed but that anyone may send, because your services use them with another meaning. X-Consumer-* means all that begin with X-Consumer-.',
-    ),
-  send: z
-    .array(word(SENT_FIELDS))
-    .prefault([])
-    .describe(
-      "Fields that the gateway writes: X-Real-IP has the client's address, X-Forwarded-Port the port that it asked (that of a trusted proxy stays), X-Forwarded-Prefix and X-Script-Name what strip_prefix takes away.",
-    ),
+  remove: list(removed()).describe(
+    'Additional header fields that only trusted proxies may send, in this spelling; from anyone else they are removed. X-Corp-* means all that begin with X-Corp-.',
+  ),
+  keep: list(kept()).describe(
+    'Header fields that would otherwise be removed but that anyone may send, because your services use them with another meaning. X-Consumer-* means all that begin with X-Consumer-.',
+  ),
+  send: list(word(SENT_FIELDS)).describe(
+    "Fields that the gateway writes: X-Real-IP has the client's address, X-Forwarded-Port the port that it asked (that of a trusted proxy stays), X-Forwarded-Prefix and X-Script-Name what strip_prefix takes away.",
+  ),
 });
 
-/** `forwarding_headers`: which fields only trusted proxies may send. */
 export const forwardingHeaders = setting({
   keys: {
     // A list says what to remove.
@@ -101,7 +91,7 @@ export const forwardingHeaders = setting({
       if (known.has(foldName(name)))
         file.add(path, `${file.shown(path)} is also listed under "remove": keep one of the two`);
       else if (RULES_BY_DEFAULT.get(name) === undefined && !isKeepable(name, remove))
-        file.add(path, 'nothing removes this field: leave it out', { severity: 'warning' });
+        file.warn(path, 'nothing removes this field: leave it out');
     }
   },
 });

@@ -1,26 +1,23 @@
 import { count, means, section, size } from '../values/index.ts';
 import { type ModelOf, setting } from './setting.ts';
 
-/** `http2`: limits of one client connection. */
 export const http2 = setting({
   keys: {
     http2: section('Limits of one client connection over HTTP/2. A change applies to new connections.', {
-      max_streams: means('maximum', count(10_000))
-        .prefault(128)
-        .describe('Requests that one connection may have in flight; a further one is refused.'),
-      stream_window: size({ min: '1KiB', max: '16MiB' })
-        .prefault('64KiB')
-        .describe('How much of one request body a client may send before the gateway reads it.'),
-      connection_window: size({ min: '64KiB', max: '64MiB' })
-        .prefault('1MiB')
-        .describe(
-          'How much of all bodies on a connection a client may send before the gateway acknowledges it.',
-        ),
-      session_memory: size({ min: '1MiB', max: '1GiB' })
-        .prefault('32MiB')
-        .describe(
-          'Maximum memory of one connection for responses that its client has not read; beyond it new requests on it are refused.',
-        ),
+      ...means('maximum', {
+        max_streams: count(10_000)
+          .prefault(128)
+          .describe('Requests that one connection may have in flight; a further one is refused.'),
+      }),
+      stream_window: size({ min: '1KiB', max: '16MiB', otherwise: '64KiB' }).describe(
+        'How much of one request body a client may send before the gateway reads it.',
+      ),
+      connection_window: size({ min: '64KiB', max: '64MiB', otherwise: '1MiB' }).describe(
+        'How much of all bodies on a connection a client may send before the gateway acknowledges it.',
+      ),
+      session_memory: size({ min: '1MiB', max: '1GiB', otherwise: '32MiB' }).describe(
+        'Maximum memory of one connection for responses that its client has not read; beyond it new requests on it are refused.',
+      ),
     }),
   },
   compile: ({ http2 }, { webSockets }) => ({

@@ -47,7 +47,6 @@ export const identity = setting({
     fillIn(access_tokens, { cache: {} });
     fillIn(asMap(access_tokens).cache, { tokens: part(CAP_COSTS.tokens.most, tables) });
   },
-  /** The providers in the order of the file; none if none is configured. */
   read: async (file, clock) => ({ providers: await readProviders(file, clock) }),
   withoutSecrets: ({ identity_provider: one, identity_providers: several = [] }) => ({
     providers: [...(one === undefined ? [] : [one]), ...several].map(providerWithoutSecrets),

@@ -14,9 +14,10 @@ import {
   type HostPort,
   hostPort,
   hostPortOrOff,
+  list,
   mapOf,
+  optionalFile,
   orSocket,
-  pathOfFile,
   routePath,
   yesOrNo,
 } from '../values/index.ts';
@@ -37,13 +38,10 @@ const grpcKeys = {
 const redirectKeys = {
   address: grpcKeys.address,
   proxy_protocol: grpcKeys.proxy_protocol,
-  port: count(65_535).prefault(443).describe('The port of https that clients are sent to.'),
-  except: z
-    .array(routePath(), { error: 'expected a list of paths such as [/health]' })
-    .prefault([])
-    .describe(
-      'Paths that are served by the routes instead, over http, written as those of routes: /.well-known/acme-challenge/**, /health.',
-    ),
+  port: count(65_535, 443).describe('The port of https that clients are sent to.'),
+  except: list(routePath(), 'expected a list of paths such as [/health]').describe(
+    'Paths that are served by the routes instead, over http, written as those of routes: /.well-known/acme-challenge/**, /health.',
+  ),
 };
 
 const clientKeys = {
@@ -57,11 +55,9 @@ const redirectMap = z.strictObject(redirectKeys);
 const adminMap = z.strictObject({
   address: hostPort().describe('Where it listens: host:port. Port 0 takes a free one, which is logged.'),
   tls: adminTlsSchema.optional(),
-  token_file: pathOfFile()
-    .optional()
-    .describe(
-      'A file with the token of the admin API, at least 32 characters. Relative to this file, and read again when it changes. Left out: the API is read-only, and shows callers only if it listens on loopback.',
-    ),
+  token_file: optionalFile().describe(
+    'A file with the token of the admin API, at least 32 characters. Relative to this file, and read again when it changes. Left out: the API is read-only, and shows callers only if it listens on loopback.',
+  ),
 });
 
 /** An address, or a map with the address and protocol settings; or `off`, read as null, where that is possible. */
@@ -101,14 +97,12 @@ export const listenSchema = mapOf('{ http: 0.0.0.0:8080 }', {
 
 const LISTENERS = ['http', 'redirect', 'grpc', 'admin'] as const;
 
-/** `listen`: where the gateway listens, and which protocols it speaks there. */
 export const listen = setting({
   keys: { listen: listenSchema.prefault({}).describe('Where the gateway listens.') },
   check(written, file) {
     checkAddresses(file, written.listen);
     checkClients(file, written);
   },
-  /** The certificates of each listener, and the SHA-256 of the admin API's token. */
   read: async (file, clock) => ({
     listenerTls: await readListenerTls(file, clock),
     adminTokenHash: await readAdminToken(file),

@@ -75,10 +75,7 @@ export interface ListenerTls {
 /** What clients of HTTP/1 offer by ALPN: those that ask for 1.0, such as curl, that alone. */
 const HTTP1 = ['http/1.1', 'http/1.0'];
 
-/**
- * Reads `tls` of each listener, and the files that it names. If that fails, adds diagnostics to the file and leaves `null` for
- * the listener.
- */
+/** Reads `tls` of each listener and the files it names. A failure is reported, and leaves `null`. */
 export async function readListenerTls(file: ConfigFile, clock: Clock): Promise<ListenerTls> {
   const admin = await readTls(file, 'admin', clock);
   return {

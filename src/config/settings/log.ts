@@ -3,11 +3,10 @@ import { HostNames, type PathWords } from '../../gateway/routing/index.ts';
 import type { PathNaming } from '../../observe/index.ts';
 import { mainValue } from '../../wire/http/index.ts';
 import type { ConfigFile } from '../file/index.ts';
-import { choice, pathOfFile, section, word, yesOrNo } from '../values/index.ts';
+import { choice, list, optionalFile, section, word, yesOrNo } from '../values/index.ts';
 import { readKeyFile } from './secret-files.ts';
 import { setting } from './setting.ts';
 
-/** `log`: what is written, and how callers and paths are named there. */
 export const log = setting({
   keys: {
     log: section('The log on standard output, one JSON object per line.', {
@@ -15,20 +14,16 @@ export const log = setting({
         .prefault('info')
         .describe('The lowest level that is written.'),
       access: yesOrNo(true).describe('Whether to write one line per request.'),
-      fields: z
-        .array(z.literal('user_agent', { error: 'expected user_agent' }), {
-          error: 'expected a list such as [user_agent]',
-        })
-        .prefault([])
-        .describe('Further fields of access lines: user_agent, the name that a client gives itself.'),
+      fields: list(
+        z.literal('user_agent', { error: 'expected user_agent' }),
+        'expected a list such as [user_agent]',
+      ).describe('Further fields of access lines: user_agent, the name that a client gives itself.'),
       paths: choice(['masked', 'plain']).describe(
         'How access lines write paths. masked: a pseudonym for each segment that a client chose; plain: as they are, without the query, but for those of webhooks, and also those that were refused with 400.',
       ),
-      pseudonym_key_file: pathOfFile()
-        .optional()
-        .describe(
-          'A file with the key for the pseudonyms of callers in the log, at least 32 characters. Relative to this file. Left out: a random key per process, so that pseudonyms change at each start.',
-        ),
+      pseudonym_key_file: optionalFile().describe(
+        'A file with the key for the pseudonyms of callers in the log, at least 32 characters. Relative to this file. Left out: a random key per process, so that pseudonyms change at each start.',
+      ),
     }),
   },
   read: async file => ({ pseudonymKey: await readPseudonymKey(file) }),

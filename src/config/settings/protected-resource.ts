@@ -5,7 +5,6 @@ import { setting } from './setting.ts';
 const RESOURCE =
   'expected the address of this API as clients know it, such as https://api.example.com, without a query and a fragment';
 
-/** `protected_resource`: where clients learn whose tokens are accepted (RFC 9728). */
 export const protectedResource = setting({
   keys: {
     protected_resource: mapOf('{ resource: "https://api.example.com" }', {

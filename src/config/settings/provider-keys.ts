@@ -9,12 +9,13 @@ import {
   eachOnce,
   mapExpected,
   means,
+  optionalFile,
   ownPath,
-  pathOfFile,
   secret,
   section,
   text,
   unshown,
+  wordOr,
   yesOrNo,
 } from '../values/index.ts';
 import { tokenRules } from './access-tokens.ts';
@@ -150,20 +151,17 @@ const scopes = () => {
 };
 
 export const identityProviderSchema = z.strictObject({
-  issuer: means(
-    'door',
-    withoutBlanks('write the issuer, an address such as https://id.example.com/realms/main'),
-  ).describe(
-    'Its name exactly as in its tokens, with or without a trailing slash: tokens are compared with it.',
-  ),
-  issuer_values: means(
-    'door',
-    z.union([z.literal('any'), tenantList()], { error: 'expected any, or a list of values' }),
-  )
-    .optional()
-    .describe(
-      'The tenants whose tokens are accepted, where the issuer has a claim of the token as a placeholder, {tid}: the values of that claim. any: all tenants, strangers as well. Needs discovery_url.',
+  ...means('door', {
+    issuer: withoutBlanks('write the issuer, an address such as https://id.example.com/realms/main').describe(
+      'Its name exactly as in its tokens, with or without a trailing slash: tokens are compared with it.',
     ),
+    issuer_values: z
+      .union([z.literal('any'), tenantList()], { error: 'expected any, or a list of values' })
+      .optional()
+      .describe(
+        'The tenants whose tokens are accepted, where the issuer has a claim of the token as a placeholder, {tid}: the values of that claim. any: all tenants, strangers as well. Needs discovery_url.',
+      ),
+  }),
   discovery_url: address()
     .optional()
     .describe(
@@ -189,9 +187,9 @@ export const identityProviderSchema = z.strictObject({
     },
   ),
   allow_http: yesOrNo(false).describe('Whether to allow plain http to a provider that is not on loopback.'),
-  timeout: duration()
-    .prefault('5s')
-    .describe('Timeout of one whole request to the provider, including name resolution.'),
+  timeout: duration({ otherwise: '5s' }).describe(
+    'Timeout of one whole request to the provider, including name resolution.',
+  ),
   proxy: withoutBlanks('write the address of a proxy such as http://proxy.corp.example:3128, or environment')
     .optional()
     .describe(
@@ -214,12 +212,12 @@ export const identityProviderSchema = z.strictObject({
   client_secret: secret('client_secret')
     .optional()
     .describe(`An environment variable that contains the secret, "\${OIDC_CLIENT_SECRET}".`),
-  client_secret_file: pathOfFile()
-    .optional()
-    .describe('Instead of client_secret: a file that contains the secret. Relative to this file.'),
-  private_key_file: pathOfFile()
-    .optional()
-    .describe('The key of private_key_jwt, RSA or EC, unencrypted PEM. Relative to this file.'),
+  client_secret_file: optionalFile().describe(
+    'Instead of client_secret: a file that contains the secret. Relative to this file.',
+  ),
+  private_key_file: optionalFile().describe(
+    'The key of private_key_jwt, RSA or EC, unencrypted PEM. Relative to this file.',
+  ),
   private_key_id: text('expected the id (kid) of the key')
     .optional()
     .describe('The id (kid) of the public key at the provider.'),
@@ -234,11 +232,9 @@ export const identityProviderSchema = z.strictObject({
         .describe(
           'Its aud. issuer: the name of the provider. token_endpoint: the address of the endpoint that is asked, which Okta compares, and Entra ID. Or any other text.',
         ),
-      certificate_file: pathOfFile()
-        .optional()
-        .describe(
-          'The certificate of the key, PEM: its thumbprints (x5t, x5t#S256) name the key to Entra ID. Relative to this file.',
-        ),
+      certificate_file: optionalFile().describe(
+        'The certificate of the key, PEM: its thumbprints (x5t, x5t#S256) name the key to Entra ID. Relative to this file.',
+      ),
     })
     .optional()
     .describe('What the assertions of private_key_jwt say.'),
@@ -248,25 +244,19 @@ export const identityProviderSchema = z.strictObject({
     .describe(
       'Where the provider sends browsers back to: the default redirect_uri of the authorization URL. Left out: nobody signs in through the gateway, which only checks tokens.',
     ),
-  redirect_uris: means(
-    'door',
-    z.union([z.literal('any'), z.array(listedUri())], {
-      error: 'expected any, or a list of redirect URIs',
-    }),
-  )
-    .transform(uris => (uris === 'any' ? null : uris))
-    .prefault('any')
-    .describe(
-      'The redirect URIs whose codes are redeemed, in addition to redirect_uri; http://127.0.0.1:*/callback and http://[::1]:*/callback for native apps, which listen on any port. any: only the provider decides.',
-    ),
+  ...means('door', {
+    redirect_uris: wordOr('any', z.array(listedUri()), 'expected any, or a list of redirect URIs')
+      .prefault('any')
+      .describe(
+        'The redirect URIs whose codes are redeemed, in addition to redirect_uri; http://127.0.0.1:*/callback and http://[::1]:*/callback for native apps, which listen on any port. any: only the provider decides.',
+      ),
+  }),
   scope: scopes().prefault('openid').describe('The requested scopes, separated by spaces.'),
   authorization_parameters: authorizationParameters,
   notices: noticesSchema,
-  max_in_flight: count(1_000_000)
-    .prefault(100)
-    .describe(
-      'Maximum number of concurrent token requests to the provider, at most a quarter of them from one address; beyond either 503.',
-    ),
+  max_in_flight: count(1_000_000, 100).describe(
+    'Maximum number of concurrent token requests to the provider, at most a quarter of them from one address; beyond either 503.',
+  ),
 });
 
 export type IdentityProviderConfig = z.output<typeof identityProviderSchema>;
@@ -276,7 +266,6 @@ export type IdentityProviderConfig = z.output<typeof identityProviderSchema>;
 
 const NAME = 'expected a name of 1 to 63 letters, digits, ".", "_" or "-", such as main';
 
-/** An entry of the list. */
 export const providerEntrySchema = identityProviderSchema.extend({
   name: text(NAME)
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, { error: NAME })

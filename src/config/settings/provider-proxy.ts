@@ -10,7 +10,7 @@ export function readProxy(section: Section, written: string | undefined): ProxyV
   if (written === undefined) {
     const names = proxies.map(([name]) => name).join(' and ');
     const message = `${names} in the environment is not used: the provider is asked without a proxy unless "proxy: environment" says so`;
-    if (proxies.length > 0) section.add([], message, { severity: 'hint' });
+    if (proxies.length > 0) section.hint([], message);
     return null;
   }
   if (written === 'environment') {

@@ -41,10 +41,7 @@ export function writtenProviders(file: ConfigFile): readonly Section[] {
   ];
 }
 
-/**
- * Reads `identity_provider` or `identity_providers` of gateway.yaml and the files they name. Leaves out a provider that cannot
- * be used, after adding diagnostics to the file.
- */
+/** Reads the providers and the files they name. Leaves out one that cannot be used, which is reported. */
 export async function readProviders(
   file: ConfigFile,
   clock: Clock,

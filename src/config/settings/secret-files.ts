@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Clock } from '../../core/index.ts';
 import { type CertificateFacts, pairError, readCertificate } from '../../edge/tls/index.ts';
 import { type ConfigFile, type Path, readNamedText, type Section } from '../file/index.ts';
-import { pathOfFile } from '../values/index.ts';
+import { optionalFile } from '../values/index.ts';
 
 /** The content of a file; `undefined` if none is named, `null` if it is unusable, which was reported. */
 export type FileText = string | null | undefined;
@@ -13,7 +13,6 @@ export interface KeyPair {
   readonly key: FileText;
 }
 
-/** The files that a section names under `tls`. */
 export interface TlsFiles extends KeyPair {
   readonly ca: FileText;
 }
@@ -21,11 +20,11 @@ export interface TlsFiles extends KeyPair {
 /** The TLS files for connections to a server. `what` names it: `a service`. */
 export function clientTlsKeys(what: string) {
   return {
-    ca_file: pathOfFile().optional().describe('Certificates to trust instead of the usual authorities.'),
-    certificate_file: pathOfFile()
-      .optional()
-      .describe(`The gateway's own certificate, for ${what} that asks for one.`),
-    key_file: pathOfFile().optional().describe('The key of that certificate, unencrypted.'),
+    ca_file: optionalFile().describe('Certificates to trust instead of the usual authorities.'),
+    certificate_file: optionalFile().describe(
+      `The gateway's own certificate, for ${what} that asks for one.`,
+    ),
+    key_file: optionalFile().describe('The key of that certificate, unencrypted.'),
   };
 }
 
@@ -95,10 +94,7 @@ export class SecretFiles {
     return error === null ? { certificate, key } : { certificate: null, key: null };
   }
 
-  /**
-   * Warns about a certificate that has expired, will soon, or is not valid yet. None of these is an error: the gateway must still
-   * start, and follow its files.
-   */
+  /** Warns of an expired certificate, and the like. No error: the gateway must still start, and follow its files. */
   #warnOfDates(keys: Path, { notBeforeMs, notAfterMs }: CertificateFacts): void {
     const nowMs = this.#clock.epochMs();
     const warning =
@@ -117,10 +113,7 @@ function day(epochMs: number): string {
   return new Date(epochMs).toISOString().slice(0, 10);
 }
 
-/**
- * Chooses between a secret from a variable and one from a file. Reports if both are given, or if the variable's value cannot be a
- * secret.
- */
+/** Chooses between the secret of a variable and that of a file. Reports two, and a variable that cannot be one. */
 export function chooseSecret(
   file: ConfigFile,
   path: Path,
@@ -129,7 +122,7 @@ export function chooseSecret(
   if (variable === undefined) return fromFile;
   const key = String(path.at(-1));
   const named = path.with(-1, `${key}_file`);
-  if (file.has(named)) file.add(named, `"${key}" is given as well: remove one of the two`, { about: 'key' });
+  if (file.has(named)) file.addKey(named, `"${key}" is given as well: remove one of the two`);
   const secret = variable.replace(/[\r\n]+$/, '');
   const error = secretError(secret);
   // Other problems were already reported.

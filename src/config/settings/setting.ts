@@ -37,10 +37,7 @@ export interface Setting<Keys extends PolicyKeys, Model extends object, Secrets 
   readonly keys: Keys;
   /** How `weir diff` compares the keys, if all their changes affect callers. Default: as their schemas are marked. */
   readonly meaning?: Meaning;
-  /**
-   * Fills in defaults that depend on the memory, or on other keys. Runs before validation, so that all readers see the same
-   * values.
-   */
+  /** Fills in defaults that depend on the memory, or on other keys: before validation, so that all see the same values. */
   fill?(written: RawMap, defaults: MemoryDefaults, file: ConfigFile): void;
   /** Reports what no schema can: how keys fit together, and with the rest of the file. Other keys may be invalid. */
   check?(written: RawMap, file: ConfigFile): void;
@@ -69,7 +66,7 @@ export function setting<
   Secrets extends object = object,
 >(declared: Setting<Keys, Model, Secrets>): Setting<Keys, Model, Secrets> {
   const { keys, meaning } = declared;
-  if (meaning !== undefined) for (const schema of Object.values(keys)) means(meaning, schema);
+  if (meaning !== undefined) means(meaning, keys);
   return declared;
 }
 

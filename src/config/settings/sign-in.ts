@@ -14,7 +14,6 @@ export const signInPaths = {
     ),
 };
 
-/** `sign_in`: further endpoints of sign-in. */
 export const signIn = setting({
   keys: {
     sign_in: z

@@ -36,7 +36,7 @@ export const state = setting({
   check({ state, store }, file) {
     if (asMap(state).counters === undefined || store === undefined || store === 'memory') return;
     const message = 'with Redis limits are counted there, and outlive a restart: "counters" changes nothing';
-    file.add(['state', 'counters'], message, { about: 'key', severity: 'warning' });
+    file.addKey(['state', 'counters'], message, 'warning');
   },
   compile({ state }, { gatewayFile, countsInMemory }): { readonly state: StateModel | null } {
     if (state === undefined) return { state: null };

@@ -8,8 +8,9 @@ import {
   duration,
   formatHostPort,
   type HostPort,
+  list,
+  optionalFile,
   parseHostPort,
-  pathOfFile,
   refuse,
   secret,
   section,
@@ -76,22 +77,21 @@ const redisSchema = z.strictObject({
   mode: choice(['single', 'sentinel', 'cluster']).describe(
     'single: one server. sentinel: the host in redis is the name of a master, which the sentinels under nodes locate. cluster: a Redis Cluster, discovered from the host in redis and the nodes.',
   ),
-  nodes: z
-    .array(node(), { error: 'expected a list of host:port such as [redis-1.internal:26379]' })
-    .prefault([])
-    .describe('The sentinels, or additional nodes of the cluster, as host:port.'),
+  nodes: list(node(), 'expected a list of host:port such as [redis-1.internal:26379]').describe(
+    'The sentinels, or additional nodes of the cluster, as host:port.',
+  ),
   password: secret('password')
     .optional()
     .describe(`An environment variable that contains the password, "\${REDIS_PASSWORD}".`),
-  password_file: pathOfFile()
-    .optional()
-    .describe('Instead of password: a file that contains it. Relative to this file.'),
+  password_file: optionalFile().describe(
+    'Instead of password: a file that contains it. Relative to this file.',
+  ),
   sentinel_user: text('expected the name of a user')
     .optional()
     .describe('The user for the sentinels. Left out: the default user.'),
-  sentinel_password_file: pathOfFile()
-    .optional()
-    .describe('A file with the password for the sentinels. Relative to this file.'),
+  sentinel_password_file: optionalFile().describe(
+    'A file with the password for the sentinels. Relative to this file.',
+  ),
   tls: section('PEM files for rediss://, relative to this file.', clientTlsKeys('a Redis')),
   prefix: z
     .string({ error: 'expected text such as "weir:"' })
@@ -102,24 +102,21 @@ const redisSchema = z.strictObject({
     .describe(
       'The prefix of every key and channel in Redis. Gateways with the same prefix share their limits.',
     ),
-  timeout: duration({ min: '5ms', max: '1s' })
-    .prefault('50ms')
-    .describe(
-      'Timeout of one decision; then on_failure applies. Redis counts as unavailable when replies are late for four times as long.',
-    ),
+  timeout: duration({ min: '5ms', max: '1s', otherwise: '50ms' }).describe(
+    'Timeout of one decision; then on_failure applies. Redis counts as unavailable when replies are late for four times as long.',
+  ),
   on_failure: word(FAILURE_POLICIES)
     .prefault('local')
     .describe(
       'What decides while Redis is unavailable. local: each gateway alone, with every quota divided by the number of gateways. open: every request passes. closed: every request that has a limit gets 503, and the gateway is not ready.',
     ),
-  replicas: count(10_000)
-    .prefault(1)
-    .describe('The assumed number of gateways until they have counted each other in Redis.'),
+  replicas: count(10_000, 1).describe(
+    'The assumed number of gateways until they have counted each other in Redis.',
+  ),
 });
 
 type RedisConfig = z.output<typeof redisSchema>;
 
-/** `store`: where limits are counted. */
 export const store = setting({
   keys: {
     store: z
@@ -179,9 +176,7 @@ function storeInWords(store: StoreModel): string {
   return `redis ${nodes.map(formatHostPort).join(', ')} (${servers.kind}), on_failure: ${store.policy}`;
 }
 
-/**
- * Reads `store` of gateway.yaml and the files it names. Returns null, after adding diagnostics to the file, if it is unusable.
- */
+/** Reads `store` and the files it names. Returns null if something is unusable, which is reported. */
 async function readStore(file: ConfigFile, clock: Clock): Promise<StoreModel | null> {
   const raw = asMap(file.value).store;
   if (raw === undefined || typeof raw !== 'object' || raw === null) return { kind: 'memory' };

@@ -14,7 +14,6 @@ const FAR_APART = [
 const sound = network();
 const ENTRY_EXPECTED = 'expected a network or an address such as 10.1.0.0/16 or 192.0.2.7, or unix';
 
-/** `trusted_proxies`: whose `X-Forwarded-*` and `X-Request-Id` are trusted. */
 export const trustedProxies = setting({
   keys: {
     trusted_proxies: z
@@ -40,7 +39,7 @@ export const trustedProxies = setting({
       if (FAR_APART.filter(address => listed.has(address)).length < 2) continue;
       const message =
         'this network includes addresses that are not yours, and anyone there could claim to be any client: list only your own proxies';
-      file.add(['trusted_proxies', index], message, { severity: 'warning' });
+      file.warn(['trusted_proxies', index], message);
     }
   },
   compile: ({ trusted_proxies }) => ({ trustedProxies: new AddressSet(trusted_proxies) }),

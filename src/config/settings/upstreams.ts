@@ -34,9 +34,7 @@ const URLS_EXPECTED =
 function weightedUrl() {
   const map = z.strictObject({
     url: upstreamUrl().describe('The address, as in url of the upstream.'),
-    weight: count(1_000)
-      .prefault(1)
-      .describe('Its share of the requests, relative to the weights of the others.'),
+    weight: count(1_000, 1).describe('Its share of the requests, relative to the weights of the others.'),
     backup: yesOrNo(false).describe('Whether it gets requests only where no other address is healthy.'),
   });
   return z.union([upstreamUrl().transform(url => ({ url, weight: 1, backup: false })), map], {
@@ -96,7 +94,6 @@ function holding(key: keyof typeof upstreamKeys) {
   return { type: 'object', properties: { [key]: {} }, required: [key] };
 }
 
-/** `upstreams`: the services behind the gateway. */
 export const upstreams = setting({
   keys: {
     upstreams: z
@@ -122,7 +119,6 @@ export const upstreams = setting({
       if (asMap(store).redis !== undefined) checkCookieKey(upstream);
     }
   },
-  /** The files that upstreams name under `tls` and `balance`, by their names. */
   read: async (file, clock) => ({
     upstreamTls: await readTls(file, clock),
     balanceKeys: await readBalanceKeys(file),
@@ -130,7 +126,6 @@ export const upstreams = setting({
   withoutSecrets: () => ({ upstreamTls: new Map(), balanceKeys: new Map() }),
 });
 
-/** The secrets of upstreams, by their names. */
 interface UpstreamSecrets {
   readonly upstreamTls: ReadonlyMap<string, TlsFiles>;
   readonly balanceKeys: ReadonlyMap<string, string>;
@@ -258,9 +253,7 @@ function isSet(upstream: unknown, path: readonly string[]): boolean {
   return isMap(value) ? Object.keys(value).length > 0 : value !== undefined;
 }
 
-/**
- * Reads the files that upstreams name under `tls`, and checks them against the scheme of the URL. Adds diagnostics to the file.
- */
+/** Reads the files that upstreams name under `tls`, and checks them against the scheme of the URL. */
 async function readTls(file: ConfigFile, clock: Clock): Promise<ReadonlyMap<string, TlsFiles>> {
   const upstreams = new Map<string, TlsFiles>();
   for (const [name, upstream] of Object.entries(asMap(asMap(file.value).upstreams))) {
@@ -279,7 +272,7 @@ function checkTlsUse(file: ConfigFile, name: string, url: unknown, tls: RawMap):
     file.addUseless(section, 'without TLS: write https://');
   } else if (tls.verify === false) {
     const message = 'anyone between the gateway and this service can read and change everything';
-    file.add([...section, 'verify'], message, { severity: 'warning' });
+    file.warn([...section, 'verify'], message);
   }
 }
 

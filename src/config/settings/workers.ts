@@ -5,7 +5,6 @@ import { setting } from './setting.ts';
 
 const MAX_WORKERS = 256;
 
-/** `workers`: how many threads serve clients. */
 export const workers = setting({
   keys: {
     workers: z
@@ -29,7 +28,6 @@ export const workers = setting({
   ],
 });
 
-/** How many threads serve clients. */
 export interface WorkersModel {
   /** How many workers serve clients. 1: the main thread serves them itself. */
   readonly count: number;
@@ -53,7 +51,6 @@ export function workersWritten(written: unknown, machine: Machine): number {
   return read.success ? countWorkers(read.data, machine).count : 1;
 }
 
-/** Returns the number of workers. With `auto`, it depends on the machine. */
 function countWorkers(workers: number | 'auto', machine: Machine): WorkersModel {
   return workers === 'auto' ? workersOf(machine) : { count: workers, why: null };
 }

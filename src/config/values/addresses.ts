@@ -10,13 +10,40 @@ import { messageOf, refuse, refuseQuoting, textOfForm } from './refuse.ts';
 export const HOST_PORT_EXPECTED = 'expected host:port such as 0.0.0.0:8080, 127.0.0.1:8080 or "[::]:8080"';
 export const HOST_PORT_OR_OFF_EXPECTED = 'expected off, or host:port such as 127.0.0.1:9090 or "[::1]:9090"';
 
+const HOST_PORT = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/;
+const SOCKET = /^unix:\/[A-Za-z0-9._/@+-]{1,100}$/;
+const OFF = /^off$/;
+
 /** A listener's address, `0.0.0.0:8080`. */
 export function hostPort() {
-  const error = HOST_PORT_EXPECTED;
-  return textOfForm(error, HOST_PORT, (text, context) => parseHostPort(text) ?? refuse(context, error));
+  return listenerPlace<never>(HOST_PORT_EXPECTED, [HOST_PORT]);
 }
 
-const SOCKET = /^unix:\/[A-Za-z0-9._/@+-]{1,100}$/;
+/** `off`, read as null, or a listener's address. */
+export function hostPortOrOff() {
+  return listenerPlace<null>(HOST_PORT_OR_OFF_EXPECTED, [OFF, HOST_PORT]);
+}
+
+/** The address of a listener for clients: `0.0.0.0:8080`, or a Unix socket. */
+export function clientPlace() {
+  return listenerPlace<never>(HOST_PORT_EXPECTED, [SOCKET, HOST_PORT]);
+}
+
+/** The same, or `off`, read as null. */
+export function clientPlaceOrOff() {
+  return listenerPlace<null>(HOST_PORT_OR_OFF_EXPECTED, [OFF, SOCKET, HOST_PORT]);
+}
+
+/** A Unix socket has the port 0. */
+function listenerPlace<Off extends null>(expected: string, forms: readonly RegExp[]) {
+  const form = new RegExp(forms.map(({ source }) => source).join('|'));
+  const error = forms.includes(SOCKET) ? orSocket(expected) : expected;
+  return textOfForm(error, form, (text, context): HostPort | Off => {
+    if (text === 'off') return null as Off;
+    if (socketPath(text) !== null) return { host: text, port: 0 };
+    return parseHostPort(text) ?? refuse(context, expected);
+  });
+}
 
 /** The same message, unless a Unix socket is meant. */
 export function orSocket(expected: string) {
@@ -25,42 +52,6 @@ export function orSocket(expected: string) {
       ? 'expected a socket such as unix:/run/weir/weir.sock: an absolute path of up to 101 letters, digits and "._/@+-"'
       : expected;
 }
-
-/** The address of a listener for clients: `0.0.0.0:8080`, or a Unix socket. */
-export function clientPlace() {
-  const form = new RegExp(`${SOCKET.source}|${HOST_PORT.source}`);
-  const read = (text: string, context: z.RefinementCtx) =>
-    readPlace(text) ?? refuse(context, HOST_PORT_EXPECTED);
-  return textOfForm(orSocket(HOST_PORT_EXPECTED), form, read);
-}
-
-/** The same, or `off`, read as null. */
-export function clientPlaceOrOff() {
-  const error = HOST_PORT_OR_OFF_EXPECTED;
-  return orOff(orSocket(error), new RegExp(`^off$|${SOCKET.source}|${HOST_PORT.source}`), readPlace);
-}
-
-/** A Unix socket has the port 0. */
-function readPlace(text: string): HostPort | undefined {
-  return socketPath(text) === null ? parseHostPort(text) : { host: text, port: 0 };
-}
-
-/** `off`, read as null, or a listener's address. */
-export function hostPortOrOff() {
-  return orOff(HOST_PORT_OR_OFF_EXPECTED, new RegExp(`^off$|${HOST_PORT.source}`), parseHostPort);
-}
-
-function orOff(
-  error: Parameters<typeof textOfForm>[0],
-  form: RegExp,
-  parse: (text: string) => HostPort | undefined,
-) {
-  return textOfForm(error, form, (text, context) =>
-    text === 'off' ? null : (parse(text) ?? refuse(context, HOST_PORT_OR_OFF_EXPECTED)),
-  );
-}
-
-const HOST_PORT = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/;
 
 interface UpstreamUrl extends HostPort {
   readonly tls: boolean;

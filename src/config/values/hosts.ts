@@ -26,9 +26,7 @@ const HOST_PATTERN = `(?:(?:\\*\\.)?${LABEL}(?:\\.${LABEL})*\\.?|${ADDRESS})`;
 /** The host of a line in limits.yaml. A host of one label ends in a dot (`splitHost`). */
 export const HOST_OF_LINE_PATTERN = `(?:(?:\\*\\.)?(?:${LABEL}\\.)+(?:${LABEL})?|\\*\\.${LABEL}|localhost|${ADDRESS})`;
 
-/**
- * Returns the canonical form of a host, or of a star followed by a domain. Throws a PatternError that says what to write instead.
- */
+/** The canonical form of a host, or of a star and a domain. Throws a PatternError that says what to write instead. */
 export function parseHost(text: string): string {
   const [, star = '', name = text] = /^(\*\.)(.*)$/s.exec(text) ?? [];
   const read = /[:*]/.test(name) && !name.startsWith('[') ? null : readHost(name);

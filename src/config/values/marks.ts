@@ -42,9 +42,12 @@ export function marksOf(schema: z.core.$ZodType): Marks {
   return MARKS.get(schema as z.ZodType) ?? {};
 }
 
-/** Marks a key, and all keys in it, for `weir diff`. */
-export function means<Schema extends z.ZodType>(meaning: Meaning, schema: Schema): Schema {
-  return marked(schema, { meaning, wholeOnly: false });
+type Keys = Readonly<Record<string, z.ZodType>>;
+
+/** Marks keys, and all keys in them, for `weir diff`. */
+export function means<Marked extends Keys>(meaning: Meaning, keys: Marked): Marked {
+  for (const schema of Object.values(keys)) marked(schema, { meaning, wholeOnly: false });
+  return keys;
 }
 
 /** Marks a map whose addition or removal may turn callers away, although most of its keys do not. */
@@ -62,12 +65,10 @@ export function shown<Schema extends z.ZodType>(schema: Schema): Schema {
   return marked(schema, { secrecy: 'shown' });
 }
 
-/** Marks a key of an upstream that applies only to some protocols. */
-export function onlyFor<Schema extends z.ZodType>(
-  protocols: readonly UpstreamProtocol[],
-  schema: Schema,
-): Schema {
-  return marked(schema, { protocols });
+/** Marks keys of an upstream that apply only to some protocols. */
+export function onlyFor<Marked extends Keys>(protocols: readonly UpstreamProtocol[], keys: Marked): Marked {
+  for (const schema of Object.values(keys)) marked(schema, { protocols });
+  return keys;
 }
 
 /** Finds the nearest meaning at or above a path. Entries of lists and of maps with free names may have any name. */

@@ -86,7 +86,6 @@ export function httpToken(error: string) {
   return z.string({ error }).regex(/^[A-Za-z0-9!#$%&'+.^_`|~-]+$/, { error, abort: true });
 }
 
-/** The name of a header field. */
 export function fieldName(example: string) {
   return httpToken(`is not a header field name: use letters, digits and "-", such as ${example}`);
 }

@@ -17,15 +17,26 @@ export function choice<const Words extends readonly [string, ...string[]]>(words
   return word(words).prefault(words[0] as never);
 }
 
+/** A schema with a default, if there is one. */
+type Defaulting<Schema extends z.ZodType, Otherwise> = Otherwise extends undefined
+  ? Schema
+  : z.ZodPrefault<Schema>;
+
+/** @param otherwise the default as it would be written; `undefined` for none, as in all functions here */
+export function withDefault<Schema extends z.ZodType, Otherwise>(schema: Schema, otherwise: Otherwise) {
+  const made = otherwise === undefined ? schema : schema.prefault(otherwise as never);
+  return made as Defaulting<Schema, Otherwise>;
+}
+
 /** A whole number from 1 to `max`. */
-export function count(max: number) {
-  return wholeNumber(1, max, `expected a whole number from 1 to ${max}`);
+export function count<Otherwise extends number | undefined = undefined>(max: number, otherwise?: Otherwise) {
+  return withDefault(wholeNumber(1, max, `expected a whole number from 1 to ${max}`), otherwise as Otherwise);
 }
 
 /** The same with a default that depends on the memory: `most`, or less where that is small. `text` describes the key. */
 export function countByMemory(max: number, most: number, text: string) {
   const otherwise = `Default: by the memory that the process may use (docs/memory.md), at most ${most}.`;
-  return marked(count(max).prefault(most).describe(`${text} ${otherwise}`), { byMemory: true });
+  return marked(count(max, most).describe(`${text} ${otherwise}`), { byMemory: true });
 }
 
 export function wholeNumber(min: number, max: number, error: string) {
@@ -37,14 +48,17 @@ export function yesOrNo(otherwise: boolean) {
   return z.boolean({ error: 'expected true or false' }).prefault(otherwise);
 }
 
-/** Text that is not empty. */
-export function text(error: string) {
-  return z.string({ error }).min(1, { error });
+export function text<Otherwise extends string | undefined = undefined>(error: string, otherwise?: Otherwise) {
+  return withDefault(z.string({ error }).min(1, { error }), otherwise as Otherwise);
 }
 
 /** The path of a file. Never shown in messages, since people put the secret itself in its place. */
 export function pathOfFile() {
   return unshown(text('write the path of a file'));
+}
+
+export function optionalFile() {
+  return pathOfFile().optional();
 }
 
 /** Refuses each entry that a list has already. */
@@ -82,6 +96,20 @@ export function section<Keys extends z.ZodRawShape>(text: string, keys: Keys) {
     .strictObject(keys)
     .prefault({} as never)
     .describe(text);
+}
+
+/** A list that may be left out: then it is empty. */
+export function list<Entry extends z.ZodType>(entry: Entry, error = 'expected a list') {
+  return z.array(entry, { error }).prefault([]);
+}
+
+/** A word, read as null, or another value. */
+export function wordOr<const Word extends string, Other extends z.ZodType>(
+  word: Word,
+  other: Other,
+  error: string,
+) {
+  return z.union([z.literal(word).transform(() => null), other], { error });
 }
 
 /** A zod issue with its path from the top of the file. */

@@ -12,74 +12,104 @@ import {
 } from '../../limits/index.ts';
 import { isMap } from '../file/index.ts';
 import { QUOTA_OR_OFF_PATTERN, QUOTA_PATTERN, RATE_OR_OFF_PATTERN, RATE_PATTERN } from './patterns.ts';
-import { text } from './plain-values.ts';
+import { text, withDefault } from './plain-values.ts';
 import { refuse, refuseQuoting, textOfForm } from './refuse.ts';
 
-/** A time such as `250ms`, read as milliseconds. A day at most: beyond 31 bits, Node's timers fire immediately. */
-export function duration({ min = '1ms', max = '24h' } = {}) {
-  const error = 'expected a time such as 250ms, 5s, 10m or 1h';
-  return textOfForm(
-    error,
-    /^\d{1,9}(ms|s|m|h)$/,
-    (text, context) =>
-      within(parseDurationMs, text, min, max) ?? refuse(context, `expected a time from ${min} to ${max}`),
-  );
+/** A kind of number with a unit: how messages name it, its form, and how it is read. */
+interface Quantity {
+  readonly name: string;
+  readonly examples: string;
+  readonly form: RegExp;
+  parse(text: string): number | undefined;
 }
 
-/** `off`, read as null, or a time read as milliseconds. */
-export function durationOrOff({ min = '1ms', max = '24h' } = {}) {
-  const error = 'expected off, or a time such as 250ms, 5s, 10m or 1h';
-  return textOfForm(error, /^(off|\d{1,9}(ms|s|m|h))$/, (text, context) => {
-    if (text === 'off') return null;
-    const ms = within(parseDurationMs, text, min, max);
-    return ms ?? refuse(context, `expected off, or a time from ${min} to ${max}`);
-  });
+const TIME: Quantity = {
+  name: 'a time',
+  examples: 'such as 250ms, 5s, 10m or 1h',
+  form: /\d{1,9}(ms|s|m|h)/,
+  parse: parseDurationMs,
+};
+const SIZE: Quantity = {
+  name: 'a size',
+  examples: 'such as 512B, 64KiB or 10MiB',
+  form: /\d{1,9}(B|KiB|MiB|GiB)/,
+  parse: parseSizeBytes,
+};
+
+/** Where a quantity lies, and its default. */
+interface Range<Otherwise> {
+  readonly min?: string;
+  readonly max?: string;
+  readonly otherwise?: Otherwise;
 }
 
-/** A size such as `16KiB`, read as bytes. */
-export function size({ min, max }: { readonly min: string; readonly max: string }) {
-  return textOfForm(
-    SIZE_EXPECTED,
-    /^\d{1,9}(B|KiB|MiB|GiB)$/,
-    (text, context) =>
-      within(parseSizeBytes, text, min, max) ?? refuse(context, `expected a size from ${min} to ${max}`),
-  );
-}
-
-/** `off`, read as 0, or a size such as `16KiB`, read as bytes. */
-export function sizeOrOff({ min, max }: { readonly min: string; readonly max: string }) {
-  const error = `expected off or ${SIZE_EXPECTED.replace('expected ', '')}`;
-  return textOfForm(error, /^(off|\d{1,9}(B|KiB|MiB|GiB))$/, (text, context) => {
-    if (text === 'off') return 0;
-    const bytes = within(parseSizeBytes, text, min, max);
-    return bytes ?? refuse(context, `expected off, or a size from ${min} to ${max}`);
-  });
-}
-
-/** Parses a value and checks its range; `undefined` if it is invalid or out of range. */
-function within(
-  parse: (text: string) => number | undefined,
-  text: string,
-  min: string,
-  max: string,
-): number | undefined {
+function within({ parse }: Quantity, text: string, min: string, max: string): number | undefined {
   const [value, least = 0, most = 0] = [text, min, max].map(parse);
   return value !== undefined && value >= least && value <= most ? value : undefined;
 }
 
-/** `none`, read as null, or a size read as bytes. */
-export function sizeOrNone() {
-  const error = `expected none or ${SIZE_EXPECTED.replace('expected ', '')}`;
-  return textOfForm(error, /^(none|\d{1,9}(B|KiB|MiB|GiB))$/, (text, context) => {
-    if (text === 'none') return null;
-    return parseSizeBytes(text) ?? refuse(context, 'expected a smaller size');
+function quantity(kind: Quantity, min: string, max: string) {
+  const form = new RegExp(`^${kind.form.source}$`);
+  return textOfForm(`expected ${kind.name} ${kind.examples}`, form, (text, context) => {
+    const value = within(kind, text, min, max);
+    return value ?? refuse(context, `expected ${kind.name} from ${min} to ${max}`);
   });
 }
 
+/** @param off what the word off is read as */
+function quantityOrOff<Off>(
+  kind: Quantity,
+  off: Off,
+  error: string,
+  { min = '1ms', max = '24h' }: Range<string>,
+) {
+  return textOfForm(error, new RegExp(`^(off|${kind.form.source})$`), (text, context) => {
+    if (text === 'off') return off;
+    return (
+      within(kind, text, min, max) ?? refuse(context, `expected off, or ${kind.name} from ${min} to ${max}`)
+    );
+  });
+}
+
+/** A time such as `250ms`, read as milliseconds. A day at most: beyond 31 bits, Node's timers fire immediately. */
+export function duration<Otherwise extends string | undefined = undefined>({
+  min = '1ms',
+  max = '24h',
+  otherwise,
+}: Range<Otherwise> = {}) {
+  return withDefault(quantity(TIME, min, max), otherwise as Otherwise);
+}
+
+/** `off`, read as null, or a time read as milliseconds. */
+export function durationOrOff(range: Range<string> & { readonly otherwise: string }) {
+  const error = `expected off, or ${TIME.name} ${TIME.examples}`;
+  return quantityOrOff(TIME, null, error, range).prefault(range.otherwise);
+}
+
+/** A size such as `16KiB`, read as bytes. */
+export function size({ min, max, otherwise }: Required<Range<string>>) {
+  return quantity(SIZE, min, max).prefault(otherwise);
+}
+
+/** `off`, read as 0, or a size such as `16KiB`, read as bytes. */
+export function sizeOrOff(range: Required<Range<string>>) {
+  const error = `expected off or ${SIZE.name} ${SIZE.examples}`;
+  return quantityOrOff(SIZE, 0, error, range).prefault(range.otherwise);
+}
+
+/** `none`, read as null, or a size read as bytes. */
+export function sizeOrNone(otherwise: string) {
+  const error = `expected none or ${SIZE.name} ${SIZE.examples}`;
+  return textOfForm(error, /^(none|\d{1,9}(B|KiB|MiB|GiB))$/, (text, context) => {
+    if (text === 'none') return null;
+    return parseSizeBytes(text) ?? refuse(context, 'expected a smaller size');
+  }).prefault(otherwise);
+}
+
 /** A percentage such as `25%`, read as a number. */
-export function percentage() {
+export function percentage(otherwise: string) {
   const error = 'expected a percentage from 1% to 100%';
-  return textOfForm(error, /^([1-9]\d?|100)%$/, text => Number(text.slice(0, -1)));
+  return textOfForm(error, /^([1-9]\d?|100)%$/, text => Number(text.slice(0, -1))).prefault(otherwise);
 }
 
 /** A share such as `10%` or `0.5%`, read as a number from 0 to 1. */
@@ -90,16 +120,15 @@ export function shareOfCallers() {
 }
 
 /** `off`, read as null, or a rate such as `240B/s`, read as bytes per second. */
-export function rateOrOff() {
+export function rateOrOff<Otherwise extends string | undefined = undefined>(otherwise?: Otherwise) {
   const error = 'expected off, or a rate such as 240B/s or 4KiB/s';
-  return textOfForm(error, /^(off|\d{1,9}(B|KiB|MiB|GiB)\/s)$/, (text, context) => {
+  const schema = textOfForm(error, /^(off|\d{1,9}(B|KiB|MiB|GiB)\/s)$/, (text, context) => {
     if (text === 'off') return null;
     const bytes = parseSizeBytes(text.slice(0, -'/s'.length)) ?? 0;
     return bytes > 0 ? bytes : refuse(context, error);
   });
+  return withDefault(schema, otherwise as Otherwise);
 }
-
-const SIZE_EXPECTED = 'expected a size such as 512B, 64KiB or 10MiB';
 
 /** `none`, read as 0, or a date and time read as seconds since the epoch. Unix seconds may also be a number. */
 export function momentOrNone() {
@@ -220,13 +249,13 @@ export function quotaRateOrOff() {
 }
 
 /** `off`, read as null, a quota such as `1000/1m`, or a list of up to four. */
-export function quotasOrOff() {
+export function quotasOrOff<Otherwise extends string | undefined = undefined>(otherwise?: Otherwise) {
   const error = 'expected off, or a number and a period such as 1000/1m';
   const one = z
     .string({ error })
     .meta({ pattern: QUOTA_OR_OFF_PATTERN })
     .transform((text, context) => (text === 'off' ? null : readQuota(text, context)));
-  return z.union([one, listOfQuotas(quota())], { error });
+  return withDefault(z.union([one, listOfQuotas(quota())], { error }), otherwise as Otherwise);
 }
 
 /** A quota such as `20/5s`, or a map with the claim that sets its number. */

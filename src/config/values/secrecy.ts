@@ -3,9 +3,7 @@ import type { Path, Secrecy } from '../file/index.ts';
 import { marked, marksOf } from './marks.ts';
 import { alternativesOf, partAt } from './schema-parts.ts';
 
-/**
- * Marks a secret. It must come from an environment variable, and no message repeats its value or the rest of its line.
- */
+/** Marks a secret: it must come from a variable, and no message repeats its value or the rest of its line. */
 export function secret(key: string) {
   const text = z.string({ error: secretInFile(key) }).meta({ pattern: '^\\$\\{[A-Za-z_][A-Za-z0-9_]*\\}$' });
   return marked(text, { secrecy: 'secret' });
@@ -24,9 +22,7 @@ export function secrecyOf(schema: z.ZodType): Secrecy {
 /** Represents every index of a list in a path. */
 export const EACH = '*';
 
-/**
- * Returns the paths of all secrets, with `EACH` for the entries of a list. No secret is in a map whose keys the operator chooses.
- */
+/** The paths of all secrets, with `EACH` for list entries. None is in a map whose keys the operator chooses. */
 export function secretPaths(schema: z.core.$ZodType, path: Path = []): Path[] {
   if (marksOf(schema).secrecy === 'secret') return [path];
   const { def } = (schema as z.core.$ZodTypes)._zod;

@@ -34,7 +34,11 @@ export class PathWords {
       const words = isGrpc(pattern) ? this.#grpc : this.#http;
       pattern.segments.forEach((segment, place) => {
         words[place] ??= new Map();
-        if (segment.kind === 'literal') words[place].set(segment.folded, writtenForm(segment.folded));
+        if (segment.kind === 'literal')
+          words[place].set(
+            segment.folded,
+            PLAIN.test(segment.folded) ? segment.folded : encodeURIComponent(segment.folded),
+          );
       });
       yield;
     }
@@ -59,10 +63,6 @@ export class PathWords {
 
 function foldedForm(segment: string): string {
   return foldSegment(withoutParameters(segment)) ?? '';
-}
-
-function writtenForm(word: string): string {
-  return PLAIN.test(word) ? word : encodeURIComponent(word);
 }
 
 /** Distinguishes hosts that the configuration names from those that only clients write. */

@@ -97,7 +97,7 @@ export class Reach {
     const met = this.#candidates.overlapping(line).flatMap(index => {
       const route = this.#routes[index];
       return route !== undefined &&
-        hostsMeet(route.host, line.host) &&
+        (hostCovers(route.host, line.host) || hostCovers(line.host, route.host)) &&
         methodsMeet(route.methods, line.methods)
         ? [{ route, index }]
         : [];
@@ -116,11 +116,6 @@ export class Reach {
 }
 
 type Host = RoutePattern['host'];
-
-/** Whether a request may have a host that both patterns match. */
-function hostsMeet(a: Host, b: Host): boolean {
-  return hostCovers(a, b) || hostCovers(b, a);
-}
 
 /** Whether the first pattern matches every host that the second does. */
 function hostCovers(outer: Host, inner: Host): boolean {

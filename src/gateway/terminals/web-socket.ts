@@ -2,7 +2,7 @@ import type * as core from '../../core/index.ts';
 import { CLOSE_TEXTS, GatewayError, RpcCode } from '../../core/index.ts';
 import type { Place } from '../../limits/index.ts';
 import { CloseCode, hasExtensions, judgeSwitch, Tunnel, type TunnelEnd } from '../../wire/websocket/index.ts';
-import type { EndedBy, Exchange, Standing, Successor } from '../exchange/index.ts';
+import type { Exchange, Standing, Successor } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { recordOf, recordOfSocket } from '../ledger.ts';
 import { errors } from '../responses/index.ts';
@@ -45,7 +45,7 @@ export function openWebSocket(exchange: Exchange, state: GatewayState, handshake
   exchange.lasted = exchange.ruling !== null;
   const record = recordOf(exchange, state.clock.monotonicMs());
   if (exchange.lasted) state.listener.lasting(record);
-  session.begun(record, exchange.upstreamPermit, exchange.place);
+  session.begun({ record, permit: exchange.upstreamPermit, place: exchange.place });
 }
 
 const MASK_BYTES = 4;
@@ -57,6 +57,13 @@ interface SessionOptions {
   readonly startedAtMs: number;
 }
 
+/** What a session takes over from its exchange. */
+interface BegunSession {
+  readonly record: core.ExchangeRecord;
+  readonly permit: core.UpstreamPlace | null;
+  readonly place: Place | null;
+}
+
 /** An open WebSocket, from its 101 to its end. */
 export class WebSocketSession implements Successor {
   readonly #state: GatewayState;
@@ -64,9 +71,7 @@ export class WebSocketSession implements Successor {
   readonly #standing: Standing;
   readonly #options: SessionOptions;
   #tunnel: Tunnel | null = null;
-  #record: core.ExchangeRecord | null = null;
-  #permit: core.UpstreamPlace | null = null;
-  #place: Place | null = null;
+  #begun: BegunSession | null = null;
   /** Why the gateway ended it. */
   #error: GatewayError | null = null;
   #tokenRefused: core.TokenRefusal | null = null;
@@ -88,17 +93,9 @@ export class WebSocketSession implements Successor {
     this.#tunnel.start();
   }
 
-  /**
-   * Called once the client has its 101.
-   *
-   * @param record what is known about the exchange so far
-   * @param permit the place at the upstream, kept to the end of the session
-   * @param place the caller's place among its concurrent requests, kept likewise
-   */
-  begun(record: core.ExchangeRecord, permit: core.UpstreamPlace | null, place: Place | null): void {
-    this.#record = record;
-    this.#permit = permit;
-    this.#place = place;
+  /** Called once the client has its 101. */
+  begun(session: BegunSession): void {
+    this.#begun = session;
   }
 
   sweep(nowMs: number): void {
@@ -129,34 +126,30 @@ export class WebSocketSession implements Successor {
     if (stop === null) return;
     this.#error = stop.error;
     this.#tokenRefused = stop.refusedToken;
-    this.#tunnel?.revoke(CloseCode.policyViolation, closeReason(stop));
+    const why = stop.refusedToken === null ? 'restricted' : CLOSE_TEXTS[stop.refusedToken.reason];
+    this.#tunnel?.revoke(CloseCode.policyViolation, why);
   }
 
   #over(): void {
     const { listener, clock } = this.#state;
-    const tunnel = this.#tunnel;
-    this.#permit?.giveBack();
-    this.#place?.leave();
-    if (this.#record === null || tunnel === null) return;
+    const [tunnel, begun] = [this.#tunnel, this.#begun];
+    begun?.permit?.giveBack();
+    begun?.place?.leave();
+    if (begun === null || tunnel === null) return;
     const { toUpstream, toClient } = tunnel;
     const end = {
       outcome: OUTCOMES[tunnel.end],
       bytesReceived: toUpstream.passed,
       bytesSent: toClient.passed,
       durationMs: clock.monotonicMs() - this.#options.startedAtMs,
-      tokenRefused: this.#tokenRefused ?? this.#record.tokenRefused,
+      tokenRefused: this.#tokenRefused ?? begun.record.tokenRefused,
       error:
         tunnel.failure === null
           ? (this.#error ?? faultOf(tunnel))
           : errors.internalFault(tunnel.failure.thrown),
     };
-    listener.finished(recordOfSocket(this.#record, end));
+    listener.finished(recordOfSocket(begun.record, end));
   }
-}
-
-/** The reason in the Close frame to the client. */
-function closeReason({ refusedToken }: EndedBy): string {
-  return refusedToken === null ? 'restricted' : CLOSE_TEXTS[refusedToken.reason];
 }
 
 const OUTCOMES: Readonly<Record<TunnelEnd, core.Outcome>> = {

@@ -49,7 +49,7 @@ export class KeptCounters {
    */
   async *rows(limits: readonly Limit[]): AsyncGenerator<Buffer> {
     const { memory, table } = this.#counters;
-    const bound = await memory.soon(() => this.#bind(limits));
+    const bound = await memory.soon(() => limits.map(limit => this.#counters.keyspaces.bind(limit)));
     const places = new Map(bound.map(({ keyspace }, at) => [placeOfKeyspace(keyspace), at]));
     yield await memory.soon(() => this.#overflows(bound));
     for (let from = 0; from < table.used; from += ROWS_A_TURN) {
@@ -73,10 +73,6 @@ export class KeptCounters {
       await new Promise<void>(resolve => inNextTurn(resolve));
     }
     return taken;
-  }
-
-  #bind(limits: readonly Limit[]): readonly BoundLimit[] {
-    return limits.map(limit => this.#counters.keyspaces.bind(limit));
   }
 
   #overflows(bound: readonly BoundLimit[]): Buffer {

@@ -211,7 +211,7 @@ export class MemoryStore implements LimitStore {
       refusing = refusingOf(enforced);
       if (refusing !== null) for (const each of enforced) each.undo();
     }
-    const other = enforced.find(isOfOtherParts);
+    const other = enforced.find(({ isOtherParts }) => isOtherParts);
     if (other !== undefined) counters.countCallerOverflow(partitionOf(other.keyspace), other.isShared);
     if (refusing !== null) return this.#refuse(refusing);
     // 4. All limits admit: consume the request's cost.
@@ -347,10 +347,6 @@ function doSome(steps: Steps<void>): boolean {
 
 function isAdmitting({ waitMs }: BoundLimit): boolean {
   return waitMs === 0;
-}
-
-function isOfOtherParts({ isOtherParts }: BoundLimit): boolean {
-  return isOtherParts;
 }
 
 /** What was just consumed and can be returned. */

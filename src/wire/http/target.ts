@@ -47,8 +47,9 @@ export interface LooseTarget extends Target {
 export function parseLooseTarget(target: string, host: string, method: string): LooseTarget | Rejection {
   const [, path = '', query = ''] = /^(?:https?:\/\/[^/?#]+)?([^?]*)(.*)$/is.exec(target) ?? [];
   const merged = path.replace(/\/{2,}/g, '/');
+  // With a letter for each escaped slash, whatever else is wrong with the path is found as in any other.
   const others = parseTarget(
-    target.slice(0, target.length - path.length - query.length) + withoutSlashes(merged) + query,
+    target.slice(0, target.length - path.length - query.length) + merged.replace(/%2f/gi, 'x') + query,
     host,
     method,
   );
@@ -80,11 +81,6 @@ export function pathToFind(target: Target | LooseTarget): string {
 
 export function isLoose(target: Target | LooseTarget): target is LooseTarget {
   return 'merged' in target;
-}
-
-/** Replaces escaped slashes by a letter: whatever else is wrong with the path is then found as in any other. */
-function withoutSlashes(path: string): string {
-  return path.replace(/%2f/gi, 'x');
 }
 
 /** Returns the authority of a target in absolute-form; `null` for the other forms. */

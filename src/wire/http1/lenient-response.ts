@@ -1,3 +1,4 @@
+import { allValues, withoutFields } from '../../core/index.ts';
 import { CR, LF, MalformedMessage, PartialHead } from './message.ts';
 import { type ResponseHead, readResponseHead } from './response-head.ts';
 
@@ -40,14 +41,10 @@ function withoutDoubles(fields: readonly string[]): readonly string[] {
 
 /** Joins the values of a field that all say the same. Others stay, and are refused. */
 function withOne(name: string, fields: readonly string[]): readonly string[] {
-  const isNamed = (at: number) => fields[at]?.toLowerCase() === name.toLowerCase();
-  const said = fields.filter((_, i) => i % 2 === 1 && isNamed(i - 1)).flatMap(value => value.split(','));
+  const said = allValues(fields, name.toLowerCase()).flatMap(value => value.split(','));
   const [first = '', ...others] = said.map(value => value.trim());
   if (others.length === 0 || others.some(other => other !== first)) return fields;
-  const kept: string[] = [];
-  for (let i = 0; i + 1 < fields.length; i += 2)
-    if (!isNamed(i)) kept.push(fields[i] as string, fields[i + 1] as string);
-  return [...kept, name, first];
+  return [...withoutFields(fields, each => each.toLowerCase() === name.toLowerCase()), name, first];
 }
 
 /** Takes the zeros away that stand before a length: servers that write it last leave room for it. */

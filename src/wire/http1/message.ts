@@ -77,7 +77,7 @@ function tableOf(holds: (byte: number) => boolean): Uint8Array {
   return Uint8Array.from({ length: 256 }, (_, byte) => (holds(byte) ? 1 : 0));
 }
 
-function isDigit(byte: number): boolean {
+export function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
 }
 

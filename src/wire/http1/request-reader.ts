@@ -10,6 +10,7 @@ import {
 import {
   CR,
   INCOMPLETE,
+  isDigit,
   LF,
   lineEnd,
   MalformedMessage,
@@ -380,7 +381,6 @@ const MAX_REMEMBERED_BYTES = 4_096;
 const VERSION = Buffer.from(' HTTP/1.1');
 const DIGIT_0 = 0x30;
 const DIGIT_1 = 0x31;
-const DIGIT_9 = 0x39;
 /** Up to this many bytes are converted to a string as a whole; of more, only the head, since the rest may be a body. */
 const WHOLE_TEXT_BYTES = 4_096;
 
@@ -403,8 +403,4 @@ function minorOf(bytes: Buffer, versionEnd: number): number {
   if (major === DIGIT_1 && minor === DIGIT_1) return 1;
   if (major === DIGIT_1 && minor === DIGIT_0) return 0;
   throw new OtherVersion(bytes.toString('latin1', 0, versionEnd) === PREFACE_LINE);
-}
-
-function isDigit(byte: number): boolean {
-  return byte >= DIGIT_0 && byte <= DIGIT_9;
 }

@@ -85,9 +85,10 @@ export class Tunnel implements FlowOwner {
     if (Number.isNaN(this.#sinceMs) || (!this.#closing && passed !== this.#passed)) this.#sinceMs = nowMs;
     this.#passed = passed;
     const waitedMs = nowMs - this.#sinceMs;
+    const isHalfClosed = this.toClient.sentClose || this.toUpstream.sentClose;
     if (this.#closing) {
       if (waitedMs >= CLOSING_MS) this.#cut();
-    } else if (this.#halfClosed && waitedMs >= CLOSING_MS) {
+    } else if (isHalfClosed && waitedMs >= CLOSING_MS) {
       this.#ends('closed');
       this.#closeBoth(CloseCode.goingAway, 'no Close came back');
     } else if (waitedMs >= this.#options.idleMs) this.finish(CloseCode.goingAway, 'idle');
@@ -153,10 +154,6 @@ export class Tunnel implements FlowOwner {
       // Without the client's connection there are no sweeps, and nothing receives what the upstream still sends.
       this.#upstream.endSoon();
     } else this.toUpstream.stop();
-  }
-
-  get #halfClosed(): boolean {
-    return this.toClient.sentClose || this.toUpstream.sentClose;
   }
 
   #reverseOf(flow: Flow): Flow {

@@ -79,13 +79,10 @@ export class Proofs {
     if (text === null) return this.#refuse('proof_missing');
     const proof = readProof(text, { ...claim, key, tokenHash: claim.tokenHash() });
     if (typeof proof === 'string') return this.#fail(proof, claim);
-    if (this.#isOutOfTime(proof)) return this.#fail('proof_time', claim);
+    const apartMs = Math.abs(this.#dependencies.clock.epochMs() - proof.issuedAtMs);
+    if (apartMs > this.options.leewayMs) return this.#fail('proof_time', claim);
     const nonce = this.#judgeNonce(proof);
     return nonce === 'bad' ? this.#refuse('proof_nonce') : this.#verify(proof, { ...claim, key }, nonce);
-  }
-
-  #isOutOfTime({ issuedAtMs }: Proof): boolean {
-    return Math.abs(this.#dependencies.clock.epochMs() - issuedAtMs) > this.options.leewayMs;
   }
 
   #judgeNonce({ nonce }: Proof): ReturnType<Nonces['judge']> {

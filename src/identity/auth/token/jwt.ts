@@ -71,7 +71,8 @@ export function parseJwt(token: string): Jwt | Invalid {
   const type = optionalString(header, 'typ');
   if (keyId === undefined || type === undefined) return invalid('malformed');
   if (keyId !== null && (keyId === '' || keyId.length > MAX_KEY_ID_LENGTH)) return invalid('malformed');
-  const thumbprint = THUMBPRINTS.map(name => member(header, name)).find(isText) ?? null;
+  const thumbprint =
+    THUMBPRINTS.map(name => member(header, name)).find(each => typeof each === 'string') ?? null;
 
   const claims = decodeObject(token.slice(first + 1, second));
   // A dot is not base64url, so a fourth segment fails here.
@@ -79,10 +80,6 @@ export function parseJwt(token: string): Jwt | Invalid {
   if (claims === null || signature === null) return invalid('malformed');
   const signingInput = token.slice(0, second);
   return { kind: 'jwt', algorithm, keyId, thumbprint, type, header, claims, signingInput, signature };
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
 }
 
 /**

@@ -82,14 +82,10 @@ export function makeClient(options: RedisOptions): Redis | Cluster {
   }
   const client = new Redis({ ...common(options), ...placeOf(options), lazyConnect: true });
   // ioredis would go on in database 0, which is somebody else's.
-  client.on('error', error => {
-    if (wasSelecting(error)) client.stream.destroy();
+  client.on('error', (error: Error & { readonly command?: { readonly name: string } }) => {
+    if (error.command?.name === 'select') client.stream.destroy();
   });
   return client;
-}
-
-function wasSelecting(error: Error & { readonly command?: { readonly name: string } }): boolean {
-  return error.command?.name === 'select';
 }
 
 /** Gives a client other credentials and certificates: connections that it makes from now on use them. */

@@ -321,7 +321,9 @@ export class RedisStore implements LimitStore {
   }
 
   #note({ step, keys, response }: Taken, cost: number, askedAtMs: number, version: number): void {
-    const others = has(response, REPLY.usedOthers) ? step.limits.find(isOfBucket) : undefined;
+    const others = has(response, REPLY.usedOthers)
+      ? step.limits.find(({ role }) => role !== 'global')
+      : undefined;
     if (others !== undefined) this.#dependencies.local.countCallerOverflow(others);
     const limit = step.limits[response.refusedBy];
     const key = keys[response.refusedBy];
@@ -352,10 +354,6 @@ export class RedisStore implements LimitStore {
 /** Whether it asks about one window of a shared limit in shadow. */
 function isOfTrial({ kind, shadow }: Step): boolean {
   return kind !== STEP.own && shadow.length > 0;
-}
-
-function isOfBucket({ role }: Limit): boolean {
-  return role !== 'global';
 }
 
 /** How many requests of a caller may be in flight: the enforced limit, or the one in shadow. */

@@ -103,15 +103,11 @@ export class EncodingTable {
   #stateOf(name: string): NameState {
     const known = this.#names.get(name);
     if (known !== undefined) return known;
-    if (this.#names.size >= MAX_NAMES) this.#forgetNames();
+    if (this.#names.size >= MAX_NAMES)
+      for (const [other, { entries }] of this.#names) if (entries.length === 0) this.#names.delete(other);
     const state = { entries: [], unusedValues: 0 };
     this.#names.set(name, state);
     return state;
-  }
-
-  /** Forgets names without entries. */
-  #forgetNames(): void {
-    for (const [name, { entries }] of this.#names) if (entries.length === 0) this.#names.delete(name);
   }
 
   #evict(maxBytes: number): void {

@@ -1,0 +1,31 @@
+import type { Path, Severity } from './diagnostic.ts';
+
+/** Whether a diagnostic is about the value at a path, or about the path's last key, which is then part of the message. */
+export type About = 'value' | 'key';
+
+interface ReportOptions {
+  /** Default: the value. */
+  readonly about?: About;
+  /** Default: an error. */
+  readonly severity?: Severity;
+  /** Whether it is about the content or absence of a key, certificate or secret file. Default: false. */
+  readonly isContent?: boolean;
+}
+
+/** Takes findings about a file, each with the place that it is about. */
+export abstract class Reporter<Place = Path> {
+  abstract add(place: Place, message: string, options?: ReportOptions): void;
+
+  warn(place: Place, message: string): void {
+    this.add(place, message, { severity: 'warning' });
+  }
+
+  hint(place: Place, message: string): void {
+    this.add(place, message, { severity: 'hint' });
+  }
+
+  /** Reports a key that should not be there, not be so named, or be for something else. */
+  addKey(place: Place, message: string, severity: Severity = 'error'): void {
+    this.add(place, message, { about: 'key', severity });
+  }
+}
