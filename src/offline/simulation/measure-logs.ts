@@ -51,8 +51,6 @@ class Measuring {
   readonly #room = new DemandRoom();
   /** Measurements by limit identity and caller class. */
   readonly #rows = new Map<string, Measured>();
-  /** A faster index of the same rows: building a text key for each request is slow. */
-  readonly #rowOfLimit = new Map<Limit, Map<string, Measured>>();
   readonly #offences: OffenceDemand;
   readonly #findings: Findings;
   #requests = 0;
@@ -164,38 +162,30 @@ class Measuring {
   }
 
   /** @param said the number set by the caller's token */
-  #rowFor(window: ListedLimit, limitRequest: LimitRequest, said: number | undefined): Measured {
-    const { limit } = window;
-    const callerClass = isSharedRole(limit.role) ? limit.role : limitRequest.callerClass;
+  #rowFor(
+    { limit, at }: ListedLimit,
+    { callerClass: ofRequest, bucket }: LimitRequest,
+    said: number | undefined,
+  ): Measured {
+    const callerClass = isSharedRole(limit.role) ? limit.role : ofRequest;
     const part =
       limit.role !== 'caller' || limit.claim === null ? null : said === undefined ? 'otherwise' : 'max';
-    const key = part === null ? callerClass : `${callerClass} ${part}`;
-    let classes = this.#rowOfLimit.get(limit);
-    if (classes === undefined) {
-      classes = new Map();
-      this.#rowOfLimit.set(limit, classes);
-    }
-    let row = classes.get(key);
-    if (row === undefined) {
-      row = this.#rowNamed(window, callerClass, part, limitRequest);
-      classes.set(key, row);
-    }
-    return row;
-  }
-
-  #rowNamed(
-    { limit, at }: ListedLimit,
-    callerClass: ClassName,
-    part: ClaimedPart | null,
-    { bucket }: LimitRequest,
-  ): Measured {
     const name = `${limit.identity} ${callerClass} ${part}`;
     const known = this.#rows.get(name);
     if (known !== undefined) return known;
     // Callers whose tokens set different numbers are in one row.
     const demand = new Demand(part === 'max' ? { ...limit, units: limit.maxUnits } : limit, this.#room);
     const owner = limit.role === 'global' ? null : (bucket?.name ?? null);
-    const row = { bucket: owner, callerClass, at, part, demand, requests: 0, refused: 0, highestSaid: 0 };
+    const row: Measured = {
+      bucket: owner,
+      callerClass,
+      at,
+      part,
+      demand,
+      requests: 0,
+      refused: 0,
+      highestSaid: 0,
+    };
     this.#rows.set(name, row);
     return row;
   }
