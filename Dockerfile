@@ -11,7 +11,7 @@ COPY package.json package-lock.json ./
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc npm ci --ignore-scripts --no-audit --no-fund
 COPY . .
 RUN node scripts/prepack.ts
-# Packages beside the gateway, such as those of OpenTelemetry for tracing.export (docs/container.md). The manifest, by now the
+# Packages next to the gateway, such as those of OpenTelemetry for tracing.export (docs/container.md). The manifest, by now the
 # published one, says which versions fit.
 ARG EXTRA_PACKAGES=""
 WORKDIR /extra

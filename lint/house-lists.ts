@@ -68,6 +68,18 @@ export const TASKS: readonly Task[] = [
     most: 2,
   },
   {
+    task: 'the same, of what only the counters know',
+    files: [
+      'edge/admin/api/shapes.ts',
+      'edge/admin/api/buckets-api.ts',
+      'limits/counting/decision.ts',
+      'limits/counting/memory-allowances.ts',
+      'limits/redis/store/redis-allowances.ts',
+      'limits/redis/store/counter-scripts.ts',
+    ],
+    most: 6,
+  },
+  {
     task: 'a key of routes that changes the path which the service gets',
     files: [
       'config/policies/service-path.ts',

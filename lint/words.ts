@@ -1,5 +1,5 @@
 // Part of `npm run lint`: words and turns of phrase that readers stumble over, each with what to write instead. Checks the comments
-// and texts of src/ (messages, help, schema descriptions) and every Markdown file. A pattern is only here if it has no good use:
+// and texts of src/ (messages, help, schema descriptions), every Markdown file, and the YAML files that operators read. A pattern is only here if it has no good use:
 // the rest of good English is for reviews.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -74,7 +74,7 @@ const folders = ['.', 'docs', 'bench', 'config', 'compose', 'helm', 'src', 'syst
 const documents = folders.flatMap(folder => {
   const recursive = folder !== '.';
   const names = tryList(join(ROOT, folder), recursive);
-  return names.filter(name => name.endsWith('.md')).map(name => join(folder, name));
+  return names.filter(name => /\.(?:md|yaml)$/.test(name)).map(name => join(folder, name));
 });
 for (const file of new Set(documents)) report(file, readFileSync(join(ROOT, file), 'utf8'), WORDS);
 

@@ -10,7 +10,7 @@ import {
   versionOf,
 } from './peer.ts';
 
-const TYPES = 'type.googleapis.com/envoy.extensions';
+export const TYPES = 'type.googleapis.com/envoy.extensions';
 const FILTERS = `${TYPES}.filters.http`;
 /** Used if it is not on the PATH. */
 export const COMMAND = process.env['ENVOY'] ?? 'envoy';
@@ -150,10 +150,10 @@ function limitFilters(job: Job) {
   }));
 }
 
-function router() {
+export function router() {
   return { name: 'envoy.filters.http.router', typed_config: { '@type': `${FILTERS}.router.v3.Router` } };
 }
 
-function address(port: number) {
+export function address(port: number) {
   return { socket_address: { address: '127.0.0.1', port_value: port } };
 }

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort, type Part, startPart } from '../world/part.ts';
+import { address, COMMAND, envoy, router, TYPES } from './envoy.ts';
 import { type Surroundings, versionOf } from './peer.ts';
 import { LISTENS, limitsFile, MEMORY_ENVIRONMENT, MEMORY_OPTION, weirMain } from './weir.ts';
 
@@ -197,6 +198,106 @@ backend api
   };
 }
 
+/** Envoy reads its routes, each with a limit of its own, from a file again once another one is moved in its place. */
+const envoyByFile: Reloader = {
+  name: 'Envoy (file xDS)',
+  install: envoy.install,
+  version: envoy.version,
+  async start({ directory, port, upstreamPort }, threads) {
+    const [file, routes] = ['envoy.json', 'routes.json'].map(each => join(directory, each)) as [
+      string,
+      string,
+    ];
+    const write = async (limit: number) => {
+      await writeFile(`${routes}.new`, JSON.stringify(routesWith(limit)));
+      await rename(`${routes}.new`, routes);
+    };
+    await write(60_000);
+    const adminPort = await freePort();
+    await writeFile(file, JSON.stringify(envoyWithRoutes(routes, { port, adminPort, upstreamPort })));
+    const parameters = [
+      '-c',
+      file,
+      '--concurrency',
+      `${threads}`,
+      '--disable-hot-restart',
+      '--log-level',
+      'error',
+    ];
+    const part = await startPart({ command: COMMAND, parameters }, port);
+    const loads = async () => {
+      const filter = 'http.gateway.rds.routes.config_reload$';
+      const text = await (await fetch(`http://127.0.0.1:${adminPort}/stats?filter=${filter}`)).text();
+      return Number(text.split(': ')[1]);
+    };
+    const reload = async (limit: number) => {
+      const before = await loads();
+      await write(limit);
+      while ((await loads()) === before) await sleep(20);
+    };
+    return { ...part, reload, longestTurnMs: UNKNOWN };
+  },
+};
+
+const LOCAL_LIMIT = 'envoy.filters.http.local_ratelimit';
+
+function routesWith(limit: number) {
+  const limitOf = (perSecond: number) => ({
+    [LOCAL_LIMIT]: {
+      ...localLimit(),
+      token_bucket: { max_tokens: perSecond, tokens_per_fill: perSecond, fill_interval: '1s' },
+      filter_enabled: WHOLE,
+      filter_enforced: WHOLE,
+    },
+  });
+  const routes = NUMBERS.map(route => ({
+    match: { prefix: pathOf(route) },
+    route: { cluster: 'api', timeout: '0s' },
+    typed_per_filter_config: limitOf(route === 0 ? limit : 60_000),
+  }));
+  const type = 'type.googleapis.com/envoy.config.route.v3.RouteConfiguration';
+  const virtual_hosts = [{ name: 'all', domains: ['*'], routes }];
+  return { resources: [{ '@type': type, name: 'routes', virtual_hosts }] };
+}
+
+const WHOLE = { default_value: { numerator: 100, denominator: 'HUNDRED' } };
+
+function localLimit() {
+  return { '@type': `${TYPES}.filters.http.local_ratelimit.v3.LocalRateLimit`, stat_prefix: 'limit' };
+}
+
+function envoyWithRoutes(
+  path: string,
+  { port, adminPort, upstreamPort }: Record<'port' | 'adminPort' | 'upstreamPort', number>,
+) {
+  const manager = {
+    '@type': `${TYPES}.filters.network.http_connection_manager.v3.HttpConnectionManager`,
+    stat_prefix: 'gateway',
+    rds: { route_config_name: 'routes', config_source: { path_config_source: { path } } },
+    http_filters: [{ name: LOCAL_LIMIT, typed_config: localLimit() }, router()],
+  };
+  const filters = [{ name: 'envoy.filters.network.http_connection_manager', typed_config: manager }];
+  const endpoints = [{ lb_endpoints: [{ endpoint: { address: address(upstreamPort) } }] }];
+  const load_assignment = { cluster_name: 'api', endpoints };
+  const thresholds = [{ max_connections: 20_000, max_pending_requests: 20_000, max_requests: 20_000 }];
+  return {
+    node: { id: 'bench', cluster: 'bench' },
+    admin: { address: address(adminPort) },
+    static_resources: {
+      listeners: [{ name: 'gateway', address: address(port), filter_chains: [{ filters }] }],
+      clusters: [
+        {
+          name: 'api',
+          type: 'STATIC',
+          connect_timeout: '5s',
+          circuit_breakers: { thresholds },
+          load_assignment,
+        },
+      ],
+    },
+  };
+}
+
 /** Resolves once the answer has come. */
 function command(socket: string, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -213,4 +314,5 @@ export const RELOADERS: readonly Reloader[] = [
   nginx,
   haproxy('HAProxy (-sf)', false),
   haproxy('HAProxy (map)', true),
+  envoyByFile,
 ];

@@ -51,7 +51,7 @@ Exit code: 0 printed, 1 no pseudonym can be computed, 64 wrong command line, 78 
     const isAddress = wanted.provider === null && wanted.kind === null && claims.size === 0;
     if (values.address !== undefined && !isAddress)
       throw new UsageError(
-        '--address goes with no other option: a client with a token is known by its claims',
+        '--address cannot be combined with other options: a client with a token is known by its claims',
       );
     if (values.address !== undefined) {
       const address = readAddress(values.address, '--address');

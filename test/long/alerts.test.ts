@@ -39,7 +39,6 @@ describe('the alerts', () => {
         said: expect.stringContaining('SUCCESS'),
       });
     },
-    60_000,
   );
 
   it('each have a case in which they fire and one in which they stay silent', () => {
@@ -68,11 +67,10 @@ describe('the alerts', () => {
     expect(new Set(used)).toEqual(new Set(RECORDS));
   });
 
-  it('each have a severity, a summary, a section in the runbook and a row in its table', () => {
+  it('each have a severity, a summary, a section that says what to do, and a row in their table', () => {
     const table = documentNamed('docs/alerts.md').text;
     for (const { alert, labels, annotations } of ALERTS) {
       const [file, anchor = ''] = annotations?.['runbook']?.split('#') ?? [];
-      expect(file).toMatch(/^docs\/runbook(?:-parts)?\.md$/);
       expect([alert, documentNamed(file ?? '').anchors.has(anchor)]).toEqual([alert, true]);
       const row = table.split('\n').find(line => line.startsWith(`| \`${alert}\` |`)) ?? '';
       expect(row).toContain(`| ${labels?.['severity']} |`);

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => cluster.close());
 
 const limits = {
-  global: { address: '99/1h' },
+  global: { address: '9999/1h' },
   buckets: { things: { main: 'id', address: '2/1h', resource: '9/1h' } },
   routes: { '/things/{id}': 'things' },
 };
@@ -52,6 +52,20 @@ test('a slot that was moved by half is decided by on_failure, and all others by 
   const before = await decisionsBy(gateway, 'redis');
   expect(await ask('127.0.0.4')).toBe(200);
   expect(await decisionsBy(gateway, 'redis')).toBe(before + 1);
+});
+
+test('a cluster that lacks a slot is decided by on_failure, and by Redis again once it is whole', async () => {
+  const gateway = await startRedisGateway({ store: storeOf(), limits });
+  const isUp = (up: number) => async () => {
+    expect((await gateway.ask(head('GET /'), { localAddress: '127.0.0.5' })).status).toBe(200);
+    return (await storeIsUp(gateway)) === up;
+  };
+  // CLUSTERDOWN, of every slot.
+  for (const { client } of cluster.servers) await client.call('cluster', 'delslots', 0);
+  await gateway.time.advanceUntil('the outage shows', isUp(0));
+  expect(gateway.logLines.join('')).toContain('CLUSTERDOWN');
+  await cluster.servers[0]?.client.call('cluster', 'addslots', 0);
+  await gateway.time.advanceUntil('Redis decides again', isUp(1));
 });
 
 /** The node that holds what is counted of the one caller of now, and another. */

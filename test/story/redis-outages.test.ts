@@ -38,6 +38,19 @@ const troubles: readonly [
     server => server.client.config('SET', 'maxmemory', '1'),
     server => server.client.config('SET', 'maxmemory', '0'),
   ],
+  [
+    'lacks the replicas that a write needs and gets along without them again',
+    server => server.client.config('SET', 'min-replicas-to-write', '1'),
+    server => server.client.config('SET', 'min-replicas-to-write', '0'),
+  ],
+  [
+    'becomes a replica that answers nothing while its master is away, and a master again',
+    async server => {
+      await server.client.config('SET', 'replica-serve-stale-data', 'no');
+      await server.client.replicaof('127.0.0.1', 1);
+    },
+    server => server.client.replicaof('NO', 'ONE'),
+  ],
 ];
 
 describe.each(troubles)('a Redis that %s, under load,', (_what, breakIt, mend) => {

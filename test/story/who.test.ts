@@ -261,7 +261,7 @@ describe('weir who', () => {
     [['--subject', 'a', '--subject', 'b'], '--subject is given twice'],
     [['--as', 'address', '--subject', 'a'], '--as takes bot or user, not "address"'],
     [['--address', 'home'], '--address takes an IP address, not "home"'],
-    [['--address', '::1', '--subject', 'a'], '--address goes with no other option'],
+    [['--address', '::1', '--subject', 'a'], '--address cannot be combined with other options'],
   ])('refuses %j, and says why', async (words, message) => {
     const file = await configOf(', bots: { claim: client_id, principal: [tenant] }');
     const ended = await weir('who', file, ...words);

@@ -32,8 +32,14 @@ async function startWithEverything(): Promise<LocalGateway> {
   });
   const url = (port: number) => ({ url: `http://127.0.0.1:${port}` });
   const limits = {
-    buckets: { things: { main: 'id', user: '5/5s', resource: '50/5s' } },
-    routes: { 'GET /things/{id}': 'things' },
+    buckets: {
+      things: { main: 'id', user: '5/5s', resource: '50/5s' },
+      priced: { address: { limit: '99/1h', unit: 'cost' } },
+    },
+    routes: {
+      'GET /things/{id}': 'things',
+      'GET /priced': { bucket: 'priced', cost: { response_field: 'X-Usage', most: 9 } },
+    },
   };
   const provider = { notices: { not_before_push: 'admin', back_channel_logout: '/idp/logout' } };
   const settings = await identityConfig({ issuer: issuer.url, limits, provider }, upstream);

@@ -62,6 +62,9 @@ function need({ key, bytes }: settings.CapCost, count: number, workers: number):
   return { key, bytes: count * bytes(workers) };
 }
 
+/** Fewer connections than a small gateway serves: worth a warning although nobody wrote a number. */
+const FEW_CONNECTIONS = 1_000;
+
 type Place = Pick<Diagnostic, 'file' | 'line' | 'column'>;
 
 /** Where the numbers that let clients take memory are written, by key. Excludes defaults. */
@@ -101,7 +104,7 @@ export function capFindings(
     add(
       [connections.key, requests.key],
       `file descriptors with all caps full: ${settings.descriptorsInWords(descriptors)}; raise the limit of the process ("ulimit -n", LimitNOFILE) or lower the caps`,
-      settings.isShort(descriptors) ? 'warning' : null,
+      descriptors.connections < FEW_CONNECTIONS ? 'warning' : null,
     );
   return found;
 }

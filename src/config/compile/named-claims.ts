@@ -10,7 +10,7 @@ import type { GatewayConfig } from '../settings/index.ts';
 export function namedClaims({ routes }: GatewayConfig, limits: LimitsConfig): readonly string[] {
   const { groups, numbers } = claimsInLimits(limits);
   const ofRoutes = routes.flatMap(({ request_headers: edits }) => claimsIn(edits));
-  return inOrder([...ofRoutes, ...groups, ...numbers]);
+  return [...new Set([...ofRoutes, ...groups, ...numbers])].sort();
 }
 
 /** The claims that limits depend on: those that distinguish groups, and those that set numbers. Each once, in order. */
@@ -18,21 +18,16 @@ export function claimsInLimits({ buckets }: Pick<LimitsConfig, 'buckets'>): {
   readonly groups: readonly string[];
   readonly numbers: readonly string[];
 } {
-  const quotas = Object.values(buckets).flatMap(bucket =>
-    typeof bucket.shadow === 'boolean' ? [bucket] : [bucket, bucket.shadow],
-  );
-  return {
-    groups: inOrder(quotas.flatMap(({ group }) => group?.claim ?? [])),
-    numbers: inOrder(quotas.flatMap(numberClaims)),
+  const groups = new Set<string>();
+  const numbers = new Set<string>();
+  const note = ({ user, bot, group, classes }: Partial<BucketConfig>) => {
+    if (group !== undefined) groups.add(group.claim);
+    const quotas: readonly (Quota | undefined)[] = [user, bot, ...Object.values(classes ?? {})];
+    for (const quota of quotas) if (quota !== undefined && isClaimed(quota)) numbers.add(quota.claim);
   };
-}
-
-function numberClaims({ user, bot, classes = {} }: Pick<BucketConfig, 'user' | 'bot' | 'classes'>): string[] {
-  return [user, bot, ...Object.values(classes)].flatMap((quota: Quota | undefined) =>
-    quota !== undefined && isClaimed(quota) ? [quota.claim] : [],
-  );
-}
-
-function inOrder(names: readonly string[]): string[] {
-  return [...new Set(names)].sort();
+  for (const bucket of Object.values(buckets)) {
+    note(bucket);
+    if (typeof bucket.shadow !== 'boolean') note(bucket.shadow);
+  }
+  return { groups: [...groups].sort(), numbers: [...numbers].sort() };
 }

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import type { Fields } from '../../core/index.ts';
-import { OWNED_OF_RESPONSES } from '../../wire/http/index.ts';
+import { RESERVED_RESPONSE_FIELDS } from '../../wire/http/index.ts';
 import { compareNeutral, type Difference } from '../difference.ts';
 import { asList, asMap, isMap, type RawMap, type Section } from '../file/index.ts';
 import { fieldName, mapExpected, mapOf, shown, wholeNumber } from '../values/index.ts';
@@ -149,7 +149,7 @@ function checkAnswer(route: Section): void {
   const seen = new Set<string>();
   for (const name of Object.keys(asMap(headers))) {
     const add = (message: string) => route.addKey(['respond', 'headers', name], message);
-    if (OWNED_OF_RESPONSES.get(name) !== undefined)
+    if (RESERVED_RESPONSE_FIELDS.get(name) !== undefined)
       add(`the gateway writes or removes "${name}" itself: leave it out`);
     else if (seen.has(name.toLowerCase())) add(`"${name}" is named twice: keep one`);
     seen.add(name.toLowerCase());

@@ -1,7 +1,7 @@
 import { GRPC_METHOD, type RoutePattern } from '../../gateway/routing/index.ts';
 import { compareLists, compareMaxima, type Difference, differ, joined } from '../difference.ts';
 import { choice, count, Statuses, statuses, word } from '../values/index.ts';
-import { applyingOf, type Facts } from './fact.ts';
+import { applyingOf, type DescribedFacts } from './fact.ts';
 import { keysOf, type ModelsOf, type PolicyConfig, type PolicyKeys } from './keys.ts';
 
 // The keys of a bucket, except quotas and the keys that select whom they apply to. Everything about them derives from the list at
@@ -19,7 +19,7 @@ interface BucketSetting<Keys extends PolicyKeys, Model extends object> {
    *
    * @param placeOf where a key of the bucket is written, or `null`
    */
-  describe?(bucket: NoInfer<Model>, placeOf: (key: keyof Keys & string) => string | null): Facts;
+  describe?(bucket: NoInfer<Model>, placeOf: (key: keyof Keys & string) => string | null): DescribedFacts;
   /** Returns what a change means to callers, for `weir diff`; `null` if nothing. */
   compare(now: BucketToCompare<Keys>, before: BucketToCompare<Keys>): Difference | null;
 }

@@ -1,5 +1,5 @@
 /** What is so for `weir explain`, in words by its subject; `null` does not apply. */
-export type Facts = Readonly<Record<string, string | null | readonly (string | null)[]>>;
+export type DescribedFacts = Readonly<Record<string, string | null | readonly (string | null)[]>>;
 
 type Fact = readonly [about: string, fact: string | null];
 
@@ -8,7 +8,7 @@ export function applying(facts: Iterable<Fact>): (readonly [about: string, fact:
 }
 
 /** The same for several parts. */
-export function applyingOf(parts: Iterable<Facts | undefined>) {
+export function applyingOf(parts: Iterable<DescribedFacts | undefined>) {
   const facts = [...parts].flatMap(part => Object.entries(part ?? {}));
   return applying(facts.flatMap(([about, texts]) => [texts].flat().map(text => [about, text] as const)));
 }

@@ -2,9 +2,9 @@ import {
   type FieldOwner,
   ForwardingRules,
   foldName,
-  OWNED_OF_CALLS,
-  OWNED_OF_REQUESTS,
-  OWNED_OF_RESPONSES,
+  RESERVED_CALL_FIELDS,
+  RESERVED_REQUEST_FIELDS,
+  RESERVED_RESPONSE_FIELDS,
 } from '../../wire/http/index.ts';
 import { compareNeutral, type Difference } from '../difference.ts';
 import { asList, asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
@@ -53,7 +53,7 @@ function changesCalls({ grpc }: RawMap, edits: unknown): boolean {
   if (grpc === undefined) return false;
   const { set, remove } = asMap(edits);
   const names = [...Object.keys(asMap(set)), ...asList(remove)];
-  return names.some(name => OWNED_OF_CALLS.get(String(name)) !== undefined);
+  return names.some(name => RESERVED_CALL_FIELDS.get(String(name)) !== undefined);
 }
 
 /** Omits values: they may come from variables. */
@@ -108,7 +108,7 @@ type WhyNot = (name: string, route: RouteInFile, removes: boolean) => string | n
 function whyNotInRequests(name: string, { raw, file }: RouteInFile, removes: boolean): string | null {
   // Some services do less for proxies: nginx and IIS compress nothing for a request with this field.
   if (removes && foldName(name) === 'via') return null;
-  const owner = OWNED_OF_REQUESTS.get(name) ?? ofCall(name, raw);
+  const owner = RESERVED_REQUEST_FIELDS.get(name) ?? ofCall(name, raw);
   if (owner !== undefined) return OWNERS[owner];
   const { identity_headers: headers, certificate_field: certificate } = asMap(
     asMap(file.value).access_tokens,
@@ -127,7 +127,7 @@ function whyNotInRequests(name: string, { raw, file }: RouteInFile, removes: boo
 }
 
 function whyNotInResponses(name: string, { raw, file }: RouteInFile): string | null {
-  const owner = OWNED_OF_RESPONSES.get(name) ?? ofCall(name, raw);
+  const owner = RESERVED_RESPONSE_FIELDS.get(name) ?? ofCall(name, raw);
   if (owner !== undefined) return OWNERS[owner];
   const { cors = 'off' } = asMap(file.value);
   const isOfCors = foldName(name).startsWith('access-control-');
@@ -135,7 +135,7 @@ function whyNotInResponses(name: string, { raw, file }: RouteInFile): string | n
 }
 
 function ofCall(name: string, { grpc }: RawMap): FieldOwner | undefined {
-  return grpc === undefined ? undefined : OWNED_OF_CALLS.get(name);
+  return grpc === undefined ? undefined : RESERVED_CALL_FIELDS.get(name);
 }
 
 function isListed(name: string, file: ConfigFile): boolean {

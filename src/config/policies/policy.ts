@@ -1,6 +1,6 @@
 import type { Difference } from '../difference.ts';
 import { asMap, type RawMap, Section } from '../file/index.ts';
-import type { Facts } from './fact.ts';
+import type { DescribedFacts } from './fact.ts';
 import type { PolicyConfig, PolicyKeys } from './keys.ts';
 import type { Requirements } from './requirements.ts';
 import type { UpstreamModel } from './upstream-settings.ts';
@@ -64,7 +64,7 @@ export interface RoutePolicy<Keys extends PolicyKeys, Model extends object> {
   /** Where `weir explain` describes it. Default: `request`. */
   readonly section?: ExplainedSection;
   /** Describes what the policy does, for `weir explain`. */
-  describe?(route: NoInfer<Model> & { readonly upstream: UpstreamModel | null }): Facts;
+  describe?(route: NoInfer<Model> & { readonly upstream: UpstreamModel | null }): DescribedFacts;
   /** Returns what a change means to callers, for `weir diff`; `null` if nothing. */
   compare(now: NoInfer<Model>, before: NoInfer<Model>): Difference | null | readonly (Difference | null)[];
 }

@@ -47,7 +47,7 @@ export const globalLimit = routePolicy({
 export const expect = routePolicy({
   keys: {
     expect: choice(['answer', 'pass']).describe(
-      'Who tells a client with "Expect: 100-continue" to send its body. answer: the gateway, once it has a connection to the upstream. pass: the upstream, which may refuse by the head alone; after 1s without its word, the gateway.',
+      'Who tells a client with "Expect: 100-continue" to send its body. answer: the gateway, once it has a connection to the upstream. pass: the upstream, which may refuse by the head alone; if it says nothing for 1s, the gateway.',
     ),
   },
   pathOnly: ['expect'],

@@ -22,7 +22,7 @@ import {
   word,
   yesOrNo,
 } from '../values/index.ts';
-import { applyingOf, type Facts } from './fact.ts';
+import { applyingOf, type DescribedFacts } from './fact.ts';
 import { keysOf, type ModelsOf, type PolicyConfig, type PolicyKeys } from './keys.ts';
 
 // The keys of an upstream, except those with its address. Everything about them derives from the list at the end: schema, model,
@@ -46,7 +46,7 @@ interface UpstreamSetting<Keys extends PolicyKeys, Model extends object> {
   readonly meaning?: Meaning;
   /** Makes a part of the model. Connections are opened with its `options`. */
   compile(config: PolicyConfig<Keys>, context: UpstreamContext): Model;
-  describe?(model: NoInfer<Model>): Facts;
+  describe?(model: NoInfer<Model>): DescribedFacts;
 }
 
 function upstreamSetting<Keys extends PolicyKeys, Model extends object>(

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CALLER_CLASSES } from '../../core/index.ts';
 import { MAX_UNITS } from '../../limits/index.ts';
-import { hasOwnMeaning, OWNED_OF_CALLS, OWNED_OF_RESPONSES } from '../../wire/http/index.ts';
+import { hasOwnMeaning, RESERVED_CALL_FIELDS, RESERVED_RESPONSE_FIELDS } from '../../wire/http/index.ts';
 import { bucketSettingKeys } from '../policies/index.ts';
 import { gatewaySecrecy } from '../settings/index.ts';
 import {
@@ -245,10 +245,14 @@ function limitLine() {
 function price() {
   const map = mapOf(PRICE, {
     response_field: httpToken('expected the name of a header field such as X-Usage')
-      .refine(name => [OWNED_OF_RESPONSES, OWNED_OF_CALLS].every(owned => owned.get(name) === undefined), {
-        error: 'the gateway itself reads or writes this field: name another',
-        abort: true,
-      })
+      .refine(
+        name =>
+          [RESERVED_RESPONSE_FIELDS, RESERVED_CALL_FIELDS].every(owned => owned.get(name) === undefined),
+        {
+          error: 'the gateway itself reads or writes this field: name another',
+          abort: true,
+        },
+      )
       .refine(name => !hasOwnMeaning(name), {
         error: 'is a field that tells clients something else: name one for prices alone, such as X-Usage',
       })

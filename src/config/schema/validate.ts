@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { ConfigFile, Path } from '../file/index.ts';
 import { asMap, didYouMean, falseBlankIn, formatPath, isMap, nearestWord } from '../file/index.ts';
 import { gatewaySchema } from '../settings/index.ts';
-import { fillTyped, keysAt, keysIn, type PlacedIssue, waysOf } from '../values/index.ts';
+import { fillTyped, keysAt, keysIn, type PlacedIssue, possibleSchemas } from '../values/index.ts';
 import { limitsSchema } from './limits-schema.ts';
 import { type Meant, whatWasMeant } from './meant.ts';
 import { otherWord } from './other-words.ts';
@@ -263,7 +263,7 @@ function collect(
   file: string,
   found: Map<string, string[]>,
 ): void {
-  for (const way of waysOf(schema)) {
+  for (const way of possibleSchemas(schema)) {
     const { def } = (way as z.core.$ZodTypes)._zod;
     if (def.type === 'array') collect(def.element, [...at, '[]'], file, found);
     if (def.type === 'record') collect(def.valueType, [...at, 'NAME'], file, found);

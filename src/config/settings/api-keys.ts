@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ApiKeyLine } from '../../identity/auth/index.ts';
-import { foldName, OWNED_OF_CALLS, OWNED_OF_REQUESTS } from '../../wire/http/index.ts';
+import { foldName, RESERVED_CALL_FIELDS, RESERVED_REQUEST_FIELDS } from '../../wire/http/index.ts';
 import { asList, asMap, type ConfigFile, isMap, type RawMap } from '../file/index.ts';
 import { roleEntry, roleOf, scopeText } from '../policies/index.ts';
 import {
@@ -69,7 +69,7 @@ function checkHeader({ api_keys: keys, access_tokens: tokens }: RawMap, file: Co
 const IN_USE = /^(?:cookie|dpop|origin|referer|access-control-.*|sec-.*)$/;
 
 function hasMeaning(header: string): boolean {
-  const rules = [RULES_BY_DEFAULT, OWNED_OF_REQUESTS, OWNED_OF_CALLS];
+  const rules = [RULES_BY_DEFAULT, RESERVED_REQUEST_FIELDS, RESERVED_CALL_FIELDS];
   return rules.some(table => table.get(header) !== undefined) || IN_USE.test(foldName(header));
 }
 

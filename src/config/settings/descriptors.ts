@@ -23,19 +23,12 @@ export interface DescriptorsModel {
   readonly refusedConnections: number;
 }
 
-/** Caps that let clients take descriptors. */
-export interface DescriptorCaps {
-  readonly connections: number;
-  readonly requests: number;
-  readonly webSockets: number;
-}
-
 /**
  * Fits caps into a limit. Of what is not kept back, connections to services get as many as there may be requests and WebSockets,
  * at most half: a connection of HTTP/1.1 takes one at a time.
  */
 export function fitDescriptors(
-  { connections, requests, webSockets }: DescriptorCaps,
+  { connections, requests, webSockets }: Readonly<Record<'connections' | 'requests' | 'webSockets', number>>,
   workers: number,
   limit: number,
 ): DescriptorsModel {
@@ -58,14 +51,6 @@ export function fitDescriptors(
 /** Whether the system allows fewer than the caps let clients take. */
 export function exceedsDescriptors({ limit, needed }: DescriptorsModel): boolean {
   return limit !== null && needed > limit;
-}
-
-/** Fewer connections than a small gateway serves: worth a warning although nobody wrote a number. */
-const FEW_CONNECTIONS = 1_000;
-
-/** Whether a limit leaves so few connections that even defaults are a fault. */
-export function isShort({ connections }: DescriptorsModel): boolean {
-  return connections < FEW_CONNECTIONS;
 }
 
 /** `30212 of 20000`, with the caps that hold if that is too much. */

@@ -64,7 +64,7 @@ const noticesSchema = section(
 /** Rejects spaces: `URL` strips them at both ends, but the issuer would be compared with them. */
 const withoutBlanks = (error: string) =>
   unshown(text(error)).regex(/^\S*$/, { error: 'must not contain spaces or line breaks' });
-const address = () => withoutBlanks('write an address such as https://id.example.com/token');
+const address = () => withoutBlanks('write an address such as https://id.example.com/token').optional();
 const QUOTES = 'in quotes if it is a number';
 
 const redirectUri = () => {
@@ -162,28 +162,24 @@ export const identityProviderSchema = z.strictObject({
         'The tenants whose tokens are accepted, where the issuer has a claim of the token as a placeholder, {tid}: the values of that claim. any: all tenants, strangers as well. Needs discovery_url.',
       ),
   }),
-  discovery_url: address()
-    .optional()
-    .describe(
-      'The address of its discovery document, if not {issuer}/.well-known/openid-configuration: for a provider with another name inside the cluster.',
-    ),
+  discovery_url: address().describe(
+    'The address of its discovery document, if not {issuer}/.well-known/openid-configuration: for a provider with another name inside the cluster.',
+  ),
   endpoints: section(
     'Addresses that override those in the discovery document. With the first three, the document is not read.',
     {
-      authorization: address().optional().describe('Where browsers go to sign in.'),
-      token: address().optional().describe('Where the gateway redeems authorization codes.'),
-      introspection: address()
-        .optional()
-        .describe(
-          'Where the gateway asks whether a token is still valid, for routes with introspection and for opaque_tokens.',
-        ),
-      key_set: address().optional().describe('Where the keys that sign tokens are (jwks_uri).'),
-      revocation: address()
-        .optional()
-        .describe('Where the gateway revokes refresh tokens (RFC 7009), for sign_in.sign_out.'),
-      end_session: address()
-        .optional()
-        .describe('Where the gateway ends sessions, for sign_in.sign_out with "sign_out_ends: session".'),
+      authorization: address().describe('Where browsers go to sign in.'),
+      token: address().describe('Where the gateway redeems authorization codes.'),
+      introspection: address().describe(
+        'Where the gateway asks whether a token is still valid, for routes with introspection and for opaque_tokens.',
+      ),
+      key_set: address().describe('Where the keys that sign tokens are (jwks_uri).'),
+      revocation: address().describe(
+        'Where the gateway revokes refresh tokens (RFC 7009), for sign_in.sign_out.',
+      ),
+      end_session: address().describe(
+        'Where the gateway ends sessions, for sign_in.sign_out with "sign_out_ends: session".',
+      ),
     },
   ),
   allow_http: yesOrNo(false).describe('Whether to allow plain http to a provider that is not on loopback.'),

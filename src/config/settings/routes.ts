@@ -10,7 +10,7 @@ import {
   routeUpstreamSchema,
   SERVED_BY,
 } from '../policies/index.ts';
-import { eachOnce, grpcRoute, mapOf, routeHosts, routePath } from '../values/index.ts';
+import { eachOnce, grpcRoute, mapOf, oneOf, routeHosts, routePath } from '../values/index.ts';
 import { setting } from './setting.ts';
 
 /** The keys of one route. The cross-checks use them one by one, so that an error in one does not hide those in the others. */
@@ -66,11 +66,6 @@ export const routes = setting({
 });
 
 export type RouteConfig = z.output<typeof route>;
-
-/** The JSON Schema of a map with exactly one of these keys. */
-function oneOf(...keys: readonly (keyof typeof routeKeys)[]) {
-  return { oneOf: keys.map(key => ({ type: 'object', properties: { [key]: {} }, required: [key] })) };
-}
 
 /** A method: one that every gateway knows, or any other token. */
 function method() {

@@ -15,6 +15,7 @@ import {
   mapExpected,
   mapOf,
   name,
+  oneOf,
   parseHostPort,
   protocolKeysIn,
   shown,
@@ -84,15 +85,7 @@ export const upstreamKeys = {
   ),
   ...upstreamSettingKeys,
 };
-const upstream = shown(
-  mapOf('{ url: "http://api.internal:3000" }', upstreamKeys).meta({
-    oneOf: [holding('url'), holding('urls')],
-  }),
-);
-
-function holding(key: keyof typeof upstreamKeys) {
-  return { type: 'object', properties: { [key]: {} }, required: [key] };
-}
+const upstream = shown(mapOf('{ url: "http://api.internal:3000" }', upstreamKeys).meta(oneOf('url', 'urls')));
 
 export const upstreams = setting({
   keys: {

@@ -98,6 +98,11 @@ export function section<Keys extends z.ZodRawShape>(text: string, keys: Keys) {
     .describe(text);
 }
 
+/** The JSON Schema of a map with exactly one of these keys. */
+export function oneOf(...keys: readonly string[]) {
+  return { oneOf: keys.map(key => ({ type: 'object', properties: { [key]: {} }, required: [key] })) };
+}
+
 /** A list that may be left out: then it is empty. */
 export function list<Entry extends z.ZodType>(entry: Entry, error = 'expected a list') {
   return z.array(entry, { error }).prefault([]);

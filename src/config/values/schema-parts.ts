@@ -19,9 +19,9 @@ export function alternativesOf(schema: Schema): readonly Schema[] {
 }
 
 /** Returns what a value may be, without any wrapper. */
-export function waysOf(schema: Schema): readonly Schema[] {
+export function possibleSchemas(schema: Schema): readonly Schema[] {
   const ways = alternativesOf(schema);
-  return ways.length === 0 ? [schema] : ways.flatMap(waysOf);
+  return ways.length === 0 ? [schema] : ways.flatMap(possibleSchemas);
 }
 
 /** The schema of a key of a map, or of an entry of a list; `undefined` for anything else. */
@@ -48,6 +48,6 @@ export function keysIn(schema: Schema): Readonly<Record<string, Schema>> {
 /** The same for the map at a path. */
 export function keysAt(schema: Schema, [key, ...rest]: readonly PropertyKey[]): readonly string[] {
   if (key === undefined) return Object.keys(keysIn(schema));
-  const parts = waysOf(schema).flatMap(way => partAt(way, key) ?? []);
+  const parts = possibleSchemas(schema).flatMap(way => partAt(way, key) ?? []);
   return parts.flatMap(part => keysAt(part, rest));
 }

@@ -81,7 +81,7 @@ export class Exchange {
   restrictedAtMs = 0;
   /** When the exchange counted towards a restriction; 0 if it did not. */
   offenceAtMs = 0;
-  /** What it cost in the end, if its response was to tell that. */
+  /** What it cost in the end; `null` if that is not up to its response, or not known yet. */
   price: number | null = null;
   /** When a unit was returned to a resource limit because the upstream denied access; 0 if none was. */
   returnedAtMs = 0;
@@ -195,7 +195,7 @@ export class Exchange {
     const told = this.dialect.protocol === null ? status : this.statusToReturn;
     if (ruling.returnsTo.giveBack?.has(told) !== true) return rate;
     const { price, units } = ruling;
-    // What goes back whole has cost nothing, so another window may be the one to describe.
+    // Once all is given back the request has cost nothing, and another window may be the tightest, which fields describe.
     const { rate: free, described } =
       price === null ? { rate, described: ruling.described } : price.describeAt(0);
     const drawn = units.find(({ limit }) => limit === described && (price === null || !limit.isPriced));

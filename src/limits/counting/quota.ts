@@ -9,7 +9,7 @@ export interface Quota {
   readonly periodMs: number;
   /** The period is one of the calendar, and `periodMs` how long it is at most. Absent for a window that the first request opens. */
   readonly calendar?: CalendarUnit | undefined;
-  /** `cost`: it counts what requests cost, and every other quota of its bucket the requests. Absent for those others. */
+  /** `cost`: this quota counts what requests cost. Absent: it counts requests. */
   readonly unit?: 'cost' | undefined;
   /** The further quotas of a list, each of another period or unit: a request takes of all or of none. */
   readonly more?: readonly Quota[] | undefined;

@@ -47,7 +47,7 @@ interface Place {
  * is needed: most keys recur.
  */
 export class SharedPermits {
-  /** Maximum names and keys with permits. */
+  /** How many records, of names and of keys, may hold permits at once. */
   readonly capacity: number;
   readonly #memory: TableMemory;
   readonly #table: RecordTable;

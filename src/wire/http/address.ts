@@ -67,7 +67,8 @@ export class AddressSet {
   }
 
   /**
-   * Adds the key of a single-address entry, if the entry covers the first address of the key's network, which the key represents.
+   * Adds the key of an entry that is a single address. A key stands for the first address of its network, so another address of that
+   * network adds nothing.
    */
   #addKey(address: string): void {
     const key = networkKey(normalizeAddress(address) ?? address, this.#prefix);

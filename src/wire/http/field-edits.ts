@@ -50,7 +50,7 @@ const OF_BOTH = [
 ];
 
 /** Request fields that routes neither set nor remove, in addition to those for which the gateway has a rule. */
-export const OWNED_OF_REQUESTS = new NameTable<FieldOwner>([
+export const RESERVED_REQUEST_FIELDS = new NameTable<FieldOwner>([
   ...OF_BOTH,
   ...withRule(['expect', 'max-forwards'], 'framing'),
   ...withRule(['authorization'], 'token'),
@@ -59,10 +59,10 @@ export const OWNED_OF_REQUESTS = new NameTable<FieldOwner>([
 ]);
 
 /** Response fields that routes neither set nor remove. */
-export const OWNED_OF_RESPONSES = new NameTable<FieldOwner>([
+export const RESERVED_RESPONSE_FIELDS = new NameTable<FieldOwner>([
   ...OF_BOTH,
   ...withRule(['forwarded', 'x-forwarded-*'], 'forwarding'),
 ]);
 
 /** The fields that make up a gRPC call, in both directions. */
-export const OWNED_OF_CALLS = new NameTable<FieldOwner>(withRule(['content-type', 'grpc-*'], 'call'));
+export const RESERVED_CALL_FIELDS = new NameTable<FieldOwner>(withRule(['content-type', 'grpc-*'], 'call'));
