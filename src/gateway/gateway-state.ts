@@ -2,7 +2,6 @@ import type { ExchangeListener, ProcessPart, RandomBytes, TimerClock } from '../
 import { hexSource, UpstreamPermits } from '../core/index.ts';
 import type { Limiting, Overload, RequestGeneration } from '../process/runtime/index.ts';
 import { HeldRequests } from './held-requests.ts';
-import { RestrictionResponses } from './responses/index.ts';
 import type { UnlistedProxies } from './unlisted-proxies.ts';
 
 /** More requests than one thread serves in its life, so that no two threads give the same number. */
@@ -30,7 +29,6 @@ export function gatewayState(parts: GatewayDependencies) {
   const { permits, memory } = parts.part;
   return {
     ...parts,
-    restrictionResponses: new RestrictionResponses(),
     held: new HeldRequests(clock, outcome => limiting.listener.held(outcome), permits),
     randomHex: hexSource(randomBytes),
     /** Permits of exchanges, in total and by address. */

@@ -8,9 +8,14 @@ import {
 } from '../../src/limits/redis/connection/index.ts';
 
 const CLOCK = "redis.call('TIME')";
+/** Keys live so much longer than the scripts say: they would end by the server's clock, while the moment of the test stands still. */
+export const LONGER_MS = 3_600_000;
+const SPAN = /('PX', |'PEXPIRE', \w+, )/g;
+const REST = /redis\.call\('PTTL', \w+\)/g;
 
 /**
- * Runs the scripts on a real server at a moment that the test chooses: what they read from Redis' clock they are told instead.
+ * Runs the scripts on a real server at a moment that the test chooses: what they read from Redis' clock they are told instead, and
+ * keys end when the test says (`expire`).
  * Nothing in the scripts themselves knows of it.
  */
 export class TimedRunner implements Pick<RedisConnection, 'isCluster' | 'prefix' | 'run'> {
@@ -30,7 +35,7 @@ export class TimedRunner implements Pick<RedisConnection, 'isCluster' | 'prefix'
   async load(script: RedisScript): Promise<void> {
     if (script.source.split(CLOCK).length > 2) throw new Error('the script reads the clock twice');
     const now = '{ math.floor(ARGV[#ARGV] / 1000), (ARGV[#ARGV] % 1000) * 1000 }';
-    const told = `local telling = ${now}\nARGV[#ARGV] = nil\n${script.source.replace(CLOCK, 'telling')}`;
+    const told = `local telling = ${now}\nARGV[#ARGV] = nil\n${script.source.replace(CLOCK, 'telling').replace(SPAN, `$1${LONGER_MS} + `).replace(REST, `($& - ${LONGER_MS})`)}`;
     const timed = defineScript(told);
     this.#scripts.set(script.sha, timed);
     await this.client.script('LOAD', timed.source);

@@ -1,8 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { queryObjects } from 'node:v8';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
 import { runCommandLine } from '../../src/cli/index.ts';
 import { ApiKeys } from '../../src/identity/auth/index.ts';
@@ -10,12 +9,14 @@ import { ADMIN_TOKEN, ApiClient } from '../support/admin-api.ts';
 import { expectError } from '../support/error-object.ts';
 import { type ConfigPart, type LocalGateway, withoutWorkers } from '../support/gateway.ts';
 import { accessLines, type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
+import { collect } from '../support/memory.ts';
 import { clientKey, hashOfToken, proofOf } from '../support/proofs.ts';
 import { head } from '../support/requests.ts';
 import { secret } from '../support/secrets.ts';
 import { tempFolder } from '../support/temp.ts';
 import { inTime } from '../support/test-clock.ts';
 import { startIssuer } from '../support/test-issuer.ts';
+import { waitFor } from '../support/wait.ts';
 import { closing, openSocket, startWsServer } from '../support/web-sockets.ts';
 import { header, type Response, values } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
@@ -283,17 +284,29 @@ test('a stream of a key keeps no file in memory that a reload replaced', async (
   const { key, line } = await newKey('--name', 'partner-7');
   const lasting = { path: '/lasting/**', upstream: 'api', websocket: true, accept: ['api_key'] };
   const server = (await startWsServer()).echo();
-  const { gateway, write } = await front([line], {
+  const { gateway, get, write } = await front([line], {
     config: { upstreams: { api: { url: `http://127.0.0.1:${server.port}` } }, routes: [lasting] },
   });
   const socket = await openSocket(gateway, '/lasting/a', { headers: { 'X-API-Key': key } });
-  const kept: number[] = [];
+  const used = new Set<WeakRef<ApiKeys>>();
+  const { verify } = ApiKeys.prototype;
+  onTestFinished(() => {
+    ApiKeys.prototype.verify = verify;
+  });
+  ApiKeys.prototype.verify = function (...args) {
+    used.add(new WeakRef(this));
+    return verify.apply(this, args);
+  };
   for (let more = 1; more <= 5; more += 1) {
     await write([line, ...(await Promise.all(Array.from({ length: more }, other)))]);
     await gateway.app.reload();
-    if (more === 1 || more === 5) kept.push(queryObjects(ApiKeys, { format: 'count' }));
+    await get('/lasting/a', by(key));
   }
-  expect(kept.at(-1)).toBe(kept[0]);
+  expect(used.size).toBe(5);
+  await waitFor('those before the last are collected', () => {
+    collect();
+    return [...used].filter(each => each.deref() !== undefined).length <= 2;
+  });
   expect(socket.readyState).toBe(1);
 });
 

@@ -22,7 +22,7 @@ async function front(
   return { upstream, gateway };
 }
 
-/** A service that reads nothing until it is told to, and then answers once so many bytes have come. */
+/** A service that reads nothing until it is told to, and then answers once a request with a body of so many bytes has come whole. */
 async function slowService() {
   const sockets: Socket[] = [];
   const server = createServer(socket => void sockets.push(socket.on('error', () => {}).pause()));
@@ -33,10 +33,11 @@ async function slowService() {
     server.close();
   });
   const readOn = (length: number) => {
-    let received = 0;
+    let left: number | null = null;
     sockets[0]?.removeAllListeners('data').on('data', bytes => {
-      received += bytes.length;
-      if (received > length) sockets[0]?.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+      left ??= bytes.indexOf('\r\n\r\n') + 4 + length;
+      left -= bytes.length;
+      if (left === 0) sockets[0]?.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
     });
     sockets[0]?.resume();
   };

@@ -77,9 +77,6 @@ describe('weir', () => {
     [['--version'], {}],
     [['chek'], {}],
     [['check', 'config/gateway.yaml'], SECRET],
-    [['explain', 'GET', '/v1/things', 'config/gateway.yaml'], SECRET],
-    [['explain', 'GET', '/', 'nowhere.yaml'], {}],
-    [['schema', 'limits'], {}],
   ])('says and returns as a process for %j what it does here', async (words, env) => {
     expect(await weirProcess(words, env)).toEqual(await weir(words, env));
   });

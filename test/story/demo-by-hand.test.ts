@@ -111,7 +111,8 @@ test('the limit that the welcome names can be changed while the demo runs, and t
   expect(yaml.split(before)).toHaveLength(2);
   await replaceFile(path, yaml.replace(before, after));
   await expect.poll(limit).toBe(after.split('/')[0]);
-  expect(lines.join('')).toContain('the new configuration is in use');
+  // Requests are served by it before that is said.
+  await expect.poll(() => lines.join('')).toContain('the new configuration is in use');
 });
 
 test.each([

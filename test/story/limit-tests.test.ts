@@ -26,6 +26,7 @@ listen: { http: { address: "127.0.0.1:0", tls: { certificates: [{ certificate_fi
 store: { redis: "rediss://redis", password: "\${SECRET}" }
 upstreams: { api: { url: "https://api", tls: { ca_file: none.pem } }, calls: { url: "http://calls", protocol: grpc } }
 limits: limits.yaml
+caps: { limit_keys: 2000 }
 routes:
   - { path: "/files/{id}", methods: [GET], upstream: api }
   - { path: /open/**, upstream: api, authentication: none, global_limit: exempt }
@@ -304,7 +305,7 @@ ignored_refusals: { limit: 1/10m, restrict_for: 3m }
     };
     const ended = await errorsOf(text => text.replace('upstream: api }', 'upstream: nowhere }'));
     expect(ended.code).toBe(78);
-    expect(ended.err).toMatch(/^gateway\.yaml:8:\d+: routes\[0\]\.upstream: .*nowhere/);
+    expect(ended.err).toMatch(/^gateway\.yaml:9:\d+: routes\[0\]\.upstream: .*nowhere/);
     expect(ended.err).not.toContain('SECRET');
     const unset = await errorsOf(text => text.replace('client_id: weir', `client_id: "\${CLIENT}"`));
     expect(unset.err).toMatch(/^gateway\.yaml:1:\d+: the environment variable CLIENT is not set\n$/);

@@ -41,8 +41,8 @@ test('of 300 parallel requests through three gateways exactly the limit passes',
   const settings = { store: newStore(), limits: { global: { address: '50/1h' } } };
   const gateways = [
     await startRedisGatewayProcess(settings),
-    await startRedisGatewayProcess(settings),
-    await startRedisGatewayProcess(settings),
+    await startRedisGateway(settings),
+    await startRedisGateway(settings),
   ];
   const statuses = await statusesOf(gateways, 300);
   expect(count(statuses, 200)).toBe(50);

@@ -17,8 +17,8 @@ import { waitFor } from '../support/wait.ts';
 import { openSocket, startWsServer } from '../support/web-sockets.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
-const WARM_UP = runs(500, 40);
-const RELOADS = runs(1_000, 40);
+const WARM_UP = runs(500, 20);
+const RELOADS = runs(1_000, 20);
 /** What one reload may seem to leave behind: a whole generation is 900 objects, and connections to the upstream are 5. */
 const MAX_OBJECTS = 20;
 const MAX_FUNCTIONS = 5;

@@ -21,14 +21,22 @@ function logged(gateway: GatewayProcess, message: string): Promise<void> {
 }
 
 describe('weir serve', () => {
-  it('reads its files again on SIGHUP, and keeps running', async () => {
+  it('reads its files again on SIGHUP, lives on after SIGUSR1 and SIGUSR2, and opens no debugger', async () => {
     const gateway = await running();
     gateway.signal('SIGHUP');
     await logged(gateway, 'the configuration is unchanged');
     await writeFile(gateway.configFile, 'upstreams: {}\nroutes: none\n');
     gateway.signal('SIGHUP');
     await logged(gateway, 'the new configuration has errors; the current one stays in use');
+    // By these other servers open their logs again.
+    for (const name of ['SIGUSR1', 'SIGUSR2'] as const) {
+      gateway.signal(name);
+      await waitFor(name, () =>
+        gateway.output.includes(`"signal":"${name}","msg":"this signal does nothing`),
+      );
+    }
     expect((await gateway.ask(head('GET /a'))).status).toBe(200);
+    expect(gateway.output).not.toContain('Debugger');
     gateway.signal('SIGTERM');
     expect(await gateway.exit).toBe(0);
   });
@@ -53,20 +61,8 @@ describe('weir serve', () => {
     expect((await gateway.ask(head('GET /a'))).status).toBe(200);
   });
 
-  it('lives on after the signals by which other servers open their logs again, and opens no debugger', async () => {
-    const gateway = await running();
-    gateway.signal('SIGUSR1');
-    gateway.signal('SIGUSR2');
-    for (const name of ['SIGUSR1', 'SIGUSR2'])
-      await waitFor(name, () =>
-        gateway.output.includes(`"signal":"${name}","msg":"this signal does nothing`),
-      );
-    expect((await gateway.ask(head('GET /a'))).status).toBe(200);
-    expect(gateway.output).not.toContain('Debugger');
-  });
-
   it('takes each swap of a folder that Kubernetes mounts', async () => {
-    const gateway = await running();
+    const gateway = await startGateway({ upstreamPort: (await startUpstream()).port });
     const folder = join(dirname(gateway.configFile), 'limits');
     const swap = async (version: number, units: number) => {
       await mkdir(join(folder, `..v${version}`), { recursive: true });

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { head, withBody } from '../support/requests.ts';
+import { inTime } from '../support/test-clock.ts';
 import type { TestGateway } from '../support/test-gateway.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { header, openRaw, type Script, startUpstream } from '../support/wire/index.ts';
@@ -10,6 +11,15 @@ import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 async function front(shutdown: { delay: string; drain: string }, script?: Script) {
   const upstream = await startUpstream(script);
   const gateway = await startGatewayProcess({ upstreamPort: upstream.port, config: { shutdown } });
+  return { upstream, gateway };
+}
+
+/** The same in this process, where the test drains it, for 20 s. */
+async function frontHere(script?: Script) {
+  const upstream = await startUpstream(script);
+  const config = { shutdown: { delay: '0s', drain: '20s' } };
+  const clock = new FrozenClock(Date.now());
+  const gateway = await startGateway({ upstreamPort: upstream.port, config, clock });
   return { upstream, gateway };
 }
 
@@ -41,7 +51,7 @@ describe('on SIGTERM', () => {
 
   test('requests in flight are finished: one that waits, one in its response, one in its body', async () => {
     const told = Promise.withResolvers<void>();
-    const { upstream, gateway } = await front({ delay: '0s', drain: '20s' }, async exchange => {
+    const { upstream, gateway } = await frontHere(async exchange => {
       if (exchange.request.target === '/answer')
         await exchange.send('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello');
       await exchange.received();
@@ -59,35 +69,32 @@ describe('on SIGTERM', () => {
     const body = withBody('POST /body', 'hello');
     await sends.send(body.slice(0, -3));
     await waitFor('all are upstream', () => upstream.requests.length === 3 && responses.bytesRead > 0);
-    gateway.signal('SIGTERM');
+    const drained = gateway.app.drain();
     await waitFor('nobody listens', async () => !(await listening(gateway)));
     await sends.send(body.slice(-3));
-    expect(gateway.running).toBe(true);
     told.resolve();
     expect((await waits.answer()).body.toString()).toBe('done');
     expect((await responses.answer()).body.toString()).toBe('helloagain');
     expect((await sends.answer()).body.toString()).toBe('done');
-    expect(await gateway.exit).toBe(0);
+    expect(await inTime(gateway.time, drained)).toBe(true);
   });
 
   test('a request on a connection that was idle is served, told to close, and the last', async () => {
-    const { gateway } = await front({ delay: '0s', drain: '20s' });
+    const { gateway } = await frontHere();
     const client = await gateway.connect();
     expect((await client.ask(head('GET /a'))).status).toBe(200);
-    gateway.signal('SIGTERM');
+    const drained = gateway.app.drain();
     await waitFor('nobody listens', async () => !(await listening(gateway)));
     const response = await client.ask(head('GET /b'));
     expect(response.status).toBe(200);
     expect(header(response, 'connection')).toBe('close');
     expect(await client.ended()).toBe('close');
-    expect(await gateway.exit).toBe(0);
+    expect(await inTime(gateway.time, drained)).toBe(true);
   });
 
   test('even a connection that was idle for long is kept for a moment', async () => {
-    const time = new FrozenClock(Date.now());
-    const upstream = await startUpstream();
-    const config = { shutdown: { delay: '0s', drain: '20s' } };
-    const gateway = await startGateway({ upstreamPort: upstream.port, config, clock: time });
+    const { gateway } = await frontHere();
+    const { time } = gateway;
     const [client, idle] = [await gateway.connect(), await gateway.connect()];
     for (const each of [client, idle]) expect((await each.ask(head('GET /a'))).status).toBe(200);
     time.advance(30_000);
@@ -156,7 +163,7 @@ describe('on SIGTERM', () => {
 
   test('what does not end in the drain time is broken off', async () => {
     const told = Promise.withResolvers<void>();
-    const { upstream, gateway } = await front({ delay: '0s', drain: '1s' }, async exchange => {
+    const { upstream, gateway } = await frontHere(async exchange => {
       if (exchange.request.target === '/endless') return await exchange.gone;
       await told.promise;
       await exchange.answer(200);
@@ -165,12 +172,13 @@ describe('on SIGTERM', () => {
     await client.send(head('GET /endless'));
     await other.send(head('GET /a'));
     await waitFor('both are upstream', () => upstream.requests.length === 2);
-    gateway.signal('SIGTERM');
+    const drained = gateway.app.drain();
     await waitFor('nobody listens', async () => !(await listening(gateway)));
     expect(client.end).toBeNull();
     told.resolve();
     expect((await other.answer()).status).toBe(200);
-    await gateway.exit;
+    gateway.time.advance(20_000);
+    expect(await drained).toBe(false);
     await client.ended();
   });
 });

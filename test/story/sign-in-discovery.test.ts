@@ -76,12 +76,12 @@ test('what was learnt once is kept while later discoveries fail, and a change is
   await inTime(room.time, room.ready());
   const first = room.signIn.authorizeUrl();
   await room.time.advanceUntil('it has asked again', () => room.discovered.at(-1)?.outcome === 'confirmed');
-  expect(room.signIn.authorizeUrl()).toBe(first);
+  expect(room.signIn.authorizeUrl()).toEqual(first);
 
   fake.discovery = scripts.json(200, { issuer: 'https://evil.example' });
   await room.time.advanceUntil('that has failed', () => room.discovered.at(-1)?.outcome === 'failed');
   expect(room.discovered.at(-1)?.ready).toBe(true);
-  expect(room.signIn.authorizeUrl()).toBe(first);
+  expect(room.signIn.authorizeUrl()).toEqual(first);
   expect(await room.redeem(REQUEST)).toHaveProperty('accessToken');
 
   fake.discovery = scripts.json(200, {

@@ -37,17 +37,31 @@ async function reachAll(gateway: GatewayProcess, count: number): Promise<void> {
 }
 
 describe('weir serve with workers: 2', () => {
-  test('collects in each thread what starting left, before it listens', async () => {
+  test('collects in each thread what starting left, before it listens, and ends with code 75 when requests are cut off', async () => {
     const trace = `process.getBuiltinModule('v8').setFlagsFromString('--trace-gc')`;
     const preload = `data:text/javascript,${encodeURIComponent(trace)}`;
-    const gateway = await startGatewayProcess(await settings(), {
-      before: `export NODE_OPTIONS="--import=${preload}"`,
-    });
+    const upstream = await startUpstream(async () => {});
+    const gateway = await startGatewayProcess(
+      {
+        upstreamPort: upstream.port,
+        config: {
+          workers: 2,
+          log: { level: 'info', access: false },
+          shutdown: { delay: '0s', drain: '1ms' },
+        },
+      },
+      { before: `export NODE_OPTIONS="--import=${preload}"` },
+    );
     const [before = ''] = gateway.output.split('"msg":"listening"');
     // V8's word for a collection that a program asks for.
     const collections = before.split('\n').filter(line => line.includes(' testing;'));
     const threads = collections.map(line => /^\[\d+:(0x[\da-f]+)/.exec(line)?.[1]);
     expect(new Set(threads).size).toBe(3);
+    const client = await gateway.connect();
+    await client.send(head('GET /a'));
+    await waitFor('it is in flight', () => upstream.requests.length === 1);
+    gateway.signal('SIGTERM');
+    expect(await gateway.exit).toBe(75);
   });
 
   test('serves at one address with both, uses a new configuration in all and an invalid one in none, and logs whole lines', async () => {
@@ -86,19 +100,6 @@ describe('weir serve with workers: 2', () => {
     await expect(started({ listen })).rejects.toThrow(
       `cannot listen on 127.0.0.1:${port}: another process already listens there`,
     );
-  });
-
-  test('ends with code 75 when requests are cut off', async () => {
-    const upstream = await startUpstream(async () => {});
-    const gateway = await startGatewayProcess({
-      upstreamPort: upstream.port,
-      config: { workers: 2, shutdown: { delay: '0s', drain: '1ms' } },
-    });
-    const client = await gateway.connect();
-    await client.send(head('GET /a'));
-    await waitFor('it is in flight', () => upstream.requests.length === 1);
-    gateway.signal('SIGTERM');
-    expect(await gateway.exit).toBe(75);
   });
 });
 

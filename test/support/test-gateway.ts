@@ -1,3 +1,5 @@
+import { get } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { waitFor } from './wait.ts';
 import {
   type ConnectOptions,
@@ -33,12 +35,19 @@ export class TestGateway {
     return response;
   }
 
-  /** Body of a GET on the admin listener. */
-  async admin(path: string): Promise<{ readonly status: number; readonly text: string }> {
-    // A connection that is kept may be closed by the gateway just as it is used again.
-    const headers = { Connection: 'close' };
-    const response = await fetch(`http://127.0.0.1:${this.adminPort}${path}`, { headers });
-    return { status: response.status, text: await response.text() };
+  /** Body of a GET on the admin listener. Tests look often, and `fetch` would be a tenth of what they take. */
+  admin(path: string): Promise<{ readonly status: number; readonly text: string }> {
+    return new Promise((done, fail) => {
+      // A connection that is kept may be closed by the gateway just as it is used again.
+      const asked = get({ host: '127.0.0.1', port: this.adminPort, path, agent: false }, response => {
+        const answer = buffer(response).then(bytes => ({
+          status: response.statusCode ?? 0,
+          text: bytes.toString(),
+        }));
+        answer.then(done, fail);
+      });
+      asked.on('error', fail);
+    });
   }
 
   /** Waits until the gateway says that it is ready. */

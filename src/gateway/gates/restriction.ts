@@ -1,6 +1,12 @@
 import { type Exchange, webhookOf } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
-import { ADDRESS_BLOCKED, CALLER_BLOCKED, callerRestricted, webhookRestricted } from '../responses/index.ts';
+import {
+  ADDRESS_BLOCKED,
+  addressRestricted,
+  CALLER_BLOCKED,
+  callerRestricted,
+  webhookRestricted,
+} from '../responses/index.ts';
 import type { GateResult } from './gate.ts';
 
 /** Step 4: refuses an address that is restricted or blocked. */
@@ -10,9 +16,8 @@ export function restrictAddress(exchange: Exchange, state: GatewayState): GateRe
   if (blocked?.hasAddress(exchange.addressKey, address)) return ADDRESS_BLOCKED;
   const waitMs = restrictions.waitMs(restricted);
   if (waitMs === 0) return null;
-  const { restrictedKey: key, startedAtMs } = exchange;
-  const reason = restrictions.reasonFor({ kind: 'address', key });
-  return state.restrictionResponses.forAddress(key, waitMs, reason, startedAtMs);
+  const reason = restrictions.reasonFor({ kind: 'address', key: exchange.restrictedKey });
+  return addressRestricted(waitMs, reason);
 }
 
 /** Step 5: refuses an address that kept calling this webhook after it was deleted. */

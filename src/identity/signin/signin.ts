@@ -59,7 +59,6 @@ export class SignIn {
   readonly #parts: SignInDependencies;
   readonly #client: ProviderClient;
   readonly #redirects: RedirectUris | undefined;
-  #url: { readonly metadata: ProviderMetadata; readonly response: SignInResponse } | undefined;
   readonly #inFlight: ProviderRequests;
   readonly #signOut: SignOut;
 
@@ -83,24 +82,14 @@ export class SignIn {
     return this.#parts.provider.options.issuer;
   }
 
-  /**
-   * `GET /v1/anonymous/authorize-url`: the same bytes until the provider's metadata changes, unless the query has parameters that
-   * clients may choose.
-   */
+  /** `GET /v1/anonymous/authorize-url`, with the parameters of the query that clients may choose. */
   authorizeUrl(query = ''): SignInResponse | GatewayError {
     const { metadata } = this.#client;
     if (metadata === undefined) return noLoginPageYet();
     const chosen = chosenParameters(query, this.#options.authorizationParameters);
     if (chosen instanceof GatewayError) return chosen;
-    if (chosen.size > 0) {
-      const url = authorizeUrl(metadata, this.#options, chosen);
-      return { status: 200, fields: JSON_FIELDS, body: json({ url }) };
-    }
-    if (this.#url?.metadata !== metadata) {
-      const url = authorizeUrl(metadata, this.#options);
-      this.#url = { metadata, response: { status: 200, fields: JSON_FIELDS, body: json({ url }) } };
-    }
-    return this.#url.response;
+    const url = authorizeUrl(metadata, this.#options, chosen);
+    return { status: 200, fields: JSON_FIELDS, body: json({ url }) };
   }
 
   /**

@@ -7,7 +7,8 @@ import { RestrictionReplay } from './restriction-replay.ts';
 
 /** How often the store is swept, in virtual time. A gateway sweeps more often; each decision sweeps a little as well. */
 const SWEEP_MS = 5_000;
-const MAX_KEYS = 1_000_000;
+/** Counters of each gateway. */
+export const MAX_KEYS = 1_000_000;
 
 interface LimitVerdict {
   readonly limitRequest: LimitRequest;
@@ -21,14 +22,16 @@ export class LimitEngine {
   readonly #limits: LimitsModel;
   readonly #store: MemoryStore;
   #restricting: RestrictionReplay | null = null;
+  readonly #maxKeys: number;
   #sweptAtMs: number;
 
   /** @param nowMs the start of virtual time, in milliseconds since the epoch */
-  constructor(limits: LimitsModel, nowMs: number) {
+  constructor(limits: LimitsModel, nowMs: number, maxKeys = MAX_KEYS) {
     this.clock = new VirtualClock(nowMs);
     this.#limits = limits;
-    this.#store = memoryCounters({ ...thisMachine, clock: this.clock, maxKeys: MAX_KEYS });
+    this.#store = memoryCounters({ ...thisMachine, clock: this.clock, maxKeys });
     followLimits(this.#store, limits);
+    this.#maxKeys = maxKeys;
     this.#sweptAtMs = nowMs;
   }
 
@@ -53,7 +56,7 @@ export class LimitEngine {
 
   /** The restrictions, created on first use: nobody is restricted before a sender is refused or offends. */
   get restricting(): RestrictionReplay {
-    this.#restricting ??= new RestrictionReplay(this.#limits, this.clock);
+    this.#restricting ??= new RestrictionReplay(this.#limits, this.clock, this.#maxKeys);
     return this.#restricting;
   }
 

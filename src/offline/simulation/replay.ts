@@ -5,7 +5,7 @@ import type { Decision, Place } from '../../limits/index.ts';
 import { Blocked } from '../../process/runtime/index.ts';
 import { addressKey } from '../../wire/http/index.ts';
 import { Findings, readEvents } from './findings.ts';
-import { Engines, LimitEngine } from './limit-engine.ts';
+import { Engines, LimitEngine, MAX_KEYS } from './limit-engine.ts';
 import { type LogEvent, type LoggedRequest, Returns } from './log/index.ts';
 import type { MeasureOptions } from './measure-logs.ts';
 import { RestrictionLedger } from './restriction-ledger.ts';
@@ -14,6 +14,8 @@ import { type ReplayOutcome, ReplayTally } from './tally.ts';
 export interface ReplayOptions extends MeasureOptions {
   /** Called after each decision, in order. */
   readonly onDecision?: (request: LoggedRequest, outcome: ReplayOutcome) => void;
+  /** How many counters each gateway has. Default: `MAX_KEYS` */
+  readonly maxKeys?: number;
 }
 
 export type Replayed = Awaited<ReturnType<typeof replayLogs>>;
@@ -53,12 +55,12 @@ class Replay {
   #patient = 0;
 
   constructor(options: ReplayOptions, returns: Returns) {
-    const { limits } = options;
+    const { limits, maxKeys = MAX_KEYS } = options;
     this.#returns = returns;
     this.#findings = new Findings(limits);
     this.#options = { ...options, limits: this.#findings.limits };
     this.#restrictions = new RestrictionLedger(limits);
-    this.#engines = new Engines(nowMs => new LimitEngine(this.#options.limits, nowMs - LEAD_MS));
+    this.#engines = new Engines(nowMs => new LimitEngine(this.#options.limits, nowMs - LEAD_MS, maxKeys));
     this.#blocksCallers = (limits.blocked?.callers.size ?? 0) > 0;
     this.#blocked = limits.blocked === null ? null : new Blocked(limits.blocked, limits.neverRestrict);
   }

@@ -24,7 +24,8 @@ export class RestrictionReplay {
   readonly #sparesCallers: boolean;
   readonly #limits: LimitsModel;
 
-  constructor(limits: LimitsModel, clock: Clock) {
+  /** @param counters how many counters of limits its gateway has */
+  constructor(limits: LimitsModel, clock: Clock, counters: number) {
     this.#restrictions = new Restrictions({ clock, listener: silent(), networkOf: networkOfKey });
     this.#limits = limits;
     this.#sparesCallers = limits.neverRestrict.callers.size > 0;
@@ -35,7 +36,7 @@ export class RestrictionReplay {
       restrictions,
       memory: ownMemory(thisMachine.randomBytes),
       tally: null,
-      maxKeys: MAX_KEYS,
+      maxKeys: Math.min(MAX_KEYS, counters),
     });
     this.#restricting.use(limits);
   }

@@ -169,7 +169,7 @@ export class MortalThreads {
   /** @param copiedBytes how much of each table is copied at a death (`copyOfAll`) */
   constructor(
     threads: number,
-    options: { readonly clock: Clock; readonly maxKeys: number },
+    options: Pick<MemoryStoreOptions, 'maxKeyspaces'> & { readonly clock: Clock; readonly maxKeys: number },
     copiedBytes = Number.POSITIVE_INFINITY,
   ) {
     this.#copiedBytes = copiedBytes;

@@ -19,7 +19,7 @@ local function whole(number) return string.format('%.0f', number) end
 /**
  * Posts facts and notifies everyone. ARGV: an id in case the board has to be created, the channel, then for each fact its name,
  * value and duration in milliseconds. Of two values of one name the larger wins; of equal ones, the one that lasts longer. The
- * duration 0 withdraws a fact with this value or a smaller one.
+ * duration 0 withdraws a fact with this value or a smaller one. Returns the id of the board, or nothing if there still is none.
  */
 export const POST = defineScript(`${STATE}
 local isNew = not id
@@ -47,12 +47,13 @@ for i = 3, #ARGV, 3 do
     ttl = math.max(ttl, ends - now + 60000)
   end
 end
-if ttl < 1 or (posted == before and not isNew) then return 0 end
+if ttl < 1 then return '' end
+if posted == before and not isNew then return id end
 redis.call('SET', KEYS[1], id .. ':' .. whole(posted), 'PX', whole(ttl))
 for i = 2, 4 do redis.call('PEXPIRE', KEYS[i], whole(ttl)) end
 -- Without the right to publish, the others still find the facts at their next regular read.
 redis.pcall('PUBLISH', ARGV[2], whole(posted))
-return posted - before
+return id
 `);
 
 /**

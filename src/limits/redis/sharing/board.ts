@@ -191,7 +191,9 @@ export class Board implements Facts {
     while (this.#outgoing.size > 0) {
       const args = this.#outgoing.nextPortion(PORTION);
       if (args.length > 0) {
-        await connection.script(POST, this.#keys, newId(), connection.prefix + CHANNEL, ...args);
+        const id = await connection.script(POST, this.#keys, newId(), connection.prefix + CHANNEL, ...args);
+        // Else nobody would notice that a board which this has begun is lost before it is read.
+        if (this.#id === '' && typeof id === 'string') this.#id = id;
       }
       this.#outgoing.sent();
     }

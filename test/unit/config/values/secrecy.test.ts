@@ -122,8 +122,9 @@ const HIDDEN = [
 
 describe('a secret in the place of any value', () => {
   it('is not printed where the schema marks a secret, a path or an address, or a map that holds one', async () => {
-    const shown = await pathsShown(everyPath(jsonSchemaOf('gateway')), printGateway);
-    expect(shown.filter(path => HIDDEN.includes(path))).toEqual([]);
+    const marked = everyPath(jsonSchemaOf('gateway')).filter(path => HIDDEN.includes(path));
+    expect(marked.length).toBeGreaterThan(70);
+    expect(await pathsShown([...marked, 'listen.http'], printGateway)).toEqual(['listen.http']);
   });
 
   it('is hidden at every key whose name speaks of a secret, a file or an address', async () => {
@@ -146,7 +147,7 @@ describe('a secret in the place of any value', () => {
   );
 
   it('is shown in limits.yaml, where no key is a secret', async () => {
-    const shown = await pathsShown(everyPath(jsonSchemaOf('limits')), printLimits);
-    expect(shown).toContain('global.user');
+    expect(everyPath(jsonSchemaOf('limits'))).toContain('global.user');
+    expect(await pathsShown(['global.user'], printLimits)).toEqual(['global.user']);
   });
 });

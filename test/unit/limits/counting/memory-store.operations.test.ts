@@ -10,9 +10,10 @@ const THREADS = 3;
 const CALLERS = 12;
 const MAINS = 6;
 const BUCKETS = ['a', 'b', 'c'];
-/** More than a table has room for: those of former configurations are forgotten. */
-const RELOADS = 6_000;
-const KEYS_OF_RELOADS = 20_000;
+const MAX_KEYSPACES = 256;
+/** More than the table has room for: those of former configurations are forgotten. */
+const RELOADS = 3 * MAX_KEYSPACES;
+const KEYS_OF_RELOADS = 1_000;
 
 function bucket(name: string): LimitSet {
   const options = { bucket: name, main: 'm', windowSlackMs: 0 };
@@ -172,7 +173,11 @@ test(`${OPERATIONS} operations in a full table, where counters are evicted, leav
 
 test('reloads without end, each with new limits, find room: limits of former configurations are forgotten', () => {
   const clock = new FrozenClock();
-  const threads = new MortalThreads(2, { clock, maxKeys: KEYS_OF_RELOADS });
+  const threads = new MortalThreads(2, {
+    clock,
+    maxKeys: KEYS_OF_RELOADS,
+    maxKeyspaces: MAX_KEYSPACES,
+  });
   const [kept] = SETS;
   if (kept === undefined) throw new Error('no limits');
   const former = { ...bucket('former'), global: null };

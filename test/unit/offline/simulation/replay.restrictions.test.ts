@@ -27,7 +27,7 @@ async function replay(limits: string, ...lines: readonly string[]): Promise<Repo
   const loaded = await readPart('limits', await tempText('limits.yaml', limits), {});
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.diagnostics));
   const logs = [await tempText('weir.log', lines.join(''))];
-  const replayed = await replayLogs({ limits: loaded.limits, logs, store: 'memory' });
+  const replayed = await replayLogs({ limits: loaded.limits, logs, store: 'memory', maxKeys: 10_000 });
   return simulationReport(replayed, loaded.patterns, { store: 'memory', top: 3 });
 }
 

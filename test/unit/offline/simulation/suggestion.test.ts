@@ -202,7 +202,12 @@ test.each([
   const refusedBy = async (text: string) => {
     const loaded = await readPart('limits', await tempText('limits.yaml', text), {});
     if (!loaded.ok) throw new Error('the limits have errors');
-    const { tally } = await replayLogs({ limits: loaded.limits, logs: [log], store: 'memory' });
+    const { tally } = await replayLogs({
+      limits: loaded.limits,
+      logs: [log],
+      store: 'memory',
+      maxKeys: 10_000,
+    });
     return tally.rows.reduce((sum, { refused }) => sum + refused.after, 0);
   };
   const written = await readFile(write, 'utf8');

@@ -17,7 +17,7 @@ class ScriptedRedis implements Pick<RedisConnection, 'prefix' | 'script' | 'subs
     if (this.failing) throw new RedisError('disconnected', 'away');
     if (script === POST) {
       this.posts.push(args.slice(2));
-      return 1;
+      return 'a';
     }
     this.reads.push(args.slice(0, 2));
     return this.replies.length > 0 ? this.replies.shift() : ['', 0, 0];
@@ -68,6 +68,10 @@ beforeEach(() => {
 /** A message comes, and everything that follows has been done. */
 async function poke(): Promise<void> {
   redis.poke();
+  await settle();
+}
+
+async function settle(): Promise<void> {
   for (let i = 0; i < 3; i++) await new Promise(resolve => setImmediate(resolve));
 }
 
@@ -206,6 +210,17 @@ describe('posting', () => {
 });
 
 describe('a board that has lost its facts', () => {
+  test('gets them again also if it was begun by the gateway and lost before the next read', async () => {
+    await poke();
+    const fact = { name: 'topic:k', value: 3, forMs: 700 };
+    known = [fact];
+    board.post(fact);
+    await settle();
+    expect(redis.posts).toHaveLength(1);
+    await poke();
+    expect(redis.posts).toHaveLength(2);
+  });
+
   test.each([
     ['has another id', ['b', 9, 0]],
     ['is empty', ['', 0, 0]],
