@@ -32,20 +32,13 @@ export function parseLoad(text: string): Load {
 /** The pods that a load takes by each thing that they have too little of. */
 type Resource = 'processor' | 'memory' | 'max_websockets' | 'file descriptors';
 
-/** How many pods of a configuration carry a load, and what they take. */
-export interface Capacity {
-  readonly pods: number;
-  readonly by: Resource;
-  /** Processor time of a request, in microseconds. */
-  readonly requestMicroseconds: number;
-  readonly cores: number;
-  readonly memoryBytesOfPod: number;
-  /** `null` without Redis: then each pod counts alone. */
-  readonly redis: { readonly cores: number; readonly bytes: number } | null;
-}
+export type Capacity = ReturnType<typeof capacityOf>;
 
-/** Does the sum of docs/capacity.md. @param figures default: those measured */
-export function capacityOf(snapshot: Snapshot, load: Load, figures: CapacityFigures = FIGURES): Capacity {
+/**
+ * How many pods of a configuration carry a load, and what they take: does the sum of docs/capacity.md. Without Redis each pod
+ * counts alone. @param figures default: those measured
+ */
+export function capacityOf(snapshot: Snapshot, load: Load, figures: CapacityFigures = FIGURES) {
   const { workers, caps, memory, store, descriptors, upstreams, listen } = snapshot;
   const { requestMicroseconds: cost, connectionBytes } = figures;
   const requestMicroseconds = costOf(snapshot, cost);

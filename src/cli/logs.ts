@@ -22,7 +22,7 @@ export async function readLogs<Read>(
 ): Promise<number> {
   const loaded = await readPart('limits', limitsFile, terminal.env);
   if (!loaded.ok) return reportErrors(terminal, loaded.diagnostics);
-  const progress = new Progress(await sizeOf(logs));
+  const progress = progressOf(await sizeOf(logs));
   try {
     const found = await read(loaded.limits, counts => progress.show(counts));
     progress.clear();
@@ -80,31 +80,25 @@ export const STORES = ['memory', 'redis'] as const;
 const EVERY_MS = 200;
 
 /** Shows the progress of a replay on a terminal. Writes nothing if standard error is not a terminal. */
-class Progress {
-  readonly #bytes: number;
-  readonly #startedAtMs = systemClock.monotonicMs();
-  #shownAtMs = 0;
-  #isShown = false;
-
-  constructor(bytes: number) {
-    this.#bytes = bytes;
-  }
-
-  show({ bytes, lines }: ReadCounts): void {
-    const nowMs = systemClock.monotonicMs();
-    if (!process.stderr.isTTY || nowMs - this.#shownAtMs < EVERY_MS) return;
-    this.#shownAtMs = nowMs;
-    this.#isShown = true;
-    const passedS = (nowMs - this.#startedAtMs) / 1_000;
-    const share = this.#bytes === 0 ? 1 : Math.min(1, bytes / this.#bytes);
-    const leftS = share === 0 ? 0 : Math.ceil((passedS * (1 - share)) / share);
-    const rate = Math.round(lines / passedS).toLocaleString('en');
-    process.stderr.write(
-      `\r\x1b[K${Math.round(share * 100)} %, ${lines.toLocaleString('en')} lines, ${rate} a second, ${leftS} s left`,
-    );
-  }
-
-  clear(): void {
-    if (this.#isShown) process.stderr.write('\r\x1b[K');
-  }
+function progressOf(all: number) {
+  const startedAtMs = systemClock.monotonicMs();
+  let shownAtMs = 0;
+  const say = (text: string) => process.stderr.write(`\r\x1b[K${text}`);
+  return {
+    show({ bytes, lines }: ReadCounts): void {
+      const nowMs = systemClock.monotonicMs();
+      if (!process.stderr.isTTY || nowMs - shownAtMs < EVERY_MS) return;
+      shownAtMs = nowMs;
+      const passedS = (nowMs - startedAtMs) / 1_000;
+      const share = all === 0 ? 1 : Math.min(1, bytes / all);
+      const leftS = share === 0 ? 0 : Math.ceil((passedS * (1 - share)) / share);
+      const rate = Math.round(lines / passedS).toLocaleString('en');
+      say(
+        `${Math.round(share * 100)} %, ${lines.toLocaleString('en')} lines, ${rate} a second, ${leftS} s left`,
+      );
+    },
+    clear(): void {
+      if (shownAtMs > 0) say('');
+    },
+  };
 }

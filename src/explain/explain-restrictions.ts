@@ -16,21 +16,8 @@ export function describeRestrictions(
   return [...rows, ...describeFailedVerifications(route, snapshot)];
 }
 
-/** What the lists of `limits.yaml` say of a client. */
-interface Listing {
-  readonly address: string | null;
-  /** The key under which the address is counted. */
-  readonly key: string | null;
-  readonly principal: string | null;
-  readonly isAddressSpared: boolean;
-  readonly isCallerSpared: boolean;
-}
-
-function listingOf(
-  route: RouteModel | null,
-  { address, principal }: AskedCaller,
-  { limits }: Snapshot,
-): Listing {
+/** What the lists of `limits.yaml` say of a client. `key`: under which the address is counted. */
+function listingOf(route: RouteModel | null, { address, principal }: AskedCaller, { limits }: Snapshot) {
   const { neverRestrict, keying } = limits;
   // A route that ignores tokens does not know the caller, and without a route nobody looks at the token.
   const isKnown = principal !== null && route !== null && route.authentication !== 'none';

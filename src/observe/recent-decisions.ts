@@ -120,13 +120,6 @@ export interface TopCaller {
   readonly lastMs: number;
 }
 
-/** What one list has counted since the last `take`. */
-export interface TakenCallers {
-  readonly callers: readonly TopCaller[];
-  /** The maximum that a caller outside `callers` can have counted. */
-  readonly unlisted: number;
-}
-
 type Why = DecisionEvent['outcome'] | RestrictionRefusal['why'];
 
 type Entry = { -readonly [Key in keyof Omit<TopCaller, 'maxCount'>]: TopCaller[Key] } & {
@@ -190,8 +183,8 @@ export class TopCallers {
     }
   }
 
-  /** Takes all callers, and forgets them. */
-  take(): TakenCallers {
+  /** Takes all callers, and forgets them. `unlisted`: the maximum that a caller outside of them can have counted. */
+  take() {
     const callers = this.list();
     const isFull = callers.length === this.#entries.length;
     const unlisted = isFull ? Math.min(...callers.map(({ maxCount }) => maxCount)) : 0;
@@ -200,7 +193,7 @@ export class TopCallers {
   }
 
   /** Adds what another list has counted. The sum is as exact as both lists are. */
-  add({ callers, unlisted }: TakenCallers): void {
+  add({ callers, unlisted }: ReturnType<TopCallers['take']>): void {
     const listed = new Set(callers.map(caller => this.#add(caller)));
     if (unlisted === 0) return;
     for (const entry of this.#entries) {

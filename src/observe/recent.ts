@@ -1,26 +1,15 @@
 import type * as core from '../core/index.ts';
 import { errorText, ownString } from '../core/index.ts';
-import type { LimitTallies, TakenCallers, TopCaller } from './recent-decisions.ts';
+import type { LimitTallies, TopCaller } from './recent-decisions.ts';
 import { RecentDecisions, SlidingCount, TICK_MS, TopCallers } from './recent-decisions.ts';
 
 /** What one thread has recorded about callers and errors since the last `take`. */
-export type RecentGrowth = CallerGrowth & ErrorGrowth;
-
-interface CallerGrowth {
-  readonly refused: TakenCallers;
-  readonly nearLimit: TakenCallers;
-  readonly behindAddress: readonly (readonly [principal: string, RefusedAddress])[];
-}
+export type RecentGrowth = ReturnType<Recent['take']>;
 
 export interface RefusedAddress {
   readonly address: string;
   /** When it last did, in milliseconds since the epoch. */
   readonly lastMs: number;
-}
-
-interface ErrorGrowth {
-  readonly kinds: readonly ErrorCount[];
-  readonly upstreams: readonly ErrorCount[];
 }
 
 /** The number of errors of one kind, and the last one. */
@@ -53,7 +42,7 @@ export class Recent {
   }
 
   /** Takes what was recorded since the last call, for another thread to add. */
-  take(): RecentGrowth {
+  take() {
     return { ...this.callers.take(), ...this.errors.take() };
   }
 
@@ -132,13 +121,13 @@ class RecentCallers implements Partial<core.LimitListener & core.ExchangeListene
     this.#nearLimit.sweep(nowMs);
   }
 
-  take(): CallerGrowth {
+  take() {
     const behindAddress = [...this.#behindAddress];
     this.#behindAddress.clear();
     return { refused: this.#refused.take(), nearLimit: this.#nearLimit.take(), behindAddress };
   }
 
-  add({ refused, nearLimit, behindAddress }: CallerGrowth): void {
+  add({ refused, nearLimit, behindAddress }: ReturnType<RecentCallers['take']>): void {
     for (const [principal, each] of behindAddress) this.#noteBehind(principal, each);
     this.#refused.add(refused);
     this.#nearLimit.add(nearLimit);
@@ -237,11 +226,11 @@ export class RecentErrors {
     this.#clock = clock;
   }
 
-  take(): ErrorGrowth {
+  take() {
     return { kinds: takeCounts(this.#kinds), upstreams: takeCounts(this.#upstreams) };
   }
 
-  add({ kinds, upstreams }: ErrorGrowth): void {
+  add({ kinds, upstreams }: ReturnType<RecentErrors['take']>): void {
     for (const error of kinds) addCount(this.#kinds, error);
     for (const error of upstreams) addCount(this.#upstreams, error);
   }

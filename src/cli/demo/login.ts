@@ -1,14 +1,8 @@
-interface LoginEnd {
-  /** The redirect URI with its new parameters, as the provider wrote it. */
-  readonly location: string;
-  readonly code: string;
-}
-
 const MAX_STEPS = 10;
 
 /**
  * Signs in as a browser would: opens the authorization URL, posts the login form, follows redirects and keeps cookies until it is
- * redirected to `redirectUri`. Works with any provider, such as Keycloak, whose form has a user name and a `password`. Rejects
+ * redirected to `redirectUri`; `location` is that with its new parameters, as the provider wrote it. Works with any provider, such as Keycloak, whose form has a user name and a `password`. Rejects
  * with an `Error` that says where it got stuck.
  *
  * @param redirectUri the one in the URL; it is never opened
@@ -20,7 +14,7 @@ export async function walkLogin(
   username: string,
   password: string,
   cookies = new Map<string, string>(),
-): Promise<LoginEnd> {
+) {
   let next: { url: string; form?: URLSearchParams } = { url: authorizeUrl };
   for (let step = 0; step < MAX_STEPS; step += 1) {
     const response = await visit(next.url, next.form, cookies);
@@ -77,15 +71,8 @@ function codeIn(location: string): string {
   return code;
 }
 
-interface Form {
-  readonly action: string;
-  /** The name of the user field; `null` if the form has no inputs, because a script on the page would post it. */
-  readonly userField: string | null;
-  /** The fields that already have a value. */
-  readonly fields: URLSearchParams;
-}
-
-function formIn(html: string): Form | undefined {
+/** `userField`: `null` if the form has no inputs, because a script on the page would post it. */
+function formIn(html: string) {
   const action = /<form[^>]*\baction="([^"]*)"/i.exec(html)?.[1];
   if (action === undefined) return undefined;
   const asks = /<input[^>]*\bname="password"/i.test(html);

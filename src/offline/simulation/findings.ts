@@ -1,14 +1,19 @@
 import type { LimitRouteModel, LimitsModel } from '../../config/index.ts';
 import { KnownPaths } from './known-paths.ts';
 import { MAX_INSTANCES } from './limit-engine.ts';
-import { type FoundInLogs, type LoggedRequest, ReplayError } from './log/index.ts';
+import type { LogEvent, LoggedRequest, ReadCounts } from './log/index.ts';
+import { mergeLogs, newReadCounts, ReplayError, Returns } from './log/index.ts';
+
+export type FoundInLogs = Findings['found'] & { readonly counts: ReadCounts };
 
 /** What is noted of every request in the logs, whether they are replayed or measured. */
 export class Findings {
   /** The tested limits, with routes that remember the paths of the logs. */
   readonly limits: LimitsModel;
   readonly paths: KnownPaths<LimitRouteModel>;
+  /** Requests that would get 400 because the value of their main parameter is ambiguous. */
   ambiguous = 0;
+  /** Requests left out in addition to those in `ReadCounts`: refused by a restriction or a block. */
   early = 0;
   /**
    * Classes and claims that the limits name and no request had so far: `class partner`, `claim organization`. A log has only
@@ -31,7 +36,7 @@ export class Findings {
     ]);
   }
 
-  get found(): Omit<FoundInLogs, 'counts'> {
+  get found() {
     const { ambiguous, early, paths } = this;
     const [instances, unseen] = [this.#instances.size, [...this.#unseen]];
     return { instances, shapes: paths.shapes, ambiguous, early, unseen };
@@ -59,4 +64,27 @@ export class Findings {
     for (const claim of [...claimed.groups.keys(), ...claimed.numbers.keys()])
       this.#unseen.delete(`claim ${claim}`);
   }
+}
+
+export interface ReadOptions {
+  readonly limits: LimitsModel;
+  readonly logs: readonly string[];
+  /** Called periodically. */
+  readonly onProgress?: (counts: ReadCounts) => void;
+}
+
+/** Passes on the events of the logs in chronological order. `withEnds`: the ends of requests as well. */
+export async function readEvents(
+  { limits, logs, onProgress }: ReadOptions,
+  take: (event: LogEvent) => void,
+  returns = new Returns(limits),
+  withEnds = false,
+): Promise<ReadCounts> {
+  const counts = newReadCounts();
+  const { keying } = limits;
+  for await (const events of mergeLogs(logs, counts, { withEnds, keying, returns })) {
+    for (const event of events) take(event);
+    onProgress?.(counts);
+  }
+  return counts;
 }

@@ -1,4 +1,4 @@
-import type { ClassName, LimitRequest, LimitsModel } from '../../config/index.ts';
+import type { ClassName, LimitRequest } from '../../config/index.ts';
 import { limitRequestFor, unitsReturnedBy } from '../../config/index.ts';
 import {
   groupCounterKey,
@@ -8,19 +8,13 @@ import {
   unitsTaken,
   windowsOf,
 } from '../../limits/index.ts';
-import { Demand, DemandRoom, type MeasuredOffences, OffenceDemand } from './demand.ts';
-import { Findings } from './findings.ts';
-import type { FoundInLogs, LogEvent, LoggedRequest, ReadCounts } from './log/index.ts';
-import { mergeLogs, newReadCounts, Returns } from './log/index.ts';
+import { Demand, DemandRoom, OffenceDemand } from './demand.ts';
+import { Findings, type ReadOptions, readEvents } from './findings.ts';
+import type { LogEvent, LoggedRequest } from './log/index.ts';
 
-export interface MeasureOptions {
-  /** The limits whose routes, buckets and periods are used; a measurement ignores their quotas. */
-  readonly limits: LimitsModel;
-  readonly logs: readonly string[];
+export interface MeasureOptions extends ReadOptions {
   /** `memory`: each gateway counts alone; `redis`: all count together. */
   readonly store: 'memory' | 'redis';
-  /** Called periodically. */
-  readonly onProgress?: (counts: ReadCounts) => void;
 }
 
 export interface Measured {
@@ -43,26 +37,12 @@ export interface Measured {
 /** The two numbers next to a claim: `max` bounds what it sets, `otherwise` is for tokens without it. */
 export type ClaimedPart = 'max' | 'otherwise';
 
-export interface MeasuredLogs extends FoundInLogs {
-  readonly offences: readonly MeasuredOffences[];
-  readonly rows: readonly Measured[];
-  /** Counted requests left out because a table was full. */
-  readonly unmeasured: number;
-  readonly requests: number;
-  readonly startMs: number;
-  readonly endMs: number;
-}
+export type MeasuredLogs = Awaited<ReturnType<typeof measureLogs>>;
 
-/** Determines how much of each limit the callers in the logs need. */
-export async function measureLogs(options: MeasureOptions): Promise<MeasuredLogs> {
-  const counts = newReadCounts();
+/** Determines how much of each limit the callers in the logs need. Ignores the quotas of these limits. */
+export async function measureLogs(options: MeasureOptions) {
   const measuring = new Measuring(options);
-  const { limits, logs } = options;
-  const returns = new Returns(limits);
-  for await (const events of mergeLogs(logs, counts, { keying: limits.keying, returns })) {
-    for (const event of events) measuring.take(event);
-    options.onProgress?.(counts);
-  }
+  const counts = await readEvents(options, event => measuring.take(event));
   return { ...measuring.result, counts };
 }
 
@@ -71,8 +51,6 @@ class Measuring {
   readonly #room = new DemandRoom();
   /** Measurements by limit identity and caller class. */
   readonly #rows = new Map<string, Measured>();
-  /** A faster index of the same rows: building a text key for each request is slow. */
-  readonly #rowOfLimit = new Map<Limit, Map<string, Measured>>();
   readonly #offences: OffenceDemand;
   readonly #findings: Findings;
   #requests = 0;
@@ -85,7 +63,7 @@ class Measuring {
     this.#options = { ...options, limits: this.#findings.limits };
   }
 
-  get result(): Omit<MeasuredLogs, 'counts'> {
+  get result() {
     return {
       ...this.#findings.found,
       ...{ offences: this.#offences.rows, rows: [...this.#rows.values()], unmeasured: this.#room.unmeasured },
@@ -184,38 +162,30 @@ class Measuring {
   }
 
   /** @param said the number set by the caller's token */
-  #rowFor(window: ListedLimit, limitRequest: LimitRequest, said: number | undefined): Measured {
-    const { limit } = window;
-    const callerClass = isSharedRole(limit.role) ? limit.role : limitRequest.callerClass;
+  #rowFor(
+    { limit, at }: ListedLimit,
+    { callerClass: ofRequest, bucket }: LimitRequest,
+    said: number | undefined,
+  ): Measured {
+    const callerClass = isSharedRole(limit.role) ? limit.role : ofRequest;
     const part =
       limit.role !== 'caller' || limit.claim === null ? null : said === undefined ? 'otherwise' : 'max';
-    const key = part === null ? callerClass : `${callerClass} ${part}`;
-    let classes = this.#rowOfLimit.get(limit);
-    if (classes === undefined) {
-      classes = new Map();
-      this.#rowOfLimit.set(limit, classes);
-    }
-    let row = classes.get(key);
-    if (row === undefined) {
-      row = this.#rowNamed(window, callerClass, part, limitRequest);
-      classes.set(key, row);
-    }
-    return row;
-  }
-
-  #rowNamed(
-    { limit, at }: ListedLimit,
-    callerClass: ClassName,
-    part: ClaimedPart | null,
-    { bucket }: LimitRequest,
-  ): Measured {
     const name = `${limit.identity} ${callerClass} ${part}`;
     const known = this.#rows.get(name);
     if (known !== undefined) return known;
     // Callers whose tokens set different numbers are in one row.
     const demand = new Demand(part === 'max' ? { ...limit, units: limit.maxUnits } : limit, this.#room);
     const owner = limit.role === 'global' ? null : (bucket?.name ?? null);
-    const row = { bucket: owner, callerClass, at, part, demand, requests: 0, refused: 0, highestSaid: 0 };
+    const row: Measured = {
+      bucket: owner,
+      callerClass,
+      at,
+      part,
+      demand,
+      requests: 0,
+      refused: 0,
+      highestSaid: 0,
+    };
     this.#rows.set(name, row);
     return row;
   }

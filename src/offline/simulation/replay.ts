@@ -4,12 +4,11 @@ import { RecentMap } from '../../core/index.ts';
 import type { Decision, Place } from '../../limits/index.ts';
 import { Blocked } from '../../process/runtime/index.ts';
 import { addressKey } from '../../wire/http/index.ts';
-import { Findings } from './findings.ts';
+import { Findings, readEvents } from './findings.ts';
 import { Engines, LimitEngine, MAX_KEYS } from './limit-engine.ts';
-import type { FoundInLogs, LogEvent, LoggedRequest } from './log/index.ts';
-import { mergeLogs, newReadCounts, Returns } from './log/index.ts';
+import { type LogEvent, type LoggedRequest, Returns } from './log/index.ts';
 import type { MeasureOptions } from './measure-logs.ts';
-import { RestrictionLedger, type RestrictionReport } from './restriction-ledger.ts';
+import { RestrictionLedger } from './restriction-ledger.ts';
 import { type ReplayOutcome, ReplayTally } from './tally.ts';
 
 export interface ReplayOptions extends MeasureOptions {
@@ -19,18 +18,7 @@ export interface ReplayOptions extends MeasureOptions {
   readonly maxKeys?: number;
 }
 
-export interface Replayed extends FoundInLogs {
-  readonly restrictions: RestrictionReport;
-  /** Refused requests that `patience` would hold instead, and for how long at most; null if it is off. */
-  readonly patience: { readonly forMs: number; readonly requests: number } | null;
-  /** True if limits.yaml blocks callers. The log has only pseudonyms, so callers blocked when it was written count as blocked. */
-  readonly blocksCallers: boolean;
-  /** True if a bucket applies to a share of the callers. Pseudonyms select other callers for that share than real names do. */
-  readonly enforcesShares: boolean;
-  readonly tally: ReplayTally;
-  /** How often a gateway came back after its counters had been dropped. */
-  readonly restarts: number;
-}
+export type Replayed = Awaited<ReturnType<typeof replayLogs>>;
 
 const MAX_UNITS = 200_000;
 /** Virtual time begins this much before the first event. */
@@ -45,16 +33,11 @@ interface Units {
 }
 
 /** Decides about every request of the logs again, with other limits, at the times in the logs. */
-export async function replayLogs(options: ReplayOptions): Promise<Replayed> {
-  const counts = newReadCounts();
+export async function replayLogs(options: ReplayOptions) {
   const returns = new Returns(options.limits);
   const replay = new Replay(options, returns);
   const withEnds = options.limits.buckets.some(({ concurrent }) => concurrent !== null);
-  const { keying } = options.limits;
-  for await (const events of mergeLogs(options.logs, counts, { withEnds, keying, returns })) {
-    for (const event of events) replay.take(event);
-    options.onProgress?.(counts);
-  }
+  const counts = await readEvents(options, event => replay.take(event), returns, withEnds);
   return { ...replay.result, counts };
 }
 
@@ -82,13 +65,14 @@ class Replay {
     this.#blocked = limits.blocked === null ? null : new Blocked(limits.blocked, limits.neverRestrict);
   }
 
-  get result(): Omit<Replayed, 'counts'> {
+  get result() {
     const { patienceMs } = this.#options.limits;
     const restrictions = this.#restrictions.report;
     return {
       ...this.#findings.found,
       ...{ restrictions, early: restrictions.unknown.callers, tally: this.#tally },
       restarts: this.#engines.restarts,
+      // Refused requests that would be held instead, and for how long at most.
       patience: patienceMs === null ? null : { forMs: patienceMs, requests: this.#patient },
       blocksCallers: this.#blocksCallers,
       enforcesShares: this.#options.limits.buckets.some(({ rollout }) => rollout !== null),

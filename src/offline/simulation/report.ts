@@ -1,5 +1,5 @@
 import { nameOf, type RoutePattern, wildcardOf } from '../../gateway/routing/index.ts';
-import type { FoundInLogs } from './log/index.ts';
+import type { FoundInLogs } from './findings.ts';
 import type { Replayed } from './replay.ts';
 import type { TallyRow } from './tally.ts';
 
@@ -67,18 +67,7 @@ export function logReportOf(
   };
 }
 
-/**
- * A route whose requests cannot be distinguished from others in a log: by a literal segment that the log shows as a parameter's
- * value, or by a host that the log does not name.
- */
-export interface Unanswered {
-  /** Host and path as written in limits.yaml, without the methods. */
-  readonly path: string;
-  /** The new segment, or the new host. */
-  readonly word: string;
-  /** Requests that may match the route. */
-  readonly requests: number;
-}
+export type Unanswered = ReturnType<typeof findUnanswered>[number];
 
 const VALUE = '{}';
 
@@ -89,10 +78,7 @@ const VALUE = '{}';
  *
  * @param shapes requests by method, host and path, with `{}` for each pseudonym
  */
-export function findUnanswered(
-  patterns: readonly RoutePattern[],
-  shapes: ReadonlyMap<string, number>,
-): Unanswered[] {
+export function findUnanswered(patterns: readonly RoutePattern[], shapes: ReadonlyMap<string, number>) {
   const seen: Set<string>[] = [];
   const hosts = new Set<string>();
   const split = [...shapes].map(([shape, requests]) => {

@@ -3,7 +3,7 @@ import { RecentMap } from '../../core/index.ts';
 import type { Decision } from '../../limits/index.ts';
 import type { LimitEngine } from './limit-engine.ts';
 import type { LoggedRequest } from './log/index.ts';
-import type { ReplayedKind, RestrictedCounts } from './restriction-replay.ts';
+import type { ReplayedKind } from './restriction-replay.ts';
 import { isInvalidRefusal, RestrictedSenders } from './restriction-replay.ts';
 
 /** How the tested limits judged a request whose end comes later in the log. `counts`: they refused it, and that is an offence. */
@@ -18,6 +18,10 @@ export class RestrictionLedger {
   readonly #before = new RestrictedSenders();
   readonly #after = new RestrictedSenders();
   readonly #fates = new RecentMap<Fate>(MAX_FATES);
+  /**
+   * What a replay cannot know. `callers`: of requests that were refused before their token was checked, and that nothing refuses
+   * now. `outcomes`: how the service would have answered requests that were refused and are now admitted.
+   */
   readonly #unknown = { callers: 0, outcomes: 0 };
 
   constructor(limits: LimitsModel) {
@@ -26,12 +30,13 @@ export class RestrictionLedger {
     this.#hasRules = invalidRequests !== null || webhookNotFound !== null || ignoredRefusals !== null;
   }
 
-  get report(): RestrictionReport {
+  get report() {
     const { callers } = this.#limits.neverRestrict;
     return {
       before: this.#before.counts,
       after: this.#after.counts,
       unknown: { ...this.#unknown },
+      // The log does not name callers, so those spared when it was written are spared.
       sparesCallers: this.#hasRules && callers.size > 0,
     };
   }
@@ -123,18 +128,4 @@ function isAwaited({ part, facts }: LoggedRequest): boolean {
 
 function keyOf({ instance, sequence }: LoggedRequest): string {
   return `${instance} ${sequence}`;
-}
-
-/** What restrictions refused, and what a replay cannot know. */
-export interface RestrictionReport {
-  readonly before: RestrictedCounts;
-  readonly after: RestrictedCounts;
-  readonly unknown: {
-    /** Requests that were refused before their token was checked, and that nothing refuses now: their callers are unknown. */
-    readonly callers: number;
-    /** Requests that were refused and are now admitted: how their service would have answered is unknown. */
-    readonly outcomes: number;
-  };
-  /** True if `never_restrict` lists callers. The log does not name them, so those spared when it was written are spared. */
-  readonly sparesCallers: boolean;
 }

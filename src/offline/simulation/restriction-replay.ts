@@ -107,15 +107,7 @@ function principalOf({ callerClass, caller }: LoggedRequest): string | null {
 /** Maximum senders of each kind counted separately. */
 const MAX_SENDERS = 1_000_000;
 
-/** Requests that restrictions refused, and the number of their senders by kind. */
-export interface RestrictedCounts {
-  readonly requests: number;
-  readonly addresses: number;
-  readonly callers: number;
-  /** An address at one webhook. */
-  readonly webhooks: number;
-}
-
+/** Requests that restrictions refused, and the number of their senders by kind; a webhook's sender is an address at it. */
 export class RestrictedSenders {
   #requests = 0;
   readonly #senders: Readonly<Record<ReplayedKind, Set<string>>> = {
@@ -124,7 +116,7 @@ export class RestrictedSenders {
     webhook: new Set(),
   };
 
-  get counts(): RestrictedCounts {
+  get counts() {
     const { address, principal, webhook } = this.#senders;
     const senders = { addresses: address.size, callers: principal.size, webhooks: webhook.size };
     return { requests: this.#requests, ...senders };

@@ -18,7 +18,7 @@ import type { NewSharedStore } from './load-store.ts';
 import { sharedClaims, sharedRestrictions, shareResets, shareRevocations } from './replication.ts';
 import { Blocked, ownersOfCaller, Restricting } from './restricting.ts';
 import type { SharedStore } from './shared-store.ts';
-import { StandIns } from './stand-ins.ts';
+import { standInsOf } from './stand-ins.ts';
 
 /** How often expired counters and restrictions are dropped. */
 const SWEEP_MS = 250;
@@ -181,8 +181,7 @@ export class Limiting {
       this.#restricting.sweep();
     });
     if (!this.#part.isMain) return;
-    const standIns = new StandIns(this.listener);
-    this.#standInTimer = this.#clock.every(STAND_INS_MS, () => standIns.look(this.memory));
+    this.#standInTimer = this.#clock.every(STAND_INS_MS, standInsOf(this.memory, this.listener));
   }
 
   stop(): void {

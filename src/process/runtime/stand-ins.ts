@@ -2,24 +2,19 @@ import { type LimitListener, STAND_INS, type StandIn } from '../../core/index.ts
 import type { LocalStore, PartitionCounts } from '../../limits/index.ts';
 
 /**
- * Reports decisions by counters that stand in for others. Looks at what the store counts, whichever threads made the decisions, so
- * that no request pays for it.
+ * Returns a function that reports what was decided since its last call by counters that stand in for others. It looks at what the
+ * store counts, whichever threads made the decisions, so that no request pays for it.
  */
-export class StandIns {
-  readonly #listener: Pick<LimitListener, 'stoodIn'>;
-  #total = 0;
-  /** The counts at the last look, by stand-in and bucket. */
-  #before: ReadonlyMap<string, number> = new Map();
-
-  constructor(listener: Pick<LimitListener, 'stoodIn'>) {
-    this.#listener = listener;
-  }
-
-  /** Reports what has been decided so since the last look. */
-  look(store: Pick<LocalStore, 'counts' | 'decidedByStandIns'>): void {
-    const total = store.decidedByStandIns;
-    if (total === this.#total) return;
-    this.#total = total;
+export function standInsOf(
+  store: Pick<LocalStore, 'counts' | 'decidedByStandIns'>,
+  listener: Pick<LimitListener, 'stoodIn'>,
+): () => void {
+  let total = 0;
+  // By stand-in and bucket.
+  let before: ReadonlyMap<string, number> = new Map();
+  return () => {
+    if (store.decidedByStandIns === total) return;
+    total = store.decidedByStandIns;
     const now = new Map<string, number>();
     const buckets = Map.groupBy(store.counts.partitions, ({ bucket }) => bucket);
     for (const [bucket, ofBucket] of buckets)
@@ -27,11 +22,11 @@ export class StandIns {
         const key = `${standIn} ${bucket}`;
         const count = ofBucket.reduce((sum, each) => sum + COUNTS[standIn](each), 0);
         now.set(key, count);
-        const decisions = count - (this.#before.get(key) ?? 0);
-        if (decisions > 0) this.#listener.stoodIn({ bucket: bucket || null, standIn, decisions });
+        const decisions = count - (before.get(key) ?? 0);
+        if (decisions > 0) listener.stoodIn({ bucket: bucket || null, standIn, decisions });
       }
-    this.#before = now;
-  }
+    before = now;
+  };
 }
 
 const COUNTS: Readonly<Record<StandIn, (partition: PartitionCounts) => number>> = {

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
 import { type Clock, systemClock } from '../../../core/index.ts';
@@ -24,16 +24,7 @@ export interface DemoProviderOptions {
   readonly makeKey?: () => SigningKey;
 }
 
-export interface DemoProvider {
-  readonly issuer: string;
-  /** A redirect URI of the client `gateway`. Nothing is served there. */
-  readonly callbackUri: string;
-  /** Signs with a new key from now on. The old keys stay in the key set. */
-  rotateKeys(): void;
-  /** Sets `not-before-policy` of the token responses, in seconds since the epoch; initially 0. */
-  setNotBefore(seconds: number): void;
-  close(): Promise<void>;
-}
+export type DemoProvider = Awaited<ReturnType<typeof startProvider>>;
 
 export const GATEWAY_CLIENT = { id: 'gateway', secret: 'gateway-demo-secret' } as const;
 /** A bot, which gets its tokens with `client_credentials`. */
@@ -45,77 +36,50 @@ const REFRESH_SECONDS = 1_800;
  * Starts an identity provider that looks like a Keycloak realm to its clients: `{issuer}/protocol/openid-connect/auth` and so on,
  * with Keycloak's claims and token members. It makes its keys at startup and keeps everything in memory.
  */
-export async function startProvider(options: DemoProviderOptions = {}): Promise<DemoProvider> {
-  const host = options.host ?? '127.0.0.1';
+export async function startProvider(options: DemoProviderOptions = {}) {
+  const { host = '127.0.0.1', makeKey = newKey, codeSeconds = 60, accessTokenSeconds = 300 } = options;
   const server = createServer();
   const port = await listen(server, host, options.port ?? 0);
-  const realm = new Realm(`http://${host.includes(':') ? `[${host}]` : host}:${port}`, options);
-  server.on('request', (request, response) => realm.serve(request, response));
+  const origin = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const issuer = `${origin}${REALM_PATH}`;
+  const callbackUri = `${origin}/callback`;
+  const cookieKey = randomBytes(32).toString('hex');
+  const store = memoryStore(systemClock);
+  let keys = [makeKey()];
+  let notBefore = 0;
+  // oidc-provider keeps its keys forever, so new keys need a new instance. Codes and sessions are in the store.
+  const open = (): Serve => {
+    const configuration = realmConfiguration({
+      clients: clientsOf(options, callbackUri),
+      ...{ keys, cookieKey, store, codeSeconds, accessTokenSeconds, refreshTokenSeconds: REFRESH_SECONDS },
+    });
+    const provider = new OidcProvider(issuer, configuration);
+    provider.use(async (ctx, next) => {
+      await next();
+      addKeycloakMembers(ctx, REFRESH_SECONDS, notBefore);
+    });
+    return serveRealm(provider, authorizeUrl(issuer, options.redirectUris?.[0] ?? callbackUri));
+  };
+  let serve = open();
+  server.on('request', (request, response) => serve(request, response));
   return {
-    issuer: realm.issuer,
-    callbackUri: realm.callbackUri,
-    rotateKeys: () => realm.rotateKeys(),
-    setNotBefore(seconds) {
-      realm.notBefore = seconds;
+    issuer,
+    /** A redirect URI of the client `gateway`. Nothing is served there. */
+    callbackUri,
+    /** Signs with a new key from now on. The old keys stay in the key set. */
+    rotateKeys() {
+      keys = [makeKey(), ...keys];
+      serve = open();
+    },
+    /** Sets `not-before-policy` of the token responses, in seconds since the epoch; initially 0. */
+    setNotBefore(seconds: number) {
+      notBefore = seconds;
     },
     async close() {
       server.closeAllConnections();
       await promisify(server.close.bind(server))();
     },
   };
-}
-
-/** oidc-provider keeps its keys forever, so new keys need a new instance. Codes and sessions are in the store. */
-class Realm {
-  readonly issuer: string;
-  readonly callbackUri: string;
-  /** `not-before-policy` of the token responses. */
-  notBefore = 0;
-  readonly #options: DemoProviderOptions;
-  readonly #cookieKey = randomBytes(32).toString('hex');
-  readonly #store = memoryStore(systemClock);
-  readonly #makeKey: () => SigningKey;
-  #keys: readonly SigningKey[];
-  #serve: Serve;
-
-  constructor(origin: string, options: DemoProviderOptions) {
-    this.issuer = `${origin}${REALM_PATH}`;
-    this.callbackUri = `${origin}/callback`;
-    this.#options = options;
-    this.#makeKey = options.makeKey ?? newKey;
-    this.#keys = [this.#makeKey()];
-    this.#serve = this.#open();
-  }
-
-  serve(request: IncomingMessage, response: ServerResponse): void {
-    this.#serve(request, response);
-  }
-
-  rotateKeys(): void {
-    this.#keys = [this.#makeKey(), ...this.#keys];
-    this.#serve = this.#open();
-  }
-
-  #open(): Serve {
-    const configuration = realmConfiguration({
-      clients: clientsOf(this.#options, this.callbackUri),
-      keys: this.#keys,
-      cookieKey: this.#cookieKey,
-      store: this.#store,
-      codeSeconds: this.#options.codeSeconds ?? 60,
-      accessTokenSeconds: this.#options.accessTokenSeconds ?? 300,
-      refreshTokenSeconds: REFRESH_SECONDS,
-    });
-    const provider = new OidcProvider(this.issuer, configuration);
-    provider.use(async (ctx, next) => {
-      await next();
-      addKeycloakMembers(ctx, REFRESH_SECONDS, this.notBefore);
-    });
-    return serveRealm(
-      provider,
-      authorizeUrl(this.issuer, this.#options.redirectUris?.[0] ?? this.callbackUri),
-    );
-  }
 }
 
 /** The gateway's authorization URL, except for the order of the parameters. */
@@ -173,71 +137,37 @@ const MAX_ENTRIES = 10_000;
  * with other keys, and it does not warn at every start that it is not a database. @returns an `adapter` for the library's
  * configuration
  */
-export function memoryStore(clock: Clock): (model: string) => MemoryModel {
+export function memoryStore(clock: Clock) {
   const entries = new Map<string, Entry>();
-  return model => new MemoryModel(model, entries, clock);
-}
-
-class MemoryModel {
-  readonly #model: string;
-  readonly #entries: Map<string, Entry>;
-  readonly #clock: Clock;
-
-  constructor(model: string, entries: Map<string, Entry>, clock: Clock) {
-    this.#model = model;
-    this.#entries = entries;
-    this.#clock = clock;
-  }
-
-  async upsert(id: string, payload: Record<string, unknown>, expiresIn?: number): Promise<void> {
-    const lifeMs = expiresIn === undefined ? Number.POSITIVE_INFINITY : expiresIn * 1_000;
-    this.#entries.delete(this.#key(id));
-    this.#entries.set(this.#key(id), { payload, expiresAtMs: this.#clock.epochMs() + lifeMs });
-    const [oldest] = this.#entries.keys();
-    if (this.#entries.size > MAX_ENTRIES && oldest !== undefined) this.#entries.delete(oldest);
-  }
-
-  async find(id: string): Promise<unknown> {
-    const entry = this.#entries.get(this.#key(id));
-    return entry !== undefined && entry.expiresAtMs > this.#clock.epochMs() ? entry.payload : undefined;
-  }
-
-  async findByUid(uid: string): Promise<unknown> {
-    return this.#findBy('uid', uid);
-  }
-
-  async findByUserCode(userCode: string): Promise<unknown> {
-    return this.#findBy('userCode', userCode);
-  }
-
-  async consume(id: string): Promise<void> {
-    const entry = this.#entries.get(this.#key(id));
-    if (entry !== undefined) entry.payload['consumed'] = Math.floor(this.#clock.epochMs() / 1_000);
-  }
-
-  async destroy(id: string): Promise<void> {
-    this.#entries.delete(this.#key(id));
-  }
-
-  async revokeByGrantId(grantId: string): Promise<void> {
-    for (const [key, { payload }] of this.#entries) {
-      if (this.#owns(key) && payload['grantId'] === grantId) this.#entries.delete(key);
-    }
-  }
-
-  #owns(key: string): boolean {
-    return key.startsWith(`${this.#model}:`);
-  }
-
-  #key(id: string): string {
-    return `${this.#model}:${id}`;
-  }
-
-  #findBy(member: string, value: string): unknown {
-    for (const [key, { payload, expiresAtMs }] of this.#entries) {
-      const alive = this.#owns(key) && expiresAtMs > this.#clock.epochMs();
-      if (alive && payload[member] === value) return payload;
-    }
-    return undefined;
-  }
+  return (model: string) => {
+    const keyOf = (id: string) => `${model}:${id}`;
+    const isAlive = ({ expiresAtMs }: Entry) => expiresAtMs > clock.epochMs();
+    const own = () => [...entries].filter(([key]) => key.startsWith(keyOf('')));
+    const findBy = async (member: string, value: string): Promise<unknown> =>
+      own().find(([, entry]) => isAlive(entry) && entry.payload[member] === value)?.[1].payload;
+    return {
+      async upsert(id: string, payload: Record<string, unknown>, expiresIn = Number.POSITIVE_INFINITY) {
+        entries.delete(keyOf(id));
+        entries.set(keyOf(id), { payload, expiresAtMs: clock.epochMs() + expiresIn * 1_000 });
+        const [oldest] = entries.keys();
+        if (entries.size > MAX_ENTRIES && oldest !== undefined) entries.delete(oldest);
+      },
+      async find(id: string): Promise<unknown> {
+        const entry = entries.get(keyOf(id));
+        return entry !== undefined && isAlive(entry) ? entry.payload : undefined;
+      },
+      findByUid: (uid: string) => findBy('uid', uid),
+      findByUserCode: (userCode: string) => findBy('userCode', userCode),
+      async consume(id: string) {
+        const entry = entries.get(keyOf(id));
+        if (entry !== undefined) entry.payload['consumed'] = Math.floor(clock.epochMs() / 1_000);
+      },
+      async destroy(id: string) {
+        entries.delete(keyOf(id));
+      },
+      async revokeByGrantId(grantId: string) {
+        for (const [key, { payload }] of own()) if (payload['grantId'] === grantId) entries.delete(key);
+      },
+    };
+  };
 }

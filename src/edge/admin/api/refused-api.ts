@@ -29,14 +29,8 @@ export const refusedSchema = z.strictObject({
     ),
 });
 
-/** A network of which several addresses were refused. Times are milliseconds since the epoch. */
-export interface RefusedNetwork extends Omit<z.input<typeof networkSchema>, 'since' | 'lastAt'> {
-  readonly sinceMs: number;
-  readonly lastAtMs: number;
-}
-
 /** Adds up what was refused by network: an attacker with many addresses looks harmless address by address. */
-export function networksOf(refused: readonly TopCaller[]): RefusedNetwork[] {
+export function networksOf(refused: readonly TopCaller[]) {
   const addresses = refused.filter(({ callerClass }) => callerClass === 'address');
   const groups = Map.groupBy(addresses, ({ caller }) => ownersOf(caller)[0]?.key ?? caller);
   return Array.from(groups, ([network, callers]) => ({

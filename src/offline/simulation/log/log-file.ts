@@ -167,21 +167,6 @@ export interface ReadCounts {
   readonly torn: string[];
 }
 
-/** The findings of a replay or a measurement in the logs. */
-export interface FoundInLogs {
-  readonly counts: ReadCounts;
-  /** Gateways that wrote the logs: each start counts as one. */
-  readonly instances: number;
-  /** Requests by method and path, with `{}` for each pseudonym. Bounded: rare shapes may be missing. */
-  readonly shapes: ReadonlyMap<string, number>;
-  /** Requests that would get 400 because the value of their main parameter is ambiguous. */
-  readonly ambiguous: number;
-  /** Requests left out in addition to those in `counts`: refused by a restriction or a block. */
-  readonly early: number;
-  /** Classes and claims of the limits that no request had. */
-  readonly unseen: readonly string[];
-}
-
 export function newReadCounts(): ReadCounts {
   return { lines: 0, other: 0, broken: 0, early: 0, bytes: 0, torn: [] };
 }

@@ -7,7 +7,7 @@ export function playedFiles(texts: Readonly<Record<string, string>>): Files {
     throw Object.assign(new Error(`ENOENT: no such file or directory, '${path}'`), { code: 'ENOENT' });
   };
   return {
-    open: async path => new PlayedFile(files.get(path) ?? (await absent(path))),
+    open: async path => playedFile(files.get(path) ?? (await absent(path))),
     readdir: absent,
     stat: async path => (files.has(path) ? REGULAR : absent(path)),
     lstat: absent,
@@ -25,20 +25,16 @@ const REGULAR = {
   isSymbolicLink: () => false,
 };
 
-class PlayedFile {
-  readonly #bytes: Buffer;
-  #at = 0;
-
-  constructor(text: string) {
-    this.#bytes = Buffer.from(text);
-  }
-
-  stat = async () => REGULAR;
-  close = async () => {};
-
-  async read(into: Buffer, offset: number, length: number): Promise<{ bytesRead: number }> {
-    const bytesRead = this.#bytes.copy(into, offset, this.#at, this.#at + length);
-    this.#at += bytesRead;
-    return { bytesRead };
-  }
+function playedFile(text: string) {
+  const bytes = Buffer.from(text);
+  let at = 0;
+  return {
+    stat: async () => REGULAR,
+    close: async () => {},
+    async read(into: Buffer, offset: number, length: number) {
+      const bytesRead = bytes.copy(into, offset, at, at + length);
+      at += bytesRead;
+      return { bytesRead };
+    },
+  };
 }

@@ -10,7 +10,7 @@ import type { BoundAddresses } from '../../../edge/server/index.ts';
 import { type Logger, makeLogger } from '../../../observe/index.ts';
 import { PlayedClient, type PlayedKind } from './played-clients.ts';
 import { playedFiles } from './played-files.ts';
-import { AUDIENCE, PlayedIssuer } from './played-issuer.ts';
+import { AUDIENCE, playedIssuer } from './played-issuer.ts';
 import { PlayedService } from './played-service.ts';
 
 /** How many clients of each kind ask at the same time. */
@@ -45,7 +45,7 @@ export async function warmUp(
 ): Promise<Played> {
   const budget = new Budget(real.warmUpMs, system.clock);
   const { clock, network } = system;
-  const issuer = real.identity === null ? null : new PlayedIssuer();
+  const issuer = real.identity === null ? null : playedIssuer();
   const service = new PlayedService(network, issuer?.keySet ?? '{}');
   try {
     const snapshot = await playedSnapshot(real, await service.listen(), clock);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Limit, type LimitRole, NO_LIMITS } from '../../../../src/limits/index.ts';
 import { ownersOfCaller } from '../../../../src/process/runtime/restricting.ts';
-import { StandIns } from '../../../../src/process/runtime/stand-ins.ts';
+import { standInsOf } from '../../../../src/process/runtime/stand-ins.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 import { limit, newStore } from '../../limits/stores.ts';
 
@@ -11,11 +11,11 @@ function watch(limits: readonly Limit[], keysPerCaller = 4_096) {
   const store = newStore(new FrozenClock(), { maxKeys: 20, keysPerCaller, ownersOf });
   store.share(limits);
   const events: unknown[] = [];
-  const standIns = new StandIns({ stoodIn: event => events.push(Object.values(event)) });
+  const report = standInsOf(store, { stoodIn: event => events.push(Object.values(event)) });
   const ask = (role: LimitRole, of: Limit, caller: string, main = '') =>
     store.decide({ ...NO_LIMITS, [role]: of }, caller, main);
   const look = () => {
-    standIns.look(store);
+    report();
     return events.splice(0);
   };
   return { ask, look };
