@@ -1,5 +1,5 @@
 import { Metadata, type ServerDuplexStream, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
 import { deafPort } from '../support/deaf-port.ts';
 import { changeLimits, serves } from '../support/edit-config.ts';
@@ -133,7 +133,11 @@ async function front({ store = null, other }: FrontSettings = {}): Promise<Front
   return { gateway, left };
 }
 
-const REDIS = async () => ({ redis: `redis://127.0.0.1:${(await startRedis()).port}`, timeout: '1s' });
+const REDIS = async () => {
+  const server = await startRedis();
+  onTestFinished(() => server.close());
+  return { redis: `redis://127.0.0.1:${server.port}`, timeout: '1s' };
+};
 
 describe.each([
   ['memory', async () => null],

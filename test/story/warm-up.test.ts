@@ -1,5 +1,5 @@
 import type { Server, Socket } from 'node:net';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { type Network, thisMachine } from '../../src/core/index.ts';
 import { frailHost } from '../support/frail-host.ts';
 import { type LocalGateway, startGateway, withoutWorkers } from '../support/gateway.ts';
@@ -131,6 +131,7 @@ test('each worker warms up, over TLS with the certificate of the listener, and s
 
 test('Redis is asked nothing by a warm-up', async () => {
   const redis = await startRedis();
+  onTestFinished(() => redis.close());
   const monitor = await monitorRedis(redis.port);
   const gateway = await startRedisGatewayProcess({
     store: { redis: `redis://127.0.0.1:${redis.port}` },
