@@ -55,10 +55,7 @@ describe('a value of limits.yaml', () => {
     ],
     ['ipv6_prefix: 32', '1:14: ipv6_prefix: expected a whole number from 48 to 64, found 32'],
     ['ipv6_prefix: "32"', '1:14: ipv6_prefix: expected a whole number from 48 to 64, found "32"'],
-    [
-      'ipv6_prefix: "56"',
-      '1:14: ipv6_prefix: expected a whole number from 48 to 64, found "56": write 56 without quotes',
-    ],
+    ['ipv6_prefix: "56"', '1:14: ipv6_prefix: expected a whole number from 48 to 64, found "56"'],
     [
       'nat64_prefixes: [2001:db8::/33]',
       "1:18: nat64_prefixes[0]: a translator's prefix has 32, 40, 48, 56, 64 or 96 bits (RFC 6052, 2.2), not 33",
@@ -82,7 +79,7 @@ describe('a value of limits.yaml', () => {
     ],
     [
       'global: { shadow: yes }',
-      '1:19: global.shadow: expected true, false, or a map such as { user: 30/1s }, found "yes", did you mean true?',
+      '1:19: global.shadow: expected true, false, or a map such as { user: 30/1s }, found "yes"',
     ],
     [
       'global: { shadow: {} }',
@@ -118,7 +115,7 @@ describe('a value of limits.yaml', () => {
     ],
     [
       'never_restrict: [home]',
-      '1:18: never_restrict[0]: expected a network or an address such as 10.1.0.0/16, 2001:db8::/32 or 192.0.2.7, found "home": names are not looked up, write the address',
+      '1:18: never_restrict[0]: expected a network or an address such as 10.1.0.0/16, 2001:db8::/32 or 192.0.2.7, found "home"',
     ],
     ['keys_per_caller: 0', '1:18: keys_per_caller: expected a whole number from 1 to 1000000, found 0'],
     ['window_slack: 2s', '1:15: window_slack: expected a time from 0ms to 1s, found "2s"'],
@@ -349,7 +346,7 @@ describe('a bucket', () => {
       '2:30: buckets.b.shadow: "resource" needs a main parameter: name it with "main" of the bucket',
     ]);
     expect(await diagnosticsOfBucket('user: 5/5s, enforce: 10', ['/'])).toEqual([
-      '2:29: buckets.b.enforce: expected a percentage from 1% to 100%, found 10, did you mean 10%?',
+      '2:29: buckets.b.enforce: expected a percentage from 1% to 100%, found 10',
     ]);
     expect(await diagnosticsOfBucket('shadow: true', ['/'])).toEqual([
       '2:3: buckets: the bucket "b" limits nobody: write a quota for user, bot, address or resource, such as user: 20/5s',
@@ -983,7 +980,7 @@ describe('give_back', () => {
   it.each([
     ['[]', ': expected a list of statuses such as [404, 5xx], found an empty list'],
     ['all', ': expected a list of statuses such as [404, 5xx], found "all"'],
-    ['404', ': expected a list of statuses such as [404, 5xx], found 404, did you mean [404]?'],
+    ['404', ': expected a list of statuses such as [404, 5xx], found 404'],
     ['700', ': expected a list of statuses such as [404, 5xx], found 700'],
     ['[700]', `${ENTRY}, found 700`],
     ['[199]', `${ENTRY}, found 199`],
