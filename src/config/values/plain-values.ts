@@ -153,19 +153,11 @@ function readTyped(issue: z.core.$ZodIssue, text: string): number | boolean | un
   return issue.code === 'invalid_type' ? READERS[issue.expected]?.(text) : undefined;
 }
 
-const BOOLEANS: Readonly<Record<string, boolean>> = {
-  true: true,
-  True: true,
-  TRUE: true,
-  false: false,
-  False: false,
-  FALSE: false,
-};
-
 /** Spellings of YAML 1.2 (10.3.2). Only decimal integers, since no key accepts other numbers. */
 const READERS: Readonly<Record<string, (text: string) => number | boolean | undefined>> = {
   number: text => (/^[+-]?\d{1,15}$/.test(text) ? Number(text) : undefined),
-  boolean: text => BOOLEANS[text],
+  boolean: text =>
+    /^(?:[Tt]rue|TRUE|[Ff]alse|FALSE)$/.test(text) ? text.toLowerCase() === 'true' : undefined,
 };
 
 /** A time zone of the IANA database. */
