@@ -121,7 +121,7 @@ export const TASKS: readonly Task[] = [
       'process/runtime/default-refusals.ts',
       'process/runtime/limiting.ts',
       'core/listeners/limit-listener.ts',
-      'observe/log/store-log.ts',
+      'observe/log/limit-log.ts',
     ],
     most: 4,
   },
