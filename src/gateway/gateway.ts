@@ -188,7 +188,7 @@ export class Gateway implements Settler {
     if (exchange.ruling !== null || !(error instanceof RateLimitError)) return;
     const { restrictedBy, why } = error;
     if (restrictedBy === null || why === null) return;
-    exchange.restrictedAtMs = this.#state.limiting.memory.nowMs();
+    exchange.restrictedAtMs = this.#state.limiting.local.nowMs();
     const caller = restrictedBy.endsWith('caller') ? exchange.caller : null;
     this.#state.limiting.listener.refusedByRestriction({
       callerClass: caller === null ? 'address' : caller.class,

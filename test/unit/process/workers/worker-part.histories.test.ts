@@ -232,8 +232,8 @@ class History {
     const { set, main, group, cost } = asked;
     const who = { caller, main, group, cost };
     let refused: Decision | null = null;
-    const { counts, isDead } = this.#do(at, ({ memory }) => {
-      const decision = memory.decide(set, caller, main, group, cost);
+    const { counts, isDead } = this.#do(at, ({ local }) => {
+      const decision = local.decide(set, caller, main, group, cost);
       if (!decision.admitted) refused = { ...decision };
     });
     if (!counts) return;
