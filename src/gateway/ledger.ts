@@ -20,7 +20,7 @@ export function applyOutcome(exchange: Exchange, state: GatewayState): void {
     for (const { limit, part, window, cost, caller } of returned)
       limiting.store.refund(limit, part, window, cost, caller);
     if (returned.length > 0) {
-      exchange.returnedAtMs = limiting.memory.nowMs();
+      exchange.returnedAtMs = limiting.local.nowMs();
       exchange.ruling = { ...ruling, units: ruling.units.filter(each => !returned.includes(each)) };
     }
   }
@@ -59,7 +59,7 @@ function isSpared({ caller }: Exchange, { restrictions }: Limiting): boolean {
 }
 
 function noteOffence(exchange: Exchange, { limiting }: GatewayState, count: () => void): void {
-  exchange.offenceAtMs = limiting.memory.nowMs();
+  exchange.offenceAtMs = limiting.local.nowMs();
   if (!isSpared(exchange, limiting)) count();
 }
 
@@ -216,16 +216,14 @@ export function refusalRecord(
     claimed: null,
     tokenRefused: null,
     decision: null,
-    ...{
-      restriction: null,
-      offenceAtMs: 0,
-      returnedAtMs: 0,
-      price: null,
-      scopeOf429: null,
-      isPreflight: false,
-      webhook: '',
-      isSpared: false,
-    },
+    restriction: null,
+    offenceAtMs: 0,
+    returnedAtMs: 0,
+    price: null,
+    scopeOf429: null,
+    isPreflight: false,
+    webhook: '',
+    isSpared: false,
     heldMs: 0,
     sentAfterMs: null,
     trace: null,

@@ -297,13 +297,19 @@ function compileUpstream(name: string, config: UpstreamConfig, secrets: Upstream
   const isTls = listed.some(({ url }) => url.tls);
   const { protocol } = config;
   const settings = compileUpstreamSettings(config, {
-    ...{ name, authority, hasOthers, protocol },
+    name,
+    authority,
+    hasOthers,
+    protocol,
     balanceKey: secrets.balanceKeys.get(name) ?? null,
   });
   const files = secrets.upstreamTls.get(name);
   const live = {
     endpoints: listed.map(({ url: { host, port, lookup }, weight, backup }) => ({
-      ...{ host, port, weight, lookup },
+      host,
+      port,
+      weight,
+      lookup,
       ...(backup && { backup }),
     })),
     options: { ...settings.options, protocol, tls: isTls ? compileUpstreamTls(config.tls, files) : null },

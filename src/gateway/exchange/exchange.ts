@@ -398,7 +398,9 @@ export class Exchange {
     const rendered =
       pages !== null && this.#mayBePage(error)
         ? asErrorPage(object, error, {
-            ...{ pages, requestId: this.requestId, fields: this.downstream.fields },
+            pages,
+            requestId: this.requestId,
+            fields: this.downstream.fields,
           })
         : object;
     if (resourceMetadata !== null) nameResource(rendered.fields, resourceMetadata);

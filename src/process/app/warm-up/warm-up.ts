@@ -169,7 +169,10 @@ function authentication({ identity }: Snapshot) {
 function identity(service: string) {
   return {
     identity_provider: {
-      ...{ issuer: service, client_id: 'played', client_authentication: 'none', redirect_uri: service },
+      issuer: service,
+      client_id: 'played',
+      client_authentication: 'none',
+      redirect_uri: service,
       endpoints: { authorization: service, token: service, key_set: `${service}/keys` },
     },
     access_tokens: { audience: AUDIENCE },
