@@ -15,7 +15,7 @@ import {
   mapExpected,
   mapOf,
   name,
-  oneOf,
+  oneKeyOf,
   parseHostPort,
   protocolKeysIn,
   shown,
@@ -85,7 +85,9 @@ export const upstreamKeys = {
   ),
   ...upstreamSettingKeys,
 };
-const upstream = shown(mapOf('{ url: "http://api.internal:3000" }', upstreamKeys).meta(oneOf('url', 'urls')));
+const upstream = shown(
+  mapOf('{ url: "http://api.internal:3000" }', upstreamKeys).meta(oneKeyOf('url', 'urls')),
+);
 
 export const upstreams = setting({
   keys: {

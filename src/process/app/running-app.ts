@@ -533,10 +533,10 @@ export async function openPlane(snapshot: Snapshot, options: AppOptions): Promis
 async function warmUpFor(snapshot: Snapshot, { system, log }: AppOptions): Promise<void> {
   const { warmUpMs } = snapshot;
   if (warmUpMs === null) return;
-  const { warmUp } = await import('./warm-up/index.ts');
+  const { playWarmUp } = await import('./warm-up/index.ts');
   const start = (played: Snapshot, log: Logger) => startApp(played, { system, log });
   try {
-    const played = await warmUp({ ...snapshot, warmUpMs }, system, start);
+    const played = await playWarmUp({ ...snapshot, warmUpMs }, system, start);
     log.debug({ type: 'warm-up', ...played }, 'warmed up');
   } catch (error) {
     log.warn({ type: 'warm-up', cause: errorText(error) }, 'the gateway could not warm up');

@@ -38,7 +38,7 @@ export interface WarmedGateway {
  *
  * @param real the configuration that will be in use: what it does not serve is not played
  */
-export async function warmUp(
+export async function playWarmUp(
   real: Snapshot & { readonly warmUpMs: number },
   system: System,
   start: (played: Snapshot, log: Logger) => Promise<WarmedGateway>,
