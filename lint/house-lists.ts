@@ -96,17 +96,22 @@ export const TASKS: readonly Task[] = [
   },
   {
     task: 'one more reason why a token is refused, in the log',
-    files: [
-      'core/listeners/auth-listener.ts',
-      'identity/auth/token/claims.ts',
-      'observe/log/identity-log.ts',
-    ],
-    most: 3,
+    files: ['core/listeners/auth-listener.ts', 'identity/auth/token/claims.ts'],
+    most: 2,
   },
   { task: 'round Retry-After differently', files: ['core/fields.ts', 'cli/demo/sign-in-flow.ts'], most: 2 },
   {
     task: 'one more rule that closes a WebSocket, with a key of routes',
     files: ['config/policies/websocket.ts', 'gateway/terminals/web-socket.ts'],
+    most: 3,
+  },
+  {
+    task: 'the same, with a time that upstreams have as well',
+    files: [
+      'config/policies/upstream-settings.ts',
+      'config/policies/websocket.ts',
+      'gateway/terminals/web-socket.ts',
+    ],
     most: 3,
   },
   {
