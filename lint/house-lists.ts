@@ -81,13 +81,8 @@ export const TASKS: readonly Task[] = [
   },
   {
     task: 'a key of routes that changes the path which the service gets',
-    files: [
-      'config/policies/service-path.ts',
-      'config/policies/route-policies.ts',
-      'config/check/service-path-checks.ts',
-      'wire/http/target.ts',
-    ],
-    most: 4,
+    files: ['config/policies/service-path.ts', 'config/check/service-path-checks.ts', 'wire/http/target.ts'],
+    most: 3,
   },
   {
     task: 'one more way to choose an endpoint',

@@ -71,7 +71,7 @@ export function forward(exchange: Exchange, destination: To<'forward'>, state: G
   const authorization = route.upstream.passAuthorization ? authorizationFor(exchange, destination) : null;
   const fields = translateDestination(exchange, destination, fieldsFor(exchange, destination, authorization));
   if (fields instanceof GatewayError) return exchange.answerError(fields);
-  const path = servicePath(destination.sent, route, route.upstream.base);
+  const path = servicePath(destination.sent, route);
   // A service could take what follows for a host.
   if (path.startsWith('//'))
     return exchange.answerError(errors.badRequest('the path for the service begins with an empty segment'));
@@ -698,10 +698,9 @@ class Forwarding implements CallSink, UpstreamLeg {
   #rewriteLocations(fields: string[]): void {
     const { arrival, head, downstream } = this.#exchange;
     const { hostAndPort } = arrival;
-    const { base, endpoints, hostHeader } = this.#route.upstream;
+    const { endpoints, hostHeader } = this.#route.upstream;
     rewriteLocations(fields, {
       paths: this.#route,
-      base,
       endpoints,
       endpoint: this.#call?.endpoint ?? null,
       target: this.#request.target,
