@@ -117,12 +117,7 @@ export const TASKS: readonly Task[] = [
   { task: 'one more cap', files: ['config/settings/caps.ts', 'edge/server/connection-caps.ts'], most: 2 },
   {
     task: 'one more thing that threads share, with a log line',
-    files: [
-      'process/runtime/default-refusals.ts',
-      'process/runtime/limiting.ts',
-      'core/listeners/limit-listener.ts',
-      'observe/log/limit-log.ts',
-    ],
-    most: 4,
+    files: ['process/runtime/default-refusals.ts', 'process/runtime/limiting.ts', 'gateway/gates/limit.ts'],
+    most: 3,
   },
 ];

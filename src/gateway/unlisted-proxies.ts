@@ -1,4 +1,4 @@
-import { type Clock, ownString, type ProxyListener, type UnlistedProxy } from '../core/index.ts';
+import { type Clock, ownString, type UnlistedProxy, type WarningListener } from '../core/index.ts';
 import { AddressSet, addressKey, forwardedAddress } from '../wire/http/index.ts';
 
 const HOUR_MS = 3_600_000;
@@ -31,10 +31,10 @@ const LOOPBACK = new AddressSet(['127.0.0.0/8', '0.0.0.0/8', '::1', '::']);
  */
 export class UnlistedProxies {
   readonly #clock: Clock;
-  readonly #listener: ProxyListener;
+  readonly #listener: WarningListener;
   readonly #watched = new Map<string, Watched>();
 
-  constructor(clock: Clock, listener: ProxyListener) {
+  constructor(clock: Clock, listener: WarningListener) {
     this.#clock = clock;
     this.#listener = listener;
   }
@@ -65,7 +65,7 @@ export class UnlistedProxies {
     const message = messageOf(sender, field, watched.isPrivate);
     watched.report = { address: sender, field, sinceMs, message };
     watched.reportedMs = nowMs;
-    this.#listener.unlistedProxy(watched.report);
+    this.#listener.warned({ type: 'proxy', address: sender, field }, message);
   }
 
   #watch(key: string, isPrivate: boolean, nowMs: number): Watched | null {

@@ -10,3 +10,4 @@ export { reloadLog } from './reload-log.ts';
 export { standardOutput } from './standard-output.ts';
 export { storeLog } from './store-log.ts';
 export { upstreamLog } from './upstream-log.ts';
+export { warningLog } from './warning-log.ts';

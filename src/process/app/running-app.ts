@@ -165,7 +165,7 @@ class RunningApp implements PlaneApp {
     this.#generations = this.#makeGenerations(snapshot);
     this.#limiting = this.#makeLimiting(snapshot, newSharedStore);
     this.#overload = this.#makeOverload(snapshot);
-    this.#unlistedProxies = new UnlistedProxies(clock, this.#observation.proxies);
+    this.#unlistedProxies = new UnlistedProxies(clock, this.#observation.warnings);
     this.#gateway = this.#makeGateway();
     this.#service = this.#follows(workers ?? this.#makeListeners(snapshot), (service, next) =>
       service.use(next.snapshot),

@@ -187,7 +187,7 @@ export class Limiting {
       this.#restricting.sweep();
     });
     if (!this.#part.isMain) return;
-    this.#standInTimer = this.#clock.every(STAND_INS_MS, standInsOf(this.local, this.listener));
+    this.#standInTimer = this.#clock.every(STAND_INS_MS, standInsOf(this.local, this.listener, this.#clock));
   }
 
   stop(): void {

@@ -3,33 +3,6 @@ import { Pseudonyms } from '../../../../src/observe/log/access-log.ts';
 import { limitLog, makeLogger } from '../../../../src/observe/log/index.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 
-test('counters that stand in for others have a line for each bucket and minute, with the decisions since the last', () => {
-  const lines: Record<string, unknown>[] = [];
-  const clock = new FrozenClock();
-  const logger = makeLogger('info', { write: line => void lines.push(JSON.parse(line)) });
-  const log = limitLog(logger, new Pseudonyms(Buffer.alloc(32)), clock);
-  const told = () => lines.splice(0).map(line => [line['bucket'], line['standIn'], line['decisions']]);
-  const things = { bucket: 'things', standIn: 'caller' } as const;
-  log.stoodIn?.({ ...things, decisions: 4 });
-  log.stoodIn?.({ ...things, decisions: 5 });
-  log.stoodIn?.({ ...things, bucket: 'others', decisions: 1 });
-  log.stoodIn?.({ bucket: null, standIn: 'everyone', decisions: 2 });
-  expect(lines[0]).toMatchObject({ type: 'limit', level: 'warn' });
-  expect(lines.map(({ msg }) => msg)).toEqual([
-    expect.stringContaining('keys_per_caller'),
-    expect.stringContaining('keys_per_caller'),
-    expect.stringContaining('caps.limit_keys'),
-  ]);
-  expect(told()).toEqual([
-    ['things', 'caller', 4],
-    ['others', 'caller', 1],
-    ['none', 'everyone', 2],
-  ]);
-  clock.advance(60_000);
-  log.stoodIn?.({ ...things, decisions: 1 });
-  expect(told()).toEqual([['things', 'caller', 6]]);
-});
-
 test('responses that do not tell what their requests cost have a line a minute for each bucket', () => {
   const lines: Record<string, unknown>[] = [];
   const clock = new FrozenClock();
