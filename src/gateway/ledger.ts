@@ -26,12 +26,12 @@ export function applyOutcome(exchange: Exchange, state: GatewayState): void {
   }
   if (isOfService) {
     if (status === 404 && webhook !== '' && !destination.isPreflight) {
-      noteOffence(exchange, state, () => limiting.webhookNotFound.note(restrictedKey, webhook));
+      noteOffence(exchange, state, () => limiting.offences.webhookNotFound.note(restrictedKey, webhook));
     }
   }
   if (!isInvalid(status, limitedBy, destination.isPreflight)) return;
   limiting.listener.invalid(status);
-  noteOffence(exchange, state, () => limiting.invalidRequests.note(restrictedKey));
+  noteOffence(exchange, state, () => limiting.offences.invalidRequests.note(restrictedKey));
 }
 
 /** Step 11: charges what a request costs, once that is known: draws what was not reserved, or returns what is left. */

@@ -12,10 +12,11 @@ import {
   tableSizeFor,
 } from '../../limits/index.ts';
 import { networkOfKey } from '../../wire/http/index.ts';
+import { Allowances } from './allowances.ts';
 import { DefaultRefusals } from './default-refusals.ts';
 import type { KeptState } from './kept-state.ts';
 import type { NewSharedStore } from './load-store.ts';
-import { sharedClaims, sharedRestrictions, shareResets, shareRevocations } from './replication.ts';
+import { sharedClaims, sharedRestrictions, shareRevocations } from './replication.ts';
 import { Blocked, ownersOfCaller, Restricting } from './restricting.ts';
 import type { SharedStore } from './shared-store.ts';
 import { standInsOf } from './stand-ins.ts';
@@ -25,20 +26,18 @@ const SWEEP_MS = 250;
 /** How often the main thread looks for decisions by counters that stand in for others. */
 const STAND_INS_MS = 5_000;
 
-/** Counts requests and offences. Outlives a reload: `use` applies the next configuration's rules. */
+/** Counts requests and offences. Outlives a reload: `apply` applies the next configuration's rules. */
 export class Limiting {
   /** Decides requests: that of `redis`, else `local`. */
   readonly store: limits.LimitStore;
   /** Counters of this process: the store itself, or its stand-in while Redis is unreachable. */
-  readonly local: limits.LocalStore;
+  readonly local: limits.MemoryStore;
   /** The Redis that gateways share; `null` if limits are counted only in this process. */
   readonly redis: SharedStore | null;
   readonly restrictions: limits.Restrictions;
   /** The clients that limits.yaml lists as blocked; `null` if it lists none. */
   blocked: Blocked | null = null;
-  readonly invalidRequests: limits.AddressOffences;
-  readonly webhookNotFound: limits.AddressOffences;
-  readonly ignoredRefusals: limits.IgnoredRefusals;
+  readonly offences: Restricting;
   /** Shows and resets what callers have consumed. */
   readonly allowances: Allowances;
   readonly listener: core.LimitListener;
@@ -50,7 +49,6 @@ export class Limiting {
   readonly #state: Pick<KeptState, 'files'> | null;
   /** Adds up offences across all gateways; `null` if this process counts alone. */
   readonly #feed: limits.OffenceFeed | null;
-  readonly #restricting: Restricting;
   #buckets: LimitsModel['buckets'] = [];
   readonly #clock: core.TimerClock;
   #sweeper: core.Timer | null = null;
@@ -106,7 +104,7 @@ export class Limiting {
     this.#feed = this.redis?.feed((offence, rule) => this.#exceeded(offence, rule)) ?? null;
     const maxKeys = tableSizeFor(DEFAULT_MAX_EVENT_KEYS, dependencies.limitKeys);
     const { restrictions } = this;
-    this.#restricting = new Restricting({
+    this.offences = new Restricting({
       clock,
       randomBytes,
       memory,
@@ -114,21 +112,13 @@ export class Limiting {
       maxKeys,
       tally: this.#feed,
     });
-    this.invalidRequests = this.#restricting.invalidRequests;
-    this.webhookNotFound = this.#restricting.webhookNotFound;
-    this.ignoredRefusals = this.#restricting.ignoredRefusals;
     this.allowances = new Allowances({
       store: (this.redis?.limits ?? this.local).allowances,
       part,
       randomBytes,
       forgetKnown: () => this.redis?.limits.forgetRefusals(),
-      ignoredRefusals: this.ignoredRefusals,
+      ignoredRefusals: this.offences.ignoredRefusals,
     });
-    this.use(model);
-  }
-
-  /** Throws an error, and changes nothing, if the memory allocated at startup has no room for this many limits. */
-  use(model: LimitsModel): void {
     followLimits(this.local, model);
     this.apply(model);
   }
@@ -143,7 +133,7 @@ export class Limiting {
     this.local.keysPerCaller = model.keysPerCaller;
     this.#buckets = model.buckets;
     if (this.redis !== null) this.redis.limits.keysPerCaller = model.keysPerCaller;
-    this.#restricting.use(model);
+    this.offences.use(model);
     this.blocked = model.blocked === null ? null : new Blocked(model.blocked, model.neverRestrict);
     // Limits may have changed, and restrictions may have been lifted.
     this.redis?.limits.forgetRefusals();
@@ -184,7 +174,7 @@ export class Limiting {
     this.#feed?.start();
     this.#sweeper = this.#clock.every(SWEEP_MS, () => {
       this.local.sweep();
-      this.#restricting.sweep();
+      this.restrictions.sweep();
     });
     if (!this.#part.isMain) return;
     this.#standInTimer = this.#clock.every(STAND_INS_MS, standInsOf(this.local, this.listener, this.#clock));
@@ -211,54 +201,11 @@ export function memoryCounters(
   return new MemoryStore({ ...options, ownersOf: ownersOfCaller });
 }
 
-/** Divides the room for counters among the limits of this configuration. Existing counts stay. */
-export function followLimits(counters: limits.LocalStore, model: LimitsModel): void {
+/**
+ * Divides the room for counters among the limits of this configuration. Existing counts stay. Throws an error, and changes nothing,
+ * if the memory allocated at startup has no room for this many limits.
+ */
+export function followLimits(counters: limits.MemoryStore, model: LimitsModel): void {
   counters.share(everyLimit(model));
   counters.keysPerCaller = model.keysPerCaller;
-}
-
-interface AllowancesDependencies {
-  readonly store: limits.AllowanceStore;
-  /** How other gateways are told of a reset. */
-  readonly part: core.ProcessPart;
-  readonly randomBytes: core.RandomBytes;
-  /** Makes the store ask again about keys that it knows to be exhausted. */
-  readonly forgetKnown: () => void;
-  readonly ignoredRefusals: limits.IgnoredRefusals;
-}
-
-/** Shows and resets what callers have consumed, for an operator. A reset applies to all gateways that share the limits. */
-export class Allowances {
-  readonly #dependencies: AllowancesDependencies;
-  readonly #announceReset: () => void;
-
-  constructor(dependencies: AllowancesDependencies) {
-    const { part, randomBytes } = dependencies;
-    this.#dependencies = dependencies;
-    this.#announceReset = shareResets(part, randomBytes, () => this.#forgetRefusals());
-  }
-
-  /** Reads what is left of these limits, and how much is in flight; `null` if nothing is counting now. */
-  async read(...asked: Parameters<limits.AllowanceStore['read']>): Promise<limits.AllowanceReading | null> {
-    return this.#dependencies.store.read(...asked);
-  }
-
-  /** Resets counters. Returns where they were counted; `null` if nothing is counting now. */
-  async reset(
-    limits: readonly limits.Limit[],
-    caller: string,
-    main: string | null,
-  ): Promise<limits.CountedIn | null> {
-    const countedIn = await this.#dependencies.store.reset(limits, caller, main);
-    this.#forgetRefusals();
-    if (countedIn === 'redis') this.#announceReset();
-    return countedIn;
-  }
-
-  /** Forgets remembered refusals, which are repeated without asking and reveal who ignores them: they are no longer valid. */
-  #forgetRefusals(): void {
-    const { forgetKnown, ignoredRefusals } = this.#dependencies;
-    forgetKnown();
-    ignoredRefusals.forgetWaits();
-  }
 }

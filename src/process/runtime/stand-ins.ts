@@ -1,5 +1,5 @@
 import type { Clock, WarningListener } from '../../core/index.ts';
-import type { LocalStore, PartitionCounts } from '../../limits/index.ts';
+import type { MemoryStore, PartitionCounts } from '../../limits/index.ts';
 import { OncePerInterval } from '../../observe/index.ts';
 
 interface StandIn {
@@ -31,7 +31,7 @@ const STAND_INS: Readonly<Record<string, StandIn>> = {
  * bucket and minute. It looks at what the store counts, whichever threads made the decisions, so that no request pays for it.
  */
 export function standInsOf(
-  store: Pick<LocalStore, 'counts' | 'decidedByStandIns'>,
+  store: Pick<MemoryStore, 'counts' | 'decidedByStandIns'>,
   listener: WarningListener,
   clock: Clock,
 ): () => void {
