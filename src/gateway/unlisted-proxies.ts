@@ -77,7 +77,8 @@ export class UnlistedProxies {
 
   /** Stops watching the least important sender; among equals, the least active one. */
   #makeRoom(forPrivate: boolean, nowMs: number): boolean {
-    let [least, leastWorth] = ['', Number.POSITIVE_INFINITY];
+    let least = '';
+    let leastWorth = Number.POSITIVE_INFINITY;
     for (const [key, watched] of this.#watched) {
       const worth = watched.worth(nowMs);
       if (worth < leastWorth) [least, leastWorth] = [key, worth];

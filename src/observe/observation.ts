@@ -195,10 +195,7 @@ export class Observation {
  */
 const FROM_MAIN_THREAD: ReadonlySet<string> = new Set<
   keyof core.AuthListener | keyof core.SignInListener | keyof core.UpstreamListener
->([
-  ...(['keySetLoaded', 'keySetFailed', 'discovered'] as const),
-  ...(['addressesChanged', 'lookupFailed', 'lookupWorks'] as const),
-]);
+>(['keySetLoaded', 'keySetFailed', 'discovered', 'addressesChanged', 'lookupFailed', 'lookupWorks']);
 
 /** The type of all methods of listeners: none has more arguments. */
 type Hook = (first: unknown, second: unknown, third: unknown) => void;

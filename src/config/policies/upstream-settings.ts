@@ -384,8 +384,18 @@ function describeHealth({ target, everyMs }: upstream.HealthOptions): string {
 
 /** Every setting, in the order of the keys in the JSON Schema and in the effective configuration. */
 const SETTINGS = [
-  ...([balance, health, host, authorization, http2] as const),
-  ...([timeouts, connections, replay, bufferBody, pools, responseHeads, lenient] as const),
+  balance,
+  health,
+  host,
+  authorization,
+  http2,
+  timeouts,
+  connections,
+  replay,
+  bufferBody,
+  pools,
+  responseHeads,
+  lenient,
 ] as const;
 
 type Setting = (typeof SETTINGS)[number];

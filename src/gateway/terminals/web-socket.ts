@@ -132,7 +132,8 @@ export class WebSocketSession implements Successor {
 
   #over(): void {
     const { listener, clock } = this.#state;
-    const [tunnel, begun] = [this.#tunnel, this.#begun];
+    const tunnel = this.#tunnel;
+    const begun = this.#begun;
     begun?.permit?.giveBack();
     begun?.place?.leave();
     if (begun === null || tunnel === null) return;

@@ -92,7 +92,8 @@ class Budget {
   readonly #parts: { readonly part: number; readonly resolve: () => void }[] = [];
 
   constructor(ms: number, clock: TimerClock) {
-    const [fromMs, endMs] = [threadProcessorMs(), clock.monotonicMs() + MAX_WAIT * ms];
+    const fromMs = threadProcessorMs();
+    const endMs = clock.monotonicMs() + MAX_WAIT * ms;
     const timer = clock.every(LOOK_MS, () => {
       const isOver = clock.monotonicMs() >= endMs;
       const spent = (threadProcessorMs() - fromMs) / ms;
