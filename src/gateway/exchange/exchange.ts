@@ -53,6 +53,7 @@ export class Exchange {
   readonly arrival: Arrival;
   readonly requestId: string;
   readonly response: ExchangeResponse;
+  readonly #state: GatewayState;
   readonly #settler: Settler;
   #isSettled = false;
   #isPriced = false;
@@ -124,6 +125,7 @@ export class Exchange {
   constructor(downstream: Downstream, state: GatewayState, settler: Settler) {
     const { generation, clock } = state;
     this.downstream = downstream;
+    this.#state = state;
     this.#settler = settler;
     this.arrival = readArrival(downstream, generation.snapshot, state);
     this.dialect = dialectOf(downstream, this.arrival.host, generation.snapshot.routes);
@@ -272,8 +274,8 @@ export class Exchange {
   }
 
   /**
-   * Ends a running exchange with an error: stops its work, then answers. An error not meant for clients is logged, and the client
-   * only learns that the gateway failed. Never throws: no caller would catch it.
+   * Ends a running exchange with an error, the gateway's own or one in what the client sent: stops its work, then answers. An error
+   * not meant for clients is logged, and the client only learns that the gateway failed. Never throws: no caller would catch it.
    */
   fault(fault: unknown): void {
     const error = fault instanceof GatewayError ? fault : errors.internalFault(fault);
@@ -316,7 +318,7 @@ export class Exchange {
     this.settle();
     this.#settlePrice();
     this.upstreamPermit?.giveBack();
-    this.#settler.leave(this);
+    this.leave();
   }
 
   /**
@@ -373,12 +375,12 @@ export class Exchange {
     this.#settler.settle(this);
   }
 
-  /** Stops counting it as in flight. Idempotent. */
-  leave(state: GatewayState): void {
+  /** Step 11, once the complete response has arrived: stops counting it as in flight, which makes room for others. Idempotent. */
+  leave(): void {
     if (this.#hasLeft) return;
     this.#hasLeft = true;
-    state.inFlight--;
-    if (this.hasPermit) state.permits.giveBack(this.addressKey, this.arrival.client.owners);
+    this.#state.inFlight--;
+    if (this.hasPermit) this.#state.permits.giveBack(this.addressKey, this.arrival.client.owners);
   }
 
   /** Answers with an error. A response that has already begun can only be cut short. */
@@ -493,8 +495,6 @@ export interface Settler {
    * @param outcome how it became known; `null` if no service was asked
    */
   price(exchange: Exchange, price: number, outcome: core.PriceOutcome | null): void;
-  /** Stops counting it as in flight, which makes room for others. Idempotent. */
-  leave(exchange: Exchange): void;
 }
 
 /** What the limits decided: for the response, the record, and the unit to return once the status is known. */

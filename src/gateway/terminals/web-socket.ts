@@ -40,7 +40,7 @@ export function openWebSocket(exchange: Exchange, state: GatewayState, handshake
   }
   // The session takes over the upstream permit, the caller's place and the verdicts. It may outlive many configurations, so the
   // exchange ends here.
-  exchange.leave(state);
+  exchange.leave();
   state.listener.switched(route.upstream.name);
   exchange.lasted = exchange.ruling !== null;
   const record = recordOf(exchange, state.clock.monotonicMs());
