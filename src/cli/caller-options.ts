@@ -79,7 +79,7 @@ function ofProvider(known: readonly CallerClaims[], provider: string | null): re
 }
 
 /** The issuer that callers' names begin with; `null` if there is only one. */
-export function issuerOf(known: readonly CallerClaims[], provider: string | null): string | null {
+export function issuerNamed(known: readonly CallerClaims[], provider: string | null): string | null {
   return ofProvider(known, provider)[0]?.issuer ?? null;
 }
 

@@ -65,7 +65,11 @@ export function capacityOf(snapshot: Snapshot, load: Load, figures: CapacityFigu
   const most = needed.reduce((one, other) => ((other[1] || 0) > (one[1] || 0) ? other : one));
   const pods = Math.max(1, Math.ceil(most[1] || 0));
   return {
-    ...{ pods, by: most[0], requestMicroseconds, cores, memoryBytesOfPod: base + sockets / pods },
+    pods,
+    by: most[0],
+    requestMicroseconds,
+    cores,
+    memoryBytesOfPod: base + sockets / pods,
     redis: isShared ? { cores: (load.requests * cost.ofRedis) / 1e6, bytes: redisBytes } : null,
   };
 }

@@ -3,7 +3,7 @@ import { groupName, readPart } from '../config/index.ts';
 import { pseudonymOf } from '../observe/index.ts';
 import { type AddressKeying, addressKey, isEmbedded } from '../wire/http/index.ts';
 import { CONFIG_HELP, configFile, configOption, oneOf, readArguments } from './arguments.ts';
-import { classOf, issuerOf, principalBy, readAddress, readClaims } from './caller-options.ts';
+import { classOf, issuerNamed, principalBy, readAddress, readClaims } from './caller-options.ts';
 import { type Command, type CommandOutput, ExitCode, UsageError } from './command.ts';
 import { reportErrors } from './output.ts';
 
@@ -73,7 +73,7 @@ Exit code: 0 printed, 1 no pseudonym can be computed, 64 wrong command line, 78 
       const keyOf = (classes: readonly CallerClaims[]) =>
         group === undefined
           ? principalBy(classOf(classes, claims, wanted), claims)
-          : groupName(group, issuerOf(classes, wanted.provider));
+          : groupName(group, issuerNamed(classes, wanted.provider));
       return print(file, callers, keyOf, terminal);
     }
     return reportErrors(terminal, callers.diagnostics);

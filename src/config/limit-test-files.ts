@@ -119,13 +119,13 @@ function withoutClients({ identity_provider: one, identity_providers: several, .
 
 /** One thread serves every test, and no cap is too large for it. */
 const ANY_MACHINE: Machine = {
-  ...{ processors: 1, sharesPorts: true, processorLimit: 1 },
-  ...{
-    memoryBytes: Infinity,
-    memoryLimitBytes: Infinity,
-    heapLimitBytes: Infinity,
-    descriptorLimit: Infinity,
-  },
+  processors: 1,
+  sharesPorts: true,
+  processorLimit: 1,
+  memoryBytes: Infinity,
+  memoryLimitBytes: Infinity,
+  heapLimitBytes: Infinity,
+  descriptorLimit: Infinity,
 };
 
 function errorsIn(files: ReadLimits['files']): Diagnostic[] {

@@ -79,8 +79,12 @@ export const UPSTREAM_CAPS = POOL_NAMES.flatMap((name): UpstreamCap[] => [
 
 /** Caps on what is in flight in the gateway, by their keys in gateway.yaml. */
 export const GATEWAY_CAPS = [
-  ...(['connections', 'connections_per_address', 'requests', 'requests_per_address'] as const),
-  ...(['event_loop_delay', 'max_in_flight'] as const),
+  'connections',
+  'connections_per_address',
+  'requests',
+  'requests_per_address',
+  'event_loop_delay',
+  'max_in_flight',
 ] as const;
 export type Cap = (typeof GATEWAY_CAPS)[number] | UpstreamCap;
 

@@ -310,7 +310,11 @@ export const thisMachine: System = {
   random: Math.random,
   randomBytes: count => randomBytes(count),
   network: {
-    ...{ connect, secureConnect, lookup, createServer, createHttpServer },
+    connect,
+    secureConnect,
+    lookup,
+    createServer,
+    createHttpServer,
     // A new resolver reads the system's configuration again.
     createResolver: () => new promises.Resolver(DNS_WAITS),
   },

@@ -68,7 +68,7 @@ export const PATH_SENT = 'path sent';
 
 /** Describes the path that is sent, if it is not the received one. */
 function describeSentPath(route: ForwardRoute, path: string): ExplainedRow[] {
-  const sent = servicePath(path, route, route.upstream.base);
+  const sent = servicePath(path, route);
   return applying([[PATH_SENT, sent === path ? null : sent]]);
 }
 

@@ -29,11 +29,11 @@ const LASTING_MS = 1_000;
  * 10. `serve`            opens the terminal: `forward` sends the request upstream          (gateway.ts, terminals/forward.ts)
  * 11. `head`             passes the response on, with the gateway's own fields           (terminals/forward.ts)
  *     `settle`           applies its outcome as soon as its status is known               (gateway.ts, ledger.ts)
- *     `leave`            gives up its places as soon as its response is complete          (gateway.ts, exchange/exchange.ts)
+ *     `leave`            gives up its places as soon as its response is complete          (exchange/exchange.ts)
  * 12. `over`             records it once its response is delivered, or never will be      (gateway.ts, ledger.ts)
  *
  * Steps 2 to 9 are the gates: gates/gates.ts has their order with the reason for it. The error that a gate returns answers the
- * exchange in place of step 10 (`#conclude`). After that, or while a gate waits, `fault` ends it: for a failure of the gateway, for
+ * exchange in place of step 10 (`#conclude`). After that, or while a gate waits, `Exchange.fault` ends it: for a failure of the gateway, for
  * what the client sends, for a deadline, or by a `review`. Whatever answers it, step 12 follows, once. A client decides when it reads its response, so nothing that others wait for waits for step 12.
  */
 export class Gateway implements Settler {
@@ -73,19 +73,10 @@ export class Gateway implements Settler {
       const result = this.#passGates(exchange, 0);
       // Steps 10 and 11: the terminal, or the error response.
       if (!(result instanceof Promise)) this.#conclude(exchange, result);
-      else
-        result.then(awaited => this.#conclude(exchange, awaited)).catch(fault => this.fault(exchange, fault));
+      else result.then(awaited => this.#conclude(exchange, awaited)).catch(fault => exchange.fault(fault));
     } catch (fault) {
-      this.fault(exchange, fault);
+      exchange.fault(fault);
     }
-  }
-
-  /**
-   * Ends an exchange with an error: the gateway's own, which is logged but not revealed to the client, or one in what the client
-   * sent, such as a body with broken framing.
-   */
-  fault(exchange: Exchange, fault: unknown): void {
-    exchange.fault(fault);
   }
 
   /**
@@ -132,11 +123,6 @@ export class Gateway implements Settler {
     } catch (fault) {
       exchange.response.error = errors.internalFault(fault);
     }
-  }
-
-  /** Step 11, once the complete response has arrived: makes room for others. */
-  leave(exchange: Exchange): void {
-    exchange.leave(this.#state);
   }
 
   /**

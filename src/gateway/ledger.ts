@@ -20,18 +20,18 @@ export function applyOutcome(exchange: Exchange, state: GatewayState): void {
     for (const { limit, part, window, cost, caller } of returned)
       limiting.store.refund(limit, part, window, cost, caller);
     if (returned.length > 0) {
-      exchange.returnedAtMs = limiting.memory.nowMs();
+      exchange.returnedAtMs = limiting.local.nowMs();
       exchange.ruling = { ...ruling, units: ruling.units.filter(each => !returned.includes(each)) };
     }
   }
   if (isOfService) {
     if (status === 404 && webhook !== '' && !destination.isPreflight) {
-      noteOffence(exchange, state, () => limiting.webhookNotFound.note(restrictedKey, webhook));
+      noteOffence(exchange, state, () => limiting.offences.webhookNotFound.note(restrictedKey, webhook));
     }
   }
   if (!isInvalid(status, limitedBy, destination.isPreflight)) return;
   limiting.listener.invalid(status);
-  noteOffence(exchange, state, () => limiting.invalidRequests.note(restrictedKey));
+  noteOffence(exchange, state, () => limiting.offences.invalidRequests.note(restrictedKey));
 }
 
 /** Step 11: charges what a request costs, once that is known: draws what was not reserved, or returns what is left. */
@@ -59,7 +59,7 @@ function isSpared({ caller }: Exchange, { restrictions }: Limiting): boolean {
 }
 
 function noteOffence(exchange: Exchange, { limiting }: GatewayState, count: () => void): void {
-  exchange.offenceAtMs = limiting.memory.nowMs();
+  exchange.offenceAtMs = limiting.local.nowMs();
   if (!isSpared(exchange, limiting)) count();
 }
 
@@ -215,16 +215,14 @@ export function refusalRecord(
     claimed: null,
     tokenRefused: null,
     decision: null,
-    ...{
-      restriction: null,
-      offenceAtMs: 0,
-      returnedAtMs: 0,
-      price: null,
-      scopeOf429: null,
-      isPreflight: false,
-      webhook: '',
-      isSpared: false,
-    },
+    restriction: null,
+    offenceAtMs: 0,
+    returnedAtMs: 0,
+    price: null,
+    scopeOf429: null,
+    isPreflight: false,
+    webhook: '',
+    isSpared: false,
     heldMs: 0,
     sentAfterMs: null,
     trace: null,

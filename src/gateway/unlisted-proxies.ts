@@ -1,4 +1,4 @@
-import { type Clock, ownString, type ProxyListener, type UnlistedProxy } from '../core/index.ts';
+import { type Clock, ownString, type UnlistedProxy, type WarningListener } from '../core/index.ts';
 import { AddressSet, addressKey, forwardedAddress } from '../wire/http/index.ts';
 
 const HOUR_MS = 3_600_000;
@@ -31,10 +31,10 @@ const LOOPBACK = new AddressSet(['127.0.0.0/8', '0.0.0.0/8', '::1', '::']);
  */
 export class UnlistedProxies {
   readonly #clock: Clock;
-  readonly #listener: ProxyListener;
+  readonly #listener: WarningListener;
   readonly #watched = new Map<string, Watched>();
 
-  constructor(clock: Clock, listener: ProxyListener) {
+  constructor(clock: Clock, listener: WarningListener) {
     this.#clock = clock;
     this.#listener = listener;
   }
@@ -65,7 +65,7 @@ export class UnlistedProxies {
     const message = messageOf(sender, field, watched.isPrivate);
     watched.report = { address: sender, field, sinceMs, message };
     watched.reportedMs = nowMs;
-    this.#listener.unlistedProxy(watched.report);
+    this.#listener.warned({ type: 'proxy', address: sender, field }, message);
   }
 
   #watch(key: string, isPrivate: boolean, nowMs: number): Watched | null {
@@ -77,7 +77,8 @@ export class UnlistedProxies {
 
   /** Stops watching the least important sender; among equals, the least active one. */
   #makeRoom(forPrivate: boolean, nowMs: number): boolean {
-    let [least, leastWorth] = ['', Number.POSITIVE_INFINITY];
+    let least = '';
+    let leastWorth = Number.POSITIVE_INFINITY;
     for (const [key, watched] of this.#watched) {
       const worth = watched.worth(nowMs);
       if (worth < leastWorth) [least, leastWorth] = [key, worth];

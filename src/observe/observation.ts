@@ -15,6 +15,7 @@ import {
   reloadLog,
   storeLog,
   upstreamLog,
+  warningLog,
 } from './log/index.ts';
 import * as metric from './metrics/index.ts';
 import { Recent, type RecentGrowth } from './recent.ts';
@@ -54,7 +55,7 @@ export class Observation {
   readonly store: core.StoreListener;
   readonly overload: core.OverloadListener;
   readonly reloads: core.ReloadListener;
-  readonly proxies: core.ProxyListener;
+  readonly warnings: core.WarningListener;
   readonly notices: core.NoticeListener;
   readonly admin: core.AdminApiListener;
   readonly recent: Recent;
@@ -106,12 +107,12 @@ export class Observation {
     ]);
     this.connections = join([metric.connectionMetrics(metrics), connectionLog(log, clock), errors]);
     this.upstreams = join([upstreamMetrics, upstreamLog(log)]);
-    this.limits = join([limitMetrics, limitLog(log, pseudonyms, clock), callers, errors]);
+    this.limits = join([limitMetrics, limitLog(log, pseudonyms, clock), warningLog(log), callers, errors]);
     this.store = join(storeMetrics === null ? [] : [storeMetrics, storeLog(log), errors]);
     this.overload = join([metric.overloadMetrics(metrics), overloadLog(log)]);
     const reloadMetrics = metric.reloadMetrics(metrics, clock);
     this.reloads = join(isWorker ? [] : [reloadRecord, reloadMetrics, reloadLog(log)]);
-    this.proxies = join([proxyLog(log)]);
+    this.warnings = join([warningLog(log)]);
     this.notices = join([metric.noticeMetrics(metrics), noticeLog(log, clock), errors]);
     this.admin = join([metric.adminMetrics(metrics), adminLog(log, clock)]);
     metric.observeLog(metrics, () => this.logLosses);
@@ -194,10 +195,7 @@ export class Observation {
  */
 const FROM_MAIN_THREAD: ReadonlySet<string> = new Set<
   keyof core.AuthListener | keyof core.SignInListener | keyof core.UpstreamListener
->([
-  ...(['keySetLoaded', 'keySetFailed', 'discovered'] as const),
-  ...(['addressesChanged', 'lookupFailed', 'lookupWorks'] as const),
-]);
+>(['keySetLoaded', 'keySetFailed', 'discovered', 'addressesChanged', 'lookupFailed', 'lookupWorks']);
 
 /** The type of all methods of listeners: none has more arguments. */
 type Hook = (first: unknown, second: unknown, third: unknown) => void;
@@ -260,10 +258,3 @@ function callAll(
 }
 
 function ignore(): void {}
-
-/** Logs senders that look like a proxy missing from `trusted_proxies`. */
-function proxyLog(log: Logger): core.ProxyListener {
-  return {
-    unlistedProxy: ({ address, field, message }) => log.warn({ type: 'proxy', address, field }, message),
-  };
-}

@@ -283,7 +283,9 @@ function addCount(kinds: Map<string, Kept>, { kind, count, lastAtMs, cause }: Er
 
 function takeCounts(kinds: Map<string, Kept>): ErrorCount[] {
   const taken = Array.from(kinds, ([kind, { count, lastAtMs, cause }]) => ({
-    ...{ kind, count, lastAtMs },
+    kind,
+    count,
+    lastAtMs,
     cause: shortened(cause),
   }));
   kinds.clear();

@@ -61,7 +61,12 @@ function tlsConnector(
     // RFC 6066, 3: without the dot of the root, with which a name is looked up as it is. Some servers refuse it.
     const serverName = (tls.serverName ?? name).replace(/\.$/, '');
     const socket = secureConnect({
-      ...{ host, port, lookup, secureContext, rejectUnauthorized: tls.verify, ALPNProtocols: [protocol] },
+      host,
+      port,
+      lookup,
+      secureContext,
+      rejectUnauthorized: tls.verify,
+      ALPNProtocols: [protocol],
       // RFC 6066, 3: an address is not a server name. Node then verifies the certificate for the address.
       ...(isIP(serverName) === 0 && { servername: serverName }),
       ...(session !== undefined && { session }),

@@ -148,7 +148,12 @@ export function transportOpener(
   };
   return ({ name, options }) =>
     new EndpointTransport(name, options, {
-      ...{ clock, random, listener, part, checks, cookieKey },
+      clock,
+      random,
+      listener,
+      part,
+      checks,
+      cookieKey,
       openSource: configured => openSource(configured, name),
       openPool: ({ host, port, name }) => {
         const ofAddress = { ...options, host, port, name };

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { WebSocket } from 'ws';
-import { Exchange, ExchangeResponse } from '../../src/gateway/exchange/exchange.ts';
+import { Exchange } from '../../src/gateway/exchange/exchange.ts';
+import { ExchangeResponse } from '../../src/gateway/exchange/response.ts';
 import { FaultLog } from '../../src/observe/log/access-log.ts';
 import { Logging } from '../../src/observe/log/logging.ts';
 import { StreamResponse } from '../../src/upstream/stream-response.ts';

@@ -12,7 +12,7 @@ import {
   textsIn,
 } from '../file/index.ts';
 import {
-  AUDIENCE,
+  AUDIENCE_EXPECTED,
   gatewaySchema,
   listedHeaders,
   RULES_BY_DEFAULT,
@@ -93,7 +93,7 @@ function checkSole(file: ConfigFile, root: RawMap, hasTokens: boolean): void {
   const tokens = root.access_tokens;
   const meant = (word: string) => nearestWord(word, ['audience', 'audience_claim']);
   if (!isMap(tokens) || Object.keys(tokens).some(word => meant(word) === 'audience')) return;
-  file.add(['access_tokens'], `missing key "audience": ${AUDIENCE}`);
+  file.add(['access_tokens'], `missing key "audience": ${AUDIENCE_EXPECTED}`);
 }
 
 /** Checks access_tokens without a provider: only the names of callers who have API keys are told to services. */

@@ -70,7 +70,9 @@ function lineOf([line, written]: readonly [string, unknown]): LimitLine {
   const { bucket, cost } = isMap(written) ? written : { bucket: written, cost: null };
   const first = isMap(cost) ? cost.reserve : cost;
   return {
-    ...{ line, pattern: patternOf(line), bucket: typeof bucket === 'string' ? bucket : null },
+    line,
+    pattern: patternOf(line),
+    bucket: typeof bucket === 'string' ? bucket : null,
     bucketPath: isMap(written) ? ['routes', line, 'bucket'] : ['routes', line],
     cost: typeof first === 'number' ? first : null,
     price: isMap(cost) ? cost : null,

@@ -105,7 +105,11 @@ function setsOf(name: string, config: BucketConfig, context: BucketContext): Buc
     quota === undefined
       ? null
       : defineLimit({
-          ...{ ...shared, role, quota, isTrial, hasCostQuota: hasCostQuota[isTrial ? 'tried' : 'held'] },
+          ...shared,
+          role,
+          quota,
+          isTrial,
+          hasCostQuota: hasCostQuota[isTrial ? 'tried' : 'held'],
           ...(claim === undefined ? {} : { claim }),
         });
   const ofGroup = ({ group }: SharedQuotas, isTrial: boolean) =>

@@ -104,7 +104,11 @@ function compileProvider(
     opaqueTokens: rules.opaque_tokens,
     accessTokens: {
       ...common,
-      ...{ issuer, isOneOfSeveral, audience, classes, principal: rules.principal },
+      issuer,
+      isOneOfSeveral,
+      audience,
+      classes,
+      principal: rules.principal,
       tenants: provider.tenants,
       clientId: client?.clientId ?? null,
       audienceClaim: rules.audience_claim,

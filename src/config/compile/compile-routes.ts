@@ -2,7 +2,7 @@ import { type MethodNames, NOTICE_KINDS, type Steps } from '../../core/index.ts'
 import type { RouteEntry, RoutePattern } from '../../gateway/routing/index.ts';
 import {
   findConflicts,
-  isGrpc,
+  isGrpcPattern,
   isRoutable,
   nameOf,
   parseGrpcPattern,
@@ -12,7 +12,7 @@ import {
 import { CallerShare } from '../../limits/index.ts';
 import { TokenPlaces, WebhookPaths } from '../../wire/http/index.ts';
 import type * as model from '../model/index.ts';
-import type { Requirements, RouteTimeouts, UpstreamPart } from '../policies/index.ts';
+import type { Requirements, UpstreamPart } from '../policies/index.ts';
 import { compileAnswer, compilePolicies, partsOf } from '../policies/index.ts';
 import type { GatewayConfig, NoticePlaces, RouteConfig } from '../settings/index.ts';
 import { issuersOf, metadataRoutes, ownRoute } from './protected-resource.ts';
@@ -43,13 +43,13 @@ export function compileRoute(
     const defaults = gateway.upstreams[upstreamName]?.timeouts;
     if (upstream === undefined || defaults === undefined)
       throw new Error(`a route to the upstream ${upstreamName} was not checked`);
-    const timeouts = timeoutsOf(config.timeouts, defaults);
+    const timeouts = Object.assign({}, defaults, config.timeouts);
     const pool = serves === 'calls' ? upstream.pools.grpc_calls : upstream.pools.requests;
     const policies = compilePolicies(config, serves, { ...context, upstream, timeouts });
     return { kind: 'forward', ...name, upstream, pool, shares: null, ...policies };
   };
   const answerWith = (answer: model.AnswerRoute['answer']): model.AnswerRoute => {
-    const policies = compilePolicies(config, serves, { ...context, upstream: null, timeouts: NO_TIMEOUTS });
+    const policies = compilePolicies(config, serves, { ...context, upstream: null, timeouts: null });
     return { kind: 'answer', ...name, upstream: null, answer, ...policies };
   };
   const value = answer === null ? forward(partsOf(config.upstream ?? ''), forwardTo) : answerWith(answer);
@@ -85,8 +85,6 @@ function sharesOf(
   });
 }
 
-const NO_TIMEOUTS: RouteTimeouts = { first_byte: 0, idle: 0, websocket_idle: 0 };
-
 /**
  * Names a route by the first of its hosts, which no other route has with the same path and method, and by the number of the
  * others: a route may have a thousand, and its name is in all its metrics.
@@ -107,14 +105,6 @@ export function patternsOfRoute({
   return path === undefined ? [] : written.map(host => parseRoutePattern(path, methods ?? null, host));
 }
 
-function timeoutsOf(own: RouteConfig['timeouts'], ofUpstream: RouteTimeouts): RouteTimeouts {
-  return {
-    first_byte: own.first_byte ?? ofUpstream.first_byte,
-    idle: own.idle ?? ofUpstream.idle,
-    websocket_idle: own.websocket_idle ?? ofUpstream.websocket_idle,
-  };
-}
-
 /**
  * Makes the route table for preflights that are left to upstreams, keyed by the requested method. On each path one route also
  * matches the methods that no route there names. If a route names OPTIONS, its service expects preflights and gets all those for
@@ -126,7 +116,7 @@ export function* preflightRoutes(
   const byPath = new Map<string, RouteEntry<model.RouteOfFile>[]>();
   for (const route of routes) {
     yield;
-    if (route.value.cors || isGrpc(route.pattern)) continue;
+    if (route.value.cors || isGrpcPattern(route.pattern)) continue;
     const place = placeOf(route.pattern);
     const others = byPath.get(place);
     if (others === undefined) byPath.set(place, [route]);

@@ -169,8 +169,8 @@ export class ConfigFile extends Reporter {
     if (this.#root !== null) fillScalar(this.#root, path, value);
   }
 
-  /** Makes the value at `from`, without one of its members, a member of a map as well, as an alias would. It keeps its place. */
-  share(from: Path, to: Path, without?: string): void {
+  /** Makes the value at `from`, without some of its members, a member of a map as well, as an alias would. It keeps its place. */
+  share(from: Path, to: Path, without: readonly string[] = []): void {
     if (this.#root !== null) shareNode(this.#root, from, to, without);
   }
 

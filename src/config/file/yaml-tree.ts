@@ -70,27 +70,31 @@ export function fillScalar(root: YamlNode, path: readonly PropertyKey[], value: 
 /**
  * Makes the node at `from` a member of the map at the end of `to`. Does nothing if either is not there.
  *
- * @param without the key of a member of that node to leave out
+ * @param without keys of members of that node to leave out
  */
 export function shareNode(
   root: YamlNode,
   from: readonly PropertyKey[],
   to: readonly PropertyKey[],
-  without?: string,
+  without: readonly string[],
 ): void {
   const key = String(to.at(-1));
   const shared = nodeAt(root, from);
   const holder = nodeAt(root, to.slice(0, -1));
   const { children, value } = holder.node;
   if (!shared.exact || !holder.exact || !(children instanceof Map)) return;
-  const node = without === undefined ? shared.node : withoutChild(shared.node, without);
+  const node = without.length === 0 ? shared.node : withoutChildren(shared.node, without);
   children.set(key, node);
   Object.assign(value as object, { [key]: node.value });
 }
 
-function withoutChild(node: YamlNode, key: string): YamlNode {
-  const { [key]: _, ...value } = node.value as Record<string, unknown>;
-  return { ...node, value, children: new Map([...node.children].filter(([name]) => name !== key)) };
+function withoutChildren(node: YamlNode, keys: readonly string[]): YamlNode {
+  const children = new Map([...node.children].filter(([key]) => !keys.includes(String(key))));
+  return {
+    ...node,
+    value: Object.fromEntries([...children].map(([key, { value }]) => [key, value])),
+    children,
+  };
 }
 
 class TreeBuilder {

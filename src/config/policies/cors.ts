@@ -6,7 +6,7 @@ import { routePolicy } from './policy.ts';
  * `cors` and `grpc_web`: whether web pages may use the route. `cors` of gateway.yaml applies to gRPC calls only if browsers can
  * make them; `weir explain` describes it there.
  */
-export const cors = routePolicy({
+export const routeCors = routePolicy({
   keys: {
     cors: yesOrNo(true).describe(
       'Whether "cors" applies to it. false: the upstream answers preflights, which reach it without a token, and writes the fields itself. With "grpc" it needs "grpc_web: true", and false keeps pages of other origins out.',

@@ -6,7 +6,7 @@ export { claimFieldsIn, claimsIn } from './header-fields.ts';
 export { type Intersection, keysOf, type PolicyConfig, type PolicyKeys } from './keys.ts';
 export { admits } from './networks.ts';
 export { whyOddPathRefused } from './odd-paths.ts';
-export { RouteInFile, type RouteTimeouts } from './policy.ts';
+export { RouteInFile } from './policy.ts';
 export { locationFor } from './redirect-target.ts';
 export { Requirements, roleEntry, roleOf, scopeText } from './requirements.ts';
 export * from './route-defaults.ts';

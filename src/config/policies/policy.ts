@@ -3,14 +3,7 @@ import { asMap, type RawMap, Section } from '../file/index.ts';
 import type { DescribedFacts } from './fact.ts';
 import type { PolicyConfig, PolicyKeys } from './keys.ts';
 import type { Requirements } from './requirements.ts';
-import type { UpstreamModel } from './upstream-settings.ts';
-
-/** Timeouts of a route in milliseconds: its own, or those of its upstream. */
-export interface RouteTimeouts {
-  readonly first_byte: number;
-  readonly idle: number;
-  readonly websocket_idle: number;
-}
+import type { RouteTimes, UpstreamModel } from './upstream-settings.ts';
 
 /** What a policy may need to know about its route to compile. */
 export interface PolicyContext {
@@ -18,7 +11,8 @@ export interface PolicyContext {
   readonly id: string;
   /** `null` if the route has no upstream. */
   readonly upstream: UpstreamModel | null;
-  readonly timeouts: RouteTimeouts;
+  /** Its own, or those of its upstream; `null` if it has none. */
+  readonly timeouts: RouteTimes | null;
   /** The default minimum rate at which clients must read, in bytes per second; `null` for no minimum. */
   readonly minReadRate: number | null;
   readonly requirements: Requirements;

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { asList, asMap, type ConfigFile, isMap, type RawMap } from '../file/index.ts';
+import { protocolKeysIn } from '../values/index.ts';
 import { OWN_KEYS, policyKeys, takesDefault } from './route-policies.ts';
+import { routeTimes } from './upstream-settings.ts';
 
 type Keys = typeof policyKeys;
 
@@ -24,8 +26,8 @@ function withoutDefault(schema: z.ZodType): z.ZodType {
   return inner.optional().describe(schema.description ?? '');
 }
 
-/** The keys of `timeouts` that upstreams have as well. */
 const TIMEOUTS = 'timeouts';
+const TIMES = protocolKeysIn(routeTimes);
 
 /**
  * Gives routes the keys of `defaults` that they lack, as if they were written there. Timeouts go to upstreams, since those of an
@@ -43,13 +45,13 @@ export function fillRouteDefaults(file: ConfigFile, { defaults, routes, upstream
   }
   if (!isMap(defaults[TIMEOUTS])) return;
   for (const [name, upstream] of Object.entries(asMap(upstreams))) {
-    const { protocol, [TIMEOUTS]: own } = asMap(upstream);
-    if (protocol === 'grpc') continue;
-    const without = protocol === 'h2' ? 'websocket_idle' : undefined;
+    const { protocol = 'http1', [TIMEOUTS]: own } = asMap(upstream);
+    const others = TIMES.filter(({ protocols }) => protocols.every(each => each !== protocol));
+    const without = others.flatMap(({ path }) => path);
     if (own === undefined) file.share(['defaults', TIMEOUTS], ['upstreams', name, TIMEOUTS], without);
     else
       for (const key of Object.keys(defaults[TIMEOUTS]))
-        if (key !== without && asMap(own)[key] === undefined)
+        if (!without.includes(key) && asMap(own)[key] === undefined)
           file.share(['defaults', TIMEOUTS, key], ['upstreams', name, TIMEOUTS, key]);
   }
 }

@@ -2,7 +2,7 @@ import type { Difference } from '../difference.ts';
 import { isAnswered } from './answers.ts';
 import { authentication } from './authentication.ts';
 import { body } from './body.ts';
-import { cors } from './cors.ts';
+import { routeCors } from './cors.ts';
 import { applyingOf } from './fact.ts';
 import { requestHeaders, responseHeaders } from './headers.ts';
 import { keysOf, type ModelsOf, type PolicyConfig } from './keys.ts';
@@ -14,7 +14,7 @@ import { reading } from './reading.ts';
 import { requires } from './require.ts';
 import { rewriteLocation, stripPrefix } from './service-path.ts';
 import { expect, globalLimit, semicolons, upstream429, webhook } from './switches.ts';
-import { timeouts } from './timeouts.ts';
+import { routeTimeouts } from './timeouts.ts';
 import { tokenFrom } from './token-from.ts';
 import { trailingSlash } from './trailing-slash.ts';
 import type { UpstreamModel } from './upstream-settings.ts';
@@ -39,11 +39,11 @@ const POLICIES = [
   globalLimit,
   upstream429,
   rateLimitHeaders,
-  cors,
+  routeCors,
   body,
   expect,
   reading,
-  timeouts,
+  routeTimeouts,
   requestHeaders,
   responseHeaders,
 ] as const;
@@ -61,7 +61,7 @@ const EXPLAINED = beginningWith([
   semicolons,
   oddPaths,
   upstream429,
-  timeouts,
+  routeTimeouts,
 ]);
 const COMPARED = beginningWith([
   authentication,
@@ -75,8 +75,8 @@ const COMPARED = beginningWith([
   websocket,
   body,
   reading,
-  timeouts,
-  cors,
+  routeTimeouts,
+  routeCors,
 ]);
 
 type Policy = (typeof POLICIES)[number];

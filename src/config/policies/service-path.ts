@@ -20,9 +20,10 @@ export const stripPrefix = routePolicy({
   pathOnly: ['strip_prefix'],
   forwardOnly: ['strip_prefix'],
   own: ['strip_prefix'],
-  compile: ({ strip_prefix = NONE }): PathChange => ({
+  compile: ({ strip_prefix = NONE }, { upstream }): PathChange => ({
     strippedPrefix: strip_prefix,
     strippedSegments: strip_prefix.split('/').length - 1,
+    base: upstream?.base ?? NONE,
   }),
   check(route) {
     if (route.raw.strip_prefix === undefined) return;

@@ -2,6 +2,7 @@ import { formatDuration } from '../../core/index.ts';
 import { compareTimes } from '../difference.ts';
 import { duration, section } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
+import { type RouteTimes, routeTimes } from './upstream-settings.ts';
 
 interface TimeoutsModel {
   /** From the last byte of a request to the first of its response; `null` for no limit. */
@@ -10,19 +11,20 @@ interface TimeoutsModel {
   readonly idleTimeoutMs: number | null;
 }
 
-export const timeouts = routePolicy({
+const override = (name: string) => duration().optional().describe(`Overrides ${name} of the upstream.`);
+const OVERRIDES = Object.fromEntries(Object.keys(routeTimes).map(name => [name, override(name)])) as {
+  readonly [Name in keyof RouteTimes]: ReturnType<typeof override>;
+};
+
+export const routeTimeouts = routePolicy({
   keys: {
-    timeouts: section('Timeouts that differ from those of the upstream.', {
-      first_byte: duration().optional().describe('Overrides first_byte of the upstream.'),
-      idle: duration().optional().describe('Overrides idle of the upstream.'),
-      websocket_idle: duration().optional().describe('Overrides websocket_idle of the upstream.'),
-    }),
+    timeouts: section('Timeouts that differ from those of the upstream.', OVERRIDES),
   },
   pathOnly: ['timeouts'],
   forwardOnly: ['timeouts'],
-  compile: (_, { timeouts: { first_byte, idle } }): TimeoutsModel => ({
-    firstByteTimeoutMs: first_byte,
-    idleTimeoutMs: idle,
+  compile: (_, { timeouts }): TimeoutsModel => ({
+    firstByteTimeoutMs: timeouts?.first_byte ?? null,
+    idleTimeoutMs: timeouts?.idle ?? null,
   }),
   // A call may legitimately be silent for hours: its own deadline bounds it, and PINGs show whether its connection is alive.
   compileCall: () => ({ firstByteTimeoutMs: null, idleTimeoutMs: null }),

@@ -153,6 +153,26 @@ const http2 = upstreamSetting({
   }),
 });
 
+/** How long routes wait for an upstream. Each of them may say so for itself, with the same keys. */
+export const routeTimes = {
+  ...onlyFor(['http1', 'h2'], {
+    first_byte: duration({ otherwise: '60s' }).describe(
+      'Time from the last byte of a request to the first byte of its response; then 504.',
+    ),
+    idle: duration({ otherwise: '60s' }).describe(
+      'Time between two bytes of a response body; then the response is cut off.',
+    ),
+  }),
+  ...onlyFor(['http1'], {
+    websocket_idle: duration({ otherwise: '10m' }).describe(
+      'Time without traffic on a WebSocket, pings included; then it is closed.',
+    ),
+  }),
+};
+
+/** In milliseconds. */
+export type RouteTimes = PolicyConfig<typeof routeTimes>;
+
 const timeouts = upstreamSetting({
   keys: {
     timeouts: section('How long to wait for this upstream.', {
@@ -161,20 +181,7 @@ const timeouts = upstreamSetting({
           'Time to connect, including name resolution and TLS; then 502.',
         ),
       }),
-      // A route may override these.
-      ...onlyFor(['http1', 'h2'], {
-        first_byte: duration({ otherwise: '60s' }).describe(
-          'Time from the last byte of a request to the first byte of its response; then 504.',
-        ),
-        idle: duration({ otherwise: '60s' }).describe(
-          'Time between two bytes of a response body; then the response is cut off.',
-        ),
-      }),
-      ...onlyFor(['http1'], {
-        websocket_idle: duration({ otherwise: '10m' }).describe(
-          'Time without traffic on a WebSocket, pings included; then it is closed.',
-        ),
-      }),
+      ...routeTimes,
     }),
   },
   meaning: 'byRoute',
@@ -374,8 +381,18 @@ function describeHealth({ target, everyMs }: upstream.HealthOptions): string {
 
 /** Every setting, in the order of the keys in the JSON Schema and in the effective configuration. */
 const SETTINGS = [
-  ...([balance, health, host, authorization, http2] as const),
-  ...([timeouts, connections, replay, bufferBody, pools, responseHeads, lenient] as const),
+  balance,
+  health,
+  host,
+  authorization,
+  http2,
+  timeouts,
+  connections,
+  replay,
+  bufferBody,
+  pools,
+  responseHeads,
+  lenient,
 ] as const;
 
 type Setting = (typeof SETTINGS)[number];

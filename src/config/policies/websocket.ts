@@ -17,7 +17,7 @@ export const websocket = routePolicy({
   compile: ({ websocket }, { upstream, timeouts }) => ({
     /** The pool that its WebSockets take their permits from, and how long one may be silent; `null` if it serves none. */
     websocket:
-      websocket && upstream !== null
+      websocket && upstream !== null && timeouts !== null
         ? { pool: upstream.pools.websockets, idleMs: timeouts.websocket_idle }
         : null,
   }),

@@ -38,13 +38,13 @@ const claims = () =>
 /** Claims that differ between two tokens of one caller (RFC 7519, 4.1). */
 const OF_ONE_TOKEN = new Set(['exp', 'nbf', 'iat', 'jti']);
 
-export const AUDIENCE =
+export const AUDIENCE_EXPECTED =
   'expected the name of this API in the aud of its tokens, in quotes if it is a number, or any';
 
 /** `any`, read as null, or one name or several. */
 const audience = () =>
   z
-    .union([text(AUDIENCE), z.array(text(AUDIENCE))], { error: AUDIENCE })
+    .union([text(AUDIENCE_EXPECTED), z.array(text(AUDIENCE_EXPECTED))], { error: AUDIENCE_EXPECTED })
     .transform(written => (written === 'any' ? null : [written].flat()))
     .refine(names => names === null || names.length > 0, {
       error: 'an empty list lets nobody in: name at least one audience',

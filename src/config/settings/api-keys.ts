@@ -127,7 +127,12 @@ export const apiKeysSecrecy = { ...secrecyOf(apiKeysFileSchema), keys: ['sha256'
 
 export function apiKeyLines(lines: z.output<typeof apiKeysFileSchema>): ApiKeyLine[] {
   return lines.map(each => ({
-    ...{ name: each.name, digests: each.sha256, class: each.class ?? null, isBot: each.bot },
-    ...{ scopes: each.scopes, roles: each.roles.map(roleOf), notAfterMs: each.not_after ?? null },
+    name: each.name,
+    digests: each.sha256,
+    class: each.class ?? null,
+    isBot: each.bot,
+    scopes: each.scopes,
+    roles: each.roles.map(roleOf),
+    notAfterMs: each.not_after ?? null,
   }));
 }

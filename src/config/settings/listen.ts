@@ -264,7 +264,13 @@ function compileRedirect(
   const patterns = except.map(path => parseRoutePattern(path, null));
   const distinct = new Map(patterns.map(pattern => [placeOf(pattern), { pattern, value: true as const }]));
   return {
-    ...{ address, serves: 'every protocol', tls: null, h2c: false, proxyProtocol, httpsPort: port, hosts },
+    address,
+    serves: 'every protocol',
+    tls: null,
+    h2c: false,
+    proxyProtocol,
+    httpsPort: port,
+    hosts,
     except: new RouteTable([...distinct.values()]),
   };
 }

@@ -10,7 +10,7 @@ import {
   routeUpstreamSchema,
   SERVED_BY,
 } from '../policies/index.ts';
-import { eachOnce, grpcRoute, mapOf, oneOf, routeHosts, routePath } from '../values/index.ts';
+import { eachOnce, grpcRoute, mapOf, oneKeyOf, routeHosts, routePath } from '../values/index.ts';
 import { setting } from './setting.ts';
 
 /** The keys of one route. The cross-checks use them one by one, so that an error in one does not hide those in the others. */
@@ -48,7 +48,7 @@ export const routeKeys = {
   ...policyKeys,
 };
 const route = mapOf('{ path: /v1/**, upstream: api }', routeKeys).meta({
-  allOf: [oneOf('path', 'grpc'), oneOf(...SERVED_BY)],
+  allOf: [oneKeyOf('path', 'grpc'), oneKeyOf(...SERVED_BY)],
 });
 
 /** `routes`: which requests go where. check/route-checks.ts checks them, compile/compile-routes.ts compiles them. */

@@ -15,7 +15,7 @@ import {
   mapExpected,
   mapOf,
   name,
-  oneOf,
+  oneKeyOf,
   parseHostPort,
   protocolKeysIn,
   upstreamUrl,
@@ -84,7 +84,7 @@ export const upstreamKeys = {
   ),
   ...upstreamSettingKeys,
 };
-const upstream = mapOf('{ url: "http://api.internal:3000" }', upstreamKeys).meta(oneOf('url', 'urls'));
+const upstream = mapOf('{ url: "http://api.internal:3000" }', upstreamKeys).meta(oneKeyOf('url', 'urls'));
 
 export const upstreams = setting({
   keys: {
@@ -296,13 +296,19 @@ function compileUpstream(name: string, config: UpstreamConfig, secrets: Upstream
   const isTls = listed.some(({ url }) => url.tls);
   const { protocol } = config;
   const settings = compileUpstreamSettings(config, {
-    ...{ name, authority, hasOthers, protocol },
+    name,
+    authority,
+    hasOthers,
+    protocol,
     balanceKey: secrets.balanceKeys.get(name) ?? null,
   });
   const files = secrets.upstreamTls.get(name);
   const live = {
     endpoints: listed.map(({ url: { host, port, lookup }, weight, backup }) => ({
-      ...{ host, port, weight, lookup },
+      host,
+      port,
+      weight,
+      lookup,
       ...(backup && { backup }),
     })),
     options: { ...settings.options, protocol, tls: isTls ? compileUpstreamTls(config.tls, files) : null },

@@ -99,7 +99,7 @@ export function section<Keys extends z.ZodRawShape>(text: string, keys: Keys) {
 }
 
 /** The JSON Schema of a map with exactly one of these keys. */
-export function oneOf(...keys: readonly string[]) {
+export function oneKeyOf(...keys: readonly string[]) {
   return { oneOf: keys.map(key => ({ type: 'object', properties: { [key]: {} }, required: [key] })) };
 }
 

@@ -2,13 +2,94 @@ import type { GatewayError } from '../error.ts';
 
 // The lists here are closed: their words are values of metric labels and in log lines.
 
+/** What follows from a reason for refusing tokens. */
+interface RefusalTraits {
+  /** Such a token is genuine: the log names its caller, who will ask why. */
+  readonly namesCaller?: true;
+  /** Concerns a token that is bound to a key, or has to be (RFC 9449): most of them the proof of possession in `DPoP`. */
+  readonly ofProof?: true;
+  /** What operators change where clients get such tokens, as far as one key of gateway.yaml or the provider decides. */
+  readonly change?: string;
+}
+
+const OWN_TOKENS =
+  'no published key made the signature: the tokens are for the provider itself. Ask it for tokens for an API, at Okta from a custom authorization server';
+
+/** Why a token is refused. Never shown to the client. */
+const REFUSALS = {
+  /** The scheme is not one of those configured. */
+  scheme: {},
+  /** Nothing follows the scheme. */
+  credentials: {},
+  /** Longer than `access_tokens.max_length`. The client is told as well: the same token will not be shorter next time. */
+  too_long: { change: 'access_tokens.max_length' },
+  /** Not a compact JWS of JSON objects (RFC 7515, 7.1). */
+  malformed: {
+    change:
+      'the provider issues no JWT, or an encrypted one: ask it for tokens for an API, with its audience, or set access_tokens.opaque_tokens',
+  },
+  /** `alg` is not asymmetric, or does not match the key that `kid` names. */
+  algorithm: { change: 'the algorithm that the provider signs access tokens with' },
+  /** Has a `crit` header, which demands an extension; the gateway supports none. */
+  critical: {},
+  /** A required claim is missing or of the wrong type. */
+  claim: { change: 'access_tokens.principal' },
+  issuer: { change: 'identity_provider.issuer' },
+  audience: { namesCaller: true, change: 'access_tokens.audience' },
+  expired: { namesCaller: true },
+  /** Lives longer than tokens may. */
+  lifetime: { namesCaller: true, change: 'access_tokens.max_lifetime' },
+  not_yet_valid: { namesCaller: true, change: 'access_tokens.leeway' },
+  /** Was valid, but is older than a not-before mark. */
+  not_before: { namesCaller: true, change: 'access_tokens.not_before' },
+  /** Was valid until a sign-out. */
+  signed_out: { namesCaller: true },
+  /** An ID, refresh or logout token. */
+  token_kind: { change: 'access_tokens.audience or access_tokens.token_kind' },
+  /** Signed by a key that is not in the issuer's key set. */
+  unknown_key: { change: OWN_TOKENS },
+  signature: { change: OWN_TOKENS },
+  /** Bound to something that the gateway cannot check (`cnf`): other than a certificate or, with `dpop`, a key. */
+  confirmation: { namesCaller: true },
+  /** Bound to a client certificate that the request did not present (RFC 8705). */
+  certificate: {},
+  /** Not valid, or no longer, according to the provider (`introspection` of a route, `opaque_tokens`). */
+  inactive: {},
+  /** An API key that no line of its file has. */
+  unknown_api_key: {},
+  /** Bound to no key: under the scheme DPoP, or where only bound tokens are accepted. */
+  unbound: { ofProof: true },
+  /** Bound to a key, but sent under another scheme than DPoP. */
+  proof_scheme: { ofProof: true },
+  proof_missing: { ofProof: true },
+  /** Several proofs, no signed JWT with a public key, too long, or without a member that every proof has. */
+  proof_malformed: { ofProof: true },
+  /** `alg` is none of those accepted, or does not fit the key. */
+  proof_algorithm: { ofProof: true },
+  /** Another key than the token's, or one that is too weak. */
+  proof_key: { ofProof: true },
+  /** Made for another method or URL. */
+  proof_target: { ofProof: true },
+  /** Made for another token (`ath`). */
+  proof_token: { ofProof: true },
+  /** Made too long ago, or in the future. */
+  proof_time: { ofProof: true },
+  /** Without a nonce of the gateway, or with an old one. Every client meets this once. */
+  proof_nonce: { ofProof: true },
+  proof_signature: { ofProof: true },
+  /** Used before. */
+  proof_replayed: { ofProof: true },
+} as const satisfies Readonly<Record<string, RefusalTraits>>;
+export type InvalidReason = keyof typeof REFUSALS;
+export const INVALID_REASONS = Object.keys(REFUSALS) as readonly InvalidReason[];
+export type ProofReason = 'unbound' | Extract<InvalidReason, `proof_${string}`>;
+
+export function traitsOf(reason: InvalidReason): RefusalTraits {
+  return REFUSALS[reason];
+}
+
 /** Why a token that was valid no longer is. */
-export const REVOCATION_REASONS = [
-  /** Issued before a not-before mark. */
-  'not_before',
-  'signed_out',
-] as const;
-export type RevocationReason = (typeof REVOCATION_REASONS)[number];
+export type RevocationReason = 'not_before' | 'signed_out';
 
 /** Why a token that was valid when its WebSocket was opened is now refused. */
 export type TokenEnd = 'expired' | 'inactive' | RevocationReason;
@@ -20,79 +101,6 @@ export const CLOSE_TEXTS: Readonly<Record<TokenEnd, string>> = {
   not_before: 'token revoked',
   signed_out: 'token revoked',
 };
-
-/** Why a token is refused that is bound to a key, or has to be (RFC 9449). Most concern the proof of possession in `DPoP`. */
-export const PROOF_REASONS = [
-  /** Bound to no key: under the scheme DPoP, or where only bound tokens are accepted. */
-  'unbound',
-  /** Bound to a key, but sent under another scheme than DPoP. */
-  'proof_scheme',
-  'proof_missing',
-  /** Several proofs, no signed JWT with a public key, too long, or without a member that every proof has. */
-  'proof_malformed',
-  /** `alg` is none of those accepted, or does not fit the key. */
-  'proof_algorithm',
-  /** Another key than the token's, or one that is too weak. */
-  'proof_key',
-  /** Made for another method or URL. */
-  'proof_target',
-  /** Made for another token (`ath`). */
-  'proof_token',
-  /** Made too long ago, or in the future. */
-  'proof_time',
-  /** Without a nonce of the gateway, or with an old one. Every client meets this once. */
-  'proof_nonce',
-  'proof_signature',
-  /** Used before. */
-  'proof_replayed',
-] as const;
-export type ProofReason = (typeof PROOF_REASONS)[number];
-
-/** Why a token is refused. Never shown to the client. */
-export const INVALID_REASONS = [
-  /** The scheme is not one of those configured. */
-  'scheme',
-  /** Nothing follows the scheme. */
-  'credentials',
-  /** Longer than `access_tokens.max_length`. The client is told as well: the same token will not be shorter next time. */
-  'too_long',
-  /** Not a compact JWS of JSON objects (RFC 7515, 7.1). */
-  'malformed',
-  /** `alg` is not asymmetric, or does not match the key that `kid` names. */
-  'algorithm',
-  /** Has a `crit` header, which demands an extension; the gateway supports none. */
-  'critical',
-  /** A required claim is missing or of the wrong type. */
-  'claim',
-  'issuer',
-  'audience',
-  'expired',
-  /** Lives longer than tokens may. */
-  'lifetime',
-  'not_yet_valid',
-  ...REVOCATION_REASONS,
-  /** An ID, refresh or logout token. */
-  'token_kind',
-  /** Signed by a key that is not in the issuer's key set. */
-  'unknown_key',
-  'signature',
-  /** Bound to something that the gateway cannot check (`cnf`): other than a certificate or, with `dpop`, a key. */
-  'confirmation',
-  /** Bound to a client certificate that the request did not present (RFC 8705). */
-  'certificate',
-  /** Not valid, or no longer, according to the provider (`introspection` of a route, `opaque_tokens`). */
-  'inactive',
-  /** An API key that no line of its file has. */
-  'unknown_api_key',
-  ...PROOF_REASONS,
-] as const;
-export type InvalidReason = (typeof INVALID_REASONS)[number];
-
-/** The reasons for refusing genuine tokens: then the log names the caller, who will ask why. */
-export const NAMES_CALLER: ReadonlySet<InvalidReason> = new Set([
-  ...(['audience', 'expired', 'lifetime', 'not_yet_valid', 'confirmation'] as const),
-  ...REVOCATION_REASONS,
-]);
 
 /** The accepted signature algorithms, by their names in a token's `alg`. */
 export const SIGNATURE_ALGORITHMS = [
@@ -256,26 +264,11 @@ export const NOTICE_OUTCOMES = [
 ] as const;
 export type NoticeOutcome = (typeof NOTICE_OUTCOMES)[number];
 
-/** Why a notice is refused. `lifetime`: it would be valid for longer than its id is remembered. */
-export type NoticeFlaw =
-  | Exclude<
-      InvalidReason,
-      | ('scheme' | 'credentials' | 'too_long' | 'not_before' | 'signed_out')
-      | ('inactive' | 'confirmation' | 'certificate' | 'unknown_api_key')
-      | ProofReason
-    >
-  /** The body does not match the kind of notice. */
-  | 'body'
-  /** It is for an action of another endpoint. */
-  | 'action'
-  /** It was already received. */
-  | 'replayed';
-
 export interface NoticeEvent {
   readonly kind: NoticeKind;
   readonly outcome: NoticeOutcome;
-  /** Why it was refused; `null` if it was not. */
-  readonly flaw: NoticeFlaw | null;
+  /** Why it was refused, as `NOTICE_FLAWS` of `identity/auth/notice-token.ts` say; `null` if it was not. */
+  readonly flaw: string | null;
   /** The claim that is missing or of the wrong type; `null` for other flaws. */
   readonly claim: string | null;
   /** The mark of an accepted push, in seconds since the epoch; else `null`. */

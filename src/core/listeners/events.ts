@@ -352,8 +352,3 @@ export interface UnlistedProxy {
   /** The meaning, as a sentence for the operator. */
   readonly message: string;
 }
-
-export interface ProxyListener {
-  /** Called at most once an hour for each sender. */
-  unlistedProxy(proxy: UnlistedProxy): void;
-}

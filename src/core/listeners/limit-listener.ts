@@ -1,3 +1,5 @@
+import type { WarningListener } from './warning-listener.ts';
+
 // The lists here are closed: their words are values of metric labels and in log lines.
 
 /** What limits may decide: `admitted`, or the limit that refused. */
@@ -34,17 +36,6 @@ export interface DecisionEvent {
   readonly nearLimit: boolean;
   /** The quota that refused or is nearly used up, if it lasts an hour or more and is of this caller alone. */
   readonly quota?: QuotaUse | undefined;
-}
-
-/** A refusal by a global limit that no limits file names: the first one of a class of callers. */
-export interface DefaultRefusal {
-  readonly callerClass: ClassName;
-  /** The limit, such as `50/1s`. */
-  readonly quota: string;
-  /** When it happened, milliseconds since the epoch. */
-  readonly sinceMs: number;
-  /** What it means and what to write, as a sentence for the operator. */
-  readonly message: string;
 }
 
 /** What a restriction refuses: everything from an address, everything from a principal, or one address at one webhook. */
@@ -115,24 +106,6 @@ export const HELD_OUTCOMES = [
 export type HeldOutcome = (typeof HELD_OUTCOMES)[number];
 
 /**
- * What decided in place of a counter of its own:
- * - `caller`: the counter that a caller's main values beyond its maximum share
- * - `network`: the counter that stands in for the addresses of a network, which is at its share, or finds no room
- * - `everyone`: the counter of all for whom there is no room
- */
-export const STAND_INS = ['caller', 'network', 'everyone'] as const;
-export type StandIn = (typeof STAND_INS)[number];
-
-/** Requests decided by counters that stand in for others. */
-export interface StandInEvent {
-  /** The bucket as configured; `null` for the global limit. */
-  readonly bucket: string | null;
-  readonly standIn: StandIn;
-  /** How many decisions since the last event of this kind. */
-  readonly decisions: number;
-}
-
-/**
  * How the price of a request that its response should tell became known:
  * - `told`: by the field or trailer
  * - `untold`: the response had neither, so the reserve stands
@@ -152,12 +125,8 @@ export interface PriceEvent {
 }
 
 /** Is notified of what limits and restrictions do. Must be quick and must not throw. */
-export interface LimitListener {
+export interface LimitListener extends WarningListener {
   decided(event: DecisionEvent): void;
-  /** Called once for each class of callers in the life of the process, in its main thread. */
-  defaultRefused(refusal: DefaultRefusal): void;
-  /** Called in the main thread alone, at most once in five seconds for each bucket and stand-in. */
-  stoodIn(event: StandInEvent): void;
   /** A request was refused before its limits were checked, so that nothing was decided. */
   refusedByRestriction(event: RestrictionRefusal): void;
   /** Called once for each that would have refused the request. */

@@ -114,7 +114,9 @@ export function certificatesOf({ snapshot: { listen } }: Pick<Generation, 'snaps
   const { http, grpc, admin } = listen;
   return Object.entries({ http, grpc, admin }).flatMap(([listener, model]) =>
     (model?.tls?.certificates ?? []).map(({ name: certificate, notAfterMs }) => ({
-      ...{ listener, certificate, notAfterMs },
+      listener,
+      certificate,
+      notAfterMs,
     })),
   );
 }
@@ -134,20 +136,20 @@ function providerStatus(facts: ProviderFacts, { outlivesRestart }: Limiting) {
   return { ...facts, revocations };
 }
 
-function storeStatus({ counts, shared, restrictions }: Limiting) {
+function storeStatus({ counts, redis, restrictions }: Limiting) {
   const { keys, evictions } = counts;
   return {
-    kind: shared === null ? 'memory' : 'Redis',
-    state: shared === null ? 'ok' : sharedState(shared),
+    kind: redis === null ? 'memory' : 'Redis',
+    state: redis === null ? 'ok' : redisState(redis),
     keys,
     evictions,
     restrictions: restrictions.size,
-    behind: shared?.isBehind ?? false,
+    behind: redis?.isBehind ?? false,
   };
 }
 
 /** `ok`, or why Redis is unreachable and which configured policy decides instead. */
-function sharedState({ health, policy }: SharedStore): string {
+function redisState({ health, policy }: SharedStore): string {
   if (!health.isShared) return `unavailable (${health.lastCause}); decided by on_failure: ${policy}`;
   const missing = health.missingRights;
   return missing.length === 0 ? 'ok' : `ok, but the Redis user may not ${missing.join(', ')}`;
@@ -190,7 +192,9 @@ function endpointStatus(state: EndpointsState | undefined) {
   );
   return {
     endpoints: inOrder.slice(0, MAX_ENDPOINTS).map(asEndpointStatus),
-    ...{ endpointCount: endpoints.length, allEndpointsOut: allOut, lookupFault },
+    endpointCount: endpoints.length,
+    allEndpointsOut: allOut,
+    lookupFault,
   };
 }
 
@@ -209,7 +213,9 @@ function gatherCallers({ limiting, observation }: StatusSources) {
     isAddress ? { address: key } : { caller: observation.pseudonymOf(key) };
   const viewOf = ({ caller, callerClass, lastMs, restricted: _, why: __, ...top }: TopCaller) => ({
     ...nameOf(callerClass === 'address', caller),
-    ...{ class: callerClass, ...top, lastAtMs: lastMs },
+    class: callerClass,
+    ...top,
+    lastAtMs: lastMs,
   });
   const { refused, nearLimit } = observation.recent.callers;
   const restrictions = limiting.restrictions.listed
@@ -227,7 +233,7 @@ function gatherCallers({ limiting, observation }: StatusSources) {
       .slice(0, MAX_LISTED)
       .map(top => ({ ...viewOf(top), restricted: top.restricted, why: top.why })),
     nearLimit: nearLimit.slice(0, MAX_LISTED).map(viewOf),
-    mostInFlight: callersInFlight(limiting.memory.inFlight)
+    mostInFlight: callersInFlight(limiting.local.inFlight)
       .toSorted((one, other) => other.inFlight - one.inFlight)
       .slice(0, MAX_LISTED)
       .map(({ caller, ...counted }) => ({ ...nameOf(!isPrincipal(caller), caller), ...counted })),

@@ -144,7 +144,7 @@ code { font: .9em ui-monospace, monospace; }
 `;
 
 /** A section with a heading. `note`: explains an empty or shortened list; empty for none. */
-export function section(title: string, content: HtmlPart, note: HtmlPart = []): Html {
+export function pageSection(title: string, content: HtmlPart, note: HtmlPart = []): Html {
   const id = title.toLowerCase().replaceAll(/\W+/g, '-');
   return html`<section aria-labelledby="${id}">
 <h2 id="${id}">${title}</h2>

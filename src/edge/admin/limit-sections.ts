@@ -6,7 +6,7 @@ import {
   listTable,
   localMomentHtml,
   momentHtml,
-  section,
+  pageSection,
 } from './html.ts';
 import type { BucketStatus, CallerName, CallersStatus, GatewayStatus } from './status.ts';
 
@@ -37,7 +37,7 @@ export function bucketSection({ buckets }: GatewayStatus): Html {
     ['Callers near limit', row => row.callersNearLimit],
     hasShadow && ['Would be refused (shadow), last hour', ({ lastHour }) => lastHour.shadowRefused],
   ];
-  return section('Buckets', listTable(shown, columns, isIdle), note);
+  return pageSection('Buckets', listTable(shown, columns, isIdle), note);
 }
 
 /** Shows what is in flight in buckets that limit it; nothing if none does. */
@@ -50,7 +50,7 @@ export function concurrencySection({ concurrent }: GatewayStatus): Html | string
     ['In flight here', each => each.inFlight],
     ['Callers', each => each.callers],
   ]);
-  return section('Requests in flight, by bucket', table);
+  return pageSection('Requests in flight, by bucket', table);
 }
 
 function refusals({ lastHour: { refused, restricted } }: BucketStatus): number {
@@ -80,16 +80,16 @@ export function callerSections({ callers, atMs }: GatewayStatus): HtmlPart[] {
     ]),
     refusedNetworks.length === 0
       ? ''
-      : section('Networks refused most', networksTable(refusedNetworks, atMs)),
+      : pageSection('Networks refused most', networksTable(refusedNetworks, atMs)),
     callerSection('Callers near their limit', 'minute', nearLimit, atMs, [
       ['Times', ({ count, maxCount }) => span(count, maxCount)],
     ]),
-    mostInFlight.length === 0 ? '' : section('Callers with most in flight', inFlightTable(mostInFlight)),
+    mostInFlight.length === 0 ? '' : pageSection('Callers with most in flight', inFlightTable(mostInFlight)),
     restrictionSection(callers, atMs),
   ];
 }
 
-const HIDDEN = section(
+const HIDDEN = pageSection(
   'Callers',
   '',
   html`Callers and restrictions are shown with the token of <code>listen.admin.token_file</code>, and without one if the listener is bound to loopback.`,
@@ -105,7 +105,7 @@ function callerSection<Each extends Caller>(
   nowMs: number,
   counts: readonly Column<Each>[],
 ): Html {
-  if (callers.length === 0) return section(title, '', `In the last ${last}, none.`);
+  if (callers.length === 0) return pageSection(title, '', `In the last ${last}, none.`);
   const hasQuotas = callers.some(({ quota }) => quota !== undefined);
   const table = listTable<Each>(callers, [
     ['Caller', nameOf],
@@ -116,7 +116,7 @@ function callerSection<Each extends Caller>(
     ['Since', ({ sinceMs }) => momentHtml(sinceMs, nowMs)],
     ['Last', ({ lastAtMs }) => momentHtml(lastAtMs, nowMs)],
   ]);
-  return section(title, table);
+  return pageSection(title, table);
 }
 
 function networksTable(networks: CallersStatus['refusedNetworks'], nowMs: number): Html {
@@ -161,7 +161,8 @@ const WHY: ReadonlyMap<string, string> = new Map([
 ]);
 
 function restrictionSection({ restrictions, unlistedRestrictions }: CallersStatus, nowMs: number): Html {
-  if (restrictions.length === 0 && unlistedRestrictions === 0) return section('Restrictions', '', 'None.');
+  if (restrictions.length === 0 && unlistedRestrictions === 0)
+    return pageSection('Restrictions', '', 'None.');
   const table = listTable(restrictions, [
     ['Who', nameOf],
     ['Kind', ({ kind }) => KINDS[kind]],
@@ -171,7 +172,7 @@ function restrictionSection({ restrictions, unlistedRestrictions }: CallersStatu
   ]);
   const more = 'more, which are not listed here or come from other gateways.';
   const note = unlistedRestrictions === 0 ? '' : `${unlistedRestrictions} ${more}`;
-  return section('Restrictions', restrictions.length === 0 ? '' : table, note);
+  return pageSection('Restrictions', restrictions.length === 0 ? '' : table, note);
 }
 
 const KINDS: Readonly<Record<CallersStatus['restrictions'][number]['kind'], string>> = {

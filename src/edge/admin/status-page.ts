@@ -9,7 +9,18 @@ import {
 } from '../../config/index.ts';
 import { formatDuration } from '../../core/index.ts';
 import type { Column, HtmlPart, NamedValue } from './html.ts';
-import { factTable, Html, html, lined, listTable, momentHtml, SCRIPT, STYLE, section, span } from './html.ts';
+import {
+  factTable,
+  Html,
+  html,
+  lined,
+  listTable,
+  momentHtml,
+  pageSection,
+  SCRIPT,
+  STYLE,
+  span,
+} from './html.ts';
 import { bucketSection, callerSections, concurrencySection } from './limit-sections.ts';
 import type { GatewayStatus } from './status.ts';
 
@@ -90,7 +101,7 @@ function configurationSection({
   atMs,
   startedAtMs,
 }: GatewayStatus): Html {
-  return section(
+  return pageSection(
     'Configuration',
     factTable([
       ['Generation', [`${now.generation}, since `, momentHtml(now.sinceMs, atMs)]],
@@ -124,7 +135,7 @@ function reloadSection({ configuration: { reloads }, atMs }: GatewayStatus): Htm
     ['When', each => momentHtml(each.atMs, atMs)],
     ['What', reload => lined(resultOf(reload).join('\n'))],
   ]);
-  return section('Reloads', table);
+  return pageSection('Reloads', table);
 }
 
 function resultOf(reload: GatewayStatus['configuration']['reloads'][number]): string[] {
@@ -164,7 +175,7 @@ function notInUse(
 
 /** A section with a row for each of these; none if there are none. */
 function sectionOf<Item>(title: string, all: readonly Item[], row: (item: Item) => NamedValue, note = '') {
-  return all.length === 0 ? '' : section(title, factTable(all.map(row)), note);
+  return all.length === 0 ? '' : pageSection(title, factTable(all.map(row)), note);
 }
 
 function proxySection({ unlistedProxies, atMs }: GatewayStatus): Html | string {
@@ -183,9 +194,9 @@ function defaultSection({ defaultRefusals, atMs }: GatewayStatus): Html | string
 }
 
 function providerSections({ providers, state, atMs }: GatewayStatus): readonly Html[] {
-  if (providers.length === 0) return [section('Identity provider', factTable([['Configured', 'none']]))];
+  if (providers.length === 0) return [pageSection('Identity provider', factTable([['Configured', 'none']]))];
   return providers.map(({ name, issuer, endpointsKnown, keys, keysAsOfMs, revocations }) =>
-    section(
+    pageSection(
       name === null ? 'Identity provider' : `Identity provider ${name}`,
       factTable([
         ['Issuer', issuer],
@@ -217,7 +228,7 @@ function revocationFacts(
 }
 
 function storeSection({ store }: GatewayStatus): Html {
-  return section(
+  return pageSection(
     'Limits',
     factTable([
       ['Counted in', `${store.kind}: ${store.state}`],
@@ -243,7 +254,7 @@ function logSection({ log: { linesDropped, trouble }, atMs }: GatewayStatus): Ht
   if (linesDropped === 0 && trouble === null) return '';
   const state =
     trouble === null ? 'yes' : [`no: ${trouble.cause}, since `, momentHtml(trouble.sinceMs, atMs)];
-  return section(
+  return pageSection(
     'Log',
     factTable([
       ['Written', state],
@@ -269,7 +280,7 @@ function upstreamSection({ upstreams, atMs }: GatewayStatus): HtmlPart {
     ['Errors, last hour', ({ errors }) => errors?.lastHour ?? 0],
     ['Last error', ({ errors }) => lastErrorHtml(errors, atMs)],
   ]);
-  return [section('Upstreams', table), endpointSection(upstreams)];
+  return [pageSection('Upstreams', table), endpointSection(upstreams)];
 }
 
 function lastErrorHtml(errors: GatewayStatus['upstreams'][number]['errors'], nowMs: number): HtmlPart {
@@ -298,7 +309,7 @@ function endpointSection(upstreams: GatewayStatus['upstreams']): HtmlPart {
     ...(lookupFault === null ? [] : [[name, 'lookup of the name', 'failed', '', '', '', lookupFault]]),
   ]);
   const columns = ENDPOINT_COLUMNS.map((heading, at): Column<HtmlPart[]> => [heading, row => row[at] ?? '']);
-  return section('Endpoints', listTable(rows, columns));
+  return pageSection('Endpoints', listTable(rows, columns));
 }
 
 /** Shows the workers; nothing if there is only one. */
@@ -314,7 +325,7 @@ function workerSection({ workers: { each }, atMs }: GatewayStatus): Html | strin
     ['Requests in flight', ({ requestsInFlight }) => requestsInFlight],
     ['Event loop late by, ms', ({ eventLoopDelayMs }) => eventLoopDelayMs ?? ''],
   ]);
-  return section('Workers', table);
+  return pageSection('Workers', table);
 }
 
 function stateOf(up: boolean, startedAtMs: number | null): HtmlPart {
@@ -323,7 +334,7 @@ function stateOf(up: boolean, startedAtMs: number | null): HtmlPart {
 }
 
 function errorSection({ errors, atMs }: GatewayStatus): Html {
-  if (errors.length === 0) return section('Errors', '', 'None since the start.');
+  if (errors.length === 0) return pageSection('Errors', '', 'None since the start.');
   const table = listTable(errors, [
     ['Kind', ({ kind }) => kind],
     ['Last minute', ({ lastMinute }) => lastMinute],
@@ -332,5 +343,5 @@ function errorSection({ errors, atMs }: GatewayStatus): Html {
     ['Last', ({ lastAtMs }) => momentHtml(lastAtMs, atMs)],
     ['Cause', ({ cause }) => cause ?? ''],
   ]);
-  return section('Errors', table);
+  return pageSection('Errors', table);
 }

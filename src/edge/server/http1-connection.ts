@@ -102,7 +102,7 @@ export class Http1Connection
   refuse(error: GatewayError): void {
     if (this.#reader.over) return;
     this.#reader.giveUp();
-    if (this.#phase.name === 'exchange') this.#state.gateway.fault(this.#phase.exchange, error);
+    if (this.#phase.name === 'exchange') this.#phase.exchange.fault(error);
     else if (this.#phase.name === 'head') this.#answerLast(error);
     else this.#linger();
   }

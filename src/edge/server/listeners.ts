@@ -70,7 +70,12 @@ export class Listeners {
     this.#keying = limits?.keying;
     this.#useBuffered(buffered, caps, trustedProxies);
     this.#state = {
-      ...{ gateway, clock, random, randomBytes, connectionListener, buffered },
+      gateway,
+      clock,
+      random,
+      randomBytes,
+      connectionListener,
+      buffered,
       ...changeableState(options),
       date: new DateField(),
       tunnels: new Tunnels(clock, random, options.workers?.count),

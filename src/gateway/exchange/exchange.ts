@@ -1,35 +1,35 @@
-import type { BucketModel, LimitedBy, ReturnableUnits, RouteModel, Snapshot } from '../../config/index.ts';
+import type { BucketModel, ReturnableUnits, RouteModel, Snapshot } from '../../config/index.ts';
 import { isOfFile, limitsOf } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
-import { equivalentStatusOf, GatewayError, NO_OWNERS, ownString } from '../../core/index.ts';
+import { equivalentStatusOf, GatewayError, NO_OWNERS } from '../../core/index.ts';
 import type { Caller, Invalid, ProofOptions, Requirement, Shortfall } from '../../identity/auth/index.ts';
 import type { Limit, Place } from '../../limits/index.ts';
 import type { RequestGeneration } from '../../process/runtime/index.ts';
 import type { WebCall } from '../../wire/grpc-web/index.ts';
-import { canonicalHost, forwardedClient, parseTarget, RequestHead, readHost } from '../../wire/http/index.ts';
+import { parseTarget, type RequestHead } from '../../wire/http/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
-import type { RateReport, RenderedResponse } from '../responses/index.ts';
+import type { RateReport } from '../responses/index.ts';
 import {
   addOwnFields,
   addSetFields,
   asErrorPage,
   errors,
-  httpStatusOf,
   nameResource,
   RateLimitError,
   reportsRate,
   withUnitsBack,
 } from '../responses/index.ts';
+import { readArrival } from './arrival.ts';
 import type { Arrival, ValidToken } from './connection-memory.ts';
 import { type Destination, NOWHERE } from './destination.ts';
 import { type Dialect, dialectOf } from './dialect.ts';
-import type { Downstream, Successor } from './downstream.ts';
+import type { Downstream } from './downstream.ts';
 import { type Price, priceIn, withoutPriceIn } from './price.ts';
+import { ExchangeResponse, type Served } from './response.ts';
 import { Standing } from './standing.ts';
 import { beginTrace, type Trace } from './trace.ts';
 
 const NOTHING: readonly core.ShadowRefuser[] = [];
-const NO_FIELDS: core.Fields = [];
 
 /** Why an upstream takes no further request, or none from this caller. */
 interface NoRoom {
@@ -53,6 +53,7 @@ export class Exchange {
   readonly arrival: Arrival;
   readonly requestId: string;
   readonly response: ExchangeResponse;
+  readonly #state: GatewayState;
   readonly #settler: Settler;
   #isSettled = false;
   #isPriced = false;
@@ -120,6 +121,7 @@ export class Exchange {
   constructor(downstream: Downstream, state: GatewayState, settler: Settler) {
     const { generation, clock } = state;
     this.downstream = downstream;
+    this.#state = state;
     this.#settler = settler;
     this.arrival = readArrival(downstream, generation.snapshot, state);
     this.dialect = dialectOf(downstream, this.arrival.host, generation.snapshot.routes);
@@ -268,8 +270,8 @@ export class Exchange {
   }
 
   /**
-   * Ends a running exchange with an error: stops its work, then answers. An error not meant for clients is logged, and the client
-   * only learns that the gateway failed. Never throws: no caller would catch it.
+   * Ends a running exchange with an error, the gateway's own or one in what the client sent: stops its work, then answers. An error
+   * not meant for clients is logged, and the client only learns that the gateway failed. Never throws: no caller would catch it.
    */
   fault(fault: unknown): void {
     const error = fault instanceof GatewayError ? fault : errors.internalFault(fault);
@@ -312,7 +314,7 @@ export class Exchange {
     this.settle();
     this.#settlePrice();
     this.upstreamPermit?.giveBack();
-    this.#settler.leave(this);
+    this.leave();
   }
 
   /**
@@ -369,12 +371,12 @@ export class Exchange {
     this.#settler.settle(this);
   }
 
-  /** Stops counting it as in flight. Idempotent. */
-  leave(state: GatewayState): void {
+  /** Step 11, once the complete response has arrived: stops counting it as in flight, which makes room for others. Idempotent. */
+  leave(): void {
     if (this.#hasLeft) return;
     this.#hasLeft = true;
-    state.inFlight--;
-    if (this.hasPermit) state.permits.giveBack(this.addressKey, this.arrival.client.owners);
+    this.#state.inFlight--;
+    if (this.hasPermit) this.#state.permits.giveBack(this.addressKey, this.arrival.client.owners);
   }
 
   /** Answers with an error. A response that has already begun can only be cut short. */
@@ -394,7 +396,9 @@ export class Exchange {
     const rendered =
       pages !== null && this.#mayBePage(error)
         ? asErrorPage(object, error, {
-            ...{ pages, requestId: this.requestId, fields: this.downstream.fields },
+            pages,
+            requestId: this.requestId,
+            fields: this.downstream.fields,
           })
         : object;
     if (resourceMetadata !== null) nameResource(rendered.fields, resourceMetadata);
@@ -487,8 +491,6 @@ export interface Settler {
    * @param outcome how it became known; `null` if no service was asked
    */
   price(exchange: Exchange, price: number, outcome: core.PriceOutcome | null): void;
-  /** Stops counting it as in flight, which makes room for others. Idempotent. */
-  leave(exchange: Exchange): void;
 }
 
 /** What the limits decided: for the response, the record, and the unit to return once the status is known. */
@@ -503,194 +505,3 @@ interface Ruling extends core.DecisionRecord {
   /** How the response tells what the request costs; `null` if it does not. */
   readonly price: Price | null;
 }
-
-/** Reads the header fields, unless they equal those of the connection's last request. */
-function readArrival(downstream: Downstream, snapshot: Snapshot, state: GatewayState): Arrival {
-  const { memory, fields, framing, peer } = downstream;
-  const rules = snapshot.forwarding;
-  const known = memory.arrival;
-  const isKnown = known !== null && known.fields === fields && known.rules === rules;
-  const head = isKnown
-    ? known.head
-    : new RequestHead(fields, rules, memory.trusts(peer, snapshot.trustedProxies), framing.hopFields);
-  if (head.untrustedClaims) noteClaims(head, peer, state);
-  if (isKnown) return known;
-  const clientAddress =
-    head.forwardedFor === null ? peer : readForwardedFor(peer, head.forwardedFor, snapshot, state);
-  const host = head.host === null ? null : readHost(head.host);
-  const client = memory.clientAt(clientAddress, snapshot.limits);
-  const hostAndPort = host === null ? '' : canonicalHost(head.host ?? '', host);
-  return { head, host, hostAndPort, client, rules, fields };
-}
-
-/** Ignores the claims of an untrusted peer, but notes the peer: it may be a proxy missing from `trusted_proxies`. */
-function noteClaims(head: RequestHead, peer: string, { listener, unlistedProxies }: GatewayState): void {
-  listener.untrustedForwarding();
-  if (head.claimedFor !== null) unlistedProxies.saw(peer, 'X-Forwarded-For', head.claimedFor);
-  else if (head.claimedForwarded !== null) unlistedProxies.saw(peer, 'Forwarded', head.claimedForwarded);
-}
-
-function readForwardedFor(
-  peer: string,
-  forwardedFor: readonly string[],
-  { trustedProxies }: Snapshot,
-  { unlistedProxies }: GatewayState,
-): string {
-  const { address, claim } = forwardedClient(peer, forwardedFor, trustedProxies);
-  // Permits, limits and restrictions outlive the request.
-  const client = ownString(address);
-  // The client may itself be a proxy, in front of the trusted one.
-  if (claim !== null) unlistedProxies.saw(client, 'X-Forwarded-For', claim);
-  return client;
-}
-
-/**
- * The response of an exchange: what was sent, and how it ended. Updates the record before each write, so it is complete whenever
- * the last byte leaves.
- */
-export class ExchangeResponse {
-  /** The status; 0 until a response begins. For a gRPC call refused by the gateway, the equivalent HTTP status. */
-  status = 0;
-  /** How a gRPC call ended; `null` if it was aborted, and for other requests. */
-  grpcStatus: core.RpcCode | null = null;
-  outcome: core.Outcome = 'abandoned';
-  /** Why the gateway answered itself; `null` if it did not, or if the answer is not an error. */
-  error: GatewayError | null = null;
-  bytesSent = 0;
-  limitedBy: LimitedBy | null = null;
-  /** True once the last byte was sent or the client disconnected: nothing more can be sent. */
-  isOver = false;
-  readonly #downstream: Downstream;
-  readonly #translation: WebCall | null;
-  readonly #owner: Pick<Exchange, 'begun' | 'whole'>;
-
-  constructor(downstream: Downstream, translation: WebCall | null, owner: Pick<Exchange, 'begun' | 'whole'>) {
-    this.#downstream = downstream;
-    this.#translation = translation;
-    this.#owner = owner;
-  }
-
-  /**
-   * True while the client waits for a response: none has begun, and it is still connected. If false, stop working for the
-   * exchange.
-   */
-  get isAwaited(): boolean {
-    return this.status === 0 && !this.isOver;
-  }
-
-  /** True once the complete response was passed to the listener; bytes may still be in transit. */
-  get isWhole(): boolean {
-    return this.outcome === 'answered' || this.outcome === 'forwarded';
-  }
-
-  /** The equivalent HTTP status: also for an upstream's refusal of a gRPC call, which is 200 on the wire. */
-  get meaning(): number {
-    return this.grpcStatus === null || this.error !== null ? this.status : httpStatusOf(this.grpcStatus);
-  }
-
-  /** Sends the gateway's own error response, rendered in the client's dialect. */
-  refuse(status: number, rendered: RenderedResponse): Served {
-    const { fields, body, close } = rendered;
-    this.outcome = 'answered';
-    this.status = status;
-    this.bytesSent = this.#downstream.method === 'HEAD' ? 0 : body.length;
-    this.#owner.whole();
-    this.#downstream.answer(rendered.status, rendered.reason, fields, body, close);
-    return SERVED;
-  }
-
-  /** Sends a complete response. */
-  finish(
-    outcome: 'answered' | 'forwarded',
-    status: number,
-    reason: string,
-    fields: core.Fields,
-    body: string,
-    close = false,
-  ): Served {
-    this.outcome = outcome;
-    this.status = status;
-    this.bytesSent = this.#downstream.method === 'HEAD' ? 0 : body.length;
-    this.#owner.whole();
-    this.#downstream.answer(status, reason, fields, body, close);
-    return SERVED;
-  }
-
-  /** Begins a response with a body to follow. */
-  begin(status: number, reason: string, fields: core.Fields): void {
-    this.status = status;
-    this.#owner.begun();
-    this.#downstream.head(status, reason, fields);
-  }
-
-  /** Switches to another protocol. Returns false if the client has disconnected. */
-  switchTo(fields: core.Fields, successor: Successor): boolean {
-    this.status = 101;
-    if (this.#downstream.switchProtocols(fields, successor)) return true;
-    this.status = 0;
-    return false;
-  }
-
-  /** Sends a part of the body. Returns false if the client is slower: wait for `Exchange.drained`. */
-  write(chunk: Buffer, release: core.Release | null): boolean {
-    const bytes = this.#translation === null ? chunk : this.#translation.responseBytes(chunk);
-    if (bytes === null) throw errors.upstreamFailed('the response contains something other than messages');
-    this.bytesSent += bytes.length;
-    if (bytes === chunk) return this.#downstream.write(chunk, release);
-    release?.();
-    return this.#downstream.write(bytes, null);
-  }
-
-  /** Ends a response that has begun. */
-  end(trailers: core.Fields): void {
-    if (!this.#endWith(trailers, 'forwarded'))
-      throw errors.upstreamFailed('the response ends within a message');
-  }
-
-  /** Ends the response with these trailers, unless an incomplete message would swallow them. Returns whether it did. */
-  #endWith(trailers: core.Fields, outcome: core.Outcome): boolean {
-    if (this.#translation === null) {
-      this.outcome = outcome;
-      this.#owner.whole();
-      this.#downstream.end(trailers);
-      return true;
-    }
-    const last = this.#translation.end(trailers);
-    if (last === null) return false;
-    this.outcome = outcome;
-    this.bytesSent += last.length;
-    this.#owner.whole();
-    this.#downstream.write(last, null);
-    this.#downstream.end(NO_FIELDS);
-    return true;
-  }
-
-  /**
-   * Cuts short a response that has begun, so that the client cannot take it for complete: ends it with these trailers, or aborts
-   * it if there are none.
-   */
-  cutShort(trailers: core.Fields | null): Served {
-    const { isWhole } = this;
-    this.outcome = 'truncated';
-    if (isWhole || trailers === null || !this.#endWith(trailers, 'truncated')) {
-      this.grpcStatus = null;
-      this.#downstream.abort(this.error?.side ?? 'client');
-    }
-    return SERVED;
-  }
-}
-
-declare const served: unique symbol;
-
-/**
- * Proof that an exchange was answered, or that something was started that will answer it. Every terminal returns one, so one that
- * forgets to answer does not compile.
- */
-export interface Served {
-  readonly [served]: true;
-}
-
-/**
- * The proof itself: for code that writes a response, or hands the exchange to something that will. Say at each use what that is.
- */
-export const SERVED = {} as Served;

@@ -5,4 +5,5 @@ export type { Downstream, Successor } from './downstream.ts';
 export * from './exchange.ts';
 export { OwnedConnections } from './owned-connections.ts';
 export type { Price } from './price.ts';
+export { SERVED, type Served } from './response.ts';
 export type { EndedBy, Standing } from './standing.ts';

@@ -110,7 +110,7 @@ function conclude(
   state.limiting.listener.decided({ bucket: name, callerClass, caller, outcome, period, nearLimit, quota });
   if (outcome === 'global') state.limiting.defaults.refused(callerClass, exchange.snapshot);
   if (!admitted)
-    noteRefusal(state.limiting.ignoredRefusals, limitRequest, decision, {
+    noteRefusal(state.limiting.offences.ignoredRefusals, limitRequest, decision, {
       address: exchange.restrictedKey,
       principal: exchange.token === null ? null : exchange.token.caller.principal,
       isPreflight: exchange.destination.isPreflight,

@@ -1,4 +1,4 @@
-import { type Fields, type InvalidReason, PROOF_REASONS } from '../../core/index.ts';
+import { type Fields, type InvalidReason, traitsOf } from '../../core/index.ts';
 import { type Invalid, PROOF_ALGORITHMS, type ProofOptions } from '../../identity/auth/index.ts';
 
 /** The name of the challenge field, as errors spell it. */
@@ -15,12 +15,10 @@ export interface Challenged {
 /** What clients are told where no tokens are bound to keys. */
 export const OF_BEARER: Challenged = { dpop: null, usesDpop: false };
 
-const OF_PROOFS: ReadonlySet<InvalidReason> = new Set(PROOF_REASONS);
-
 /** The error code for a bad proof (RFC 9449, 7.1 and 9); `null` if the token is to blame. */
 export function proofErrorOf(reason: InvalidReason): 'use_dpop_nonce' | 'invalid_dpop_proof' | null {
   if (reason === 'proof_nonce') return 'use_dpop_nonce';
-  return OF_PROOFS.has(reason) && !OF_BINDING.has(reason) ? 'invalid_dpop_proof' : null;
+  return traitsOf(reason).ofProof && !OF_BINDING.has(reason) ? 'invalid_dpop_proof' : null;
 }
 
 /** Reasons that concern the token itself: another token, or another scheme, would be right. */

@@ -11,9 +11,10 @@ interface RateLimitErrorOptions {
   /** ASCII, without characters that need escaping in JSON. */
   readonly message: string;
   readonly retryAfterMs: number;
-  /** True if everything from this sender is refused, not just one bucket. */
-  readonly global: boolean;
-  /** The value of `X-RateLimit-Scope`. Decides, with `restrictedBy`, whether the response counts as an invalid request. */
+  /**
+   * The value of `X-RateLimit-Scope`; `global` refuses everything from this sender, not just one bucket. Decides, with
+   * `restrictedBy`, whether the response counts as an invalid request.
+   */
   readonly scope: 'user' | 'shared' | 'global';
   /** Set if the sender is restricted or blocked: these responses do not count against it. */
   readonly restrictedBy?: RestrictedBy;
@@ -23,10 +24,6 @@ interface RateLimitErrorOptions {
   readonly isShared?: boolean;
   /** Why `restrictedBy` refused. */
   readonly why?: RestrictionReason | 'blocked';
-  /** True if the body has the numeric code that distinguishes a restriction from ordinary limits. */
-  readonly code?: boolean;
-  /** False to omit `Via`, so that clients know that the service never saw the request. Default true. */
-  readonly via?: boolean;
   /** Additional response fields. */
   readonly fields?: Fields;
 }
@@ -35,7 +32,10 @@ const CODE = `,"code":${RpcCode.resourceExhausted}`;
 
 /** A temporary refusal: a 429 with the rate-limit body instead of the error object. */
 export class RateLimitError extends GatewayError {
-  /** JSON in ASCII (docs/contract.md, 4.6): `message`, `retry_after` in seconds to the millisecond, `global`, maybe `code`. */
+  /**
+   * JSON in ASCII (docs/contract.md, 4.6): `message`, `retry_after` in seconds to the millisecond, `global`, and the numeric `code`
+   * that distinguishes a restriction from ordinary limits.
+   */
   readonly body: string;
   readonly retryAfterMs: number;
   readonly scope: 'user' | 'shared' | 'global';
@@ -43,11 +43,12 @@ export class RateLimitError extends GatewayError {
   readonly restrictedBy: RestrictedBy | null;
   readonly why: RestrictionReason | 'blocked' | null;
   readonly isShared: boolean;
+  /** False for restricted addresses: without `Via`, clients know that the service never saw the request. */
   readonly via: boolean;
   readonly #members: string;
 
   constructor(options: RateLimitErrorOptions) {
-    const { message, global, scope, code = false } = options;
+    const { message, scope, restrictedBy = null } = options;
     const retryAfterMs = Math.min(MAX_RETRY_AFTER_MS, Math.max(1, Math.ceil(options.retryAfterMs)));
     super({
       status: 429,
@@ -62,12 +63,12 @@ export class RateLimitError extends GatewayError {
     });
     this.retryAfterMs = retryAfterMs;
     this.scope = scope;
-    this.restrictedBy = options.restrictedBy ?? null;
+    this.restrictedBy = restrictedBy;
     this.why = options.why ?? null;
     this.isShared = options.isShared ?? scope === 'shared';
-    this.via = options.via ?? true;
-    this.#members = `"message":"${message}","retry_after":${retryAfterMs / 1_000},"global":${global}`;
-    this.body = `{${this.#members}${code ? CODE : ''}}`;
+    this.via = restrictedBy !== 'address' && restrictedBy !== 'blocked_address';
+    this.#members = `"message":"${message}","retry_after":${retryAfterMs / 1_000},"global":${scope === 'global'}`;
+    this.body = `{${this.#members}${restrictedBy === null ? '' : CODE}}`;
   }
 
   /** The body with `code` and `details`, so that it is an error object as well. */
@@ -80,8 +81,8 @@ export class RateLimitError extends GatewayError {
  * Omits the scope from a bucket's refusal, whose bucket headers include it. Clients only test for the presence of
  * `X-RateLimit-Global`.
  */
-function scopeFields({ global, scope, restrictedBy }: RateLimitErrorOptions): string[] {
-  if (global) return ['X-RateLimit-Global', 'true', 'X-RateLimit-Scope', 'global'];
+function scopeFields({ scope, restrictedBy }: RateLimitErrorOptions): string[] {
+  if (scope === 'global') return ['X-RateLimit-Global', 'true', 'X-RateLimit-Scope', 'global'];
   return restrictedBy === undefined ? [] : ['X-RateLimit-Scope', scope];
 }
 
@@ -94,21 +95,17 @@ const LIMITED = 'You are being rate limited.';
  * @param isShared whether the counter that refused is the one shared by all callers that found no room in the table
  */
 export function globallyRefused(retryAfterMs: number, fields: Fields = [], isShared = false): RateLimitError {
-  return new RateLimitError({
-    ...{ message: LIMITED, retryAfterMs, fields, isShared },
-    global: true,
-    scope: 'global',
-  });
+  return new RateLimitError({ message: LIMITED, retryAfterMs, fields, isShared, scope: 'global' });
 }
 
 export function bucketRefused(retryAfterMs: number, scope: 'user' | 'shared'): RateLimitError {
-  return new RateLimitError({ message: LIMITED, retryAfterMs, global: false, scope });
+  return new RateLimitError({ message: LIMITED, retryAfterMs, scope });
 }
 
 /** For a caller with too many concurrent requests in a bucket that has no other limits to report. */
 export function refusedAtOnce(retryAfterMs: number): RateLimitError {
   const fields = ['X-RateLimit-Scope', 'shared'];
-  return new RateLimitError({ message: LIMITED, retryAfterMs, global: false, scope: 'shared', fields });
+  return new RateLimitError({ message: LIMITED, retryAfterMs, scope: 'shared', fields });
 }
 
 /** Does not reveal the operator's reasons, which may not be the client's fault. */
@@ -123,12 +120,7 @@ const ADDRESS_MESSAGES: Readonly<Record<RestrictionReason, string>> = {
 /** For an address that committed too many offences, or that an operator restricted. */
 export function addressRestricted(retryAfterMs: number, reason: RestrictionReason): RateLimitError {
   const message = ADDRESS_MESSAGES[reason];
-  return new RateLimitError({
-    ...{ restrictedBy: 'address', why: reason, code: true, message, retryAfterMs },
-    global: true,
-    scope: 'global',
-    via: false,
-  });
+  return new RateLimitError({ restrictedBy: 'address', why: reason, message, retryAfterMs, scope: 'global' });
 }
 
 /** For a caller that ignored its wait, or that an operator restricted. */
@@ -137,31 +129,22 @@ export function callerRestricted(retryAfterMs: number, reason: RestrictionReason
     reason === 'operator'
       ? BY_OPERATOR
       : 'You are temporarily restricted: you kept on sending while you were told to wait.';
-  return new RateLimitError({
-    ...{ restrictedBy: 'caller', why: reason, code: true, message, retryAfterMs },
-    global: true,
-    scope: 'global',
-  });
+  return new RateLimitError({ restrictedBy: 'caller', why: reason, message, retryAfterMs, scope: 'global' });
 }
 
 /** For addresses listed under `blocked`. Gives the longest wait that every client can keep. */
 export const ADDRESS_BLOCKED = new RateLimitError({
   restrictedBy: 'blocked_address',
   why: 'blocked',
-  code: true,
   message: 'Your address is blocked.',
   retryAfterMs: MAX_COMMON_WAIT_MS,
-  global: true,
   scope: 'global',
-  via: false,
 });
 export const CALLER_BLOCKED = new RateLimitError({
   restrictedBy: 'blocked_caller',
   why: 'blocked',
-  code: true,
   message: 'You are blocked.',
   retryAfterMs: MAX_COMMON_WAIT_MS,
-  global: true,
   scope: 'global',
 });
 
@@ -169,8 +152,10 @@ export const CALLER_BLOCKED = new RateLimitError({
 export function webhookRestricted(retryAfterMs: number): RateLimitError {
   const message = 'This webhook answered 404 to you too often: do not call it again.';
   return new RateLimitError({
-    ...{ restrictedBy: 'webhook', why: 'webhook_not_found', code: true, message, retryAfterMs },
-    global: false,
+    restrictedBy: 'webhook',
+    why: 'webhook_not_found',
+    message,
+    retryAfterMs,
     scope: 'shared',
   });
 }

@@ -222,7 +222,6 @@ export function rewritten429(fields: Fields, nowMs: number): RateLimitError {
   return new RateLimitError({
     message: 'The service behind the gateway is limiting its rate.',
     retryAfterMs: Math.min(MAX_RETRY_AFTER_MS, waitSeconds(fields, nowMs) * 1_000),
-    global: false,
     scope: 'shared',
   });
 }

@@ -1,6 +1,6 @@
 import { atOnce, type Steps } from '../../core/index.ts';
 import type { RoutePattern } from './table.ts';
-import { EVERY_HOST, foldSegment, isGrpc, wildcardOf, withoutParameters } from './table.ts';
+import { EVERY_HOST, foldSegment, isGrpcPattern, wildcardOf, withoutParameters } from './table.ts';
 
 /** Maximum segments that are examined. The rest counts as one, so that a long path costs no more. */
 const MAX_SEGMENTS = 16;
@@ -31,7 +31,7 @@ export class PathWords {
 
   *#read(patterns: Iterable<RoutePattern>): Steps<void> {
     for (const pattern of patterns) {
-      const words = isGrpc(pattern) ? this.#grpc : this.#http;
+      const words = isGrpcPattern(pattern) ? this.#grpc : this.#http;
       pattern.segments.forEach((segment, place) => {
         words[place] ??= new Map();
         if (segment.kind === 'literal')

@@ -130,7 +130,7 @@ export function nameOf({ methods, host, path }: RoutePattern): string {
   return methods === null ? place : `${methods.join(',')} ${place}`;
 }
 
-export function isGrpc({ methods }: RoutePattern): boolean {
+export function isGrpcPattern({ methods }: RoutePattern): boolean {
   return methods?.[0] === GRPC_METHOD;
 }
 
@@ -307,9 +307,9 @@ class RouteTree<T> {
     entries: readonly RouteEntry<T>[],
     closed: readonly RoutePattern[],
   ): Steps<RouteTree<T>> {
-    const tree = new RouteTree(entries.filter(({ pattern }) => isGrpc(pattern)));
+    const tree = new RouteTree(entries.filter(({ pattern }) => isGrpcPattern(pattern)));
     for (const { pattern, value } of entries) {
-      if (!isGrpc(pattern)) tree.#add(pattern, value);
+      if (!isGrpcPattern(pattern)) tree.#add(pattern, value);
       yield;
     }
     for (const pattern of closed) tree.#choiceOf(pattern).choice.everyMethod ??= NOWHERE;

@@ -1,6 +1,5 @@
-import { type ForwardRoute, MIN_BODY_RATE } from '../../config/index.ts';
+import type { ForwardRoute } from '../../config/index.ts';
 import {
-  type BodySource,
   type ByteStream,
   type FieldNames,
   type Fields,
@@ -25,12 +24,8 @@ import {
   keepResponseFields,
   partTrailersOnly,
   rewriteLocations,
-  sentFields,
   servicePath,
-  strippedFrom,
   type TokenPlaces,
-  traceContextFields,
-  upstreamFields,
 } from '../../wire/http/index.ts';
 import {
   authenticatesConnection,
@@ -43,10 +38,12 @@ import { OwnedConnections, SERVED } from '../exchange/index.ts';
 import { upstreamCapacity } from '../gates/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { addOwnFields, errors } from '../responses/index.ts';
-import { AwaitedBody } from './awaited-body.ts';
-import { BufferedBody } from './buffered-body.ts';
+import type { AwaitedBody } from './awaited-body.ts';
+import type { BufferedBody } from './buffered-body.ts';
 import { KeptBody } from './kept-body.ts';
 import { translateDestination } from './moved-to.ts';
+import { bodyFor } from './request-body.ts';
+import { authorizationFor, fieldsFor } from './request-fields.ts';
 import { fieldsOf429, UpstreamRefusal } from './upstream-refusal.ts';
 import { openWebSocket } from './web-socket.ts';
 
@@ -60,18 +57,13 @@ export function forward(exchange: Exchange, destination: To<'forward'>, state: G
   const { maxBytes } = route.body;
   if (maxBytes !== null && bodyLength !== 'chunked' && bodyLength > maxBytes)
     return exchange.answerError(errors.bodyTooLarge());
-  // Preflights need no token, so only their fields are forwarded, without a body.
+  const { body, awaited, buffered } = bodyFor(exchange, route);
   const forwardedLength = isPreflight ? 0 : bodyLength;
-  const awaited = isAwaited(exchange, route) ? awaitedBody(exchange, route) : null;
-  const buffered = isBuffered(exchange, route) ? bufferedBody(exchange, route) : null;
-  const body =
-    forwardedLength === 0
-      ? null
-      : keptBody(buffered ?? awaited ?? translatedBody(exchange, route), exchange, route);
   const authorization = route.upstream.passAuthorization ? authorizationFor(exchange, destination) : null;
-  const fields = translateDestination(exchange, destination, fieldsFor(exchange, destination, authorization));
+  const written = fieldsFor(exchange, destination, authorization, awaited !== null);
+  const fields = translateDestination(exchange, destination, written);
   if (fields instanceof GatewayError) return exchange.answerError(fields);
-  const path = servicePath(destination.sent, route, route.upstream.base);
+  const path = servicePath(destination.sent, route);
   // A service could take what follows for a host.
   if (path.startsWith('//'))
     return exchange.answerError(errors.badRequest('the path for the service begins with an empty segment'));
@@ -103,150 +95,12 @@ function hasPrice({ ruling }: Exchange): boolean {
   return ruling !== null && ruling.price !== null;
 }
 
-/** Whether the client waits for the service's word before it sends the body. */
-function isAwaited(exchange: Exchange, route: ForwardRoute): boolean {
-  const { downstream, bodyLength } = exchange;
-  const { passesExpect } = route;
-  if (!passesExpect || bodyLength === 0 || isBuffered(exchange, route)) return false;
-  return downstream.framing.expectation === 'continue';
-}
-
-/** Whether the body is read whole before the upstream is asked. */
-function isBuffered({ bodyLength, translation, destination }: Exchange, { upstream }: ForwardRoute): boolean {
-  const { bufferBytes } = upstream;
-  if (bufferBytes === 0 || bodyLength === 0 || translation !== null || destination.isPreflight) return false;
-  return bodyLength === 'chunked' || bodyLength <= bufferBytes;
-}
-
 /** The longest time that a body is waited for. */
 const BUFFERED_MS = 60_000;
-
-function bufferedBody(exchange: Exchange, route: ForwardRoute): BufferedBody {
-  const { downstream } = exchange;
-  return new BufferedBody(downstream.body(route.body), route.upstream.bufferBytes, {
-    keeps: bytes => downstream.keeps(bytes),
-    ready: () => exchange.contain(() => exchange.upstreamLeg?.bodyReady()),
-  });
-}
-
-function awaitedBody(exchange: Exchange, route: ForwardRoute): AwaitedBody {
-  return new AwaitedBody(translatedBody(exchange, route), exchange.clock, act => exchange.contain(act));
-}
-
-/** Makes the body for the upstream: a short one can be sent again. */
-function keptBody(body: BodySource, { bodyLength }: Exchange, route: ForwardRoute): BodySource {
-  const { replayBytes } = route.upstream;
-  const isLong = replayBytes === 0 || (bodyLength !== 'chunked' && bodyLength > replayBytes);
-  return isLong ? body : new KeptBody(body, replayBytes);
-}
-
-function translatedBody(exchange: Exchange, { body: terms }: ForwardRoute): BodySource {
-  const { downstream, translation } = exchange;
-  if (translation === null) return downstream.body(terms);
-  const body = downstream.body({ ...terms, minBytesPerS: MIN_BODY_RATE });
-  return translation.requestBody(body, why => exchange.fault(errors.badCall(why)));
-}
-
-function fieldsFor(exchange: Exchange, destination: To<'forward'>, authorization: string | null): Fields {
-  const { downstream, head, maxForwards, translation } = exchange;
-  const { hostAndPort } = exchange.arrival;
-  const { upstream, requestEdits } = destination.route;
-  const sent = upstreamFields(head, {
-    host: upstream.hostHeader ?? hostAndPort,
-    clientHost: hostAndPort,
-    peer: downstream.peer,
-    scheme: downstream.scheme,
-    version: downstream.version,
-    requestId: exchange.requestId,
-    trace: traceFor(exchange),
-    authorization,
-    identity: identityFor(exchange),
-    origin: originFor(exchange, destination),
-    maxForwards: maxForwards === null ? null : maxForwards - 1,
-  });
-  const ours = withoutTokens(sent, exchange, destination);
-  const cut = translation === null ? ours : translation.requestFields(ours);
-  const fields = isAwaited(exchange, destination.route) ? [...cut, 'Expect', '100-continue'] : cut;
-  return requestEdits === null ? fields : requestEdits.apply(fields, exchange);
-}
-
-/** The fields of `forwarding_headers.send`. */
-function originFor(
-  { snapshot, arrival, head, downstream }: Exchange,
-  { path, route }: To<'forward'>,
-): Fields {
-  const { sentFields: names } = snapshot;
-  if (names === null) return NO_FIELDS;
-  const client = askedAddress(head, arrival.hostAndPort, downstream.scheme);
-  return sentFields(names, head, {
-    address: arrival.client.address,
-    client,
-    prefix: strippedFrom(path, route),
-  });
-}
 
 /** The values of the cookie of `balance` that a client sent. */
 function marksIn(cookie: TokenPlaces, fields: Fields): readonly string[] {
   return cookie.tokensIn({ query: '', fields, isWebSocket: false, cookies: true });
-}
-
-/**
- * The fields without tokens and the cookie of `balance`. A page whose URL has a token sends it as `Referer` to every route.
- */
-function withoutTokens(fields: Fields, { snapshot }: Exchange, { route }: To<'forward'>): Fields {
-  const { tokenFrom, upstream } = route;
-  const others = upstream.balanceCookie === null ? fields : upstream.balanceCookie.cutFields(fields);
-  const cut = tokenFrom === null ? others : tokenFrom.cutFields(others);
-  return snapshot.tokensInUrls === null ? cut : snapshot.tokensInUrls.cutFields(cut);
-}
-
-/** The trace context for the upstream, with a new span; empty if tracing is off. */
-function traceFor({ trace }: Exchange): Fields {
-  if (trace === null) return NO_FIELDS;
-  return traceContextFields({ ...trace, spanId: trace.upstreamSpanId }, trace.state);
-}
-
-/**
- * The fields that identify the sender: the caller from the token, and the connection's client certificate. A proxy that is
- * trusted to report its client's certificate does not have its own sent.
- */
-function identityFor(exchange: Exchange): Fields {
-  const { downstream, head, token, destination } = exchange;
-  const own = token === null ? proofFor(head, destination) : token.caller.identityFields;
-  const caller = head.apiKey === null ? own : [...own, ...apiKeyFor(exchange, head.apiKey)];
-  const { clientCertificate } = downstream;
-  if (clientCertificate === null || head.certificate !== null) return caller;
-  return [...caller, 'Client-Cert', clientCertificate];
-}
-
-/** The proof of a token that the service has to check itself, since the route does not. */
-function proofFor(
-  { proof, proofForHop }: Exchange['head'],
-  { authentication, isPreflight }: Exchange['destination'],
-): Fields {
-  const passes = authentication === 'none' && !isPreflight && !proofForHop;
-  return passes && proof !== null && proof !== '' ? ['DPoP', proof] : NO_FIELDS;
-}
-
-/**
- * The `Authorization` for the upstream. On routes that check tokens: the valid token in the standard scheme, or nothing. On other
- * routes: what the client sent. A preflight forwards none.
- */
-function authorizationFor(
-  { head, token }: Exchange,
-  { isPreflight, authentication }: To<'forward'>,
-): string | null {
-  if (isPreflight) return null;
-  if (authentication === 'none') return head.authorizationForHop ? null : head.authorization;
-  return token === null || token.token === null ? null : `Bearer ${token.token}`;
-}
-
-/** The field with the API key: a valid one, or any where the route looks at none, as with tokens. */
-function apiKeyFor({ token, destination, snapshot }: Exchange, key: string): Fields {
-  const keys = snapshot.identity?.apiKeys ?? null;
-  if (keys === null || !keys.forward || destination.isPreflight) return NO_FIELDS;
-  const isGood = token === null ? destination.authentication === 'none' : token.token === null;
-  return isGood ? [keys.header, key] : NO_FIELDS;
 }
 
 /** Returns the transport to an upstream of the generation's own snapshot. */
@@ -698,10 +552,9 @@ class Forwarding implements CallSink, UpstreamLeg {
   #rewriteLocations(fields: string[]): void {
     const { arrival, head, downstream } = this.#exchange;
     const { hostAndPort } = arrival;
-    const { base, endpoints, hostHeader } = this.#route.upstream;
+    const { endpoints, hostHeader } = this.#route.upstream;
     rewriteLocations(fields, {
       paths: this.#route,
-      base,
       endpoints,
       endpoint: this.#call?.endpoint ?? null,
       target: this.#request.target,

@@ -14,8 +14,8 @@ export function translateDestination(
   fields: Fields,
 ): Fields | GatewayError {
   const { method } = exchange.downstream;
-  const { base, hostHeader } = route.upstream;
-  if ((method !== 'MOVE' && method !== 'COPY') || keepsPaths(route, base)) return fields;
+  const { hostHeader } = route.upstream;
+  if ((method !== 'MOVE' && method !== 'COPY') || keepsPaths(route)) return fields;
   const { hostAndPort } = exchange.arrival;
   const { host } = askedAddress(exchange.head, hostAndPort, exchange.downstream.scheme);
   const sent = fields.slice();
@@ -30,7 +30,7 @@ export function translateDestination(
     const found = exchange.snapshot.routes.find(method, exchange.host, path);
     if (found === null || !('id' in found.value) || found.value.id !== route.id) return elsewhere();
     const origin = named.scheme === '' ? '' : `${named.scheme}//${hostHeader ?? hostAndPort}`;
-    sent[i + 1] = origin + servicePath(path, route, base) + query;
+    sent[i + 1] = origin + servicePath(path, route) + query;
   }
   return sent;
 }

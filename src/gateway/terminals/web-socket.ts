@@ -40,7 +40,7 @@ export function openWebSocket(exchange: Exchange, state: GatewayState, handshake
   }
   // The session takes over the upstream permit, the caller's place and the verdicts. It may outlive many configurations, so the
   // exchange ends here.
-  exchange.leave(state);
+  exchange.leave();
   state.listener.switched(route.upstream.name);
   exchange.lasted = exchange.ruling !== null;
   const record = recordOf(exchange, state.clock.monotonicMs());
@@ -132,7 +132,8 @@ export class WebSocketSession implements Successor {
 
   #over(): void {
     const { listener, clock } = this.#state;
-    const [tunnel, begun] = [this.#tunnel, this.#begun];
+    const tunnel = this.#tunnel;
+    const begun = this.#begun;
     begun?.permit?.giveBack();
     begun?.place?.leave();
     if (begun === null || tunnel === null) return;

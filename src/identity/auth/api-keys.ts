@@ -143,9 +143,18 @@ function callerOf(
   const kind = line.isBot ? 'bot' : 'user';
   const named = { sub: line.name, azp: line.name };
   return {
-    ...{ issuedAtS: 0, subject: null, session: digest, unnamedSessions: null, passedVersion: 0 },
-    ...{ issuer: '', tenant: null, key: null, askedAtMs: null },
-    ...{ certificate: null, proofKey: null, claims: NO_CLAIMS },
+    issuedAtS: 0,
+    subject: null,
+    session: digest,
+    unnamedSessions: null,
+    passedVersion: 0,
+    issuer: '',
+    tenant: null,
+    key: null,
+    askedAtMs: null,
+    certificate: null,
+    proofKey: null,
+    claims: NO_CLAIMS,
     kind,
     class: line.class ?? kind,
     // Never the principal of a token: those begin with another word.

@@ -1,4 +1,4 @@
-import { type NoticeFlaw, type NoticeKind, type Tenants, tenantIn } from '../../core/index.ts';
+import { type NoticeKind, type Tenants, tenantIn } from '../../core/index.ts';
 import type { KeySet } from './key-set.ts';
 import type { JsonObject, Jwt } from './token/index.ts';
 import { dateClaim, isJsonObject, isSignature, member, textClaim } from './token/index.ts';
@@ -29,6 +29,29 @@ export function noticeToken(
   const [token = ''] = tokens;
   return tokens.length === 1 ? { token } : { expected: 'the body must have one logout_token' };
 }
+
+/** Why a notice is refused, with a description for the sender's log. `body` and `claim` get more precise ones. */
+export const NOTICE_FLAWS = {
+  /** The body does not match the kind of notice. */
+  body: 'the body is wrong',
+  malformed: 'it is not a signed token',
+  algorithm: 'alg is not accepted, or does not fit the key',
+  critical: 'it has critical extensions',
+  claim: 'a claim is missing or wrong',
+  token_kind: 'it is a token of another kind',
+  /** It is for an action of another endpoint. */
+  action: 'it names another action',
+  issuer: 'it is from another issuer',
+  audience: 'it is for another client',
+  expired: 'it has expired',
+  not_yet_valid: 'it is not valid yet',
+  /** It would be valid for longer than its id is remembered. */
+  lifetime: 'it expires too late',
+  replayed: 'it was sent before',
+  unknown_key: 'its key is not among those of the issuer',
+  signature: 'its signature is wrong',
+} as const;
+export type NoticeFlaw = keyof typeof NOTICE_FLAWS;
 
 export interface Flawed {
   readonly kind: 'flawed';

@@ -1,19 +1,13 @@
-import type {
-  Clock,
-  NoticeFlaw,
-  NoticeKind,
-  NoticeListener,
-  TableMemory,
-  Tenants,
-} from '../../core/index.ts';
+import type { Clock, NoticeKind, NoticeListener, TableMemory, Tenants } from '../../core/index.ts';
 import { digestOf, ofTenant, retryAfterField } from '../../core/index.ts';
 import type { CheckBudget } from './budget.ts';
 import type { KeySet } from './key-set.ts';
-import type { Flawed, Logout, Push } from './notice-token.ts';
+import type { Flawed, Logout, NoticeFlaw, Push } from './notice-token.ts';
 import {
   checkSignature,
   flawedNotice,
   isFrom,
+  NOTICE_FLAWS,
   noticeToken,
   orderOf,
   readLogout,
@@ -190,7 +184,7 @@ function parseFlaw(reason: string): Exclude<NoticeFlaw, 'claim'> {
 
 function descriptionOf({ flaw, claim, description }: Flawed & { readonly description?: string }): string {
   if (description !== undefined) return description;
-  return claim === null ? DESCRIPTIONS[flaw] : `${claim} is missing or wrong`;
+  return claim === null ? NOTICE_FLAWS[flaw] : `${claim} is missing or wrong`;
 }
 
 interface SeenNoticesDependencies {
@@ -284,22 +278,3 @@ function withError(
   const fields = ['Content-Type', 'application/json', ...NO_STORE, ...retry];
   return { status, reason, fields, body: JSON.stringify({ error, error_description: description }) };
 }
-
-/** Descriptions of flaws for the sender's log. `body` and `claim` get more precise ones. */
-const DESCRIPTIONS: Readonly<Record<NoticeFlaw, string>> = {
-  body: 'the body is wrong',
-  malformed: 'it is not a signed token',
-  algorithm: 'alg is not accepted, or does not fit the key',
-  critical: 'it has critical extensions',
-  claim: 'a claim is missing or wrong',
-  token_kind: 'it is a token of another kind',
-  action: 'it names another action',
-  issuer: 'it is from another issuer',
-  audience: 'it is for another client',
-  expired: 'it has expired',
-  not_yet_valid: 'it is not valid yet',
-  lifetime: 'it expires too late',
-  replayed: 'it was sent before',
-  unknown_key: 'its key is not among those of the issuer',
-  signature: 'its signature is wrong',
-};

@@ -92,7 +92,8 @@ export class IssuerRevocations {
   }
 
   use(rules: RevocationRules): void {
-    const [keptS, { maxLifetimeS }] = [this.#keepS, this.#rules];
+    const keptS = this.#keepS;
+    const { maxLifetimeS } = this.#rules;
     this.#rules = rules;
     const isLonger = maxLifetimeS !== null && this.#keepS > keptS;
     // Tokens that the old limit refused may be valid now, but their revocations may be forgotten.

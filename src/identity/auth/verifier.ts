@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { AuthListener, Clock, RevocationReason, Tenants, TokenEnd } from '../../core/index.ts';
-import { NAMES_CALLER, RecentMap } from '../../core/index.ts';
+import { RecentMap, traitsOf } from '../../core/index.ts';
 import type { OwnerChecks, TokenBudget } from './budget.ts';
 import { type Caller, callerOf, refuseNameless, type Unavailable, type Verdict } from './caller.ts';
 import type { KeySet } from './key-set.ts';
@@ -256,7 +256,7 @@ export class Verifier implements TokenVerifier {
   /** Refuses a token, and adds its principal for the log if that is known or can be determined. */
   #refuseAs(refusal: Invalid, jwt: Jwt, tokenHash: string): Invalid {
     let principal = this.#refusedPrincipals.get(tokenHash);
-    if (principal === undefined && NAMES_CALLER.has(refusal.reason)) {
+    if (principal === undefined && traitsOf(refusal.reason).namesCaller) {
       principal = this.#trace(jwt) ?? undefined;
       if (principal !== undefined) this.#refusedPrincipals.set(tokenHash, principal);
     }

@@ -107,7 +107,8 @@ export class Moment {
   /** Reads the clock, continues from the last stored moment, and stores this one. */
   readAfter(clock: Clock, words: Words, place: number): void {
     this.follow(words, place);
-    const [lastMs, steadyMs] = [this.nowMs, this.steadyOffsetMs];
+    const lastMs = this.nowMs;
+    const steadyMs = this.steadyOffsetMs;
     this.read(clock, lastMs);
     if (this.nowMs !== lastMs) words.setFloat(place + LAST, this.nowMs);
     if (this.steadyOffsetMs !== steadyMs) words.setFloat(place + STEADY_OFFSET, this.steadyOffsetMs);

@@ -1,4 +1,3 @@
-export { tableSizeFor } from './beside-counters.ts';
 export { OTHER_PARTS } from './bound-limit.ts';
 export { CALENDAR_MS, isTimeZone } from './calendar.ts';
 export { ClaimedLimits } from './claimed-limits.ts';
@@ -11,5 +10,5 @@ export * from './limit-definition.ts';
 export * from './memory-store.ts';
 export type { PartitionCounts } from './partitions.ts';
 export * from './quota.ts';
-export { FIRST_NAMED_WORD, NamedTable, StringHash } from './record-table.ts';
+export { FIRST_NAMED_WORD, NamedTable, StringHash, tableSizeFor } from './record-table.ts';
 export { SharedPermits } from './shared-permits.ts';

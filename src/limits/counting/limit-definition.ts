@@ -238,7 +238,17 @@ export function defineLimit(options: LimitOptions): Limit {
   if (options.ofPreflights === true) parts.push('preflights');
   const identity = JSON.stringify(isTrial ? [...parts, 'trial'] : parts);
   return {
-    ...{ identity, role, bucket, isTrial, algorithm, units, periodMs, slackMs, unit, takesCost, largestCost },
+    identity,
+    role,
+    bucket,
+    isTrial,
+    algorithm,
+    units,
+    periodMs,
+    slackMs,
+    unit,
+    takesCost,
+    largestCost,
     period: formatPeriod(quota),
     calendar: quota.calendar === undefined ? null : calendarOf(quota.calendar, options.timeZone ?? 'UTC'),
     claim: isClaimed(quota) ? quota.claim : (claim ?? null),

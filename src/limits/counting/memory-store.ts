@@ -43,9 +43,6 @@ const SHARED_ROWS = 250;
 
 type Numbers = { -readonly [Name in keyof Decision]: Decision[Name] };
 
-/** A store whose counters are on this machine, in one process or shared by several threads. */
-export type LocalStore = Pick<MemoryStore, keyof MemoryStore>;
-
 /**
  * Counts in this process, in this thread or in several that share the memory. Answers synchronously, always with the same object,
  * valid until the next call.
@@ -55,9 +52,9 @@ export type LocalStore = Pick<MemoryStore, keyof MemoryStore>;
  */
 export class MemoryStore implements LimitStore {
   /** Shows and resets counters. */
-  readonly allowances: Pick<MemoryAllowances, keyof MemoryAllowances>;
+  readonly allowances: MemoryAllowances;
   /** Saves counters, to be kept across a restart. */
-  readonly kept: Pick<KeptCounters, keyof KeptCounters>;
+  readonly kept: KeptCounters;
   /** The requests in flight, wherever their limits are counted. */
   readonly inFlight: InFlight;
   readonly #counters: Counters;

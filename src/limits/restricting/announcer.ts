@@ -68,7 +68,14 @@ export class Announcer {
   restrictionOf(told: AnonymousRestriction): Restriction {
     const { kind, digest, reason, forMs, lifts, network, owner } = told;
     return newRestriction({
-      ...{ kind, key: null, webhook: '', reason, digest, lifts, network, owner },
+      kind,
+      key: null,
+      webhook: '',
+      reason,
+      digest,
+      lifts,
+      network,
+      owner,
       sinceEpochMs: this.sinceOf(told),
       untilEpochMs: this.epochOf(this.nowMs()) + forMs,
       untilMs: this.endOf(told),

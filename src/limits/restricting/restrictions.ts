@@ -215,7 +215,12 @@ export class Restrictions {
     const nowMs = this.#nowMs();
     const digest = ownString(digestOfWhom(whom));
     const begun = newRestriction({
-      ...{ kind, key, webhook, reason, digest, lifts: this.#lifts.of(digest, nowMs) },
+      kind,
+      key,
+      webhook,
+      reason,
+      digest,
+      lifts: this.#lifts.of(digest, nowMs),
       sinceEpochMs: this.#announcer.epochOf(nowMs),
       untilEpochMs: this.#announcer.epochOf(untilMs),
       untilMs,

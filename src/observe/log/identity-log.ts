@@ -1,30 +1,10 @@
 import type * as core from '../../core/index.ts';
-import { errorText } from '../../core/index.ts';
+import { errorText, traitsOf } from '../../core/index.ts';
 import type { Logger } from './logging.ts';
 import { OncePerInterval, oncePerSecond } from './once-per-interval.ts';
 
 /** Maximum flawed keys logged when they first appear in a key set, which may have hundreds; the rest are counted. */
 const MAX_LOGGED = 10;
-
-const OWN_TOKENS =
-  'no published key made the signature: the tokens are for the provider itself. Ask it for tokens for an API, at Okta from a custom authorization server';
-
-/** What to change where tokens are refused for a reason, as far as one key decides. */
-const KEYS_TO_CHANGE: Partial<Readonly<Record<core.InvalidReason, string>>> = {
-  malformed:
-    'the provider issues no JWT, or an encrypted one: ask it for tokens for an API, with its audience, or set access_tokens.opaque_tokens',
-  too_long: 'access_tokens.max_length',
-  issuer: 'identity_provider.issuer',
-  audience: 'access_tokens.audience',
-  claim: 'access_tokens.principal',
-  lifetime: 'access_tokens.max_lifetime',
-  token_kind: 'access_tokens.audience or access_tokens.token_kind',
-  not_before: 'access_tokens.not_before',
-  not_yet_valid: 'access_tokens.leeway',
-  algorithm: 'the algorithm that the provider signs access tokens with',
-  unknown_key: OWN_TOKENS,
-  signature: OWN_TOKENS,
-};
 
 /** Claims that no key of the configuration is about. */
 const NEEDED: ReadonlySet<string | undefined> = new Set(['iss', 'exp', 'iat', 'nbf']);
@@ -32,7 +12,7 @@ const NEEDED: ReadonlySet<string | undefined> = new Set(['iss', 'exp', 'iat', 'n
 function toChange(reason: core.InvalidReason, claim: string | undefined): string | undefined {
   return NEEDED.has(claim)
     ? 'the claims that the provider writes into access tokens'
-    : KEYS_TO_CHANGE[reason];
+    : traitsOf(reason).change;
 }
 
 /**

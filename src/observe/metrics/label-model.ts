@@ -5,13 +5,13 @@ import {
   INVALID_REASONS,
   OUT_REASONS,
   PRICE_OUTCOMES,
-  PROOF_REASONS,
   RESTRICTION_REASONS,
   RESTRICTS,
   RpcCode,
   rpcCodeName,
   SIGNATURE_ALGORITHMS,
   type Steps,
+  traitsOf,
   UPSTREAM_CAPS,
 } from '../../core/index.ts';
 
@@ -239,11 +239,9 @@ export function refusalRows(model: LabelModel): Rows {
   return [...perProvider(model, reasons), ...others];
 }
 
-const ofProofs: ReadonlySet<core.InvalidReason> = new Set(PROOF_REASONS);
-
 /** Without DPoP, no token is refused for its proof. */
 export function reasonsOf({ dpop }: LabelModel): readonly core.InvalidReason[] {
-  return dpop ? INVALID_REASONS : INVALID_REASONS.filter(reason => !ofProofs.has(reason));
+  return dpop ? INVALID_REASONS : INVALID_REASONS.filter(reason => !traitsOf(reason).ofProof);
 }
 
 export function checkRows(model: LabelModel): Rows {

@@ -150,7 +150,9 @@ export function tallyHistogram(
   Object.assign(histogram, {
     // The registry calls this at each scrape. The published types lack it, but there is no other way to set counts.
     getForPromString: async () => ({
-      ...{ name, help, type: 'histogram' },
+      name,
+      help,
+      type: 'histogram',
       values: distributionsOf(tally, labelNames(), options),
     }),
   });

@@ -41,14 +41,20 @@ export async function testIdentity(model: IdentityModel, clock: TimerClock): Pro
   const { memory, permits } = part;
   const budget = new VerificationBudget(NOTICE_BUDGET, clock, memory, 'unused');
   const notices = {
-    ...{ clock, listener: silent<NoticeListener>(), budget, soon: memory.soon },
+    clock,
+    listener: silent<NoticeListener>(),
+    budget,
+    soon: memory.soon,
     seen: new SeenNotices({ clock, claim: () => Promise.resolve(true) }),
     allKnow: () => part.allKnow(),
   };
   const shared = { ...thisMachine, clock, random: () => 0, revocations, notices, budget };
   const live = new Identity(model, {
-    ...{ ...shared, listenerOf: () => silent() },
-    ...{ ownerChecks: new OwnerChecks(clock, memory), permits, issuers: new SharedIssuers(part) },
+    ...shared,
+    listenerOf: () => silent(),
+    ownerChecks: new OwnerChecks(clock, memory),
+    permits,
+    issuers: new SharedIssuers(part),
     proofs: {
       seen: new SeenProofs(1, clock, memory),
       keys: new ProofKeys(),
@@ -137,12 +143,10 @@ export class TestIssuer {
     const names = this.claimsOf(kind) ?? [];
     const claims = {
       ...further,
-      ...{
-        iss: issuer,
-        iat: issuedAtS,
-        exp: issuedAtS + TOKEN_LIFE_S,
-        typ: 'Bearer',
-      },
+      iss: issuer,
+      iat: issuedAtS,
+      exp: issuedAtS + TOKEN_LIFE_S,
+      typ: 'Bearer',
       ...mark,
       ...Object.fromEntries(names.map((name, i) => [name, values[i] ?? ''])),
     };

@@ -38,7 +38,8 @@ export class Findings {
 
   get found() {
     const { ambiguous, early, paths } = this;
-    const [instances, unseen] = [this.#instances.size, [...this.#unseen]];
+    const instances = this.#instances.size;
+    const unseen = [...this.#unseen];
     return { instances, shapes: paths.shapes, ambiguous, early, unseen };
   }
 

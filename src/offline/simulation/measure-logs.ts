@@ -66,8 +66,12 @@ class Measuring {
   get result() {
     return {
       ...this.#findings.found,
-      ...{ offences: this.#offences.rows, rows: [...this.#rows.values()], unmeasured: this.#room.unmeasured },
-      ...{ requests: this.#requests, startMs: this.#startMs, endMs: this.#endMs },
+      offences: this.#offences.rows,
+      rows: [...this.#rows.values()],
+      unmeasured: this.#room.unmeasured,
+      requests: this.#requests,
+      startMs: this.#startMs,
+      endMs: this.#endMs,
     };
   }
 

@@ -70,7 +70,9 @@ class Replay {
     const restrictions = this.#restrictions.report;
     return {
       ...this.#findings.found,
-      ...{ restrictions, early: restrictions.unknown.callers, tally: this.#tally },
+      restrictions,
+      early: restrictions.unknown.callers,
+      tally: this.#tally,
       restarts: this.#engines.restarts,
       // Refused requests that would be held instead, and for how long at most.
       patience: patienceMs === null ? null : { forMs: patienceMs, requests: this.#patient },

@@ -23,7 +23,10 @@ export function simulationReport(
       .toSorted((a, b) => b.refused.after - a.refused.after || b.requests - a.requests)
       .map(row => bucketReport(row, top)),
     log: { ...logReportOf(replayed, store), unnamed: tally.unnamed, restarts: replayed.restarts },
-    ...{ restrictions, patience, blocksCallers, enforcesShares },
+    restrictions,
+    patience,
+    blocksCallers,
+    enforcesShares,
     unanswered: findUnanswered(patterns, shapes),
   };
 }
@@ -62,8 +65,15 @@ export function logReportOf(
 ) {
   const { lines, other: others, broken, torn } = counts;
   return {
-    ...{ lines, others, broken, early: counts.early + early, ambiguous },
-    ...{ gateways: instances, store, torn, unseen },
+    lines,
+    others,
+    broken,
+    early: counts.early + early,
+    ambiguous,
+    gateways: instances,
+    store,
+    torn,
+    unseen,
   };
 }
 

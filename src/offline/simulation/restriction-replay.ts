@@ -71,7 +71,7 @@ export class RestrictionReplay {
   }
 
   sweep(): void {
-    this.#restricting.sweep();
+    this.#restrictions.sweep();
   }
 
   #refuses(kind: ReplayedKind, key: string, webhook: string): boolean {

@@ -45,7 +45,10 @@ export function suggestLimits(
   return {
     from: new Date(measured.startMs).toISOString(),
     to: new Date(measured.endMs).toISOString(),
-    ...{ requests: measured.requests, percentile, headroomPercent, unmeasured: measured.unmeasured },
+    requests: measured.requests,
+    percentile,
+    headroomPercent,
+    unmeasured: measured.unmeasured,
     limits: fitting(
       rows.filter(({ requests }) => requests > 0).map(row => suggestionOf(row, percentile, headroomPercent)),
       limits,
@@ -83,11 +86,18 @@ function suggestionOf(row: Measured, percentile: Percentile, headroomPercent: nu
   const { limit, needs: sorted } = row.demand;
   const needs = needsOf(sorted);
   return {
-    ...{ claim: row.part === null ? null : limit.claim, part: row.part, highestSaid: row.highestSaid },
-    ...{ bucket: row.bucket, class: row.callerClass, at: row.at },
-    ...{ periodMs: limit.periodMs, period: windowName(limit) },
+    claim: row.part === null ? null : limit.claim,
+    part: row.part,
+    highestSaid: row.highestSaid,
+    bucket: row.bucket,
+    class: row.callerClass,
+    at: row.at,
+    periodMs: limit.periodMs,
+    period: windowName(limit),
     algorithm: limit.algorithm === 'smooth' ? ('smooth' as const) : ('fixed' as const),
-    ...{ requests: row.requests, refused: row.refused, callers: sorted.length },
+    requests: row.requests,
+    refused: row.refused,
+    callers: sorted.length,
     needs,
     now: limit.units,
     callersOverNow: countOver(sorted, limit.units),
@@ -123,8 +133,13 @@ function restrictionOf(
   const needs = needsOf(sorted);
   const isRestricted = by === 'address' || by === 'webhook';
   return {
-    ...{ rule, by, periodMs: limit.periodMs, period: windowName(limit), requests },
-    ...{ senders: sorted.length, needs },
+    rule,
+    by,
+    periodMs: limit.periodMs,
+    period: windowName(limit),
+    requests,
+    senders: sorted.length,
+    needs,
     now: limit.units,
     sendersOverNow: countOver(sorted, limit.units),
     suggested: isRestricted ? withHeadroom(needs[percentile], headroomPercent) : null,

@@ -51,8 +51,12 @@ export interface ReplayOutcome {
 }
 
 const NONE_REFUSED: RefusedCounts = {
-  ...{ before: 0, after: 0, afterByGlobal: 0, afterByBlocked: 0 },
-  ...{ beforeByRestriction: 0, afterByRestriction: 0 },
+  before: 0,
+  after: 0,
+  afterByGlobal: 0,
+  afterByBlocked: 0,
+  beforeByRestriction: 0,
+  afterByRestriction: 0,
 };
 
 /** Counts decisions. Memory grows with buckets and callers, up to a bound, but not with requests. */
@@ -106,7 +110,11 @@ export class ReplayTally {
     let row = classes.get(callerClass);
     if (row === undefined) {
       row = {
-        ...{ bucket, callerClass, requests: 0, refused: { ...NONE_REFUSED }, callers: new Map() },
+        bucket,
+        callerClass,
+        requests: 0,
+        refused: { ...NONE_REFUSED },
+        callers: new Map(),
         worst: { startMs: 0, refused: 0 },
         minute: { startMs: 0, refused: 0 },
       };

@@ -68,7 +68,7 @@ function readLimits(read: Read, limiting: Limiting): void {
   read('weir_state_written_timestamp_seconds', () =>
     limiting.stateFiles.flatMap(({ file, writtenAtMs }) => seriesOf({ file }, writtenAtMs, 1_000)),
   );
-  if (limiting.shared === null) return;
+  if (limiting.redis === null) return;
   read('weir_store_untold', () => limiting.sharing.untold);
   read('weir_restrictions_adopted', () => limiting.sharing.adopted);
   read('weir_store_unshared_offences_total', () => limiting.sharing.unshared);

@@ -131,7 +131,13 @@ class RunningApp implements PlaneApp {
     const { writtenKeying } = limits;
     const { workers: fixedWorkers, state: fixedState, warmUpMs } = snapshot;
     this.#fixed = {
-      ...{ listen, workers: fixedWorkers, caps, store, state: fixedState, tracing, warmUpMs },
+      listen,
+      workers: fixedWorkers,
+      caps,
+      store,
+      state: fixedState,
+      tracing,
+      warmUpMs,
       limits: { writtenKeying },
     };
     this.#spans = spans;
@@ -145,9 +151,7 @@ class RunningApp implements PlaneApp {
     this.#reloadRecord = new ReloadRecord(clock);
     this.#observation = this.#makeObservation(snapshot);
     const { files } = system;
-    this.#buffered = new Buffered({
-      ...{ memory: part.memory, files, listener: this.#observation.connections },
-    });
+    this.#buffered = new Buffered({ memory: part.memory, files, listener: this.#observation.connections });
     this.#transports = new Transports(transportOpener(part, system, this.#observation.upstreams));
     // All threads hold the same revocations: the main one counts.
     const evicted = () => {
@@ -161,7 +165,7 @@ class RunningApp implements PlaneApp {
     this.#generations = this.#makeGenerations(snapshot);
     this.#limiting = this.#makeLimiting(snapshot, newSharedStore);
     this.#overload = this.#makeOverload(snapshot);
-    this.#unlistedProxies = new UnlistedProxies(clock, this.#observation.proxies);
+    this.#unlistedProxies = new UnlistedProxies(clock, this.#observation.warnings);
     this.#gateway = this.#makeGateway();
     this.#service = this.#follows(workers ?? this.#makeListeners(snapshot), (service, next) =>
       service.use(next.snapshot),
@@ -195,7 +199,7 @@ class RunningApp implements PlaneApp {
 
   /** Restores what was counted before the last stop. */
   async countOn(): Promise<void> {
-    await this.#state?.counters?.follow(this.#limiting.memory.kept);
+    await this.#state?.counters?.follow(this.#limiting.local.kept);
   }
 
   join(addresses: BoundAddresses): Promise<BoundAddresses> {
@@ -228,7 +232,7 @@ class RunningApp implements PlaneApp {
               upstreamConnections: this.#transports.connections,
               endpoints: this.#transports.states,
               unlistedProxies: this.#unlistedProxies.reports(trustedProxies),
-              inFlight: [...this.#limiting.memory.inFlight.counts],
+              inFlight: [...this.#limiting.local.inFlight.counts],
             },
       levels,
     };
@@ -354,7 +358,7 @@ class RunningApp implements PlaneApp {
   }
 
   async #claimProof(name: string, forMs: number): Promise<boolean | 'unknown'> {
-    return (await this.#limiting.shared?.claims.claimProof(name, forMs)) ?? true;
+    return (await this.#limiting.redis?.claims.claimProof(name, forMs)) ?? true;
   }
 
   #makeLimiting({ limits, caps }: Snapshot, newSharedStore: NewSharedStore | null): Limiting {
@@ -369,10 +373,10 @@ class RunningApp implements PlaneApp {
       inFlightElsewhere: () => this.#reports.inFlight,
     });
     limiting.shareRevocations(this.#revocations);
-    limiting.shared?.shareNonces(this.#nonces);
+    limiting.redis?.shareNonces(this.#nonces);
     return this.#follows(limiting, (part, { snapshot }) => {
       part.apply(snapshot.limits);
-      part.shared?.useSecrets(snapshot.store);
+      part.redis?.useSecrets(snapshot.store);
     });
   }
 
@@ -422,7 +426,10 @@ class RunningApp implements PlaneApp {
       allKnow: () => this.#part.allKnow(),
     };
     readGauges({
-      ...{ ...parts, buffered: this.#buffered, revocations: this.#revocations, turns: this.#turns },
+      ...parts,
+      buffered: this.#buffered,
+      revocations: this.#revocations,
+      turns: this.#turns,
       workers: this.#workers === null ? 0 : this.#fixed.workers.count,
     });
     const dependencies = { ...this.#system, listener: this.#observation.admin };
@@ -457,8 +464,8 @@ class RunningApp implements PlaneApp {
     if (this.#draining) return 'draining';
     if (!this.#started) return 'starting';
     if (this.#workers?.serves === false) return 'all workers are being replaced';
-    if (this.#limiting.shared?.isReady === false) return 'waiting for Redis';
-    if (this.#limiting.shared?.refuses === true) return 'Redis is away, and on_failure is closed';
+    if (this.#limiting.redis?.isReady === false) return 'waiting for Redis';
+    if (this.#limiting.redis?.refuses === true) return 'Redis is away, and on_failure is closed';
     return isReady(this.#generations.current) ? null : "waiting for the issuer's keys";
   }
 }
@@ -526,10 +533,10 @@ export async function openPlane(snapshot: Snapshot, options: AppOptions): Promis
 async function warmUpFor(snapshot: Snapshot, { system, log }: AppOptions): Promise<void> {
   const { warmUpMs } = snapshot;
   if (warmUpMs === null) return;
-  const { warmUp } = await import('./warm-up/index.ts');
+  const { playWarmUp } = await import('./warm-up/index.ts');
   const start = (played: Snapshot, log: Logger) => startApp(played, { system, log });
   try {
-    const played = await warmUp({ ...snapshot, warmUpMs }, system, start);
+    const played = await playWarmUp({ ...snapshot, warmUpMs }, system, start);
     log.debug({ type: 'warm-up', ...played }, 'warmed up');
   } catch (error) {
     log.warn({ type: 'warm-up', cause: errorText(error) }, 'the gateway could not warm up');

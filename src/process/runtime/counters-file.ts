@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { randomKey, type System, type Timer } from '../../core/index.ts';
-import type { LocalStore } from '../../limits/index.ts';
+import type { MemoryStore } from '../../limits/index.ts';
 import type { Logger } from '../../observe/index.ts';
 import { causeOf, LateWriter, type WriteHealth } from './late-writer.ts';
 import { WholeFile } from './whole-file.ts';
@@ -53,7 +53,7 @@ export async function openCounters(
     /** The root of the hashes of clients in the file: the tables that restore them need the same. */
     hashRoot,
     /** Restores these counters from the file, and from now on saves them if the file is written. */
-    async follow(counters: LocalStore['kept']): Promise<void> {
+    async follow(counters: MemoryStore['kept']): Promise<void> {
       if (saved !== null) {
         const taken = await counters.restore(saved.limits, saved.rows, leastMs);
         log.info({ ...line, counters: taken }, 'continues with the counters from before it was stopped');

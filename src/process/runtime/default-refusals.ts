@@ -1,22 +1,33 @@
 import { ENOUGH_FOR_A_PAGE, type Snapshot } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
 
+/** A refusal by a global limit that no limits file names: the first one of a class of callers. */
+interface DefaultRefusal {
+  readonly callerClass: core.ClassName;
+  /** The limit, such as `50/1s`. */
+  readonly quota: string;
+  /** When it happened, milliseconds since the epoch. */
+  readonly sinceMs: number;
+  /** What it means and what to write, as a sentence for the operator. */
+  readonly message: string;
+}
+
 /**
  * Notices refusals by a global limit that no limits file names: a page with many files meets it, and nothing else would name the
  * key. Reports each class of callers once in the life of the process.
  */
 export class DefaultRefusals {
-  readonly #topic: core.Topic<core.DefaultRefusal>;
+  readonly #topic: core.Topic<DefaultRefusal>;
   readonly #clock: core.Clock;
   /** `null` in a worker: the main thread reports what any thread noticed. */
-  readonly #listener: Pick<core.LimitListener, 'defaultRefused'> | null;
+  readonly #listener: core.WarningListener | null;
   /** Bounded by the classes that were ever configured. */
-  readonly #noticed = new Map<core.ClassName, core.DefaultRefusal>();
+  readonly #noticed = new Map<core.ClassName, DefaultRefusal>();
 
   constructor(
     part: Pick<core.ProcessPart, 'topic' | 'isMain'>,
     clock: core.Clock,
-    listener: Pick<core.LimitListener, 'defaultRefused'>,
+    listener: core.WarningListener,
   ) {
     this.#topic = part.topic('default limits');
     this.#clock = clock;
@@ -36,13 +47,14 @@ export class DefaultRefusals {
   }
 
   /** What was noticed of limits that this configuration does not name either. */
-  reports({ defaultLimits }: Pick<Snapshot, 'defaultLimits'>): core.DefaultRefusal[] {
+  reports({ defaultLimits }: Pick<Snapshot, 'defaultLimits'>): DefaultRefusal[] {
     return [...this.#noticed.values()].filter(({ callerClass }) => defaultLimits.of(callerClass) !== null);
   }
 
-  #learn(refusal: core.DefaultRefusal): void {
-    if (this.#noticed.has(refusal.callerClass)) return;
-    this.#noticed.set(refusal.callerClass, refusal);
-    this.#listener?.defaultRefused(refusal);
+  #learn(refusal: DefaultRefusal): void {
+    const { callerClass, quota, message } = refusal;
+    if (this.#noticed.has(callerClass)) return;
+    this.#noticed.set(callerClass, refusal);
+    this.#listener?.warned({ type: 'limit', class: callerClass, quota }, message);
   }
 }

@@ -414,7 +414,9 @@ class ProviderIdentity {
     const { introspection } = this.#model;
     if (introspection === null) return null;
     return new Introspection(introspection, {
-      ...{ provider: this.#issuer.part.provider, clock, listener },
+      provider: this.#issuer.part.provider,
+      clock,
+      listener,
       permits: permits(`${about} at ${this.issuer}`),
       elsewhere: issuers.fetches ? null : asked => issuers.ask(this.#keyOf(about), asked),
     });
@@ -430,7 +432,10 @@ class ProviderIdentity {
     const parts = {
       ask: (token: string, address: string | null, maxAgeMs: number) =>
         questions.question(token, address, maxAgeMs),
-      ...{ revocations: this.#issuer.part.revocations, budget, clock, listener },
+      revocations: this.#issuer.part.revocations,
+      budget,
+      clock,
+      listener,
     };
     return new OpaqueVerifier(accessTokens, opaqueTokens.cacheMs, cache, parts, before);
   }
@@ -447,7 +452,11 @@ class ProviderIdentity {
         revocations.learnPolicy(ofTenant(named, subject), notBefore);
     };
     return new SignIn(this.#model.signIn, {
-      ...{ provider, clock, listener, learnedMark, handedOut },
+      provider,
+      clock,
+      listener,
+      learnedMark,
+      handedOut,
       permits: permits(`sign-in at ${this.issuer}`),
     });
   }

@@ -20,14 +20,14 @@ interface RestrictingDependencies {
 
 /** Counts offences, and restricts clients that commit too many. Outlives a reload. */
 export class Restricting {
-  readonly restrictions: limits.Restrictions;
   readonly invalidRequests: AddressOffences;
   readonly webhookNotFound: AddressOffences;
   readonly ignoredRefusals: IgnoredRefusals;
+  readonly #restrictions: limits.Restrictions;
 
   constructor(dependencies: RestrictingDependencies) {
     const { clock, randomBytes, restrictions, tally, memory, maxKeys } = dependencies;
-    this.restrictions = restrictions;
+    this.#restrictions = restrictions;
     const counting = { clock, randomBytes, memory, maxKeys, ownersOf: ownersOfCaller, tally };
     this.invalidRequests = new AddressOffences(restrictions, 'invalid_requests', counting);
     this.webhookNotFound = new AddressOffences(restrictions, 'webhook_not_found', counting);
@@ -38,12 +38,7 @@ export class Restricting {
     this.invalidRequests.use(model.invalidRequests);
     this.webhookNotFound.use(model.webhookNotFound);
     this.ignoredRefusals.use(model.ignoredRefusals);
-    this.restrictions.neverRestrict(key => isNeverRestricted(key, model), namedIn(model));
-  }
-
-  /** Drops what has expired. Call it a few times a second. */
-  sweep(): void {
-    this.restrictions.sweep();
+    this.#restrictions.neverRestrict(key => isNeverRestricted(key, model), namedIn(model));
   }
 }
 

@@ -2,7 +2,7 @@ import { fixedPartOfStore, type StoreModel } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
 import { isSame, randomName, silent } from '../../core/index.ts';
 import type { Nonces } from '../../identity/auth/index.ts';
-import type { LocalStore, OffenceFeed, OffencesExceeded } from '../../limits/index.ts';
+import type { MemoryStore, OffenceFeed, OffencesExceeded } from '../../limits/index.ts';
 import {
   Board,
   Health,
@@ -25,7 +25,7 @@ export interface SharedStoreDependencies {
   readonly randomBytes: core.RandomBytes;
   readonly listener: core.StoreListener;
   /** Counts while Redis does not. */
-  readonly local: LocalStore;
+  readonly local: MemoryStore;
   readonly keysPerCaller: number;
   readonly part: core.ProcessPart;
 }

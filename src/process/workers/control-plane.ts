@@ -220,7 +220,8 @@ export class ControlPlane implements Workers {
   /** Brings a worker with the first configuration to the current one, to serve with the others. */
   async #join(plane: Plane, addresses: BoundAddresses): Promise<BoundAddresses> {
     const { link } = plane.hosted;
-    let [config, next] = [this.#first, null as PlaneConfig | null];
+    let config = this.#first;
+    let next: PlaneConfig | null = null;
     // Reloads continue meanwhile, without this worker.
     while (config !== this.#config || next !== this.#next) {
       const isBehind = config !== this.#config;

@@ -28,8 +28,12 @@ export function runDataPlane(
   const memory = new SharedMemory(handover, worker, wait);
   const { clock } = system;
   const part = new WorkerPart(link, {
-    ...{ id, memory, permits: new SharedPermits(memory, permitKeys).named },
-    ...{ rates: new SharedRates(memory).named, clock, late: lateLog(log, clock) },
+    id,
+    memory,
+    permits: new SharedPermits(memory, permitKeys).named,
+    rates: new SharedRates(memory).named,
+    clock,
+    late: lateLog(log, clock),
   });
   const prepared = new Map<number, Snapshot>();
   let app: PlaneApp | null = null;

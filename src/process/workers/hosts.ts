@@ -89,7 +89,9 @@ export function runWorkerThread(): void {
   const log = makeLogger('info', lines);
   const system = { ...thisMachine, clock: clockSince(workerData.originMs) };
   runDataPlane(workerData, {
-    ...{ link, system, log },
+    link,
+    system,
+    log,
     beforeServing: collectWhatStartingLeft,
     sendLog: () => lines.send(),
   });

@@ -30,7 +30,8 @@ export class LineSender {
   }
 
   send(): void {
-    const [text, count] = [this.#gathered, this.#count];
+    const text = this.#gathered;
+    const count = this.#count;
     if (count === 0) return;
     this.#gathered = '';
     this.#count = 0;

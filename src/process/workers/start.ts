@@ -19,8 +19,12 @@ export async function startWithWorkers(
   const memory = SharedMemory.create(workerCount, randomBytes, host.wait, state?.counters?.hashRoot);
   const permits = new SharedPermits(memory, keysWithPermits(loaded.snapshot.caps));
   const part = new MainPart({
-    ...{ id: randomName(randomBytes), memory, permits: permits.named, rates: new SharedRates(memory).named },
-    ...{ clock, late: lateLog(log, clock) },
+    id: randomName(randomBytes),
+    memory,
+    permits: permits.named,
+    rates: new SharedRates(memory).named,
+    clock,
+    late: lateLog(log, clock),
   });
   const workers = new ControlPlane({ loaded, host, part, memory, permits, system, log });
   return startApp(loaded.snapshot, { ...options, workers, part, state });

@@ -150,7 +150,8 @@ export class Balancer<Endpoint extends Candidate> {
 
   #ofCaller(caller: string): Endpoint | null {
     const hash = textHash(caller);
-    let [best, least] = [null as Endpoint | null, Number.POSITIVE_INFINITY];
+    let best: Endpoint | null = null;
+    let least = Number.POSITIVE_INFINITY;
     for (let i = 0; i < this.#used.length; i++) {
       const endpoint = this.#used[i] as Endpoint;
       const rank = rankOf(hash, endpoint.nameHash, this.#weights[i] as number);

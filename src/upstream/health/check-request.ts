@@ -21,9 +21,13 @@ export interface CheckResult {
 export function checkRequest(target: CheckTarget, host: string): OutgoingRequest {
   const fields = ['Host', host, 'User-Agent', 'weir'];
   const common = {
-    ...{ neverIndexed: NO_NAMES, takesTrailers: false, upgrade: 'none' as const, statesZero: false },
+    neverIndexed: NO_NAMES,
+    takesTrailers: false,
+    upgrade: 'none' as const,
+    statesZero: false,
     // The check has its own time limit.
-    ...{ firstByteTimeoutMs: null, idleTimeoutMs: null },
+    firstByteTimeoutMs: null,
+    idleTimeoutMs: null,
   };
   if (target.kind === 'path') {
     const { path } = target;
@@ -31,9 +35,13 @@ export function checkRequest(target: CheckTarget, host: string): OutgoingRequest
   }
   const message = requestMessage(target.service);
   return {
-    ...{ ...common, method: 'POST', target: '/grpc.health.v1.Health/Check', takesTrailers: true },
+    ...common,
+    method: 'POST',
+    target: '/grpc.health.v1.Health/Check',
+    takesTrailers: true,
     fields: [...fields, 'Content-Type', 'application/grpc'],
-    ...{ bodyLength: message.length, body: new ReadyBody(message) },
+    bodyLength: message.length,
+    body: new ReadyBody(message),
   };
 }
 

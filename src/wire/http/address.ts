@@ -114,7 +114,8 @@ export function forwardedClient(
   forwardedFor: readonly string[],
   trusted: AddressSet,
 ): ForwardedClient {
-  let [address, isTrusted] = [peer, true];
+  let address = peer;
+  let isTrusted = true;
   const list = forwardedFor.join(',');
   for (let end = list.length; end > 0; ) {
     const comma = list.lastIndexOf(',', end - 1);

@@ -24,8 +24,6 @@ export function askedAddress(
 /** The addresses of a request, as sent by the client and as sent to the service. */
 export interface AddressChange {
   readonly paths: PathChange;
-  /** The path of the service's URL; '' if it has none. */
-  readonly base: string;
   /** The addresses where the service listens, as configured. */
   readonly endpoints: readonly { readonly host: string; readonly port: number }[];
   /** Where the request went, as `host:port`; `null` if that is the only address. */
@@ -61,7 +59,7 @@ export function clientLocation(location: string, change: AddressChange): string 
   }
   // Another scheme, or the same path: valid for the client as well.
   if (/^[a-z][a-z0-9+.-]*:|^[?#]|^$/i.test(location)) return location;
-  if (keepsPaths(change.paths, change.base)) return location;
+  if (keepsPaths(change.paths)) return location;
   const reference = location.startsWith('/') ? location : folderOf(change.target) + location;
   return clientReference(reference, change) ?? location;
 }
@@ -112,9 +110,9 @@ function isSame(one: Authority, other: Authority | null): boolean {
 }
 
 /** Translates a path of the service, with query and fragment, to the client's; `null` if it is not under the base. */
-function clientReference(reference: string, { base, paths }: AddressChange): string | null {
+function clientReference(reference: string, { paths }: AddressChange): string | null {
   const [, written = '', behind = ''] = /^([^?#]*)(.*)$/s.exec(reference) ?? [];
-  const path = clientPath(withoutDots(written), paths, base);
+  const path = clientPath(withoutDots(written), paths);
   return path === null ? null : path + behind;
 }
 

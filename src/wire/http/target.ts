@@ -338,19 +338,21 @@ export interface PathChange {
   readonly strippedSegments: number;
   /** These segments as the configuration spells them, such as `/api`; '' if there are none. */
   readonly strippedPrefix: string;
+  /** What goes before the rest: canonical, without a trailing slash; '' for nothing. */
+  readonly base: string;
 }
 
 /**
- * Returns the path sent to a service for a canonical path: without its first segments, after the base of the service's URL. The
- * result is canonical as well: a path is cut only at a slash, and a base is canonical and does not end with one.
+ * Returns the path sent to a service for a canonical path: without its first segments, after the base. The result is canonical as
+ * well: a path is cut only at a slash, and a base is canonical and does not end with one.
  */
-export function servicePath(path: string, { strippedSegments }: PathChange, base: string): string {
+export function servicePath(path: string, { strippedSegments, base }: PathChange): string {
   const rest = strippedSegments === 0 ? path : pathBehind(path, strippedSegments);
   return base === '' ? rest : base + rest;
 }
 
 /** Whether a service gets every path unchanged. */
-export function keepsPaths({ strippedSegments }: PathChange, base: string): boolean {
+export function keepsPaths({ strippedSegments, base }: PathChange): boolean {
   return strippedSegments === 0 && base === '';
 }
 
@@ -358,7 +360,7 @@ export function keepsPaths({ strippedSegments }: PathChange, base: string): bool
  * Returns the path by which clients reach a path of the service; `null` if there is none. The inverse of `servicePath`, except
  * that the base alone becomes a path with a trailing slash.
  */
-export function clientPath(path: string, { strippedPrefix }: PathChange, base: string): string | null {
+export function clientPath(path: string, { strippedPrefix, base }: PathChange): string | null {
   if (base !== '' && path !== base && !path.startsWith(`${base}/`)) return null;
   const written = strippedPrefix + path.slice(base.length);
   // Two slashes at the beginning would lead to another host.

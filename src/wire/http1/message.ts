@@ -30,7 +30,8 @@ export function hopFieldNames(options: readonly string[]): readonly string[] {
  * takes quadratic time for a value with many blanks in the middle.
  */
 function withoutBlanks(text: string): string {
-  let [start, end] = [0, text.length];
+  let start = 0;
+  let end = text.length;
   while (start < end && isBlankByte(text[start])) start++;
   while (end > start && isBlankByte(text[end - 1])) end--;
   return text.slice(start, end);

@@ -16,9 +16,9 @@ async function slowlyLimited() {
 }
 
 test('a request that was answered while a gate waited is not sent to the upstream, nor answered again', async () => {
-  const { bare, gateway, decide, send } = await slowlyLimited();
+  const { bare, decide, send } = await slowlyLimited();
   const { exchange, client } = send();
-  gateway.fault(exchange, errors.badRequest('of something'));
+  exchange.fault(errors.badRequest('of something'));
   await decide();
   expect([client.responses, (await client.response).status]).toEqual([1, 400]);
   expect(bare.requests).toEqual([]);
@@ -37,7 +37,7 @@ test('a request that left or was answered while a gate waited has returned its p
   const [left, answered, stays] = [send(), send(), send()];
   expect(gateway.inFlightTo('api')).toBe(3);
   left.leave();
-  gateway.fault(answered.exchange, errors.badRequest('of something'));
+  answered.exchange.fault(errors.badRequest('of something'));
   expect(gateway.inFlightTo('api')).toBe(1);
   gateway.over(answered.exchange, true);
   await decide();

@@ -18,8 +18,7 @@ const listener = silent<
     core.LimitListener &
     core.StoreListener &
     core.ConnectionListener &
-    core.OverloadListener &
-    core.ProxyListener
+    core.OverloadListener
 >();
 
 /** A gateway on real sockets whose event loop is as late as `late` says. */

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { UnlistedProxy } from '../../../src/core/index.ts';
 import { UnlistedProxies } from '../../../src/gateway/index.ts';
 import { AddressSet } from '../../../src/wire/http/index.ts';
 
@@ -8,10 +7,12 @@ const EPOCH_MS = Date.parse('2026-01-31T12:00:00Z');
 const NOBODY = new AddressSet([]);
 
 function watching() {
-  const heard: UnlistedProxy[] = [];
+  const heard: Readonly<Record<string, unknown>>[] = [];
   let nowMs = 0;
   const clock = { epochMs: () => EPOCH_MS + nowMs, monotonicMs: () => nowMs };
-  const proxies = new UnlistedProxies(clock, { unlistedProxy: proxy => void heard.push(proxy) });
+  const proxies = new UnlistedProxies(clock, {
+    warned: (line, message) => void heard.push({ ...line, message }),
+  });
   /** `sender` forwards this many requests for this many clients. */
   const forwards = (sender: string, requests: number, clients: number, prefix = '203.0.113.') => {
     for (let i = 0; i < requests; i++) proxies.saw(sender, 'X-Forwarded-For', `${prefix}${i % clients}`);
@@ -33,12 +34,11 @@ describe('a private sender', () => {
     const report = {
       address: '10.0.0.5',
       field: 'X-Forwarded-For',
-      sinceMs: EPOCH_MS,
       message:
         '10.0.0.5 sends X-Forwarded-For and is not in trusted_proxies: all of its clients count as one address',
     };
-    expect(heard).toEqual([report]);
-    expect(proxies.reports(NOBODY)).toEqual([report]);
+    expect(heard).toEqual([{ type: 'proxy', ...report }]);
+    expect(proxies.reports(NOBODY)).toEqual([{ ...report, sinceMs: EPOCH_MS }]);
   });
 
   test.each(['172.16.9.9', '192.168.0.1', '127.0.0.1', '100.64.0.1', 'fd00::5', '::1', 'fe80::5'])(
@@ -87,7 +87,7 @@ describe('a private sender', () => {
   });
 
   test('is reported once an hour, for as long as it goes on', () => {
-    const { forwards, addresses, reported, wait, heard } = watching();
+    const { forwards, addresses, reported, wait, proxies } = watching();
     forwards('10.0.0.5', 500, 100);
     wait(HOUR_MS - 1);
     forwards('10.0.0.5', 500, 100);
@@ -97,7 +97,8 @@ describe('a private sender', () => {
     expect(addresses()).toEqual(['10.0.0.5']);
     expect(reported()).toEqual(['10.0.0.5']);
     forwards('10.0.0.5', 1, 1);
-    expect(heard.map(({ sinceMs }) => sinceMs)).toEqual([EPOCH_MS, EPOCH_MS]);
+    expect(addresses()).toEqual(['10.0.0.5', '10.0.0.5']);
+    expect(proxies.reports(NOBODY).map(({ sinceMs }) => sinceMs)).toEqual([EPOCH_MS]);
     wait(2 * HOUR_MS);
     expect(reported()).toEqual([]);
   });

@@ -42,9 +42,9 @@ function newObservation(lines: string[]) {
     reloadRecord: throwing,
     spans: Object.assign(throwing, { lost: [] }),
   });
-  const { exchanges, connections, limits, store, overload, reloads, proxies, notices, admin } = observation;
+  const { exchanges, connections, limits, store, overload, reloads, warnings, notices, admin } = observation;
   const identity = observation.identityOf(null);
-  return { exchanges, connections, limits, store, overload, reloads, proxies, notices, admin, identity };
+  return { exchanges, connections, limits, store, overload, reloads, warnings, notices, admin, identity };
 }
 
 /** Every call that a part of the gateway can make to those that observe it. */

@@ -51,7 +51,12 @@ export async function startProvider(options: DemoProviderOptions = {}) {
   const open = (): Serve => {
     const configuration = realmConfiguration({
       clients: clientsOf(options, callbackUri),
-      ...{ keys, cookieKey, store, codeSeconds, accessTokenSeconds, refreshTokenSeconds: REFRESH_SECONDS },
+      keys,
+      cookieKey,
+      store,
+      codeSeconds,
+      accessTokenSeconds,
+      refreshTokenSeconds: REFRESH_SECONDS,
     });
     const provider = new OidcProvider(issuer, configuration);
     provider.use(async (ctx, next) => {

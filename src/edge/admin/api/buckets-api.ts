@@ -51,7 +51,10 @@ export async function readBuckets(
   const limits = allowances.flatMap((allowance, at) => shapeOf(shown[at], allowance));
   const needValue = namesOf(all.filter(limit => !shown.includes(limit)));
   const body = {
-    ...{ countedIn, ...nameOf(client, sources), limits, needValue },
+    countedIn,
+    ...nameOf(client, sources),
+    limits,
+    needValue,
     atOnce: atOnce.map(each => ({
       bucket: each.bucket.name,
       concurrent: each.limit.units,

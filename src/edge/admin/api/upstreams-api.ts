@@ -40,17 +40,16 @@ export type EndpointStatus = z.input<typeof endpointSchema>;
 
 export function asEndpointStatus(endpoint: EndpointsState['endpoints'][number]): EndpointStatus {
   const { name, outFor, why, weight, connections, inFlight } = endpoint;
-  return {
-    ...{ address: name, state: outFor ?? 'used', why, weight, connections },
-    requestsInFlight: inFlight,
-  };
+  return { address: name, state: outFor ?? 'used', why, weight, connections, requestsInFlight: inFlight };
 }
 
 export async function listUpstreams({ endpoints }: UpstreamSources): Promise<ApiReply> {
   const upstreams: z.input<typeof upstreamsStatusSchema>['upstreams'] = Array.from(
     await endpoints(),
     ([name, { allOut, lookupFault, endpoints }]) => ({
-      ...{ name, allEndpointsOut: allOut, lookupFault },
+      name,
+      allEndpointsOut: allOut,
+      lookupFault,
       endpoints: endpoints.map(asEndpointStatus),
     }),
   );

@@ -98,10 +98,7 @@ export function useSecrets(client: Redis | Cluster, options: RedisOptions): void
 }
 
 function secretsOf({ credentials: { user, password }, tls }: RedisOptions) {
-  return {
-    ...{ username: user ?? undefined, password: password ?? undefined },
-    ...(tls !== null && { tls }),
-  };
+  return { username: user ?? undefined, password: password ?? undefined, ...(tls !== null && { tls }) };
 }
 
 function sentinelSecretsOf({ servers, tls }: RedisOptions) {

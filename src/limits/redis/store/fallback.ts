@@ -6,7 +6,7 @@ import type { Question } from './plan.ts';
 export interface FallbackDependencies {
   readonly policy: FailurePolicy;
   /** Counts while Redis does not decide. */
-  readonly local: limits.LocalStore;
+  readonly local: limits.MemoryStore;
   /** How many gateways share the limits. */
   readonly replicas: () => number;
   readonly listener: StoreListener;

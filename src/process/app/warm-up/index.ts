@@ -1,1 +1,1 @@
-export { type Played, type WarmedGateway, warmUp } from './warm-up.ts';
+export { type Played, playWarmUp, type WarmedGateway } from './warm-up.ts';

@@ -19,7 +19,9 @@ export function playedFiles(texts: Readonly<Record<string, string>>): Files {
 }
 
 const REGULAR = {
-  ...{ dev: 0, ino: 0, birthtimeMs: 0 },
+  dev: 0,
+  ino: 0,
+  birthtimeMs: 0,
   isFile: () => true,
   isDirectory: () => false,
   isSymbolicLink: () => false,

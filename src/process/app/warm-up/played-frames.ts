@@ -52,7 +52,8 @@ export class FrameScan {
       while (at + HEADER_BYTES <= all.length) {
         const end = at + HEADER_BYTES + all.readUIntBE(at, 3);
         if (end > all.length) break;
-        const [type, flags] = [all[at + 3], all[at + 4] ?? 0];
+        const type = all[at + 3];
+        const flags = all[at + 4] ?? 0;
         const isMessage = type === TYPE.data || type === TYPE.headers;
         if (isMessage && (flags & FLAG.endStream) > 0) ended.push(all.readUInt32BE(at + 5));
         if ((type === TYPE.settings || type === TYPE.ping) && (flags & FLAG.ack) === 0)

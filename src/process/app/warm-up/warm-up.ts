@@ -38,7 +38,7 @@ export interface WarmedGateway {
  *
  * @param real the configuration that will be in use: what it does not serve is not played
  */
-export async function warmUp(
+export async function playWarmUp(
   real: Snapshot & { readonly warmUpMs: number },
   system: System,
   start: (played: Snapshot, log: Logger) => Promise<WarmedGateway>,
@@ -92,7 +92,8 @@ class Budget {
   readonly #parts: { readonly part: number; readonly resolve: () => void }[] = [];
 
   constructor(ms: number, clock: TimerClock) {
-    const [fromMs, endMs] = [threadProcessorMs(), clock.monotonicMs() + MAX_WAIT * ms];
+    const fromMs = threadProcessorMs();
+    const endMs = clock.monotonicMs() + MAX_WAIT * ms;
     const timer = clock.every(LOOK_MS, () => {
       const isOver = clock.monotonicMs() >= endMs;
       const spent = (threadProcessorMs() - fromMs) / ms;
@@ -169,7 +170,10 @@ function authentication({ identity }: Snapshot) {
 function identity(service: string) {
   return {
     identity_provider: {
-      ...{ issuer: service, client_id: 'played', client_authentication: 'none', redirect_uri: service },
+      issuer: service,
+      client_id: 'played',
+      client_authentication: 'none',
+      redirect_uri: service,
       endpoints: { authorization: service, token: service, key_set: `${service}/keys` },
     },
     access_tokens: { audience: AUDIENCE },

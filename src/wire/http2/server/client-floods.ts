@@ -20,8 +20,10 @@ const RESETS: RateBounds = {
   reason: 'resets',
 };
 const REFUSED: RateBounds = {
-  ...{ burst: 100, perS: 10 },
-  ...{ what: 'streams past the maximum', reason: 'refused_streams' },
+  burst: 100,
+  perS: 10,
+  what: 'streams past the maximum',
+  reason: 'refused_streams',
 };
 /** Frames that belong to no request and that no response explains. */
 const OTHERS: RateBounds = { burst: 5_000, perS: 2_000, what: 'control', reason: 'control_frames' };

@@ -5,7 +5,7 @@ import { rateOf, refusalOf, statusesOf } from '../../../support/rate-fields.ts';
 const ALICE: Sending = { as: true };
 const plenty = { user: '65535/60s', address: '65535/60s' };
 const caps = (limit_keys: number) => ({ config: { caps: { limit_keys } } });
-const keysOf = ({ limiting }: BareGateway) => limiting.memory.counts.keys;
+const keysOf = ({ limiting }: BareGateway) => limiting.local.counts.keys;
 const stranger = (i: number): Sending => ({ from: `198.51.${i}.7` });
 
 /** Sends so many requests, and returns how many had each status. */
@@ -99,7 +99,7 @@ describe('a flood', () => {
     const of44 = (i: number) => ({ from: `2001:db8:${(0x50 + (i % 16)).toString(16)}:${i.toString(16)}::1` });
     expect((await flood(bare, 4_000, () => 'GET /open/a', of44)).get(429)).toBeGreaterThan(2_000);
     expect(await first(bare, () => 'GET /open/a')).toEqual(new Map([[200, 100]]));
-    expect(bare.limiting.memory.counts.sharedOverflows).toBe(0);
+    expect(bare.limiting.local.counts.sharedOverflows).toBe(0);
   });
 });
 
@@ -120,7 +120,7 @@ describe('a flood that fills the counters of one limit', () => {
       (i: number) => `GET /open/new${i}/x`,
     ])
       expect(await first(bare, line)).toEqual(new Map([[200, 100]]));
-    expect(bare.limiting.memory.counts.sharedOverflows).toBe(0);
+    expect(bare.limiting.local.counts.sharedOverflows).toBe(0);
   });
 
   test('from everywhere leaves other limits alone, and the 429s of its stand-in count against nobody', async () => {

@@ -99,7 +99,7 @@ test('a client that leaves before the head has spent its request', async () => {
     caller: bare.records[0]?.caller.principal,
   };
   if (set === undefined || caller == null) throw new Error('there is no bucket');
-  expect(bare.limiting.memory.peek(set, caller, '1', 'acme').remaining).toBe(3);
+  expect(bare.limiting.local.peek(set, caller, '1', 'acme').remaining).toBe(3);
 });
 
 test('nothing goes back to a window that is over, and its response does not say so', async () => {

@@ -33,8 +33,8 @@ test.each([
   ],
   [
     'sends a broken body',
-    ({ gateway }: BareGateway, sent: ReturnType<BareGateway['send']>) =>
-      gateway.fault(sent.exchange, errors.badRequest('of its body')),
+    (_: BareGateway, sent: ReturnType<BareGateway['send']>) =>
+      sent.exchange.fault(errors.badRequest('of its body')),
   ],
 ])('a request whose client %s while it is held goes nowhere, and gives up its place', async (_, ends) => {
   const bare = await bareGateway(LIMITS);

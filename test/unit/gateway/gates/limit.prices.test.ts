@@ -43,9 +43,9 @@ function streaming(head: Fields): { readonly service: Service; readonly sink: ()
 function left(bare: BareGateway): number | undefined {
   const [bucket] = bare.snapshot.limits.buckets;
   const set = bucket?.sets.user;
-  const alice = bare.records.at(-1)?.caller.principal ?? bare.limiting.memory.counts.keys;
+  const alice = bare.records.at(-1)?.caller.principal ?? bare.limiting.local.counts.keys;
   if (set === undefined || typeof alice !== 'string') throw new Error('nothing was counted');
-  const { windows } = bare.limiting.memory.peek(set, alice, '', 'acme', 1);
+  const { windows } = bare.limiting.local.peek(set, alice, '', 'acme', 1);
   return windows.find(({ limit }) => limit.unit === 'cost')?.remaining;
 }
 

@@ -70,7 +70,7 @@ describe('an address that sends too many invalid requests', () => {
 
   test('has 10,000 by default, and is refused for ten minutes after one more', async () => {
     const bare = await bareGateway({ failed_verifications: 'off' });
-    for (let i = 0; i < 9_999; i++) bare.limiting.invalidRequests.note('192.0.2.1');
+    for (let i = 0; i < 9_999; i++) bare.limiting.offences.invalidRequests.note('192.0.2.1');
     expect(statusesOf(await bare.askTimes(2, 'GET /a'))).toEqual([401, 401]);
     expect(refusalOf(await bare.ask('GET /a'))).toMatchObject({ code: 8, retry_after: 600 });
   });

@@ -184,7 +184,7 @@ test('an exchange that ended while its request was handed over has its call give
   const bare = await bareGateway();
   const client = new BareClient('GET', '/open/a', '192.0.2.1', ['Host', 'a.test']);
   const exchange = bare.gateway.accept(client);
-  bare.service = () => bare.gateway.fault(exchange, errors.badRequest('of its body'));
+  bare.service = () => exchange.fault(errors.badRequest('of its body'));
   bare.gateway.run(exchange);
   expect((await client.response).status).toBe(400);
   expect([client.responses, bare.aborted]).toEqual([1, 1]);

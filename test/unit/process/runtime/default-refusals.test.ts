@@ -1,17 +1,16 @@
 import { expect, test } from 'vitest';
-import type { DefaultRefusal } from '../../../../src/core/index.ts';
 import { DefaultRefusals } from '../../../../src/process/runtime/default-refusals.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 import { mainPartOf, snapshotOf } from '../workers/thread-parts.ts';
 
 async function noticed(limits: string) {
-  const reported: DefaultRefusal[] = [];
+  const reported: unknown[] = [];
   const clock = new FrozenClock();
   const defaults = new DefaultRefusals(mainPartOf(clock), clock, {
-    defaultRefused: refusal => reported.push(refusal),
+    warned: line => reported.push(line['class']),
   });
   const snapshot = await snapshotOf(limits);
-  return { defaults, snapshot, classes: () => reported.map(({ callerClass }) => callerClass) };
+  return { defaults, snapshot, classes: () => reported };
 }
 
 test('the first refusal of each class whose global limit no file names is reported, once', async () => {

@@ -16,7 +16,7 @@ async function remembersThrough(limitKeys: number): Promise<boolean> {
   const dependencies = { clock, randomBytes, part, ...quiet, limitKeys };
   const limiting = new Limiting(snapshot.limits, dependencies);
   const note = (...addresses: string[]) => {
-    for (const address of addresses) limiting.invalidRequests.note(address);
+    for (const address of addresses) limiting.offences.invalidRequests.note(address);
   };
   note(OFFENDER, '198.51.100.1', OFFENDER, OFFENDER);
   const offence = { kind: 'address', key: OFFENDER, webhook: '', reason: 'invalid_requests' } as const;

@@ -19,8 +19,7 @@ const quiet = () => {};
 export const quietListener = {
   ...{
     decided: quiet,
-    defaultRefused: quiet,
-    stoodIn: quiet,
+    warned: quiet,
     held: quiet,
     shadowRefused: quiet,
     priced: quiet,

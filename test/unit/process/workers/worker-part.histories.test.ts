@@ -14,7 +14,7 @@ import {
   type Quota,
   type Restricted,
 } from '../../../../src/limits/index.ts';
-import { Limiting, noteRefusal } from '../../../../src/process/runtime/index.ts';
+import { followLimits, Limiting, noteRefusal } from '../../../../src/process/runtime/index.ts';
 import type { PacketLink } from '../../../../src/process/workers/link.ts';
 import { connectWorker } from '../../../../src/process/workers/worker-part.ts';
 import { linkInThread } from '../../../support/in-thread-host.ts';
@@ -209,7 +209,7 @@ class History {
   #invalid(at: number, key: string): void {
     const whom = { kind: 'address', key, webhook: '', reason: 'invalid_requests' } as const;
     if (this.model.restriction(whom, this.#nowMs) !== null) return;
-    const { counts, isDead } = this.#do(at, limiting => limiting.invalidRequests.note(key));
+    const { counts, isDead } = this.#do(at, limiting => limiting.offences.invalidRequests.note(key));
     const rule = this.#snapshot.limits.invalidRequests;
     if (counts && rule !== null) this.model.offend(whom, rule, this.#nowMs, isDead);
   }
@@ -217,7 +217,7 @@ class History {
   #webhookNotFound(at: number, key: string, webhook: string): void {
     const whom = { kind: 'webhook', key, webhook, reason: 'webhook_not_found' } as const;
     if (this.model.restriction(whom, this.#nowMs) !== null) return;
-    const { counts, isDead } = this.#do(at, limiting => limiting.webhookNotFound.note(key, webhook));
+    const { counts, isDead } = this.#do(at, limiting => limiting.offences.webhookNotFound.note(key, webhook));
     const rule = this.#snapshot.limits.webhookNotFound;
     if (counts && rule !== null) this.model.offend(whom, rule, this.#nowMs, isDead);
   }
@@ -232,8 +232,8 @@ class History {
     const { set, main, group, cost } = asked;
     const who = { caller, main, group, cost };
     let refused: Decision | null = null;
-    const { counts, isDead } = this.#do(at, ({ memory }) => {
-      const decision = memory.decide(set, caller, main, group, cost);
+    const { counts, isDead } = this.#do(at, ({ local }) => {
+      const decision = local.decide(set, caller, main, group, cost);
       if (!decision.admitted) refused = { ...decision };
     });
     if (!counts) return;
@@ -250,7 +250,7 @@ class History {
     sender: { address: string; principal: string | null },
   ): void {
     const { limiting } = this.#worker(at);
-    noteRefusal(limiting.ignoredRefusals, asked, decision, { ...sender, isPreflight: false });
+    noteRefusal(limiting.offences.ignoredRefusals, asked, decision, { ...sender, isPreflight: false });
     const { caller, main, set } = asked;
     const limit = decision.role && set[decision.role];
     const rule = this.#snapshot.limits.ignoredRefusals;
@@ -279,7 +279,10 @@ class History {
 
   #reload(): void {
     this.#snapshot = this.#random.pick(this.#snapshots);
-    for (const limiting of this.#all) limiting.use(this.#snapshot.limits);
+    for (const limiting of this.#all) {
+      followLimits(limiting.local, this.#snapshot.limits);
+      limiting.apply(this.#snapshot.limits);
+    }
   }
 
   /** Every thread refuses whom the model refuses, for as long and for its reason. */

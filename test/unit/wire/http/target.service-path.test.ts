@@ -4,8 +4,8 @@ import { parseRoutePattern, RouteTable } from '../../../../src/gateway/routing/i
 import { parseTarget, servicePath } from '../../../../src/wire/http/index.ts';
 import { played, runs } from '../../../support/runs.ts';
 
-function change(prefix: string) {
-  return { strippedPrefix: prefix, strippedSegments: prefix.split('/').length - 1 };
+function change(prefix: string, base: string) {
+  return { strippedPrefix: prefix, strippedSegments: prefix.split('/').length - 1, base };
 }
 
 describe('the path that a service is sent', () => {
@@ -26,7 +26,7 @@ describe('the path that a service is sent', () => {
     ['/api', '/api', '/base', '/base/'],
     ['/api/x', '/api', '/base/v2', '/base/v2/x'],
   ])('for %s without %j behind %j is %s', (path, prefix, base, sent) => {
-    expect(servicePath(path, change(prefix), base)).toBe(sent);
+    expect(servicePath(path, change(prefix, base))).toBe(sent);
   });
 
   const segment = fc.constantFrom(
@@ -72,7 +72,7 @@ describe('the path that a service is sent', () => {
         const pattern = parseRoutePattern(`${prefix}/**`, null);
         if (new RouteTable([{ pattern, value: 1 }]).find('GET', '', read.path) === null) return;
         routed++;
-        const sent = servicePath(read.path, change(prefix), base);
+        const sent = servicePath(read.path, change(prefix, base));
         expect(parseTarget(sent, 'a.test')).toMatchObject({ path: sent });
         const kept = read.path.split('/').slice(1 + pattern.segments.length - 1);
         expect(sent).toBe(`${base}/${kept.join('/')}`);
