@@ -35,7 +35,9 @@ export function* compareRoutes(now: RouteEntries, before: RouteEntries): Steps<W
 function areSame(now: RouteEntries, before: RouteEntries): boolean {
   return (
     now.length === before.length &&
-    now.every(({ value, pattern }, index) => value === before[index]?.value && pattern === before[index].pattern)
+    now.every(
+      ({ value, pattern }, index) => value === before[index]?.value && pattern === before[index].pattern,
+    )
   );
 }
 
